@@ -1,0 +1,1 @@
+"""Headrace: the Dataflow model in Python, in memory or on Apache Spark."""
