@@ -1,0 +1,55 @@
+# Every task needs only make and Python 3.11+ (and Java 17+ where Spark runs): it makes .venv itself,
+# and installs again when pyproject.toml has changed.
+
+VENV   := .venv
+BIN    := $(VENV)/bin
+RUNNER ?= local
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help demo test test-fast check format bench docs need-java clean
+
+help: ## list the tasks
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: $(VENV)/.with-demo $(if $(filter spark,$(RUNNER)),need-java $(VENV)/.with-spark) ## run the main job on real flights [RUNNER=local|spark] [STREAMING=1] [ARGS=...]
+	$(BIN)/python examples/flights.py --runner=$(RUNNER) $(if $(STREAMING),--streaming) $(ARGS)
+
+test: need-java $(VENV)/.with-dev ## run all tests (installs Java for Spark if it can) [ARGS=...]
+	$(BIN)/pytest -n auto $(ARGS)
+
+test-fast: $(VENV)/.with-dev ## run the tests of the local runner, in under two minutes [ARGS=...]
+	$(BIN)/pytest -n auto -m "not spark and not slow" $(ARGS)
+
+check: $(VENV)/.with-dev ## format, lint, types, the fence between the rooms, doctests, public names
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/pytest --quiet --doctest-modules headrace tests/test_public_api.py
+
+format: $(VENV)/.with-dev ## format the code and mend what ruff can mend
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: $(VENV)/.with-beam $(VENV)/.with-bench ## measure the local runner beside a dict loop, Beam and bytewax [ARGS=...]
+	$(BIN)/python benchmarks/local.py $(ARGS)
+
+docs: $(VENV)/.with-docs ## build the documentation into site/
+	$(BIN)/mkdocs build --strict
+
+need-java:
+	@tools/need-java
+
+clean: ## remove the virtual environment and everything that was built
+	rm -rf $(VENV) site dist build .coverage htmlcov
+	rm -rf .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# One stamp per extra: `.venv/.with-demo` says that headrace[demo] is installed.
+$(VENV)/.with-%: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
+	@touch $@
+
+$(BIN)/python:
+	@tools/make-venv $(VENV)
