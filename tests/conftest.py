@@ -1,0 +1,15 @@
+"""How hard hypothesis looks, chosen with HEADRACE_PROFILE=fast|ci|deep."""
+
+import os
+
+from hypothesis import HealthCheck, settings
+
+settings.register_profile("fast", max_examples=100, deadline=None)
+settings.register_profile("ci", settings.get_profile("fast"), derandomize=True, print_blob=True)
+settings.register_profile(
+    "deep",
+    settings.get_profile("fast"),
+    max_examples=5_000,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile(os.environ.get("HEADRACE_PROFILE", "ci" if os.environ.get("CI") else "fast"))
