@@ -36,7 +36,7 @@ bench: $(VENV)/.with-beam $(VENV)/.with-bench ## measure the local runner beside
 	$(BIN)/python benchmarks/local.py $(ARGS)
 
 docs: $(VENV)/.with-docs ## build the documentation into site/
-	$(BIN)/mkdocs build --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 need-java:
 	@tools/need-java
