@@ -62,7 +62,7 @@ def exported(module_names: list[str]) -> dict[str, object]:
 
 
 EXPORTED = exported(PUBLIC_MODULES)
-DESCRIBED = {name: thing for name, thing in EXPORTED.items() if is_described(thing)}
+DESCRIBED: dict[str, Any] = {name: thing for name, thing in EXPORTED.items() if is_described(thing)}
 # The same thing under several names is looked at once, under the shortest.
 DISTINCT = {id(DESCRIBED[name]): name for name in sorted(DESCRIBED, key=len, reverse=True)}
 DISTINCT_NAMES = sorted(DISTINCT.values())
