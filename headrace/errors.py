@@ -1,0 +1,74 @@
+"""Errors with three parts: what is wrong, where, and what to do about it."""
+
+from __future__ import annotations
+
+import reprlib
+
+_REPR = reprlib.Repr(maxstring=80, maxother=80, maxlist=4, maxtuple=4, maxdict=3, maxset=4)
+
+
+def shorten(value: object) -> str:
+    """Return the repr of a value, cut short enough for one line of an error message.
+
+    >>> shorten(list(range(100)))
+    '[0, 1, 2, 3, ...]'
+    """
+    return _REPR.repr(value)
+
+
+class HeadraceError(Exception):
+    """Base of all errors that Headrace raises itself.
+
+    Args:
+        problem: what is wrong.
+        where: the full label of the transform, and the element where one is to blame.
+        remedy: what the reader can do about it.
+
+    >>> print(HeadraceError("the key {1} has no order", where="GroupByKey", remedy="use a tuple"))
+    the key {1} has no order
+      where: GroupByKey
+      what to do: use a tuple
+    """
+
+    def __init__(self, problem: str, *, where: str = "", remedy: str = "") -> None:
+        self.problem = problem
+        self.where = where
+        self.remedy = remedy
+        super().__init__(problem)
+
+    def __str__(self) -> str:
+        """Join the parts that are present, one a line."""
+        lines = [self.problem]
+        if self.where:
+            lines.append(f"  where: {self.where}")
+        if self.remedy:
+            lines.append(f"  what to do: {self.remedy}")
+        return "\n".join(lines)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle by parts, since the base class would call with the message alone."""
+        return _rebuild, (type(self), self.problem, self.where, self.remedy)
+
+
+def _rebuild(cls: type[HeadraceError], problem: str, where: str, remedy: str) -> HeadraceError:
+    return cls(problem, where=where, remedy=remedy)
+
+
+class TimeError(HeadraceError, ValueError):
+    """A timestamp, duration or zone that cannot be understood or is out of range."""
+
+
+class PipelineError(HeadraceError, ValueError):
+    """A pipeline that is refused while it is built, before any data flows."""
+
+
+class UnsupportedError(PipelineError):
+    """A node or feature that the chosen runner cannot do."""
+
+
+class ElementError(HeadraceError, TypeError):
+    """An element that a transform cannot take, such as a non-pair before a grouping."""
+
+
+class KeyEncodingError(ElementError):
+    """A key without a deterministic encoding."""

@@ -1,0 +1,218 @@
+"""Contents of panes: bags, accumulators and multisets (see :mod:`headrace.triggers.reduction`).
+
+Which one a grouping uses follows from two questions. Does it combine? Can its input hold retractions?
+
+=============  ==================  ================================================
+grouping       input               content
+=============  ==================  ================================================
+GroupByKey     insertions only     :class:`BagOf`: a list
+GroupByKey     changing            :class:`MultisetOf`: value -> count, by encoding
+CombinePerKey  insertions only     :class:`Accumulate`: an accumulator
+CombinePerKey  changing            :class:`Subtract`, if ``subtract_input`` exists
+CombinePerKey  changing            :class:`Recompute`: a multiset, combined at firing
+=============  ==================  ================================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from copy import copy
+from itertools import chain, repeat
+from typing import Any
+
+import attrs
+
+from headrace.sdk.combine_fn import CombineFn
+from headrace.sdk.encoding import encode_value
+from headrace.triggers.bundle import INSERT, RETRACT
+from headrace.triggers.reduction import Reduction
+
+Multiset = dict[bytes, list[Any]]
+"""Encoding of a value -> [value, count]; a count below zero is a debt, none is ever zero."""
+
+
+@attrs.frozen
+class BagOf:
+    """A list of values, in the order of arrival."""
+
+    def empty(self) -> list[Any]:
+        """Return a list of nothing."""
+        return []
+
+    def of(self, values: list[Any], diffs: list[int] | None = None) -> list[Any]:
+        """Return the values; they are all insertions."""
+        return values
+
+    def merge(self, one: list[Any], other: list[Any]) -> list[Any]:
+        """Move the smaller list into the larger."""
+        if len(one) < len(other):
+            one, other = other, one
+        one.extend(other)
+        return one
+
+    def vanished(self, content: list[Any]) -> bool:
+        """Tell whether nothing is there."""
+        return not content
+
+    def result(self, content: list[Any]) -> list[Any]:
+        """Return a copy, since the content will grow."""
+        return content.copy()
+
+    def deltas(self, content: list[Any]) -> Iterable[tuple[list[Any], int]]:
+        """Return the list itself, as it is about to be let go."""
+        return ((content, INSERT),)
+
+
+@attrs.frozen
+class MultisetOf:
+    """Values with their counts; values are the same if their encodings are."""
+
+    def empty(self) -> Multiset:
+        """Return a multiset of nothing."""
+        return {}
+
+    def of(self, values: list[Any], diffs: list[int] | None = None) -> Multiset:
+        """Count the values; a retraction that finds nothing is a debt."""
+        content: Multiset = {}
+        for value, diff in zip(values, diffs or repeat(INSERT)):
+            _count(content, encode_value(value), value, diff)
+        return content
+
+    def merge(self, one: Multiset, other: Multiset) -> Multiset:
+        """Add the counts of the smaller multiset to the larger."""
+        if len(one) < len(other):
+            one, other = other, one
+        for encoding, (value, count) in other.items():
+            _count(one, encoding, value, count)
+        return one
+
+    def vanished(self, content: Multiset) -> bool:
+        """Tell whether no value is there; a debt is not a value."""
+        return not any(count > 0 for _, count in content.values())
+
+    def result(self, content: Multiset) -> list[Any]:
+        """Return the values, each as often as it counts."""
+        return _values(content, INSERT)
+
+    def deltas(self, content: Multiset) -> Iterable[tuple[list[Any], int]]:
+        """Return what came, and what went, as a retraction."""
+        gone = _values(content, RETRACT)
+        come = _values(content, INSERT)
+        if come or not gone:
+            yield come, INSERT
+        if gone:
+            yield gone, RETRACT
+
+
+@attrs.frozen
+class Accumulate:
+    """The accumulator of a CombineFn."""
+
+    fn: CombineFn
+
+    def empty(self) -> Any:
+        """Return an accumulator of nothing."""
+        return self.fn.create_accumulator()
+
+    def of(self, values: list[Any], diffs: list[int] | None = None) -> Any:
+        """Accumulate the values; they are all insertions."""
+        return self.fn.add_inputs(self.fn.create_accumulator(), values)
+
+    def merge(self, one: Any, other: Any) -> Any:
+        """Merge accumulators."""
+        return self.fn.merge_accumulators([one, other])
+
+    def vanished(self, content: Any) -> bool:
+        """Say no: what was inserted stays."""
+        return False
+
+    def result(self, content: Any) -> Any:
+        """Extract the output, and copy it where it is the accumulator itself."""
+        output = self.fn.extract_output(content)
+        return copy(output) if output is content else output
+
+    def deltas(self, content: Any) -> Iterable[tuple[Any, int]]:
+        """Extract the output of what came."""
+        return ((self.fn.extract_output(content), INSERT),)
+
+
+@attrs.frozen
+class Subtract:
+    """An accumulator that can take inputs out again, with the number of inputs in it."""
+
+    fn: CombineFn
+
+    def empty(self) -> tuple[Any, int]:
+        """Return an accumulator of nothing."""
+        return self.fn.create_accumulator(), 0
+
+    def of(self, values: list[Any], diffs: list[int] | None = None) -> tuple[Any, int]:
+        """Add the insertions and subtract the retractions."""
+        accumulator, number = self.empty()
+        for value, diff in zip(values, diffs or repeat(INSERT)):
+            change = self.fn.add_input if diff > 0 else self.fn.subtract_input
+            accumulator = change(accumulator, value)
+            number += diff
+        return accumulator, number
+
+    def merge(self, one: tuple[Any, int], other: tuple[Any, int]) -> tuple[Any, int]:
+        """Merge accumulators and add numbers."""
+        return self.fn.merge_accumulators([one[0], other[0]]), one[1] + other[1]
+
+    def vanished(self, content: tuple[Any, int]) -> bool:
+        """Tell whether as much was taken out as was put in."""
+        return content[1] <= 0
+
+    def result(self, content: tuple[Any, int]) -> Any:
+        """Extract the output, and copy it where it is the accumulator itself."""
+        return Accumulate(self.fn).result(content[0])
+
+    def deltas(self, content: tuple[Any, int]) -> Iterable[tuple[Any, int]]:
+        """Extract the output of the change as a whole: what came less what went."""
+        return ((self.fn.extract_output(content[0]), INSERT),)
+
+
+@attrs.frozen
+class Recompute(MultisetOf):
+    """A multiset of inputs, combined from scratch whenever a pane goes out."""
+
+    fn: CombineFn
+
+    def result(self, content: Multiset) -> Any:
+        """Combine the values that are there."""
+        accumulate = Accumulate(self.fn)
+        return accumulate.result(accumulate.of(_values(content, INSERT)))
+
+    def deltas(self, content: Multiset) -> Iterable[tuple[Any, int]]:
+        """Combine the values that are there; the SDK refuses discarding panes here."""
+        return ((self.result(content), INSERT),)
+
+
+def reduction_of(combine_fn: CombineFn | None, changing: bool) -> Reduction:
+    """Return the reduction of a grouping: see the table at the top.
+
+    Args:
+        combine_fn: what the grouping combines with; None for GroupByKey.
+        changing: whether its input can hold retractions.
+    """
+    if combine_fn is None:
+        return MultisetOf() if changing else BagOf()
+    if not changing:
+        return Accumulate(combine_fn)
+    return Subtract(combine_fn) if combine_fn.can_subtract else Recompute(combine_fn)
+
+
+def _count(content: Multiset, encoding: bytes, value: Any, change: int) -> None:
+    entry = content.setdefault(encoding, [value, 0])
+    entry[1] += change
+    if not entry[1]:
+        del content[encoding]
+
+
+def _values(content: Multiset, sign: int) -> list[Any]:
+    """Return the values whose count has a sign, each as often as it counts."""
+    return list(
+        chain.from_iterable(
+            repeat(value, count * sign) for value, count in content.values() if count * sign > 0
+        )
+    )

@@ -1,0 +1,104 @@
+"""Bundles: elements that travel together, as parallel columns.
+
+A value in a collection is ``(value, timestamp, windows, pane, diff)``. A bundle keeps the values in a list
+and the other four as columns, most of which are one value repeated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import chain, repeat
+from typing import Any, Final, NamedTuple
+
+import attrs
+
+from headrace.triggers.pane import NO_FIRING, PaneInfo
+from headrace.windowing.column import Column, concatenate, select
+from headrace.windowing.time import MIN_MICROS
+from headrace.windowing.window import GLOBAL_WINDOW, BoundedWindow
+
+INSERT: Final = 1
+RETRACT: Final = -1
+
+Windows = tuple[BoundedWindow, ...]
+
+IN_GLOBAL_WINDOW: Final[Windows] = (GLOBAL_WINDOW,)
+
+
+class Element(NamedTuple):
+    """One row of a bundle.
+
+    Attributes:
+        value: the value itself.
+        timestamp: event time in microseconds.
+        windows: the windows that it lies in.
+        pane: the firing that it came from.
+        diff: +1 for an insertion, -1 for the retraction of an earlier equal one.
+    """
+
+    value: Any
+    timestamp: int
+    windows: Windows
+    pane: PaneInfo = NO_FIRING
+    diff: int = INSERT
+
+
+@attrs.define(slots=True)
+class Bundle:
+    """Parallel columns of elements; treat as immutable once made.
+
+    Columns are lists of as many rows as ``values``, or an endless ``itertools.repeat``.
+    """
+
+    values: list[Any]
+    timestamps: Column[int] = attrs.field(factory=lambda: repeat(MIN_MICROS))
+    windows: Column[Windows] = attrs.field(factory=lambda: repeat(IN_GLOBAL_WINDOW))
+    panes: Column[PaneInfo] = attrs.field(factory=lambda: repeat(NO_FIRING))
+    diffs: Column[int] = attrs.field(factory=lambda: repeat(INSERT))
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self.values)
+
+    def rows(self) -> Iterator[Element]:
+        """Iterate over the rows as elements, for code that is not hot."""
+        return map(Element, self.values, self.timestamps, self.windows, self.panes, self.diffs)
+
+    def with_values(self, values: list[Any]) -> Bundle:
+        """Return these rows with other values, one for one."""
+        return Bundle(values, self.timestamps, self.windows, self.panes, self.diffs)
+
+    def where(self, mask: Sequence[object]) -> Bundle:
+        """Return the rows whose place in the mask is true."""
+        return Bundle(
+            select(self.values, mask),  # type: ignore[arg-type]
+            select(self.timestamps, mask),
+            select(self.windows, mask),
+            select(self.panes, mask),
+            select(self.diffs, mask),
+        )
+
+    @staticmethod
+    def of(elements: Sequence[Element]) -> Bundle:
+        """Make a bundle from rows."""
+        if not elements:
+            return Bundle([])
+        values, timestamps, windows, panes, diffs = map(list, zip(*elements, strict=True))
+        return Bundle(values, timestamps, windows, panes, diffs)
+
+    @staticmethod
+    def concat(bundles: Sequence[Bundle]) -> Bundle:
+        """Put bundles one after another."""
+        bundles = [b for b in bundles if b.values]
+        if len(bundles) == 1:
+            return bundles[0]
+        if not bundles:
+            return Bundle([])
+        rows = [len(b) for b in bundles]
+        return Bundle(
+            list(chain.from_iterable(b.values for b in bundles)),
+            concatenate([b.timestamps for b in bundles], rows),
+            concatenate([b.windows for b in bundles], rows),
+            concatenate([b.panes for b in bundles], rows),
+            concatenate([b.diffs for b in bundles], rows),
+        )

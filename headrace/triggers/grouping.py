@@ -1,0 +1,200 @@
+"""The heart: where *what*, *where*, *when* and *how* meet (the paper's GroupAlsoByWindow).
+
+For one key: new elements, the input watermark and processing time go in; panes, the next moments of
+attention and a watermark hold come out. It knows no engine and looks at no value: contents are made and
+read by a :class:`~headrace.triggers.reduction.Reduction`. Every runner runs this code.
+
+A call of :meth:`Grouping.add` is a bundle: windows merge first, all at once; then each window that still
+lives takes its elements; then each touched window's trigger is asked once. :meth:`Grouping.reach` is a
+step of the watermark or the clock: each window whose moment has come is asked once, and closed if it has
+expired.
+"""
+
+from __future__ import annotations
+
+from bisect import insort
+from collections.abc import Sequence
+from typing import Final
+
+from headrace.triggers.bundle import RETRACT
+from headrace.triggers.key_state import KeyState, Output, WindowState
+from headrace.triggers.merging import Merging
+from headrace.triggers.pane import PaneInfo, PaneInfoTiming, pane_info
+from headrace.triggers.panes import Arrival, Panes
+from headrace.triggers.reduction import Reduction
+from headrace.triggers.refinement import AccumulationMode, ClosingBehavior, OnTimeBehavior
+from headrace.triggers.strategy import WindowingStrategy
+from headrace.triggers.trigger import NEVER, Clock
+from headrace.windowing.window import BoundedWindow
+
+_EARLY: Final = PaneInfoTiming.EARLY
+_ON_TIME: Final = PaneInfoTiming.ON_TIME
+_LATE: Final = PaneInfoTiming.LATE
+
+
+class Grouping:
+    """The grouping of one step: a strategy and a reduction, applied to one key at a time.
+
+    Args:
+        strategy: where, when and how.
+        reduction: what a pane holds.
+    """
+
+    def __init__(self, strategy: WindowingStrategy, reduction: Reduction) -> None:
+        self._strategy = strategy
+        self._trigger = strategy.trigger
+        self._reduction = reduction
+        self._merging = Merging(strategy, reduction) if strategy.window_fn.is_merging else None
+        self._empty_on_time = (
+            strategy.on_time is OnTimeBehavior.FIRE_ALWAYS and self._trigger.has_on_time
+        )
+        self._empty_last = strategy.closing is ClosingBehavior.FIRE_ALWAYS
+        self._send = {
+            AccumulationMode.DISCARDING: self._send_and_discard,
+            AccumulationMode.ACCUMULATING: self._send_all,
+            AccumulationMode.RETRACTING: self._retract_and_send,
+        }[strategy.accumulation_mode]
+
+    def add(self, key: KeyState, arrivals: Sequence[Arrival], clock: Clock, out: Panes) -> None:
+        """Take elements that arrived together for a key, at most one arrival for each window."""
+        merged: list[BoundedWindow] = []
+        if self._merging is not None:
+            arrivals, merged = self._merging.merge(key, arrivals, clock, out)
+        touched = [a.window for a in arrivals if self._take(key, a, clock, out)]
+        for window in dict.fromkeys(touched + merged) if merged else touched:
+            self._attend(key, window, clock, out)
+
+    def reach(self, key: KeyState, clock: Clock, out: Panes) -> None:
+        """Let a key know how far the watermark and the clock have come."""
+        due = key.pop_due(clock.watermark)
+        alarmed = key.pop_alarms(clock.now)
+        for window in dict.fromkeys(due + alarmed) if alarmed else due:
+            self._attend(key, window, clock, out)
+
+    def _take(self, key: KeyState, arrival: Arrival, clock: Clock, out: Panes) -> bool:
+        """Put elements into their window; drop them where it has expired or closed."""
+        window = arrival.window
+        state = key.windows.get(window)
+        if state is None:
+            if self._strategy.expiry(window.last) <= clock.watermark:
+                out.dropped.append(arrival)
+                return False
+            state = self._open(key, arrival)
+        elif self._trigger.finished(state.trigger):
+            out.dropped.append(arrival)
+            return False
+        else:
+            state.content = self._reduction.merge(state.content, arrival.content)
+        state.fresh += arrival.arrived.count
+        state.trigger = self._trigger.on_elements(state.trigger, arrival.arrived, clock.now)
+        if window.last >= clock.watermark:
+            self._hold(key, state, arrival, clock.watermark)
+        return True
+
+    def _open(self, key: KeyState, arrival: Arrival) -> WindowState:
+        window = arrival.window
+        state = key.windows[window] = WindowState(self._trigger.start, arrival.content)
+        if self._merging is not None:
+            insort(key.order, window)
+        return state
+
+    def _hold(self, key: KeyState, state: WindowState, arrival: Arrival, watermark: int) -> None:
+        """Hold the output watermark at the timestamp of the pane to come, or at the input watermark.
+
+        An element behind the watermark counts as if it were at the watermark: its pane must not
+        come out late on its account.
+        """
+        window = arrival.window
+        hold = self._strategy.output_time(window.last, arrival.earliest, arrival.latest)
+        hold = min(max(hold, watermark), window.last)
+        if state.hold != NEVER:
+            earliest, latest = min(hold, state.hold), max(hold, state.hold)
+            hold = self._strategy.output_time(window.last, earliest, latest)
+        key.set_hold(window, state, hold)
+
+    def _attend(self, key: KeyState, window: BoundedWindow, clock: Clock, out: Panes) -> None:
+        """Ask a window's trigger, fire, and close the window if it has expired."""
+        state, last, trigger = key.windows[window], window.last, self._trigger
+        expired = self._strategy.expiry(last) <= clock.watermark
+        closed = trigger.finished(state.trigger)
+        fires = not closed and trigger.should_fire(state.trigger, last, clock)
+        if fires:
+            state.trigger = trigger.on_fire(state.trigger, last, clock)
+        if (fires or expired) and (state.fresh or not closed):
+            closing = expired or trigger.finished(state.trigger)
+            self._fire(key, window, clock.watermark, closing, out)
+        if expired:
+            self._close(key, window)
+        else:
+            self._schedule(key, window, clock)
+
+    def _fire(
+        self, key: KeyState, window: BoundedWindow, watermark: int, closing: bool, out: Panes
+    ) -> None:
+        """Send a pane, unless it has nothing new and nobody wants it empty."""
+        state, last = key.windows[window], window.last
+        timing = _timing(state, last, watermark)
+        due_when_empty = (timing is _ON_TIME and self._empty_on_time) or (
+            closing and self._empty_last
+        )
+        if not (state.fresh or due_when_empty):
+            return
+        early = timing is _EARLY
+        pane = pane_info(timing, state.index, -1 if early else state.nonspeculative, closing)
+        timestamp = last if state.hold == NEVER else state.hold
+        if self._send(state, window, timestamp, pane, out):
+            state.index += 1
+            state.nonspeculative += not early
+            state.past_early = state.past_early or not early
+        state.fresh = 0
+        key.set_hold(window, state, NEVER)
+
+    def _send_and_discard(
+        self, state: WindowState, window: BoundedWindow, timestamp: int, pane: PaneInfo, out: Panes
+    ) -> bool:
+        for value, diff in self._reduction.deltas(state.content):
+            out.emit(value, timestamp, window, pane, diff)
+        state.content = self._reduction.empty()
+        return True
+
+    def _send_all(
+        self, state: WindowState, window: BoundedWindow, timestamp: int, pane: PaneInfo, out: Panes
+    ) -> bool:
+        out.emit(self._reduction.result(state.content), timestamp, window, pane)
+        return True
+
+    def _retract_and_send(
+        self, state: WindowState, window: BoundedWindow, timestamp: int, pane: PaneInfo, out: Panes
+    ) -> bool:
+        for old in state.outputs:
+            out.emit(old.value, old.timestamp, old.window, old.pane, RETRACT)
+        state.outputs = ()
+        if self._reduction.vanished(state.content):
+            return False
+        value = self._reduction.result(state.content)
+        out.emit(value, timestamp, window, pane)
+        state.outputs = (Output(value, timestamp, window, pane),)
+        return True
+
+    def _schedule(self, key: KeyState, window: BoundedWindow, clock: Clock) -> None:
+        """Note when the window wants to be asked again; a moment that has passed is not one."""
+        state = key.windows[window]
+        wake = self._trigger.wake(state.trigger, window.last)
+        due = self._strategy.expiry(window.last)
+        if clock.watermark < wake.watermark < due:
+            due = wake.watermark
+        key.set_due(window, state, due)
+        key.set_alarm(window, state, wake.now if wake.now > clock.now else NEVER)
+
+    def _close(self, key: KeyState, window: BoundedWindow) -> None:
+        if self._merging is not None:
+            key.strike(window)
+        else:
+            del key.windows[window]
+
+
+def _timing(state: WindowState, last: int, watermark: int) -> PaneInfoTiming:
+    """LATE after a pane that was not early; else EARLY up to the end of the window; else ON_TIME."""
+    if state.past_early:
+        return _LATE
+    return _EARLY if watermark <= last else _ON_TIME

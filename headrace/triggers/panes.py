@@ -1,0 +1,62 @@
+"""What a grouping gives out: panes by column, and what it had to drop."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import attrs
+
+from headrace.triggers.bundle import INSERT, Bundle, Element, Windows
+from headrace.triggers.pane import PaneInfo
+from headrace.triggers.reduction import Content
+from headrace.triggers.trigger import Arrived
+from headrace.windowing.window import BoundedWindow
+
+
+@attrs.define(slots=True)
+class Arrival:
+    """The elements that arrived together for one key in one window, already reduced to a content.
+
+    Attributes:
+        window: the window, before any merging with what is there.
+        content: the elements as a content of the grouping's reduction.
+        arrived: what the trigger gets to know of them.
+        earliest: the smallest of their timestamps in microseconds.
+        latest: the largest.
+        elements: the elements themselves, kept only where late ones have an output of their own.
+    """
+
+    window: BoundedWindow
+    content: Content
+    arrived: Arrived
+    earliest: int
+    latest: int
+    elements: Sequence[Element] = ()
+
+
+@attrs.define(slots=True)
+class Panes:
+    """A collector of panes, as the columns of a bundle that is still to get its keys."""
+
+    values: list[Any] = attrs.field(factory=list)
+    timestamps: list[int] = attrs.field(factory=list)
+    windows: list[Windows] = attrs.field(factory=list)
+    panes: list[PaneInfo] = attrs.field(factory=list)
+    diffs: list[int] = attrs.field(factory=list)
+    dropped: list[Arrival] = attrs.field(factory=list)
+
+    def emit(
+        self, value: Any, timestamp: int, window: BoundedWindow, pane: PaneInfo, diff: int = INSERT
+    ) -> None:
+        """Add one row."""
+        self.values.append(value)
+        self.timestamps.append(timestamp)
+        self.windows.append((window,))
+        self.panes.append(pane)
+        self.diffs.append(diff)
+
+    def bundle(self, keys: list[Any]) -> Bundle:
+        """Return the rows so far as (key, value) pairs, given the key of each row."""
+        pairs = list(zip(keys, self.values, strict=True))
+        return Bundle(pairs, self.timestamps, self.windows, self.panes, self.diffs)

@@ -1,0 +1,52 @@
+"""A column of a bundle: a list, or one value repeated for every row.
+
+Elements flow in bundles, and a bundle is a few parallel columns. Most of them hold the same value in
+every row (no element has a pane before the first grouping, few are retractions), so a column is either a
+list or an endless ``itertools.repeat``; both go into ``zip`` and ``map`` as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import chain, compress, islice, repeat
+from typing import TypeAlias, TypeVar
+
+T = TypeVar("T")
+
+Column: TypeAlias = list[T] | repeat[T]
+
+
+def uniform(column: Column[T]) -> bool:
+    """Tell whether a column is one value repeated."""
+    return isinstance(column, repeat)
+
+
+def materialise(column: Column[T], rows: int) -> list[T]:
+    """Return the column as a list of so many rows."""
+    return list(islice(column, rows)) if isinstance(column, repeat) else column
+
+
+def select(column: Column[T], mask: Iterable[object]) -> Column[T]:
+    """Keep the rows whose place in the mask is true."""
+    return column if isinstance(column, repeat) else list(compress(column, mask))
+
+
+def stretch(column: Column[T], counts: Iterable[int]) -> Column[T]:
+    """Repeat each row as often as its place in the counts says."""
+    if isinstance(column, repeat):
+        return column
+    return list(chain.from_iterable(map(repeat, column, counts)))
+
+
+def concatenate(columns: Sequence[Column[T]], rows: Sequence[int]) -> Column[T]:
+    """Put columns of so many rows each one after another; one shared value stays repeated."""
+    first = columns[0]
+    if isinstance(first, repeat) and all(
+        isinstance(c, repeat) and _same(next(c), next(first)) for c in columns
+    ):
+        return first
+    return list(chain.from_iterable(map(islice, columns, rows)))
+
+
+def _same(one: object, other: object) -> bool:
+    return one is other or (type(one) is type(other) and one == other)

@@ -1,0 +1,115 @@
+"""Windows: finite or global stretches of event time, half-open, in integer microseconds.
+
+A window is a tuple of its bounds, so that it hashes and compares at the speed of a tuple: windows are
+keys of the hottest dictionaries in the system.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, Final
+
+from headrace.windowing.time import MAX_MICROS, MIN_MICROS, Timestamp, TimestampTypes, micros
+
+GLOBAL_END_MICROS: Final = MAX_MICROS - 86_400_000_000
+"""End of the global window: a day before the end of time, so that something can still come after it."""
+
+
+class BoundedWindow(tuple[Any, ...]):
+    """A window: a tuple whose first two items are its start and end in microseconds.
+
+    Subclass it (or :class:`IntervalWindow`) for windows of your own; further items of the tuple are the
+    subclass's to define, as long as they are plain hashable data.
+
+    >>> IntervalWindow(0, 60).max_timestamp()
+    Timestamp(59.999999)
+    """
+
+    __slots__ = ()
+
+    @property
+    def start(self) -> Timestamp:
+        """The first instant of the window."""
+        return Timestamp(micros=self[0])
+
+    @property
+    def end(self) -> Timestamp:
+        """The instant just past the window."""
+        return Timestamp(micros=self[1])
+
+    @property
+    def last(self) -> int:
+        """The last instant of the window, in microseconds: end - 1."""
+        return int(self[1]) - 1
+
+    def max_timestamp(self) -> Timestamp:
+        """Return the last instant of the window."""
+        return Timestamp(micros=self[1] - 1)
+
+
+class IntervalWindow(BoundedWindow):
+    """The window [start, end).
+
+    Args:
+        start: first instant; seconds, datetime or Timestamp.
+        end: the instant just past the window.
+
+    >>> window = IntervalWindow(0, 60)
+    >>> window.intersects(IntervalWindow(60, 120)), window.union(IntervalWindow(30, 90))
+    (False, [0.0, 90.0))
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, start: TimestampTypes, end: TimestampTypes) -> IntervalWindow:
+        """Make a window from anything that names an instant."""
+        return tuple.__new__(cls, (micros(start), micros(end)))
+
+    def __getnewargs__(self) -> tuple[Timestamp, Timestamp]:
+        """Give back what the constructor takes, for copies and pickles."""
+        return self.start, self.end
+
+    def intersects(self, other: BoundedWindow) -> bool:
+        """Tell whether the two share an instant; windows that only touch do not."""
+        return bool(self[0] < other[1] and other[0] < self[1])
+
+    def union(self, other: BoundedWindow) -> IntervalWindow:
+        """Return the smallest window that covers both."""
+        return interval(min(self[0], other[0]), max(self[1], other[1]))
+
+    def __repr__(self) -> str:
+        """Show the bounds in seconds."""
+        return f"[{float(self.start)}, {float(self.end)})"
+
+
+def interval(start: int, end: int) -> IntervalWindow:
+    """Make a window from microseconds, without conversion."""
+    return _new_interval((start, end))
+
+
+_new_interval = partial(tuple.__new__, IntervalWindow)
+
+
+class GlobalWindow(BoundedWindow):
+    """The one window that holds all of event time.
+
+    >>> GlobalWindow() == GlobalWindow()
+    True
+    """
+
+    __slots__ = ()
+
+    def __new__(cls) -> GlobalWindow:
+        """Make the global window; all of them are equal."""
+        return tuple.__new__(cls, (MIN_MICROS, GLOBAL_END_MICROS))
+
+    def __getnewargs__(self) -> tuple[()]:
+        """Give back what the constructor takes: nothing."""
+        return ()
+
+    def __repr__(self) -> str:
+        """Show the name, as there is only one."""
+        return "GlobalWindow"
+
+
+GLOBAL_WINDOW: Final = GlobalWindow()
