@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import reprlib
 
-_REPR = reprlib.Repr(maxstring=80, maxother=80, maxlist=4, maxtuple=4, maxdict=3, maxset=4)
+_REPR = reprlib.Repr()
+_REPR.maxstring = _REPR.maxother = 80
+_REPR.maxlist = _REPR.maxtuple = _REPR.maxset = 4
+_REPR.maxdict = 3
 
 
 def shorten(value: object) -> str:

@@ -1,0 +1,384 @@
+"""Triggers made of triggers. Their state is a tuple of their parts' states."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from headrace.errors import PipelineError
+from headrace.triggers.trigger import (
+    ASLEEP,
+    BEGINNING,
+    Arrived,
+    Clock,
+    Trigger,
+    TriggerState,
+    Wake,
+    check_is_trigger,
+)
+
+if TYPE_CHECKING:
+    from headrace.triggers.strategy import WindowingStrategy
+
+
+def _trigger(instance: Trigger, attribute: attrs.Attribute[Any], value: object) -> None:
+    check_is_trigger(value, type(instance).__name__)
+
+
+def _triggers(instance: Trigger, attribute: attrs.Attribute[Any], value: tuple[Any, ...]) -> None:
+    parent = type(instance).__name__
+    if not value:
+        raise PipelineError(
+            f"{parent} is made of triggers, and there are none",
+            where=parent,
+            remedy="pass at least one trigger",
+        )
+    for part in value:
+        check_is_trigger(part, parent)
+
+
+def _soonest(wakes: Sequence[Wake]) -> Wake:
+    return Wake(min(w.watermark for w in wakes), min(w.now for w in wakes))
+
+
+@attrs.frozen(repr=False)
+class Repeatedly(Trigger):
+    """Fires whenever its part does, which starts anew once it finishes (Beam's name).
+
+    It never finishes itself.
+
+    Args:
+        underlying: what to repeat.
+
+    Raises:
+        PipelineError: the part is not a trigger.
+
+    >>> Repeatedly(AfterCount(100))
+    Repeatedly(AfterCount(100))
+    """
+
+    underlying: Trigger = attrs.field(validator=_trigger)
+    start: TriggerState = attrs.field(init=False, eq=False)
+
+    @start.default
+    def _start(self) -> TriggerState:
+        return self.underlying.start
+
+    def on_elements(self, state: TriggerState, arrived: Arrived, now: int) -> TriggerState:
+        return self.underlying.on_elements(state, arrived, now)
+
+    def on_merge(self, states: Sequence[TriggerState], last: int, clock: Clock) -> TriggerState:
+        return self._renewed(self.underlying.on_merge(states, last, clock))
+
+    def should_fire(self, state: TriggerState, last: int, clock: Clock) -> bool:
+        return self.underlying.should_fire(state, last, clock)
+
+    def on_fire(self, state: TriggerState, last: int, clock: Clock) -> TriggerState:
+        return self._renewed(self.underlying.on_fire(state, last, clock))
+
+    def finished(self, state: TriggerState) -> bool:
+        return False
+
+    def wake(self, state: TriggerState, last: int, clock: Clock = BEGINNING) -> Wake:
+        return self.underlying.wake(state, last, clock)
+
+    def get_continuation_trigger(self) -> Trigger:
+        return Repeatedly(self.underlying.get_continuation_trigger())
+
+    def may_finish(self, windowing: WindowingStrategy) -> bool:
+        return False
+
+    @property
+    def children(self) -> tuple[Trigger, ...]:
+        return (self.underlying,)
+
+    def _renewed(self, state: TriggerState) -> TriggerState:
+        return self.start if self.underlying.finished(state) else state
+
+
+@attrs.frozen(init=False, repr=False)
+class _Several(Trigger):
+    """A trigger made of several, each with its own state."""
+
+    triggers: tuple[Trigger, ...] = attrs.field(validator=_triggers)
+    start: TriggerState = attrs.field(init=False, eq=False)
+
+    def __init__(self, *triggers: Trigger) -> None:
+        self.__attrs_init__(triggers)
+
+    @start.default
+    def _start(self) -> TriggerState:
+        return self._first_state()
+
+    def _first_state(self) -> TriggerState:
+        return tuple([trigger.start for trigger in self.triggers])
+
+    @property
+    def children(self) -> tuple[Trigger, ...]:
+        return self.triggers
+
+    def on_elements(self, state: TriggerState, arrived: Arrived, now: int) -> TriggerState:
+        return tuple(
+            [
+                part if trigger.finished(part) else trigger.on_elements(part, arrived, now)
+                for trigger, part in zip(self.triggers, state, strict=True)
+            ]
+        )
+
+    def on_merge(self, states: Sequence[TriggerState], last: int, clock: Clock) -> TriggerState:
+        columns = zip(*states, strict=True)
+        return tuple(
+            [
+                trigger.on_merge(column, last, clock)
+                for trigger, column in zip(self.triggers, columns, strict=True)
+            ]
+        )
+
+
+class AfterAny(_Several):
+    """Fires when any of its parts would, and finishes when any of them does (Beam's name).
+
+    What the others had gathered starts anew at each firing, for their pane has gone out too.
+
+    Args:
+        triggers: the parts, at least one.
+
+    Raises:
+        PipelineError: no part, or one that is not a trigger.
+
+    >>> AfterAny(AfterCount(100), AfterProcessingTime(60))
+    AfterAny(AfterCount(100), AfterProcessingTime(60))
+    """
+
+    __slots__ = ()
+
+    def should_fire(self, state: TriggerState, last: int, clock: Clock) -> bool:
+        ready = False
+        for trigger, part in zip(self.triggers, state, strict=True):
+            if trigger.finished(part):
+                return False
+            ready = ready or trigger.should_fire(part, last, clock)
+        return ready
+
+    def on_fire(self, state: TriggerState, last: int, clock: Clock) -> TriggerState:
+        return tuple(
+            [
+                trigger.on_fire(part, last, clock)
+                if trigger.should_fire(part, last, clock)
+                else trigger.start
+                for trigger, part in zip(self.triggers, state, strict=True)
+            ]
+        )
+
+    def finished(self, state: TriggerState) -> bool:
+        return any(map(_finished, self.triggers, state))
+
+    def wake(self, state: TriggerState, last: int, clock: Clock = BEGINNING) -> Wake:
+        if self.finished(state):
+            return ASLEEP
+        parts = zip(self.triggers, state, strict=True)
+        return _soonest([trigger.wake(part, last, clock) for trigger, part in parts])
+
+    def get_continuation_trigger(self) -> Trigger:
+        return AfterAny(*[trigger.get_continuation_trigger() for trigger in self.triggers])
+
+    def may_finish(self, windowing: WindowingStrategy) -> bool:
+        return any(trigger.may_finish(windowing) for trigger in self.triggers)
+
+
+class AfterAll(_Several):
+    """Fires when all of its parts would or have finished; finishes when all have (Beam's name).
+
+    Args:
+        triggers: the parts, at least one.
+
+    Raises:
+        PipelineError: no part, or one that is not a trigger.
+
+    >>> AfterAll(AfterCount(100), AfterProcessingTime(60))
+    AfterAll(AfterCount(100), AfterProcessingTime(60))
+    """
+
+    __slots__ = ()
+
+    def should_fire(self, state: TriggerState, last: int, clock: Clock) -> bool:
+        ready = False
+        for trigger, part in zip(self.triggers, state, strict=True):
+            if not trigger.finished(part):
+                if not trigger.should_fire(part, last, clock):
+                    return False
+                ready = True
+        return ready
+
+    def on_fire(self, state: TriggerState, last: int, clock: Clock) -> TriggerState:
+        return tuple(
+            [
+                part if trigger.finished(part) else trigger.on_fire(part, last, clock)
+                for trigger, part in zip(self.triggers, state, strict=True)
+            ]
+        )
+
+    def finished(self, state: TriggerState) -> bool:
+        return all(map(_finished, self.triggers, state))
+
+    def wake(self, state: TriggerState, last: int, clock: Clock = BEGINNING) -> Wake:
+        # Parts that are ready stay so; it is the others that it waits for.
+        waiting = [
+            trigger.wake(part, last, clock)
+            for trigger, part in zip(self.triggers, state, strict=True)
+            if not trigger.finished(part) and not trigger.should_fire(part, last, clock)
+        ]
+        return _soonest(waiting) if waiting else ASLEEP
+
+    def get_continuation_trigger(self) -> Trigger:
+        return AfterAll(*[trigger.get_continuation_trigger() for trigger in self.triggers])
+
+    def may_finish(self, windowing: WindowingStrategy) -> bool:
+        return all(trigger.may_finish(windowing) for trigger in self.triggers)
+
+
+class AfterEach(_Several):
+    """Fires as its first part until that finishes, then as the second, and so on (Beam's name).
+
+    Called SequenceOf in the paper. It finishes with its last part. In a merge the parts merge in
+    order; the first that has then not finished is the current one, and those after it start anew.
+
+    Args:
+        triggers: the parts, at least one.
+
+    Raises:
+        PipelineError: no part, or one that is not a trigger.
+
+    >>> AfterEach(AfterCount(1), AfterCount(100))
+    AfterEach(AfterCount(1), AfterCount(100))
+    """
+
+    # The state holds those of the parts that have been reached; the last is the current one.
+
+    __slots__ = ()
+
+    def _first_state(self) -> TriggerState:
+        return (self.triggers[0].start,)
+
+    def on_elements(self, state: TriggerState, arrived: Arrived, now: int) -> TriggerState:
+        current = self._current(state).on_elements(state[-1], arrived, now)
+        return (*state[:-1], current)
+
+    def on_merge(self, states: Sequence[TriggerState], last: int, clock: Clock) -> TriggerState:
+        merged: list[TriggerState] = []
+        for place, trigger in enumerate(self.triggers):
+            parts = [state[place] if place < len(state) else trigger.start for state in states]
+            merged.append(trigger.on_merge(parts, last, clock))
+            if not trigger.finished(merged[-1]):
+                break
+        return tuple(merged)
+
+    def should_fire(self, state: TriggerState, last: int, clock: Clock) -> bool:
+        return self._current(state).should_fire(state[-1], last, clock)
+
+    def on_fire(self, state: TriggerState, last: int, clock: Clock) -> TriggerState:
+        trigger = self._current(state)
+        fired = (*state[:-1], trigger.on_fire(state[-1], last, clock))
+        if trigger.finished(fired[-1]) and len(state) < len(self.triggers):
+            return (*fired, self.triggers[len(state)].start)
+        return fired
+
+    def finished(self, state: TriggerState) -> bool:
+        return len(state) == len(self.triggers) and self.triggers[-1].finished(state[-1])
+
+    def wake(self, state: TriggerState, last: int, clock: Clock = BEGINNING) -> Wake:
+        return self._current(state).wake(state[-1], last, clock)
+
+    def get_continuation_trigger(self) -> Trigger:
+        parts = [trigger.get_continuation_trigger() for trigger in self.triggers]
+        return Repeatedly(AfterAny(*parts))
+
+    def may_finish(self, windowing: WindowingStrategy) -> bool:
+        return all(trigger.may_finish(windowing) for trigger in self.triggers)
+
+    def _current(self, state: TriggerState) -> Trigger:
+        return self.triggers[len(state) - 1]
+
+
+@attrs.frozen(repr=False)
+class OrFinally(Trigger):
+    """Fires as its first part, and as its second, with which it finishes (Beam's name).
+
+    Called RepeatUntil in the paper, where the first part is repeated. It finishes when either part
+    does. When ``until`` fires, the first part starts anew; not the other way round.
+
+    Args:
+        trigger: fires until the other does.
+        until: a trigger that fires once, as a rule.
+
+    Raises:
+        PipelineError: a part is not a trigger.
+
+    >>> OrFinally(Repeatedly(AfterCount(100)), AfterProcessingTime(60))
+    OrFinally(Repeatedly(AfterCount(100)), AfterProcessingTime(60))
+    """
+
+    trigger: Trigger = attrs.field(validator=_trigger)
+    until: Trigger = attrs.field(validator=_trigger)
+    start: TriggerState = attrs.field(init=False, eq=False)
+
+    @start.default
+    def _start(self) -> TriggerState:
+        return (self.trigger.start, self.until.start)
+
+    @property
+    def children(self) -> tuple[Trigger, ...]:
+        return (self.trigger, self.until)
+
+    def on_elements(self, state: TriggerState, arrived: Arrived, now: int) -> TriggerState:
+        main, until = state
+        return (
+            self.trigger.on_elements(main, arrived, now),
+            self.until.on_elements(until, arrived, now),
+        )
+
+    def on_merge(self, states: Sequence[TriggerState], last: int, clock: Clock) -> TriggerState:
+        mains, untils = zip(*states, strict=True)
+        return (
+            self.trigger.on_merge(mains, last, clock),
+            self.until.on_merge(untils, last, clock),
+        )
+
+    def should_fire(self, state: TriggerState, last: int, clock: Clock) -> bool:
+        main, until = state
+        return not self.finished(state) and (
+            self.trigger.should_fire(main, last, clock)
+            or self.until.should_fire(until, last, clock)
+        )
+
+    def on_fire(self, state: TriggerState, last: int, clock: Clock) -> TriggerState:
+        main, until = state
+        if self.until.should_fire(until, last, clock):
+            return (self.trigger.start, self.until.on_fire(until, last, clock))
+        return (self.trigger.on_fire(main, last, clock), until)
+
+    def finished(self, state: TriggerState) -> bool:
+        main, until = state
+        return self.until.finished(until) or self.trigger.finished(main)
+
+    def wake(self, state: TriggerState, last: int, clock: Clock = BEGINNING) -> Wake:
+        if self.finished(state):
+            return ASLEEP
+        main, until = state
+        return _soonest((self.trigger.wake(main, last, clock), self.until.wake(until, last, clock)))
+
+    def get_continuation_trigger(self) -> Trigger:
+        return Repeatedly(
+            OrFinally(
+                self.trigger.get_continuation_trigger(), self.until.get_continuation_trigger()
+            )
+        )
+
+    def may_finish(self, windowing: WindowingStrategy) -> bool:
+        return self.trigger.may_finish(windowing) or self.until.may_finish(windowing)
+
+
+def _finished(trigger: Trigger, state: TriggerState) -> bool:
+    return trigger.finished(state)

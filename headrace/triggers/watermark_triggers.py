@@ -1,0 +1,182 @@
+"""Triggers that wait for the watermark to pass the end of the window."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, ClassVar, Final
+
+import attrs
+
+from headrace.triggers.composite_triggers import Repeatedly
+from headrace.triggers.trigger import (
+    ASLEEP,
+    BEGINNING,
+    FINISHED,
+    Arrived,
+    Clock,
+    Trigger,
+    TriggerState,
+    Wake,
+    check_is_trigger,
+)
+
+if TYPE_CHECKING:
+    from headrace.triggers.strategy import WindowingStrategy
+
+
+@attrs.frozen(repr=False)
+class DefaultTrigger(Trigger):
+    """Fires at the end of the window, and again whenever something comes later (Beam's name).
+
+    The same as ``Repeatedly(AfterWatermark())``, without any state.
+
+    >>> DefaultTrigger()
+    DefaultTrigger()
+    """
+
+    start: ClassVar[TriggerState] = None
+
+    def on_elements(self, state: TriggerState, arrived: Arrived, now: int) -> TriggerState:
+        return None
+
+    def on_merge(self, states: Sequence[TriggerState], last: int, clock: Clock) -> TriggerState:
+        return None
+
+    def should_fire(self, state: TriggerState, last: int, clock: Clock) -> bool:
+        return clock.watermark > last
+
+    def on_fire(self, state: TriggerState, last: int, clock: Clock) -> TriggerState:
+        return None
+
+    def finished(self, state: TriggerState) -> bool:
+        return False
+
+    def wake(self, state: TriggerState, last: int, clock: Clock = BEGINNING) -> Wake:
+        return Wake(last + 1) if clock.watermark <= last else ASLEEP
+
+    def get_continuation_trigger(self) -> Trigger:
+        return self
+
+    def may_finish(self, windowing: WindowingStrategy) -> bool:
+        return False
+
+    @property
+    def has_on_time(self) -> bool:
+        return True
+
+
+def _repeated(trigger: Trigger | None) -> Repeatedly | None:
+    if trigger is None or isinstance(trigger, Repeatedly):
+        return trigger
+    check_is_trigger(trigger, "AfterWatermark")
+    return Repeatedly(trigger)
+
+
+_EARLY: Final = False
+_LATE: Final = True
+
+
+@attrs.frozen(repr=False)
+class AfterWatermark(Trigger):
+    """Fires when the watermark passes the end of the window (Beam's name).
+
+    If told so, it fires before and after that too. In a merge it stays late only if every window is
+    late and the merged window has ended; else it goes back to the early phase, for something in the
+    merged window has yet to come out on time.
+
+    Args:
+        early: repeated until the end of the window; None for no early panes.
+        late: repeated from then on; None to finish at the end of the window.
+
+    Raises:
+        PipelineError: a part is not a trigger.
+
+    >>> AfterWatermark(early=AfterProcessingTime(60), late=AfterCount(1))
+    AfterWatermark(early=AfterProcessingTime(60), late=AfterCount(1))
+    """
+
+    # The state is the phase and the state of its trigger, or FINISHED.
+
+    early: Repeatedly | None = attrs.field(default=None, converter=_repeated)
+    late: Repeatedly | None = attrs.field(default=None, converter=_repeated)
+    start: TriggerState = attrs.field(init=False, eq=False)
+    _late_start: TriggerState = attrs.field(init=False, eq=False)
+
+    @start.default
+    def _start_early(self) -> TriggerState:
+        return (_EARLY, self.early.start if self.early else None)
+
+    @_late_start.default
+    def _start_late(self) -> TriggerState:
+        return (_LATE, self.late.start) if self.late else FINISHED
+
+    def on_elements(self, state: TriggerState, arrived: Arrived, now: int) -> TriggerState:
+        phase, part = state
+        trigger = self.late if phase is _LATE else self.early
+        if trigger is None:
+            return state
+        after = trigger.on_elements(part, arrived, now)
+        return state if after is part else (phase, after)
+
+    def on_merge(self, states: Sequence[TriggerState], last: int, clock: Clock) -> TriggerState:
+        early = [state[1] for state in states if state != FINISHED and state[0] is _EARLY]
+        if not early and clock.watermark > last:
+            return self._merge_late([state[1] for state in states], last, clock)
+        if not early or self.early is None:
+            return self.start
+        return (_EARLY, self.early.on_merge(early, last, clock))
+
+    def _merge_late(self, parts: list[TriggerState], last: int, clock: Clock) -> TriggerState:
+        if self.late is None:
+            return FINISHED
+        return (_LATE, self.late.on_merge(parts, last, clock))
+
+    def should_fire(self, state: TriggerState, last: int, clock: Clock) -> bool:
+        if state == FINISHED:
+            return False
+        phase, part = state
+        if phase is _LATE:
+            return self.late is not None and self.late.should_fire(part, last, clock)
+        if clock.watermark > last:
+            return True
+        return self.early is not None and self.early.should_fire(part, last, clock)
+
+    def on_fire(self, state: TriggerState, last: int, clock: Clock) -> TriggerState:
+        phase, part = state
+        trigger = self.late if phase is _LATE else self.early
+        if trigger is None or (phase is _EARLY and clock.watermark > last):
+            return self._late_start
+        return (phase, trigger.on_fire(part, last, clock))
+
+    def wake(self, state: TriggerState, last: int, clock: Clock = BEGINNING) -> Wake:
+        if state == FINISHED:
+            return ASLEEP
+        phase, part = state
+        trigger = self.late if phase is _LATE else self.early
+        wake = trigger.wake(part, last, clock) if trigger else ASLEEP
+        if phase is _LATE or clock.watermark > last:
+            return wake
+        return Wake(min(last + 1, wake.watermark), wake.now)
+
+    def get_continuation_trigger(self) -> Trigger:
+        return AfterWatermark(
+            early=self.early.get_continuation_trigger() if self.early else None,
+            late=self.late.get_continuation_trigger() if self.late else None,
+        )
+
+    def may_finish(self, windowing: WindowingStrategy) -> bool:
+        return self.late is None and windowing.allowed_lateness != 0
+
+    @property
+    def has_on_time(self) -> bool:
+        return True
+
+    @property
+    def children(self) -> tuple[Trigger, ...]:
+        return tuple(part for part in (self.early, self.late) if part)
+
+    def _arguments(self) -> Iterable[str]:
+        if self.early:
+            yield f"early={self.early.underlying!r}"
+        if self.late:
+            yield f"late={self.late.underlying!r}"
