@@ -21,6 +21,7 @@ from headrace.triggers.trigger import (
     Trigger,
     TriggerState,
     Wake,
+    wake_at,
 )
 from headrace.windowing.time import MICROS_PER_SECOND, duration_micros
 
@@ -35,7 +36,7 @@ class _Deadline(Trigger):
     def on_merge(self, states: Sequence[TriggerState], last: int, clock: Clock) -> TriggerState:
         if FINISHED in states:
             return FINISHED
-        return min((state for state in states if state is not None), default=None)
+        return min([state for state in states if state is not None], default=None)
 
     def should_fire(self, state: TriggerState, last: int, clock: Clock) -> bool:
         return state is not None and state != FINISHED and clock.now >= state
@@ -43,7 +44,7 @@ class _Deadline(Trigger):
     def wake(self, state: TriggerState, last: int, clock: Clock = BEGINNING) -> Wake:
         if state is None or state == FINISHED or state <= clock.now:
             return ASLEEP
-        return Wake(NEVER, state)
+        return wake_at((NEVER, state))
 
     def get_continuation_trigger(self) -> Trigger:
         return AfterProcessingTime()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -17,6 +17,7 @@ from headrace.triggers.trigger import (
     TriggerState,
     Wake,
     check_is_trigger,
+    wake_at,
 )
 
 if TYPE_CHECKING:
@@ -39,8 +40,14 @@ def _triggers(instance: Trigger, attribute: attrs.Attribute[Any], value: tuple[A
         check_is_trigger(part, parent)
 
 
-def _soonest(wakes: Sequence[Wake]) -> Wake:
-    return Wake(min(w.watermark for w in wakes), min(w.now for w in wakes))
+def _soonest(wakes: Iterable[Wake]) -> Wake:
+    soonest, now = ASLEEP
+    for other, other_now in wakes:
+        if other < soonest:
+            soonest = other
+        if other_now < now:
+            now = other_now
+    return wake_at((soonest, now))
 
 
 @attrs.frozen(repr=False)
@@ -230,7 +237,7 @@ class AfterAll(_Several):
             for trigger, part in zip(self.triggers, state, strict=True)
             if not trigger.finished(part) and not trigger.should_fire(part, last, clock)
         ]
-        return _soonest(waiting) if waiting else ASLEEP
+        return _soonest(waiting)
 
     def get_continuation_trigger(self) -> Trigger:
         return AfterAll(*[trigger.get_continuation_trigger() for trigger in self.triggers])

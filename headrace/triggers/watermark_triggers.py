@@ -12,12 +12,14 @@ from headrace.triggers.trigger import (
     ASLEEP,
     BEGINNING,
     FINISHED,
+    NEVER,
     Arrived,
     Clock,
     Trigger,
     TriggerState,
     Wake,
     check_is_trigger,
+    wake_at,
 )
 
 if TYPE_CHECKING:
@@ -52,7 +54,7 @@ class DefaultTrigger(Trigger):
         return False
 
     def wake(self, state: TriggerState, last: int, clock: Clock = BEGINNING) -> Wake:
-        return Wake(last + 1) if clock.watermark <= last else ASLEEP
+        return wake_at((last + 1, NEVER)) if clock.watermark <= last else ASLEEP
 
     def get_continuation_trigger(self) -> Trigger:
         return self
@@ -156,7 +158,8 @@ class AfterWatermark(Trigger):
         wake = trigger.wake(part, last, clock) if trigger else ASLEEP
         if phase is _LATE or clock.watermark > last:
             return wake
-        return Wake(min(last + 1, wake.watermark), wake.now)
+        watermark, now = wake
+        return wake_at((watermark if watermark <= last else last + 1, now))
 
     def get_continuation_trigger(self) -> Trigger:
         return AfterWatermark(
