@@ -1,8 +1,8 @@
 """A column of a bundle: a list, or one value repeated for every row.
 
-Elements flow in bundles, and a bundle is a few parallel columns. Most of them hold the same value in
-every row (no element has a pane before the first grouping, few are retractions), so a column is either a
-list or an endless ``itertools.repeat``; both go into ``zip`` and ``map`` as they are.
+Elements flow in bundles, and a bundle is a few parallel columns. Most of them hold the same value
+in every row (no element has a pane before the first grouping, few are retractions), so a column is
+either a list or an endless ``itertools.repeat``; both go into ``zip`` and ``map`` as they are.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TypeAlias, TypeVar
 
 T = TypeVar("T")
 
-Column: TypeAlias = list[T] | repeat[T]
+Column: TypeAlias = "list[T] | repeat[T]"
 
 
 def uniform(column: Column[T]) -> bool:

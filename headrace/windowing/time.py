@@ -1,15 +1,19 @@
 """Event time and processing time: integer microseconds inside, many forms outside.
 
-Seconds (int, float), ``timedelta``, zoned ``datetime``, ISO 8601 strings with a zone, and the classes here
-are all understood where a public function takes a time; naive datetimes are refused, since they name no
-instant.
+Seconds (int, float), ``timedelta``, zoned ``datetime``, ISO 8601 strings with a zone, and the
+classes here are all understood where a public function takes a time; naive datetimes are refused,
+since they name no instant. Floats are rounded to the nearest microsecond; whatever is exact stays
+exact.
 """
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from functools import total_ordering
-from typing import Any, Final, TypeAlias, Union
+from operator import attrgetter, index
+from typing import Any, Final, TypeAlias, Union, overload
 
 from headrace.errors import TimeError, shorten
 
@@ -36,11 +40,339 @@ def micros(instant: TimestampTypes) -> int:
     >>> micros(1.5), micros("1970-01-01T00:00:01Z")
     (1500000, 1000000)
     """
-    convert = _INSTANTS.get(type(instant), _instant_by_kind)
-    result = convert(instant)
+    result = _INSTANTS.get(type(instant), _instant_by_kind)(instant)
     if MIN_MICROS <= result <= MAX_MICROS:
         return result
     raise TimeError(
         f"the time {shorten(instant)} lies outside of what a timestamp can hold",
         remedy="use seconds since 1970 (not milli- or microseconds)",
     )
+
+
+def duration_micros(duration: DurationTypes) -> int:
+    """Return a stretch of time in microseconds; it may be negative.
+
+    Args:
+        duration: seconds, a timedelta or a Duration.
+
+    Raises:
+        TimeError: it is something else, or longer than all of time.
+
+    >>> duration_micros(0.25), duration_micros(timedelta(minutes=1))
+    (250000, 60000000)
+    """
+    result = _DURATIONS.get(type(duration), _duration_by_kind)(duration)
+    if -MAX_MICROS <= result <= MAX_MICROS:
+        return result
+    raise TimeError(
+        f"the duration {shorten(duration)} is longer than time itself",
+        remedy="use seconds (not milli- or microseconds)",
+    )
+
+
+@total_ordering
+class _Micros:
+    """Microseconds that compare, hash and convert like the number of seconds that they are."""
+
+    __slots__ = ("micros",)
+
+    def __init__(self, seconds: float = 0, micros: int = 0) -> None:
+        self.micros: Final[int] = (_number(seconds) if seconds else 0) + micros
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (0, self.micros)
+
+    def __float__(self) -> float:
+        return self.micros / MICROS_PER_SECOND
+
+    def __int__(self) -> int:
+        return self.micros // MICROS_PER_SECOND
+
+    def __hash__(self) -> int:
+        return hash(int(self) if self.micros % MICROS_PER_SECOND == 0 else float(self))
+
+    def __eq__(self, other: object) -> bool:
+        difference = self._minus(other)
+        return NotImplemented if difference is None else difference == 0
+
+    def __lt__(self, other: object) -> bool:
+        difference = self._minus(other)
+        return NotImplemented if difference is None else difference < 0
+
+    def _minus(self, other: object) -> float | None:
+        """Return the difference to what compares with this: exact, but for a float in seconds."""
+        if isinstance(other, _Micros):
+            return self.micros - other.micros
+        if isinstance(other, int):
+            return self.micros - other * MICROS_PER_SECOND
+        return float(self) - other if isinstance(other, float) else None
+
+    def __repr__(self) -> str:
+        whole, rest = divmod(abs(self.micros), MICROS_PER_SECOND)
+        sign = "-" if self.micros < 0 else ""
+        fraction = f".{rest:06d}" if rest else ""
+        return f"{type(self).__name__}({sign}{whole}{fraction})"
+
+
+class Timestamp(_Micros):
+    """An instant: seconds since 1970 in UTC, held in integer microseconds (Beam's Timestamp).
+
+    It compares with numbers of seconds and with other timestamps; arithmetic takes and gives
+    durations.
+
+    Args:
+        seconds: whole or fractional seconds.
+        micros: microseconds on top of them.
+
+    >>> Timestamp(2.5) + 60, Timestamp(5) - Timestamp(3), Timestamp(3) == 3
+    (Timestamp(62.500000), Duration(2), True)
+    """
+
+    __slots__ = ()
+
+    @staticmethod
+    def of(seconds: TimestampTypes) -> Timestamp:
+        """Return the timestamp of anything that names an instant.
+
+        >>> Timestamp.of("2013-01-01T05:00:00-05:00")
+        Timestamp(1357034400)
+        """
+        return seconds if isinstance(seconds, Timestamp) else Timestamp(micros=micros(seconds))
+
+    @staticmethod
+    def now() -> Timestamp:
+        """Return the time of the wall clock.
+
+        >>> Timestamp.now() > 0
+        True
+        """
+        return Timestamp(micros=time.time_ns() // 1000)
+
+    @staticmethod
+    def from_utc_datetime(dt: datetime) -> Timestamp:
+        """Return the timestamp of a datetime with a zone, UTC or other.
+
+        >>> Timestamp.from_utc_datetime(datetime(1970, 1, 2, tzinfo=UTC))
+        Timestamp(86400)
+        """
+        return Timestamp(micros=_datetime(dt))
+
+    @staticmethod
+    def from_rfc3339(rfc3339: str) -> Timestamp:
+        """Return the timestamp of a string such as 2013-01-01T05:00:00Z; digits beyond six are cut.
+
+        >>> Timestamp.from_rfc3339("1970-01-01T00:00:00.25+00:00")
+        Timestamp(0.250000)
+        """
+        return Timestamp(micros=_iso(rfc3339))
+
+    def to_utc_datetime(self, has_tz: bool = False) -> datetime:
+        """Return the datetime in UTC; like Beam's it is naive unless asked for the zone.
+
+        Raises:
+            TimeError: the year is not within 1 to 9999.
+
+        >>> Timestamp(0).to_utc_datetime(has_tz=True).isoformat()
+        '1970-01-01T00:00:00+00:00'
+        """
+        try:
+            zoned = _EPOCH + self.micros * _MICROSECOND
+        except OverflowError:
+            raise TimeError(f"{self!r} is not within the years 1 to 9999 of a datetime") from None
+        return zoned if has_tz else zoned.replace(tzinfo=None)
+
+    def to_rfc3339(self) -> str:
+        """Return the instant as a string in UTC.
+
+        >>> Timestamp(1.5).to_rfc3339()
+        '1970-01-01T00:00:01.500000Z'
+        """
+        return self.to_utc_datetime().isoformat() + "Z"
+
+    def seconds(self) -> int:
+        """Return the whole seconds, rounded down."""
+        return int(self)
+
+    def predecessor(self) -> Timestamp:
+        """Return the instant a microsecond before."""
+        return Timestamp(micros=self.micros - 1)
+
+    def successor(self) -> Timestamp:
+        """Return the instant a microsecond after."""
+        return Timestamp(micros=self.micros + 1)
+
+    def __add__(self, other: DurationTypes) -> Timestamp:
+        return Timestamp(micros=self.micros + duration_micros(other))
+
+    __radd__ = __add__
+
+    @overload
+    def __sub__(self, other: Timestamp) -> Duration: ...
+
+    @overload
+    def __sub__(self, other: DurationTypes) -> Timestamp: ...
+
+    def __sub__(self, other: Timestamp | DurationTypes) -> Duration | Timestamp:
+        if isinstance(other, Timestamp):
+            return Duration(micros=self.micros - other.micros)
+        return Timestamp(micros=self.micros - duration_micros(other))
+
+    def __mod__(self, other: DurationTypes) -> Duration:
+        return Duration(micros=self.micros % duration_micros(other))
+
+
+class Duration(_Micros):
+    """A stretch of time: seconds, held in integer microseconds (Beam's Duration).
+
+    Args:
+        seconds: whole or fractional seconds.
+        micros: microseconds on top of them.
+
+    >>> Duration(1.5) + 1, Duration(90) * 2, -Duration(micros=1)
+    (Duration(2.500000), Duration(180), Duration(-0.000001))
+    """
+
+    __slots__ = ()
+
+    @staticmethod
+    def of(seconds: DurationTypes) -> Duration:
+        """Return the duration of seconds or of a timedelta.
+
+        >>> Duration.of(timedelta(hours=1))
+        Duration(3600)
+        """
+        if isinstance(seconds, Duration):
+            return seconds
+        return Duration(micros=duration_micros(seconds))
+
+    def __neg__(self) -> Duration:
+        return Duration(micros=-self.micros)
+
+    @overload
+    def __add__(self, other: Timestamp) -> Timestamp: ...
+
+    @overload
+    def __add__(self, other: DurationTypes) -> Duration: ...
+
+    def __add__(self, other: Timestamp | DurationTypes) -> Duration | Timestamp:
+        if isinstance(other, Timestamp):
+            return other + self
+        return Duration(micros=self.micros + duration_micros(other))
+
+    def __radd__(self, other: DurationTypes) -> Duration:
+        return Duration(micros=self.micros + duration_micros(other))
+
+    def __sub__(self, other: DurationTypes) -> Duration:
+        return Duration(micros=self.micros - duration_micros(other))
+
+    def __rsub__(self, other: DurationTypes) -> Duration:
+        return Duration(micros=duration_micros(other) - self.micros)
+
+    def __mul__(self, other: DurationTypes) -> Duration:
+        return Duration(micros=self.micros * duration_micros(other) // MICROS_PER_SECOND)
+
+    __rmul__ = __mul__
+
+    def __mod__(self, other: DurationTypes) -> Duration:
+        return Duration(micros=self.micros % duration_micros(other))
+
+
+def positive(duration: DurationTypes) -> Duration:
+    """Return a duration that is longer than nothing.
+
+    Raises:
+        TimeError: it is not.
+
+    >>> positive(60)
+    Duration(60)
+    """
+    result = Duration.of(duration)
+    if result.micros > 0:
+        return result
+    raise TimeError(
+        f"the duration {shorten(duration)} is not positive", remedy="use more than 0 seconds"
+    )
+
+
+def _number(seconds: float) -> int:
+    """Convert seconds: ints exactly, others to the nearest microsecond."""
+    if isinstance(seconds, int):
+        return seconds * MICROS_PER_SECOND
+    try:
+        whole = int(seconds)
+        # Only the fraction is multiplied, since the product of large floats would lose
+        # microseconds.
+        return whole * MICROS_PER_SECOND + round((seconds - whole) * MICROS_PER_SECOND)
+    except (OverflowError, ValueError, TypeError):
+        raise TimeError(
+            f"{shorten(seconds)} is not a number of seconds", remedy="use a finite number"
+        ) from None
+
+
+def _datetime(moment: datetime) -> int:
+    if moment.utcoffset() is not None:
+        return (moment - _EPOCH) // _MICROSECOND
+    raise TimeError(
+        f"the time {moment.isoformat()} has no time zone, so it names no instant",
+        remedy='give it one: datetime(…, tzinfo=UTC) or ZoneInfo("…"), "…Z" in a string',
+    )
+
+
+def _iso(text: str) -> int:
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise TimeError(
+            f"the time {shorten(text)} is not in ISO 8601 form",
+            remedy='write it like "2013-01-01T05:00:00Z"',
+        ) from None
+    return _datetime(moment)
+
+
+def _timedelta(stretch: timedelta) -> int:
+    return stretch // _MICROSECOND
+
+
+_Conversions: TypeAlias = Mapping[type, Callable[[Any], int]]
+
+_own_micros: Final = attrgetter("micros")
+_NUMBERS: Final[_Conversions] = {int: MICROS_PER_SECOND.__mul__, float: _number}
+_INSTANTS: Final[_Conversions] = {
+    **_NUMBERS,
+    str: _iso,
+    datetime: _datetime,
+    Timestamp: _own_micros,
+}
+_DURATIONS: Final[_Conversions] = {**_NUMBERS, timedelta: _timedelta, Duration: _own_micros}
+
+
+def _by_kind(thing: object, conversions: _Conversions) -> int | None:
+    """Convert what is a subclass of a known type or, like numpy's integers, an index; else None."""
+    for kind, convert in conversions.items():
+        if isinstance(thing, kind):
+            return convert(thing)
+    return index(thing) * MICROS_PER_SECOND if hasattr(thing, "__index__") else None
+
+
+def _instant_by_kind(instant: object) -> int:
+    result = _by_kind(instant, _INSTANTS)
+    if result is not None:
+        return result
+    raise TimeError(
+        f"{shorten(instant)} is not a time",
+        remedy="use seconds since 1970, a datetime with a zone, an ISO 8601 string or a Timestamp",
+    )
+
+
+def _duration_by_kind(duration: object) -> int:
+    result = _by_kind(duration, _DURATIONS)
+    if result is not None:
+        return result
+    raise TimeError(
+        f"{shorten(duration)} is not a duration", remedy="use seconds, a timedelta or a Duration"
+    )
+
+
+MIN_TIMESTAMP: Final = Timestamp(micros=MIN_MICROS)
+MAX_TIMESTAMP: Final = Timestamp(micros=MAX_MICROS)
+TIME_GRANULARITY: Final = Duration(micros=1)

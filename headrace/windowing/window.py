@@ -1,25 +1,26 @@
 """Windows: finite or global stretches of event time, half-open, in integer microseconds.
 
-A window is a tuple of its bounds, so that it hashes and compares at the speed of a tuple: windows are
-keys of the hottest dictionaries in the system.
+A window is a tuple of its bounds, so that it hashes and compares at the speed of a tuple: windows
+are keys of the hottest dictionaries in the system.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any, Final
 
 from headrace.windowing.time import MAX_MICROS, MIN_MICROS, Timestamp, TimestampTypes, micros
 
 GLOBAL_END_MICROS: Final = MAX_MICROS - 86_400_000_000
-"""End of the global window: a day before the end of time, so that something can still come after it."""
+"""End of the global window: a day before the end of time, so that something can come after it."""
 
 
 class BoundedWindow(tuple[Any, ...]):
     """A window: a tuple whose first two items are its start and end in microseconds.
 
-    Subclass it (or :class:`IntervalWindow`) for windows of your own; further items of the tuple are the
-    subclass's to define, as long as they are plain hashable data.
+    Subclass it (or :class:`IntervalWindow`) for windows of your own; further items of the tuple are
+    the subclass's to define, as long as they are plain hashable data.
 
     >>> IntervalWindow(0, 60).max_timestamp()
     Timestamp(59.999999)
@@ -40,11 +41,20 @@ class BoundedWindow(tuple[Any, ...]):
     @property
     def last(self) -> int:
         """The last instant of the window, in microseconds: end - 1."""
-        return int(self[1]) - 1
+        last: int = self[1] - 1
+        return last
 
     def max_timestamp(self) -> Timestamp:
         """Return the last instant of the window."""
         return Timestamp(micros=self[1] - 1)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle and copy by items, whatever the constructor of a subclass takes."""
+        return _rebuild, (type(self), tuple(self))
+
+
+def _rebuild(cls: type[BoundedWindow], items: tuple[Any, ...]) -> BoundedWindow:
+    return tuple.__new__(cls, items)
 
 
 class IntervalWindow(BoundedWindow):
@@ -65,10 +75,6 @@ class IntervalWindow(BoundedWindow):
         """Make a window from anything that names an instant."""
         return tuple.__new__(cls, (micros(start), micros(end)))
 
-    def __getnewargs__(self) -> tuple[Timestamp, Timestamp]:
-        """Give back what the constructor takes, for copies and pickles."""
-        return self.start, self.end
-
     def intersects(self, other: BoundedWindow) -> bool:
         """Tell whether the two share an instant; windows that only touch do not."""
         return bool(self[0] < other[1] and other[0] < self[1])
@@ -83,8 +89,21 @@ class IntervalWindow(BoundedWindow):
 
 
 def interval(start: int, end: int) -> IntervalWindow:
-    """Make a window from microseconds, without conversion."""
+    """Make a window from microseconds, without conversion.
+
+    >>> interval(0, 1_000_000)
+    [0.0, 1.0)
+    """
     return _new_interval((start, end))
+
+
+def intervals(bounds: Iterable[tuple[int, int]]) -> Iterator[IntervalWindow]:
+    """Make windows from pairs of microseconds.
+
+    >>> list(intervals([(0, 1_000_000)]))
+    [[0.0, 1.0)]
+    """
+    return map(_new_interval, bounds)
 
 
 _new_interval = partial(tuple.__new__, IntervalWindow)
@@ -102,10 +121,6 @@ class GlobalWindow(BoundedWindow):
     def __new__(cls) -> GlobalWindow:
         """Make the global window; all of them are equal."""
         return tuple.__new__(cls, (MIN_MICROS, GLOBAL_END_MICROS))
-
-    def __getnewargs__(self) -> tuple[()]:
-        """Give back what the constructor takes: nothing."""
-        return ()
 
     def __repr__(self) -> str:
         """Show the name, as there is only one."""

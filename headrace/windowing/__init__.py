@@ -1,0 +1,1 @@
+"""WHERE in event time: timestamps, windows, window functions and watermarks."""

@@ -1,0 +1,108 @@
+"""Sessions: windows that grow as long as elements of a key keep coming (unaligned windows)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from itertools import repeat
+from operator import itemgetter
+from typing import Any, Final, TypeAlias
+
+import attrs
+
+from headrace.windowing.column import Column
+from headrace.windowing.time import MAX_MICROS, MIN_MICROS, Duration, DurationTypes, positive
+from headrace.windowing.window import BoundedWindow, IntervalWindow, interval, intervals
+from headrace.windowing.window_fn import UNKNOWN, WindowFn, Windows
+
+Gap: TypeAlias = Duration | Callable[[Any], DurationTypes]
+
+
+def _gap(gap_size: DurationTypes | Callable[[Any], DurationTypes]) -> Gap:
+    return gap_size if callable(gap_size) else positive(gap_size)
+
+
+@attrs.frozen
+class Sessions(WindowFn):
+    """Each element's window lasts for a gap, and windows that overlap become one (Beam's Sessions).
+
+    Section 1.2 of "The Dataflow Model". Windows that only touch stay apart: elements exactly a gap
+    apart are two sessions.
+
+    Args:
+        gap_size: seconds, timedelta or Duration; or a function from an element to one of these.
+
+    Raises:
+        TimeError: a gap is not positive.
+
+    >>> Sessions(30).assign(WindowFn.AssignContext(100))
+    [[100.0, 130.0)]
+    >>> Sessions(lambda visit: visit["patience"]).assign(WindowFn.AssignContext(0, {"patience": 5}))
+    [[0.0, 5.0)]
+    """
+
+    gap_size: Gap = attrs.field(converter=_gap)
+
+    @property
+    def single(self) -> bool:
+        """Whether every element lies in exactly one window: always."""
+        return True
+
+    def assign(self, context: WindowFn.AssignContext) -> list[BoundedWindow]:
+        """Return the window that starts with the element and lasts for the gap."""
+        start = context.timestamp.micros
+        return [_from(start, start + self._gap_of(context.element))]
+
+    def assign_column(
+        self, values: list[Any], timestamps: Column[int], windows: Column[Windows] = UNKNOWN
+    ) -> Column[Windows]:
+        """Return the window that starts with each element and lasts for the gap."""
+        gap = self.gap_size
+        if not isinstance(gap, Duration):
+            gaps = map(self._gap_of, values)
+            return [(_from(t, t + gap),) for t, gap in zip(timestamps, gaps, strict=False)]
+        if isinstance(timestamps, repeat):
+            start = next(timestamps)
+            return repeat((_from(start, start + gap.micros),))
+        ends = [t + gap.micros for t in timestamps]
+        if max(ends, default=0) > MAX_MICROS:
+            return [(_from(t, t + gap.micros),) for t in timestamps]
+        return list(zip(intervals(zip(timestamps, ends, strict=True))))
+
+    def merge(self, merge_context: WindowFn.MergeContext) -> None:
+        """Merge the windows that overlap."""
+        for sources, cover in overlapping(sorted(merge_context.windows)):
+            if len(sources) > 1:
+                merge_context.merge(sources, cover)
+
+    def _gap_of(self, element: Any) -> int:
+        gap = self.gap_size
+        return gap.micros if isinstance(gap, Duration) else positive(gap(element)).micros
+
+
+def overlapping(
+    windows: Iterable[BoundedWindow],
+) -> list[tuple[list[BoundedWindow], IntervalWindow]]:
+    """Put windows in order of start into groups that overlap, each with the window that covers it.
+
+    >>> overlapping([IntervalWindow(0, 2), IntervalWindow(1, 3), IntervalWindow(3, 4)])
+    [([[0.0, 2.0), [1.0, 3.0)], [0.0, 3.0)), ([[3.0, 4.0)], [3.0, 4.0))]
+    """
+    groups: list[list[BoundedWindow]] = []
+    end = MIN_MICROS
+    for window in windows:
+        if window[0] < end:
+            groups[-1].append(window)
+            if window[1] > end:
+                end = window[1]
+        else:
+            groups.append([window])
+            end = window[1]
+    return [(group, interval(group[0][0], max(map(_end, group)))) for group in groups]
+
+
+_end: Final = itemgetter(1)
+
+
+def _from(start: int, end: int) -> IntervalWindow:
+    """Make a session that does not leave time, not even from its very last instant."""
+    return interval(min(start, MAX_MICROS - 1), min(end, MAX_MICROS))

@@ -1,0 +1,187 @@
+"""Aligned windows: global, fixed and sliding.
+
+A window never leaves [MIN, MAX]: the first and the last one are cut, and the very last instant of
+time, which no half-open window can hold, counts to the window before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from functools import cache
+from itertools import repeat
+from typing import Any
+
+import attrs
+
+from headrace.windowing.column import Column
+from headrace.windowing.time import (
+    MAX_MICROS,
+    MIN_MICROS,
+    Duration,
+    DurationTypes,
+    Timestamp,
+    duration_micros,
+    positive,
+)
+from headrace.windowing.window import GLOBAL_WINDOW, BoundedWindow, IntervalWindow, interval
+from headrace.windowing.window_fn import UNKNOWN, NonMergingWindowFn, WindowFn, Windows
+
+
+@attrs.frozen
+class GlobalWindows(NonMergingWindowFn):
+    """Everything in the one global window, the default (Beam's GlobalWindows).
+
+    >>> GlobalWindows().assign(WindowFn.AssignContext(7))
+    [GlobalWindow]
+    """
+
+    @property
+    def single(self) -> bool:
+        """Whether every element lies in exactly one window: always."""
+        return True
+
+    def assign(self, context: WindowFn.AssignContext) -> list[BoundedWindow]:
+        """Return the global window."""
+        return [GLOBAL_WINDOW]
+
+    def assign_column(
+        self, values: list[Any], timestamps: Column[int], windows: Column[Windows] = UNKNOWN
+    ) -> Column[Windows]:
+        """Return the global window for every element."""
+        return repeat((GLOBAL_WINDOW,))
+
+
+@attrs.frozen(init=False)
+class FixedWindows(NonMergingWindowFn):
+    """Windows of one size, one after another: [n × size + offset, (n + 1) × size + offset).
+
+    Beam's FixedWindows; section 1.2 of "The Dataflow Model".
+
+    Args:
+        size: seconds, timedelta or Duration.
+        offset: where a window starts, counted from 1970-01-01T00:00:00Z; taken modulo size.
+
+    Raises:
+        TimeError: the size is not positive.
+
+    >>> FixedWindows(60, offset=15).assign(WindowFn.AssignContext(100))
+    [[75.0, 135.0)]
+    """
+
+    size: Duration
+    offset: Duration
+
+    def __init__(self, size: DurationTypes, offset: DurationTypes | Timestamp = 0) -> None:
+        length = positive(size)
+        self.__attrs_init__(length, _phase(offset, length))
+
+    @property
+    def single(self) -> bool:
+        """Whether every element lies in exactly one window: always."""
+        return True
+
+    def assign(self, context: WindowFn.AssignContext) -> list[BoundedWindow]:
+        """Return the window around the element's timestamp."""
+        return list(self._at(context.timestamp.micros))
+
+    def assign_column(
+        self, values: list[Any], timestamps: Column[int], windows: Column[Windows] = UNKNOWN
+    ) -> Column[Windows]:
+        """Return the window around each timestamp."""
+        if isinstance(timestamps, repeat):
+            return repeat(self._at(next(timestamps)))
+        size, offset = self.size.micros, self.offset.micros
+        if offset:
+            return _by_block([(t - offset) // size for t in timestamps], timestamps, self._at)
+        return _by_block([t // size for t in timestamps], timestamps, self._at)
+
+    def _at(self, instant: int) -> Windows:
+        instant = min(instant, MAX_MICROS - 1)
+        size = self.size.micros
+        return (_cut(instant - (instant - self.offset.micros) % size, size),)
+
+
+@attrs.frozen(init=False)
+class SlidingWindows(NonMergingWindowFn):
+    """Windows of one size, starting every period: [n × period + offset, … + size).
+
+    Beam's SlidingWindows; section 1.2 of "The Dataflow Model". With a period longer than the size,
+    an element between two windows lies in none.
+
+    Args:
+        size: seconds, timedelta or Duration.
+        period: seconds, timedelta or Duration.
+        offset: where a window starts, counted from 1970-01-01T00:00:00Z; taken modulo period.
+
+    Raises:
+        TimeError: size or period is not positive.
+
+    >>> SlidingWindows(60, 30).assign(WindowFn.AssignContext(100))
+    [[90.0, 150.0), [60.0, 120.0)]
+    """
+
+    size: Duration
+    period: Duration
+    offset: Duration
+
+    def __init__(
+        self, size: DurationTypes, period: DurationTypes, offset: DurationTypes | Timestamp = 0
+    ) -> None:
+        step = positive(period)
+        self.__attrs_init__(positive(size), step, _phase(offset, step))
+
+    @property
+    def single(self) -> bool:
+        """Whether every element lies in exactly one window: where they do not overlap."""
+        return self.size == self.period
+
+    def assign(self, context: WindowFn.AssignContext) -> list[BoundedWindow]:
+        """Return the windows around the element's timestamp, the latest first."""
+        return list(self._at(context.timestamp.micros, self._window))
+
+    def assign_column(
+        self, values: list[Any], timestamps: Column[int], windows: Column[Windows] = UNKNOWN
+    ) -> Column[Windows]:
+        """Return the windows around each timestamp, the latest first."""
+        window = cache(self._window)
+        if isinstance(timestamps, repeat):
+            return repeat(self._at(next(timestamps), window))
+        return _by_block(self._blocks(timestamps), timestamps, lambda t: self._at(t, window))
+
+    def _blocks(self, timestamps: list[int]) -> list[Any]:
+        """Number the timestamps so that equal numbers have equal windows."""
+        period, offset = self.period.micros, self.offset.micros
+        extra = self.size.micros % period
+        if not extra:
+            return [(t - offset) // period for t in timestamps]
+        # One window more reaches into the first part of each period.
+        whole = [divmod(t - offset, period) for t in timestamps]
+        return [2 * number + (into < extra) for number, into in whole]
+
+    def _at(self, instant: int, window: Callable[[int], BoundedWindow]) -> Windows:
+        instant = min(instant, MAX_MICROS - 1)
+        period = self.period.micros
+        latest = instant - (instant - self.offset.micros) % period
+        return tuple(map(window, range(latest, instant - self.size.micros, -period)))
+
+    def _window(self, start: int) -> BoundedWindow:
+        return _cut(start, self.size.micros)
+
+
+def _phase(offset: DurationTypes | Timestamp, period: Duration) -> Duration:
+    micros = offset.micros if isinstance(offset, Timestamp) else duration_micros(offset)
+    return Duration(micros=micros % period.micros)
+
+
+def _cut(start: int, size: int) -> IntervalWindow:
+    """Make a window that does not leave time."""
+    return interval(max(start, MIN_MICROS), min(start + size, MAX_MICROS))
+
+
+def _by_block(
+    blocks: list[Any], timestamps: list[int], at: Callable[[int], Windows]
+) -> list[Windows]:
+    """Find the windows of each block once, from any of its timestamps."""
+    some = dict(zip(blocks, timestamps, strict=True))
+    known: dict[Hashable, Windows] = {block: at(instant) for block, instant in some.items()}
+    return list(map(known.__getitem__, blocks))
