@@ -27,6 +27,9 @@ class Collection:
         windowing: how its next grouping works.
         bounded: whether it ends.
         changing: whether it can hold retractions.
+        accumulated: whether it can hold panes that repeat what earlier panes of their window said.
+        retraction_lateness: allowed lateness, in microseconds, of the groupings whose retractions it can
+            hold; a grouping that allows less could drop a retraction apart from its replacement.
         element_type: what is known of its elements' type, ``typing.Any`` if nothing.
     """
 
@@ -34,8 +37,15 @@ class Collection:
     tag: str
     windowing: WindowingStrategy
     bounded: bool
-    changing: bool
+    changing: bool = False
+    accumulated: bool = False
+    retraction_lateness: int = 0
     element_type: Any = Any
+
+    @property
+    def id(self) -> tuple[str, str]:
+        """What tells the collection from all others of its graph."""
+        return self.node, self.tag
 
 
 @attrs.frozen
@@ -61,7 +71,7 @@ class Read(Node):
 
 @attrs.frozen
 class ParDo(Node):
-    """A DoFn on every element."""
+    """A function or DoFn on every element; ``fn`` is one of :mod:`headrace.sdk.elementwise`."""
 
     fn: Any
 
@@ -112,4 +122,4 @@ class Graph:
 
     def consumers(self, collection: Collection) -> list[Node]:
         """Return the nodes that read a collection."""
-        return [n for n in self.nodes if collection in n.inputs]
+        return [n for n in self.nodes if any(c.id == collection.id for c in n.inputs)]

@@ -66,8 +66,8 @@ class Grouping:
 
     def reach(self, key: KeyState, clock: Clock, out: Panes) -> None:
         """Let a key know how far the watermark and the clock have come."""
-        due = key.pop_due(clock.watermark)
-        alarmed = key.pop_alarms(clock.now)
+        due = key.dues.pop(clock.watermark)
+        alarmed = key.alarms.pop(clock.now)
         for window in dict.fromkeys(due + alarmed) if alarmed else due:
             self._attend(key, window, clock, out)
 
@@ -88,7 +88,7 @@ class Grouping:
         state.fresh += arrival.arrived.count
         state.trigger = self._trigger.on_elements(state.trigger, arrival.arrived, clock.now)
         if window.last >= clock.watermark:
-            self._hold(key, state, arrival, clock.watermark)
+            self._hold(key, arrival, clock.watermark)
         return True
 
     def _open(self, key: KeyState, arrival: Arrival) -> WindowState:
@@ -98,7 +98,7 @@ class Grouping:
             insort(key.order, window)
         return state
 
-    def _hold(self, key: KeyState, state: WindowState, arrival: Arrival, watermark: int) -> None:
+    def _hold(self, key: KeyState, arrival: Arrival, watermark: int) -> None:
         """Hold the output watermark at the timestamp of the pane to come, or at the input watermark.
 
         An element behind the watermark counts as if it were at the watermark: its pane must not
@@ -107,10 +107,9 @@ class Grouping:
         window = arrival.window
         hold = self._strategy.output_time(window.last, arrival.earliest, arrival.latest)
         hold = min(max(hold, watermark), window.last)
-        if state.hold != NEVER:
-            earliest, latest = min(hold, state.hold), max(hold, state.hold)
-            hold = self._strategy.output_time(window.last, earliest, latest)
-        key.set_hold(window, state, hold)
+        before = key.holds.moments.get(window, hold)
+        earliest, latest = min(hold, before), max(hold, before)
+        key.holds.set(window, self._strategy.output_time(window.last, earliest, latest))
 
     def _attend(self, key: KeyState, window: BoundedWindow, clock: Clock, out: Panes) -> None:
         """Ask a window's trigger, fire, and close the window if it has expired."""
@@ -141,13 +140,13 @@ class Grouping:
             return
         early = timing is _EARLY
         pane = pane_info(timing, state.index, -1 if early else state.nonspeculative, closing)
-        timestamp = last if state.hold == NEVER else state.hold
+        timestamp = key.holds.moments.get(window, last)
         if self._send(state, window, timestamp, pane, out):
             state.index += 1
             state.nonspeculative += not early
             state.past_early = state.past_early or not early
         state.fresh = 0
-        key.set_hold(window, state, NEVER)
+        key.holds.set(window, NEVER)
 
     def _send_and_discard(
         self, state: WindowState, window: BoundedWindow, timestamp: int, pane: PaneInfo, out: Panes
@@ -177,20 +176,17 @@ class Grouping:
         return True
 
     def _schedule(self, key: KeyState, window: BoundedWindow, clock: Clock) -> None:
-        """Note when the window wants to be asked again; a moment that has passed is not one."""
+        """Note when the window wants to be asked again."""
         state = key.windows[window]
-        wake = self._trigger.wake(state.trigger, window.last)
-        due = self._strategy.expiry(window.last)
-        if clock.watermark < wake.watermark < due:
-            due = wake.watermark
-        key.set_due(window, state, due)
-        key.set_alarm(window, state, wake.now if wake.now > clock.now else NEVER)
+        wake = self._trigger.wake(state.trigger, window.last, clock)
+        key.dues.set(window, min(wake.watermark, self._strategy.expiry(window.last)))
+        key.alarms.set(window, wake.now)
 
     def _close(self, key: KeyState, window: BoundedWindow) -> None:
         if self._merging is not None:
             key.strike(window)
         else:
-            del key.windows[window]
+            key.forget(window)
 
 
 def _timing(state: WindowState, last: int, watermark: int) -> PaneInfoTiming:

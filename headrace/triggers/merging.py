@@ -5,7 +5,7 @@ Windows that hold state unite their states; elements that have just arrived only
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import reduce
 from itertools import chain
 from operator import attrgetter
@@ -20,7 +20,8 @@ from headrace.windowing.window import BoundedWindow
 
 _window_of = attrgetter("window")
 
-Sources = list[tuple[BoundedWindow, WindowState]]
+Source = tuple[BoundedWindow, WindowState, int]
+"""A live window that merges: the window, its state, its hold."""
 
 
 class Merging:
@@ -73,10 +74,12 @@ class Merging:
         expired = self._strategy.expiry(merge.target.last) <= watermark
         return expired and key.windows.keys().isdisjoint(merge.sources)
 
-    def _unite(self, key: KeyState, target: BoundedWindow, sources: Sources, clock: Clock) -> None:
+    def _unite(
+        self, key: KeyState, target: BoundedWindow, sources: list[Source], clock: Clock
+    ) -> None:
         """Make one state of those of several windows; the count of panes goes on only in place."""
-        states = [state for _, state in sources]
-        in_place = dict(sources).get(target)
+        windows, states, holds = zip(*sources, strict=True)
+        in_place = states[windows.index(target)] if target in windows else None
         outputs = chain.from_iterable(state.outputs for state in states)
         state = WindowState(
             trigger=self._strategy.trigger.on_merge(
@@ -90,16 +93,13 @@ class Merging:
             outputs=tuple(sorted(outputs, key=_window_of)),
         )
         key.enlist(target, state)
-        key.set_hold(target, state, self._united_hold(target, states, clock.watermark))
+        key.holds.set(target, self._united_hold(target.last, holds, clock.watermark))
 
-    def _united_hold(
-        self, target: BoundedWindow, states: Iterable[WindowState], watermark: int
-    ) -> int:
-        holds = [state.hold for state in states if state.hold != NEVER]
-        if not holds or target.last < watermark:
+    def _united_hold(self, last: int, holds: Sequence[int], watermark: int) -> int:
+        held = [hold for hold in holds if hold != NEVER]
+        if not held or last < watermark:
             return NEVER
-        hold = self._strategy.output_time(target.last, min(holds), max(holds))
-        return min(hold, target.last)
+        return min(self._strategy.output_time(last, min(held), max(held)), last)
 
     def _land(self, target: BoundedWindow, arrivals: list[Arrival]) -> Arrival:
         """Put arrivals together in the window that theirs have become."""
@@ -115,12 +115,12 @@ class Merging:
         )
 
 
-def _take_out(key: KeyState, merge: Merge) -> Sources:
+def _take_out(key: KeyState, merge: Merge) -> list[Source]:
     """Take the live sources of a merge out of a key, in order; none where nothing changes."""
-    live = [window for window in merge.sources if window in key.windows]
+    live = sorted(window for window in merge.sources if window in key.windows)
     if live == [merge.target]:
         return []
-    sources = [(window, key.windows[window]) for window in sorted(live)]
+    sources = [(window, key.windows[window], key.holds.get(window)) for window in live]
     for window in live:
         key.strike(window)
     return sources

@@ -1,0 +1,284 @@
+"""From bundles to arrivals: elements put together by key and window before they reach the grouping.
+
+Combining in front of the grouping ("lifting") happens here: what a grouping gets is one content for each
+key and window of all that arrived together, however many elements that was. A gathering takes any number
+of bundles and is then drained; which kind serves depends on what the grouping needs to know.
+
+==================  =====================================================================
+kind                for
+==================  =====================================================================
+PlainGathering      windows that do not merge, where nothing counts but values and windows
+SessionGathering    the same, for windows that merge when they overlap
+ElementGathering    all else: timestamps of panes, retractions, predicates, late outputs
+==================  =====================================================================
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from itertools import chain
+from operator import itemgetter
+from typing import Any, Protocol
+
+import attrs
+
+from headrace.errors import ElementError, shorten
+from headrace.sdk.encoding import encode_value, identities
+from headrace.triggers.bundle import Bundle, Element, Windows
+from headrace.triggers.panes import Arrival
+from headrace.triggers.reduction import Reduction
+from headrace.triggers.strategy import WindowingStrategy
+from headrace.triggers.trigger import Arrived
+from headrace.windowing.column import uniform
+from headrace.windowing.sessions import Sessions
+from headrace.windowing.timestamp_combiner import TimestampCombiner
+from headrace.windowing.window import BoundedWindow, interval
+
+Arrivals = Iterator[tuple[Hashable, Any, Sequence[Arrival]]]
+"""For each key: its identity, the key itself, and what arrived for it, one a window."""
+
+FOLD_AT = 1 << 20
+"""So many rows may wait as values; then they are folded into contents."""
+
+
+class Gathering(Protocol):
+    """Collects bundles, then gives out arrivals by key."""
+
+    def add(self, bundle: Bundle) -> None:
+        """Take the elements of a bundle; they must be pairs."""
+
+    def drain(self) -> Arrivals:
+        """Give out all that was collected, and be empty again."""
+
+
+def gathering_for(
+    label: str, strategy: WindowingStrategy, reduction: Reduction, changing: bool
+) -> Gathering:
+    """Return the cheapest gathering that tells a grouping all that it needs to know."""
+    plain = not (
+        changing
+        or strategy.late_tag
+        or not strategy.trigger.needs_only_counts
+        or strategy.timestamp_combiner is not TimestampCombiner.OUTPUT_AT_EOW
+    )
+    if plain and not strategy.window_fn.is_merging:
+        return PlainGathering(label, reduction)
+    if plain and type(strategy.window_fn).merge is Sessions.merge:
+        return SessionGathering(label, reduction)
+    return ElementGathering(label, strategy, reduction, changing)
+
+
+@attrs.define
+class _Keys:
+    """The keys by their identities; an identity that is the key itself need not be remembered."""
+
+    names: dict[Hashable, Any] = attrs.field(factory=dict)
+
+    def identify(self, keys: list[Any]) -> Sequence[Hashable]:
+        found = identities(keys)
+        if found is not keys:
+            self.names.update(zip(found, keys, strict=True))
+        return found
+
+    def __getitem__(self, identity: Hashable) -> Any:
+        return self.names.get(identity, identity)
+
+
+@attrs.define
+class PlainGathering:
+    """Values by windows and key, for windows that do not merge."""
+
+    label: str
+    reduction: Reduction
+    _keys: _Keys = attrs.field(factory=_Keys, init=False)
+    _waiting: dict[Windows, dict[Hashable, list[Any]]] = attrs.field(init=False)
+    _rows: int = attrs.field(default=0, init=False)
+    _folded: dict[BoundedWindow, dict[Hashable, tuple[Any, int]]] = attrs.field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        """Start empty."""
+        self._clear()
+        self._folded = defaultdict(dict)
+
+    def add(self, bundle: Bundle) -> None:
+        """Take the elements of a bundle."""
+        keys, values = pairs(bundle, self.label)
+        found = self._keys.identify(keys)
+        waiting = self._waiting
+        if uniform(bundle.windows):
+            group = waiting[next(bundle.windows)]
+            for key, value in zip(found, values, strict=True):
+                group[key].append(value)
+        else:
+            for key, value, windows in zip(found, values, bundle.windows):
+                waiting[windows][key].append(value)
+        self._rows += len(values)
+        if self._rows >= FOLD_AT:
+            self._fold()
+
+    def drain(self) -> Arrivals:
+        """Give out one arrival at a time, window by window."""
+        if self._folded or any(len(windows) != 1 for windows in self._waiting):
+            self._fold()
+            yield from self._drain_folded()
+        else:
+            yield from self._drain_waiting()
+        self._clear()
+        self._keys = _Keys()
+
+    def _drain_waiting(self) -> Arrivals:
+        content_of, keys = self.reduction.of, self._keys
+        for (window,), group in self._waiting.items():
+            last = window.last
+            for key, values in group.items():
+                arrived = Arrived(len(values))
+                yield key, keys[key], (Arrival(window, content_of(values), arrived, last, last),)
+
+    def _drain_folded(self) -> Arrivals:
+        folded, self._folded = self._folded, defaultdict(dict)
+        for window, group in folded.items():
+            last = window.last
+            for key, (content, count) in group.items():
+                yield key, self._keys[key], (Arrival(window, content, Arrived(count), last, last),)
+
+    def _fold(self) -> None:
+        """Turn the values that wait into contents; an element of several windows goes into each."""
+        for windows, group in self._waiting.items():
+            for window in windows:
+                self._fold_into(self._folded[window], group)
+        self._clear()
+
+    def _fold_into(
+        self, folded: dict[Hashable, tuple[Any, int]], group: dict[Hashable, list[Any]]
+    ) -> None:
+        reduction = self.reduction
+        for key, values in group.items():
+            content = reduction.of(values.copy())
+            if key in folded:
+                before, count = folded[key]
+                folded[key] = reduction.merge(before, content), count + len(values)
+            else:
+                folded[key] = content, len(values)
+
+    def _clear(self) -> None:
+        self._waiting = defaultdict(lambda: defaultdict(list))
+        self._rows = 0
+
+
+@attrs.define
+class SessionGathering:
+    """Values by key and session: what overlaps is put together before anything else sees it."""
+
+    label: str
+    reduction: Reduction
+    _keys: _Keys = attrs.field(factory=_Keys, init=False)
+    _waiting: dict[Hashable, list[tuple[BoundedWindow, Any]]] = attrs.field(
+        factory=lambda: defaultdict(list), init=False
+    )
+
+    def add(self, bundle: Bundle) -> None:
+        """Take the elements of a bundle; each lies in one window."""
+        keys, values = pairs(bundle, self.label)
+        found = self._keys.identify(keys)
+        waiting = self._waiting
+        for key, value, (window,) in zip(found, values, bundle.windows):
+            waiting[key].append((window, value))
+
+    def drain(self) -> Arrivals:
+        """Give out each key with its sessions in order."""
+        waiting, self._waiting = self._waiting, defaultdict(list)
+        keys, self._keys = self._keys, _Keys()
+        for key, rows in waiting.items():
+            yield key, keys[key], list(self._sessions(rows))
+
+    def _sessions(self, rows: list[tuple[BoundedWindow, Any]]) -> Iterator[Arrival]:
+        rows.sort(key=itemgetter(0))
+        (start, end), values = rows[0][0], []
+        for window, value in rows:
+            if window[0] >= end:
+                yield self._arrival(start, end, values)
+                (start, end), values = window, []
+            elif window[1] > end:
+                end = window[1]
+            values.append(value)
+        yield self._arrival(start, end, values)
+
+    def _arrival(self, start: int, end: int, values: list[Any]) -> Arrival:
+        content = self.reduction.of(values)
+        return Arrival(interval(start, end), content, Arrived(len(values)), end - 1, end - 1)
+
+
+@attrs.define
+class ElementGathering:
+    """Whole elements by key and window, for groupings that look at more than values and windows."""
+
+    label: str
+    strategy: WindowingStrategy
+    reduction: Reduction
+    changing: bool
+    _keys: _Keys = attrs.field(factory=_Keys, init=False)
+    _waiting: dict[Hashable, dict[BoundedWindow, list[Element]]] = attrs.field(
+        factory=lambda: defaultdict(lambda: defaultdict(list)), init=False
+    )
+
+    def add(self, bundle: Bundle) -> None:
+        """Take the elements of a bundle."""
+        keys, values = pairs(bundle, self.label)
+        found = self._keys.identify(keys)
+        rows = bundle.with_values(values).rows()
+        for key, element in zip(found, rows, strict=True):
+            windows = self._waiting[key]
+            for window in element.windows:
+                windows[window].append(element)
+
+    def drain(self) -> Arrivals:
+        """Give out each key with one arrival a window."""
+        waiting, self._waiting = self._waiting, defaultdict(lambda: defaultdict(list))
+        keys, self._keys = self._keys, _Keys()
+        for key, windows in waiting.items():
+            yield key, keys[key], [self._arrival(*entry) for entry in windows.items()]
+
+    def _arrival(self, window: BoundedWindow, elements: list[Element]) -> Arrival:
+        values, timestamps, _, _, diffs = map(list, zip(*elements, strict=True))
+        return Arrival(
+            window=window,
+            content=self.reduction.of(values, diffs if self.changing else None),
+            arrived=self._arrived(values),
+            earliest=min(timestamps),
+            latest=max(timestamps),
+            elements=elements if self.strategy.late_tag else (),
+        )
+
+    def _arrived(self, values: list[Any]) -> Arrived:
+        trigger = self.strategy.trigger
+        size = sum(len(encode_value(value)) for value in values) if trigger.wants_size else 0
+        marks = (p for p in trigger.predicates if any(map(p, values)))
+        return Arrived(len(values), size, frozenset(marks))
+
+
+def pairs(bundle: Bundle, label: str) -> tuple[list[Any], list[Any]]:
+    """Split the values of a bundle into keys and values.
+
+    Raises:
+        ElementError: a value is not a pair.
+    """
+    if not bundle.values:
+        return [], []
+    if set(map(type, bundle.values)) != {tuple}:
+        _require_pairs(bundle.values, label)
+    try:
+        return [key for key, _ in bundle.values], [value for _, value in bundle.values]
+    except ValueError:
+        _require_pairs(bundle.values, label)
+        raise
+
+
+def _require_pairs(values: Iterable[Any], label: str) -> None:
+    for value in values:
+        if not isinstance(value, tuple) or len(value) != 2:
+            raise ElementError(
+                f"the element {shorten(value)} is not a (key, value) pair",
+                where=label,
+                remedy="make pairs in front of the grouping, for example with WithKeys",
+            )

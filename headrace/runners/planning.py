@@ -1,0 +1,158 @@
+"""The plan: a graph as a straight line of levels.
+
+    sources -> fused stage -> [shuffle -> keyed steps -> fused stage] x levels -> sinks
+
+A node's level is the number of shuffles on the longest way to it. All keyed steps of a level stand side
+by side; the element-wise nodes of a level are fused into chains, in which bundles pass from function to
+function. The plan is data; both runners walk it, and :func:`headrace.runners.explaining.explain` prints it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import attrs
+
+from headrace.runners.gathering import Gathering, gathering_for
+from headrace.sdk.graph import (
+    MAIN,
+    AssignWindows,
+    Collection,
+    CombinePerKey,
+    Graph,
+    GroupByKey,
+    Node,
+    ParDo,
+    Read,
+    Reshuffle,
+)
+from headrace.sdk.reduction import reduction_of
+from headrace.triggers.grouping import Grouping
+from headrace.triggers.reduction import Reduction
+from headrace.triggers.strategy import WindowingStrategy
+
+KEYED = (GroupByKey, CombinePerKey)
+SHUFFLES = (*KEYED, Reshuffle)
+FUSIBLE = (ParDo, AssignWindows)
+
+
+@attrs.frozen
+class KeyedStep:
+    """A grouping of the plan.
+
+    Attributes:
+        node: the grouping's node.
+        strategy: the strategy of its input, by which it works.
+        changing: whether its input can hold retractions.
+        reduction: what its panes hold.
+    """
+
+    node: GroupByKey | CombinePerKey
+    strategy: WindowingStrategy
+    changing: bool
+    reduction: Reduction
+
+    @staticmethod
+    def of(node: GroupByKey | CombinePerKey) -> KeyedStep:
+        """Make the step of a node."""
+        (source,) = node.inputs
+        combine_fn = node.combine_fn if isinstance(node, CombinePerKey) else None
+        reduction = reduction_of(combine_fn, source.changing)
+        return KeyedStep(node, source.windowing, source.changing, reduction)
+
+    @property
+    def lifted(self) -> bool:
+        """Whether values are combined in front of the shuffle."""
+        return isinstance(self.node, CombinePerKey) and self.strategy.trigger.needs_only_counts
+
+    @property
+    def late(self) -> Collection | None:
+        """The output for elements that came too late, if there is one."""
+        return next((out for out in self.node.outputs if out.tag != MAIN), None)
+
+    @property
+    def main(self) -> Collection:
+        """The output for panes."""
+        return next(out for out in self.node.outputs if out.tag == MAIN)
+
+    def gathering(self) -> Gathering:
+        """Return a new, empty gathering for this step's input."""
+        return gathering_for(self.node.label, self.strategy, self.reduction, self.changing)
+
+    def grouping(self) -> Grouping:
+        """Return the grouping of this step."""
+        return Grouping(self.strategy, self.reduction)
+
+
+@attrs.frozen
+class Level:
+    """What lies between one shuffle and the next.
+
+    Attributes:
+        shuffles: the nodes in front of which this level's shuffle lies; none at level 0.
+        chains: all other nodes, those that are fused with each other together.
+    """
+
+    shuffles: tuple[Node, ...]
+    chains: tuple[tuple[Node, ...], ...]
+
+
+@attrs.frozen
+class Plan:
+    """A graph with its levels, and the keyed steps by label."""
+
+    graph: Graph
+    levels: tuple[Level, ...]
+    steps: dict[str, KeyedStep]
+
+
+def plan(graph: Graph) -> Plan:
+    """Plan a graph."""
+    depths = _depths(graph)
+    levels = tuple(
+        _level(graph, [n for n in graph if depths[n.label] == depth])
+        for depth in range(max(depths.values(), default=0) + 1)
+    )
+    steps = {n.label: KeyedStep.of(n) for n in graph if isinstance(n, KEYED)}
+    return Plan(graph, levels, steps)
+
+
+def _depths(graph: Graph) -> dict[str, int]:
+    depths: dict[str, int] = {}
+    for node in graph:
+        before = max((depths[source.node] for source in node.inputs), default=0)
+        depths[node.label] = before + isinstance(node, SHUFFLES)
+    return depths
+
+
+def _level(graph: Graph, nodes: list[Node]) -> Level:
+    shuffles = tuple(n for n in nodes if isinstance(n, SHUFFLES))
+    return Level(shuffles, _chains(graph, [n for n in nodes if not isinstance(n, SHUFFLES)]))
+
+
+def _chains(graph: Graph, nodes: list[Node]) -> tuple[tuple[Node, ...], ...]:
+    """Put a node behind the one that it alone reads from; everything else starts a chain."""
+    readers = Counter(source.id for node in graph for source in node.inputs)
+    chains: list[list[Node]] = []
+    ends: dict[str, list[Node]] = {}
+    for node in nodes:
+        chain = _chain_to_extend(node, ends, readers)
+        if chain is None:
+            chain = []
+            chains.append(chain)
+        else:
+            del ends[chain[-1].label]
+        chain.append(node)
+        ends[node.label] = chain
+    return tuple(map(tuple, chains))
+
+
+def _chain_to_extend(
+    node: Node, ends: dict[str, list[Node]], readers: Counter[tuple[str, str]]
+) -> list[Node] | None:
+    if not isinstance(node, FUSIBLE):
+        return None
+    (source,) = node.inputs
+    chain = ends.get(source.node)
+    fusible = chain is not None and isinstance(chain[-1], (Read, *FUSIBLE))
+    return chain if fusible and readers[source.id] == 1 else None

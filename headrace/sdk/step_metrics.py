@@ -1,0 +1,33 @@
+"""What a run counts of each step by itself: elements in and out, panes by timing, what was dropped."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import attrs
+
+from headrace.windowing.time import MIN_MICROS
+
+
+@attrs.define
+class StepMetrics:
+    """The counts of one step of a pipeline.
+
+    Attributes:
+        elements_in: elements that came in.
+        elements_out: elements that went out, over all outputs.
+        late_dropped: elements that a grouping dropped since their window had expired, per window.
+        panes: panes of a grouping by the name of their timing; retractions are not among them.
+        retractions: retractions that a grouping sent.
+        watermark: the output watermark in microseconds.
+
+    >>> StepMetrics(elements_in=3).elements_in
+    3
+    """
+
+    elements_in: int = 0
+    elements_out: int = 0
+    late_dropped: int = 0
+    panes: Counter[str] = attrs.field(factory=Counter)
+    retractions: int = 0
+    watermark: int = MIN_MICROS
