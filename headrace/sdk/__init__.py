@@ -1,0 +1,1 @@
+"""WHAT: pipelines, collections, transforms, sources and sinks, options and metrics."""

@@ -1,0 +1,198 @@
+"""Calls on whole bundles: which column goes to which parameter, worked out once and not per element.
+
+``list(map(fn, values, timestamps, …))`` is the fastest call of a function on every row that Python has;
+so a function that wants to see more than the value gets it as a further column of that ``map``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from inspect import Parameter as Declared
+from inspect import Signature, signature
+from itertools import chain, repeat, starmap
+from typing import Any, Final
+
+import attrs
+
+from headrace.sdk.dofn import PARAMETERS, Parameter
+from headrace.sdk.elementwise import Function
+from headrace.triggers.bundle import Bundle
+from headrace.windowing.column import Column, stretch
+from headrace.windowing.time import Timestamp
+
+_NOT_BY_PLACE: Final = (Declared.VAR_POSITIONAL, Declared.KEYWORD_ONLY, Declared.VAR_KEYWORD)
+
+ColumnOf = Callable[[Bundle], Iterable[Any]]
+"""Takes a column out of a bundle, as a function wants to see it."""
+
+
+def _timestamps(bundle: Bundle) -> Iterable[Any]:
+    column = bundle.timestamps
+    if isinstance(column, repeat):
+        return repeat(Timestamp(micros=next(column)))
+    return [Timestamp(micros=micros) for micros in column]
+
+
+def _windows(bundle: Bundle) -> Iterable[Any]:
+    if isinstance(bundle.windows, repeat):
+        return repeat(next(bundle.windows)[0])
+    return [windows[0] for windows in bundle.windows]
+
+
+_COLUMNS: Final[dict[str, ColumnOf]] = {
+    "ElementParam": lambda bundle: bundle.values,
+    "TimestampParam": _timestamps,
+    "WindowParam": _windows,
+    "PaneInfoParam": lambda bundle: bundle.panes,
+    "DiffParam": lambda bundle: bundle.diffs,
+}
+
+
+@attrs.frozen
+class Call:
+    """A function with the columns that it is called on.
+
+    Attributes:
+        fn: takes the element and one argument for each further column.
+        columns: the further columns.
+        by_window: whether the function sees the window, so that each element must lie in just one.
+        starred: whether it takes the items of the element instead; then there are no further columns.
+    """
+
+    fn: Callable[..., Any]
+    columns: tuple[ColumnOf, ...] = ()
+    by_window: bool = False
+    starred: bool = False
+
+    def results(self, rows: Iterator[Any], bundle: Bundle) -> Iterator[Any]:
+        """Call the function on every row, as the results are taken.
+
+        Args:
+            rows: iterator over the values of the bundle.
+            bundle: the bundle; if ``by_window``, one that is :func:`exploded`.
+        """
+        if self.starred:
+            return starmap(self.fn, rows)
+        return map(self.fn, rows, *[column(bundle) for column in self.columns])
+
+
+def bind_function(function: Function) -> Call:
+    """Work out how to call the function of a Map, FlatMap or Filter."""
+    fn = function.fn
+    if function.spread:
+        call = bind(Spread(fn), function.args, function.kwargs)
+        return call if call.columns or function.kwargs else Call(fn, starred=True)
+    return bind(fn, function.args, function.kwargs)
+
+
+def bind(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
+    """Work out how to call a function on the rows of a bundle.
+
+    Args:
+        fn: takes the element first; parameters may ask for more by their default values.
+        args: go to the parameters after the element that do not ask for anything.
+        kwargs: go to the parameters of their names.
+    """
+    declared = _after_the_element(fn)
+    wishes = {
+        d.name: d.default
+        for d in declared
+        if isinstance(d.default, Parameter) and d.name not in kwargs
+    }
+    if not wishes:
+        return Call(_with(kwargs, fn), tuple(map(_constant, args)))
+    placed = list(_placed(declared, args, kwargs))
+    named = {name: wish for name, wish in wishes.items() if name not in dict(placed)}
+    columns = [column for _, column in placed] + [_COLUMNS[w.name] for w in named.values()]
+    if named:
+        fn = _by_name(fn, 1 + len(placed), tuple(named))
+    return Call(_with(kwargs, fn), tuple(columns), PARAMETERS["WindowParam"] in wishes.values())
+
+
+class Spread:
+    """A function that takes the items of a tuple, as a function of the tuple.
+
+    Its parameters without a default value take the items; the others come after the tuple.
+    """
+
+    def __init__(self, fn: Callable[..., Any]) -> None:
+        self._fn = fn
+        kept = [d for d in _declared(fn) if d.default is not Declared.empty]
+        element = Declared("element", Declared.POSITIONAL_ONLY)
+        self.__signature__ = Signature([element, *kept])
+
+    def __call__(self, element: Any, *args: Any, **kwargs: Any) -> Any:
+        return self._fn(*element, *args, **kwargs)
+
+
+def exploded(bundle: Bundle) -> Bundle:
+    """Return the rows of a bundle once for each of their windows."""
+    if isinstance(bundle.windows, repeat):
+        windows = next(bundle.windows)
+        counts: Iterable[int] = [len(windows)] * len(bundle)
+        each: Column[Any] = [(w,) for w in windows] * len(bundle)
+        if len(windows) == 1:
+            return bundle
+    else:
+        counts = list(map(len, bundle.windows))
+        each = [(w,) for windows in bundle.windows for w in windows]
+        if len(each) == len(bundle) and all(counts):
+            return bundle
+    return Bundle(
+        list(chain.from_iterable(map(repeat, bundle.values, counts))),
+        stretch(bundle.timestamps, counts),
+        each,
+        stretch(bundle.panes, counts),
+        stretch(bundle.diffs, counts),
+    )
+
+
+def _declared(fn: Callable[..., Any]) -> list[Declared]:
+    try:
+        return list(signature(fn).parameters.values())
+    except (ValueError, TypeError):  # some built-in functions have no signature
+        return []
+
+
+def _after_the_element(fn: Callable[..., Any]) -> list[Declared]:
+    declared = _declared(fn)
+    varied = declared and declared[0].kind is Declared.VAR_POSITIONAL
+    return declared if varied else declared[1:]
+
+
+def _placed(
+    declared: list[Declared], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Iterator[tuple[str, ColumnOf]]:
+    """Yield name and column of the parameters after the element that are passed by place."""
+    rest = iter(args)
+    for parameter in declared:
+        default = parameter.default
+        if parameter.kind in _NOT_BY_PLACE or parameter.name in kwargs:
+            break
+        if isinstance(default, Parameter):
+            yield parameter.name, _COLUMNS[default.name]
+            continue
+        value = next(rest, default)
+        if value is Declared.empty:
+            break  # the call itself will say what is missing
+        yield parameter.name, _constant(value)
+    for value in rest:
+        yield "", _constant(value)
+
+
+def _constant(value: Any) -> ColumnOf:
+    return lambda bundle: repeat(value)
+
+
+def _with(kwargs: dict[str, Any], fn: Callable[..., Any]) -> Callable[..., Any]:
+    return partial(fn, **kwargs) if kwargs else fn
+
+
+def _by_name(fn: Callable[..., Any], count: int, names: tuple[str, ...]) -> Callable[..., Any]:
+    """Return a function that passes its arguments after the first so many on by these names."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return fn(*args[:count], **dict(zip(names, args[count:], strict=True)), **kwargs)
+
+    return call

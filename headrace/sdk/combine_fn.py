@@ -1,0 +1,284 @@
+"""Combining: many values into one by way of accumulators, which can be merged.
+
+Accumulators are plain, picklable data. ``create_accumulator`` and ``merge_accumulators`` make them a
+commutative monoid; a CombineFn that can also take an input out again (``subtract_input``, the paper's
+*uncombine*) makes them a group, and then retractions cost no more than values.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterable
+from typing import Any, Protocol, runtime_checkable
+
+from headrace.errors import shorten
+from headrace.sdk.transform import callable_label
+
+
+class CombineFn:
+    """How many values become one; subclass it (Beam's name).
+
+    A subclass may also define ``subtract_input(accumulator, element)``, which returns the accumulator
+    without one input that was added before or will be added later. Where it is missing, combining a
+    collection with retractions keeps all inputs and combines them anew at each firing.
+
+    >>> class Product(CombineFn):
+    ...     def create_accumulator(self):
+    ...         return 1
+    ...
+    ...     def add_input(self, accumulator, element):
+    ...         return accumulator * element
+    ...
+    ...     def merge_accumulators(self, accumulators):
+    ...         return math.prod(accumulators)
+    ...
+    ...     def extract_output(self, accumulator):
+    ...         return accumulator
+    >>> import math
+    >>> Product().apply([2, 3, 4]), Product().can_subtract
+    (24, False)
+    """
+
+    def setup(self, *args: Any, **kwargs: Any) -> None:
+        """Prepare a worker; called once before anything else."""
+
+    @abstractmethod
+    def create_accumulator(self, *args: Any, **kwargs: Any) -> Any:
+        """Return an accumulator of nothing."""
+        raise NotImplementedError(f"{type(self).__name__} does not define create_accumulator")
+
+    @abstractmethod
+    def add_input(self, mutable_accumulator: Any, element: Any, *args: Any, **kwargs: Any) -> Any:
+        """Return the accumulator with an input added; the one given may be changed and returned."""
+        raise NotImplementedError(f"{type(self).__name__} does not define add_input")
+
+    def add_inputs(
+        self, mutable_accumulator: Any, elements: Iterable[Any], *args: Any, **kwargs: Any
+    ) -> Any:
+        """Return the accumulator with many inputs added; define it where that is faster."""
+        for element in elements:
+            mutable_accumulator = self.add_input(mutable_accumulator, element, *args, **kwargs)
+        return mutable_accumulator
+
+    @abstractmethod
+    def merge_accumulators(self, accumulators: Iterable[Any], *args: Any, **kwargs: Any) -> Any:
+        """Return one accumulator for many; the first may be changed and returned."""
+        raise NotImplementedError(f"{type(self).__name__} does not define merge_accumulators")
+
+    def compact(self, accumulator: Any, *args: Any, **kwargs: Any) -> Any:
+        """Return the accumulator in a smaller form, before it travels or is kept."""
+        return accumulator
+
+    @abstractmethod
+    def extract_output(self, accumulator: Any, *args: Any, **kwargs: Any) -> Any:
+        """Return the result; the accumulator must not change."""
+        raise NotImplementedError(f"{type(self).__name__} does not define extract_output")
+
+    def apply(self, elements: Iterable[Any], *args: Any, **kwargs: Any) -> Any:
+        """Combine elements in memory."""
+        accumulator = self.create_accumulator(*args, **kwargs)
+        accumulator = self.add_inputs(accumulator, elements, *args, **kwargs)
+        return self.extract_output(self.compact(accumulator, *args, **kwargs), *args, **kwargs)
+
+    def teardown(self, *args: Any, **kwargs: Any) -> None:
+        """Clean up a worker; called once after everything else."""
+
+    @property
+    def can_subtract(self) -> bool:
+        """Whether inputs can be taken out again, by ``subtract_input``."""
+        return isinstance(self, Subtracting)
+
+    def default_label(self) -> str:
+        """Return the name of a combining transform with this."""
+        return type(self).__name__
+
+    @staticmethod
+    def maybe_from_callable(fn: CombineFn | Callable[..., Any]) -> CombineFn:
+        """Return a CombineFn as it is, and a callable as one (see :meth:`from_callable`).
+
+        Raises:
+            TypeError: it is neither; in particular it is a CombineFn's class.
+        """
+        if isinstance(fn, type) and issubclass(fn, CombineFn):
+            raise TypeError(f"a CombineFn is needed, not its class: write {fn.__name__}()")
+        return fn if isinstance(fn, CombineFn) else CombineFn.from_callable(fn)
+
+    @staticmethod
+    def from_callable(fn: Callable[..., Any]) -> CombineFn:
+        """Return the CombineFn of a function from an iterable of values to one such value.
+
+        The function must be commutative and associative, as ``sum`` and ``max`` are: it is called on
+        its own results too.
+
+        >>> CombineFn.from_callable(max).apply([3, 5, 4])
+        5
+        """
+        if not callable(fn):
+            raise TypeError(f"a CombineFn or a function is needed, not {shorten(fn)}")
+        return _BUILT_IN.get(fn, CallableCombineFn)(fn)
+
+
+@runtime_checkable
+class Subtracting(Protocol):
+    """A CombineFn that can take inputs out again."""
+
+    def subtract_input(self, mutable_accumulator: Any, element: Any) -> Any:
+        """Return the accumulator without one input."""
+
+
+class CallableCombineFn(CombineFn):
+    """Combines with a function on iterables; an accumulator is a list of values and results.
+
+    Args:
+        fn: takes an iterable, then the arguments that the transform was given.
+    """
+
+    _ENOUGH = 64
+
+    def __init__(self, fn: Callable[..., Any]) -> None:
+        self.fn = fn
+
+    def create_accumulator(self, *args: Any, **kwargs: Any) -> list[Any]:
+        return []
+
+    def add_input(
+        self, mutable_accumulator: list[Any], element: Any, *args: Any, **kwargs: Any
+    ) -> list[Any]:
+        mutable_accumulator.append(element)
+        return self._bounded(mutable_accumulator, *args, **kwargs)
+
+    def add_inputs(
+        self, mutable_accumulator: list[Any], elements: Iterable[Any], *args: Any, **kwargs: Any
+    ) -> list[Any]:
+        mutable_accumulator.extend(elements)
+        return self._bounded(mutable_accumulator, *args, **kwargs)
+
+    def merge_accumulators(
+        self, accumulators: Iterable[list[Any]], *args: Any, **kwargs: Any
+    ) -> list[Any]:
+        merged = [value for accumulator in accumulators for value in accumulator]
+        return self._bounded(merged, *args, **kwargs)
+
+    def compact(self, accumulator: list[Any], *args: Any, **kwargs: Any) -> list[Any]:
+        return accumulator if len(accumulator) < 2 else [self.fn(accumulator, *args, **kwargs)]
+
+    def extract_output(self, accumulator: list[Any], *args: Any, **kwargs: Any) -> Any:
+        return self.fn(accumulator, *args, **kwargs)
+
+    def _bounded(self, accumulator: list[Any], *args: Any, **kwargs: Any) -> list[Any]:
+        if len(accumulator) < self._ENOUGH:
+            return accumulator
+        return [self.fn(accumulator, *args, **kwargs)]
+
+    def default_label(self) -> str:
+        return callable_label(self.fn)
+
+
+class SumCombineFn(CombineFn):
+    """The sum of numbers, or of anything that adds to 0; can subtract.
+
+    >>> SumCombineFn().apply([1, 2, 3])
+    6
+    """
+
+    def __init__(self, fn: Any = sum) -> None:
+        """Take what stands for it, ``sum``, so that it can be made like any CombineFn of a callable."""
+
+    def create_accumulator(self) -> Any:
+        return 0
+
+    def add_input(self, mutable_accumulator: Any, element: Any) -> Any:
+        return mutable_accumulator + element
+
+    def add_inputs(self, mutable_accumulator: Any, elements: Iterable[Any]) -> Any:
+        return sum(elements, mutable_accumulator)
+
+    def subtract_input(self, mutable_accumulator: Any, element: Any) -> Any:
+        """Return the sum less one input."""
+        return mutable_accumulator - element
+
+    def merge_accumulators(self, accumulators: Iterable[Any]) -> Any:
+        return sum(accumulators)
+
+    def extract_output(self, accumulator: Any) -> Any:
+        return accumulator
+
+    def default_label(self) -> str:
+        return "sum"
+
+
+class ExtremeCombineFn(CallableCombineFn):
+    """The smallest or largest value (``min`` or ``max``); None where there is no value.
+
+    >>> ExtremeCombineFn(min).apply([3, 2]), ExtremeCombineFn(min).apply([])
+    (2, None)
+    """
+
+    def extract_output(self, accumulator: list[Any], *args: Any, **kwargs: Any) -> Any:
+        return self.fn(accumulator, *args, **kwargs) if accumulator else None
+
+
+_BUILT_IN: dict[Any, Callable[[Any], CombineFn]] = {
+    sum: SumCombineFn,
+    min: ExtremeCombineFn,
+    max: ExtremeCombineFn,
+}
+
+
+class BoundCombineFn(CombineFn):
+    """A CombineFn together with the further arguments that the transform was given.
+
+    >>> BoundCombineFn(CallableCombineFn(sorted), (), {"reverse": True}).apply([1, 2, 3])
+    [3, 2, 1]
+    """
+
+    def __init__(self, fn: CombineFn, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self._fn = fn
+        self._args = args
+        self._kwargs = kwargs
+
+    def setup(self) -> None:
+        self._fn.setup(*self._args, **self._kwargs)
+
+    def create_accumulator(self) -> Any:
+        return self._fn.create_accumulator(*self._args, **self._kwargs)
+
+    def add_input(self, mutable_accumulator: Any, element: Any) -> Any:
+        return self._fn.add_input(mutable_accumulator, element, *self._args, **self._kwargs)
+
+    def add_inputs(self, mutable_accumulator: Any, elements: Iterable[Any]) -> Any:
+        return self._fn.add_inputs(mutable_accumulator, elements, *self._args, **self._kwargs)
+
+    def subtract_input(self, mutable_accumulator: Any, element: Any) -> Any:
+        """Return the accumulator without one input; only where the inner CombineFn can."""
+        inner: Any = self._fn
+        return inner.subtract_input(mutable_accumulator, element, *self._args, **self._kwargs)
+
+    @property
+    def can_subtract(self) -> bool:
+        return self._fn.can_subtract
+
+    def merge_accumulators(self, accumulators: Iterable[Any]) -> Any:
+        return self._fn.merge_accumulators(accumulators, *self._args, **self._kwargs)
+
+    def compact(self, accumulator: Any) -> Any:
+        return self._fn.compact(accumulator, *self._args, **self._kwargs)
+
+    def extract_output(self, accumulator: Any) -> Any:
+        return self._fn.extract_output(accumulator, *self._args, **self._kwargs)
+
+    def teardown(self) -> None:
+        self._fn.teardown(*self._args, **self._kwargs)
+
+    def default_label(self) -> str:
+        return self._fn.default_label()
+
+
+def combine_fn_of(
+    fn: CombineFn | Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> CombineFn:
+    """Return the CombineFn of what a combining transform was given."""
+    if not (args or kwargs):
+        return CombineFn.maybe_from_callable(fn)
+    plain = fn if isinstance(fn, CombineFn) else CallableCombineFn(fn)
+    return BoundCombineFn(plain, args, kwargs)

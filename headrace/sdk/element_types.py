@@ -1,0 +1,100 @@
+"""What is known of elements' types while a pipeline is built: enough to refuse what is surely no pair.
+
+Types come from the elements of a Create, from the annotation of a function's result, and from
+``with_output_types``. Nothing is ever inferred; where nothing is known the type is ``typing.Any``.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Collection, Iterable
+from inspect import isabstract
+from typing import Any, Union, get_args, get_origin, get_type_hints
+
+
+def type_of(values: Collection[Any]) -> Any:
+    """Return the type that all values share; Any if they share none.
+
+    >>> type_of([1, 2]), type_of([("a", 1), ("b", 2)]), type_of([1, "a"])
+    (<class 'int'>, tuple[typing.Any, typing.Any], typing.Any)
+    """
+    kinds = set(map(type, values))
+    if len(kinds) != 1:
+        return Any
+    kind = kinds.pop()
+    if kind is not tuple:
+        return kind
+    return pair_type() if set(map(len, values)) == {2} else tuple
+
+
+def pair_type(key: Any = Any, value: Any = Any) -> Any:
+    """Return the type of a pair."""
+    return tuple[key, value]
+
+
+def pair_types(kind: Any) -> tuple[Any, Any]:
+    """Return what is known of the key and the value of a pair.
+
+    >>> pair_types(tuple[str, int])
+    (<class 'str'>, <class 'int'>)
+    """
+    arguments = get_args(kind) if get_origin(kind) is tuple else ()
+    if len(arguments) != 2 or Ellipsis in arguments:
+        return Any, Any
+    return arguments
+
+
+def surely_no_pair(kind: Any) -> bool:
+    """Tell whether no element of a type can be a (key, value) pair.
+
+    >>> surely_no_pair(int), surely_no_pair(tuple[int, int, int]), surely_no_pair(object)
+    (True, True, False)
+    """
+    origin = get_origin(kind)
+    if origin in (Union, types.UnionType):
+        return all(map(surely_no_pair, get_args(kind)))
+    if origin is tuple:
+        arguments = get_args(kind)
+        return Ellipsis not in arguments and len(arguments) != 2
+    concrete = origin or kind
+    if concrete is Any or not isinstance(concrete, type) or isabstract(concrete) or issubclass(tuple, concrete):
+        return False
+    return len(getattr(concrete, "_fields", "12")) != 2 or not issubclass(concrete, tuple)
+
+
+def result_type(function: Callable[..., Any]) -> Any:
+    """Return the annotated type of a function's result; Any if there is none.
+
+    >>> def length(word: str) -> int: ...
+    >>> result_type(length)
+    <class 'int'>
+    """
+    if isinstance(function, type):
+        return function
+    try:
+        found = get_type_hints(function).get("return", Any)
+    except Exception:  # annotations may name what cannot be resolved here
+        return Any
+    return found if _is_resolved(found) else Any
+
+
+def item_type(function: Callable[..., Any]) -> Any:
+    """Return the type of the items of a function's result, from its annotation; Any if unknown.
+
+    >>> def words(line: str) -> list[str]: ...
+    >>> item_type(words)
+    <class 'str'>
+    """
+    found = result_type(function)
+    origin = get_origin(found)
+    arguments = get_args(found)
+    if not isinstance(origin, type) or not issubclass(origin, Iterable) or origin is tuple:
+        return Any
+    return arguments[0] if arguments and _is_resolved(arguments[0]) else Any
+
+
+def _is_resolved(kind: Any) -> bool:
+    """Tell whether an annotation says something: a class or a generic of classes, and not None."""
+    if kind is Any or kind is type(None):
+        return False
+    return isinstance(kind, type) or get_origin(kind) is not None

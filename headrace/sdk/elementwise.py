@@ -1,0 +1,78 @@
+"""What a ParDo node does with each element: one of these few kinds.
+
+The kinds exist apart from DoFns because whole bundles go through them with much less ado. They are the
+values of :attr:`headrace.sdk.graph.ParDo.fn`; :mod:`headrace.sdk.invoker` knows how to run each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import attrs
+
+from headrace.sdk.dofn import DoFn
+
+
+@attrs.frozen(eq=False)
+class Function:
+    """A function and the arguments that follow the element.
+
+    Attributes:
+        fn: the function.
+        args: further arguments.
+        kwargs: further arguments by name.
+        spread: whether the element is given as its items, each an argument of its own.
+    """
+
+    fn: Callable[..., Any]
+    args: tuple[Any, ...] = ()
+    kwargs: dict[str, Any] = attrs.field(factory=dict)
+    spread: bool = False
+
+
+@attrs.frozen(eq=False)
+class MapEach:
+    """One output for each element: what the function returns."""
+
+    function: Function
+
+
+@attrs.frozen(eq=False)
+class FlatMapEach:
+    """Any number of outputs for each element: the items of what the function returns."""
+
+    function: Function
+
+
+@attrs.frozen(eq=False)
+class FilterEach:
+    """The elements for which the function returns something true."""
+
+    function: Function
+
+
+@attrs.frozen(eq=False)
+class StampEach:
+    """The elements, at the event time that the function returns."""
+
+    function: Function
+
+
+@attrs.frozen(eq=False)
+class ProcessEach:
+    """Any number of outputs for each element: what a DoFn's ``process`` gives out."""
+
+    dofn: DoFn
+    args: tuple[Any, ...] = ()
+    kwargs: dict[str, Any] = attrs.field(factory=dict)
+
+
+@attrs.frozen(eq=False)
+class DiffEach:
+    """The elements and retractions as plain (diff, value) pairs."""
+
+
+Elementwise: TypeAlias = (
+    MapEach | FlatMapEach | FilterEach | StampEach | ProcessEach | DiffEach
+)

@@ -1,0 +1,241 @@
+"""The encoding of keys: bytes that are the same on every runner, and equal only for equal keys.
+
+Keys are equal if they have the same type and are equal in Python; 1, 1.0 and True are three keys. Two
+refinements: all NaNs of a type are one key, and 0.0 and -0.0 are two. What has no encoding that is the
+same everywhere (a set's order, a dict's, an object's address) cannot be a key.
+
+An encoding is a letter for the type and a body. A part of a larger whole is preceded by its length, so
+that no two wholes run into the same bytes.
+"""
+
+from __future__ import annotations
+
+import pickle
+import struct
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal
+from enum import Enum
+from itertools import chain
+from typing import Any, Final
+from uuid import UUID
+
+import attrs
+
+from headrace.errors import KeyEncodingError, shorten
+from headrace.windowing.time import Duration, Timestamp
+from headrace.windowing.window import BoundedWindow
+
+Encode = Callable[[Any], bytes]
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_NAIVE_EPOCH: Final = datetime(1970, 1, 1)
+_MICROSECOND: Final = timedelta(microseconds=1)
+
+
+def encode_key(key: Any) -> bytes:
+    """Return the encoding of a key.
+
+    Raises:
+        KeyEncodingError: the key, or a part of it, has no deterministic encoding.
+
+    >>> encode_key(1), encode_key("1"), encode_key(True)
+    (b'i\\x01', b's1', b't')
+    """
+    encode = _KEYS.get(type(key))
+    return encode(key) if encode else _encode_by_kind(key)
+
+
+def encode_value(value: Any) -> bytes:
+    """Return bytes by which a retraction finds the value that it takes back.
+
+    Whatever can be a key is encoded like one; so are sets and dicts, whose order means nothing;
+    anything else is pickled.
+
+    >>> encode_value({"a": 1, "b": 2}) == encode_value({"b": 2, "a": 1})
+    True
+    """
+    encode = _KEYS.get(type(value))
+    try:
+        return encode(value) if encode else _encode_value_by_kind(value)
+    except KeyEncodingError:
+        return _encode_parts_as_values(value)
+
+
+def identity(key: Any) -> Hashable:
+    """Return something that hashes, equal for the same keys within this process: fast.
+
+    It is the key itself for strings, bytes, ints, None, and tuples of them.
+
+    >>> identity("a"), identity(1) == identity(1.0)
+    ('a', False)
+    """
+    kind = type(key)
+    if kind in _SAFE or (kind is tuple and _SAFE.issuperset(map(type, key))):
+        return key  # type: ignore[no-any-return]
+    return bytes, encode_key(key)
+
+
+def identities(keys: list[Any]) -> list[Any]:
+    """Return the identity of every key; the list itself if the keys are their own identities.
+
+    >>> keys = ["a", "b"]
+    >>> identities(keys) is keys
+    True
+    """
+    kinds = set(map(type, keys))
+    if kinds <= _SAFE:
+        return keys
+    if kinds == {tuple} and _SAFE.issuperset(map(type, chain.from_iterable(keys))):
+        return keys
+    return list(map(identity, keys))
+
+
+_SAFE: Final = frozenset({str, bytes, int, type(None)})
+"""Types of which no value equals one of another of these types."""
+
+
+def _int(number: int) -> bytes:
+    return b"i" + number.to_bytes(number.bit_length() // 8 + 1, "big", signed=True)
+
+
+def _float(number: float) -> bytes:
+    return b"f" + (struct.pack(">d", number) if number == number else b"nan")
+
+
+def _complex(number: complex) -> bytes:
+    return b"c" + _joined([_float(number.real), _float(number.imag)])
+
+
+def _str(text: str) -> bytes:
+    return b"s" + text.encode("utf-8", "surrogatepass")
+
+
+def _decimal(number: Decimal) -> bytes:
+    """Encode digits and exponent without trailing zeros, since 1.0 and 1.00 are equal."""
+    sign, digits, exponent = number.as_tuple()
+    if not isinstance(exponent, int):
+        return b"d" + str(number).encode()
+    significant = "".join(map(str, digits)).lstrip("0")
+    shortened = significant.rstrip("0")
+    if not shortened:
+        return b"d0"
+    exponent += len(significant) - len(shortened)
+    return b"d" + f"{'-' * sign}{shortened}e{exponent}".encode()
+
+
+def _datetime(moment: datetime) -> bytes:
+    if moment.utcoffset() is None:
+        return b"n" + _int((moment.replace(tzinfo=None) - _NAIVE_EPOCH) // _MICROSECOND)
+    return b"z" + _int((moment - _EPOCH) // _MICROSECOND)
+
+
+def _time(clock: time) -> bytes:
+    offset = clock.utcoffset()
+    since_midnight = datetime.combine(date.min, clock.replace(tzinfo=None)) - datetime.min
+    if offset is None:
+        return b"k" + _int(since_midnight // _MICROSECOND)
+    return b"K" + _int((since_midnight - offset) // _MICROSECOND)
+
+
+def _joined(parts: Iterable[bytes]) -> bytes:
+    return b"".join(b"%d:%b" % (len(part), part) for part in parts)
+
+
+def _tuple(items: Sequence[Any], encode: Encode = encode_key) -> bytes:
+    return b"(" + _joined(map(encode, items))
+
+
+def _list(items: list[Any], encode: Encode = encode_key) -> bytes:
+    return b"[" + _joined(map(encode, items))
+
+
+def _frozenset(items: Iterable[Any], encode: Encode = encode_key) -> bytes:
+    return b"{" + _joined(sorted(map(encode, items)))
+
+
+_KEYS: Final[dict[type, Encode]] = {
+    type(None): lambda _: b"0",
+    bool: lambda truth: b"t" if truth else b"b",
+    int: _int,
+    float: _float,
+    complex: _complex,
+    str: _str,
+    bytes: b"y".__add__,
+    Decimal: _decimal,
+    datetime: _datetime,
+    date: lambda day: b"D" + _int(day.toordinal()),
+    time: _time,
+    timedelta: lambda stretch: b"l" + _int(stretch // _MICROSECOND),
+    UUID: lambda uuid: b"u" + uuid.bytes,
+    Timestamp: lambda instant: b"T" + _int(instant.micros),
+    Duration: lambda stretch: b"L" + _int(stretch.micros),
+    tuple: _tuple,
+    list: _list,
+    frozenset: _frozenset,
+}
+
+
+def _encode_by_kind(key: Any) -> bytes:
+    """Encode what is of no basic type: enums, named tuples, frozen records, windows, subclasses."""
+    if isinstance(key, Enum):
+        return _typed(b"e", key, encode_key(key.value))
+    if isinstance(key, (BoundedWindow, tuple)):
+        return _typed(b"N", key, _tuple(key))
+    fields = _fields_that_matter(key)
+    if fields is not None:
+        return _typed(b"R", key, _tuple(fields))
+    for base in (int, float, str, bytes, frozenset):
+        if isinstance(key, base):
+            return _typed(b"S", key, _KEYS[base](base(key)))
+    raise KeyEncodingError(
+        f"{shorten(key)} of type {type(key).__qualname__} cannot be a key: it has no encoding that "
+        "is the same everywhere",
+        remedy=_remedy(key),
+    )
+
+
+def _typed(letter: bytes, key: Any, body: bytes) -> bytes:
+    kind = type(key)
+    return letter + _joined([f"{kind.__module__}.{kind.__qualname__}".encode(), body])
+
+
+def _fields_that_matter(record: Any) -> list[Any] | None:
+    """Return the fields that a frozen dataclass or attrs class compares; None for anything else."""
+    kind = type(record)
+    if "__dataclass_fields__" in vars(kind) and kind.__dataclass_params__.frozen:
+        return [getattr(record, f.name) for f in kind.__dataclass_fields__.values() if f.compare]
+    if "__attrs_attrs__" in vars(kind) and _is_frozen_attrs(kind):
+        return [getattr(record, f.name) for f in attrs.fields(kind) if f.eq]
+    return None
+
+
+def _is_frozen_attrs(kind: type) -> bool:
+    return kind.__setattr__.__name__ == "_frozen_setattrs"
+
+
+def _remedy(key: Any) -> str:
+    if isinstance(key, dict):
+        return "use tuple(sorted(d.items())) as the key"
+    if isinstance(key, (set, bytearray)):
+        return "use a frozenset or bytes as the key"
+    if attrs.has(type(key)) or hasattr(key, "__dataclass_fields__"):
+        return "make its class frozen: @attrs.frozen or @dataclass(frozen=True)"
+    return "use a string, a number, a tuple of those, or a frozen attrs class or dataclass as the key"
+
+
+def _encode_value_by_kind(value: Any) -> bytes:
+    if isinstance(value, (dict, set)):
+        return _encode_parts_as_values(value)
+    return _encode_by_kind(value)
+
+
+def _encode_parts_as_values(value: Any) -> bytes:
+    kind = type(value)
+    if kind in (tuple, list, frozenset):
+        return {tuple: _tuple, list: _list, frozenset: _frozenset}[kind](value, encode_value)
+    if isinstance(value, dict):
+        return _typed(b"m", value, _frozenset(value.items(), encode_value))
+    if isinstance(value, set):
+        return _typed(b"q", value, _frozenset(value, encode_value))
+    return b"p" + pickle.dumps(value, protocol=5)

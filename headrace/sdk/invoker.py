@@ -1,0 +1,176 @@
+"""Runs a ParDo node on bundles: what a runner calls.
+
+Every kind of :mod:`headrace.sdk.elementwise` becomes one function from bundle to bundles by tag. An
+exception that a user's function raises keeps its type and traceback and gains a note that names the
+transform and the element; which element it was is worked out only then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from copy import copy
+from functools import partial
+from inspect import isgeneratorfunction
+from itertools import repeat
+from operator import attrgetter
+from typing import Any, Final
+
+from headrace.errors import shorten
+from headrace.sdk.binding import Call, bind, bind_function, exploded
+from headrace.sdk.dofn import DoFn
+from headrace.sdk.elementwise import (
+    DiffEach,
+    Elementwise,
+    FilterEach,
+    FlatMapEach,
+    MapEach,
+    ProcessEach,
+    StampEach,
+)
+from headrace.sdk.graph import MAIN, ParDo
+from headrace.sdk.metrics import MetricsContainer, recording
+from headrace.sdk.outputs import Outputs, finishing, flattened, outputs, together
+from headrace.triggers.bundle import INSERT, Bundle
+from headrace.windowing.time import micros
+
+Program = Callable[[Bundle], Outputs]
+
+_columns_of: Final = attrgetter("timestamps", "windows", "panes", "diffs")
+
+
+class ParDoInvoker:
+    """A ParDo node at work in one place.
+
+    The order of calls is ``setup``, then for each group of bundles that arrive together
+    ``start_bundle``, ``process`` any number of times, ``finish_bundle``; at last ``teardown``.
+
+    Args:
+        node: the node.
+
+    Attributes:
+        metrics: what the node's function has counted.
+    """
+
+    def __init__(self, node: ParDo) -> None:
+        self.metrics = MetricsContainer()
+        self._label = node.label
+        self._tags = {output.tag for output in node.outputs}
+        # A copy, so that two places that run one DoFn do not share its attributes.
+        self._dofn = copy(node.fn.dofn) if isinstance(node.fn, ProcessEach) else DoFn()
+        self._program = self._program_of(node.fn)
+
+    def setup(self) -> None:
+        """Prepare the place of work."""
+        self._call(self._dofn.setup)
+
+    def start_bundle(self) -> None:
+        """Prepare for elements that arrive together."""
+        self._call(self._dofn.start_bundle)
+
+    def process(self, bundle: Bundle) -> Outputs:
+        """Process the elements of a bundle; outputs that nobody declared are left out."""
+        with recording(self.metrics):
+            return self._declared(self._program(bundle))
+
+    def finish_bundle(self) -> Outputs:
+        """Finish what ``start_bundle`` began, and return the outputs of that."""
+        with recording(self.metrics):
+            given = self._call(self._dofn.finish_bundle)
+            return {} if given is None else self._declared(finishing(given, self._label))
+
+    def teardown(self) -> None:
+        """Clean up the place of work."""
+        self._call(self._dofn.teardown)
+
+    def _call(self, method: Callable[[], Any]) -> Any:
+        try:
+            return method()
+        except Exception as error:
+            error.add_note(f"in {self._label}, {method.__name__}")
+            raise
+
+    def _declared(self, found: Outputs) -> Outputs:
+        if found.keys() <= self._tags:
+            return found
+        return {tag: bundle for tag, bundle in found.items() if tag in self._tags}
+
+    def _program_of(self, kind: Elementwise) -> Program:
+        match kind:
+            case MapEach(function):
+                return self._map(bind_function(function))
+            case FlatMapEach(function):
+                return self._flat_map(bind_function(function))
+            case FilterEach(function):
+                return self._filter(bind_function(function))
+            case StampEach(function):
+                return self._stamp(bind_function(function))
+            case ProcessEach(args=args, kwargs=kwargs):
+                return self._flat_map(bind(self._dofn.process, args, kwargs))
+            case DiffEach():
+                return _with_diffs
+
+    def _map(self, call: Call) -> Program:
+        def run(bundle: Bundle) -> Outputs:
+            bundle = _seen_by(call, bundle)
+            return outputs(self._results(call, bundle), bundle, None)
+
+        return run
+
+    def _flat_map(self, call: Call) -> Program:
+        generates = isgeneratorfunction(call.fn)
+
+        def run(bundle: Bundle) -> Outputs:
+            bundle = _seen_by(call, bundle)
+            if generates and _uniform(bundle):
+                values = self._collected(together, call, bundle)
+                return outputs(values, bundle, repeat(1))
+            blame = partial(self._blame, bundle)
+            lists = flattened(self._results(call, bundle), self._label, blame)
+            return outputs(together(lists), bundle, map(len, lists))
+
+        return run
+
+    def _filter(self, call: Call) -> Program:
+        def run(bundle: Bundle) -> Outputs:
+            bundle = _seen_by(call, bundle)
+            return {MAIN: bundle.where(self._results(call, bundle))}
+
+        return run
+
+    def _stamp(self, call: Call) -> Program:
+        def run(bundle: Bundle) -> Outputs:
+            bundle = _seen_by(call, bundle)
+            stamps = list(map(micros, self._results(call, bundle)))
+            return {MAIN: Bundle(bundle.values, stamps, bundle.windows, bundle.panes, bundle.diffs)}
+
+        return run
+
+    def _results(self, call: Call, bundle: Bundle) -> list[Any]:
+        return self._collected(list, call, bundle)
+
+    def _collected(
+        self, collect: Callable[[Iterator[Any]], list[Any]], call: Call, bundle: Bundle
+    ) -> list[Any]:
+        rows = iter(bundle.values)
+        try:
+            return collect(call.results(rows, bundle))
+        except Exception as error:
+            self._blame(bundle, error, len(bundle) - rows.__length_hint__() - 1)
+            raise
+
+    def _blame(self, bundle: Bundle, error: Exception, row: int) -> None:
+        error.add_note(f"in {self._label}, on the element {shorten(bundle.values[row])}")
+
+
+def _seen_by(call: Call, bundle: Bundle) -> Bundle:
+    return exploded(bundle) if call.by_window else bundle
+
+
+def _uniform(bundle: Bundle) -> bool:
+    return all(isinstance(column, repeat) for column in _columns_of(bundle))
+
+
+def _with_diffs(bundle: Bundle) -> Outputs:
+    """Turn elements and retractions into pairs, which are themselves no retractions."""
+    pairs = list(zip(bundle.diffs, bundle.values))
+    return {MAIN: Bundle(pairs, bundle.timestamps, bundle.windows, bundle.panes, repeat(INSERT))}

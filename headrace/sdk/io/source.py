@@ -1,0 +1,91 @@
+"""Sources: partitions of plain data, each read on its own.
+
+A bounded source reads a partition from end to end. An unbounded one reads on from an offset, a batch at a
+time, so that whoever keeps the offset can read the same batch again after a crash.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable, Sequence
+from typing import Any, Generic, TypeVar
+
+import attrs
+
+from headrace.windowing.time import TimestampTypes
+from headrace.windowing.timestamped_value import TimestampedValue
+
+T = TypeVar("T")
+
+
+class BoundedSource(Generic[T]):
+    """A source that ends; subclass it and define :meth:`read`.
+
+    >>> class Numbers(BoundedSource[int]):
+    ...     def partitions(self):
+    ...         return [0, 100]
+    ...
+    ...     def read(self, partition):
+    ...         return range(partition, partition + 3)
+    >>> list(Numbers().read(100))
+    [100, 101, 102]
+    """
+
+    def partitions(self) -> Sequence[Any]:
+        """Return the partitions, as plain data; one of them, ``None``, if not overridden."""
+        return [None]
+
+    @abstractmethod
+    def read(self, partition: Any) -> Iterable[T | TimestampedValue]:
+        """Read a partition: values, or values with their timestamps.
+
+        Args:
+            partition: one of :meth:`partitions`.
+        """
+
+
+@attrs.frozen
+class Batch(Generic[T]):
+    """What one look at a partition of an unbounded source brought.
+
+    Args:
+        records: values, or values with their timestamps.
+        next_offset: where to read on, as plain data.
+        watermark: no later record will be older than this (seconds or Timestamp); None if the source
+            cannot tell.
+        finished: whether the partition has come to its end.
+
+    >>> Batch(["a", "b"], next_offset=2).finished
+    False
+    """
+
+    records: Sequence[T | TimestampedValue]
+    next_offset: Any
+    watermark: TimestampTypes | None = None
+    finished: bool = False
+
+
+class UnboundedSource(Generic[T]):
+    """A source that need not end; subclass it and define :meth:`read`.
+
+    >>> class Counter(UnboundedSource[int]):
+    ...     def read(self, partition, offset, limit):
+    ...         start = offset or 0
+    ...         return Batch(range(start, start + limit), next_offset=start + limit)
+    >>> list(Counter().read(None, offset=5, limit=2).records)
+    [5, 6]
+    """
+
+    def partitions(self) -> Sequence[Any]:
+        """Return the partitions, as plain data; one of them, ``None``, if not overridden."""
+        return [None]
+
+    @abstractmethod
+    def read(self, partition: Any, offset: Any, limit: int) -> Batch[T]:
+        """Read on in a partition; the same arguments must give the same records again.
+
+        Args:
+            partition: one of :meth:`partitions`.
+            offset: the ``next_offset`` of the batch before; None at the very beginning.
+            limit: at most so many records.
+        """

@@ -1,0 +1,305 @@
+"""Metrics that pipelines count themselves: counters, distributions and gauges (Beam's names).
+
+A metric is only a name. What is counted goes into the container of the step that is at work, which the
+runner opens around it; so the same DoFn in two steps counts twice, and nothing is shared between workers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, ClassVar, Final
+
+import attrs
+
+from headrace.sdk.step_metrics import StepMetrics
+
+_container: Final[ContextVar[MetricsContainer | None]] = ContextVar("metrics", default=None)
+
+
+@attrs.frozen
+class MetricName:
+    """Name of a metric: a namespace, often a class, and a name in it.
+
+    >>> MetricName("mill", "turns")
+    MetricName(namespace='mill', name='turns')
+    """
+
+    namespace: str
+    name: str
+
+
+@attrs.frozen
+class DistributionResult:
+    """What was reported to a distribution.
+
+    >>> DistributionResult.of(3).plus(DistributionResult.of(5)).mean
+    4.0
+    """
+
+    sum: int = 0
+    count: int = 0
+    min: int | None = None
+    max: int | None = None
+
+    @staticmethod
+    def of(value: int) -> DistributionResult:
+        """Return the distribution of one value."""
+        return DistributionResult(value, 1, value, value)
+
+    def plus(self, other: DistributionResult) -> DistributionResult:
+        """Return the distribution of both together."""
+        lows = [low for low in (self.min, other.min) if low is not None]
+        highs = [high for high in (self.max, other.max) if high is not None]
+        return DistributionResult(
+            self.sum + other.sum,
+            self.count + other.count,
+            min(lows, default=None),
+            max(highs, default=None),
+        )
+
+    @property
+    def mean(self) -> float | None:
+        """The mean of the values; None if there are none."""
+        return self.sum / self.count if self.count else None
+
+
+@attrs.frozen
+class GaugeResult:
+    """The value that a gauge was set to last, as plain data."""
+
+    value: int
+
+    def plus(self, other: GaugeResult) -> GaugeResult:
+        """Return the later of two."""
+        return other
+
+
+@attrs.define
+class MetricsContainer:
+    """What one step has counted: plain data, which containers of other places can be added to."""
+
+    counters: dict[MetricName, int] = attrs.field(factory=dict)
+    distributions: dict[MetricName, DistributionResult] = attrs.field(factory=dict)
+    gauges: dict[MetricName, GaugeResult] = attrs.field(factory=dict)
+
+    def add(self, other: MetricsContainer) -> None:
+        """Add what was counted elsewhere, later."""
+        for name, value in other.counters.items():
+            self.counters[name] = self.counters.get(name, 0) + value
+        for name, distribution in other.distributions.items():
+            before = self.distributions.get(name, DistributionResult())
+            self.distributions[name] = before.plus(distribution)
+        self.gauges.update(other.gauges)
+
+    def drain(self) -> MetricsContainer:
+        """Return what was counted and start anew."""
+        drained = MetricsContainer(self.counters, self.distributions, self.gauges)
+        self.counters, self.distributions, self.gauges = {}, {}, {}
+        return drained
+
+
+@contextmanager
+def recording(container: MetricsContainer) -> Iterator[None]:
+    """Let everything that is counted go into a container."""
+    token = _container.set(container)
+    try:
+        yield
+    finally:
+        _container.reset(token)
+
+
+@attrs.frozen
+class Counter:
+    """A number that goes up and down (see :meth:`Metrics.counter`)."""
+
+    metric_name: MetricName
+
+    def inc(self, n: int = 1) -> None:
+        """Add to the counter."""
+        container = _container.get()
+        if container is not None:
+            counters = container.counters
+            counters[self.metric_name] = counters.get(self.metric_name, 0) + n
+
+    def dec(self, n: int = 1) -> None:
+        """Subtract from the counter."""
+        self.inc(-n)
+
+
+@attrs.frozen
+class Distribution:
+    """Sum, count, minimum and maximum of numbers (see :meth:`Metrics.distribution`)."""
+
+    metric_name: MetricName
+
+    def update(self, value: int) -> None:
+        """Report a number."""
+        container = _container.get()
+        if container is not None:
+            before = container.distributions.get(self.metric_name, DistributionResult())
+            container.distributions[self.metric_name] = before.plus(DistributionResult.of(value))
+
+
+@attrs.frozen
+class Gauge:
+    """A number of which only the latest value counts (see :meth:`Metrics.gauge`)."""
+
+    metric_name: MetricName
+
+    def set(self, value: int) -> None:
+        """Set the gauge."""
+        container = _container.get()
+        if container is not None:
+            container.gauges[self.metric_name] = GaugeResult(value)
+
+
+class Metrics:
+    """Makes metrics to be counted in DoFns.
+
+    >>> turns = Metrics.counter("mill", "turns")
+    >>> with recording(MetricsContainer()) as _:
+    ...     turns.inc(3)
+    """
+
+    @staticmethod
+    def get_namespace(namespace: type | str) -> str:
+        """Return a namespace as a string; a class stands for its full name."""
+        if isinstance(namespace, type):
+            return f"{namespace.__module__}.{namespace.__name__}"
+        return namespace
+
+    @staticmethod
+    def counter(namespace: type | str, name: str) -> Counter:
+        """Return a counter."""
+        return Counter(MetricName(Metrics.get_namespace(namespace), name))
+
+    @staticmethod
+    def distribution(namespace: type | str, name: str) -> Distribution:
+        """Return a distribution."""
+        return Distribution(MetricName(Metrics.get_namespace(namespace), name))
+
+    @staticmethod
+    def gauge(namespace: type | str, name: str) -> Gauge:
+        """Return a gauge."""
+        return Gauge(MetricName(Metrics.get_namespace(namespace), name))
+
+
+class MetricsFilter:
+    """Chooses metrics by name, namespace and step; each ``with_…`` narrows the choice.
+
+    >>> MetricsFilter().with_name("turns").matches("Grind", MetricName("mill", "turns"))
+    True
+    """
+
+    def __init__(self) -> None:
+        self.names: set[str] = set()
+        self.namespaces: set[str] = set()
+        self.steps: set[str] = set()
+
+    def with_name(self, name: str) -> MetricsFilter:
+        """Choose metrics of a name."""
+        return self.with_names([name])
+
+    def with_names(self, names: Iterable[str]) -> MetricsFilter:
+        """Choose metrics of one of these names."""
+        self.names.update(names)
+        return self
+
+    def with_namespace(self, namespace: type | str) -> MetricsFilter:
+        """Choose metrics of a namespace."""
+        return self.with_namespaces([namespace])
+
+    def with_namespaces(self, namespaces: Iterable[type | str]) -> MetricsFilter:
+        """Choose metrics of one of these namespaces."""
+        self.namespaces.update(map(Metrics.get_namespace, namespaces))
+        return self
+
+    def with_step(self, step: str) -> MetricsFilter:
+        """Choose metrics of a step: a full label, or the label of a composite that it lies in."""
+        return self.with_steps([step])
+
+    def with_steps(self, steps: Iterable[str]) -> MetricsFilter:
+        """Choose metrics of one of these steps."""
+        self.steps.update(steps)
+        return self
+
+    def matches(self, step: str, name: MetricName) -> bool:
+        """Tell whether a metric of a step is chosen."""
+        return (
+            (not self.names or name.name in self.names)
+            and (not self.namespaces or name.namespace in self.namespaces)
+            and (not self.steps or any(f"/{s}/" in f"/{step}/" for s in self.steps))
+        )
+
+
+@attrs.frozen
+class MetricKey:
+    """A metric of a step."""
+
+    step: str
+    metric: MetricName
+
+
+@attrs.frozen
+class MetricResult:
+    """What a metric of a step came to."""
+
+    key: MetricKey
+    committed: Any
+
+    @property
+    def attempted(self) -> Any:
+        """The same, since what is counted twice is not told apart."""
+        return self.committed
+
+    @property
+    def result(self) -> Any:
+        """The value."""
+        return self.committed
+
+
+class MetricResults:
+    """All that a run has counted, to be queried.
+
+    Args:
+        containers: what each step's functions have counted, by its full label.
+        steps: what the run itself has counted of each step, by its full label.
+
+    >>> ground = MetricsContainer(counters={MetricName("mill", "bags"): 2})
+    >>> results = MetricResults({"Grind": ground})
+    >>> [r.result for r in results.query(MetricsFilter().with_name("bags"))["counters"]]
+    [2]
+    """
+
+    COUNTERS: ClassVar[str] = "counters"
+    DISTRIBUTIONS: ClassVar[str] = "distributions"
+    GAUGES: ClassVar[str] = "gauges"
+
+    def __init__(
+        self,
+        containers: Mapping[str, MetricsContainer],
+        steps: Mapping[str, StepMetrics] | None = None,
+    ) -> None:
+        self._containers = containers
+        self.steps: Mapping[str, StepMetrics] = steps or {}
+
+    def query(self, filter: MetricsFilter | None = None) -> dict[str, list[MetricResult]]:
+        """Return the metrics that a filter chooses, all of them without one, by kind."""
+        chosen = (filter or MetricsFilter()).matches
+        return {
+            self.COUNTERS: list(self._results(chosen, lambda c: c.counters)),
+            self.DISTRIBUTIONS: list(self._results(chosen, lambda c: c.distributions)),
+            self.GAUGES: list(self._results(chosen, lambda c: c.gauges)),
+        }
+
+    def _results(
+        self,
+        chosen: Callable[[str, MetricName], bool],
+        kind: Callable[[MetricsContainer], dict[MetricName, Any]],
+    ) -> Iterator[MetricResult]:
+        for step, container in self._containers.items():
+            for name, value in kind(container).items():
+                if chosen(step, name):
+                    yield MetricResult(MetricKey(step, name), value)

@@ -1,0 +1,217 @@
+"""The pipeline: collects the nodes of its transforms into a graph, and runs it once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import count
+from types import TracebackType
+from typing import Any
+
+import attrs
+
+from headrace.errors import PipelineError, shorten
+from headrace.sdk import graph
+from headrace.sdk.options import PipelineOptions, StandardOptions, TypeOptions
+from headrace.sdk.pvalue import PBegin, PCollection, PDone
+from headrace.sdk.result import PipelineResult
+from headrace.sdk.running import Runner, find_runner
+from headrace.sdk.transform import NamedTransform, PTransform, pvalues_in
+
+
+class Pipeline:
+    """A graph of transforms, built with ``|`` and run once, at the latest at the end of a ``with``.
+
+    Args:
+        runner: name of the runner, "local" or "spark"; overrides the option ``--runner``.
+        options: the options; by default those of the command line.
+        argv: flags to make options from, if there are no options.
+
+    Attributes:
+        result: what the run gave, once it has run.
+
+    >>> with Pipeline() as p:
+    ...     _ = p | Create([1, 2, 3]) | Map(lambda x: x * x) | "Show" >> Map(print)
+    1
+    4
+    9
+    """
+
+    def __init__(
+        self,
+        runner: str | Runner | None = None,
+        options: PipelineOptions | None = None,
+        argv: list[str] | None = None,
+    ) -> None:
+        self.options = options if options is not None else PipelineOptions(argv)
+        self.result: PipelineResult | None = None
+        self._runner = runner
+        self._nodes: dict[str, graph.Node] = {}
+        self._labels: set[str] = set()
+        self._scope: list[str] = []
+        self._ran = False
+
+    @property
+    def graph(self) -> graph.Graph:
+        """What has been built so far."""
+        return graph.Graph(tuple(self._nodes.values()))
+
+    @property
+    def scope(self) -> str:
+        """Full label of the transform that is being applied."""
+        return "/".join(self._scope)
+
+    @property
+    def allow_unsafe_triggers(self) -> bool:
+        """Whether triggers are taken that may lose data."""
+        return bool(self.options.view_as(TypeOptions).allow_unsafe_triggers)
+
+    def __or__(self, transform: PTransform[Any, Any]) -> Any:
+        """Apply a transform to the beginning of the pipeline."""
+        return self.apply(transform, PBegin(self))
+
+    def apply(
+        self, transform: PTransform[Any, Any], pvalueish: Any = None, label: str | None = None
+    ) -> Any:
+        """Apply a transform, as ``pvalueish | label >> transform`` does.
+
+        Args:
+            transform: what to apply.
+            pvalueish: what to apply it to; the beginning of the pipeline if None.
+            label: name of this application; the transform's own label if None.
+
+        Raises:
+            PipelineError: the transform cannot be applied there, or its label is taken.
+        """
+        _require_transform(transform, pvalueish)
+        pvalueish = PBegin(self) if pvalueish is None or pvalueish is self else pvalueish
+        name = label or transform.label
+        while isinstance(transform, NamedTransform):
+            transform = transform.transform
+        with self._applying(name):
+            self._check_input(transform, pvalueish)
+            result = transform.expand(pvalueish)
+            self._adopt(result, transform)
+        return result
+
+    def add(self, node: graph.Node) -> None:
+        """Add a node to the graph; for transforms that are not composed of others."""
+        self._nodes[node.label] = node
+
+    def free_label(self, label: str) -> str:
+        """Return a label that is not taken at the top: this one, or this one with a number."""
+        numbered = (label if n == 1 else f"{label}_{n}" for n in count(1))
+        return next(name for name in numbered if name not in self._labels)
+
+    def output(self, label: str, tag: str) -> PCollection[Any]:
+        """Return an output of a node, which is added if the node has not got it yet."""
+        node = self._nodes[label]
+        found = next((out for out in node.outputs if out.tag == tag), None)
+        if found is None:
+            found = attrs.evolve(node.outputs[0], tag=tag, element_type=Any)
+            self._nodes[label] = attrs.evolve(node, outputs=(*node.outputs, found))
+        return PCollection(self, found)
+
+    def late_outputs(self, label: str) -> list[PCollection[Any]]:
+        """Return the outputs for late elements of all groupings in a transform."""
+        return [
+            PCollection(self, out)
+            for node in self._nodes.values()
+            if isinstance(node, (graph.GroupByKey, graph.CombinePerKey))
+            and _lies_in(node.label, label)
+            for out in node.outputs
+            if out.tag != graph.MAIN
+        ]
+
+    def run(self) -> PipelineResult:
+        """Run the pipeline; a second time is refused.
+
+        Raises:
+            PipelineError: the pipeline has run before.
+            UnsupportedError: the runner is unknown or cannot do what the pipeline asks for.
+        """
+        self._check_open()
+        runner = find_runner(self._runner or self.options.view_as(StandardOptions).runner)
+        self._ran = True
+        self.result = runner.run(self.graph, self.options)
+        return self.result
+
+    def __enter__(self) -> Pipeline:
+        """Start to build."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Run what was built and wait for its end, unless building failed."""
+        if kind is None:
+            self.run().wait_until_finish()
+
+    @contextmanager
+    def _applying(self, name: str) -> Iterator[None]:
+        """Build under a label; if that fails, leave the graph as it was."""
+        self._check_open()
+        self._scope.append(name)
+        label, nodes, labels = self.scope, self._nodes.copy(), self._labels.copy()
+        try:
+            self._claim(label)
+            yield
+        except Exception as error:
+            self._nodes, self._labels = nodes, labels
+            if isinstance(error, PipelineError) and not error.where:
+                error.where = label
+            raise
+        finally:
+            self._scope.pop()
+
+    def _claim(self, label: str) -> None:
+        if label in self._labels:
+            raise PipelineError(
+                f"the label {label!r} is already taken in this pipeline",
+                remedy="name this application of the transform: pcoll | 'another name' >> transform",
+            )
+        self._labels.add(label)
+
+    def _check_open(self) -> None:
+        if self._ran:
+            raise PipelineError(
+                "this pipeline has already run",
+                remedy="build a new pipeline; what was built here cannot grow or run again",
+            )
+
+    def _check_input(self, transform: PTransform[Any, Any], pvalueish: Any) -> None:
+        for value in pvalues_in(pvalueish):
+            if value.pipeline is not self:
+                raise PipelineError(
+                    f"{value!r} belongs to another pipeline",
+                    remedy="read its input in this pipeline too; collections cannot be shared",
+                )
+            if isinstance(value, PDone):
+                raise PipelineError(
+                    f"{transform.label} is applied to the end of a branch",
+                    remedy="apply it to the collection that was written",
+                )
+
+    def _adopt(self, result: Any, transform: PTransform[Any, Any]) -> None:
+        """Name the transform as the maker of what it made, and note the type that it declares."""
+        for value in pvalues_in(result):
+            if isinstance(value, PCollection) and _lies_in(value.collection.node, self.scope):
+                value.producer = self.scope
+                if transform.output_type is not None:
+                    value.element_type = transform.output_type
+
+
+def _lies_in(label: str, scope: str) -> bool:
+    return label == scope or label.startswith(scope + "/")
+
+
+def _require_transform(transform: Any, pvalueish: Any) -> None:
+    if not isinstance(transform, PTransform):
+        raise PipelineError(
+            f"{shorten(transform)} is not a transform",
+            where=repr(pvalueish) if pvalueish is not None else "",
+            remedy="wrap a function in hr.Map, hr.FlatMap or hr.Filter, and a DoFn in hr.ParDo",
+        )

@@ -1,0 +1,141 @@
+"""Where pipelines begin: Read, and the sources of values that the program itself holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import attrs
+
+from headrace.errors import PipelineError, shorten
+from headrace.sdk.element_types import type_of
+from headrace.sdk.graph import MAIN, Collection
+from headrace.sdk.graph import Read as ReadNode
+from headrace.sdk.io.source import BoundedSource, UnboundedSource
+from headrace.sdk.pvalue import PBegin, PCollection
+from headrace.sdk.transform import PTransform
+from headrace.triggers.strategy import WindowingStrategy
+from headrace.windowing.timestamped_value import TimestampedValue
+
+
+class Read(PTransform[Any, Any]):
+    """Reads a source.
+
+    Args:
+        source: a :class:`~headrace.io.BoundedSource` or :class:`~headrace.io.UnboundedSource`.
+        watermark: the policy by which the watermark follows the elements in streaming mode, such as
+            ``BoundedOutOfOrderness(60)``; by default what the source itself says.
+
+    >>> class Numbers(BoundedSource):
+    ...     def read(self, partition):
+    ...         return range(3)
+    >>> with Pipeline() as p:
+    ...     _ = p | Read(Numbers()) | Map(print)
+    0
+    1
+    2
+    """
+
+    def __init__(
+        self, source: BoundedSource[Any] | UnboundedSource[Any], watermark: Any = None
+    ) -> None:
+        super().__init__()
+        if not isinstance(source, (BoundedSource, UnboundedSource)):
+            raise TypeError(
+                f"Read needs a BoundedSource or UnboundedSource, not {shorten(source)}"
+            )
+        self._source = source
+        self._watermark = watermark
+
+    def default_label(self) -> str:
+        return f"Read({type(self._source).__name__})"
+
+    def expand(self, pcoll: Any) -> PCollection[Any]:
+        bounded = isinstance(self._source, BoundedSource)
+        return read_node(
+            pcoll, self._source, bounded, watermark=self._watermark, element_type=self.output_type
+        )
+
+
+@attrs.frozen(eq=False)
+class Values(BoundedSource[Any]):
+    """Values that the program holds."""
+
+    values: tuple[Any, ...]
+
+    def read(self, partition: Any) -> Iterable[Any]:
+        return self.values
+
+
+class Create(PTransform[Any, Any]):
+    """Makes a collection of values that the program holds.
+
+    Args:
+        values: the elements, perhaps with their timestamps (TimestampedValue); of a dict, its items.
+        reshuffle: accepted for Beam's sake; the elements are spread over the workers anyway.
+
+    >>> with Pipeline() as p:
+    ...     _ = p | Create({"a": 1, "b": 2}) | Map(print)
+    ('a', 1)
+    ('b', 2)
+    """
+
+    def __init__(self, values: Iterable[Any], reshuffle: bool = True) -> None:
+        super().__init__()
+        if isinstance(values, (str, bytes)):
+            raise TypeError(f"Create needs an iterable of elements, not the string {values!r}")
+        self._values = tuple(values.items() if isinstance(values, dict) else values)
+
+    def expand(self, pcoll: Any) -> PCollection[Any]:
+        kind = self.output_type or _known_type(self._values)
+        return read_node(pcoll, Values(self._values), bounded=True, element_type=kind)
+
+
+class Impulse(PTransform[Any, Any]):
+    """Makes a collection of one element, ``b""``, at the beginning of time.
+
+    >>> with Pipeline() as p:
+    ...     _ = p | Impulse() | Map(print)
+    b''
+    """
+
+    def expand(self, pcoll: Any) -> PCollection[Any]:
+        return read_node(pcoll, Values((b"",)), bounded=True, element_type=bytes)
+
+
+def read_node(
+    begin: Any,
+    source: Any,
+    bounded: bool,
+    watermark: Any = None,
+    element_type: Any = None,
+    windowing: WindowingStrategy | None = None,
+) -> PCollection[Any]:
+    """Add a node that reads, and return its output.
+
+    Args:
+        begin: the beginning of a pipeline.
+        source: what is read.
+        bounded: whether it ends.
+        watermark: policy of the watermark, if any.
+        element_type: what is known of its elements' type.
+        windowing: strategy of the output, with the global window.
+    """
+    if not isinstance(begin, PBegin):
+        raise PipelineError(
+            f"a source is applied to {shorten(begin)}", remedy="apply it to the pipeline itself"
+        )
+    pipeline = begin.pipeline
+    output = Collection(
+        node=pipeline.scope,
+        tag=MAIN,
+        windowing=windowing or WindowingStrategy(),
+        bounded=bounded,
+        element_type=Any if element_type is None else element_type,
+    )
+    pipeline.add(ReadNode(pipeline.scope, (), (output,), source, watermark))
+    return PCollection(pipeline, output)
+
+
+def _known_type(values: tuple[Any, ...]) -> Any:
+    return type_of([v.value if isinstance(v, TimestampedValue) else v for v in values])

@@ -1,0 +1,1 @@
+"""What tests of pipelines need: scripted sources, assertions, and captures."""

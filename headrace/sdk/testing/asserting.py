@@ -1,0 +1,163 @@
+"""Assertions about collections: what they hold when the run is over."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from typing import Any, ClassVar, NamedTuple
+
+from headrace.errors import PipelineError
+from headrace.sdk.encoding import encode_value
+from headrace.sdk.io.sink import Sink, SinkBatch
+from headrace.sdk.pvalue import PCollection
+from headrace.sdk.testing.matchers import EqualToPerWindow, Matcher
+from headrace.sdk.transform import PTransform
+from headrace.sdk.writing import Write
+from headrace.triggers.bundle import Element
+from headrace.triggers.pane import NO_FIRING, PaneInfo
+from headrace.windowing.time import Timestamp
+from headrace.windowing.window import BoundedWindow
+
+
+class TestWindowedValue(NamedTuple):
+    """An element as a matcher sees it under ``reify_windows`` (Beam's name)."""
+
+    value: Any
+    timestamp: Timestamp
+    windows: list[BoundedWindow]
+    pane_info: PaneInfo = NO_FIRING
+
+
+TestWindowedValue.__test__ = False  # type: ignore[attr-defined]  # pytest would take it for a test
+
+
+class AssertingSink(Sink):
+    """Collects elements, and asserts something of them when the run is over."""
+
+    accepts_retractions: ClassVar[bool] = True
+
+    def __init__(self, matcher: Matcher, label: str, reify: bool, by_window: bool) -> None:
+        self._matcher = matcher
+        self._label = label
+        self._reify = reify
+        self._by_window = by_window
+        self._rows: list[Element] = []
+
+    def open(self) -> None:
+        self._rows.clear()
+
+    def write(self, batch: SinkBatch) -> None:
+        self._rows.extend(batch.bundle.rows())
+
+    def close(self) -> None:
+        """Assert.
+
+        Raises:
+            BeamAssertException: the elements are not what the matcher says.
+        """
+        try:
+            for group in self._groups():
+                self._matcher(group)
+        except AssertionError as error:
+            error.add_note(f"in {self._label}")
+            raise
+
+    def _groups(self) -> Iterator[Any]:
+        """Yield what the matcher is called with: once, or once for each window."""
+        rows = net(self._rows)
+        if not self._by_window:
+            yield [self._seen(row) for row in rows]
+            return
+        found = defaultdict(list)
+        for row in rows:
+            for window in row.windows:
+                found[window].append(self._seen(row._replace(windows=(window,))))
+        for window in sorted(found):
+            yield found[window], window
+
+    def _seen(self, row: Element) -> Any:
+        if not self._reify:
+            return row.value
+        instant = Timestamp(micros=row.timestamp)
+        return TestWindowedValue(row.value, instant, list(row.windows), row.pane)
+
+
+def net(rows: list[Element]) -> list[Element]:
+    """Return what is left of elements when each retraction has taken back an equal one.
+
+    >>> [row.value for row in net([Element("a", 0, ()), Element("b", 0, ()), Element("a", 0, (), diff=-1)])]
+    ['b']
+    """
+    owed = Counter(_place(row) for row in rows if row.diff < 0)
+    left = []
+    for row in reversed(rows):
+        if row.diff > 0 and owed and owed[_place(row)] > 0:
+            owed[_place(row)] -= 1
+        elif row.diff > 0:
+            left.append(row)
+    return left[::-1]
+
+
+def _place(row: Element) -> Any:
+    return encode_value(row.value), row.timestamp, row.windows
+
+
+class AssertThat(PTransform[Any, Any]):
+    """Asserts that a collection is what a matcher says; :func:`assert_that` as a transform.
+
+    Args:
+        matcher: called with the list of elements when the run is over.
+        reify_windows: whether the matcher sees TestWindowedValues instead of values.
+        use_global_window: if false, the matcher is called for each window, with elements and window.
+
+    >>> from headrace.sdk.testing.matchers import equal_to
+    >>> with TestPipeline() as p:
+    ...     _ = p | Create([1, 2]) | AssertThat(equal_to([2, 1]))
+    """
+
+    def __init__(
+        self, matcher: Matcher, reify_windows: bool = False, use_global_window: bool = True
+    ) -> None:
+        super().__init__()
+        self._matcher = matcher
+        per_window = isinstance(matcher, EqualToPerWindow)
+        self._reify = reify_windows or per_window
+        self._by_window = not (use_global_window or per_window)
+
+    def expand(self, pcoll: Any) -> Any:
+        scope = pcoll.pipeline.scope
+        return pcoll | Write(AssertingSink(self._matcher, scope, self._reify, self._by_window))
+
+
+def assert_that(
+    actual: PCollection[Any],
+    matcher: Matcher,
+    label: str = "assert_that",
+    reify_windows: bool = False,
+    use_global_window: bool = True,
+) -> None:
+    """Assert that a collection is what a matcher says, less what was retracted (Beam's name).
+
+    The assertion is part of the pipeline; it fails when the run is over.
+
+    Args:
+        actual: the collection.
+        matcher: called with the list of elements, such as :func:`equal_to`.
+        label: name of the step; a number is added to it if it is taken.
+        reify_windows: whether the matcher sees TestWindowedValues instead of values.
+        use_global_window: if false, the matcher is called for each window, with elements and window.
+
+    Raises:
+        BeamAssertException: from the run, if the elements are not what the matcher says.
+
+    >>> from headrace.sdk.testing.matchers import equal_to
+    >>> with TestPipeline() as p:
+    ...     assert_that(p | Create([1, 2]), equal_to([2, 1]))
+    """
+    if not isinstance(actual, PCollection):
+        raise PipelineError(
+            f"assert_that is given {actual!r}, which is no collection",
+            remedy="give it the result of a transform",
+        )
+    name = actual.pipeline.free_label(label)
+    _ = actual | name >> AssertThat(matcher, reify_windows, use_global_window)

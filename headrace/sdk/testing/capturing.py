@@ -1,0 +1,87 @@
+"""Everything that a collection held, with all that travels with a value, for tests to look at."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, NamedTuple
+
+import attrs
+
+from headrace.sdk.io.sink import Sink, SinkBatch
+from headrace.sdk.pvalue import PCollection
+from headrace.sdk.writing import Write
+from headrace.triggers.pane import PaneInfo
+from headrace.windowing.time import Timestamp
+from headrace.windowing.window import BoundedWindow
+
+
+class Captured(NamedTuple):
+    """An element of a collection as it came out.
+
+    Attributes:
+        value: the value itself.
+        timestamp: its event time.
+        windows: the windows that it lies in.
+        pane: the firing that it came from.
+        diff: +1 for a value, -1 for the retraction of an earlier one.
+        now: the processing time at which it came out.
+    """
+
+    value: Any
+    timestamp: Timestamp
+    windows: tuple[BoundedWindow, ...]
+    pane: PaneInfo
+    diff: int
+    now: Timestamp
+
+    @property
+    def window(self) -> BoundedWindow:
+        """The only window that it lies in."""
+        (window,) = self.windows
+        return window
+
+
+@attrs.define
+class Capture(Sink):
+    """The elements of a collection in order of emission; filled by the run (see :func:`capture`)."""
+
+    accepts_retractions: ClassVar[bool] = True
+
+    elements: list[Captured] = attrs.field(factory=list)
+
+    def open(self) -> None:
+        self.elements.clear()
+
+    def write(self, batch: SinkBatch) -> None:
+        now = Timestamp(micros=batch.now)
+        for row in batch.bundle.rows():
+            instant = Timestamp(micros=row.timestamp)
+            self.elements.append(
+                Captured(row.value, instant, row.windows, row.pane, row.diff, now)
+            )
+
+    @property
+    def values(self) -> list[Any]:
+        """The values alone, those of retractions too."""
+        return [element.value for element in self.elements]
+
+    @property
+    def changes(self) -> list[tuple[int, Any]]:
+        """The (diff, value) pairs."""
+        return [(element.diff, element.value) for element in self.elements]
+
+
+def capture(pcoll: PCollection[Any], label: str = "capture") -> Capture:
+    """Capture a collection; the capture holds its elements once the pipeline has run.
+
+    Args:
+        pcoll: the collection.
+        label: name of the step.
+
+    >>> with TestPipeline() as p:
+    ...     captured = capture(p | Create(["a", "b"]))
+    >>> captured.values, captured.elements[0].diff
+    (['a', 'b'], 1)
+    """
+    captured = Capture()
+    _ = pcoll | label >> Write(captured)
+    return captured

@@ -1,0 +1,176 @@
+"""What :func:`assert_that` asserts of a collection's elements (Beam's names).
+
+A matcher is a function of the list of elements; it raises :class:`BeamAssertException` if they are wrong.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from math import isclose
+from numbers import Real
+from typing import Any, TypeAlias
+
+from headrace.windowing.window import BoundedWindow
+
+Matcher: TypeAlias = Callable[[list[Any]], object]
+Equal: TypeAlias = Callable[[Any, Any], bool]
+
+
+class BeamAssertException(AssertionError):
+    """The elements of a collection are not what a test said (Beam's name)."""
+
+
+def equal_to(expected: Iterable[Any], equals_fn: Equal | None = None) -> Matcher:
+    """Assert that the elements are these, in any order.
+
+    Args:
+        expected: the elements.
+        equals_fn: tells whether an expected and an actual element are equal; ``==`` by default.
+
+    >>> equal_to([1, 2])([2, 1])
+    >>> equal_to([1, 2])([2, 3])
+    Traceback (most recent call last):
+    headrace.sdk.testing.matchers.BeamAssertException: expected [1, 2], got [2, 3]: missing [1], unexpected [3]
+    """
+    wanted = list(expected)
+
+    def match(actual: list[Any]) -> None:
+        missing, unexpected = _differences(wanted, actual, equals_fn or _equal)
+        if missing or unexpected:
+            raise BeamAssertException(
+                f"expected {wanted!r}, got {actual!r}: missing {missing!r}, unexpected {unexpected!r}"
+            )
+
+    return match
+
+
+def equal_to_approx(
+    expected: Iterable[Any], rel_tol: float = 1e-09, abs_tol: float = 0.0
+) -> Matcher:
+    """Assert that the elements are these, in any order, and numbers in them nearly so.
+
+    Args:
+        expected: the elements.
+        rel_tol: relative tolerance, as of :func:`math.isclose`.
+        abs_tol: absolute tolerance.
+
+    >>> equal_to_approx([("a", 1.0)])([("a", 1.0 + 1e-12)])
+    """
+
+    def near(one: Any, other: Any) -> bool:
+        if isinstance(one, Real) and isinstance(other, Real):
+            return isclose(one, other, rel_tol=rel_tol, abs_tol=abs_tol)
+        if isinstance(one, (list, tuple)) and type(one) is type(other) and len(one) == len(other):
+            return all(map(near, one, other))
+        return bool(one == other)
+
+    return equal_to(expected, near)
+
+
+def is_empty() -> Matcher:
+    """Assert that there are no elements.
+
+    >>> is_empty()([])
+    """
+    return equal_to([])
+
+
+def is_not_empty() -> Matcher:
+    """Assert that there are elements.
+
+    >>> is_not_empty()([1])
+    """
+
+    def match(actual: list[Any]) -> None:
+        if not actual:
+            raise BeamAssertException("expected elements, got none")
+
+    return match
+
+
+def matches_all(expected: Iterable[Any]) -> Matcher:
+    """Assert that the elements satisfy these conditions one to one, in any order.
+
+    Args:
+        expected: for each element a value that it equals, a predicate that holds for it, or an object
+            with a method ``matches``, such as a matcher of hamcrest.
+
+    >>> matches_all([3, lambda x: x > 5])([7, 3])
+    """
+    return equal_to(expected, _satisfies)
+
+
+def equal_to_per_window(
+    expected_window_to_elements: Mapping[BoundedWindow, Iterable[Any]],
+) -> Matcher:
+    """Assert that each window holds these elements, in any order.
+
+    Args:
+        expected_window_to_elements: the elements by window; there may be no others.
+
+    >>> from headrace.windowing.window import IntervalWindow
+    >>> match = equal_to_per_window({IntervalWindow(0, 60): ["a"]})
+    """
+    return EqualToPerWindow(expected_window_to_elements)
+
+
+class EqualToPerWindow:
+    """The matcher of :func:`equal_to_per_window`, which looks at windows too."""
+
+    def __init__(self, expected: Mapping[BoundedWindow, Iterable[Any]]) -> None:
+        self._expected = [(window, value) for window, values in expected.items() for value in values]
+
+    def __call__(self, actual: list[Any]) -> None:
+        found = [(window, element.value) for element in actual for window in element.windows]
+        equal_to(self._expected)(found)
+
+
+def contains_in_any_order(iterable: Iterable[Any]) -> Any:
+    """Return something that equals every iterable of the same elements, in any order.
+
+    >>> contains_in_any_order([1, 2]) == [2, 1]
+    True
+    """
+    return _InAnyOrder(iterable)
+
+
+class _InAnyOrder:
+    def __init__(self, elements: Iterable[Any]) -> None:
+        self._counter = Counter(elements)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Iterable) and self._counter == Counter(other)
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self._counter.items()))
+
+    def __repr__(self) -> str:
+        return f"contains_in_any_order({list(self._counter.elements())!r})"
+
+
+def _differences(
+    wanted: list[Any], actual: list[Any], equal: Equal
+) -> tuple[list[Any], list[Any]]:
+    """Return what of the wanted is missing, and what of the actual is not wanted."""
+    missing = wanted.copy()
+    unexpected = []
+    for element in actual:
+        place = next((i for i, want in enumerate(missing) if equal(want, element)), None)
+        if place is None:
+            unexpected.append(element)
+        else:
+            del missing[place]
+    return missing, unexpected
+
+
+def _equal(one: Any, other: Any) -> bool:
+    return bool(one == other)
+
+
+def _satisfies(condition: Any, element: Any) -> bool:
+    if hasattr(condition, "matches"):
+        return bool(condition.matches(element))
+    if callable(condition):
+        return bool(condition(element))
+    return _equal(condition, element)

@@ -1,0 +1,49 @@
+"""A pipeline for tests: options come from the test, not from the command line."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from headrace.sdk.options import PipelineOptions
+from headrace.sdk.pipeline import Pipeline
+from headrace.sdk.result import PipelineResult
+from headrace.sdk.running import Runner
+
+
+class TestPipeline(Pipeline):
+    """A pipeline that does not look at the command line, and waits for its run (Beam's name).
+
+    Args:
+        runner: name of the runner, "local" by default.
+        options: the options; none by default.
+        argv: flags to make options from, if there are no options.
+        is_integration_test: accepted for Beam's sake.
+        blocking: whether ``run`` waits for the end.
+        additional_pipeline_args: further flags.
+
+    >>> with TestPipeline() as p:
+    ...     _ = p | Create([1]) | Map(print)
+    1
+    """
+
+    __test__: ClassVar[bool] = False  # for pytest, which would take it for a test
+
+    def __init__(
+        self,
+        runner: str | Runner | None = None,
+        options: PipelineOptions | None = None,
+        argv: list[str] | None = None,
+        is_integration_test: bool = False,
+        blocking: bool = True,
+        additional_pipeline_args: list[str] | None = None,
+    ) -> None:
+        flags = [*(argv or ()), *(additional_pipeline_args or ())]
+        super().__init__(runner, options if options is not None else PipelineOptions(flags))
+        self._blocking = blocking
+
+    def run(self, *_: Any) -> PipelineResult:
+        """Run the pipeline and, if blocking, wait for its end."""
+        result = super().run()
+        if self._blocking:
+            result.wait_until_finish()
+        return result

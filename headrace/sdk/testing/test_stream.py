@@ -1,0 +1,210 @@
+"""A scripted source: elements, watermarks and processing time, exactly as a test wants them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, ClassVar, TypeAlias
+
+import attrs
+
+from headrace.errors import PipelineError
+from headrace.sdk.outputs import as_bundle
+from headrace.sdk.pvalue import PCollection
+from headrace.sdk.reading import read_node
+from headrace.sdk.transform import PTransform
+from headrace.sdk.windowed_value import WindowedValue
+from headrace.triggers.bundle import Bundle
+from headrace.windowing.time import (
+    MAX_TIMESTAMP,
+    MIN_TIMESTAMP,
+    Duration,
+    DurationTypes,
+    Timestamp,
+    TimestampTypes,
+)
+from headrace.windowing.timestamped_value import TimestampedValue
+
+
+@attrs.frozen
+class ElementEvent:
+    """Elements that arrive together.
+
+    >>> ElementEvent((TimestampedValue("a", 3),)).bundle.timestamps
+    [3000000]
+    """
+
+    timestamped_values: tuple[TimestampedValue[Any], ...] = attrs.field(converter=tuple)
+    tag: str | None = None
+
+    @property
+    def bundle(self) -> Bundle:
+        """The elements as a bundle."""
+        return as_bundle(self.timestamped_values)
+
+
+@attrs.frozen
+class WatermarkEvent:
+    """The source's watermark advances.
+
+    >>> WatermarkEvent(60).new_watermark
+    Timestamp(60)
+    """
+
+    new_watermark: Timestamp = attrs.field(converter=Timestamp.of)
+    tag: str | None = None
+
+
+@attrs.frozen
+class ProcessingTimeEvent:
+    """Processing time advances; it starts at 0.
+
+    >>> ProcessingTimeEvent(5).advance_by
+    Duration(5)
+    """
+
+    advance_by: Duration = attrs.field(converter=Duration.of)
+
+
+Event: TypeAlias = ElementEvent | WatermarkEvent | ProcessingTimeEvent
+
+
+@attrs.frozen(eq=False)
+class Script:
+    """What a runner reads of a test stream: its events, in order."""
+
+    events: tuple[Event, ...]
+
+    @property
+    def bounded(self) -> bool:
+        """Whether the stream says that nothing more comes."""
+        marks = [e.new_watermark for e in self.events if isinstance(e, WatermarkEvent)]
+        return bool(marks) and marks[-1] == MAX_TIMESTAMP
+
+
+class TestStream(PTransform[Any, Any]):
+    """A scripted source (Beam's name); each method adds an event and returns the stream itself.
+
+    All test streams of a pipeline start together; each event happens before the next.
+
+    Args:
+        coder: accepted for Beam's sake.
+        events: events to begin with.
+        output_tags: accepted for Beam's sake; a stream has one output.
+
+    >>> stream = TestStream().add_elements(["a"]).advance_watermark_to(60)
+    >>> stream.add_elements([TimestampedValue("late", 5)]).advance_watermark_to_infinity().bounded
+    True
+    """
+
+    __test__: ClassVar[bool] = False  # for pytest, which would take it for a test
+
+    def __init__(
+        self,
+        coder: Any = None,
+        events: Iterable[Event] | None = None,
+        output_tags: Iterable[str] | None = None,
+    ) -> None:
+        super().__init__()
+        self._watermark = MIN_TIMESTAMP
+        self._now = Duration(0)
+        self._events: list[Event] = []
+        for event in events or ():
+            self._add(event)
+
+    @property
+    def bounded(self) -> bool:
+        """Whether the stream says that nothing more comes."""
+        return Script(tuple(self._events)).bounded
+
+    def add_elements(
+        self,
+        elements: Iterable[Any],
+        tag: str | None = None,
+        event_timestamp: TimestampTypes | None = None,
+    ) -> TestStream:
+        """Let elements arrive together.
+
+        Args:
+            elements: values, TimestampedValues or WindowedValues (of which the windows are ignored).
+            tag: accepted for Beam's sake; a stream has one output.
+            event_timestamp: of plain values; by default the stream's watermark.
+        """
+        default = self._watermark if event_timestamp is None else Timestamp.of(event_timestamp)
+        stamped = tuple(_stamped(element, default) for element in elements)
+        for value in stamped:
+            if value.timestamp >= MAX_TIMESTAMP:
+                raise PipelineError(
+                    f"{value!r} lies at the end of time", remedy="use a timestamp before MAX_TIMESTAMP"
+                )
+        return self._add(ElementEvent(stamped, _no_tag(tag)))
+
+    def advance_watermark_to(
+        self, new_watermark: TimestampTypes, tag: str | None = None
+    ) -> TestStream:
+        """Let the watermark advance.
+
+        Args:
+            new_watermark: seconds, datetime or Timestamp; later than the watermark before.
+            tag: accepted for Beam's sake; a stream has one output.
+        """
+        return self._add(WatermarkEvent(new_watermark, _no_tag(tag)))
+
+    def advance_watermark_to_infinity(self, tag: str | None = None) -> TestStream:
+        """Let the watermark advance to the end of time: nothing more comes."""
+        return self.advance_watermark_to(MAX_TIMESTAMP, tag)
+
+    def advance_processing_time(self, advance_by: DurationTypes) -> TestStream:
+        """Let processing time pass.
+
+        Args:
+            advance_by: seconds, timedelta or Duration; more than 0.
+        """
+        return self._add(ProcessingTimeEvent(advance_by))
+
+    def advance_processing_time_to(self, now: DurationTypes) -> TestStream:
+        """Let processing time pass until so much has passed since the start (not in Beam).
+
+        Args:
+            now: seconds, timedelta or Duration since the start of the stream.
+        """
+        return self._add(ProcessingTimeEvent(Duration.of(now) - self._now))
+
+    def expand(self, pcoll: Any) -> PCollection[Any]:
+        script = Script(tuple(self._events))
+        return read_node(
+            pcoll, script, bounded=script.bounded, element_type=self.output_type
+        )
+
+    def _add(self, event: Event) -> TestStream:
+        match event:
+            case WatermarkEvent(new_watermark=watermark):
+                _require_progress(watermark > self._watermark, f"the watermark to {watermark!r}")
+                self._watermark = watermark
+            case ProcessingTimeEvent(advance_by=step):
+                _require_progress(step.micros > 0, f"processing time by {step!r}")
+                self._now += step
+        self._events.append(event)
+        return self
+
+
+def _require_progress(forward: bool, step: str) -> None:
+    if not forward:
+        raise PipelineError(
+            f"a test stream cannot advance {step}", remedy="time only goes forward, step by step"
+        )
+
+
+def _no_tag(tag: str | None) -> None:
+    if tag is not None:
+        raise PipelineError(
+            f"a test stream has one output, and cannot have {tag!r}",
+            remedy="use a test stream for each output",
+        )
+
+
+def _stamped(element: Any, default: Timestamp) -> TimestampedValue[Any]:
+    if isinstance(element, TimestampedValue):
+        return element
+    if isinstance(element, WindowedValue):
+        return TimestampedValue(element.value, element.timestamp)
+    return TimestampedValue(element, default)

@@ -1,0 +1,188 @@
+"""Transforms: what can be applied to collections, alone or composed of others."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from headrace.errors import PipelineError, shorten
+from headrace.sdk.pvalue import DoOutputsTuple, PValue
+
+if TYPE_CHECKING:
+    from headrace.sdk.pipeline import Pipeline
+
+InputT = TypeVar("InputT")
+OutputT = TypeVar("OutputT")
+Self = TypeVar("Self", bound="PTransform[Any, Any]")
+
+
+class PTransform(Generic[InputT, OutputT]):
+    """A step of a pipeline; subclass it and define :meth:`expand` in terms of other transforms.
+
+    >>> class Doubled(PTransform):
+    ...     def expand(self, pcoll):
+    ...         return pcoll | Map(lambda x: 2 * x)
+    >>> Doubled().label
+    'Doubled'
+    """
+
+    pipeline: Pipeline | None = None
+    input_type: Any = None
+    output_type: Any = None
+    _label: str | None = None
+
+    def __init__(self, label: str | None = None) -> None:
+        self._label = label
+
+    def expand(self, pcoll: Any) -> Any:
+        """Apply other transforms to the input and return the result.
+
+        Args:
+            pcoll: a PCollection, a pipeline's beginning, or a tuple or dict of PCollections.
+        """
+        raise NotImplementedError(f"{type(self).__name__} does not define expand")
+
+    @property
+    def label(self) -> str:
+        """Name of the transform in its pipeline."""
+        return self._label or self.default_label()
+
+    def default_label(self) -> str:
+        """Return the name for a transform that is given none."""
+        return type(self).__name__
+
+    def with_input_types(self: Self, *types: Any) -> Self:
+        """Declare the type of the elements that go in."""
+        self.input_type = types[0]
+        return self
+
+    def with_output_types(self: Self, output_type: Any) -> Self:
+        """Declare the type of the elements that come out."""
+        self.output_type = output_type
+        return self
+
+    def __rrshift__(self, label: str) -> PTransform[InputT, OutputT]:
+        """Name this application of the transform: ``"name" >> transform``."""
+        return NamedTransform(label, self)
+
+    def __or__(self, right: PTransform[Any, Any]) -> PTransform[Any, Any]:
+        """Return the transform that applies this one and then another."""
+        return ChainedTransform(self, right)
+
+    def __ror__(self, left: Any) -> Any:
+        """Apply to a tuple, list or dict of collections: ``(one, other) | transform``."""
+        return pipeline_of(left, self).apply(self, left)
+
+    def __repr__(self) -> str:
+        """Show kind and label."""
+        return f"<{type(self).__name__} {self.label!r}>"
+
+
+class NamedTransform(PTransform[Any, Any]):
+    """A transform under another name."""
+
+    def __init__(self, label: str, transform: PTransform[Any, Any]) -> None:
+        super().__init__(label)
+        self.pipeline = transform.pipeline
+        self.transform = transform
+
+    def expand(self, pcoll: Any) -> Any:
+        return self.transform.expand(pcoll)
+
+
+class ChainedTransform(PTransform[Any, Any]):
+    """Two transforms, one after the other."""
+
+    def __init__(self, first: PTransform[Any, Any], then: PTransform[Any, Any]) -> None:
+        super().__init__()
+        self._first = first
+        self._then = then
+
+    def default_label(self) -> str:
+        return f"{self._first.label}|{self._then.label}"
+
+    def expand(self, pcoll: Any) -> Any:
+        return pcoll | self._first | self._then
+
+
+class FunctionTransform(PTransform[Any, Any]):
+    """A transform whose expansion is a function of its input and further arguments."""
+
+    def __init__(self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        super().__init__()
+        self._fn = fn
+        self._args = args
+        self._kwargs = kwargs
+
+    def default_label(self) -> str:
+        name = callable_label(self._fn)
+        return f"{name}({callable_label(self._args[0])})" if self._args else name
+
+    def expand(self, pcoll: Any) -> Any:
+        return self._fn(pcoll, *self._args, **self._kwargs)
+
+
+def ptransform_fn(fn: Callable[..., Any]) -> Callable[..., PTransform[Any, Any]]:
+    """Make a transform of a function that applies other transforms.
+
+    >>> @ptransform_fn
+    ... def Multiplied(pcoll, factor):
+    ...     return pcoll | Map(lambda x: factor * x)
+    >>> Multiplied(2).label
+    'Multiplied(2)'
+    """
+
+    @wraps(fn)
+    def make(*args: Any, **kwargs: Any) -> PTransform[Any, Any]:
+        return FunctionTransform(fn, args, kwargs)
+
+    return make
+
+
+def callable_label(fn: Any) -> str:
+    """Return how a function is called in a transform's label (Beam's way).
+
+    >>> callable_label(len), callable_label(7)
+    ('len', '7')
+    """
+    if hasattr(fn, "default_label"):
+        return str(fn.default_label())
+    name = getattr(fn, "__name__", None)
+    if name is None:
+        return str(fn)
+    if name == "<lambda>":
+        code = fn.__code__
+        return f"<lambda at {os.path.basename(code.co_filename)}:{code.co_firstlineno}>"
+    return str(name)
+
+
+def pvalues_in(pvalueish: Any) -> Iterator[PValue]:
+    """Iterate over the collections in a collection, or in tuples, lists and dicts of them."""
+    if isinstance(pvalueish, PValue):
+        yield pvalueish
+    elif isinstance(pvalueish, dict):
+        for value in pvalueish.values():
+            yield from pvalues_in(value)
+    elif isinstance(pvalueish, (tuple, list, DoOutputsTuple)):
+        for value in pvalueish:
+            yield from pvalues_in(value)
+
+
+def pipeline_of(pvalueish: Any, transform: PTransform[Any, Any]) -> Pipeline:
+    """Return the pipeline in which a transform is applied to collections.
+
+    Raises:
+        PipelineError: there is no collection to take it from.
+    """
+    first = next(pvalues_in(pvalueish), None)
+    if first is not None:
+        return first.pipeline
+    if transform.pipeline is not None:
+        return transform.pipeline
+    raise PipelineError(
+        f"{shorten(pvalueish)} holds no collection that belongs to a pipeline",
+        where=transform.label,
+        remedy="apply Create to the pipeline to make a collection of values: p | hr.Create(values)",
+    )
