@@ -68,16 +68,12 @@ def merges(
 def _merge_overlapping(live: Sequence[BoundedWindow], new: Sequence[BoundedWindow]) -> list[Merge]:
     """Merge new windows among themselves, then with the live ones that they reach."""
     ordered = sorted(new)
-    fresh = list(starmap(Merge, overlapping(ordered)))
-    if not live:
-        return fresh
-    reached = chain.from_iterable(_overlapped(live, merge.target) for merge in fresh)
-    ordered_live = list(dict.fromkeys(reached))
-    if not ordered_live:
-        return fresh
-    # Live windows are disjoint, so what the new ones do not reach connects nothing.
-    together = dict.fromkeys(chain(ordered_live, ordered))
-    return list(starmap(Merge, overlapping(sorted(together))))
+    fresh = overlapping(ordered)
+    reached = [window for _, cover in fresh for window in _overlapped(live, cover)] if live else []
+    if reached:
+        # Live windows are disjoint, so those that the new ones do not reach connect nothing.
+        fresh = overlapping(sorted(dict.fromkeys(chain(reached, ordered))))
+    return list(starmap(Merge, fresh))
 
 
 def _overlapped(live: Sequence[BoundedWindow], window: BoundedWindow) -> Sequence[BoundedWindow]:

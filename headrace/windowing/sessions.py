@@ -81,7 +81,7 @@ class Sessions(WindowFn):
 
 def overlapping(
     windows: Iterable[BoundedWindow],
-) -> list[tuple[list[BoundedWindow], IntervalWindow]]:
+) -> list[tuple[list[BoundedWindow], BoundedWindow]]:
     """Put windows in order of start into groups that overlap, each with the window that covers it.
 
     >>> overlapping([IntervalWindow(0, 2), IntervalWindow(1, 3), IntervalWindow(3, 4)])
@@ -97,7 +97,11 @@ def overlapping(
         else:
             groups.append([window])
             end = window[1]
-    return [(group, interval(group[0][0], max(map(_end, group)))) for group in groups]
+    return [(group, _cover(group)) for group in groups]
+
+
+def _cover(group: list[BoundedWindow]) -> BoundedWindow:
+    return group[0] if len(group) == 1 else interval(group[0][0], max(map(_end, group)))
 
 
 _end: Final = itemgetter(1)

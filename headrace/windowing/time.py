@@ -296,8 +296,10 @@ def positive(duration: DurationTypes) -> Duration:
 
 def _number(seconds: float) -> int:
     """Convert seconds: ints exactly, others to the nearest microsecond."""
-    if isinstance(seconds, int):
-        return seconds * MICROS_PER_SECOND
+    return seconds * MICROS_PER_SECOND if isinstance(seconds, int) else _float(seconds)
+
+
+def _float(seconds: float) -> int:
     try:
         whole = int(seconds)
         # Only the fraction is multiplied, since the product of large floats would lose
@@ -336,7 +338,7 @@ def _timedelta(stretch: timedelta) -> int:
 _Conversions: TypeAlias = Mapping[type, Callable[[Any], int]]
 
 _own_micros: Final = attrgetter("micros")
-_NUMBERS: Final[_Conversions] = {int: MICROS_PER_SECOND.__mul__, float: _number}
+_NUMBERS: Final[_Conversions] = {int: MICROS_PER_SECOND.__mul__, float: _float}
 _INSTANTS: Final[_Conversions] = {
     **_NUMBERS,
     str: _iso,

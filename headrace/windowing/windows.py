@@ -6,7 +6,7 @@ time, which no half-open window can hold, counts to the window before it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from functools import cache
 from itertools import repeat
 from typing import Any
@@ -92,8 +92,10 @@ class FixedWindows(NonMergingWindowFn):
             return repeat(self._at(next(timestamps)))
         size, offset = self.size.micros, self.offset.micros
         if offset:
-            return _by_block([(t - offset) // size for t in timestamps], timestamps, self._at)
-        return _by_block([t // size for t in timestamps], timestamps, self._at)
+            blocks = [(t - offset) // size for t in timestamps]
+        else:
+            blocks = [t // size for t in timestamps]
+        return _by_block(blocks, lambda block: self._at(block * size + offset))
 
     def _at(self, instant: int) -> Windows:
         instant = min(instant, MAX_MICROS - 1)
@@ -146,17 +148,17 @@ class SlidingWindows(NonMergingWindowFn):
         window = cache(self._window)
         if isinstance(timestamps, repeat):
             return repeat(self._at(next(timestamps), window))
-        return _by_block(self._blocks(timestamps), timestamps, lambda t: self._at(t, window))
-
-    def _blocks(self, timestamps: list[int]) -> list[Any]:
-        """Number the timestamps so that equal numbers have equal windows."""
         period, offset = self.period.micros, self.offset.micros
         extra = self.size.micros % period
+        numbers = [(t - offset) // period for t in timestamps]
         if not extra:
-            return [(t - offset) // period for t in timestamps]
-        # One window more reaches into the first part of each period.
-        whole = [divmod(t - offset, period) for t in timestamps]
-        return [2 * number + (into < extra) for number, into in whole]
+            return _by_block(numbers, lambda n: self._at(n * period + offset, window))
+        # One window more reaches into the first part of each period: two blocks a period.
+        parts = [t - offset - n * period >= extra for t, n in zip(timestamps, numbers, strict=True)]
+        blocks = [2 * number + part for number, part in zip(numbers, parts, strict=True)]
+        return _by_block(
+            blocks, lambda b: self._at(b // 2 * period + b % 2 * extra + offset, window)
+        )
 
     def _at(self, instant: int, window: Callable[[int], BoundedWindow]) -> Windows:
         instant = min(instant, MAX_MICROS - 1)
@@ -178,10 +180,7 @@ def _cut(start: int, size: int) -> IntervalWindow:
     return interval(max(start, MIN_MICROS), min(start + size, MAX_MICROS))
 
 
-def _by_block(
-    blocks: list[Any], timestamps: list[int], at: Callable[[int], Windows]
-) -> list[Windows]:
-    """Find the windows of each block once, from any of its timestamps."""
-    some = dict(zip(blocks, timestamps, strict=True))
-    known: dict[Hashable, Windows] = {block: at(instant) for block, instant in some.items()}
+def _by_block(blocks: list[int], windows: Callable[[int], Windows]) -> list[Windows]:
+    """Find the windows of each block once."""
+    known = {block: windows(block) for block in set(blocks)}
     return list(map(known.__getitem__, blocks))

@@ -1,0 +1,243 @@
+"""Calendar windows: days, weeks, months and years as people in a time zone count them.
+
+A window starts at midnight in its zone, so a day lasts for 23 or 25 hours where clocks change.
+Windows follow each other without a gap, whatever clocks do: where midnight comes twice, the first
+one counts, and where clocks jump over midnight, the day starts with the jump.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable
+from datetime import UTC, date, datetime, timedelta
+from functools import lru_cache
+from itertools import repeat
+from typing import Any, Final, Literal, TypeAlias
+from zoneinfo import ZoneInfo
+
+import attrs
+
+from headrace.errors import TimeError, shorten
+from headrace.windowing.column import Column
+from headrace.windowing.time import MAX_MICROS, MIN_MICROS, micros
+from headrace.windowing.window import BoundedWindow, IntervalWindow, interval
+from headrace.windowing.window_fn import UNKNOWN, NonMergingWindowFn, WindowFn, Windows
+
+Start: TypeAlias = date | str
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_FIRST: Final = micros("0002-01-01T00:00:00Z")
+_LAST: Final = micros("9998-01-01T00:00:00Z")
+
+
+def _date(start: Start) -> date:
+    try:
+        return date.fromisoformat(start) if isinstance(start, str) else start
+    except ValueError:
+        raise TimeError(
+            f"{shorten(start)} is not a date", remedy='write it like "2013-01-31"'
+        ) from None
+
+
+def _zone_exists(window_fn: object, attribute: object, timezone: str) -> None:
+    try:
+        ZoneInfo(timezone)
+    except (KeyError, ValueError, OSError, TypeError):
+        raise TimeError(
+            f"there is no time zone {shorten(timezone)}",
+            remedy='use an IANA name such as "Europe/Paris"; pip install tzdata brings them all',
+        ) from None
+
+
+def _at_least_one(window_fn: object, attribute: object, number: int) -> None:
+    if not isinstance(number, int) or number < 1:
+        raise TimeError(
+            f"{shorten(number)} is not a number of calendar units",
+            remedy="use a positive whole number",
+        )
+
+
+@attrs.frozen
+class CalendarWindows(NonMergingWindowFn):
+    """Windows of so many days, weeks, months or years in a time zone (as Beam Java's).
+
+    Make them with :meth:`days`, :meth:`weeks`, :meth:`months` and :meth:`years`. All that lies
+    before the year 2 is one window, and so is all that lies after the year 9997.
+
+    Attributes:
+        unit: "days" or "months".
+        number: how many of them make a window.
+        timezone: an IANA zone, such as "America/New_York".
+        start: a date on which a window starts; the others are counted from there, both ways.
+
+    Raises:
+        TimeError: the number is not positive, the zone is unknown, or not every month has the day
+        of
+            the month on which windows would start.
+
+    >>> new_york = CalendarWindows.days(1, "America/New_York")
+    >>> [day] = new_york.assign(WindowFn.AssignContext("2013-03-10T12:00:00-04:00"))
+    >>> day.start.to_rfc3339(), day.end.to_rfc3339()  # clocks go forward: 23 hours
+    ('2013-03-10T05:00:00Z', '2013-03-11T04:00:00Z')
+    """
+
+    unit: Literal["days", "months"]
+    number: int = attrs.field(validator=_at_least_one)
+    timezone: str = attrs.field(validator=_zone_exists)
+    start: date = attrs.field(converter=_date)
+
+    @start.validator
+    def _every_month_has_it(self, attribute: object, start: date) -> None:
+        if self.unit == "months" and start.day > 28:
+            raise TimeError(
+                f"windows of months cannot start on day {start.day}, which not every month has",
+                remedy="start on a day up to 28",
+            )
+
+    @staticmethod
+    def days(
+        number: int = 1, timezone: str = "UTC", start: Start = "1970-01-01"
+    ) -> CalendarWindows:
+        """Return windows of so many days.
+
+        >>> CalendarWindows.days(7, "Europe/Paris").number
+        7
+        """
+        return CalendarWindows("days", number, timezone, start)
+
+    @staticmethod
+    def weeks(
+        number: int = 1, timezone: str = "UTC", start: Start = "1970-01-05"
+    ) -> CalendarWindows:
+        """Return windows of so many weeks, from Monday unless started on another day.
+
+        >>> CalendarWindows.weeks() == CalendarWindows.days(7, start="1970-01-05")
+        True
+        """
+        return CalendarWindows("days", 7 * number, timezone, start)
+
+    @staticmethod
+    def months(
+        number: int = 1, timezone: str = "UTC", start: Start = "1970-01-01"
+    ) -> CalendarWindows:
+        """Return windows of so many months.
+
+        >>> CalendarWindows.months(3, start="2013-02-15").start.day
+        15
+        """
+        return CalendarWindows("months", number, timezone, start)
+
+    @staticmethod
+    def years(
+        number: int = 1, timezone: str = "UTC", start: Start = "1970-01-01"
+    ) -> CalendarWindows:
+        """Return windows of so many years.
+
+        >>> CalendarWindows.years() == CalendarWindows.months(12)
+        True
+        """
+        return CalendarWindows("months", 12 * number, timezone, start)
+
+    @property
+    def single(self) -> bool:
+        """Whether every element lies in exactly one window: always."""
+        return True
+
+    def assign(self, context: WindowFn.AssignContext) -> list[BoundedWindow]:
+        """Return the window around the element's timestamp."""
+        return [self._at(context.timestamp.micros)]
+
+    def assign_column(
+        self, values: list[Any], timestamps: Column[int], windows: Column[Windows] = UNKNOWN
+    ) -> Column[Windows]:
+        """Return the window around each timestamp."""
+        if isinstance(timestamps, repeat):
+            return repeat((self._at(next(timestamps)),))
+        return _by_neighbour(timestamps, self._at)
+
+    def _at(self, instant: int) -> IntervalWindow:
+        """Return the window around an instant; far away ones are all that lies beyond."""
+        instant = min(instant, MAX_MICROS - 1)
+        inside = min(max(instant, _FIRST), _LAST)
+        start, end = self._around(inside)
+        if instant < start:
+            return interval(MIN_MICROS, start)
+        return interval(start, end) if instant < end else interval(end, MAX_MICROS)
+
+    def _around(self, instant: int) -> tuple[int, int]:
+        place = self._place(_local(instant, ZoneInfo(self.timezone)).date())
+        # Where clocks go back over midnight, the day on the clock is not the day of the window.
+        while instant < _bound(self, place):
+            place -= 1
+        while _bound(self, place + 1) <= instant:
+            place += 1
+        return _bound(self, place), _bound(self, place + 1)
+
+    def _place(self, day: date) -> int:
+        """Return how many windows lie between the start and a day."""
+        start = self.start
+        if self.unit == "days":
+            return (day - start).days // self.number
+        months = 12 * (day.year - start.year) + day.month - start.month - (day.day < start.day)
+        return months // self.number
+
+    def _day(self, place: int) -> date:
+        """Return the day on which a window starts."""
+        start = self.start
+        if self.unit == "days":
+            return start + timedelta(days=place * self.number)
+        year, month = divmod(12 * start.year + start.month - 1 + place * self.number, 12)
+        return date(year, month + 1, start.day)
+
+
+@lru_cache(maxsize=4096)
+def _bound(window_fn: CalendarWindows, place: int) -> int:
+    """Return the instant at which a window starts; far outside of the calendar it is MIN or MAX."""
+    try:
+        return _midnight(window_fn._day(place), ZoneInfo(window_fn.timezone))
+    except (OverflowError, ValueError):
+        return MIN_MICROS if place < 0 else MAX_MICROS
+
+
+def _midnight(day: date, zone: ZoneInfo) -> int:
+    """Return the first instant of a day."""
+    midnight = datetime(day.year, day.month, day.day, tzinfo=zone)
+    later = midnight.replace(fold=1)
+    usual, jumped = micros(midnight), micros(later)
+    if usual <= jumped:
+        return usual
+    # Clocks never show midnight: look for the jump, the first instant with the offset after it.
+    after = later.utcoffset()
+    instants = range(jumped, usual)
+    return jumped + bisect_left(instants, True, key=lambda t: _local(t, zone).utcoffset() == after)
+
+
+def _local(instant: int, zone: ZoneInfo) -> datetime:
+    return (_EPOCH + timedelta(microseconds=instant)).astimezone(zone)
+
+
+def _by_neighbour(
+    timestamps: list[int], window_at: Callable[[int], IntervalWindow]
+) -> list[Windows]:
+    """Find the window of each timestamp: that of the one before, a known one, or a new one."""
+    known: list[Windows] = []
+    result: list[Windows] = []
+    start = end = MIN_MICROS
+    for instant in timestamps:
+        if not start <= instant < end:
+            windows = _recall(known, instant, window_at)
+            start, end = windows[0]
+        result.append(windows)
+    return result
+
+
+def _recall(
+    known: list[Windows], instant: int, window_at: Callable[[int], IntervalWindow]
+) -> Windows:
+    """Find the window around an instant among known ones, in order; make it known if it is not."""
+    instant = min(instant, MAX_MICROS - 1)
+    place = bisect_right(known, ((instant, MAX_MICROS),))
+    if place and instant < known[place - 1][0][1]:
+        return known[place - 1]
+    known.insert(place, (window_at(instant),))
+    return known[place]
