@@ -39,7 +39,10 @@ def _grouping(step: KeyedStep) -> Iterator[tuple[str, str]]:
     yield "panes", AccumulationMode(strategy.accumulation_mode).name.lower()
     yield "allowed lateness", _duration(strategy.allowed_lateness)
     if isinstance(step.node, CombinePerKey):
-        yield "combined before the shuffle", "yes" if step.lifted else "no, the trigger sees elements"
+        yield (
+            "combined before the shuffle",
+            "yes" if step.lifted else "no, the trigger sees elements",
+        )
     yield "keeps", _kept(step)
 
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from itertools import chain
+from itertools import repeat
 from operator import itemgetter
 from typing import Any, Protocol
 
@@ -30,7 +30,6 @@ from headrace.triggers.panes import Arrival
 from headrace.triggers.reduction import Reduction
 from headrace.triggers.strategy import WindowingStrategy
 from headrace.triggers.trigger import Arrived
-from headrace.windowing.column import uniform
 from headrace.windowing.sessions import Sessions
 from headrace.windowing.timestamp_combiner import TimestampCombiner
 from headrace.windowing.window import BoundedWindow, interval
@@ -106,7 +105,7 @@ class PlainGathering:
         keys, values = pairs(bundle, self.label)
         found = self._keys.identify(keys)
         waiting = self._waiting
-        if uniform(bundle.windows):
+        if isinstance(bundle.windows, repeat):
             group = waiting[next(bundle.windows)]
             for key, value in zip(found, values, strict=True):
                 group[key].append(value)
@@ -194,7 +193,8 @@ class SessionGathering:
 
     def _sessions(self, rows: list[tuple[BoundedWindow, Any]]) -> Iterator[Arrival]:
         rows.sort(key=itemgetter(0))
-        (start, end), values = rows[0][0], []
+        start, end = rows[0][0]
+        values: list[Any] = []
         for window, value in rows:
             if window[0] >= end:
                 yield self._arrival(start, end, values)

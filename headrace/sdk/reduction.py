@@ -140,7 +140,8 @@ class Accumulate:
 class Subtract:
     """An accumulator that can take inputs out again, with the number of inputs in it."""
 
-    fn: CombineFn
+    fn: Any
+    """A CombineFn with ``subtract_input``."""
 
     def empty(self) -> tuple[Any, int]:
         """Return an accumulator of nothing."""

@@ -69,9 +69,8 @@ class Repeatedly(Trigger):
     underlying: Trigger = attrs.field(validator=_trigger)
     start: TriggerState = attrs.field(init=False, eq=False)
 
-    @start.default
-    def _start(self) -> TriggerState:
-        return self.underlying.start
+    def __attrs_post_init__(self) -> None:
+        object.__setattr__(self, "start", self.underlying.start)
 
     def on_elements(self, state: TriggerState, arrived: Arrived, now: int) -> TriggerState:
         return self.underlying.on_elements(state, arrived, now)
@@ -115,9 +114,8 @@ class _Several(Trigger):
     def __init__(self, *triggers: Trigger) -> None:
         self.__attrs_init__(triggers)
 
-    @start.default
-    def _start(self) -> TriggerState:
-        return self._first_state()
+    def __attrs_post_init__(self) -> None:
+        object.__setattr__(self, "start", self._first_state())
 
     def _first_state(self) -> TriggerState:
         return tuple([trigger.start for trigger in self.triggers])
@@ -331,9 +329,8 @@ class OrFinally(Trigger):
     until: Trigger = attrs.field(validator=_trigger)
     start: TriggerState = attrs.field(init=False, eq=False)
 
-    @start.default
-    def _start(self) -> TriggerState:
-        return (self.trigger.start, self.until.start)
+    def __attrs_post_init__(self) -> None:
+        object.__setattr__(self, "start", (self.trigger.start, self.until.start))
 
     @property
     def children(self) -> tuple[Trigger, ...]:

@@ -6,35 +6,47 @@ records from each partition, which a watermark policy observes; a test stream sa
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Any, Protocol
 
 import attrs
 
-from headrace.sdk.io.source import BoundedSource, UnboundedSource
+from headrace.runners.local.clock import ProcessingClock, ScriptedClock
+from headrace.sdk.graph import Read
+from headrace.sdk.io.source import Batch, BoundedSource, UnboundedSource
 from headrace.sdk.outputs import as_bundle
+from headrace.sdk.testing.test_stream import (
+    ElementEvent,
+    Event,
+    ProcessingTimeEvent,
+    Script,
+    WatermarkEvent,
+)
 from headrace.triggers.bundle import Bundle
 from headrace.windowing.time import MAX_MICROS, MIN_MICROS, micros
-from headrace.windowing.watermark import PartitionedWatermark, WatermarkPolicy
+from headrace.windowing.watermark import FromSource, PartitionedWatermark
 
 BUNDLE_ROWS = 1 << 14
 """So many records of a bounded source make a bundle."""
 
 
 class Feed(Protocol):
-    """A source at work.
+    """A source at work."""
 
-    Attributes:
-        watermark: how far the source is complete after what was polled, in microseconds.
-        done: whether nothing more will come.
-    """
+    @property
+    def watermark(self) -> int:
+        """How far the source is complete after what was polled, in microseconds."""
 
-    watermark: int
-    done: bool
+    @property
+    def done(self) -> bool:
+        """Whether nothing more will come."""
 
     def poll(self, now: int) -> Iterable[Bundle]:
         """Return what the source has for this round, at a processing time in microseconds."""
+
+    def drain(self) -> None:
+        """Read no further: what has been read is all there is."""
 
 
 @attrs.define(eq=False)
@@ -51,4 +63,119 @@ class WholeFeed:
             records = iter(self.source.read(partition))
             while chunk := list(islice(records, BUNDLE_ROWS)):
                 yield as_bundle(chunk)
+        self.drain()
+
+    def drain(self) -> None:
+        """Be done."""
         self.watermark, self.done = MAX_MICROS, True
+
+
+@attrs.define(eq=False)
+class PartitionFeed:
+    """A source in streaming mode: so many records of each of its partitions a round."""
+
+    readers: dict[int, Reader]
+    watermarks: PartitionedWatermark
+    limit: int
+    watermark: int = MIN_MICROS
+
+    @property
+    def done(self) -> bool:
+        """Whether all partitions have come to their ends."""
+        return not self.readers
+
+    def poll(self, now: int) -> Iterator[Bundle]:
+        """Read on in each partition."""
+        for partition, reader in list(self.readers.items()):
+            batch = reader(self.limit)
+            if batch.records:
+                bundle = as_bundle(batch.records)
+                self.watermarks.observe(partition, bundle.timestamps, len(bundle), now)
+                yield bundle
+            if batch.watermark is not None:
+                self.watermarks.report(partition, micros(batch.watermark))
+            if batch.finished:
+                self.watermarks.finish(partition)
+                del self.readers[partition]
+        self.watermark = MAX_MICROS if self.done else self.watermarks.watermark(now)
+
+    def drain(self) -> None:
+        """Read no further: what has been read is all there is."""
+        self.readers.clear()
+
+
+@attrs.define(eq=False)
+class ScriptFeed:
+    """A test stream: one event of its script a round; processing time is the script's."""
+
+    events: Iterator[Event]
+    clock: ScriptedClock
+    left: int
+    watermark: int = MIN_MICROS
+
+    @property
+    def done(self) -> bool:
+        """Whether the script has come to its end."""
+        return self.left <= 0
+
+    def poll(self, now: int) -> Iterator[Bundle]:
+        """Do what the next event says."""
+        self.left -= 1
+        match next(self.events, None):
+            case ElementEvent() as event:
+                yield event.bundle
+            case WatermarkEvent(new_watermark=watermark):
+                self.watermark = watermark.micros
+            case ProcessingTimeEvent(advance_by=step):
+                self.clock.time += step.micros
+
+    def drain(self) -> None:
+        """Leave out the rest of the script, and end it."""
+        self.watermark, self.left = MAX_MICROS, 0
+
+
+def feed_for(node: Read, batch: bool, clock: ProcessingClock, limit: int) -> Feed:
+    """Return the feed of a Read.
+
+    Args:
+        node: the node.
+        batch: whether it is to be read in one round.
+        clock: the clock of the run; with test streams it is theirs.
+        limit: at most so many records of a partition a round.
+    """
+    source = node.source
+    if isinstance(source, Script):
+        assert isinstance(clock, ScriptedClock)
+        return ScriptFeed(iter(source.events), clock, len(source.events))
+    if batch:
+        return WholeFeed(source)
+    reader = _bounded_reader if isinstance(source, BoundedSource) else _unbounded_reader
+    readers = {n: reader(source, p) for n, p in enumerate(source.partitions())}
+    policy = node.watermark or FromSource()
+    return PartitionFeed(readers, PartitionedWatermark(policy, list(readers)), limit)
+
+
+Reader = Callable[[int], Batch[Any]]
+"""Reads on in a partition: at most so many records."""
+
+
+def _bounded_reader(source: BoundedSource[Any], partition: Any) -> Reader:
+    records = iter(source.read(partition))
+
+    def read(limit: int) -> Batch[Any]:
+        chunk = list(islice(records, limit))
+        return Batch(chunk, None, finished=len(chunk) < limit)
+
+    return read
+
+
+def _unbounded_reader(source: UnboundedSource[Any], partition: Any) -> Reader:
+    offset: Any = None
+
+    def read(limit: int) -> Batch[Any]:
+        nonlocal offset
+        batch = source.read(partition, offset, limit)
+        offset = batch.next_offset
+        return batch
+
+    return read
