@@ -72,8 +72,7 @@ class CalendarWindows(NonMergingWindowFn):
 
     Raises:
         TimeError: the number is not positive, the zone is unknown, or not every month has the day
-        of
-            the month on which windows would start.
+            on which windows would start.
 
     >>> new_york = CalendarWindows.days(1, "America/New_York")
     >>> [day] = new_york.assign(WindowFn.AssignContext("2013-03-10T12:00:00-04:00"))

@@ -53,8 +53,7 @@ def merges(
 
     Raises:
         TimeError: a user's ``merge`` named windows that do not exist, named one twice, or made
-        something
-            that is not a window.
+            something that is not a window.
 
     >>> from headrace.windowing.window import IntervalWindow
     >>> merges(Sessions(20), [IntervalWindow(0, 20)], [IntervalWindow(10, 30)])
@@ -97,7 +96,10 @@ class _Told(WindowFn.MergeContext):
     def merge(self, to_be_merged: Iterable[BoundedWindow], merge_result: BoundedWindow) -> None:
         sources = list(to_be_merged)
         if not is_window(merge_result):
-            raise self._refuse(sources, f"into {shorten(merge_result)}, which holds no instant")
+            raise self._refuse(
+                sources,
+                f"into {shorten(merge_result)}, not a window that holds an instant",
+            )
         if not set(sources) <= set(self.windows):
             raise self._refuse(sources, "but not all of these are windows of the merge")
         if not self.targets.keys().isdisjoint(sources):

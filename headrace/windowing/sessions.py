@@ -9,6 +9,7 @@ from typing import Any, Final, TypeAlias
 
 import attrs
 
+from headrace.errors import TimeError, shorten
 from headrace.windowing.column import Column
 from headrace.windowing.time import MAX_MICROS, MIN_MICROS, Duration, DurationTypes, positive
 from headrace.windowing.window import BoundedWindow, IntervalWindow, interval, intervals
@@ -76,7 +77,13 @@ class Sessions(WindowFn):
 
     def _gap_of(self, element: Any) -> int:
         gap = self.gap_size
-        return gap.micros if isinstance(gap, Duration) else positive(gap(element)).micros
+        if isinstance(gap, Duration):
+            return gap.micros
+        try:
+            return positive(gap(element)).micros
+        except TimeError as error:
+            error.where = f"the gap of the element {shorten(element)}"
+            raise
 
 
 def overlapping(

@@ -77,7 +77,7 @@ class _Micros:
     __slots__ = ("micros",)
 
     def __init__(self, seconds: float = 0, micros: int = 0) -> None:
-        self.micros: Final[int] = (_number(seconds) if seconds else 0) + micros
+        self.micros: Final[int] = (_number(seconds) if seconds else 0) + int(micros)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (0, self.micros)

@@ -75,10 +75,11 @@ class WindowFn(ABC):
             raise NotImplementedError
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Ask a class that assigns in a way of its own for each element, not for columns."""
+        """Let a class that assigns in a way of its own not inherit what follows from another."""
         super().__init_subclass__(**options)
-        if "assign" in vars(cls) and "assign_column" not in vars(cls):
-            cls.assign_column = WindowFn.assign_column  # type: ignore[method-assign]
+        if "assign" in vars(cls):
+            for inferred in {"assign_column", "single"} - vars(cls).keys():
+                setattr(cls, inferred, vars(WindowFn)[inferred])
 
     @abstractmethod
     def assign(self, context: AssignContext) -> Iterable[BoundedWindow]:
@@ -124,7 +125,7 @@ class WindowFn(ABC):
         for window in assigned:
             if not is_window(window):
                 raise TimeError(
-                    f"{self!r} assigned {shorten(window)}, which holds no instant",
+                    f"{self!r} assigned {shorten(window)}, not a window that holds an instant",
                     where=f"the element {shorten(value)} at {context.timestamp!r}",
                     remedy="return windows such as IntervalWindow(start, end), with start < end",
                 )

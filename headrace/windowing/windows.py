@@ -91,10 +91,11 @@ class FixedWindows(NonMergingWindowFn):
         if isinstance(timestamps, repeat):
             return repeat(self._at(next(timestamps)))
         size, offset = self.size.micros, self.offset.micros
-        if offset:
-            blocks = [(t - offset) // size for t in timestamps]
-        else:
-            blocks = [t // size for t in timestamps]
+        blocks = (
+            [(t - offset) // size for t in timestamps]
+            if offset
+            else [t // size for t in timestamps]
+        )
         return _by_block(blocks, lambda block: self._at(block * size + offset))
 
     def _at(self, instant: int) -> Windows:

@@ -1,0 +1,261 @@
+"""Instants and durations: many forms outside, exact integer microseconds inside."""
+
+from __future__ import annotations
+
+import copy
+import math
+import pickle
+from datetime import UTC, date, datetime, timedelta
+from fractions import Fraction
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headrace.errors import TimeError
+from headrace.windowing.time import (
+    MAX_MICROS,
+    MAX_TIMESTAMP,
+    MIN_MICROS,
+    MIN_TIMESTAMP,
+    TIME_GRANULARITY,
+    Duration,
+    Timestamp,
+    duration_micros,
+    micros,
+    positive,
+)
+from headrace.windowing.timestamped_value import TimestampedValue
+from tests.windowing.times import anywhere, instants
+
+SECOND = 1_000_000
+years = st.datetimes(timezones=st.timezones())
+
+
+@given(st.integers(MIN_MICROS // SECOND + 1, MAX_MICROS // SECOND))
+def test_whole_seconds_are_exact(seconds: int) -> None:
+    assert micros(seconds) == seconds * SECOND
+    assert Timestamp(seconds).micros == seconds * SECOND
+
+
+@given(st.floats(-9.2e12, 9.2e12))
+def test_floats_go_to_the_nearest_microsecond(seconds: float) -> None:
+    assert abs(micros(seconds) - Fraction(seconds) * SECOND) <= Fraction(1, 2) + Fraction(1, 10**9)
+
+
+@given(st.integers(-(2**52), 2**52))
+def test_decimal_fractions_of_a_second_survive(instant: int) -> None:
+    assert micros(instant / SECOND) == instant
+
+
+@given(anywhere, st.integers(0, MAX_MICROS))
+def test_timestamps_never_pass_through_floats(instant: int, stretch: int) -> None:
+    moment, duration = Timestamp(micros=instant), Duration(micros=stretch)
+    assert micros(moment) == instant
+    assert (moment + duration).micros == instant + stretch
+    assert (moment - duration).micros == instant - stretch
+    assert moment + duration - moment == duration
+    assert duration + moment == moment + duration
+
+
+@given(years)
+def test_a_zoned_datetime_is_an_instant(moment: datetime) -> None:
+    there = Timestamp.of(moment)
+    assert there.micros == (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
+    assert micros(moment.isoformat()) == there.micros
+
+
+@given(st.datetimes(timezones=st.just(UTC)))
+def test_utc_datetimes_and_strings_come_back(moment: datetime) -> None:
+    there = Timestamp.from_utc_datetime(moment)
+    assert there.to_utc_datetime(has_tz=True) == moment
+    assert there.to_utc_datetime() == moment.replace(tzinfo=None)
+    assert Timestamp.from_rfc3339(there.to_rfc3339()) == there
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("1970-01-01T00:00:00Z", 0),
+        ("1970-01-01 00:00:01+00:00", SECOND),
+        ("1969-12-31T19:00:00-05:00", 0),
+        ("1970-01-01T00:00:00.000001Z", 1),
+        ("1970-01-01T00:00:00.0000019Z", 1),
+        ("19700101T000000Z", 0),
+    ],
+)
+def test_iso_strings(text: str, expected: int) -> None:
+    assert micros(text) == expected
+
+
+def test_the_two_noons_of_a_clock_change_differ() -> None:
+    one = datetime(2013, 11, 3, 1, 30, tzinfo=ZoneInfo("America/New_York"))
+    assert micros(one.replace(fold=1)) - micros(one) == 3600 * SECOND
+
+
+@pytest.mark.parametrize("naive", [datetime(2013, 1, 1), "2013-01-01T00:00:00", "2013-01-01"])
+def test_naive_times_are_refused(naive: datetime | str) -> None:
+    with pytest.raises(TimeError, match="no time zone") as refusal:
+        micros(naive)
+    assert "tzinfo" in refusal.value.remedy
+
+
+@pytest.mark.parametrize(
+    ("nonsense", "message"),
+    [
+        ("yesterday", "ISO 8601"),
+        ("2016-12-31T23:59:60Z", "ISO 8601"),
+        (None, "not a time"),
+        (date(2013, 1, 1), "not a time"),
+        (timedelta(1), "not a time"),
+        (Duration(1), "not a time"),
+        (math.nan, "not a number"),
+        (math.inf, "not a number"),
+        (1e30, "outside"),
+        (1_357_000_000_000_000, "milli- or microseconds"),
+        (Timestamp(micros=MAX_MICROS + 1), "outside"),
+    ],
+)
+def test_what_is_not_a_time_is_refused(nonsense: Any, message: str) -> None:
+    with pytest.raises(TimeError, match=message):
+        micros(nonsense)
+
+
+@pytest.mark.parametrize("nonsense", ["60", None, datetime(2013, 1, 1, tzinfo=UTC), Timestamp(1)])
+def test_what_is_not_a_duration_is_refused(nonsense: Any) -> None:
+    with pytest.raises(TimeError, match="not a duration"):
+        duration_micros(nonsense)
+
+
+def test_durations() -> None:
+    assert duration_micros(timedelta(days=1, microseconds=1)) == 86_400_000_001
+    assert duration_micros(Duration(1, micros=5)) == 1_000_005
+    assert duration_micros(-0.5) == -500_000
+    with pytest.raises(TimeError, match="longer than time"):
+        duration_micros(timedelta.max)
+
+
+@pytest.mark.parametrize("length", [0, -1, 0.0, timedelta(0), 1e-9])
+def test_positive_durations(length: Any) -> None:
+    with pytest.raises(TimeError, match="not positive"):
+        positive(length)
+
+
+def test_the_ends_of_time() -> None:
+    assert micros(MIN_TIMESTAMP) == -9_223_372_036_854_775_000
+    assert micros(MAX_TIMESTAMP) == 9_223_372_036_854_775_000
+    with pytest.raises(TimeError):
+        micros(MAX_TIMESTAMP.successor())
+    with pytest.raises(TimeError):
+        micros(MIN_TIMESTAMP.predecessor())
+    with pytest.raises(TimeError, match="years 1 to 9999"):
+        MAX_TIMESTAMP.to_utc_datetime()
+    with pytest.raises(TimeError, match="years 1 to 9999"):
+        MIN_TIMESTAMP.to_rfc3339()
+
+
+def test_integers_that_are_not_ints_count_as_seconds() -> None:
+    class Seven:
+        def __index__(self) -> int:
+            return 7
+
+    assert micros(Seven()) == 7 * SECOND  # type: ignore[arg-type]
+    assert micros(True) == SECOND
+
+
+numbers = st.integers(-(10**6), 10**6) | st.floats(allow_nan=False)
+quantities = st.builds(Timestamp, micros=instants) | st.builds(Duration, micros=instants) | numbers
+
+
+@given(quantities, quantities)
+def test_equal_things_have_equal_hashes(one: Any, other: Any) -> None:
+    if one == other:
+        assert hash(one) == hash(other)
+
+
+@given(instants)
+def test_a_timestamp_equals_its_seconds(instant: int) -> None:
+    moment = Timestamp(micros=instant)
+    assert moment == float(moment)
+    assert hash(moment) == hash(float(moment))
+    assert int(moment) == moment.seconds() == instant // SECOND
+    assert (moment == int(moment)) == (instant % SECOND == 0)
+
+
+@given(quantities, quantities)
+def test_order_is_total(one: Any, other: Any) -> None:
+    assert [one < other, one == other, one > other].count(True) == 1
+    assert (one <= other) == (not one > other)
+    assert (one >= other) == (not one < other)
+
+
+def test_timestamps_compare_with_infinity_but_not_with_everything() -> None:
+    assert -math.inf < MIN_TIMESTAMP < Timestamp(0) < MAX_TIMESTAMP < math.inf
+    assert Timestamp(0) != math.nan
+    assert Timestamp(0) != "1970-01-01T00:00:00Z"
+    with pytest.raises(TypeError):
+        assert Timestamp(0) < "later"
+
+
+def test_arithmetic() -> None:
+    assert Timestamp(10) + timedelta(seconds=5) == Timestamp(15)
+    assert 5 + Timestamp(10) == 15
+    assert Timestamp(10) - 2.5 == Timestamp(7.5)
+    assert Timestamp(10) % 4 == Duration(2)
+    assert Timestamp(-1) % 60 == 59
+    assert Duration(90) % 60 == 30
+    assert 100 - Duration(30) == Duration(70)
+    assert Duration(30) - 100 == -Duration(70)
+    assert 2 * Duration(1.5) == Duration(1.5) * 2 == 3
+    assert 1 + Duration(2) == Duration(2) + 1 == Duration(3)
+    assert Timestamp(0).predecessor() == Timestamp(0) - TIME_GRANULARITY
+    with pytest.raises(TimeError):
+        Timestamp(1) + Timestamp(2)  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(
+    ("thing", "text"),
+    [
+        (Timestamp(59.999999), "Timestamp(59.999999)"),
+        (Timestamp(-0.5), "Timestamp(-0.500000)"),
+        (Duration(60), "Duration(60)"),
+        (Duration(micros=-1), "Duration(-0.000001)"),
+        (MAX_TIMESTAMP, "Timestamp(9223372036854.775000)"),
+    ],
+)
+def test_printing(thing: object, text: str) -> None:
+    assert repr(thing) == text
+
+
+@given(instants)
+def test_copies_and_pickles(instant: int) -> None:
+    for thing in (Timestamp(micros=instant), Duration(micros=instant)):
+        for twin in (copy.deepcopy(thing), pickle.loads(pickle.dumps(thing))):
+            assert twin == thing
+            assert type(twin) is type(thing)
+
+
+@pytest.mark.parametrize("nonsense", ["5", [5], timedelta(5), Duration(5), math.nan])
+def test_the_constructor_takes_numbers_alone(nonsense: Any) -> None:
+    with pytest.raises(TimeError, match="not a number"):
+        Timestamp(nonsense)
+
+
+def test_timestamped_values_compare_by_value_then_time() -> None:
+    early, late = TimestampedValue("a", 1), TimestampedValue("a", "1970-01-01T00:00:02Z")
+    assert early < late < TimestampedValue("b", 0)
+    assert early == TimestampedValue("a", Timestamp(1)) != late
+    assert len({early, TimestampedValue("a", 1.0), late}) == 2
+    assert early != ("a", 1)
+    assert repr(late) == "TimestampedValue('a', Timestamp(2))"
+    assert pickle.loads(pickle.dumps(late)) == late
+
+
+def test_a_timestamped_value_tells_of_a_naive_time_when_asked() -> None:
+    event = TimestampedValue("a", datetime(2013, 1, 1))
+    with pytest.raises(TimeError, match="no time zone"):
+        _ = event.micros
+    with pytest.raises(TimeError, match="no time zone"):
+        _ = event.timestamp
