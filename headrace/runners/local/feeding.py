@@ -20,7 +20,7 @@ from headrace.sdk.testing.test_stream import (
     ElementEvent,
     Event,
     ProcessingTimeEvent,
-    Script,
+    TestStream,
     WatermarkEvent,
 )
 from headrace.triggers.bundle import Bundle
@@ -144,7 +144,7 @@ def feed_for(node: Read, batch: bool, clock: ProcessingClock, limit: int) -> Fee
         limit: at most so many records of a partition a round.
     """
     source = node.source
-    if isinstance(source, Script):
+    if isinstance(source, TestStream):
         assert isinstance(clock, ScriptedClock)
         return ScriptFeed(iter(source.events), clock, len(source.events))
     if batch:

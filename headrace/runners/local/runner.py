@@ -20,7 +20,7 @@ from headrace.sdk.io.source import UnboundedSource
 from headrace.sdk.metrics import MetricResults
 from headrace.sdk.options import PipelineOptions, StandardOptions
 from headrace.sdk.result import PipelineResult, PipelineState
-from headrace.sdk.testing.test_stream import Script
+from headrace.sdk.testing.test_stream import TestStream
 
 IDLE_SECONDS: Final = 0.05
 """How long to wait before sources that had nothing are asked again."""
@@ -52,7 +52,7 @@ class LocalRun(PipelineResult):
         standard = options.view_as(StandardOptions)
         reads = [node for node in graph if isinstance(node, Read)]
         self._endless = any(isinstance(node.source, UnboundedSource) for node in reads)
-        scripted = any(isinstance(node.source, Script) for node in reads)
+        scripted = any(isinstance(node.source, TestStream) for node in reads)
         batch = not (standard.streaming or self._endless or scripted)
         self._clock: ProcessingClock = ScriptedClock() if scripted else WallClock()
         self._executor = Executor(plan(graph), batch)
