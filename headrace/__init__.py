@@ -1,1 +1,120 @@
-"""Headrace: the Dataflow model in Python, in memory or on Apache Spark."""
+"""Headrace: the Dataflow model in Python, in memory or on Apache Spark.
+
+Everything under Beam's names: ``import headrace as hr``, then ``hr.Pipeline``, ``hr.Map``, ``hr.window``.
+"""
+
+from headrace import io, metrics, options, pvalue, transforms
+from headrace.errors import (
+    ElementError,
+    HeadraceError,
+    KeyEncodingError,
+    PipelineError,
+    TimeError,
+    UnsupportedError,
+)
+from headrace.sdk.co_group_by_key import CoGroupByKey, FullJoin, InnerJoin, LeftJoin, RightJoin
+from headrace.sdk.combine import CombineGlobally, CombinePerKey, CombineValues
+from headrace.sdk.combine_fn import CombineFn
+from headrace.sdk.dofn import DoFn
+from headrace.sdk.flatten import Flatten, Partition, PartitionFn, Reshuffle
+from headrace.sdk.group_by import GroupBy, Select
+from headrace.sdk.group_by_key import GroupByKey
+from headrace.sdk.keyed import Distinct, Keys, KvSwap, Values, WithKeys
+from headrace.sdk.pardo import (
+    Filter,
+    FlatMap,
+    FlatMapTuple,
+    Map,
+    MapTuple,
+    ParDo,
+    ToChangelog,
+    WithTimestamps,
+)
+from headrace.sdk.pipeline import Pipeline
+from headrace.sdk.pvalue import PCollection, TaggedOutput
+from headrace.sdk.reading import Create, Impulse, Read
+from headrace.sdk.row import Row
+from headrace.sdk.transform import PTransform, ptransform_fn
+from headrace.sdk.window_into import WindowInto
+from headrace.sdk.windowed_value import WindowedValue
+from headrace.sdk.writing import Write
+from headrace.transforms import combiners, trigger, window
+from headrace.triggers import AccumulationMode
+from headrace.triggers import WindowingStrategy as Windowing
+from headrace.windowing import (
+    BoundedOutOfOrderness,
+    Duration,
+    FromSource,
+    Monotonic,
+    Percentile,
+    Timestamp,
+    TimestampedValue,
+)
+
+__all__ = [
+    "AccumulationMode",
+    "BoundedOutOfOrderness",
+    "CoGroupByKey",
+    "CombineFn",
+    "CombineGlobally",
+    "CombinePerKey",
+    "CombineValues",
+    "Create",
+    "Distinct",
+    "DoFn",
+    "Duration",
+    "ElementError",
+    "Filter",
+    "FlatMap",
+    "FlatMapTuple",
+    "Flatten",
+    "FromSource",
+    "FullJoin",
+    "GroupBy",
+    "GroupByKey",
+    "HeadraceError",
+    "Impulse",
+    "InnerJoin",
+    "KeyEncodingError",
+    "Keys",
+    "KvSwap",
+    "LeftJoin",
+    "Map",
+    "MapTuple",
+    "Monotonic",
+    "PCollection",
+    "PTransform",
+    "ParDo",
+    "Partition",
+    "PartitionFn",
+    "Percentile",
+    "Pipeline",
+    "PipelineError",
+    "Read",
+    "Reshuffle",
+    "RightJoin",
+    "Row",
+    "Select",
+    "TaggedOutput",
+    "TimeError",
+    "Timestamp",
+    "TimestampedValue",
+    "ToChangelog",
+    "UnsupportedError",
+    "Values",
+    "WindowInto",
+    "WindowedValue",
+    "Windowing",
+    "WithKeys",
+    "WithTimestamps",
+    "Write",
+    "combiners",
+    "io",
+    "metrics",
+    "options",
+    "ptransform_fn",
+    "pvalue",
+    "transforms",
+    "trigger",
+    "window",
+]

@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterable
 from copy import copy
 from typing import Any, Final, TypeVar
 
-import attrs
-
 from headrace.errors import PipelineError
 from headrace.sdk.combine_fn import CombineFn, combine_fn_of
 from headrace.sdk.dofn import DoFn
@@ -195,12 +193,24 @@ class _IgnoringNothing(CombineFn):
 
     def __init__(self, fn: CombineFn) -> None:
         self._fn = fn
-        self.setup = fn.setup  # type: ignore[method-assign]
-        self.create_accumulator = fn.create_accumulator  # type: ignore[method-assign]
-        self.merge_accumulators = fn.merge_accumulators  # type: ignore[method-assign]
-        self.compact = fn.compact  # type: ignore[method-assign]
-        self.extract_output = fn.extract_output  # type: ignore[method-assign]
-        self.teardown = fn.teardown  # type: ignore[method-assign]
+
+    def setup(self) -> None:
+        self._fn.setup()
+
+    def create_accumulator(self) -> Any:
+        return self._fn.create_accumulator()
+
+    def merge_accumulators(self, accumulators: Iterable[Any]) -> Any:
+        return self._fn.merge_accumulators(accumulators)
+
+    def compact(self, accumulator: Any) -> Any:
+        return self._fn.compact(accumulator)
+
+    def extract_output(self, accumulator: Any) -> Any:
+        return self._fn.extract_output(accumulator)
+
+    def teardown(self) -> None:
+        self._fn.teardown()
 
     def add_input(self, mutable_accumulator: Any, element: Any) -> Any:
         if element is NOTHING:

@@ -228,8 +228,8 @@ _BUILT_IN: dict[Any, Callable[[Any], CombineFn]] = {
 class BoundCombineFn(CombineFn):
     """A CombineFn together with the further arguments that the transform was given.
 
-    >>> BoundCombineFn(CallableCombineFn(sorted), (), {"reverse": True}).apply([1, 2, 3])
-    [3, 2, 1]
+    >>> BoundCombineFn(CallableCombineFn(max), (), {"key": abs}).apply([1, 2, -3])
+    -3
     """
 
     def __init__(self, fn: CombineFn, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:

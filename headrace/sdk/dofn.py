@@ -113,8 +113,10 @@ def require_dofn(fn: Any) -> DoFn:
 class CallableDoFn(DoFn):
     """The DoFn whose ``process`` is a function."""
 
+    process: Any = None
+
     def __init__(self, fn: Any) -> None:
-        self.process = fn  # type: ignore[method-assign]
+        self.process = fn
         self._label = callable_label(fn)
 
     def default_label(self) -> str:

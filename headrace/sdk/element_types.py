@@ -57,7 +57,12 @@ def surely_no_pair(kind: Any) -> bool:
         arguments = get_args(kind)
         return Ellipsis not in arguments and len(arguments) != 2
     concrete = origin or kind
-    if concrete is Any or not isinstance(concrete, type) or isabstract(concrete) or issubclass(tuple, concrete):
+    if (
+        concrete is Any
+        or not isinstance(concrete, type)
+        or isabstract(concrete)
+        or issubclass(tuple, concrete)
+    ):
         return False
     return len(getattr(concrete, "_fields", "12")) != 2 or not issubclass(concrete, tuple)
 
@@ -95,6 +100,9 @@ def item_type(function: Callable[..., Any]) -> Any:
 
 def _is_resolved(kind: Any) -> bool:
     """Tell whether an annotation says something: a class or a generic of classes, and not None."""
-    if kind is Any or kind is type(None):
-        return False
-    return isinstance(kind, type) or get_origin(kind) is not None
+    return kind is not type(None) and (_is_class(kind) or get_origin(kind) is not None)
+
+
+def _is_class(kind: Any) -> bool:
+    """Tell whether something is a class; Any, which newer Pythons call one, is not."""
+    return isinstance(kind, type) and kind is not Any

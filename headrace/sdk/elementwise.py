@@ -73,6 +73,4 @@ class DiffEach:
     """The elements and retractions as plain (diff, value) pairs."""
 
 
-Elementwise: TypeAlias = (
-    MapEach | FlatMapEach | FilterEach | StampEach | ProcessEach | DiffEach
-)
+Elementwise: TypeAlias = MapEach | FlatMapEach | FilterEach | StampEach | ProcessEach | DiffEach

@@ -34,13 +34,13 @@ _MICROSECOND: Final = timedelta(microseconds=1)
 
 
 def encode_key(key: Any) -> bytes:
-    """Return the encoding of a key.
+    r"""Return the encoding of a key.
 
     Raises:
         KeyEncodingError: the key, or a part of it, has no deterministic encoding.
 
     >>> encode_key(1), encode_key("1"), encode_key(True)
-    (b'i\\x01', b's1', b't')
+    (b'i\x01', b's1', b't')
     """
     encode = _KEYS.get(type(key))
     return encode(key) if encode else _encode_by_kind(key)
@@ -154,6 +154,12 @@ def _frozenset(items: Iterable[Any], encode: Encode = encode_key) -> bytes:
     return b"{" + _joined(sorted(map(encode, items)))
 
 
+_WHOLES: Final[dict[type, Callable[[Any, Encode], bytes]]] = {
+    tuple: _tuple,
+    list: _list,
+    frozenset: _frozenset,
+}
+
 _KEYS: Final[dict[type, Encode]] = {
     type(None): lambda _: b"0",
     bool: lambda truth: b"t" if truth else b"b",
@@ -185,7 +191,8 @@ def _encode_by_kind(key: Any) -> bytes:
     fields = _fields_that_matter(key)
     if fields is not None:
         return _typed(b"R", key, _tuple(fields))
-    for base in (int, float, str, bytes, frozenset):
+    bases: tuple[Any, ...] = (int, float, str, bytes, frozenset)
+    for base in bases:
         if isinstance(key, base):
             return _typed(b"S", key, _KEYS[base](base(key)))
     raise KeyEncodingError(
@@ -221,7 +228,9 @@ def _remedy(key: Any) -> str:
         return "use a frozenset or bytes as the key"
     if attrs.has(type(key)) or hasattr(key, "__dataclass_fields__"):
         return "make its class frozen: @attrs.frozen or @dataclass(frozen=True)"
-    return "use a string, a number, a tuple of those, or a frozen attrs class or dataclass as the key"
+    return (
+        "use a string, a number, a tuple of those, or a frozen attrs class or dataclass as the key"
+    )
 
 
 def _encode_value_by_kind(value: Any) -> bytes:
@@ -232,8 +241,9 @@ def _encode_value_by_kind(value: Any) -> bytes:
 
 def _encode_parts_as_values(value: Any) -> bytes:
     kind = type(value)
-    if kind in (tuple, list, frozenset):
-        return {tuple: _tuple, list: _list, frozenset: _frozenset}[kind](value, encode_value)
+    join = _WHOLES.get(kind)
+    if join:
+        return join(value, encode_value)
     if isinstance(value, dict):
         return _typed(b"m", value, _frozenset(value.items(), encode_value))
     if isinstance(value, set):

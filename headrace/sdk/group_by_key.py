@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from types import GenericAlias
 from typing import Any
 
 import attrs
@@ -37,7 +38,8 @@ class GroupByKey(PTransform[Any, Any]):
     def expand(self, pcoll: Any) -> PCollection[Any]:
         check_grouping(pcoll)
         key, value = pair_types(pcoll.element_type)
-        outputs = grouped(pcoll, pair_type(key, list[value]), combining=False)
+        element_type = pair_type(key, GenericAlias(list, (value,)))
+        outputs = grouped(pcoll, element_type, combining=False)
         pipeline = pcoll.pipeline
         pipeline.add(GroupByKeyNode(pipeline.scope, (pcoll.collection,), outputs))
         return PCollection(pipeline, outputs[0])
@@ -88,7 +90,7 @@ def check_grouping(pcoll: Any) -> None:
         PipelineError: the input is no collection of pairs, or its windowing does not suit a grouping.
     """
     require_collection(pcoll)
-    _check_pairs(pcoll)
+    check_pairs(pcoll)
     _check_ends(pcoll)
     _check_trigger(pcoll)
     _check_retractions(pcoll.collection)
@@ -109,7 +111,12 @@ def may_repeat(strategy: WindowingStrategy) -> bool:
     return not isinstance(trigger, DefaultTrigger) or strategy.allowed_lateness > 0
 
 
-def _check_pairs(pcoll: PCollection[Any]) -> None:
+def check_pairs(pcoll: PCollection[Any]) -> None:
+    """Refuse a collection whose elements are surely no pairs.
+
+    Raises:
+        PipelineError: they are of another type.
+    """
     if surely_no_pair(pcoll.element_type):
         raise PipelineError(
             f"the elements of {pcoll!r} are of type {_name(pcoll.element_type)}, "

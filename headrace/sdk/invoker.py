@@ -12,7 +12,7 @@ from copy import copy
 from functools import partial
 from inspect import isgeneratorfunction
 from itertools import repeat
-from operator import attrgetter
+from operator import attrgetter, length_hint
 from typing import Any, Final
 
 from headrace.errors import shorten
@@ -56,7 +56,7 @@ class ParDoInvoker:
         self._label = node.label
         self._tags = {output.tag for output in node.outputs}
         # A copy, so that two places that run one DoFn do not share its attributes.
-        self._dofn = copy(node.fn.dofn) if isinstance(node.fn, ProcessEach) else DoFn()
+        self._dofn = copy(node.fn.dofn) if isinstance(node.fn, ProcessEach) else _Idle()
         self._program = self._program_of(node.fn)
 
     def setup(self) -> None:
@@ -155,11 +155,18 @@ class ParDoInvoker:
         try:
             return collect(call.results(rows, bundle))
         except Exception as error:
-            self._blame(bundle, error, len(bundle) - rows.__length_hint__() - 1)
+            self._blame(bundle, error, len(bundle) - length_hint(rows) - 1)
             raise
 
     def _blame(self, bundle: Bundle, error: Exception, row: int) -> None:
         error.add_note(f"in {self._label}, on the element {shorten(bundle.values[row])}")
+
+
+class _Idle(DoFn):
+    """A DoFn whose life has no events."""
+
+    def process(self, element: Any, *args: Any, **kwargs: Any) -> None:
+        """Do nothing."""
 
 
 def _seen_by(call: Call, bundle: Bundle) -> Bundle:
@@ -172,5 +179,5 @@ def _uniform(bundle: Bundle) -> bool:
 
 def _with_diffs(bundle: Bundle) -> Outputs:
     """Turn elements and retractions into pairs, which are themselves no retractions."""
-    pairs = list(zip(bundle.diffs, bundle.values))
+    pairs = list(zip(bundle.diffs, bundle.values, strict=False))
     return {MAIN: Bundle(pairs, bundle.timestamps, bundle.windows, bundle.panes, repeat(INSERT))}

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from itertools import chain, repeat
-from operator import attrgetter
+from operator import attrgetter, length_hint
 from typing import Any, Final, TypeAlias
 
 from headrace.errors import ElementError, shorten
@@ -112,14 +112,10 @@ def _plain(value: Any, row: Element) -> Element:
 
 
 def _windowed(value: WindowedValue, diff: int) -> Element:
-    return Element(
-        value.value, micros(value.timestamp), value.windows, value.pane_info, diff
-    )
+    return Element(value.value, micros(value.timestamp), value.windows, value.pane_info, diff)
 
 
-def flattened(
-    results: list[Any], label: str, blame: Callable[[Exception, int], None]
-) -> list[Any]:
+def flattened(results: list[Any], label: str, blame: Callable[[Exception, int], None]) -> list[Any]:
     """Return iterables of outputs as lists or tuples; None is no output.
 
     Args:
@@ -139,7 +135,7 @@ def flattened(
     try:
         return [_listed(result) for result in rows]
     except Exception as error:
-        blame(error, len(results) - rows.__length_hint__() - 1)
+        blame(error, len(results) - length_hint(rows) - 1)
         raise
 
 

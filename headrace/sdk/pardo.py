@@ -9,7 +9,7 @@ import attrs
 
 from headrace.errors import PipelineError, shorten
 from headrace.sdk.dofn import DoFn, require_dofn
-from headrace.sdk.element_types import item_type, result_type
+from headrace.sdk.element_types import item_type, pair_type, result_type
 from headrace.sdk.elementwise import (
     DiffEach,
     Elementwise,
@@ -32,15 +32,17 @@ class ElementwiseTransform(PTransform[Any, Any]):
     Args:
         fn: what the label says is called on each element.
         kind: what the node does with each element.
-        returned: what is known of the type of its outputs; None if it is that of its inputs.
+        typed: returns what is known of the type of its outputs, given that of its inputs.
     """
 
-    def __init__(self, fn: Any, kind: Elementwise, returned: Any = Any) -> None:
+    def __init__(
+        self, fn: Any, kind: Elementwise, typed: Callable[[Any], Any] = lambda kind: Any
+    ) -> None:
         super().__init__()
         _refuse_side_inputs(kind)
         self._fn = fn
         self._kind = kind
-        self._returned = returned
+        self._typed = typed
 
     def default_label(self) -> str:
         return f"{type(self).__name__}({callable_label(self._fn)})"
@@ -84,7 +86,7 @@ class ElementwiseTransform(PTransform[Any, Any]):
     def _type(self, pcoll: PCollection[Any]) -> Any:
         if self.output_type is not None:
             return self.output_type
-        return pcoll.element_type if self._returned is None else self._returned
+        return self._typed(pcoll.element_type)
 
 
 class WithOutputs(PTransform[Any, Any]):
@@ -139,7 +141,7 @@ class ParDo(ElementwiseTransform):
 
     def __init__(self, fn: DoFn | Callable[..., Any], *args: Any, **kwargs: Any) -> None:
         dofn = require_dofn(fn)
-        super().__init__(fn, ProcessEach(dofn, args, kwargs), item_type(dofn.process))
+        super().__init__(fn, ProcessEach(dofn, args, kwargs), _always(item_type(dofn.process)))
 
     def default_label(self) -> str:
         return f"{type(self).__name__}({callable_label(self._fn)})"
@@ -161,7 +163,7 @@ class Map(ElementwiseTransform):
 
     def __init__(self, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
         function = _function(type(self), fn, args, kwargs)
-        super().__init__(fn, MapEach(function), result_type(fn))
+        super().__init__(fn, MapEach(function), _always(result_type(fn)))
 
 
 class FlatMap(ElementwiseTransform):
@@ -184,7 +186,7 @@ class FlatMap(ElementwiseTransform):
     def __init__(self, fn: Callable[..., Any] | None = None, *args: Any, **kwargs: Any) -> None:
         chosen = _itself if fn is None else fn
         function = _function(type(self), chosen, args, kwargs)
-        super().__init__(chosen, FlatMapEach(function), item_type(chosen))
+        super().__init__(chosen, FlatMapEach(function), _always(item_type(chosen)))
 
 
 class Filter(ElementwiseTransform):
@@ -202,7 +204,7 @@ class Filter(ElementwiseTransform):
     """
 
     def __init__(self, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
-        super().__init__(fn, FilterEach(_function(type(self), fn, args, kwargs)), None)
+        super().__init__(fn, FilterEach(_function(type(self), fn, args, kwargs)), _the_same)
 
 
 class MapTuple(ElementwiseTransform):
@@ -216,7 +218,7 @@ class MapTuple(ElementwiseTransform):
 
     def __init__(self, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
         function = _function(type(self), fn, args, kwargs, spread=True)
-        super().__init__(fn, MapEach(function), result_type(fn))
+        super().__init__(fn, MapEach(function), _always(result_type(fn)))
 
 
 class FlatMapTuple(ElementwiseTransform):
@@ -230,7 +232,7 @@ class FlatMapTuple(ElementwiseTransform):
 
     def __init__(self, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
         function = _function(type(self), fn, args, kwargs, spread=True)
-        super().__init__(fn, FlatMapEach(function), item_type(fn))
+        super().__init__(fn, FlatMapEach(function), _always(item_type(fn)))
 
 
 class WithTimestamps(ElementwiseTransform):
@@ -250,7 +252,7 @@ class WithTimestamps(ElementwiseTransform):
     """
 
     def __init__(self, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
-        super().__init__(fn, StampEach(_function(type(self), fn, args, kwargs)), None)
+        super().__init__(fn, StampEach(_function(type(self), fn, args, kwargs)), _the_same)
 
 
 class ToChangelog(ElementwiseTransform):
@@ -265,7 +267,7 @@ class ToChangelog(ElementwiseTransform):
     """
 
     def __init__(self) -> None:
-        super().__init__(None, DiffEach(), tuple[int, Any])
+        super().__init__(None, DiffEach(), lambda kind: pair_type(int, kind))
 
     def default_label(self) -> str:
         return "ToChangelog"
@@ -285,6 +287,14 @@ def require_collection(pcoll: Any) -> None:
             f"the input is not a collection but {shorten(pcoll)}",
             remedy="apply a source to the pipeline first, such as p | hr.Create(values)",
         )
+
+
+def _always(kind: Any) -> Callable[[Any], Any]:
+    return lambda _: kind
+
+
+def _the_same(kind: Any) -> Any:
+    return kind
 
 
 def _itself(element: Any) -> Any:

@@ -11,7 +11,8 @@ from typing import Any
 import attrs
 
 from headrace.errors import PipelineError, shorten
-from headrace.sdk import graph
+from headrace.sdk import graph as kinds
+from headrace.sdk.graph import Graph, Node
 from headrace.sdk.options import PipelineOptions, StandardOptions, TypeOptions
 from headrace.sdk.pvalue import PBegin, PCollection, PDone
 from headrace.sdk.result import PipelineResult
@@ -46,15 +47,15 @@ class Pipeline:
         self.options = options if options is not None else PipelineOptions(argv)
         self.result: PipelineResult | None = None
         self._runner = runner
-        self._nodes: dict[str, graph.Node] = {}
+        self._nodes: dict[str, Node] = {}
         self._labels: set[str] = set()
         self._scope: list[str] = []
         self._ran = False
 
     @property
-    def graph(self) -> graph.Graph:
+    def graph(self) -> Graph:
         """What has been built so far."""
-        return graph.Graph(tuple(self._nodes.values()))
+        return Graph(tuple(self._nodes.values()))
 
     @property
     def scope(self) -> str:
@@ -94,7 +95,7 @@ class Pipeline:
             self._adopt(result, transform)
         return result
 
-    def add(self, node: graph.Node) -> None:
+    def add(self, node: Node) -> None:
         """Add a node to the graph; for transforms that are not composed of others."""
         self._nodes[node.label] = node
 
@@ -117,10 +118,10 @@ class Pipeline:
         return [
             PCollection(self, out)
             for node in self._nodes.values()
-            if isinstance(node, (graph.GroupByKey, graph.CombinePerKey))
+            if isinstance(node, (kinds.GroupByKey, kinds.CombinePerKey))
             and _lies_in(node.label, label)
             for out in node.outputs
-            if out.tag != graph.MAIN
+            if out.tag != kinds.MAIN
         ]
 
     def run(self) -> PipelineResult:

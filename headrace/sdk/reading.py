@@ -41,9 +41,7 @@ class Read(PTransform[Any, Any]):
     ) -> None:
         super().__init__()
         if not isinstance(source, (BoundedSource, UnboundedSource)):
-            raise TypeError(
-                f"Read needs a BoundedSource or UnboundedSource, not {shorten(source)}"
-            )
+            raise TypeError(f"Read needs a BoundedSource or UnboundedSource, not {shorten(source)}")
         self._source = source
         self._watermark = watermark
 

@@ -49,6 +49,10 @@ class PTransform(Generic[InputT, OutputT]):
         """Name of the transform in its pipeline."""
         return self._label or self.default_label()
 
+    @label.setter
+    def label(self, label: str) -> None:
+        self._label = label
+
     def default_label(self) -> str:
         """Return the name for a transform that is given none."""
         return type(self).__name__
@@ -110,7 +114,9 @@ class ChainedTransform(PTransform[Any, Any]):
 class FunctionTransform(PTransform[Any, Any]):
     """A transform whose expansion is a function of its input and further arguments."""
 
-    def __init__(self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def __init__(
+        self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> None:
         super().__init__()
         self._fn = fn
         self._args = args

@@ -7,11 +7,16 @@ from typing import Any
 import attrs
 
 from headrace.triggers.pane import NO_FIRING, PaneInfo
-from headrace.windowing.time import Timestamp
+from headrace.windowing.time import Timestamp, TimestampTypes
 from headrace.windowing.window import BoundedWindow
 
 PANE_INFO_UNKNOWN = NO_FIRING
 """The pane of elements that have not been through a grouping, by Beam's name."""
+
+
+def instant(moment: TimestampTypes) -> Timestamp:
+    """Return the timestamp of anything that names an instant, for fields of attrs classes."""
+    return Timestamp.of(moment)
 
 
 @attrs.frozen
@@ -30,7 +35,7 @@ class WindowedValue:
     """
 
     value: Any
-    timestamp: Timestamp = attrs.field(converter=Timestamp.of)
+    timestamp: Timestamp = attrs.field(converter=instant)
     windows: tuple[BoundedWindow, ...] = attrs.field(converter=tuple)
     pane_info: PaneInfo = PANE_INFO_UNKNOWN
 

@@ -36,7 +36,7 @@ class BoundedSource(Generic[T]):
         return [None]
 
     @abstractmethod
-    def read(self, partition: Any) -> Iterable[T | TimestampedValue]:
+    def read(self, partition: Any) -> Iterable[T | TimestampedValue[T]]:
         """Read a partition: values, or values with their timestamps.
 
         Args:
@@ -59,7 +59,7 @@ class Batch(Generic[T]):
     False
     """
 
-    records: Sequence[T | TimestampedValue]
+    records: Sequence[T | TimestampedValue[T]]
     next_offset: Any
     watermark: TimestampTypes | None = None
     finished: bool = False

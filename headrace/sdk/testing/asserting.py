@@ -85,7 +85,10 @@ class AssertingSink(Sink):
 def net(rows: list[Element]) -> list[Element]:
     """Return what is left of elements when each retraction has taken back an equal one.
 
-    >>> [row.value for row in net([Element("a", 0, ()), Element("b", 0, ()), Element("a", 0, (), diff=-1)])]
+    >>> [
+    ...     row.value
+    ...     for row in net([Element("a", 0, ()), Element("b", 0, ()), Element("a", 0, (), diff=-1)])
+    ... ]
     ['b']
     """
     owed = Counter(_place(row) for row in rows if row.diff < 0)

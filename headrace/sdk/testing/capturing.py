@@ -55,9 +55,7 @@ class Capture(Sink):
         now = Timestamp(micros=batch.now)
         for row in batch.bundle.rows():
             instant = Timestamp(micros=row.timestamp)
-            self.elements.append(
-                Captured(row.value, instant, row.windows, row.pane, row.diff, now)
-            )
+            self.elements.append(Captured(row.value, instant, row.windows, row.pane, row.diff, now))
 
     @property
     def values(self) -> list[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from copy import copy
 from typing import Any, ClassVar, TypeAlias
 
 import attrs
@@ -12,7 +13,7 @@ from headrace.sdk.outputs import as_bundle
 from headrace.sdk.pvalue import PCollection
 from headrace.sdk.reading import read_node
 from headrace.sdk.transform import PTransform
-from headrace.sdk.windowed_value import WindowedValue
+from headrace.sdk.windowed_value import WindowedValue, instant
 from headrace.triggers.bundle import Bundle
 from headrace.windowing.time import (
     MAX_TIMESTAMP,
@@ -25,6 +26,10 @@ from headrace.windowing.time import (
 from headrace.windowing.timestamped_value import TimestampedValue
 
 
+def _duration(stretch: DurationTypes) -> Duration:
+    return Duration.of(stretch)
+
+
 @attrs.frozen
 class ElementEvent:
     """Elements that arrive together.
@@ -33,7 +38,7 @@ class ElementEvent:
     [3000000]
     """
 
-    timestamped_values: tuple[TimestampedValue[Any], ...] = attrs.field(converter=tuple)
+    timestamped_values: tuple[TimestampedValue[Any], ...]
     tag: str | None = None
 
     @property
@@ -50,7 +55,7 @@ class WatermarkEvent:
     Timestamp(60)
     """
 
-    new_watermark: Timestamp = attrs.field(converter=Timestamp.of)
+    new_watermark: Timestamp = attrs.field(converter=instant)
     tag: str | None = None
 
 
@@ -62,23 +67,10 @@ class ProcessingTimeEvent:
     Duration(5)
     """
 
-    advance_by: Duration = attrs.field(converter=Duration.of)
+    advance_by: Duration = attrs.field(converter=_duration)
 
 
 Event: TypeAlias = ElementEvent | WatermarkEvent | ProcessingTimeEvent
-
-
-@attrs.frozen(eq=False)
-class Script:
-    """What a runner reads of a test stream: its events, in order."""
-
-    events: tuple[Event, ...]
-
-    @property
-    def bounded(self) -> bool:
-        """Whether the stream says that nothing more comes."""
-        marks = [e.new_watermark for e in self.events if isinstance(e, WatermarkEvent)]
-        return bool(marks) and marks[-1] == MAX_TIMESTAMP
 
 
 class TestStream(PTransform[Any, Any]):
@@ -114,7 +106,13 @@ class TestStream(PTransform[Any, Any]):
     @property
     def bounded(self) -> bool:
         """Whether the stream says that nothing more comes."""
-        return Script(tuple(self._events)).bounded
+        marks = [e.new_watermark for e in self._events if isinstance(e, WatermarkEvent)]
+        return bool(marks) and marks[-1] == MAX_TIMESTAMP
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """The events so far, in order."""
+        return tuple(self._events)
 
     def add_elements(
         self,
@@ -134,9 +132,11 @@ class TestStream(PTransform[Any, Any]):
         for value in stamped:
             if value.timestamp >= MAX_TIMESTAMP:
                 raise PipelineError(
-                    f"{value!r} lies at the end of time", remedy="use a timestamp before MAX_TIMESTAMP"
+                    f"{value!r} lies at the end of time",
+                    remedy="use a timestamp before MAX_TIMESTAMP",
                 )
-        return self._add(ElementEvent(stamped, _no_tag(tag)))
+        _refuse_tag(tag)
+        return self._add(ElementEvent(stamped))
 
     def advance_watermark_to(
         self, new_watermark: TimestampTypes, tag: str | None = None
@@ -147,7 +147,8 @@ class TestStream(PTransform[Any, Any]):
             new_watermark: seconds, datetime or Timestamp; later than the watermark before.
             tag: accepted for Beam's sake; a stream has one output.
         """
-        return self._add(WatermarkEvent(new_watermark, _no_tag(tag)))
+        _refuse_tag(tag)
+        return self._add(WatermarkEvent(new_watermark))
 
     def advance_watermark_to_infinity(self, tag: str | None = None) -> TestStream:
         """Let the watermark advance to the end of time: nothing more comes."""
@@ -170,10 +171,10 @@ class TestStream(PTransform[Any, Any]):
         return self._add(ProcessingTimeEvent(Duration.of(now) - self._now))
 
     def expand(self, pcoll: Any) -> PCollection[Any]:
-        script = Script(tuple(self._events))
-        return read_node(
-            pcoll, script, bounded=script.bounded, element_type=self.output_type
-        )
+        # A copy, since the stream itself may grow on.
+        script = copy(self)
+        script._events = self._events.copy()
+        return read_node(pcoll, script, bounded=self.bounded, element_type=self.output_type)
 
     def _add(self, event: Event) -> TestStream:
         match event:
@@ -194,7 +195,7 @@ def _require_progress(forward: bool, step: str) -> None:
         )
 
 
-def _no_tag(tag: str | None) -> None:
+def _refuse_tag(tag: str | None) -> None:
     if tag is not None:
         raise PipelineError(
             f"a test stream has one output, and cannot have {tag!r}",

@@ -1,0 +1,20 @@
+"""Examples in docstrings see all public names, as if imported from where they live."""
+
+from types import ModuleType
+
+import pytest
+
+import headrace
+from headrace import testing, triggers, windowing
+from headrace.transforms import combiners, trigger, window
+
+
+def _exported(module: ModuleType) -> dict[str, object]:
+    return {name: getattr(module, name) for name in module.__all__}
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _public_names(doctest_namespace: dict[str, object]) -> None:
+    doctest_namespace["hr"] = headrace
+    for module in (window, trigger, windowing, triggers, combiners, testing, headrace):
+        doctest_namespace.update(_exported(module))

@@ -1,0 +1,6 @@
+"""Collections and what else transforms take and give, under Beam's name for the module."""
+
+from headrace.sdk.pvalue import DoOutputsTuple, PBegin, PCollection, PDone, PValue, TaggedOutput
+from headrace.sdk.row import Row
+
+__all__ = ["DoOutputsTuple", "PBegin", "PCollection", "PDone", "PValue", "Row", "TaggedOutput"]

@@ -1,0 +1,1 @@
+"""Ready-made ways to combine: counts, means, extremes, samples, collections."""

@@ -1,0 +1,152 @@
+"""Sums, means and extremes of numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from headrace.sdk.combine import CombineGlobally, CombinePerKey
+from headrace.sdk.combine_fn import CombineFn, ExtremeCombineFn, SumCombineFn
+
+
+class MeanCombineFn(CombineFn):
+    """The arithmetic mean, NaN of nothing; can subtract.
+
+    >>> MeanCombineFn().apply([1, 2, 6])
+    3.0
+    """
+
+    def create_accumulator(self) -> tuple[Any, int]:
+        return 0, 0
+
+    def add_input(self, mutable_accumulator: tuple[Any, int], element: Any) -> tuple[Any, int]:
+        total, count = mutable_accumulator
+        return total + element, count + 1
+
+    def add_inputs(
+        self, mutable_accumulator: tuple[Any, int], elements: Iterable[Any]
+    ) -> tuple[Any, int]:
+        total, count = mutable_accumulator
+        values = list(elements)
+        return sum(values, total), count + len(values)
+
+    def subtract_input(self, mutable_accumulator: tuple[Any, int], element: Any) -> tuple[Any, int]:
+        """Return sum and number less one input."""
+        total, count = mutable_accumulator
+        return total - element, count - 1
+
+    def merge_accumulators(self, accumulators: Iterable[tuple[Any, int]]) -> tuple[Any, int]:
+        totals, counts = zip(*accumulators, strict=True)
+        return sum(totals), sum(counts)
+
+    def extract_output(self, accumulator: tuple[Any, int]) -> Any:
+        total, count = accumulator
+        return total / count if count else float("nan")
+
+
+class Mean:
+    """Transforms that give the arithmetic mean.
+
+    >>> with Pipeline() as p:
+    ...     _ = p | Create([1, 2, 6]) | Mean.Globally() | Map(print)
+    3.0
+    """
+
+    class Globally(CombineGlobally):
+        """The mean of all elements."""
+
+        def __init__(self) -> None:
+            super().__init__(MeanCombineFn())
+
+        def default_label(self) -> str:
+            return "Mean.Globally"
+
+    class PerKey(CombinePerKey):
+        """The mean of the values of each key."""
+
+        def __init__(self) -> None:
+            super().__init__(MeanCombineFn())
+
+        def default_label(self) -> str:
+            return "Mean.PerKey"
+
+
+class Sum:
+    """Transforms that add up (from Beam's Java; in Beam's Python: ``CombinePerKey(sum)``).
+
+    >>> with Pipeline() as p:
+    ...     _ = p | Create([1, 2, 6]) | Sum.Globally() | Map(print)
+    9
+    """
+
+    class Globally(CombineGlobally):
+        """The sum of all elements."""
+
+        def __init__(self) -> None:
+            super().__init__(SumCombineFn())
+
+        def default_label(self) -> str:
+            return "Sum.Globally"
+
+    class PerKey(CombinePerKey):
+        """The sum of the values of each key."""
+
+        def __init__(self) -> None:
+            super().__init__(SumCombineFn())
+
+        def default_label(self) -> str:
+            return "Sum.PerKey"
+
+
+class Min:
+    """Transforms that give the smallest (from Beam's Java; in Beam's Python: ``CombinePerKey(min)``).
+
+    >>> with Pipeline() as p:
+    ...     _ = p | Create([3, 2, 6]) | Min.Globally() | Map(print)
+    2
+    """
+
+    class Globally(CombineGlobally):
+        """The smallest element; None if there is none."""
+
+        def __init__(self) -> None:
+            super().__init__(ExtremeCombineFn(min))
+
+        def default_label(self) -> str:
+            return "Min.Globally"
+
+    class PerKey(CombinePerKey):
+        """The smallest value of each key."""
+
+        def __init__(self) -> None:
+            super().__init__(ExtremeCombineFn(min))
+
+        def default_label(self) -> str:
+            return "Min.PerKey"
+
+
+class Max:
+    """Transforms that give the largest (from Beam's Java; in Beam's Python: ``CombinePerKey(max)``).
+
+    >>> with Pipeline() as p:
+    ...     _ = p | Create([3, 2, 6]) | Max.Globally() | Map(print)
+    6
+    """
+
+    class Globally(CombineGlobally):
+        """The largest element; None if there is none."""
+
+        def __init__(self) -> None:
+            super().__init__(ExtremeCombineFn(max))
+
+        def default_label(self) -> str:
+            return "Max.Globally"
+
+    class PerKey(CombinePerKey):
+        """The largest value of each key."""
+
+        def __init__(self) -> None:
+            super().__init__(ExtremeCombineFn(max))
+
+        def default_label(self) -> str:
+            return "Max.PerKey"

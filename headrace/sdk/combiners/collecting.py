@@ -1,0 +1,141 @@
+"""All values in one list, set or dict."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from headrace.sdk.combine import CombineGlobally
+from headrace.sdk.combine_fn import CombineFn
+from headrace.sdk.encoding import encode_value
+
+
+class ToListCombineFn(CombineFn):
+    """A list of the values, in any order.
+
+    >>> ToListCombineFn().apply([2, 1])
+    [2, 1]
+    """
+
+    def create_accumulator(self) -> list[Any]:
+        return []
+
+    def add_input(self, mutable_accumulator: list[Any], element: Any) -> list[Any]:
+        mutable_accumulator.append(element)
+        return mutable_accumulator
+
+    def add_inputs(self, mutable_accumulator: list[Any], elements: Iterable[Any]) -> list[Any]:
+        mutable_accumulator.extend(elements)
+        return mutable_accumulator
+
+    def merge_accumulators(self, accumulators: Iterable[list[Any]]) -> list[Any]:
+        first, *others = accumulators
+        for other in others:
+            first.extend(other)
+        return first
+
+    def extract_output(self, accumulator: list[Any]) -> list[Any]:
+        return accumulator
+
+
+class ToSetCombineFn(CombineFn):
+    """The set of the values.
+
+    >>> ToSetCombineFn().apply([2, 1, 2])
+    {1, 2}
+    """
+
+    def create_accumulator(self) -> set[Any]:
+        return set()
+
+    def add_input(self, mutable_accumulator: set[Any], element: Any) -> set[Any]:
+        mutable_accumulator.add(element)
+        return mutable_accumulator
+
+    def add_inputs(self, mutable_accumulator: set[Any], elements: Iterable[Any]) -> set[Any]:
+        mutable_accumulator.update(elements)
+        return mutable_accumulator
+
+    def merge_accumulators(self, accumulators: Iterable[set[Any]]) -> set[Any]:
+        first, *others = accumulators
+        first.update(*others)
+        return first
+
+    def extract_output(self, accumulator: set[Any]) -> set[Any]:
+        return accumulator
+
+
+class ToDictCombineFn(CombineFn):
+    """A dict of (key, value) pairs.
+
+    Of several values of a key one is taken, always the same, however the pairs arrive.
+
+    >>> ToDictCombineFn().apply([("a", 1), ("b", 2)])
+    {'a': 1, 'b': 2}
+    """
+
+    def create_accumulator(self) -> dict[Any, Any]:
+        return {}
+
+    def add_input(
+        self, mutable_accumulator: dict[Any, Any], element: tuple[Any, Any]
+    ) -> dict[Any, Any]:
+        key, value = element
+        if key in mutable_accumulator:
+            value = max(mutable_accumulator[key], value, key=encode_value)
+        mutable_accumulator[key] = value
+        return mutable_accumulator
+
+    def merge_accumulators(self, accumulators: Iterable[dict[Any, Any]]) -> dict[Any, Any]:
+        first, *others = accumulators
+        for other in others:
+            first = self.add_inputs(first, other.items())
+        return first
+
+    def extract_output(self, accumulator: dict[Any, Any]) -> dict[Any, Any]:
+        return accumulator
+
+
+class ToList(CombineGlobally):
+    """Puts all elements into one list, in any order.
+
+    >>> with Pipeline() as p:
+    ...     _ = p | Create([1, 2]) | ToList() | Map(print)
+    [1, 2]
+    """
+
+    def __init__(self) -> None:
+        super().__init__(ToListCombineFn())
+
+    def default_label(self) -> str:
+        return "ToList"
+
+
+class ToSet(CombineGlobally):
+    """Puts all elements into one set.
+
+    >>> with Pipeline() as p:
+    ...     _ = p | Create([1, 2, 1]) | ToSet() | Map(print)
+    {1, 2}
+    """
+
+    def __init__(self) -> None:
+        super().__init__(ToSetCombineFn())
+
+    def default_label(self) -> str:
+        return "ToSet"
+
+
+class ToDict(CombineGlobally):
+    """Puts all (key, value) pairs into one dict; of several values of a key one is taken.
+
+    >>> with Pipeline() as p:
+    ...     _ = p | Create([("a", 1), ("b", 2)]) | ToDict() | Map(print)
+    {'a': 1, 'b': 2}
+    """
+
+    def __init__(self) -> None:
+        super().__init__(ToDictCombineFn())
+
+    def default_label(self) -> str:
+        return "ToDict"

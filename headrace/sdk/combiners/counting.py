@@ -1,0 +1,83 @@
+"""Counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from headrace.sdk.combine import CombineGlobally, CombinePerKey
+from headrace.sdk.combine_fn import CombineFn
+from headrace.sdk.pardo import Map
+from headrace.sdk.pvalue import PCollection
+from headrace.sdk.transform import PTransform
+
+
+class CountCombineFn(CombineFn):
+    """The number of values; can subtract.
+
+    >>> CountCombineFn().apply(["a", "b"])
+    2
+    """
+
+    def create_accumulator(self) -> int:
+        return 0
+
+    def add_input(self, mutable_accumulator: int, element: Any) -> int:
+        return mutable_accumulator + 1
+
+    def add_inputs(self, mutable_accumulator: int, elements: Iterable[Any]) -> int:
+        sized = elements if isinstance(elements, (list, tuple)) else list(elements)
+        return mutable_accumulator + len(sized)
+
+    def subtract_input(self, mutable_accumulator: int, element: Any) -> int:
+        """Return the number less one."""
+        return mutable_accumulator - 1
+
+    def merge_accumulators(self, accumulators: Iterable[int]) -> int:
+        return sum(accumulators)
+
+    def extract_output(self, accumulator: int) -> int:
+        return accumulator
+
+
+class Count:
+    """Transforms that count elements.
+
+    >>> with Pipeline() as p:
+    ...     words = p | Create(["to", "be", "or", "not", "to", "be"])
+    ...     _ = words | Count.Globally() | Map(print)
+    6
+    """
+
+    class Globally(CombineGlobally):
+        """Counts all elements."""
+
+        def __init__(self) -> None:
+            super().__init__(CountCombineFn())
+
+        def default_label(self) -> str:
+            return "Count.Globally"
+
+    class PerKey(CombinePerKey):
+        """Counts the values of each key."""
+
+        def __init__(self) -> None:
+            super().__init__(CountCombineFn())
+
+        def default_label(self) -> str:
+            return "Count.PerKey"
+
+    class PerElement(PTransform[Any, Any]):
+        """Counts equal elements: pairs of element and number."""
+
+        def default_label(self) -> str:
+            return "Count.PerElement"
+
+        def expand(self, pcoll: Any) -> PCollection[Any]:
+            pairs = pcoll | "PairWithVoid" >> Map(_with_void)
+            counted: PCollection[Any] = pairs | "Count" >> CombinePerKey(CountCombineFn())
+            return counted
+
+
+def _with_void(element: Any) -> tuple[Any, None]:
+    return element, None

@@ -1,0 +1,106 @@
+"""The latest value, by event time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final, TypeAlias
+
+from headrace.sdk.combine import CombineGlobally, CombinePerKey
+from headrace.sdk.combine_fn import CombineFn
+from headrace.sdk.dofn import DoFn
+from headrace.sdk.encoding import encode_value
+from headrace.sdk.pardo import Map, require_collection
+from headrace.sdk.pvalue import PCollection
+from headrace.sdk.transform import PTransform
+from headrace.windowing.time import MIN_TIMESTAMP
+
+Stamped: TypeAlias = tuple[Any, Any]
+_NONE: Final[Stamped] = (None, MIN_TIMESTAMP)
+
+
+class LatestCombineFn(CombineFn):
+    """The value of the latest of (value, timestamp) pairs; None if there is none.
+
+    Of several values of the same time one is taken, always the same, however they arrive.
+
+    >>> LatestCombineFn().apply([("a", 3), ("b", 5), ("c", 4)])
+    'b'
+    """
+
+    def create_accumulator(self) -> Stamped:
+        return _NONE
+
+    def add_input(self, mutable_accumulator: Stamped, element: Stamped) -> Stamped:
+        if mutable_accumulator is _NONE or element[1] > mutable_accumulator[1]:
+            return element
+        if element is _NONE or element[1] < mutable_accumulator[1]:
+            return mutable_accumulator
+        return max(mutable_accumulator, element, key=_encoding)
+
+    def merge_accumulators(self, accumulators: Iterable[Stamped]) -> Stamped:
+        latest: Stamped = self.add_inputs(_NONE, accumulators)
+        return latest
+
+    def extract_output(self, accumulator: Stamped) -> Any:
+        return accumulator[0]
+
+
+def _encoding(stamped: Stamped) -> bytes:
+    return encode_value(stamped[0])
+
+
+class Latest:
+    """Transforms that give the latest element or value, by event time.
+
+    >>> with Pipeline() as p:
+    ...     steps = p | Create([("a", 3), ("b", 5)]) | WithTimestamps(lambda pair: pair[1])
+    ...     _ = steps | Latest.Globally() | Map(print)
+    ('b', 5)
+    """
+
+    class Globally(PTransform[Any, Any]):
+        """The latest element; None if there is none.
+
+        Args:
+            has_defaults: whether an empty collection gives None, in the global window.
+        """
+
+        def __init__(self, has_defaults: bool = True) -> None:
+            super().__init__()
+            self._has_defaults = has_defaults
+
+        def default_label(self) -> str:
+            return "Latest.Globally"
+
+        def without_defaults(self) -> Latest.Globally:
+            """Let an empty collection give no value; necessary but in the global window."""
+            return Latest.Globally(has_defaults=False)
+
+        def expand(self, pcoll: Any) -> PCollection[Any]:
+            require_collection(pcoll)
+            combine = CombineGlobally(LatestCombineFn()).with_defaults(self._has_defaults)
+            stamped = pcoll | "AddTimestamps" >> Map(_stamp)
+            latest: PCollection[Any] = stamped | "Latest" >> combine
+            return latest
+
+    class PerKey(PTransform[Any, Any]):
+        """The latest value of each key."""
+
+        def default_label(self) -> str:
+            return "Latest.PerKey"
+
+        def expand(self, pcoll: Any) -> PCollection[Any]:
+            stamped = pcoll | "AddTimestamps" >> Map(_stamp_value)
+            latest: PCollection[Any] = stamped | "Latest" >> CombinePerKey(LatestCombineFn())
+            return latest
+
+
+def _stamp(element: Any, timestamp: Any = DoFn.TimestampParam) -> Stamped:
+    return element, timestamp
+
+
+def _stamp_value(
+    pair: tuple[Any, Any], timestamp: Any = DoFn.TimestampParam
+) -> tuple[Any, Stamped]:
+    key, value = pair
+    return key, (value, timestamp)

@@ -1,0 +1,127 @@
+"""The largest and the smallest few."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from heapq import nlargest, nsmallest
+from itertools import chain
+from typing import Any, TypeAlias, TypeVar
+
+from headrace.sdk.combine import CombineGlobally, CombinePerKey
+from headrace.sdk.combine_fn import CombineFn
+from headrace.sdk.transform import PTransform
+
+Named = TypeVar("Named", bound=PTransform[Any, Any])
+KeyFunction: TypeAlias = Callable[[Any], Any]
+
+
+class TopCombineFn(CombineFn):
+    """The n largest values, the largest first.
+
+    Args:
+        n: how many.
+        key: returns what values are compared by; by default the value itself.
+        reverse: whether to give the smallest instead, the smallest first.
+
+    >>> TopCombineFn(2).apply([1, 5, 3]), TopCombineFn(2, key=len).apply(["a", "bbb", "cc"])
+    ([5, 3], ['bbb', 'cc'])
+    """
+
+    def __init__(self, n: int, key: KeyFunction | None = None, reverse: bool = False) -> None:
+        self._n = n
+        self._key = key
+        self._choose = nsmallest if reverse else nlargest
+        self._enough = max(4 * n, 64)
+
+    def create_accumulator(self) -> list[Any]:
+        return []
+
+    def add_input(self, mutable_accumulator: list[Any], element: Any) -> list[Any]:
+        mutable_accumulator.append(element)
+        return self._bounded(mutable_accumulator)
+
+    def add_inputs(self, mutable_accumulator: list[Any], elements: Iterable[Any]) -> list[Any]:
+        mutable_accumulator.extend(elements)
+        return self._bounded(mutable_accumulator)
+
+    def merge_accumulators(self, accumulators: Iterable[list[Any]]) -> list[Any]:
+        return self.compact(list(chain.from_iterable(accumulators)))
+
+    def compact(self, accumulator: list[Any]) -> list[Any]:
+        return self._choose(self._n, accumulator, key=self._key)
+
+    def extract_output(self, accumulator: list[Any]) -> list[Any]:
+        return self.compact(accumulator)
+
+    def _bounded(self, accumulator: list[Any]) -> list[Any]:
+        return self.compact(accumulator) if len(accumulator) > self._enough else accumulator
+
+
+class Top:
+    """Transforms that give a list of the largest or smallest few.
+
+    >>> with Pipeline() as p:
+    ...     _ = p | Create([3, 1, 4, 1, 5]) | Top.Largest(2) | Map(print)
+    [5, 4]
+    """
+
+    class Of(CombineGlobally):
+        """A list of the n largest elements.
+
+        Args:
+            n: how many.
+            key: returns what elements are compared by; by default the element itself.
+            reverse: whether to give the smallest instead.
+        """
+
+        def __init__(self, n: int, key: KeyFunction | None = None, reverse: bool = False) -> None:
+            super().__init__(TopCombineFn(n, key, reverse))
+            self._n = n
+
+        def default_label(self) -> str:
+            return f"Top({self._n})"
+
+    class PerKey(CombinePerKey):
+        """A list of the n largest values of each key.
+
+        Args:
+            n: how many.
+            key: returns what values are compared by; by default the value itself.
+            reverse: whether to give the smallest instead.
+        """
+
+        def __init__(self, n: int, key: KeyFunction | None = None, reverse: bool = False) -> None:
+            super().__init__(TopCombineFn(n, key, reverse))
+            self._n = n
+
+        def default_label(self) -> str:
+            return f"TopPerKey({self._n})"
+
+    @staticmethod
+    def Largest(
+        n: int, has_defaults: bool = True, key: KeyFunction | None = None
+    ) -> CombineGlobally:
+        """Return the transform to a list of the n largest elements."""
+        return _named(Top.Of(n, key).with_defaults(has_defaults), f"Largest({n})")
+
+    @staticmethod
+    def Smallest(
+        n: int, has_defaults: bool = True, key: KeyFunction | None = None
+    ) -> CombineGlobally:
+        """Return the transform to a list of the n smallest elements."""
+        return _named(Top.Of(n, key, reverse=True).with_defaults(has_defaults), f"Smallest({n})")
+
+    @staticmethod
+    def LargestPerKey(n: int, key: KeyFunction | None = None) -> CombinePerKey:
+        """Return the transform to a list of the n largest values of each key."""
+        return _named(Top.PerKey(n, key), f"LargestPerKey({n})")
+
+    @staticmethod
+    def SmallestPerKey(n: int, *, key: KeyFunction | None = None) -> CombinePerKey:
+        """Return the transform to a list of the n smallest values of each key."""
+        return _named(Top.PerKey(n, key, reverse=True), f"SmallestPerKey({n})")
+
+
+def _named(transform: Named, label: str) -> Named:
+    transform.label = label
+    return transform

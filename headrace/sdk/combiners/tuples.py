@@ -1,0 +1,92 @@
+"""Several ways to combine at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from headrace.sdk.combine_fn import CombineFn
+
+
+class SingleInputTupleCombineFn(CombineFn):
+    """A tuple of the results of several CombineFns on the same values; subtracts if all of them can.
+
+    Args:
+        combiners: CombineFns, or functions on iterables.
+
+    >>> SingleInputTupleCombineFn(min, max).apply([3, 1, 2])
+    (1, 3)
+    """
+
+    def __init__(self, *combiners: CombineFn | Callable[..., Any]) -> None:
+        self._combiners = [CombineFn.maybe_from_callable(c) for c in combiners]
+
+    def split(self, element: Any) -> Iterable[Any]:
+        """Return what of an element goes to each CombineFn."""
+        return [element] * len(self._combiners)
+
+    def setup(self) -> None:
+        for combiner in self._combiners:
+            combiner.setup()
+
+    def create_accumulator(self) -> list[Any]:
+        return [combiner.create_accumulator() for combiner in self._combiners]
+
+    def add_input(self, mutable_accumulator: list[Any], element: Any) -> list[Any]:
+        parts = zip(self._combiners, mutable_accumulator, self.split(element), strict=True)
+        return [combiner.add_input(part, value) for combiner, part, value in parts]
+
+    def add_inputs(self, mutable_accumulator: list[Any], elements: Iterable[Any]) -> list[Any]:
+        columns = list(zip(*map(self.split, elements), strict=True))
+        if not columns:
+            return mutable_accumulator
+        parts = zip(self._combiners, mutable_accumulator, columns, strict=True)
+        return [combiner.add_inputs(part, column) for combiner, part, column in parts]
+
+    def subtract_input(self, mutable_accumulator: list[Any], element: Any) -> list[Any]:
+        """Return the accumulators without one input; only where all CombineFns can."""
+        combiners: list[Any] = self._combiners
+        parts = zip(combiners, mutable_accumulator, self.split(element), strict=True)
+        return [combiner.subtract_input(part, value) for combiner, part, value in parts]
+
+    @property
+    def can_subtract(self) -> bool:
+        return all(combiner.can_subtract for combiner in self._combiners)
+
+    def merge_accumulators(self, accumulators: Iterable[list[Any]]) -> list[Any]:
+        columns = zip(*accumulators, strict=True)
+        parts = zip(self._combiners, columns, strict=True)
+        return [combiner.merge_accumulators(column) for combiner, column in parts]
+
+    def compact(self, accumulator: list[Any]) -> list[Any]:
+        parts = zip(self._combiners, accumulator, strict=True)
+        return [combiner.compact(part) for combiner, part in parts]
+
+    def extract_output(self, accumulator: list[Any]) -> tuple[Any, ...]:
+        parts = zip(self._combiners, accumulator, strict=True)
+        return tuple(combiner.extract_output(part) for combiner, part in parts)
+
+    def teardown(self) -> None:
+        for combiner in self._combiners:
+            combiner.teardown()
+
+    def default_label(self) -> str:
+        return f"{type(self).__name__}({', '.join(c.default_label() for c in self._combiners)})"
+
+
+class TupleCombineFn(SingleInputTupleCombineFn):
+    """Combines tuples item by item, each item by a CombineFn of its own.
+
+    Args:
+        combiners: CombineFns, or functions on iterables; one for each item.
+
+    >>> TupleCombineFn(sum, max).apply([(1, 10), (2, 30), (3, 20)])
+    (6, 30)
+    """
+
+    def split(self, element: Any) -> Iterable[Any]:
+        return element  # type: ignore[no-any-return]
+
+    def with_common_input(self) -> SingleInputTupleCombineFn:
+        """Return the CombineFn that gives the whole of an element to each."""
+        return SingleInputTupleCombineFn(*self._combiners)

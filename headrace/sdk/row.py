@@ -1,0 +1,64 @@
+"""Rows: values with named fields, made on the spot."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any
+
+
+class Row:
+    """A value with fields (Beam's Row): ``Row(a=1, b=2)``. The order of the fields matters.
+
+    >>> Row(a=1, b=2).b, Row(a=1) == Row(a=1)
+    (2, True)
+    """
+
+    def __init__(self, **fields: Any) -> None:
+        self.__dict__.update(fields)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the fields by name."""
+        return dict(self.__dict__)
+
+    _asdict = as_dict
+
+    def __getattr__(self, name: str) -> Any:
+        """Say that a field is missing; those that exist are found without this."""
+        raise AttributeError(f"{self!r} has no field {name!r}")
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.__dict__.values())
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Row):
+            return NotImplemented
+        return list(self.__dict__.items()) == list(other.__dict__.items())
+
+    def __hash__(self) -> int:
+        return hash(tuple(self.__dict__.items()))
+
+    def __repr__(self) -> str:
+        return f"Row({', '.join(f'{name}={value!r}' for name, value in self.__dict__.items())})"
+
+
+@lru_cache
+def record_type(name: str, fields: tuple[str, ...]) -> type[tuple[Any, ...]]:
+    """Return the named tuple of these fields, always the same one; its values can be pickled.
+
+    >>> record_type("Key", ("a", "b"))(1, 2)
+    Key(a=1, b=2)
+    """
+    made = namedtuple(name, fields)  # type: ignore[misc]
+    made.__module__ = __name__
+    made.__reduce__ = _reduce  # type: ignore[method-assign, assignment]
+    return made
+
+
+def _reduce(record: Any) -> tuple[Any, ...]:
+    return _record, (type(record).__name__, record._fields, tuple(record))
+
+
+def _record(name: str, fields: tuple[str, ...], values: tuple[Any, ...]) -> Any:
+    return record_type(name, fields)(*values)

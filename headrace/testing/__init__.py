@@ -1,0 +1,43 @@
+"""What tests of pipelines need: scripted sources, assertions, captures."""
+
+from headrace.sdk.testing.asserting import AssertThat, TestWindowedValue, assert_that
+from headrace.sdk.testing.capturing import Capture, Captured, capture
+from headrace.sdk.testing.matchers import (
+    BeamAssertException,
+    contains_in_any_order,
+    equal_to,
+    equal_to_approx,
+    equal_to_per_window,
+    is_empty,
+    is_not_empty,
+    matches_all,
+)
+from headrace.sdk.testing.test_pipeline import TestPipeline
+from headrace.sdk.testing.test_stream import (
+    ElementEvent,
+    ProcessingTimeEvent,
+    TestStream,
+    WatermarkEvent,
+)
+
+__all__ = [
+    "AssertThat",
+    "BeamAssertException",
+    "Capture",
+    "Captured",
+    "ElementEvent",
+    "ProcessingTimeEvent",
+    "TestPipeline",
+    "TestStream",
+    "TestWindowedValue",
+    "WatermarkEvent",
+    "assert_that",
+    "capture",
+    "contains_in_any_order",
+    "equal_to",
+    "equal_to_approx",
+    "equal_to_per_window",
+    "is_empty",
+    "is_not_empty",
+    "matches_all",
+]

@@ -1,0 +1,10 @@
+"""Scripted sources, under Beam's name for the module."""
+
+from headrace.sdk.testing.test_stream import (
+    ElementEvent,
+    ProcessingTimeEvent,
+    TestStream,
+    WatermarkEvent,
+)
+
+__all__ = ["ElementEvent", "ProcessingTimeEvent", "TestStream", "WatermarkEvent"]

@@ -1,0 +1,27 @@
+"""Assertions about collections, under Beam's name for the module."""
+
+from headrace.sdk.testing.asserting import AssertThat, TestWindowedValue, assert_that
+from headrace.sdk.testing.matchers import (
+    BeamAssertException,
+    contains_in_any_order,
+    equal_to,
+    equal_to_approx,
+    equal_to_per_window,
+    is_empty,
+    is_not_empty,
+    matches_all,
+)
+
+__all__ = [
+    "AssertThat",
+    "BeamAssertException",
+    "TestWindowedValue",
+    "assert_that",
+    "contains_in_any_order",
+    "equal_to",
+    "equal_to_approx",
+    "equal_to_per_window",
+    "is_empty",
+    "is_not_empty",
+    "matches_all",
+]

@@ -1,0 +1,67 @@
+"""All transforms, and the modules that hold what belongs to them, as Beam has them."""
+
+from headrace.sdk.co_group_by_key import CoGroupByKey, FullJoin, InnerJoin, LeftJoin, RightJoin
+from headrace.sdk.combine import CombineGlobally, CombinePerKey, CombineValues
+from headrace.sdk.combine_fn import CombineFn
+from headrace.sdk.dofn import DoFn
+from headrace.sdk.flatten import Flatten, Partition, PartitionFn, Reshuffle
+from headrace.sdk.group_by import GroupBy, Select
+from headrace.sdk.group_by_key import GroupByKey
+from headrace.sdk.keyed import Distinct, Keys, KvSwap, Values, WithKeys
+from headrace.sdk.pardo import (
+    Filter,
+    FlatMap,
+    FlatMapTuple,
+    Map,
+    MapTuple,
+    ParDo,
+    ToChangelog,
+    WithTimestamps,
+)
+from headrace.sdk.reading import Create, Impulse
+from headrace.sdk.transform import PTransform, ptransform_fn
+from headrace.sdk.window_into import WindowInto
+from headrace.transforms import combiners, trigger, window
+from headrace.triggers import WindowingStrategy as Windowing
+
+__all__ = [
+    "CoGroupByKey",
+    "CombineFn",
+    "CombineGlobally",
+    "CombinePerKey",
+    "CombineValues",
+    "Create",
+    "Distinct",
+    "DoFn",
+    "Filter",
+    "FlatMap",
+    "FlatMapTuple",
+    "Flatten",
+    "FullJoin",
+    "GroupBy",
+    "GroupByKey",
+    "Impulse",
+    "InnerJoin",
+    "Keys",
+    "KvSwap",
+    "LeftJoin",
+    "Map",
+    "MapTuple",
+    "PTransform",
+    "ParDo",
+    "Partition",
+    "PartitionFn",
+    "Reshuffle",
+    "RightJoin",
+    "Select",
+    "ToChangelog",
+    "Values",
+    "WindowInto",
+    "Windowing",
+    "WithKeys",
+    "WithTimestamps",
+    "combiners",
+    "ptransform_fn",
+    "trigger",
+    "window",
+]

@@ -1,0 +1,36 @@
+"""The core transforms, under Beam's name for the module."""
+
+from headrace.sdk.combine import CombineGlobally, CombinePerKey, CombineValues
+from headrace.sdk.combine_fn import CombineFn
+from headrace.sdk.dofn import DoFn
+from headrace.sdk.flatten import Flatten, Partition, PartitionFn
+from headrace.sdk.group_by import GroupBy, Select
+from headrace.sdk.group_by_key import GroupByKey
+from headrace.sdk.pardo import Filter, FlatMap, FlatMapTuple, Map, MapTuple, ParDo
+from headrace.sdk.reading import Create, Impulse
+from headrace.sdk.window_into import WindowInto
+from headrace.triggers import WindowingStrategy as Windowing
+
+__all__ = [
+    "CombineFn",
+    "CombineGlobally",
+    "CombinePerKey",
+    "CombineValues",
+    "Create",
+    "DoFn",
+    "Filter",
+    "FlatMap",
+    "FlatMapTuple",
+    "Flatten",
+    "GroupBy",
+    "GroupByKey",
+    "Impulse",
+    "Map",
+    "MapTuple",
+    "ParDo",
+    "Partition",
+    "PartitionFn",
+    "Select",
+    "WindowInto",
+    "Windowing",
+]

@@ -1,0 +1,5 @@
+"""What transforms are, under Beam's name for the module."""
+
+from headrace.sdk.transform import PTransform, ptransform_fn
+
+__all__ = ["PTransform", "ptransform_fn"]

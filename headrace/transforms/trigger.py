@@ -1,0 +1,47 @@
+"""Triggers and accumulation modes, under Beam's name for the module."""
+
+from headrace.triggers import (
+    AccumulationMode,
+    AfterAll,
+    AfterAny,
+    AfterBytes,
+    AfterCount,
+    AfterEach,
+    AfterElement,
+    AfterProcessingTime,
+    AfterWatermark,
+    Always,
+    AtPeriod,
+    ClosingBehavior,
+    DataLossReason,
+    DefaultTrigger,
+    Never,
+    OnTimeBehavior,
+    OrFinally,
+    Repeatedly,
+    Trigger,
+)
+from headrace.triggers import Trigger as TriggerFn
+
+__all__ = [
+    "AccumulationMode",
+    "AfterAll",
+    "AfterAny",
+    "AfterBytes",
+    "AfterCount",
+    "AfterEach",
+    "AfterElement",
+    "AfterProcessingTime",
+    "AfterWatermark",
+    "Always",
+    "AtPeriod",
+    "ClosingBehavior",
+    "DataLossReason",
+    "DefaultTrigger",
+    "Never",
+    "OnTimeBehavior",
+    "OrFinally",
+    "Repeatedly",
+    "Trigger",
+    "TriggerFn",
+]

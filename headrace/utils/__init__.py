@@ -1,0 +1,1 @@
+"""Timestamps and windowed values, under Beam's names for their modules."""

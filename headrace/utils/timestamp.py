@@ -1,0 +1,19 @@
+"""Timestamps and durations, under Beam's name for the module."""
+
+from headrace.windowing import (
+    MAX_TIMESTAMP,
+    MIN_TIMESTAMP,
+    Duration,
+    DurationTypes,
+    Timestamp,
+    TimestampTypes,
+)
+
+__all__ = [
+    "MAX_TIMESTAMP",
+    "MIN_TIMESTAMP",
+    "Duration",
+    "DurationTypes",
+    "Timestamp",
+    "TimestampTypes",
+]

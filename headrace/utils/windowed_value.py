@@ -1,0 +1,6 @@
+"""Values with all that travels with them, under Beam's name for the module."""
+
+from headrace.sdk.windowed_value import PANE_INFO_UNKNOWN, WindowedValue
+from headrace.triggers import PaneInfo, PaneInfoTiming
+
+__all__ = ["PANE_INFO_UNKNOWN", "PaneInfo", "PaneInfoTiming", "WindowedValue"]
