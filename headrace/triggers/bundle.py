@@ -1,13 +1,13 @@
 """Bundles: elements that travel together, as parallel columns.
 
-A value in a collection is ``(value, timestamp, windows, pane, diff)``. A bundle keeps the values in a list
-and the other four as columns, most of which are one value repeated.
+A value in a collection is ``(value, timestamp, windows, pane, diff)``. A bundle keeps the values in a
+list and the other four as columns, most of which are one value repeated.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import chain, repeat
+from itertools import chain, compress, repeat
 from typing import Any, Final, NamedTuple
 
 import attrs
@@ -18,7 +18,10 @@ from headrace.windowing.time import MIN_MICROS
 from headrace.windowing.window import GLOBAL_WINDOW, BoundedWindow
 
 INSERT: Final = 1
+"""The diff of a value."""
+
 RETRACT: Final = -1
+"""The diff of the retraction of an earlier equal value."""
 
 Windows = tuple[BoundedWindow, ...]
 
@@ -34,6 +37,9 @@ class Element(NamedTuple):
         windows: the windows that it lies in.
         pane: the firing that it came from.
         diff: +1 for an insertion, -1 for the retraction of an earlier equal one.
+
+    >>> Element("a", 0, IN_GLOBAL_WINDOW).diff
+    1
     """
 
     value: Any
@@ -47,7 +53,13 @@ class Element(NamedTuple):
 class Bundle:
     """Parallel columns of elements; treat as immutable once made.
 
-    Columns are lists of as many rows as ``values``, or an endless ``itertools.repeat``.
+    Columns are lists of as many rows as ``values``, or an endless ``itertools.repeat``. What is not
+    given is as in a collection that nothing has happened to: at the beginning of time, in the global
+    window, without a pane, an insertion.
+
+    >>> letters = Bundle(["a", "b", "c"], [1, 2, 3])
+    >>> [(row.value, row.timestamp, row.diff) for row in letters.where([1, 0, 1]).rows()]
+    [('a', 1, 1), ('c', 3, 1)]
     """
 
     values: list[Any]
@@ -71,7 +83,7 @@ class Bundle:
     def where(self, mask: Sequence[object]) -> Bundle:
         """Return the rows whose place in the mask is true."""
         return Bundle(
-            select(self.values, mask),  # type: ignore[arg-type]
+            list(compress(self.values, mask)),
             select(self.timestamps, mask),
             select(self.windows, mask),
             select(self.panes, mask),

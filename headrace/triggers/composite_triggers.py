@@ -62,6 +62,7 @@ class Repeatedly(Trigger):
     Raises:
         PipelineError: the part is not a trigger.
 
+    >>> from headrace.triggers import AfterCount
     >>> Repeatedly(AfterCount(100))
     Repeatedly(AfterCount(100))
     """
@@ -153,6 +154,7 @@ class AfterAny(_Several):
     Raises:
         PipelineError: no part, or one that is not a trigger.
 
+    >>> from headrace.triggers import AfterCount, AfterProcessingTime
     >>> AfterAny(AfterCount(100), AfterProcessingTime(60))
     AfterAny(AfterCount(100), AfterProcessingTime(60))
     """
@@ -202,6 +204,7 @@ class AfterAll(_Several):
     Raises:
         PipelineError: no part, or one that is not a trigger.
 
+    >>> from headrace.triggers import AfterCount, AfterProcessingTime
     >>> AfterAll(AfterCount(100), AfterProcessingTime(60))
     AfterAll(AfterCount(100), AfterProcessingTime(60))
     """
@@ -256,6 +259,7 @@ class AfterEach(_Several):
     Raises:
         PipelineError: no part, or one that is not a trigger.
 
+    >>> from headrace.triggers import AfterCount
     >>> AfterEach(AfterCount(1), AfterCount(100))
     AfterEach(AfterCount(1), AfterCount(100))
     """
@@ -321,6 +325,7 @@ class OrFinally(Trigger):
     Raises:
         PipelineError: a part is not a trigger.
 
+    >>> from headrace.triggers import AfterCount, AfterProcessingTime
     >>> OrFinally(Repeatedly(AfterCount(100)), AfterProcessingTime(60))
     OrFinally(Repeatedly(AfterCount(100)), AfterProcessingTime(60))
     """

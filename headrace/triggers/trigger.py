@@ -84,8 +84,9 @@ class Trigger:
     firings are told only to a trigger that has not finished; everything may be asked of a finished
     one. Where a trigger does not say otherwise, it fires once.
 
-    >>> AfterCount(2).get_continuation_trigger()
-    AfterCount(1)
+    >>> from headrace.triggers import AfterWatermark
+    >>> isinstance(AfterWatermark(), Trigger), AfterWatermark().has_on_time
+    (True, True)
     """
 
     __slots__ = ()

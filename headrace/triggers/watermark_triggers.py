@@ -68,8 +68,11 @@ class DefaultTrigger(Trigger):
 
 
 def _repeated(trigger: Trigger | None) -> Repeatedly | None:
-    if trigger is None or isinstance(trigger, Repeatedly):
-        return trigger
+    """Repeat what is not repeated yet; once, for repeating twice adds nothing."""
+    while isinstance(trigger, Repeatedly):
+        trigger = trigger.underlying
+    if trigger is None:
+        return None
     check_is_trigger(trigger, "AfterWatermark")
     return Repeatedly(trigger)
 
@@ -93,6 +96,7 @@ class AfterWatermark(Trigger):
     Raises:
         PipelineError: a part is not a trigger.
 
+    >>> from headrace.triggers import AfterCount, AfterProcessingTime
     >>> AfterWatermark(early=AfterProcessingTime(60), late=AfterCount(1))
     AfterWatermark(early=AfterProcessingTime(60), late=AfterCount(1))
     """
