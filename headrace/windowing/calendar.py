@@ -31,9 +31,11 @@ _LAST: Final = micros("9998-01-01T00:00:00Z")
 
 
 def _date(start: Start) -> date:
+    if isinstance(start, date):
+        return date(start.year, start.month, start.day)  # a datetime is a date, too
     try:
-        return date.fromisoformat(start) if isinstance(start, str) else start
-    except ValueError:
+        return date.fromisoformat(start)
+    except (TypeError, ValueError):
         raise TimeError(
             f"{shorten(start)} is not a date", remedy='write it like "2013-01-31"'
         ) from None
