@@ -51,6 +51,20 @@ from headrace.windowing import (
     TimestampedValue,
 )
 
+
+def explain(pipeline: Pipeline) -> str:
+    """Return the plan of a pipeline as text: levels, fused steps, and what each grouping does.
+
+    >>> p = Pipeline()
+    >>> _ = p | Create([("a", 1)]) | CombinePerKey(sum)
+    >>> print(explain(p))
+    Level 0...
+    """
+    from headrace.runners.explaining import explain as explain_graph
+
+    return explain_graph(pipeline.graph)
+
+
 __all__ = [
     "AccumulationMode",
     "BoundedOutOfOrderness",
@@ -109,6 +123,7 @@ __all__ = [
     "WithTimestamps",
     "Write",
     "combiners",
+    "explain",
     "io",
     "metrics",
     "options",

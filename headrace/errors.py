@@ -58,20 +58,47 @@ def _rebuild(cls: type[HeadraceError], problem: str, where: str, remedy: str) ->
 
 
 class TimeError(HeadraceError, ValueError):
-    """A timestamp, duration or zone that cannot be understood or is out of range."""
+    """A timestamp, duration or zone that cannot be understood or is out of range.
+
+    >>> Timestamp.of("yesterday")
+    Traceback (most recent call last):
+    headrace.errors.TimeError: the time 'yesterday' is not in ISO 8601 form...
+    """
 
 
 class PipelineError(HeadraceError, ValueError):
-    """A pipeline that is refused while it is built, before any data flows."""
+    """A pipeline that is refused while it is built, before any data flows.
+
+    >>> _ = Pipeline() | Create([1, 2]) | GroupByKey()
+    Traceback (most recent call last):
+    headrace.errors.PipelineError: the elements of PCollection[Create] are of type int...
+    """
 
 
 class UnsupportedError(PipelineError):
-    """A node or feature that the chosen runner cannot do."""
+    """A node or feature that the chosen runner cannot do.
+
+    >>> Pipeline(runner="abacus").run()
+    Traceback (most recent call last):
+    headrace.errors.UnsupportedError: there is no runner 'abacus'...
+    """
 
 
 class ElementError(HeadraceError, TypeError):
-    """An element that a transform cannot take, such as a non-pair before a grouping."""
+    """An element that a transform cannot take, such as a non-pair before a grouping.
+
+    >>> with TestPipeline() as p:
+    ...     _ = p | Create([1, 2]) | Map(lambda x: x) | GroupByKey()
+    Traceback (most recent call last):
+    headrace.errors.ElementError: the element 1 is not a (key, value) pair...
+    """
 
 
 class KeyEncodingError(ElementError):
-    """A key without a deterministic encoding."""
+    """A key without a deterministic encoding.
+
+    >>> with TestPipeline() as p:
+    ...     _ = p | Create([({1, 2}, "a")]) | GroupByKey()
+    Traceback (most recent call last):
+    headrace.errors.KeyEncodingError: {1, 2} of type set cannot be a key...
+    """

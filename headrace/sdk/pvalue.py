@@ -45,6 +45,10 @@ class PDone(PValue):
 class PCollection(PValue, Generic[T]):
     """A collection of elements, bounded or not; made by applying transforms.
 
+    >>> p = Pipeline()
+    >>> p | Create([1, 2]) | "Doubled" >> Map(lambda x: 2 * x)
+    PCollection[Doubled]
+
     Attributes:
         collection: its place in the graph.
         element_type: what is known of its elements' type, ``typing.Any`` if nothing.

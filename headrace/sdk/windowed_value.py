@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import attrs
@@ -17,6 +18,10 @@ PANE_INFO_UNKNOWN = NO_FIRING
 def instant(moment: TimestampTypes) -> Timestamp:
     """Return the timestamp of anything that names an instant, for fields of attrs classes."""
     return Timestamp.of(moment)
+
+
+def _tuple(windows: Iterable[BoundedWindow]) -> tuple[BoundedWindow, ...]:
+    return tuple(windows)
 
 
 @attrs.frozen
@@ -36,7 +41,7 @@ class WindowedValue:
 
     value: Any
     timestamp: Timestamp = attrs.field(converter=instant)
-    windows: tuple[BoundedWindow, ...] = attrs.field(converter=tuple)
+    windows: tuple[BoundedWindow, ...] = attrs.field(converter=_tuple)
     pane_info: PaneInfo = PANE_INFO_UNKNOWN
 
     def with_value(self, new_value: Any) -> WindowedValue:
