@@ -6,14 +6,13 @@ Their state is the deadline, in microseconds of processing time; the first eleme
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import attrs
 
 from headrace.errors import PipelineError
 from headrace.triggers.trigger import (
     ASLEEP,
-    BEGINNING,
     FINISHED,
     NEVER,
     Arrived,
@@ -31,7 +30,9 @@ class _Deadline(Trigger):
 
     __slots__ = ()
 
-    start: ClassVar[TriggerState] = None
+    @property
+    def start(self) -> TriggerState:
+        return None
 
     def on_merge(self, states: Sequence[TriggerState], last: int, clock: Clock) -> TriggerState:
         if FINISHED in states:
@@ -41,7 +42,7 @@ class _Deadline(Trigger):
     def should_fire(self, state: TriggerState, last: int, clock: Clock) -> bool:
         return state is not None and state != FINISHED and clock.now >= state
 
-    def wake(self, state: TriggerState, last: int, clock: Clock = BEGINNING) -> Wake:
+    def wake(self, state: TriggerState, last: int, clock: Clock) -> Wake:
         if state is None or state == FINISHED or state <= clock.now:
             return ASLEEP
         return wake_at((NEVER, state))

@@ -10,7 +10,6 @@ import attrs
 from headrace.errors import PipelineError
 from headrace.triggers.trigger import (
     ASLEEP,
-    BEGINNING,
     Arrived,
     Clock,
     Trigger,
@@ -88,7 +87,7 @@ class Repeatedly(Trigger):
     def finished(self, state: TriggerState) -> bool:
         return False
 
-    def wake(self, state: TriggerState, last: int, clock: Clock = BEGINNING) -> Wake:
+    def wake(self, state: TriggerState, last: int, clock: Clock) -> Wake:
         return self.underlying.wake(state, last, clock)
 
     def get_continuation_trigger(self) -> Trigger:
@@ -182,7 +181,7 @@ class AfterAny(_Several):
     def finished(self, state: TriggerState) -> bool:
         return any(map(_finished, self.triggers, state))
 
-    def wake(self, state: TriggerState, last: int, clock: Clock = BEGINNING) -> Wake:
+    def wake(self, state: TriggerState, last: int, clock: Clock) -> Wake:
         if self.finished(state):
             return ASLEEP
         parts = zip(self.triggers, state, strict=True)
@@ -231,7 +230,7 @@ class AfterAll(_Several):
     def finished(self, state: TriggerState) -> bool:
         return all(map(_finished, self.triggers, state))
 
-    def wake(self, state: TriggerState, last: int, clock: Clock = BEGINNING) -> Wake:
+    def wake(self, state: TriggerState, last: int, clock: Clock) -> Wake:
         # Parts that are ready stay so; it is the others that it waits for.
         waiting = [
             trigger.wake(part, last, clock)
@@ -297,7 +296,7 @@ class AfterEach(_Several):
     def finished(self, state: TriggerState) -> bool:
         return len(state) == len(self.triggers) and self.triggers[-1].finished(state[-1])
 
-    def wake(self, state: TriggerState, last: int, clock: Clock = BEGINNING) -> Wake:
+    def wake(self, state: TriggerState, last: int, clock: Clock) -> Wake:
         return self._current(state).wake(state[-1], last, clock)
 
     def get_continuation_trigger(self) -> Trigger:
@@ -372,7 +371,7 @@ class OrFinally(Trigger):
         main, until = state
         return self.until.finished(until) or self.trigger.finished(main)
 
-    def wake(self, state: TriggerState, last: int, clock: Clock = BEGINNING) -> Wake:
+    def wake(self, state: TriggerState, last: int, clock: Clock) -> Wake:
         if self.finished(state):
             return ASLEEP
         main, until = state

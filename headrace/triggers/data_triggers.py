@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from headrace.errors import PipelineError, shorten
 from headrace.triggers.trigger import (
     ASLEEP,
-    BEGINNING,
     FINISHED,
     Arrived,
     Clock,
@@ -29,7 +28,7 @@ class _DataTrigger(Trigger):
 
     __slots__ = ()
 
-    def wake(self, state: TriggerState, last: int, clock: Clock = BEGINNING) -> Wake:
+    def wake(self, state: TriggerState, last: int, clock: Clock) -> Wake:
         return ASLEEP
 
     def get_continuation_trigger(self) -> Trigger:
@@ -63,9 +62,11 @@ class AfterCount(_DataTrigger):
     AfterCount(100)
     """
 
-    start: ClassVar[TriggerState] = 0
-
     count: int = attrs.field(validator=_positive)
+
+    @property
+    def start(self) -> TriggerState:
+        return 0
 
     def on_elements(self, state: TriggerState, arrived: Arrived, now: int) -> TriggerState:
         return state + arrived.count
@@ -97,9 +98,11 @@ class AfterBytes(_DataTrigger):
     True
     """
 
-    start: ClassVar[TriggerState] = 0
-
     size: int = attrs.field(validator=_positive)
+
+    @property
+    def start(self) -> TriggerState:
+        return 0
 
     def on_elements(self, state: TriggerState, arrived: Arrived, now: int) -> TriggerState:
         return state + arrived.size
@@ -143,9 +146,11 @@ class AfterElement(_DataTrigger):
     AfterElement(str.isupper)
     """
 
-    start: ClassVar[TriggerState] = False
-
     predicate: Predicate = attrs.field(validator=_callable)
+
+    @property
+    def start(self) -> TriggerState:
+        return False
 
     def on_elements(self, state: TriggerState, arrived: Arrived, now: int) -> TriggerState:
         return state or self.predicate in arrived.marks
@@ -172,7 +177,9 @@ class Always(_DataTrigger):
     Always()
     """
 
-    start: ClassVar[TriggerState] = False
+    @property
+    def start(self) -> TriggerState:
+        return False
 
     def on_elements(self, state: TriggerState, arrived: Arrived, now: int) -> TriggerState:
         return True
@@ -204,7 +211,9 @@ class Never(_DataTrigger):
     Never()
     """
 
-    start: ClassVar[TriggerState] = None
+    @property
+    def start(self) -> TriggerState:
+        return None
 
     def on_elements(self, state: TriggerState, arrived: Arrived, now: int) -> TriggerState:
         return None

@@ -45,10 +45,6 @@ class Clock(NamedTuple):
     now: int
 
 
-BEGINNING: Final = Clock(-NEVER, -NEVER)
-"""A clock before every moment."""
-
-
 class Arrived(NamedTuple):
     """What a trigger gets to know of the elements that arrived together in one window.
 
@@ -117,7 +113,7 @@ class Trigger:
         return bool(state == FINISHED)
 
     @abstractmethod
-    def wake(self, state: TriggerState, last: int, clock: Clock = BEGINNING) -> Wake:
+    def wake(self, state: TriggerState, last: int, clock: Clock) -> Wake:
         """Return the next moments at which :meth:`should_fire` may turn true without new elements.
 
         They lie after the clock's; none of them is later than the first moment at which it does.

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Final
 
 import attrs
 
 from headrace.triggers.composite_triggers import Repeatedly
 from headrace.triggers.trigger import (
     ASLEEP,
-    BEGINNING,
     FINISHED,
     NEVER,
     Arrived,
@@ -36,7 +35,9 @@ class DefaultTrigger(Trigger):
     DefaultTrigger()
     """
 
-    start: ClassVar[TriggerState] = None
+    @property
+    def start(self) -> TriggerState:
+        return None
 
     def on_elements(self, state: TriggerState, arrived: Arrived, now: int) -> TriggerState:
         return None
@@ -53,7 +54,7 @@ class DefaultTrigger(Trigger):
     def finished(self, state: TriggerState) -> bool:
         return False
 
-    def wake(self, state: TriggerState, last: int, clock: Clock = BEGINNING) -> Wake:
+    def wake(self, state: TriggerState, last: int, clock: Clock) -> Wake:
         return wake_at((last + 1, NEVER)) if clock.watermark <= last else ASLEEP
 
     def get_continuation_trigger(self) -> Trigger:
@@ -154,7 +155,7 @@ class AfterWatermark(Trigger):
             return self._late_start
         return (phase, trigger.on_fire(part, last, clock))
 
-    def wake(self, state: TriggerState, last: int, clock: Clock = BEGINNING) -> Wake:
+    def wake(self, state: TriggerState, last: int, clock: Clock) -> Wake:
         if state == FINISHED:
             return ASLEEP
         phase, part = state
