@@ -19,7 +19,7 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from itertools import repeat
 from operator import itemgetter
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import attrs
 
@@ -43,6 +43,9 @@ FOLD_AT = 1 << 20
 
 class Gathering(Protocol):
     """Collects bundles, then gives out arrivals by key."""
+
+    settled: bool
+    """Whether windows that can merge among each other have done so in what is given out."""
 
     def add(self, bundle: Bundle) -> None:
         """Take the elements of a bundle; they must be pairs."""
@@ -90,6 +93,7 @@ class PlainGathering:
 
     label: str
     reduction: Reduction
+    settled: ClassVar[bool] = True
     _keys: _Keys = attrs.field(factory=_Keys, init=False)
     _waiting: dict[Windows, dict[Hashable, list[Any]]] = attrs.field(init=False)
     _rows: int = attrs.field(default=0, init=False)
@@ -110,7 +114,7 @@ class PlainGathering:
             for key, value in zip(found, values, strict=True):
                 group[key].append(value)
         else:
-            for key, value, windows in zip(found, values, bundle.windows):
+            for key, value, windows in zip(found, values, bundle.windows, strict=False):
                 waiting[windows][key].append(value)
         self._rows += len(values)
         if self._rows >= FOLD_AT:
@@ -171,6 +175,7 @@ class SessionGathering:
 
     label: str
     reduction: Reduction
+    settled: ClassVar[bool] = True
     _keys: _Keys = attrs.field(factory=_Keys, init=False)
     _waiting: dict[Hashable, list[tuple[BoundedWindow, Any]]] = attrs.field(
         factory=lambda: defaultdict(list), init=False
@@ -181,7 +186,7 @@ class SessionGathering:
         keys, values = pairs(bundle, self.label)
         found = self._keys.identify(keys)
         waiting = self._waiting
-        for key, value, (window,) in zip(found, values, bundle.windows):
+        for key, value, (window,) in zip(found, values, bundle.windows, strict=False):
             waiting[key].append((window, value))
 
     def drain(self) -> Arrivals:
@@ -217,10 +222,15 @@ class ElementGathering:
     strategy: WindowingStrategy
     reduction: Reduction
     changing: bool
+    settled: bool = attrs.field(init=False)
     _keys: _Keys = attrs.field(factory=_Keys, init=False)
     _waiting: dict[Hashable, dict[BoundedWindow, list[Element]]] = attrs.field(
         factory=lambda: defaultdict(lambda: defaultdict(list)), init=False
     )
+
+    def __attrs_post_init__(self) -> None:
+        """Note whether the windows still have to merge."""
+        self.settled = not self.strategy.window_fn.is_merging
 
     def add(self, bundle: Bundle) -> None:
         """Take the elements of a bundle."""

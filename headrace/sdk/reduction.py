@@ -74,7 +74,7 @@ class MultisetOf:
     def of(self, values: list[Any], diffs: list[int] | None = None) -> Multiset:
         """Count the values; a retraction that finds nothing is a debt."""
         content: Multiset = {}
-        for value, diff in zip(values, diffs or repeat(INSERT)):
+        for value, diff in zip(values, diffs or repeat(INSERT), strict=False):
             _count(content, encode_value(value), value, diff)
         return content
 
@@ -150,7 +150,7 @@ class Subtract:
     def of(self, values: list[Any], diffs: list[int] | None = None) -> tuple[Any, int]:
         """Add the insertions and subtract the retractions."""
         accumulator, number = self.empty()
-        for value, diff in zip(values, diffs or repeat(INSERT)):
+        for value, diff in zip(values, diffs or repeat(INSERT), strict=False):
             change = self.fn.add_input if diff > 0 else self.fn.subtract_input
             accumulator = change(accumulator, value)
             number += diff

@@ -30,6 +30,7 @@ from headrace.windowing.window import BoundedWindow
 _EARLY: Final = PaneInfoTiming.EARLY
 _ON_TIME: Final = PaneInfoTiming.ON_TIME
 _LATE: Final = PaneInfoTiming.LATE
+_ONLY_PANE: Final = pane_info(_ON_TIME, 0, 0, True)
 
 
 class Grouping:
@@ -70,6 +71,34 @@ class Grouping:
         alarmed = key.alarms.pop(clock.now)
         for window in dict.fromkeys(due + alarmed) if alarmed else due:
             self._attend(key, window, clock, out)
+
+    def live_through(self, arrivals: Sequence[Arrival], start: Clock, end: Clock, out: Panes) -> None:
+        """Give a key its whole life in one call: elements arrive at a start, then time comes to its end.
+
+        The panes are those of :meth:`add` and :meth:`reach`. A window that does not fire as its elements
+        arrive has one pane only, and that takes no state.
+
+        Args:
+            arrivals: one for each window; these are merged already, if windows merge.
+            start: what time it is when the elements arrive.
+            end: the end of time.
+            out: takes the panes.
+        """
+        trigger = self._trigger
+        for arrival in arrivals:
+            state = trigger.on_elements(trigger.start, arrival.arrived, start.now)
+            if trigger.should_fire(state, arrival.window.last, start):
+                key = KeyState()
+                self.add(key, [arrival], start, out)
+                self.reach(key, end, out)
+            else:
+                self._send_only_pane(arrival, out)
+
+    def _send_only_pane(self, arrival: Arrival, out: Panes) -> None:
+        window = arrival.window
+        timestamp = self._strategy.output_time(window.last, arrival.earliest, arrival.latest)
+        state = WindowState(None, arrival.content)
+        self._send(state, window, min(timestamp, window.last), _ONLY_PANE, out)
 
     def _take(self, key: KeyState, arrival: Arrival, clock: Clock, out: Panes) -> bool:
         """Put elements into their window; drop them where it has expired or closed."""

@@ -21,6 +21,13 @@ MICROS_PER_SECOND: Final = 1_000_000
 MAX_MICROS: Final = 9_223_372_036_854_775_000
 MIN_MICROS: Final = -MAX_MICROS
 
+_FLOAT_MAX: Final = 4e9
+_FLOAT_MIN: Final = -_FLOAT_MAX
+"""Between these, seconds times a million is off by less than a quarter of a microsecond."""
+
+_SECONDS_MAX: Final = MAX_MICROS // MICROS_PER_SECOND
+_SECONDS_MIN: Final = -_SECONDS_MAX
+
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
 
@@ -47,6 +54,20 @@ def micros(instant: TimestampTypes) -> int:
         f"the time {shorten(instant)} lies outside of what a timestamp can hold",
         remedy="use seconds since 1970 (not milli- or microseconds)",
     )
+
+
+def micros_of_all(instants: list[Any]) -> list[int]:
+    """Return many instants as microseconds: :func:`micros` of each, faster where all are floats or ints.
+
+    >>> micros_of_all([1.5, 2.25])
+    [1500000, 2250000]
+    """
+    kinds = set(map(type, instants))
+    if kinds == {float} and _FLOAT_MIN < min(instants) and max(instants) < _FLOAT_MAX:
+        return [round(seconds * MICROS_PER_SECOND) for seconds in instants]
+    if kinds == {int} and _SECONDS_MIN <= min(instants) and max(instants) <= _SECONDS_MAX:
+        return [seconds * MICROS_PER_SECOND for seconds in instants]
+    return list(map(micros, instants))
 
 
 def duration_micros(duration: DurationTypes) -> int:
@@ -300,6 +321,8 @@ def _number(seconds: float) -> int:
 
 
 def _float(seconds: float) -> int:
+    if _FLOAT_MIN < seconds < _FLOAT_MAX:
+        return round(seconds * MICROS_PER_SECOND)
     try:
         whole = int(seconds)
         # Only the fraction is multiplied, since the product of large floats would lose

@@ -7,7 +7,7 @@ it makes by the ``send`` that it was given, and at the end of a round says how f
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -26,6 +26,7 @@ from headrace.sdk.step_metrics import StepMetrics
 from headrace.triggers.bundle import Bundle
 from headrace.triggers.grouping import Grouping
 from headrace.triggers.key_state import KeyState
+from headrace.triggers.panes import Arrival, Panes
 from headrace.triggers.trigger import Clock
 from headrace.windowing.time import MIN_MICROS
 
@@ -186,15 +187,23 @@ class BatchGroup(Operator):
         out = KeyedPanes()
         with blamed(self.step.node.label):
             for _, key, arrivals in self.gathering.drain():
-                state = KeyState()
-                self.grouping.add(state, arrivals, start, out.panes)
-                self.grouping.reach(state, clock, out.panes)
+                self._live_through(arrivals, start, clock, out.panes)
                 out.credit(key)
                 if len(out) >= FLUSH_AT:
                     emit(self.step, out, self.send, self.metrics)
                     out = KeyedPanes()
         emit(self.step, out, self.send, self.metrics)
         return clock.watermark
+
+    def _live_through(
+        self, arrivals: Sequence[Arrival], start: Clock, end: Clock, out: Panes
+    ) -> None:
+        if self.gathering.settled:
+            self.grouping.live_through(arrivals, start, end, out)
+        else:
+            state = KeyState()
+            self.grouping.add(state, arrivals, start, out)
+            self.grouping.reach(state, end, out)
 
 
 @attrs.define(eq=False)

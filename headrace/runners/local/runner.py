@@ -13,6 +13,7 @@ from typing import Final
 from headrace.runners.local.clock import ProcessingClock, ScriptedClock, WallClock
 from headrace.runners.local.executor import Executor
 from headrace.runners.local.feeding import feed_for
+from headrace.runners.local.garbage import rarely_collected
 from headrace.runners.local.progress import Progress
 from headrace.runners.planning import plan
 from headrace.sdk.graph import Graph, Read
@@ -109,7 +110,7 @@ class LocalRun(PipelineResult):
     def _run(self) -> None:
         try:
             self._executor.open()
-            with self._progress:
+            with self._progress, rarely_collected():
                 self._rounds()
             if not self._cancelled.is_set():
                 self._executor.finish()
