@@ -27,11 +27,14 @@ ColumnOf = Callable[[Bundle], Iterable[Any]]
 """Takes a column out of a bundle, as a function wants to see it."""
 
 
+_timestamp: Final = partial(Timestamp, 0)
+
+
 def _timestamps(bundle: Bundle) -> Iterable[Any]:
     column = bundle.timestamps
     if isinstance(column, repeat):
         return repeat(Timestamp(micros=next(column)))
-    return [Timestamp(micros=micros) for micros in column]
+    return map(_timestamp, column)
 
 
 def _windows(bundle: Bundle) -> Iterable[Any]:

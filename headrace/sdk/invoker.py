@@ -8,12 +8,12 @@ transform and the element; which element it was is worked out only then.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from copy import copy
 from functools import partial
-from inspect import isgeneratorfunction
 from itertools import repeat
-from operator import attrgetter, length_hint
-from typing import Any, Final
+from operator import length_hint
+from typing import Any, TypeVar
 
 from headrace.errors import shorten
 from headrace.sdk.binding import Call, bind, bind_function, exploded
@@ -29,13 +29,13 @@ from headrace.sdk.elementwise import (
 )
 from headrace.sdk.graph import MAIN, ParDo
 from headrace.sdk.metrics import MetricsContainer, recording
-from headrace.sdk.outputs import Outputs, finishing, flattened, outputs, together
+from headrace.sdk.outputs import Outputs, any_number, finishing, gathered, one_each
 from headrace.triggers.bundle import INSERT, Bundle
-from headrace.windowing.time import micros_of_all
+from headrace.windowing.instants import all_micros
 
 Program = Callable[[Bundle], Outputs]
 
-_columns_of: Final = attrgetter("timestamps", "windows", "panes", "diffs")
+T = TypeVar("T")
 
 
 class ParDoInvoker:
@@ -61,32 +61,37 @@ class ParDoInvoker:
 
     def setup(self) -> None:
         """Prepare the place of work."""
-        self._call(self._dofn.setup)
+        with self._blamed():
+            self._dofn.setup()
 
     def start_bundle(self) -> None:
         """Prepare for elements that arrive together."""
-        self._call(self._dofn.start_bundle)
+        with recording(self.metrics), self._blamed():
+            self._dofn.start_bundle()
 
     def process(self, bundle: Bundle) -> Outputs:
         """Process the elements of a bundle; outputs that nobody declared are left out."""
-        with recording(self.metrics):
+        with recording(self.metrics), self._blamed():
             return self._declared(self._program(bundle))
 
     def finish_bundle(self) -> Outputs:
         """Finish what ``start_bundle`` began, and return the outputs of that."""
-        with recording(self.metrics):
-            given = self._call(self._dofn.finish_bundle)
+        with recording(self.metrics), self._blamed():
+            given = self._dofn.finish_bundle()
             return {} if given is None else self._declared(finishing(given, self._label))
 
     def teardown(self) -> None:
         """Clean up the place of work."""
-        self._call(self._dofn.teardown)
+        with self._blamed():
+            self._dofn.teardown()
 
-    def _call(self, method: Callable[[], Any]) -> Any:
+    @contextmanager
+    def _blamed(self) -> Iterator[None]:
+        """Name the transform in whatever a user's function raises, and leave the error what it is."""
         try:
-            return method()
+            yield
         except Exception as error:
-            error.add_note(f"in {self._label}, {method.__name__}")
+            error.add_note(f"in {self._label}")
             raise
 
     def _declared(self, found: Outputs) -> Outputs:
@@ -112,45 +117,37 @@ class ParDoInvoker:
     def _map(self, call: Call) -> Program:
         def run(bundle: Bundle) -> Outputs:
             bundle = _seen_by(call, bundle)
-            return outputs(self._results(call, bundle), bundle, None)
+            return one_each(self._collected(list, call, bundle), bundle)
 
         return run
 
     def _flat_map(self, call: Call) -> Program:
-        generates = isgeneratorfunction(call.fn)
+        gather = partial(gathered, label=self._label)
 
         def run(bundle: Bundle) -> Outputs:
             bundle = _seen_by(call, bundle)
-            if generates and _uniform(bundle):
-                values = self._collected(together, call, bundle)
-                return outputs(values, bundle, repeat(1))
-            blame = partial(self._blame, bundle)
-            lists = flattened(self._results(call, bundle), self._label, blame)
-            return outputs(together(lists), bundle, map(len, lists))
+            values, ends = self._collected(gather, call, bundle)
+            return any_number(values, ends, bundle)
 
         return run
 
     def _filter(self, call: Call) -> Program:
         def run(bundle: Bundle) -> Outputs:
             bundle = _seen_by(call, bundle)
-            return {MAIN: bundle.where(self._results(call, bundle))}
+            return {MAIN: bundle.where(self._collected(list, call, bundle))}
 
         return run
 
     def _stamp(self, call: Call) -> Program:
         def run(bundle: Bundle) -> Outputs:
             bundle = _seen_by(call, bundle)
-            stamps = micros_of_all(self._results(call, bundle))
+            stamps = all_micros(self._collected(list, call, bundle))
             return {MAIN: Bundle(bundle.values, stamps, bundle.windows, bundle.panes, bundle.diffs)}
 
         return run
 
-    def _results(self, call: Call, bundle: Bundle) -> list[Any]:
-        return self._collected(list, call, bundle)
-
-    def _collected(
-        self, collect: Callable[[Iterator[Any]], list[Any]], call: Call, bundle: Bundle
-    ) -> list[Any]:
+    def _collected(self, collect: Callable[[Iterator[Any]], T], call: Call, bundle: Bundle) -> T:
+        """Call the function on each row, and collect its results as they come."""
         rows = iter(bundle.values)
         try:
             return collect(call.results(rows, bundle))
@@ -159,7 +156,7 @@ class ParDoInvoker:
             raise
 
     def _blame(self, bundle: Bundle, error: Exception, row: int) -> None:
-        error.add_note(f"in {self._label}, on the element {shorten(bundle.values[row])}")
+        error.add_note(f"on the element {shorten(bundle.values[row])}")
 
 
 class _Idle(DoFn):
@@ -171,10 +168,6 @@ class _Idle(DoFn):
 
 def _seen_by(call: Call, bundle: Bundle) -> Bundle:
     return exploded(bundle) if call.by_window else bundle
-
-
-def _uniform(bundle: Bundle) -> bool:
-    return all(isinstance(column, repeat) for column in _columns_of(bundle))
 
 
 def _with_diffs(bundle: Bundle) -> Outputs:

@@ -7,26 +7,25 @@ at the set of their types tells.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, repeat
-from operator import attrgetter, length_hint
+from operator import attrgetter, sub
 from typing import Any, Final, TypeAlias
 
 from headrace.errors import ElementError, shorten
 from headrace.sdk.graph import MAIN
 from headrace.sdk.pvalue import TaggedOutput
 from headrace.sdk.windowed_value import WindowedValue
-from headrace.triggers.bundle import INSERT, Bundle, Element
-from headrace.windowing.column import stretch
-from headrace.windowing.time import micros
+from headrace.triggers.bundle import Bundle
+from headrace.windowing.column import Column, stretch
+from headrace.windowing.instants import timestamps_of
 from headrace.windowing.timestamped_value import TimestampedValue
 
 Outputs: TypeAlias = dict[str, Bundle]
 """Bundles by the tag of their output."""
 
-_SPECIAL: Final = (TimestampedValue, WindowedValue, TaggedOutput)
 _value_of: Final = attrgetter("value")
-_micros_of: Final = attrgetter("micros")
+_PLACED: Final = (TimestampedValue, WindowedValue)
 
 
 def as_bundle(values: Sequence[Any]) -> Bundle:
@@ -35,25 +34,46 @@ def as_bundle(values: Sequence[Any]) -> Bundle:
     >>> as_bundle([TimestampedValue("a", 2), TimestampedValue("b", 3)]).timestamps
     [2000000, 3000000]
     """
-    return outputs(list(values), Bundle([]), None).get(MAIN, Bundle([]))
+    return _placed(Bundle(list(values)))
 
 
-def outputs(values: list[Any], origin: Bundle, counts: Iterable[int] | None) -> Outputs:
-    """Return what came out for a bundle as bundles by tag.
+def one_each(values: list[Any], origin: Bundle) -> Outputs:
+    """Return the outputs of a bundle's rows, one for each, as bundles by tag."""
+    return _by_tag(origin.with_values(values))
+
+
+def gathered(results: Iterator[Any], label: str) -> tuple[list[Any], list[int]]:
+    """Return the items of results, and how many of them there are after each result.
 
     Args:
-        values: all outputs, in order.
-        origin: the bundle that they come from, whose columns they share.
-        counts: how many there are for each row of it; None if one each.
+        results: an iterable of outputs for each row; None for no output.
+        label: where, for errors.
+
+    Raises:
+        ElementError: the first result is no iterable of outputs, or a string or dict, which nobody means.
+
+    >>> gathered(iter([["a"], None, ["b", "c"]]), "")
+    (['a', 'b', 'c'], [1, 1, 3])
     """
-    kinds = [kind for kind in set(map(type, values)) if issubclass(kind, _SPECIAL)]
-    if not kinds:
-        return {MAIN: _beside(values, origin, counts)}
-    if kinds == [TimestampedValue] and set(map(type, values)) == {TimestampedValue}:
-        plain = _beside(list(map(_value_of, values)), origin, counts)
-        plain.timestamps = list(map(_micros_of, values))
-        return {MAIN: plain}
-    return _by_tag(_beside(values, origin, counts).rows())
+    values: list[Any] = []
+    extend = values.extend
+    # What a function returns is let go before it is called again: most results live but for a moment.
+    ends = [
+        extend(() if result is None else result) or len(values)
+        for result in _checked(results, label)
+    ]
+    return values, ends
+
+
+def any_number(values: list[Any], ends: list[int], origin: Bundle) -> Outputs:
+    """Return the outputs of a bundle's rows, any number for each, as bundles by tag.
+
+    Args:
+        values: all outputs.
+        ends: how many there are up to and with each row.
+        origin: the bundle.
+    """
+    return _by_tag(_stretched(values, origin, list(map(sub, ends, chain((0,), ends)))))
 
 
 def finishing(given: Iterable[Any], label: str) -> Outputs:
@@ -62,101 +82,117 @@ def finishing(given: Iterable[Any], label: str) -> Outputs:
     Raises:
         ElementError: an output is no WindowedValue, so it is unknown when and where it is.
     """
-    found: dict[str, list[Element]] = defaultdict(list)
-    for output in given:
-        tag, value = (
-            (output.tag, output.value) if isinstance(output, TaggedOutput) else (MAIN, output)
-        )
+    found = list(given)
+    for output in found:
+        value = output.value if isinstance(output, TaggedOutput) else output
         if not isinstance(value, WindowedValue):
             raise ElementError(
                 f"finish_bundle gave out {shorten(value)} without timestamp and windows",
                 where=label,
                 remedy="yield WindowedValue(value, timestamp, windows)",
             )
-        found[tag].append(_windowed(value, INSERT))
-    return {tag: Bundle.of(elements) for tag, elements in found.items()}
+    return _by_tag(Bundle(found))
 
 
-def _beside(values: list[Any], origin: Bundle, counts: Iterable[int] | None) -> Bundle:
-    if counts is None:
+def _checked(results: Iterator[Any], label: str) -> Iterator[Any]:
+    """Return the results after a look at the first one."""
+    for first in results:
+        if first is not None and (isinstance(first, (str, bytes, dict)) or not _iterates(first)):
+            raise ElementError(
+                f"{shorten(first)} is no iterable of outputs",
+                where=label,
+                remedy="yield each output, or return a list of them; for one output each, use Map",
+            )
+        return chain((first,), results)
+    return results
+
+
+def _iterates(result: object) -> bool:
+    return hasattr(result, "__iter__") or hasattr(result, "__getitem__")
+
+
+def _stretched(values: list[Any], origin: Bundle, counts: list[int]) -> Bundle:
+    """Return outputs beside the cells of the rows that they come from."""
+    number = counts[0] if counts else 1
+    alike = counts.count(number) == len(counts)
+    if alike and number == 1:
         return origin.with_values(values)
     columns = (origin.timestamps, origin.windows, origin.panes, origin.diffs)
-    if not all(isinstance(column, repeat) for column in columns):
-        counts = list(counts)
+    stretched: list[Any] = [
+        _multiplied(column, number) if alike else stretch(column, counts) for column in columns
+    ]
+    return Bundle(values, *stretched)
+
+
+def _multiplied(column: Column[Any], number: int) -> Column[Any]:
+    """Return a column with each cell as often as a number says."""
+    if isinstance(column, repeat):
+        return column
+    cells: list[Any] = [None] * (len(column) * number)
+    for place in range(number):
+        cells[place::number] = column
+    return cells
+
+
+def _by_tag(bundle: Bundle) -> Outputs:
+    """Divide outputs by the tags that they carry."""
+    if not _holds(bundle.values, (TaggedOutput,)):
+        return {MAIN: _placed(bundle)}
+    rows: dict[str, list[int]] = defaultdict(list)
+    for row, value in enumerate(bundle.values):
+        rows[value.tag if isinstance(value, TaggedOutput) else MAIN].append(row)
+    return {str(tag): _placed(_untagged(_rows(bundle, rows[tag]))) for tag in rows}
+
+
+def _rows(bundle: Bundle, rows: list[int]) -> Bundle:
     return Bundle(
-        values,
-        stretch(origin.timestamps, counts),
-        stretch(origin.windows, counts),
-        stretch(origin.panes, counts),
-        stretch(origin.diffs, counts),
+        list(map(bundle.values.__getitem__, rows)),
+        _cells(bundle.timestamps, rows),
+        _cells(bundle.windows, rows),
+        _cells(bundle.panes, rows),
+        _cells(bundle.diffs, rows),
     )
 
 
-def _by_tag(rows: Iterable[Element]) -> Outputs:
-    found: dict[str, list[Element]] = defaultdict(list)
-    for row in rows:
-        value = row.value
-        tag = MAIN
-        if isinstance(value, TaggedOutput):
-            tag, value = str(value.tag), value.value
-        found[tag].append(_plain(value, row))
-    return {tag: Bundle.of(elements) for tag, elements in found.items()}
+def _cells(column: Column[Any], rows: list[int]) -> Column[Any]:
+    return column if isinstance(column, repeat) else list(map(column.__getitem__, rows))
 
 
-def _plain(value: Any, row: Element) -> Element:
-    if isinstance(value, TimestampedValue):
-        return row._replace(value=value.value, timestamp=value.micros)
-    if isinstance(value, WindowedValue):
-        return _windowed(value, row.diff)
-    return row._replace(value=value)
-
-
-def _windowed(value: WindowedValue, diff: int) -> Element:
-    return Element(value.value, micros(value.timestamp), value.windows, value.pane_info, diff)
-
-
-def flattened(results: list[Any], label: str, blame: Callable[[Exception, int], None]) -> list[Any]:
-    """Return iterables of outputs as lists or tuples; None is no output.
-
-    Args:
-        results: what a function gave out for each row.
-        label: where, for errors.
-        blame: called with an error and the number of the row whose iteration raised it.
-
-    Raises:
-        ElementError: a result is no iterable of outputs, or a string or dict, which nobody means.
-    """
-    kinds = set(map(type, results))
-    if kinds <= {list, tuple}:
-        return results
-    for kind in kinds:
-        _require_iterable(kind, results, label)
-    rows = iter(results)
-    try:
-        return [_listed(result) for result in rows]
-    except Exception as error:
-        blame(error, len(results) - length_hint(rows) - 1)
-        raise
-
-
-def _listed(result: Any) -> Any:
-    if result is None:
-        return ()
-    return result if type(result) in (list, tuple) else list(result)
-
-
-def _require_iterable(kind: type, results: list[Any], label: str) -> None:
-    iterable = hasattr(kind, "__iter__") or hasattr(kind, "__getitem__")
-    if kind is type(None) or (iterable and not issubclass(kind, (str, bytes, dict))):
-        return
-    culprit = next(result for result in results if type(result) is kind)
-    raise ElementError(
-        f"{shorten(culprit)} is no iterable of outputs",
-        where=label,
-        remedy="yield each output, or return a list of them; for one output each, use Map",
+def _untagged(bundle: Bundle) -> Bundle:
+    return bundle.with_values(
+        [v.value if isinstance(v, TaggedOutput) else v for v in bundle.values]
     )
 
 
-def together(lists: Iterable[Any]) -> list[Any]:
-    """Return the items of all lists in one."""
-    return list(chain.from_iterable(lists))
+def _placed(bundle: Bundle) -> Bundle:
+    """Put outputs that say when or where they are to that place."""
+    values = bundle.values
+    kinds = set(map(type, values))
+    if kinds == {TimestampedValue}:
+        stamps = timestamps_of(values)
+        plain = list(map(_value_of, values))
+        return Bundle(plain, stamps, bundle.windows, bundle.panes, bundle.diffs)
+    if not any(issubclass(kind, _PLACED) for kind in kinds):
+        return bundle
+    return Bundle(
+        [v.value if isinstance(v, _PLACED) else v for v in values],
+        [
+            v.timestamp.micros if isinstance(v, _PLACED) else t
+            for v, t in zip(values, bundle.timestamps, strict=False)
+        ],
+        _cells_of(WindowedValue, "windows", values, bundle.windows),
+        _cells_of(WindowedValue, "pane_info", values, bundle.panes),
+        bundle.diffs,
+    )
+
+
+def _cells_of(kind: type, name: str, values: list[Any], column: Column[Any]) -> Column[Any]:
+    """Return a column with the cells that values of a kind bring along."""
+    if not _holds(values, (kind,)):
+        return column
+    cell = attrgetter(name)
+    return [cell(v) if isinstance(v, kind) else c for v, c in zip(values, column, strict=False)]
+
+
+def _holds(values: list[Any], kinds: tuple[type, ...]) -> bool:
+    return any(issubclass(kind, kinds) for kind in set(map(type, values)))

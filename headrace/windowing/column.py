@@ -35,7 +35,11 @@ def stretch(column: Column[T], counts: Iterable[int]) -> Column[T]:
     """Repeat each row as often as its place in the counts says."""
     if isinstance(column, repeat):
         return column
-    return list(chain.from_iterable(map(repeat, column, counts)))
+    rows: list[T] = []
+    extend = rows.extend
+    for row, count in zip(column, counts, strict=False):
+        extend((row,) * count)
+    return rows
 
 
 def concatenate(columns: Sequence[Column[T]], rows: Sequence[int]) -> Column[T]:
