@@ -1,0 +1,79 @@
+"""The workloads as Headrace pipelines on the local runner."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from workloads import GAP, WINDOW, Event, Results
+
+import headrace as hr
+
+
+class SumAndCount(hr.CombineFn):
+    """The sum of numbers, and how many they are."""
+
+    def create_accumulator(self) -> tuple[int, int]:
+        return 0, 0
+
+    def add_input(self, accumulator: tuple[int, int], value: int) -> tuple[int, int]:
+        total, count = accumulator
+        return total + value, count + 1
+
+    def merge_accumulators(self, accumulators: Iterable[tuple[int, int]]) -> tuple[int, int]:
+        totals, counts = zip(*accumulators, strict=True)
+        return sum(totals), sum(counts)
+
+    def extract_output(self, accumulator: tuple[int, int]) -> tuple[int, int]:
+        return accumulator
+
+
+def windowed_sum(events: list[Event]) -> Results:
+    found: Results = {}
+    with hr.Pipeline("local") as p:
+        (
+            p
+            | hr.Create(events)
+            | hr.WithTimestamps(lambda event: event[0])
+            | "Pair" >> hr.Map(lambda event: (event[1], event[2]))
+            | hr.WindowInto(hr.window.FixedWindows(WINDOW))
+            | hr.CombinePerKey(sum)
+            | "Keep" >> hr.Map(_keep_in(found))
+        )
+    return found
+
+
+def sessions(events: list[Event]) -> Results:
+    found: Results = {}
+    with hr.Pipeline("local") as p:
+        (
+            p
+            | hr.Create(events)
+            | hr.WithTimestamps(lambda event: event[0])
+            | "Pair" >> hr.Map(lambda event: (event[1], event[2]))
+            | hr.WindowInto(hr.window.Sessions(GAP))
+            | hr.CombinePerKey(SumAndCount())
+            | "Keep" >> hr.Map(_keep_in(found))
+        )
+    return found
+
+
+def word_count(lines: list[str]) -> Results:
+    found: Results = {}
+    with hr.Pipeline("local") as p:
+        (
+            p
+            | hr.Create(lines)
+            | hr.FlatMap(str.split)
+            | hr.combiners.Count.PerElement()
+            | hr.MapTuple(found.__setitem__)
+        )
+    return found
+
+
+def _keep_in(found: Results) -> Callable[..., None]:
+    def keep(pair: tuple[str, Any], window: Any = hr.DoFn.WindowParam) -> None:
+        key, result = pair
+        found[key, float(window.start)] = result
+
+    return keep

@@ -1,0 +1,46 @@
+"""The workloads by hand again, by someone who has measured what Python is quick at."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from itertools import chain
+
+from workloads import GAP, WINDOW, Event, Results
+
+
+def windowed_sum(events: list[Event]) -> Results:
+    """Keep a dictionary for each window, which makes no tuple for each event."""
+    sums: dict[float, dict[str, int]] = defaultdict(lambda: defaultdict(int))
+    for time, key, value in events:
+        sums[time // WINDOW][key] += value
+    return {
+        (key, window * WINDOW): total
+        for window, group in sums.items()
+        for key, total in group.items()
+    }
+
+
+def sessions(events: list[Event]) -> Results:
+    """Sort the events themselves, which makes no tuple for each event."""
+    by_key: dict[str, list[Event]] = defaultdict(list)
+    for event in events:
+        by_key[event[1]].append(event)
+    found: Results = {}
+    for key, rows in by_key.items():
+        rows.sort()
+        start = last = rows[0][0]
+        total = count = 0
+        for time, _, value in rows:
+            if time - last >= GAP:
+                found[key, start] = total, count
+                start, total, count = time, 0, 0
+            total += value
+            count += 1
+            last = time
+        found[key, start] = total, count
+    return found
+
+
+def word_count(lines: list[str]) -> Results:
+    """Let the Counter loop, in C."""
+    return Counter(chain.from_iterable(map(str.split, lines)))

@@ -1,0 +1,25 @@
+"""Tables of text: first column to the left, numbers to the right."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Lay out a table.
+
+    >>> print(table(["who", "events/s"], [["a dict loop", "1,440,000"]]))
+    who           events/s
+    a dict loop  1,440,000
+    """
+    lines = [header, *rows]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return "\n".join(_line(line, widths) for line in lines)
+
+
+def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
+    first, *rest = (
+        cell.ljust(width) if number == 0 else cell.rjust(width)
+        for number, (cell, width) in enumerate(zip(cells, widths, strict=True))
+    )
+    return "  ".join([first, *rest]).rstrip()

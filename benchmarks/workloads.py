@@ -1,0 +1,106 @@
+"""Workloads: what is computed, over which input.
+
+The inputs are plain tuples and strings in memory, random but the same in every run. Times are multiples of
+1/8 s, which is exact in floats, in microseconds and in milliseconds (to which Beam cuts the bounds of
+windows), so that all contestants see the same instants.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any, Final, TypeAlias
+
+import attrs
+
+Event: TypeAlias = tuple[float, str, int]
+"""(event time in seconds, key, value), in order of arrival."""
+
+Results: TypeAlias = dict[Any, Any]
+"""Windowed sums by (key, window start); (sum, count) by (key, session start); counts by word."""
+
+WINDOW: Final = 60
+"""Size of the fixed windows in seconds."""
+
+GAP: Final = 30
+"""Gap between sessions in seconds."""
+
+DISORDER: Final = 5
+"""Events arrive up to so many seconds late."""
+
+VOCABULARY: Final = 20_000
+WORDS_A_LINE: Final = 10
+TICKS_A_SECOND: Final = 8
+
+
+@attrs.frozen
+class Workload:
+    """One computation, which every contestant offers as a function of this name.
+
+    Attributes:
+        name: name of the contestants' function.
+        title: what the table says.
+        unit: what is counted.
+        rows: size of the input at scale 1.
+        slow_rows: how much of it those get who would take minutes.
+        generate: makes an input of so many rows.
+    """
+
+    name: str
+    title: str
+    unit: str
+    rows: int
+    slow_rows: int
+    generate: Callable[[int], list[Any]]
+
+
+def events(rows: int, keys: int, span: float) -> list[Event]:
+    """Make events spread evenly over some seconds of event time, slightly out of order."""
+    source = random.Random(2015)
+    names = [f"user-{number}" for number in range(keys)]
+    ticks, late = span * TICKS_A_SECOND / rows, DISORDER * TICKS_A_SECOND
+    return [
+        (
+            max(0, int(row * ticks - source.random() * late)) / TICKS_A_SECOND,
+            source.choice(names),
+            source.randrange(100),
+        )
+        for row in range(rows)
+    ]
+
+
+def lines(rows: int) -> list[str]:
+    """Make lines of words, of which a few are frequent and most are rare."""
+    source = random.Random(2015)
+    words = [f"word{number}" for number in range(VOCABULARY)]
+    weights = [1 / (rank + 10) for rank in range(VOCABULARY)]
+    drawn = source.choices(words, weights, k=rows * WORDS_A_LINE)
+    return [" ".join(drawn[at : at + WORDS_A_LINE]) for at in range(0, len(drawn), WORDS_A_LINE)]
+
+
+WORKLOADS: Final = (
+    Workload(
+        name="windowed_sum",
+        title="windowed sum: 10,000 keys, fixed windows of 60 s, 10 events per key and window",
+        unit="events",
+        rows=1_000_000,
+        slow_rows=100_000,
+        generate=lambda rows: events(rows, keys=10_000, span=rows * 600 / 1_000_000),
+    ),
+    Workload(
+        name="sessions",
+        title="sessions: 1,000 keys, gap 30 s, about 20 events a session, their sum and count",
+        unit="events",
+        rows=1_000_000,
+        slow_rows=100_000,
+        generate=lambda rows: events(rows, keys=1_000, span=rows / 100),
+    ),
+    Workload(
+        name="word_count",
+        title="word count: lines of 10 words, 20,000 different words",
+        unit="lines",
+        rows=200_000,
+        slow_rows=200_000,
+        generate=lines,
+    ),
+)
