@@ -31,7 +31,7 @@ from headrace.sdk.graph import MAIN, ParDo
 from headrace.sdk.metrics import MetricsContainer, recording
 from headrace.sdk.outputs import Outputs, any_number, finishing, gathered, one_each
 from headrace.triggers.bundle import INSERT, Bundle
-from headrace.windowing.instants import all_micros
+from headrace.windowing.time import micros_of_all
 
 Program = Callable[[Bundle], Outputs]
 
@@ -141,7 +141,7 @@ class ParDoInvoker:
     def _stamp(self, call: Call) -> Program:
         def run(bundle: Bundle) -> Outputs:
             bundle = _seen_by(call, bundle)
-            stamps = all_micros(self._collected(list, call, bundle))
+            stamps = micros_of_all(self._collected(list, call, bundle))
             return {MAIN: Bundle(bundle.values, stamps, bundle.windows, bundle.panes, bundle.diffs)}
 
         return run

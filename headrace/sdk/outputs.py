@@ -18,13 +18,14 @@ from headrace.sdk.pvalue import TaggedOutput
 from headrace.sdk.windowed_value import WindowedValue
 from headrace.triggers.bundle import Bundle
 from headrace.windowing.column import Column, stretch
-from headrace.windowing.instants import timestamps_of
+from headrace.windowing.time import micros_of_all
 from headrace.windowing.timestamped_value import TimestampedValue
 
 Outputs: TypeAlias = dict[str, Bundle]
 """Bundles by the tag of their output."""
 
 _value_of: Final = attrgetter("value")
+_given_of: Final = attrgetter("_given")
 _PLACED: Final = (TimestampedValue, WindowedValue)
 
 
@@ -169,7 +170,7 @@ def _placed(bundle: Bundle) -> Bundle:
     values = bundle.values
     kinds = set(map(type, values))
     if kinds == {TimestampedValue}:
-        stamps = timestamps_of(values)
+        stamps = micros_of_all(list(map(_given_of, values)))
         plain = list(map(_value_of, values))
         return Bundle(plain, stamps, bundle.windows, bundle.panes, bundle.diffs)
     if not any(issubclass(kind, _PLACED) for kind in kinds):
