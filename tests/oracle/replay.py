@@ -91,6 +91,7 @@ class Grouping:
     watermark: int = MIN
     now: int = 0
     event: int = 0
+    asked: set[tuple[Any, Window]] = attrs.field(factory=set)
     stories: dict[Any, dict[Window, Story]] = attrs.field(factory=lambda: defaultdict(dict))
     played: Played = attrs.field(factory=Played)
 
@@ -102,15 +103,18 @@ class Grouping:
         self, event: int, elements: list[Element], watermark: int | None, clock: int | None
     ) -> list[Pane]:
         """One event: what has come together, then how far the watermark and the clock have come."""
-        heard, before = len(self.played.panes), (self.watermark, self.now)
+        heard, watermark_before, now_before = len(self.played.panes), self.watermark, self.now
         self.event, self.now = event, self.now if clock is None else clock
+        self.asked.clear()
         elements = [self.placed(e) for e in elements]
         for key in dict.fromkeys(e.key for e in elements):
             self.arrive(key, [e for e in elements if e.key == key])
         self.watermark = self.watermark if watermark is None else watermark
         for key, stories in self.stories.items():
             for window in sorted(stories):
-                if self.expired(window) or self.wakes(stories[window], window, *before):
+                now = self.now if (key, window) in self.asked else now_before
+                before = Moment(watermark_before, now, window[1] - 1)
+                if self.expired(window) or self.wakes(stories[window], window, before):
                     self.ask(key, window)
         self.played.watermarks.append(self.output_watermark())
         return self.played.panes[heard:]
@@ -159,15 +163,14 @@ class Grouping:
         stories.update(stories_that_stay | united)
         return set(united)
 
-    def wakes(self, story: Story, window: Window, watermark: int, now: int) -> bool:
-        """Whether a window that was not ready before has become so by waiting."""
-        ready, last = self.strategy.trigger.ready, window[1] - 1
-        return not self.strategy.trigger.done(story) and (
-            ready(story, self.moment(window)) and not ready(story, Moment(watermark, now, last))
-        )
+    def wakes(self, story: Story, window: Window, before: Moment) -> bool:
+        """Whether something that its trigger waits for has come to pass since a moment."""
+        trigger = self.strategy.trigger
+        return not trigger.done(story) and trigger.wakes(story, before, self.moment(window))
 
     def ask(self, key: Any, window: Window) -> None:
         """Let a window fire if it is ready, or if it will not get another chance."""
+        self.asked.add((key, window))
         story, trigger = self.stories[key][window], self.strategy.trigger
         moment, expired = self.moment(window), self.expired(window)
         done = trigger.done(story)

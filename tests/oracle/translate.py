@@ -63,6 +63,9 @@ WINDOW_FNS: dict[str, Callable[[Any], windows.WindowFn]] = {
         of.size.micros, of.period.micros, of.offset.micros
     ),
     "Sessions": lambda of: windows.Sessions(_gap(of)),
+    "CalendarWindows": lambda of: windows.Calendar(
+        of.number * (of.unit == "days"), of.number * (of.unit == "months"), of.timezone, of.start
+    ),
     "ValidityWindows": lambda of: windows.Validity(),
 }
 

@@ -1,4 +1,4 @@
-"""WHEN: is a trigger ready, is it done? Asked of the whole story of its window each time.
+"""WHEN: is a trigger ready, is it done, is it time to ask? Told from its window's whole story.
 
 A trigger inside another one has a story of its own, part of the story of the outer one: what it has
 heard since it was last started (:func:`heard`).
@@ -6,7 +6,7 @@ heard since it was last started (:func:`heard`).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any
 
@@ -23,6 +23,10 @@ class Trigger:
 
     def done(self, story: Story) -> bool:
         return False
+
+    def wakes(self, story: Story, before: Moment, now: Moment) -> bool:
+        """Whether something that it waits for has come to pass without anything arriving."""
+        return self.ready(story, now) and not self.ready(story, before)
 
 
 def fired(story: Story) -> bool:
@@ -130,6 +134,15 @@ class Composite(Trigger):
         own = tuple((window, heard(self, i, source)) for window, source in merge.sources)
         return (attrs.evolve(merge, sources=own),)
 
+    def waiting(self, story: Story) -> Iterable[int]:
+        """The parts that it waits for."""
+        return [i for i in range(len(self.parts)) if not self.part_done(i, story)]
+
+    def wakes(self, story: Story, before: Moment, now: Moment) -> bool:
+        return any(
+            self.parts[i].wakes(heard(self, i, story), before, now) for i in self.waiting(story)
+        )
+
     def part_ready(self, i: int, story: Story, moment: Moment) -> bool:
         return self.parts[i].ready(heard(self, i, story), moment)
 
@@ -216,6 +229,13 @@ class AfterWatermark(Composite):
             return self.part_ready(1, story, moment)
         return moment.past_window or self.part_ready(0, story, moment)
 
+    def waiting(self, story: Story) -> Iterable[int]:
+        return [1 if self.is_late(story) else 0]
+
+    def wakes(self, story: Story, before: Moment, now: Moment) -> bool:
+        passed = now.past_window and not before.past_window
+        return (passed and not self.is_late(story)) or super().wakes(story, before, now)
+
     def done(self, story: Story) -> bool:
         return self.late is None and self.is_late(story)
 
@@ -284,6 +304,9 @@ class AfterEach(Composite):
 
     def ready(self, story: Story, moment: Moment) -> bool:
         return self.part_ready(self.turn(story), story, moment)
+
+    def waiting(self, story: Story) -> Iterable[int]:
+        return [self.turn(story)]
 
     def done(self, story: Story) -> bool:
         return self.turn(story) == len(self.parts)
