@@ -132,6 +132,12 @@ class _Several(Trigger):
             ]
         )
 
+    def wake(self, state: TriggerState, last: int, clock: Clock) -> Wake:
+        if self.finished(state):
+            return ASLEEP
+        parts = zip(self.triggers, state, strict=True)
+        return _soonest([trigger.wake(part, last, clock) for trigger, part in parts])
+
     def on_merge(self, states: Sequence[TriggerState], last: int, clock: Clock) -> TriggerState:
         columns = zip(*states, strict=True)
         return tuple(
@@ -181,12 +187,6 @@ class AfterAny(_Several):
     def finished(self, state: TriggerState) -> bool:
         return any(map(_finished, self.triggers, state))
 
-    def wake(self, state: TriggerState, last: int, clock: Clock) -> Wake:
-        if self.finished(state):
-            return ASLEEP
-        parts = zip(self.triggers, state, strict=True)
-        return _soonest([trigger.wake(part, last, clock) for trigger, part in parts])
-
     def get_continuation_trigger(self) -> Trigger:
         return AfterAny(*[trigger.get_continuation_trigger() for trigger in self.triggers])
 
@@ -229,15 +229,6 @@ class AfterAll(_Several):
 
     def finished(self, state: TriggerState) -> bool:
         return all(map(_finished, self.triggers, state))
-
-    def wake(self, state: TriggerState, last: int, clock: Clock) -> Wake:
-        # Parts that are ready stay so; it is the others that it waits for.
-        waiting = [
-            trigger.wake(part, last, clock)
-            for trigger, part in zip(self.triggers, state, strict=True)
-            if not trigger.finished(part) and not trigger.should_fire(part, last, clock)
-        ]
-        return _soonest(waiting)
 
     def get_continuation_trigger(self) -> Trigger:
         return AfterAll(*[trigger.get_continuation_trigger() for trigger in self.triggers])

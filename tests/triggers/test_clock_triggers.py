@@ -83,6 +83,13 @@ def test_an_element_at_a_boundary_waits_for_the_next_one() -> None:
     assert window.wake.now == 120 * SECOND
 
 
+def test_elements_that_come_after_the_boundary_do_not_put_it_off() -> None:
+    window = OneWindow(AtPeriod(60))
+    window.arrive()
+    window.clock = window.clock._replace(now=61 * SECOND)
+    assert window.arrive()
+
+
 def test_an_offset_moves_the_boundaries() -> None:
     window = OneWindow(AtPeriod(60, offset=15))
     window.now(70 * SECOND)

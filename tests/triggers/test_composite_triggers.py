@@ -44,12 +44,16 @@ def test_a_repeated_delay_waits_for_the_next_element() -> None:
 
 
 def test_repeatedly_starts_anew_if_its_part_finishes_in_a_merge() -> None:
-    both = AfterAll(AfterEach(AfterCount(1), AfterCount(1)), AfterCount(1))
-    one, other = OneWindow(Repeatedly(both)), OneWindow(Repeatedly(both))
-    one.arrive()
-    other.arrive()
+    """In each of the windows another part of the whole has finished; in the merged one both have."""
+    first = AfterAny(Repeatedly(AfterCount(1)), AfterCount(3))
+    second = AfterEach(AfterCount(1), AfterCount(1))
+    trigger = Repeatedly(AfterAll(first, second))
+    one, other = OneWindow(trigger), OneWindow(trigger)
+    one.arrive(3)
+    other.arrive(1)
+    other.arrive(1)
     one.merge(other)
-    assert not one.finished
+    assert one.state == trigger.start
 
 
 # ------------------------------------------------------------------------------------------- AfterAny
@@ -203,6 +207,15 @@ def test_in_a_merge_the_furthest_count_wins_and_the_ones_after_start_anew() -> N
     assert [one.arrive(), one.finished] == [True, True]
 
 
+def test_in_a_merge_a_part_that_had_no_turn_yet_has_not_finished() -> None:
+    trigger = AfterEach(AfterCount(1), AfterWatermark())
+    one, other = OneWindow(trigger), OneWindow(trigger)
+    one.arrive()
+    one.watermark(END)
+    assert one.finished
+    assert one.merge(other)
+
+
 def test_in_a_merge_each_goes_back_to_a_watermark_that_rewinds() -> None:
     trigger = AfterEach(AfterWatermark(), AfterCount(2))
     one, other = OneWindow(trigger), OneWindow(trigger, last=149)
@@ -237,8 +250,8 @@ def test_or_finally_finishes_with_its_first_part_too() -> None:
 
 
 def test_a_second_part_that_goes_on_resets_the_first_and_does_not_finish() -> None:
-    window = OneWindow(OrFinally(AfterCount(2), Repeatedly(AfterCount(1))))
-    assert [window.arrive() for _ in range(3)] == [True] * 3
+    window = OneWindow(OrFinally(AfterCount(3), Repeatedly(AfterCount(2))))
+    assert [window.arrive() for _ in range(4)] == [False, True, False, True]
     assert not window.finished
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from headrace.errors import PipelineError
-from headrace.triggers import AfterBytes, AfterCount, AfterElement, Always, Never, Trigger
+from headrace.triggers import AfterAll, AfterBytes, AfterCount, AfterElement, Always, Never, Trigger
 from headrace.triggers.trigger import ASLEEP
 from tests.triggers.one_window import OneWindow, merged
 
@@ -76,6 +76,11 @@ def test_after_element_waits_for_a_mark() -> None:
     assert not window.arrive(5, marks=[str.islower])
     assert window.arrive(5, marks=[str.islower, str.isupper])
     assert window.finished
+
+
+def test_a_mark_is_remembered_until_it_fires() -> None:
+    window = OneWindow(AfterAll(AfterElement(str.isupper), AfterCount(2)))
+    assert [window.arrive(marks=[str.isupper]), window.arrive()] == [False, True]
 
 
 def test_a_mark_survives_a_merge_until_it_fires() -> None:

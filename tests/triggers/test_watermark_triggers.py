@@ -56,6 +56,12 @@ def test_early_is_repeated() -> None:
     assert [window.arrive() for _ in range(4)] == [False, True, False, True]
 
 
+def test_the_last_instant_of_the_window_is_still_early() -> None:
+    window = OneWindow(AfterWatermark(early=AfterCount(1), late=AfterCount(9)))
+    window.watermark(LAST)
+    assert [window.arrive(), window.arrive(), window.watermark(END)] == [True, True, True]
+
+
 def test_late_is_repeated_and_never_finishes() -> None:
     window = OneWindow(AfterWatermark(late=AfterCount(2)))
     assert [window.arrive() for _ in range(2)] == [False, False]
