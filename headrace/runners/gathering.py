@@ -30,7 +30,9 @@ from headrace.triggers.panes import Arrival
 from headrace.triggers.reduction import Reduction
 from headrace.triggers.strategy import WindowingStrategy
 from headrace.triggers.trigger import Arrived
+from headrace.windowing.column import Column
 from headrace.windowing.sessions import Sessions
+from headrace.windowing.time import MAX_MICROS, Duration
 from headrace.windowing.timestamp_combiner import TimestampCombiner
 from headrace.windowing.window import BoundedWindow, interval
 
@@ -44,8 +46,9 @@ FOLD_AT = 1 << 20
 class Gathering(Protocol):
     """Collects bundles, then gives out arrivals by key."""
 
-    settled: bool
-    """Whether windows that can merge among each other have done so in what is given out."""
+    @property
+    def settled(self) -> bool:
+        """Whether windows that can merge among each other have done so in what is given out."""
 
     def add(self, bundle: Bundle) -> None:
         """Take the elements of a bundle; they must be pairs."""
@@ -54,21 +57,44 @@ class Gathering(Protocol):
         """Give out all that was collected, and be empty again."""
 
 
-def gathering_for(
-    label: str, strategy: WindowingStrategy, reduction: Reduction, changing: bool
-) -> Gathering:
+@attrs.frozen
+class Input:
+    """What comes to a gathering.
+
+    Attributes:
+        label: the grouping's label, for errors.
+        strategy: the strategy by which it is grouped.
+        changing: whether it can hold retractions.
+        assigns: whether it is left to the gathering to put elements into windows.
+    """
+
+    label: str
+    strategy: WindowingStrategy
+    changing: bool
+    assigns: bool
+
+    def windows(self, bundle: Bundle) -> Column[Windows]:
+        """Return the windows of the elements of a bundle."""
+        if not self.assigns:
+            return bundle.windows
+        assign = self.strategy.window_fn.assign_column
+        return assign(bundle.values, bundle.timestamps, bundle.windows)
+
+
+def gathering_for(input_: Input, reduction: Reduction) -> Gathering:
     """Return the cheapest gathering that tells a grouping all that it needs to know."""
+    strategy = input_.strategy
     plain = not (
-        changing
+        input_.changing
         or strategy.late_tag
         or not strategy.trigger.needs_only_counts
         or strategy.timestamp_combiner is not TimestampCombiner.OUTPUT_AT_EOW
     )
     if plain and not strategy.window_fn.is_merging:
-        return PlainGathering(label, reduction)
+        return PlainGathering(input_, reduction)
     if plain and type(strategy.window_fn).merge is Sessions.merge:
-        return SessionGathering(label, reduction)
-    return ElementGathering(label, strategy, reduction, changing)
+        return SessionGathering(input_, reduction)
+    return ElementGathering(input_, reduction)
 
 
 @attrs.define
@@ -91,7 +117,7 @@ class _Keys:
 class PlainGathering:
     """Values by windows and key, for windows that do not merge."""
 
-    label: str
+    input: Input
     reduction: Reduction
     settled: ClassVar[bool] = True
     _keys: _Keys = attrs.field(factory=_Keys, init=False)
@@ -106,15 +132,16 @@ class PlainGathering:
 
     def add(self, bundle: Bundle) -> None:
         """Take the elements of a bundle."""
-        keys, values = pairs(bundle, self.label)
+        keys, values = pairs(bundle, self.input.label)
         found = self._keys.identify(keys)
         waiting = self._waiting
-        if isinstance(bundle.windows, repeat):
-            group = waiting[next(bundle.windows)]
+        column = self.input.windows(bundle)
+        if isinstance(column, repeat):
+            group = waiting[next(column)]
             for key, value in zip(found, values, strict=True):
                 group[key].append(value)
         else:
-            for key, value, windows in zip(found, values, bundle.windows, strict=False):
+            for key, value, windows in zip(found, values, column, strict=True):
                 waiting[windows][key].append(value)
         self._rows += len(values)
         if self._rows >= FOLD_AT:
@@ -171,57 +198,91 @@ class PlainGathering:
 
 @attrs.define
 class SessionGathering:
-    """Values by key and session: what overlaps is put together before anything else sees it."""
+    """Values by key and session: what overlaps is put together before anything else sees it.
 
-    label: str
+    Each key has one session open, into which most elements fall; those that do not open another.
+    """
+
+    input: Input
     reduction: Reduction
     settled: ClassVar[bool] = True
     _keys: _Keys = attrs.field(factory=_Keys, init=False)
-    _waiting: dict[Hashable, list[tuple[BoundedWindow, Any]]] = attrs.field(
+    _open: dict[Hashable, Session] = attrs.field(factory=dict, init=False)
+    _closed: dict[Hashable, list[Session]] = attrs.field(
         factory=lambda: defaultdict(list), init=False
     )
 
     def add(self, bundle: Bundle) -> None:
         """Take the elements of a bundle; each lies in one window."""
-        keys, values = pairs(bundle, self.label)
+        keys, values = pairs(bundle, self.input.label)
         found = self._keys.identify(keys)
-        waiting = self._waiting
-        for key, value, (window,) in zip(found, values, bundle.windows, strict=False):
-            waiting[key].append((window, value))
+        opened = self._open.get
+        for key, value, (start, end) in zip(found, values, self._bounds(bundle), strict=False):
+            session = opened(key)
+            if session is not None and session[0] <= start < session[1]:
+                session[2].append(value)
+                if end > session[1]:
+                    session[1] = end
+            else:
+                self._open_session(key, start, end, value)
 
     def drain(self) -> Arrivals:
         """Give out each key with its sessions in order."""
-        waiting, self._waiting = self._waiting, defaultdict(list)
+        opened, self._open = self._open, {}
+        closed, self._closed = self._closed, defaultdict(list)
         keys, self._keys = self._keys, _Keys()
-        for key, rows in waiting.items():
-            yield key, keys[key], list(self._sessions(rows))
+        for key, session in opened.items():
+            sessions = [*closed.get(key, ()), session]
+            yield key, keys[key], list(map(self._arrival, _united(sessions)))
 
-    def _sessions(self, rows: list[tuple[BoundedWindow, Any]]) -> Iterator[Arrival]:
-        rows.sort(key=itemgetter(0))
-        start, end = rows[0][0]
-        values: list[Any] = []
-        for window, value in rows:
-            if window[0] >= end:
-                yield self._arrival(start, end, values)
-                (start, end), values = window, []
-            elif window[1] > end:
-                end = window[1]
-            values.append(value)
-        yield self._arrival(start, end, values)
+    def _bounds(self, bundle: Bundle) -> Iterable[tuple[int, int]]:
+        """Return where the window of each element starts and ends."""
+        gap = getattr(self.input.strategy.window_fn, "gap_size", None)
+        times = bundle.timestamps
+        if not self.input.assigns or isinstance(times, repeat) or not isinstance(gap, Duration):
+            return (window for (window,) in self.input.windows(bundle))
+        if max(times) > MAX_MICROS - gap.micros:
+            return (window for (window,) in self.input.windows(bundle))
+        return zip(times, [instant + gap.micros for instant in times], strict=True)
 
-    def _arrival(self, start: int, end: int, values: list[Any]) -> Arrival:
+    def _open_session(self, key: Hashable, start: int, end: int, value: Any) -> None:
+        before = self._open.get(key)
+        if before is not None:
+            self._closed[key].append(before)
+        self._open[key] = [start, end, [value]]
+
+    def _arrival(self, session: Session) -> Arrival:
+        start, end, values = session
         content = self.reduction.of(values)
         return Arrival(interval(start, end), content, Arrived(len(values)), end - 1, end - 1)
+
+
+Session = list[Any]
+"""Start, end, and values."""
+
+
+def _united(sessions: list[Session]) -> list[Session]:
+    """Put sessions in order, and those that overlap together."""
+    if len(sessions) == 1:
+        return sessions
+    sessions.sort(key=itemgetter(0))
+    united = [sessions[0]]
+    for session in sessions[1:]:
+        last = united[-1]
+        if session[0] < last[1]:
+            last[1] = max(last[1], session[1])
+            last[2].extend(session[2])
+        else:
+            united.append(session)
+    return united
 
 
 @attrs.define
 class ElementGathering:
     """Whole elements by key and window, for groupings that look at more than values and windows."""
 
-    label: str
-    strategy: WindowingStrategy
+    input: Input
     reduction: Reduction
-    changing: bool
     settled: bool = attrs.field(init=False)
     _keys: _Keys = attrs.field(factory=_Keys, init=False)
     _waiting: dict[Hashable, dict[BoundedWindow, list[Element]]] = attrs.field(
@@ -230,14 +291,14 @@ class ElementGathering:
 
     def __attrs_post_init__(self) -> None:
         """Note whether the windows still have to merge."""
-        self.settled = not self.strategy.window_fn.is_merging
+        self.settled = not self.input.strategy.window_fn.is_merging
 
     def add(self, bundle: Bundle) -> None:
         """Take the elements of a bundle."""
-        keys, values = pairs(bundle, self.label)
+        keys, values = pairs(bundle, self.input.label)
         found = self._keys.identify(keys)
-        rows = bundle.with_values(values).rows()
-        for key, element in zip(found, rows, strict=True):
+        placed = attrs.evolve(bundle, windows=self.input.windows(bundle))
+        for key, element in zip(found, placed.with_values(values).rows(), strict=True):
             windows = self._waiting[key]
             for window in element.windows:
                 windows[window].append(element)
@@ -253,15 +314,15 @@ class ElementGathering:
         values, timestamps, _, _, diffs = map(list, zip(*elements, strict=True))
         return Arrival(
             window=window,
-            content=self.reduction.of(values, diffs if self.changing else None),
+            content=self.reduction.of(values, diffs if self.input.changing else None),
             arrived=self._arrived(values),
             earliest=min(timestamps),
             latest=max(timestamps),
-            elements=elements if self.strategy.late_tag else (),
+            elements=elements if self.input.strategy.late_tag else (),
         )
 
     def _arrived(self, values: list[Any]) -> Arrived:
-        trigger = self.strategy.trigger
+        trigger = self.input.strategy.trigger
         size = sum(len(encode_value(value)) for value in values) if trigger.wants_size else 0
         marks = (p for p in trigger.predicates if any(map(p, values)))
         return Arrived(len(values), size, frozenset(marks))

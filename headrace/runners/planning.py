@@ -10,10 +10,11 @@ function. The plan is data; both runners walk it, and :func:`headrace.runners.ex
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Container
 
 import attrs
 
-from headrace.runners.gathering import Gathering, gathering_for
+from headrace.runners.gathering import Gathering, Input, gathering_for
 from headrace.sdk.graph import (
     MAIN,
     AssignWindows,
@@ -44,21 +45,23 @@ class KeyedStep:
         node: the grouping's node.
         strategy: the strategy of its input, by which it works.
         changing: whether its input can hold retractions.
+        assigns: whether it is left to the step to put its input into windows.
         reduction: what its panes hold.
     """
 
     node: GroupByKey | CombinePerKey
     strategy: WindowingStrategy
     changing: bool
+    assigns: bool
     reduction: Reduction
 
     @staticmethod
-    def of(node: GroupByKey | CombinePerKey) -> KeyedStep:
-        """Make the step of a node."""
+    def of(node: GroupByKey | CombinePerKey, left: Container[str]) -> KeyedStep:
+        """Make the step of a node, given the AssignWindows nodes that leave their work to it."""
         (source,) = node.inputs
         combine_fn = node.combine_fn if isinstance(node, CombinePerKey) else None
         reduction = reduction_of(combine_fn, source.changing)
-        return KeyedStep(node, source.windowing, source.changing, reduction)
+        return KeyedStep(node, source.windowing, source.changing, source.node in left, reduction)
 
     @property
     def lifted(self) -> bool:
@@ -77,7 +80,8 @@ class KeyedStep:
 
     def gathering(self) -> Gathering:
         """Return a new, empty gathering for this step's input."""
-        return gathering_for(self.node.label, self.strategy, self.reduction, self.changing)
+        input_ = Input(self.node.label, self.strategy, self.changing, self.assigns)
+        return gathering_for(input_, self.reduction)
 
     def grouping(self) -> Grouping:
         """Return the grouping of this step."""
@@ -99,11 +103,20 @@ class Level:
 
 @attrs.frozen
 class Plan:
-    """A graph with its levels, and the keyed steps by label."""
+    """A graph with its levels.
+
+    Attributes:
+        graph: the graph.
+        levels: what lies between one shuffle and the next.
+        steps: the keyed steps by label.
+        left: labels of the AssignWindows nodes that leave their work to the steps behind them, for
+            a gathering can do it cheaper than by giving every element its windows.
+    """
 
     graph: Graph
     levels: tuple[Level, ...]
     steps: dict[str, KeyedStep]
+    left: frozenset[str]
 
 
 def plan(graph: Graph) -> Plan:
@@ -113,8 +126,15 @@ def plan(graph: Graph) -> Plan:
         _level(graph, [n for n in graph if depths[n.label] == depth])
         for depth in range(max(depths.values(), default=0) + 1)
     )
-    steps = {n.label: KeyedStep.of(n) for n in graph if isinstance(n, KEYED)}
-    return Plan(graph, levels, steps)
+    left = frozenset(n.label for n in graph if _feeds_only_groupings(graph, n))
+    steps = {n.label: KeyedStep.of(n, left) for n in graph if isinstance(n, KEYED)}
+    return Plan(graph, levels, steps, left)
+
+
+def _feeds_only_groupings(graph: Graph, node: Node) -> bool:
+    return isinstance(node, AssignWindows) and all(
+        isinstance(reader, KEYED) for reader in graph.consumers(node.outputs[0])
+    )
 
 
 def _depths(graph: Graph) -> dict[str, int]:

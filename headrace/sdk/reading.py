@@ -136,4 +136,6 @@ def read_node(
 
 
 def _known_type(values: tuple[Any, ...]) -> Any:
-    return type_of([v.value if isinstance(v, TimestampedValue) else v for v in values])
+    if TimestampedValue in set(map(type, values)):
+        values = tuple(v.value if isinstance(v, TimestampedValue) else v for v in values)
+    return type_of(values)

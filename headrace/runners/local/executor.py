@@ -45,7 +45,8 @@ class Executor:
         """Make an operator for each node, and note who reads what."""
         for node in self.plan.graph:
             metrics = self._metrics[node.label] = StepMetrics()
-            site = Site(self._queue_up, metrics, self.plan.steps.get(node.label), self.batch)
+            step, left = self.plan.steps.get(node.label), node.label in self.plan.left
+            site = Site(self._queue_up, metrics, step, left, self.batch)
             self._operators[node.label] = operator_for(node, site)
             for source in node.inputs:
                 self._readers.setdefault(source.id, []).append(node.label)

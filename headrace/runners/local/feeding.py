@@ -27,7 +27,7 @@ from headrace.triggers.bundle import Bundle
 from headrace.windowing.time import MAX_MICROS, MIN_MICROS, micros
 from headrace.windowing.watermark import FromSource, PartitionedWatermark
 
-BUNDLE_ROWS = 1 << 14
+BUNDLE_ROWS = 1 << 12
 """So many records of a bounded source make a bundle."""
 
 

@@ -259,12 +259,14 @@ def blamed(label: str) -> Iterator[None]:
 class Site:
     """Where an operator is put: the way out, its counts, and, for a grouping, its step.
 
-    ``batch`` tells whether there is but one round, at whose end the watermark is at the end of time.
+    ``left`` tells whether the node leaves its work to those that read from it; ``batch`` whether there
+    is but one round, at whose end the watermark is at the end of time.
     """
 
     send: Send
     metrics: StepMetrics
     step: KeyedStep | None
+    left: bool
     batch: bool
 
 
@@ -274,7 +276,7 @@ def operator_for(node: graph.Node, site: Site) -> Operator:
     Raises:
         UnsupportedError: there is none; raised before any data flows.
     """
-    make = OPERATORS.get(type(node))
+    make = _forward if site.left else OPERATORS.get(type(node))
     if make is None:
         kind = type(node).__name__
         raise UnsupportedError(f"the local runner knows no {kind} node", where=node.label)
