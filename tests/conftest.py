@@ -1,7 +1,11 @@
-"""How hard hypothesis looks, chosen with HEADRACE_PROFILE=fast|ci|deep."""
+"""The runner that a test of the semantics runs on; how hard hypothesis looks.
+
+The latter is chosen with HEADRACE_PROFILE=fast|ci|deep.
+"""
 
 import os
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 settings.register_profile("fast", max_examples=100, deadline=None)
@@ -13,3 +17,9 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile(os.environ.get("HEADRACE_PROFILE", "ci" if os.environ.get("CI") else "fast"))
+
+
+@pytest.fixture(params=["local"])
+def runner(request: pytest.FixtureRequest) -> str:
+    """The name of each runner that the semantics are tested on."""
+    return str(request.param)

@@ -1,0 +1,126 @@
+"""The published figures on every runner: values, order, pane details and firing moments."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import pytest
+
+import headrace as hr
+from headrace.sdk.testing.capturing import Captured, capture
+from headrace.sdk.testing.test_pipeline import TestPipeline
+from headrace.sdk.testing.test_stream import TestStream
+from headrace.windowing.window import GLOBAL_WINDOW
+from tests.figures import END, KEY, Case, Expected, cases
+from tests.validity_windows import ValidityWindows
+
+WORDS = {
+    "global": hr.window.GlobalWindows(),
+    "fixed": hr.window.FixedWindows,
+    "sessions": hr.window.Sessions,
+    "validity": ValidityWindows(),
+    "default": hr.trigger.DefaultTrigger(),
+    "at_watermark": hr.trigger.AfterWatermark(),
+    "after_watermark": hr.trigger.AfterWatermark,
+    "after_count": hr.trigger.AfterCount,
+    "after_processing_time": hr.trigger.AfterProcessingTime,
+    "at_period": hr.trigger.AtPeriod,
+    "repeatedly": hr.trigger.Repeatedly,
+    "repeat_until": lambda t, until: hr.trigger.OrFinally(hr.trigger.Repeatedly(t), until),
+    "sequence": hr.trigger.AfterEach,
+}
+
+at = partial(hr.Timestamp, 0)
+
+
+def stream(case: Case) -> TestStream:
+    script, now = TestStream(), 0
+    for kind, what in case.script:
+        if kind == "clock":
+            script = script.advance_processing_time(hr.Duration(micros=what - now))
+            now = what
+        elif kind == "elements":
+            script = script.add_elements(
+                [hr.TimestampedValue((KEY, value), at(instant)) for value, instant in what]
+            )
+        else:
+            script = _advance(script, what)
+    return script
+
+
+def _advance(script: TestStream, watermark: int | str) -> TestStream:
+    if watermark == END:
+        return script.advance_watermark_to_infinity()
+    return script.advance_watermark_to(at(watermark))
+
+
+def panes(case: Case, runner: str, combine: Any) -> tuple[list[Captured], Any]:
+    """What comes out of a grouping in a case, and what the run counted of it."""
+    windowing = hr.WindowInto(
+        case.windows(WORDS),
+        trigger=case.trigger(WORDS),
+        accumulation_mode=hr.AccumulationMode[case.mode],
+        allowed_lateness=hr.Duration(micros=case.lateness),
+        on_time_behavior=hr.trigger.OnTimeBehavior[case.on_time],
+    )
+    with TestPipeline(runner=runner) as p:
+        summed = p | stream(case) | windowing | "sum" >> combine
+        captured = capture(summed)
+    return captured.elements, p.result.metrics().steps["sum"]
+
+
+def said(case: Case, pane: Captured, expected: Expected) -> Expected:
+    """A pane, as far as the text has something to say about it."""
+    info = pane.pane
+    known = {
+        "timing": info.timing.name,
+        "index": info.index,
+        "non_speculative": info.nonspeculative_index,
+        "first": info.is_first,
+        "last": info.is_last,
+    }
+    moment = None if expected.moment is None else _moment(case, pane, expected)
+    details = {name: known[name] for name in expected.details}
+    return Expected(_window(pane), pane.value[1], pane.diff, moment, details)
+
+
+def _moment(case: Case, pane: Captured, expected: Expected) -> int | str:
+    """When the pane came; at the very end, the clock still stands at the last moment."""
+    last = max(moment for moment, _ in case.events if isinstance(moment, int))
+    ended = expected.moment == END and pane.now.micros == last
+    return END if ended else pane.now.micros
+
+
+def _window(pane: Captured) -> tuple[int, int | str] | str:
+    if pane.window == GLOBAL_WINDOW:
+        return "global"
+    start, end = pane.window[:2]
+    return start, "global" if end == GLOBAL_WINDOW[1] else end
+
+
+def _start(expected: Expected) -> Any:
+    return expected.window[0] if isinstance(expected.window, tuple) else 0
+
+
+@pytest.mark.parametrize("case", cases(), ids=str)
+def test_each_figure_comes_out_as_published(case: Case, runner: str) -> None:
+    found, _ = panes(case, runner, hr.CombinePerKey(sum))
+    expected = list(case.panes)
+    if not case.in_order:  # order within a window is binding, order across windows is not
+        found = sorted(found, key=lambda pane: pane.window)
+        expected = sorted(expected, key=_start)
+    assert len(found) == len(expected)
+    assert [said(case, *pair) for pair in zip(found, expected, strict=True)] == expected
+
+
+@pytest.mark.parametrize("case", cases(), ids=str)
+def test_grouping_says_the_same_as_combining(case: Case, runner: str) -> None:
+    summed, _ = panes(case, runner, hr.CombinePerKey(sum))
+    grouped, _ = panes(case, runner, hr.GroupByKey())
+    assert summed == [pane._replace(value=(KEY, sum(pane.value[1]))) for pane in grouped]
+
+
+def test_only_the_late_nine_is_dropped_and_counted(runner: str) -> None:
+    dropped = {str(c): panes(c, runner, hr.CombinePerKey(sum))[1].late_dropped for c in cases()}
+    assert {name: n for name, n in dropped.items() if n} == {"streaming_systems: 2-10 right": 1}
