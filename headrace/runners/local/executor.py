@@ -40,13 +40,14 @@ class Executor:
     _operators: dict[str, Operator] = attrs.field(factory=dict, init=False)
     _readers: dict[CollectionId, list[str]] = attrs.field(factory=dict, init=False)
     _queue: deque[tuple[Collection, Bundle]] = attrs.field(factory=deque, init=False)
+    _pumping: bool = attrs.field(default=False, init=False)
 
     def __attrs_post_init__(self) -> None:
         """Make an operator for each node, and note who reads what."""
         for node in self.plan.graph:
             metrics = self._metrics[node.label] = StepMetrics()
             step, left = self.plan.steps.get(node.label), node.label in self.plan.left
-            site = Site(self._queue_up, metrics, step, left, self.batch)
+            site = Site(self._send, metrics, step, left, self.batch)
             self._operators[node.label] = operator_for(node, site)
             for source in node.inputs:
                 self._readers.setdefault(source.id, []).append(node.label)
@@ -74,7 +75,6 @@ class Executor:
     def feed(self, read: Node, bundle: Bundle) -> None:
         """Take a bundle from a source as far as the groupings in front of it."""
         self._operators[read.label].push(bundle)
-        self._pump()
 
     def end_round(self, sources: Mapping[str, int], now: int) -> None:
         """End a round.
@@ -89,15 +89,20 @@ class Executor:
             watermark = min(incoming) if incoming else sources[node.label]
             output = self._operators[node.label].end_round(Clock(watermark, now))
             self._metrics[node.label].watermark = output
-            self._pump()
             reached.update((made.id, output) for made in node.outputs)
 
-    def _queue_up(self, collection: Collection, bundle: Bundle) -> None:
+    def _send(self, collection: Collection, bundle: Bundle) -> None:
+        """Hand a bundle to all who read it; what they send in turn waits until they are back."""
         if bundle.values:
             self._queue.append((collection, bundle))
+        if not self._pumping:
+            self._pumping = True
+            try:
+                self._pump()
+            finally:
+                self._pumping = False
 
     def _pump(self) -> None:
-        """Push bundles on until all lie in front of a grouping or in a sink."""
         while self._queue:
             collection, bundle = self._queue.popleft()
             self._metrics[collection.node].elements_out += len(bundle)
