@@ -133,12 +133,13 @@ class Grouping:
         An element behind the watermark counts as if it were at the watermark: its pane must not
         come out late on its account.
         """
-        window = arrival.window
-        hold = self._strategy.output_time(window.last, arrival.earliest, arrival.latest)
-        hold = min(max(hold, watermark), window.last)
+        window, last = arrival.window, arrival.window.last
+        hold = self._strategy.output_time(last, arrival.earliest, arrival.latest)
+        hold = min(max(hold, watermark), last)
         before = key.holds.moments.get(window, hold)
-        earliest, latest = min(hold, before), max(hold, before)
-        key.holds.set(window, self._strategy.output_time(window.last, earliest, latest))
+        if hold != before:
+            hold = self._strategy.output_time(last, min(hold, before), max(hold, before))
+        key.holds.set(window, hold)
 
     def _attend(self, key: KeyState, window: BoundedWindow, clock: Clock, out: Panes) -> None:
         """Ask a window's trigger, fire, and close the window if it has expired."""
