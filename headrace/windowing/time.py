@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from functools import total_ordering
+from math import isnan
 from operator import attrgetter, index
 from typing import Any, Final, TypeAlias, Union, overload
 
@@ -63,11 +64,16 @@ def micros_of_all(instants: list[Any]) -> list[int]:
     [1500000, 2250000]
     """
     kinds = set(map(type, instants))
-    if kinds == {float} and _FLOAT_MIN < min(instants) and max(instants) < _FLOAT_MAX:
+    if kinds == {float} and _between(_FLOAT_MIN, instants, _FLOAT_MAX):
         return [round(seconds * MICROS_PER_SECOND) for seconds in instants]
-    if kinds == {int} and _SECONDS_MIN <= min(instants) and max(instants) <= _SECONDS_MAX:
+    if kinds == {int} and _between(_SECONDS_MIN, instants, _SECONDS_MAX):
         return [seconds * MICROS_PER_SECOND for seconds in instants]
     return list(map(micros, instants))
+
+
+def _between(low: float, numbers: list[float], high: float) -> bool:
+    # Not-a-number hides from min and max, but not from a sum.
+    return min(numbers) >= low and max(numbers) <= high and not isnan(sum(numbers))
 
 
 def duration_micros(duration: DurationTypes) -> int:
@@ -321,9 +327,9 @@ def _number(seconds: float) -> int:
 
 
 def _float(seconds: float) -> int:
-    if _FLOAT_MIN < seconds < _FLOAT_MAX:
-        return round(seconds * MICROS_PER_SECOND)
     try:
+        if _FLOAT_MIN < seconds < _FLOAT_MAX:
+            return round(seconds * MICROS_PER_SECOND)
         whole = int(seconds)
         # Only the fraction is multiplied, since the product of large floats would lose
         # microseconds.

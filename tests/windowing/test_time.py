@@ -25,6 +25,7 @@ from headrace.windowing.time import (
     Timestamp,
     duration_micros,
     micros,
+    micros_of_all,
     positive,
 )
 from headrace.windowing.timestamped_value import TimestampedValue
@@ -42,12 +43,33 @@ def test_whole_seconds_are_exact(seconds: int) -> None:
 
 @given(st.floats(-9.2e12, 9.2e12))
 def test_floats_go_to_the_nearest_microsecond(seconds: float) -> None:
-    assert abs(micros(seconds) - Fraction(seconds) * SECOND) <= Fraction(1, 2) + Fraction(1, 10**9)
+    # Up to the quarter of a microsecond that the product with a million may be off.
+    assert abs(micros(seconds) - Fraction(seconds) * SECOND) <= Fraction(3, 4)
 
 
 @given(st.integers(-(2**52), 2**52))
 def test_decimal_fractions_of_a_second_survive(instant: int) -> None:
     assert micros(instant / SECOND) == instant
+
+
+times = st.one_of(
+    st.lists(st.integers(-(10**12), 10**12)),
+    st.lists(st.floats(-9e12, 9e12)),
+    st.lists(st.floats(-1e9, 1e9)),
+    st.lists(st.builds(Timestamp, micros=anywhere) | st.integers(0, 9) | st.booleans()),
+)
+
+
+@given(times)
+def test_many_instants_convert_like_each(several: list[Any]) -> None:
+    assert micros_of_all(several) == [micros(instant) for instant in several]
+
+
+@pytest.mark.parametrize("wrong", [math.nan, math.inf, 1e30, 10**16, "now"])
+@pytest.mark.parametrize("right", [1.0, 1])
+def test_one_among_many_that_is_not_a_time_is_refused(wrong: Any, right: float) -> None:
+    with pytest.raises(TimeError):
+        micros_of_all([right, wrong, right])
 
 
 @given(anywhere, st.integers(0, MAX_MICROS))
