@@ -90,7 +90,7 @@ def gathering_for(input_: Input, reduction: Reduction) -> Gathering:
         or not strategy.trigger.needs_only_counts
         or strategy.timestamp_combiner is not TimestampCombiner.OUTPUT_AT_EOW
     )
-    if plain and not strategy.window_fn.is_merging:
+    if plain and not strategy.window_fn.is_merging():
         return PlainGathering(input_, reduction)
     if plain and type(strategy.window_fn).merge is Sessions.merge:
         return SessionGathering(input_, reduction)
@@ -291,7 +291,7 @@ class ElementGathering:
 
     def __attrs_post_init__(self) -> None:
         """Note whether the windows still have to merge."""
-        self.settled = not self.input.strategy.window_fn.is_merging
+        self.settled = not self.input.strategy.window_fn.is_merging()
 
     def add(self, bundle: Bundle) -> None:
         """Take the elements of a bundle."""

@@ -6,9 +6,9 @@ Types come from the elements of a Create, from the annotation of a function's re
 
 from __future__ import annotations
 
-import types
 from collections.abc import Callable, Collection, Iterable
 from inspect import isabstract
+from types import GenericAlias, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 
@@ -24,7 +24,8 @@ def type_of(values: Collection[Any]) -> Any:
     kind = kinds.pop()
     if kind is not tuple:
         return kind
-    return pair_type() if set(map(len, values)) == {2} else tuple
+    sizes = set(map(len, values))
+    return GenericAlias(tuple, (Any,) * sizes.pop()) if len(sizes) == 1 else tuple
 
 
 def pair_type(key: Any = Any, value: Any = Any) -> Any:
@@ -51,7 +52,7 @@ def surely_no_pair(kind: Any) -> bool:
     (True, True, False)
     """
     origin = get_origin(kind)
-    if origin in (Union, types.UnionType):
+    if origin in (Union, UnionType):
         return all(map(surely_no_pair, get_args(kind)))
     if origin is tuple:
         arguments = get_args(kind)

@@ -23,6 +23,7 @@ from uuid import UUID
 import attrs
 
 from headrace.errors import KeyEncodingError, shorten
+from headrace.sdk.row import Row
 from headrace.windowing.time import Duration, Timestamp
 from headrace.windowing.window import BoundedWindow
 
@@ -183,11 +184,13 @@ _KEYS: Final[dict[type, Encode]] = {
 
 
 def _encode_by_kind(key: Any) -> bytes:
-    """Encode what is of no basic type: enums, named tuples, frozen records, windows, subclasses."""
+    """Encode what is of no basic type: enums, named tuples, rows, frozen records, subclasses."""
     if isinstance(key, Enum):
         return _typed(b"e", key, encode_key(key.value))
     if isinstance(key, (BoundedWindow, tuple)):
         return _typed(b"N", key, _tuple(key))
+    if isinstance(key, Row):
+        return b"W" + _joined(map(encode_key, key.as_dict().items()))
     fields = _fields_that_matter(key)
     if fields is not None:
         return _typed(b"R", key, _tuple(fields))

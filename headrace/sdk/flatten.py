@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
+from numbers import Integral
 from typing import Any
 
 import attrs
@@ -145,17 +146,18 @@ class PartitionFn:
 class _Choose:
     """Tags an element with the number of its part."""
 
-    fn: Callable[..., int]
+    fn: Callable[..., Any]
     parts: int
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
 
     def __call__(self, element: Any) -> tuple[TaggedOutput]:
         part = self.fn(element, self.parts, *self.args, **self.kwargs)
-        if not 0 <= part < self.parts:
+        numbered = isinstance(part, Integral) and not isinstance(part, bool)
+        if not (numbered and 0 <= part < self.parts):
             raise ElementError(
                 f"the element {shorten(element)} is put into part {part!r} of {self.parts}",
-                remedy=f"return a number from 0 to {self.parts - 1}",
+                remedy=f"return an int from 0 to {self.parts - 1}",
             )
         return (TaggedOutput(str(part), element),)
 

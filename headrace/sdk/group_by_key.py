@@ -147,7 +147,8 @@ def _check_trigger(pcoll: PCollection[Any]) -> None:
         raise PipelineError(
             f"the trigger {strategy.trigger!r} may finish while its window still takes elements, "
             "and what comes after that would be lost",
-            remedy="wrap it in Repeatedly(…), or run with --allow_unsafe_triggers",
+            remedy="wrap it in Repeatedly(…), or give AfterWatermark a late part; or run with "
+            "--allow_unsafe_triggers",
         )
 
 

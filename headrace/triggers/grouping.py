@@ -45,7 +45,7 @@ class Grouping:
         self._strategy = strategy
         self._trigger = strategy.trigger
         self._reduction = reduction
-        self._merging = Merging(strategy, reduction) if strategy.window_fn.is_merging else None
+        self._merging = Merging(strategy, reduction) if strategy.window_fn.is_merging() else None
         self._empty_on_time = (
             strategy.on_time is OnTimeBehavior.FIRE_ALWAYS and self._trigger.has_on_time
         )

@@ -93,7 +93,6 @@ class WindowFn(ABC):
         that is not named stays as it is.
         """
 
-    @property
     def is_merging(self) -> bool:
         """Whether windows may merge."""
         return True
@@ -145,13 +144,12 @@ class NonMergingWindowFn(WindowFn):
     """Base of window functions whose windows never merge (Beam's name).
 
     >>> from headrace.windowing.windows import FixedWindows
-    >>> isinstance(FixedWindows(60), NonMergingWindowFn), FixedWindows(60).is_merging
+    >>> isinstance(FixedWindows(60), NonMergingWindowFn), FixedWindows(60).is_merging()
     (True, False)
     """
 
     __slots__ = ()
 
-    @property
     def is_merging(self) -> bool:
         """Whether windows may merge: never."""
         return False

@@ -271,4 +271,4 @@ def test_equal_arguments_make_equal_calendars() -> None:
     assert one != CalendarWindows.days(1, "UTC", "2013-01-01")
     assert pickle.loads(pickle.dumps(one)) == one
     assert one.single
-    assert not one.is_merging
+    assert not one.is_merging()

@@ -108,7 +108,7 @@ def test_a_gap_that_is_none_is_refused_and_names_the_element(gap: Any) -> None:
 def test_equal_gaps_make_equal_sessions() -> None:
     assert Sessions(60) == Sessions(timedelta(minutes=1)) != Sessions(61)
     assert Sessions(60).single
-    assert Sessions(60).is_merging
+    assert Sessions(60).is_merging()
 
 
 # --- sessions merge

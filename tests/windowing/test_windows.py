@@ -253,7 +253,7 @@ def test_what_is_single_and_what_merges() -> None:
     assert FixedWindows(60).single
     assert not SlidingWindows(60, 20).single
     assert not SlidingWindows(20, 60).single
-    assert not FixedWindows(60).is_merging
+    assert not FixedWindows(60).is_merging()
 
 
 def test_functions_are_frozen() -> None:
