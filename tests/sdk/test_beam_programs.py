@@ -1,0 +1,33 @@
+"""Programs that were written for Beam run here with nothing but the name in their imports changed.
+
+That they are good Beam programs is checked by running them as they are, where Beam is installed.
+"""
+
+import importlib.util
+import warnings
+from pathlib import Path
+
+import pytest
+
+PROGRAMS = sorted((Path(__file__).parent / "beam_programs").glob("*.py"))
+
+
+def run(path, source):
+    program = {"__name__": path.stem}
+    exec(compile(source, str(path), "exec"), program)
+    program["run"]()
+
+
+@pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
+@pytest.mark.filterwarnings("ignore:.*counts double")
+def test_it_runs_here(path) -> None:
+    run(path, path.read_text().replace("apache_beam", "headrace"))
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(importlib.util.find_spec("apache_beam") is None, reason="Beam is not installed")
+@pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
+def test_it_runs_on_beam(path) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        run(path, path.read_text())
