@@ -40,7 +40,6 @@ from headrace.sdk.windowed_value import WindowedValue
 from headrace.sdk.writing import Write
 from headrace.transforms import combiners, trigger, window
 from headrace.triggers import AccumulationMode
-from headrace.triggers import WindowingStrategy as Windowing
 from headrace.windowing import (
     BoundedOutOfOrderness,
     Duration,
@@ -118,7 +117,6 @@ __all__ = [
     "Values",
     "WindowInto",
     "WindowedValue",
-    "Windowing",
     "WithKeys",
     "WithTimestamps",
     "Write",

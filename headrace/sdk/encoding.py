@@ -66,14 +66,20 @@ def encode_value(value: Any) -> bytes:
 def identity(key: Any) -> Hashable:
     """Return something that hashes, equal for the same keys within this process: fast.
 
-    It is the key itself for strings, bytes, ints, None, and tuples of them.
+    It is the key itself for strings, bytes, ints, None, and tuples of them. Other identities are tuples
+    that begin with a class, which no key does.
 
     >>> identity("a"), identity(1) == identity(1.0)
     ('a', False)
     """
     kind = type(key)
-    if kind in _SAFE or (kind is tuple and _SAFE.issuperset(map(type, key))):
+    if kind in _SAFE:
         return key  # type: ignore[no-any-return]
+    identify = _IDENTITIES.get(kind)
+    if identify:
+        return identify(key)
+    if isinstance(key, tuple):
+        return BoundedWindow, _name(kind), *map(identity, key)
     return bytes, encode_key(key)
 
 
@@ -89,11 +95,32 @@ def identities(keys: list[Any]) -> list[Any]:
         return keys
     if kinds == {tuple} and _SAFE.issuperset(map(type, chain.from_iterable(keys))):
         return keys
+    if kinds == {float}:
+        return list(map(_float_identity, keys))
     return list(map(identity, keys))
 
 
 _SAFE: Final = frozenset({str, bytes, int, type(None)})
 """Types of which no value equals one of another of these types."""
+
+
+def _float_identity(number: float) -> Hashable:
+    # NaN is not equal to itself, and 0.0 is equal to -0.0.
+    return float, number if number and number == number else _float(number)
+
+
+def _tuple_identity(items: tuple[Any, ...]) -> Hashable:
+    if _SAFE.issuperset(map(type, items)):
+        return items
+    return tuple, *map(identity, items)
+
+
+_IDENTITIES: Final[dict[type, Callable[[Any], Hashable]]] = {
+    bool: lambda truth: (bool, truth),
+    float: _float_identity,
+    tuple: _tuple_identity,
+    list: lambda items: (list, *map(identity, items)),
+}
 
 
 def _int(number: int) -> bytes:
@@ -206,8 +233,11 @@ def _encode_by_kind(key: Any) -> bytes:
 
 
 def _typed(letter: bytes, key: Any, body: bytes) -> bytes:
-    kind = type(key)
-    return letter + _joined([f"{kind.__module__}.{kind.__qualname__}".encode(), body])
+    return letter + _joined([_name(type(key)).encode(), body])
+
+
+def _name(kind: type) -> str:
+    return f"{kind.__module__}.{kind.__qualname__}"
 
 
 def _fields_that_matter(record: Any) -> list[Any] | None:

@@ -22,7 +22,6 @@ from headrace.sdk.reading import Create, Impulse
 from headrace.sdk.transform import PTransform, ptransform_fn
 from headrace.sdk.window_into import WindowInto
 from headrace.transforms import combiners, trigger, window
-from headrace.triggers import WindowingStrategy as Windowing
 
 __all__ = [
     "CoGroupByKey",
@@ -57,7 +56,6 @@ __all__ = [
     "ToChangelog",
     "Values",
     "WindowInto",
-    "Windowing",
     "WithKeys",
     "WithTimestamps",
     "combiners",

@@ -9,7 +9,6 @@ from headrace.sdk.group_by_key import GroupByKey
 from headrace.sdk.pardo import Filter, FlatMap, FlatMapTuple, Map, MapTuple, ParDo
 from headrace.sdk.reading import Create, Impulse
 from headrace.sdk.window_into import WindowInto
-from headrace.triggers import WindowingStrategy as Windowing
 
 __all__ = [
     "CombineFn",
@@ -32,5 +31,4 @@ __all__ = [
     "PartitionFn",
     "Select",
     "WindowInto",
-    "Windowing",
 ]
