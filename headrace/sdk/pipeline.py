@@ -17,6 +17,7 @@ from headrace.sdk.options import PipelineOptions, StandardOptions, TypeOptions
 from headrace.sdk.pvalue import PBegin, PCollection, PDone
 from headrace.sdk.result import PipelineResult
 from headrace.sdk.running import Runner, find_runner
+from headrace.sdk.shipping import check_shippable
 from headrace.sdk.transform import NamedTransform, PTransform, pvalues_in
 
 
@@ -129,10 +130,13 @@ class Pipeline:
 
         Raises:
             PipelineError: the pipeline has run before.
+            PipelineError: the runner ships functions to workers, and one of them cannot travel.
             UnsupportedError: the runner is unknown or cannot do what the pipeline asks for.
         """
         self._check_open()
         runner = find_runner(self._runner or self.options.view_as(StandardOptions).runner)
+        if getattr(runner, "ships_functions", False):
+            check_shippable(self.graph)
         self._ran = True
         self.result = runner.run(self.graph, self.options)
         return self.result

@@ -17,7 +17,10 @@ _BEAM_NAMES: Final = {"directrunner": "local", "direct": "local", "sparkrunner":
 
 
 class Runner(Protocol):
-    """Something that can run a graph: a module of :mod:`headrace.runners`, or an object."""
+    """Something that can run a graph: a module of :mod:`headrace.runners`, or an object.
+
+    One that sends functions to workers says so by a true ``ships_functions``; then they are checked.
+    """
 
     def run(self, graph: Graph, options: PipelineOptions) -> PipelineResult:
         """Run a graph."""
