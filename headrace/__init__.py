@@ -3,7 +3,7 @@
 Everything under Beam's names: ``import headrace as hr``, then ``hr.Pipeline``, ``hr.Map``, ``hr.window``.
 """
 
-from headrace import io, metrics, options, pvalue, transforms
+from headrace import io, metrics, options, pvalue, transforms, typehints
 from headrace.errors import (
     ElementError,
     HeadraceError,
@@ -129,5 +129,6 @@ __all__ = [
     "pvalue",
     "transforms",
     "trigger",
+    "typehints",
     "window",
 ]

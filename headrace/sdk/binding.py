@@ -113,6 +113,15 @@ def bind(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) 
     return Call(_with(kwargs, fn), tuple(columns), PARAMETERS["WindowParam"] in wishes.values())
 
 
+def asks_for(fn: Callable[..., Any], wish: Parameter) -> bool:
+    """Tell whether a function has a parameter that asks for this.
+
+    >>> asks_for(lambda x, d=DoFn.DiffParam: x, DoFn.DiffParam)
+    True
+    """
+    return any(declared.default is wish for declared in _declared(fn))
+
+
 class Spread:
     """A function that takes the items of a tuple, as a function of the tuple.
 

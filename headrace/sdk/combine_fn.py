@@ -177,6 +177,9 @@ class CallableCombineFn(CombineFn):
 class SumCombineFn(CombineFn):
     """The sum of numbers, or of anything that adds to 0; can subtract.
 
+    Sums of floats are rounded, so what is added and subtracted again may leave a trace in the last
+    digits, and an infinity leaves NaN; ints, Decimals and Fractions are exact.
+
     >>> SumCombineFn().apply([1, 2, 3])
     6
     """

@@ -77,6 +77,8 @@ def result_type(function: Callable[..., Any]) -> Any:
     """
     if isinstance(function, type):
         return function
+    if hasattr(function, "output_type"):
+        return function.output_type
     try:
         found = get_type_hints(function).get("return", Any)
     except Exception:  # annotations may name what cannot be resolved here

@@ -8,6 +8,7 @@ from typing import Any
 import attrs
 
 from headrace.errors import PipelineError, shorten
+from headrace.sdk.binding import asks_for
 from headrace.sdk.dofn import DoFn, require_dofn
 from headrace.sdk.element_types import item_type, pair_type, result_type
 from headrace.sdk.elementwise import (
@@ -140,11 +141,14 @@ class ParDo(ElementwiseTransform):
     """
 
     def __init__(self, fn: DoFn | Callable[..., Any], *args: Any, **kwargs: Any) -> None:
-        dofn = require_dofn(fn)
-        super().__init__(fn, ProcessEach(dofn, args, kwargs), _always(item_type(dofn.process)))
+        self._dofn = dofn = require_dofn(fn)
+        declared = getattr(dofn, "output_type", None) or item_type(dofn.process)
+        super().__init__(fn, ProcessEach(dofn, args, kwargs), _always(declared))
 
-    def default_label(self) -> str:
-        return f"{type(self).__name__}({callable_label(self._fn)})"
+    def evolved(self, output: Any) -> Any:
+        if output.changing:
+            _check_memory(self._dofn)
+        return output
 
 
 class Map(ElementwiseTransform):
@@ -286,6 +290,17 @@ def require_collection(pcoll: Any) -> None:
         raise PipelineError(
             f"the input is not a collection but {shorten(pcoll)}",
             remedy="apply a source to the pipeline first, such as p | hr.Create(values)",
+        )
+
+
+def _check_memory(dofn: DoFn) -> None:
+    """Refuse a DoFn that remembers elements until the end of a bundle, but not whether they are retracted."""
+    finishes = type(dofn).finish_bundle is not DoFn.finish_bundle
+    if finishes and not asks_for(dofn.process, DoFn.DiffParam):
+        raise PipelineError(
+            f"the collection can hold retractions, and {dofn.default_label()} gives out at the end of a "
+            "bundle what it has collected, without a look at the diffs",
+            remedy="put hr.ToChangelog() in front of it, or let process ask for DoFn.DiffParam",
         )
 
 

@@ -71,6 +71,23 @@ def test_declared_types_tell_what_is_no_pair() -> None:
     words | "pairs" >> hr.Map(lambda x: x).with_output_types(tuple[str, int]) | hr.GroupByKey()
 
 
+def test_decorators_declare_types() -> None:
+    @hr.typehints.with_input_types(str)
+    @hr.typehints.with_output_types(int)
+    class Length(hr.DoFn):
+        def process(self, element):
+            yield len(element)
+
+    @hr.typehints.with_output_types(hr.typehints.KV[str, int])
+    def pair(word):
+        return word, 1
+
+    words = hr.Pipeline() | hr.Create(["a"])
+    with pytest.raises(hr.PipelineError, match="of type int"):
+        words | hr.ParDo(Length()) | hr.GroupByKey()
+    words | hr.Map(pair) | hr.GroupByKey()
+
+
 def test_a_composite_can_declare_its_type() -> None:
     class Numbers(hr.PTransform):
         def expand(self, pcoll):
@@ -233,12 +250,34 @@ def test_accumulating_panes_may_be_written_and_mapped() -> None:
     panes(ACCUMULATING) | hr.Map(str) | hr.ToChangelog()
 
 
+class Remembering(hr.DoFn):
+    def process(self, element):
+        yield element
+
+    def finish_bundle(self):
+        raise NotImplementedError
+
+
+class Careful(Remembering):
+    def process(self, element, diff=hr.DoFn.DiffParam):
+        yield element
+
+
+def test_a_dofn_that_remembers_elements_refuses_retractions() -> None:
+    with pytest.raises(hr.PipelineError, match="Remembering gives out") as refusal:
+        panes(RETRACTING) | hr.ParDo(Remembering())
+    assert "ToChangelog" in refusal.value.remedy
+    panes(RETRACTING) | hr.ToChangelog() | hr.ParDo(Remembering())
+    panes(RETRACTING) | hr.ParDo(Careful())
+    panes(ACCUMULATING) | hr.ParDo(Remembering())
+
+
 class Plain(hr.io.Sink):
     def write(self, batch):
         raise NotImplementedError
 
 
-class Careful(Plain):
+class Accepting(Plain):
     accepts_retractions = True
 
 
@@ -247,4 +286,4 @@ def test_a_plain_sink_refuses_retractions() -> None:
         panes(RETRACTING) | hr.Write(Plain())
     assert "ToChangelog" in refusal.value.remedy
     panes(RETRACTING) | hr.ToChangelog() | hr.Write(Plain())
-    panes(RETRACTING) | hr.Write(Careful())
+    panes(RETRACTING) | hr.Write(Accepting())

@@ -10,7 +10,7 @@ from headrace.sdk.combine_fn import CombineFn, ExtremeCombineFn, SumCombineFn
 
 
 class MeanCombineFn(CombineFn):
-    """The arithmetic mean, NaN of nothing; can subtract.
+    """The arithmetic mean, NaN of nothing; can subtract, with the caveat of sums of floats.
 
     >>> MeanCombineFn().apply([1, 2, 6])
     3.0
