@@ -284,14 +284,16 @@ class ElementGathering:
     input: Input
     reduction: Reduction
     settled: bool = attrs.field(init=False)
+    _only_counts: bool = attrs.field(init=False)
     _keys: _Keys = attrs.field(factory=_Keys, init=False)
     _waiting: dict[Hashable, dict[BoundedWindow, list[Element]]] = attrs.field(
         factory=lambda: defaultdict(lambda: defaultdict(list)), init=False
     )
 
     def __attrs_post_init__(self) -> None:
-        """Note whether the windows still have to merge."""
+        """Note whether the windows still have to merge, and what the trigger asks of elements."""
         self.settled = not self.input.strategy.window_fn.is_merging()
+        self._only_counts = self.input.strategy.trigger.needs_only_counts
 
     def add(self, bundle: Bundle) -> None:
         """Take the elements of a bundle."""
@@ -322,6 +324,8 @@ class ElementGathering:
         )
 
     def _arrived(self, values: list[Any]) -> Arrived:
+        if self._only_counts:
+            return Arrived(len(values))
         trigger = self.input.strategy.trigger
         size = sum(len(encode_value(value)) for value in values) if trigger.wants_size else 0
         marks = (p for p in trigger.predicates if any(map(p, values)))
