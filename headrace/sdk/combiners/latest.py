@@ -72,6 +72,10 @@ class Latest:
         def default_label(self) -> str:
             return "Latest.Globally"
 
+        def with_defaults(self, has_defaults: bool = True) -> Latest.Globally:
+            """Say whether an empty collection gives a value."""
+            return Latest.Globally(has_defaults)
+
         def without_defaults(self) -> Latest.Globally:
             """Let an empty collection give no value; necessary but in the global window."""
             return Latest.Globally(has_defaults=False)
