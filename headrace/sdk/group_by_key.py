@@ -165,7 +165,7 @@ def _check_retractions(source: Collection) -> None:
 def _check_accumulation(source: Collection) -> None:
     if source.accumulated:
         warnings.warn(
-            f"{source.node} gives out accumulating panes, each of which repeats what the ones before "
-            "said; grouping them again counts double. Use AccumulationMode.RETRACTING there.",
+            f"{source.node} holds accumulating panes, each of which repeats what the ones before said; "
+            "grouping them again counts double. Let the grouping before use AccumulationMode.RETRACTING.",
             stacklevel=2,
         )
