@@ -14,14 +14,14 @@ from typing import Any
 import attrs
 
 from headrace.errors import UnsupportedError
-from headrace.runners.gathering import Gathering
+from headrace.runners.gathering import Arrivals, Gathering
 from headrace.runners.keyed import KeyedGrouping, KeyedPanes
 from headrace.runners.measuring import count_panes
 from headrace.runners.planning import KeyedStep
 from headrace.sdk import graph
 from headrace.sdk.invoker import ParDoInvoker
 from headrace.sdk.io.sink import SinkBatch
-from headrace.sdk.metrics import MetricsContainer
+from headrace.sdk.metrics import MetricsContainer, recording
 from headrace.sdk.step_metrics import StepMetrics
 from headrace.triggers.bundle import Bundle
 from headrace.triggers.grouping import Grouping
@@ -132,43 +132,13 @@ class ParDo(Operator):
 
 
 @attrs.define(eq=False)
-class StreamingGroup(Operator):
-    """A grouping in streaming mode: live keys, rounds of data, watermark and clock."""
+class Group(Operator):
+    """What groupings have in common: elements are collected, and grouped when the round ends."""
 
     step: KeyedStep
     send: Send
     metrics: StepMetrics
-    gathering: Gathering = attrs.field(init=False)
-    table: KeyedGrouping = attrs.field(init=False)
-    watermark: int = attrs.field(default=MIN_MICROS, init=False)
-
-    def __attrs_post_init__(self) -> None:
-        """Start with no keys."""
-        self.gathering = self.step.gathering()
-        self.table = KeyedGrouping(self.step.grouping())
-
-    def push(self, bundle: Bundle) -> None:
-        """Collect a bundle until the round ends."""
-        self.gathering.add(bundle)
-
-    def end_round(self, clock: Clock) -> int:
-        """Group what was collected, then reach for the watermark and the clock."""
-        out = KeyedPanes()
-        with blamed(self.step.node.label):
-            self.table.add(self.gathering.drain(), Clock(self.watermark, clock.now), out)
-            self.table.reach(clock, out)
-        self.watermark = clock.watermark
-        emit(self.step, out, self.send, self.metrics)
-        return min(clock.watermark, self.table.hold)
-
-
-@attrs.define(eq=False)
-class BatchGroup(Operator):
-    """A grouping in batch mode: each key lives from its data to the end of time in one go."""
-
-    step: KeyedStep
-    send: Send
-    metrics: StepMetrics
+    counted: MetricsContainer = attrs.field(factory=MetricsContainer, init=False)
     gathering: Gathering = attrs.field(init=False)
     grouping: Grouping = attrs.field(init=False)
 
@@ -178,32 +148,95 @@ class BatchGroup(Operator):
         self.grouping = self.step.grouping()
 
     def push(self, bundle: Bundle) -> None:
-        """Collect a bundle until the input ends."""
-        self.gathering.add(bundle)
+        """Collect a bundle until the round ends."""
+        with self.at_work():
+            self.gathering.add(bundle)
+
+    def open(self) -> None:
+        """Set the CombineFn up, if there is one."""
+        if isinstance(self.step.node, graph.CombinePerKey):
+            self.step.node.combine_fn.setup()
+
+    def release(self) -> None:
+        """Tear the CombineFn down, if there is one."""
+        if isinstance(self.step.node, graph.CombinePerKey):
+            self.step.node.combine_fn.teardown()
+
+    @contextmanager
+    def at_work(self) -> Iterator[None]:
+        """Count for this step, and name it in whatever goes wrong; the error stays what it is."""
+        try:
+            with recording(self.counted):
+                yield
+        except Exception as error:
+            error.add_note(f"in {self.step.node.label}")
+            raise
+
+    def emit(self, out: KeyedPanes) -> None:
+        """Send panes, and late elements where they have an output."""
+        count_panes(self.metrics, out)
+        if len(out):
+            self.send(self.step.main, out.bundle())
+        if out.late and self.step.late is not None:
+            self.send(self.step.late, Bundle.of(out.late))
+
+
+@attrs.define(eq=False)
+class StreamingGroup(Group):
+    """A grouping in streaming mode: live keys, rounds of data, watermark and clock."""
+
+    table: KeyedGrouping = attrs.field(init=False)
+    watermark: int = attrs.field(default=MIN_MICROS, init=False)
+
+    @table.default
+    def _no_keys(self) -> KeyedGrouping:
+        return KeyedGrouping(self.step.grouping())
+
+    def end_round(self, clock: Clock) -> int:
+        """Group what was collected, then reach for the watermark and the clock."""
+        out = KeyedPanes()
+        with self.at_work():
+            self.table.add(self.gathering.drain(), Clock(self.watermark, clock.now), out)
+            self.table.reach(clock, out)
+        self.watermark = clock.watermark
+        self.emit(out)
+        return min(clock.watermark, self.table.hold)
+
+
+@attrs.define(eq=False)
+class BatchGroup(Group):
+    """A grouping in batch mode: each key lives from its data to the end of time in one go."""
 
     def end_round(self, clock: Clock) -> int:
         """Group everything, key by key."""
-        start = Clock(MIN_MICROS, clock.now)
-        out = KeyedPanes()
-        with blamed(self.step.node.label):
-            for _, key, arrivals in self.gathering.drain():
-                self._live_through(arrivals, start, clock, out.panes)
-                out.credit(key)
-                if len(out) >= FLUSH_AT:
-                    emit(self.step, out, self.send, self.metrics)
-                    out = KeyedPanes()
-        emit(self.step, out, self.send, self.metrics)
+        arrivals = self.gathering.drain()
+        full = True
+        while full:
+            with self.at_work():
+                out = self._next_panes(arrivals, clock)
+            self.emit(out)
+            full = len(out) >= FLUSH_AT
         return clock.watermark
+
+    def _next_panes(self, drained: Arrivals, clock: Clock) -> KeyedPanes:
+        """Group on until there are panes for a bundle, or no keys any more."""
+        start, out = Clock(MIN_MICROS, clock.now), KeyedPanes()
+        for _, key, arrivals in drained:
+            if self.gathering.settled:
+                self.grouping.live_through(arrivals, start, clock, out.panes)
+            else:
+                self._live_through(arrivals, start, clock, out.panes)
+            out.credit(key)
+            if len(out) >= FLUSH_AT:
+                break
+        return out
 
     def _live_through(
         self, arrivals: Sequence[Arrival], start: Clock, end: Clock, out: Panes
     ) -> None:
-        if self.gathering.settled:
-            self.grouping.live_through(arrivals, start, end, out)
-        else:
-            state = KeyState()
-            self.grouping.add(state, arrivals, start, out)
-            self.grouping.reach(state, end, out)
+        state = KeyState()
+        self.grouping.add(state, arrivals, start, out)
+        self.grouping.reach(state, end, out)
 
 
 @attrs.define(eq=False)
@@ -234,25 +267,6 @@ class Write(Operator):
     def finish(self) -> None:
         """Close the sink."""
         self.node.sink.close()
-
-
-def emit(step: KeyedStep, out: KeyedPanes, send: Send, metrics: StepMetrics) -> None:
-    """Send the panes of a grouping, and its late elements where they have an output."""
-    count_panes(metrics, out)
-    if len(out):
-        send(step.main, out.bundle())
-    if out.late and step.late is not None:
-        send(step.late, Bundle.of(out.late))
-
-
-@contextmanager
-def blamed(label: str) -> Iterator[None]:
-    """Name the transform in whatever goes wrong inside, and leave the error what it is."""
-    try:
-        yield
-    except Exception as error:
-        error.add_note(f"in the transform {label!r}")
-        raise
 
 
 @attrs.frozen
