@@ -12,8 +12,7 @@ from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
 from itertools import repeat
-from typing import Any, Final, Literal, TypeAlias
-from zoneinfo import ZoneInfo
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 import attrs
 
@@ -22,6 +21,9 @@ from headrace.windowing.column import Column
 from headrace.windowing.time import MAX_MICROS, MIN_MICROS, micros
 from headrace.windowing.window import BoundedWindow, IntervalWindow, interval
 from headrace.windowing.window_fn import UNKNOWN, NonMergingWindowFn, WindowFn, Windows
+
+if TYPE_CHECKING:
+    from zoneinfo import ZoneInfo
 
 Start: TypeAlias = date | str
 
@@ -43,7 +45,7 @@ def _date(start: Start) -> date:
 
 def _zone_exists(window_fn: object, attribute: object, timezone: str) -> None:
     try:
-        ZoneInfo(timezone)
+        _zone(timezone)
     except (KeyError, ValueError, OSError, TypeError):
         raise TimeError(
             f"there is no time zone {shorten(timezone)}",
@@ -166,7 +168,7 @@ class CalendarWindows(NonMergingWindowFn):
         return interval(start, end) if instant < end else interval(end, MAX_MICROS)
 
     def _around(self, instant: int) -> tuple[int, int]:
-        place = self._place(_local(instant, ZoneInfo(self.timezone)).date())
+        place = self._place(_local(instant, _zone(self.timezone)).date())
         # Where clocks go back over midnight, the day on the clock is not the day of the window.
         while instant < _bound(self, place):
             place -= 1
@@ -195,9 +197,16 @@ class CalendarWindows(NonMergingWindowFn):
 def _bound(window_fn: CalendarWindows, place: int) -> int:
     """Return the instant at which a window starts; far outside of the calendar it is MIN or MAX."""
     try:
-        return _midnight(window_fn._day(place), ZoneInfo(window_fn.timezone))
+        return _midnight(window_fn._day(place), _zone(window_fn.timezone))
     except (OverflowError, ValueError):
         return MIN_MICROS if place < 0 else MAX_MICROS
+
+
+def _zone(name: str) -> ZoneInfo:
+    """Return a time zone; the library of zones is slow to import, and few programs need it."""
+    from zoneinfo import ZoneInfo
+
+    return ZoneInfo(name)
 
 
 def _midnight(day: date, zone: ZoneInfo) -> int:
