@@ -4,6 +4,8 @@
 VENV   := .venv
 BIN    := $(VENV)/bin
 RUNNER ?= local
+# The local demo streams, for that is the harder way to the same rows; `make demo STREAMING=` is batch.
+STREAMING ?= $(if $(filter local,$(RUNNER)),1)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
@@ -12,7 +14,7 @@ RUNNER ?= local
 help: ## list the tasks
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: $(VENV)/.with-demo $(if $(filter spark,$(RUNNER)),need-java $(VENV)/.with-spark) ## run the main job on real flights [RUNNER=local|spark] [STREAMING=1] [ARGS=...]
+demo: $(VENV)/.with-demo $(if $(filter spark,$(RUNNER)),need-java $(VENV)/.with-spark) ## run the main job on real flights [RUNNER=local|spark] [STREAMING=1|] [ARGS=...]
 	$(BIN)/python examples/flights.py --runner=$(RUNNER) $(if $(STREAMING),--streaming) $(ARGS)
 
 test: need-java $(VENV)/.with-dev ## run all tests (installs Java for Spark if it can) [ARGS=...]
