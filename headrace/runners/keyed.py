@@ -94,7 +94,7 @@ class KeyedGrouping:
         if state.windows:
             self._dues.set(identity, state.dues.first)
             self._alarms.set(identity, state.alarms.first)
-            self._holds.set(identity, state.holds.first)
+            self._holds.set(identity, state.hold)
         else:
             del self._states[identity]
             for agenda in (self._dues, self._alarms, self._holds):

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from headrace.triggers.bundle import RETRACT
-from headrace.triggers.key_state import KeyState, Output, WindowState
+from headrace.triggers.key_state import KeyState, Output, WindowState, recall
 from headrace.triggers.merging import Merging
 from headrace.triggers.pane import PaneInfo, PaneInfoTiming, pane_info
 from headrace.triggers.panes import Arrival, Panes
@@ -72,7 +72,9 @@ class Grouping:
         for window in dict.fromkeys(due + alarmed) if alarmed else due:
             self._attend(key, window, clock, out)
 
-    def live_through(self, arrivals: Sequence[Arrival], start: Clock, end: Clock, out: Panes) -> None:
+    def live_through(
+        self, arrivals: Sequence[Arrival], start: Clock, end: Clock, out: Panes
+    ) -> None:
         """Give a key its whole life in one call: elements arrive at a start, then time comes to its end.
 
         The panes are those of :meth:`add` and :meth:`reach`. A window that does not fire as its elements
@@ -177,6 +179,7 @@ class Grouping:
             state.past_early = state.past_early or not early
         state.fresh = 0
         key.holds.set(window, NEVER)
+        key.recalls.set(window, recall(state, last, self._strategy))
 
     def _send_and_discard(
         self, state: WindowState, window: BoundedWindow, timestamp: int, pane: PaneInfo, out: Panes

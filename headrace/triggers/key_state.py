@@ -16,6 +16,7 @@ from headrace.errors import HeadraceError
 from headrace.triggers.agenda import Agenda
 from headrace.triggers.pane import PaneInfo
 from headrace.triggers.reduction import Content
+from headrace.triggers.strategy import WindowingStrategy
 from headrace.triggers.trigger import NEVER, TriggerState
 from headrace.windowing.window import BoundedWindow
 
@@ -65,6 +66,7 @@ class KeyState:
         dues: the watermarks that windows wait for.
         alarms: the processing times that windows wait for.
         holds: the timestamps of panes to come, which the output watermark may not pass.
+        recalls: how far the output watermark may go before panes that stand are retracted.
     """
 
     windows: dict[BoundedWindow, WindowState] = attrs.field(factory=dict)
@@ -72,11 +74,17 @@ class KeyState:
     dues: Agenda[BoundedWindow] = attrs.field(factory=Agenda)
     alarms: Agenda[BoundedWindow] = attrs.field(factory=Agenda)
     holds: Agenda[BoundedWindow] = attrs.field(factory=Agenda)
+    recalls: Agenda[BoundedWindow] = attrs.field(factory=Agenda)
+
+    @property
+    def hold(self) -> int:
+        """The moment that the output watermark may not pass; NEVER if there is none."""
+        return min(self.holds.first, self.recalls.first)
 
     def forget(self, window: BoundedWindow) -> None:
         """Let a live window go, with all its moments."""
         del self.windows[window]
-        for agenda in (self.dues, self.alarms, self.holds):
+        for agenda in (self.dues, self.alarms, self.holds, self.recalls):
             agenda.set(window, NEVER)
 
     def enlist(self, window: BoundedWindow, state: WindowState) -> None:
@@ -90,6 +98,25 @@ class KeyState:
         del self.order[bisect_left(self.order, window)]
 
 
+def recall(state: WindowState, last: int, strategy: WindowingStrategy) -> int:
+    """Return how far the output watermark may go before the panes that stand have been retracted.
+
+    Groupings behind this one allow as much lateness, so up to there none of them drops a retraction
+    apart from what replaces it. NEVER, if nothing can be retracted, or not as late as that: a pane at
+    the end of its window is not, unless the window has grown since.
+
+    Args:
+        state: the window.
+        last: its last instant, in microseconds.
+        strategy: of the grouping.
+    """
+    if not state.outputs:
+        return NEVER
+    standing = (pane.timestamp for pane in state.outputs if not pane.pane.is_last)
+    latest = min(standing, default=NEVER) + strategy.allowed_lateness
+    return latest if latest + 1 < strategy.expiry(last) else NEVER
+
+
 _values_of = attrgetter(*(field.name for field in attrs.fields(WindowState)))
 
 
@@ -100,7 +127,8 @@ def freeze(key: KeyState) -> tuple[Any, ...]:
     True
     """
     windows = [(window, *_values_of(state)) for window, state in key.windows.items()]
-    return FORMAT, windows, key.dues.moments, key.alarms.moments, key.holds.moments
+    agendas = (key.dues, key.alarms, key.holds, key.recalls)
+    return FORMAT, windows, *(agenda.moments for agenda in agendas)
 
 
 def thaw(frozen: tuple[Any, ...], merging: bool) -> KeyState:

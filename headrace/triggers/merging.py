@@ -10,7 +10,7 @@ from functools import reduce
 from itertools import chain
 from operator import attrgetter
 
-from headrace.triggers.key_state import KeyState, WindowState
+from headrace.triggers.key_state import KeyState, WindowState, recall
 from headrace.triggers.panes import Arrival, Panes
 from headrace.triggers.reduction import Reduction
 from headrace.triggers.strategy import WindowingStrategy
@@ -94,6 +94,7 @@ class Merging:
         )
         key.enlist(target, state)
         key.holds.set(target, self._united_hold(target.last, holds, clock.watermark))
+        key.recalls.set(target, recall(state, target.last, self._strategy))
 
     def _united_hold(self, last: int, holds: Sequence[int], watermark: int) -> int:
         held = [hold for hold in holds if hold != NEVER]

@@ -240,9 +240,20 @@ class Grouping:
         waiting = times(story)
         return choose[self.strategy.timestamps](waiting) if waiting else None
 
+    def recall(self, story: Story) -> int | None:
+        """What keeps it back too: the last moment to take back a pane that may have to be.
+
+        Later, a grouping behind this one could drop the retraction and take what replaces it.
+        """
+        if self.strategy.mode != "RETRACTING":
+            return None
+        standing = [p.timestamp for p in outstanding(story) if not p.last]
+        return min(standing) + self.strategy.lateness if standing else None
+
     def output_watermark(self) -> int:
-        holds = [self.hold(s, w) for stories in self.stories.values() for w, s in stories.items()]
-        return min([self.watermark, *(h for h in holds if h is not None)])
+        alive = [(s, w) for stories in self.stories.values() for w, s in stories.items()]
+        bounds = [self.hold(s, w) for s, w in alive] + [self.recall(s) for s, _ in alive]
+        return min([self.watermark, *(bound for bound in bounds if bound is not None)])
 
     def moment(self, window: Window) -> Moment:
         return Moment(self.watermark, self.now, window[1] - 1)

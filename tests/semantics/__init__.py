@@ -1,0 +1,1 @@
+"""The model, sentence by sentence: what every runner has to do."""
