@@ -1,4 +1,4 @@
-"""Headrace: the Dataflow model in Python, in memory or on Apache Spark.
+"""Headrace: the Dataflow model in Python.
 
 Everything under Beam's names: ``import headrace as hr``, then ``hr.Pipeline``, ``hr.Map``, ``hr.window``.
 """
