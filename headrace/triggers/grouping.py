@@ -138,8 +138,8 @@ class Grouping:
         window, last = arrival.window, arrival.window.last
         hold = self._strategy.output_time(last, arrival.earliest, arrival.latest)
         hold = min(max(hold, watermark), last)
-        before = key.holds.moments.get(window, hold)
-        if hold != before:
+        before = key.holds.get(window)
+        if before not in (NEVER, hold):
             hold = self._strategy.output_time(last, min(hold, before), max(hold, before))
         key.holds.set(window, hold)
 
@@ -172,7 +172,7 @@ class Grouping:
             return
         early = timing is _EARLY
         pane = pane_info(timing, state.index, -1 if early else state.nonspeculative, closing)
-        timestamp = key.holds.moments.get(window, last)
+        timestamp = min(key.holds.get(window), last)
         if self._send(state, window, timestamp, pane, out):
             state.index += 1
             state.nonspeculative += not early

@@ -1,0 +1,114 @@
+"""One key under a grouping, driven by hand: no pipeline, no runner."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import attrs
+
+from headrace.sdk.reduction import reduction_of
+from headrace.triggers import WindowingStrategy
+from headrace.triggers.bundle import Bundle
+from headrace.triggers.grouping import Grouping
+from headrace.triggers.key_state import KeyState
+from headrace.triggers.panes import Arrival, Panes
+from headrace.triggers.reduction import Reduction
+from headrace.triggers.trigger import Arrived, Clock
+from headrace.windowing.time import MIN_MICROS
+from headrace.windowing.window import BoundedWindow
+
+Row = tuple[Any, int]
+"""A value and its timestamp in microseconds."""
+
+Event = tuple[str, Any]
+"""("elements", rows), ("watermark", microseconds) or ("clock", microseconds)."""
+
+
+def same(key: KeyState) -> KeyState:
+    return key
+
+
+def arrival(window: BoundedWindow, values: Sequence[Any], reduction: Reduction) -> Arrival:
+    """Elements that arrived together in a window, all at its last instant."""
+    return Arrival(
+        window, reduction.of(list(values)), Arrived(len(values)), window.last, window.last
+    )
+
+
+@attrs.define
+class OneKey:
+    """A key; whatever happens to it goes through ``between`` first, which may store its state away.
+
+    Attributes:
+        strategy: where, when and how.
+        reduction: what its panes hold; lists, if nothing else is said.
+        between: makes of the state of the key the one to go on with.
+    """
+
+    strategy: WindowingStrategy
+    reduction: Reduction = attrs.field(factory=lambda: reduction_of(None, changing=False))
+    between: Callable[[KeyState], KeyState] = same
+    clock: Clock = Clock(MIN_MICROS, 0)
+    state: KeyState = attrs.field(factory=KeyState)
+    panes: Panes = attrs.field(factory=Panes)
+    grouping: Grouping = attrs.field(init=False)
+
+    @grouping.default
+    def _grouping(self) -> Grouping:
+        return Grouping(self.strategy, self.reduction)
+
+    def arrive(self, rows: Iterable[Row]) -> None:
+        """Elements arrive together."""
+        self.take(list(self._arrivals(list(rows))))
+
+    def take(self, arrivals: Sequence[Arrival]) -> None:
+        """Arrivals come, one for each window."""
+        self.state = self.between(self.state)
+        self.grouping.add(self.state, arrivals, self.clock, self.panes)
+
+    def watermark(self, watermark: int) -> None:
+        self._reach(self.clock._replace(watermark=watermark))
+
+    def now(self, now: int) -> None:
+        self._reach(self.clock._replace(now=now))
+
+    def play(self, script: Iterable[Event]) -> OneKey:
+        """Let all happen that a script says."""
+        happen = {"elements": self.arrive, "watermark": self.watermark, "clock": self.now}
+        for kind, what in script:
+            happen[kind](what)
+        return self
+
+    @property
+    def said(self) -> list[tuple[Any, ...]]:
+        """All that came out, in order: diff, value, timestamp, window and pane."""
+        out = self.panes
+        columns = zip(out.diffs, out.values, out.timestamps, out.windows, out.panes, strict=True)
+        return [tuple(column) for column in columns]
+
+    @property
+    def dropped(self) -> int:
+        return sum(arrival.arrived.count for arrival in self.panes.dropped)
+
+    def _reach(self, clock: Clock) -> None:
+        self.clock = clock
+        self.state = self.between(self.state)
+        self.grouping.reach(self.state, clock, self.panes)
+
+    def _arrivals(self, rows: list[Row]) -> Iterable[Arrival]:
+        bundle = Bundle([value for value, _ in rows], [time for _, time in rows])
+        pairs = [("k", value) for value in bundle.values]
+        columns = self.strategy.window_fn.assign_column(pairs, bundle.timestamps, bundle.windows)
+        placed: dict[BoundedWindow, list[Row]] = {}
+        for row, windows in zip(rows, columns, strict=False):
+            for window in windows:
+                placed.setdefault(window, []).append(row)
+        for window, members in placed.items():
+            values, times = map(list, zip(*members, strict=True))
+            content = self.reduction.of(values)
+            yield Arrival(window, content, self._arrived(values), min(times), max(times))
+
+    def _arrived(self, values: list[Any]) -> Arrived:
+        marks = (p for p in self.strategy.trigger.predicates if any(map(p, values)))
+        return Arrived(len(values), len(values), frozenset(marks))
