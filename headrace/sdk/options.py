@@ -144,12 +144,6 @@ class StandardOptions(PipelineOptions):
         parser.add_argument("--streaming", action="store_true", help="run in streaming mode")
         parser.add_argument("--progress", action="store_true", help="show a bar while it runs")
         parser.add_argument(
-            "--max-records-per-batch",
-            type=int,
-            default=10_000,
-            help="in streaming mode, read so many records at most from a partition before results go out",
-        )
-        parser.add_argument(
             "--max_records_per_batch",
             "--max-records-per-batch",
             type=int,
