@@ -148,29 +148,30 @@ class PlainGathering:
             self._fold()
 
     def drain(self) -> Arrivals:
-        """Give out one arrival at a time, window by window."""
+        """Give out each key with one arrival a window."""
+        by_key: dict[Hashable, list[Arrival]] = defaultdict(list)
+        for key, arrival in self._arrivals():
+            by_key[key].append(arrival)
+        keys, self._keys = self._keys, _Keys()
+        for key, arrivals in by_key.items():
+            yield key, keys[key], arrivals
+
+    def _arrivals(self) -> Iterator[tuple[Hashable, Arrival]]:
+        """Give out each arrival with the identity of its key, window by window, and be empty again."""
         if self._folded or any(len(windows) != 1 for windows in self._waiting):
             self._fold()
-            yield from self._drain_folded()
-        else:
-            yield from self._drain_waiting()
-        self._clear()
-        self._keys = _Keys()
-
-    def _drain_waiting(self) -> Arrivals:
-        content_of, keys = self.reduction.of, self._keys
+        content_of = self.reduction.of
         for (window,), group in self._waiting.items():
             last = window.last
             for key, values in group.items():
-                arrived = Arrived(len(values))
-                yield key, keys[key], (Arrival(window, content_of(values), arrived, last, last),)
-
-    def _drain_folded(self) -> Arrivals:
-        folded, self._folded = self._folded, defaultdict(dict)
-        for window, group in folded.items():
+                content, arrived = content_of(values), Arrived(len(values))
+                yield key, Arrival(window, content, arrived, last, last)
+        for window, folded in self._folded.items():
             last = window.last
-            for key, (content, count) in group.items():
-                yield key, self._keys[key], (Arrival(window, content, Arrived(count), last, last),)
+            for key, (content, count) in folded.items():
+                yield key, Arrival(window, content, Arrived(count), last, last)
+        self._clear()
+        self._folded = defaultdict(dict)
 
     def _fold(self) -> None:
         """Turn the values that wait into contents; an element of several windows goes into each."""
