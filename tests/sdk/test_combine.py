@@ -90,7 +90,7 @@ def test_it_does_not_matter_whether_values_come_one_by_one(name, values) -> None
     assert same(fn.extract_output(accumulator), fn.apply(values))
 
 
-@pytest.mark.parametrize("name", SUBTRACTING)
+@pytest.mark.parametrize("name", sorted(SUBTRACTING))
 @given(kept=st.lists(st.integers(-50, 50)), taken=st.lists(st.integers(-50, 50)))
 def test_what_is_subtracted_was_never_there(name, kept, taken) -> None:
     fn = COMBINE_FNS[name]
