@@ -49,7 +49,7 @@ class OneKey:
     strategy: WindowingStrategy
     reduction: Reduction = attrs.field(factory=lambda: reduction_of(None, changing=False))
     between: Callable[[KeyState], KeyState] = same
-    clock: Clock = Clock(MIN_MICROS, 0)
+    clock: Clock = attrs.field(factory=lambda: Clock(MIN_MICROS, 0))
     state: KeyState = attrs.field(factory=KeyState)
     panes: Panes = attrs.field(factory=Panes)
     grouping: Grouping = attrs.field(init=False)

@@ -1,0 +1,162 @@
+"""What is remembered of a key: plain data that can be stored at any time, and nothing that is over."""
+
+import pickle
+
+import attrs
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from headrace.errors import HeadraceError
+from headrace.sdk.combine_fn import combine_fn_of
+from headrace.sdk.reduction import reduction_of
+from headrace.triggers import AccumulationMode, AfterCount, AfterWatermark, WindowingStrategy
+from headrace.triggers.key_state import FORMAT, KeyState, freeze, thaw
+from headrace.windowing import FixedWindows, Sessions, TimestampCombiner
+from headrace.windowing.time import MAX_MICROS
+from headrace.windowing.window import BoundedWindow
+from tests.laws.strategies import SECOND, scripts, wheres, windowings
+from tests.triggers.one_key import OneKey, same
+
+COMBINES = {"list": None, "sum": sum, "largest": max}
+
+
+@attrs.frozen
+class Life:
+    """A key's life: how it is grouped, what of it is kept, and what happens to it."""
+
+    strategy: WindowingStrategy
+    kind: str
+    script: tuple
+
+    def lived(self, between=same):
+        combine = COMBINES[self.kind]
+        fn = combine and combine_fn_of(combine, (), {})
+        return OneKey(self.strategy, reduction_of(fn, changing=False), between).play(self.script)
+
+
+def _rows(script):
+    """The elements without their keys and diffs."""
+    for kind, what in script:
+        yield kind, [(v, t) for _, v, t, _ in what] if kind == "elements" else what
+
+
+@st.composite
+def lives(draw, to_infinity=None):
+    where = draw(wheres())
+    strategy = draw(windowings(where, safe=False))
+    script = draw(scripts(where.scale, keys="k", to_infinity=to_infinity))
+    return Life(strategy, draw(st.sampled_from(sorted(COMBINES))), tuple(_rows(script)))
+
+
+def stored(strategy, by=same):
+    """Freezes the state of a key, and goes on with what thaws."""
+    merging = strategy.window_fn.is_merging()
+    return lambda key: thaw(by(freeze(key)), merging)
+
+
+def pickled(frozen):
+    return pickle.loads(pickle.dumps(frozen))
+
+
+@given(lives())
+def test_state_can_be_stored_between_any_two_events(life):
+    said = life.lived().said
+    assert life.lived(stored(life.strategy)).said == said
+    assert life.lived(stored(life.strategy, by=pickled)).said == said
+
+
+PLAIN = (tuple, list, dict, str, int, type(None))
+
+
+def parts(thing):
+    yield thing
+    if isinstance(thing, dict):
+        thing = [*thing.keys(), *thing.values()]
+    if isinstance(thing, (list, tuple)):
+        for part in thing:
+            yield from parts(part)
+
+
+@settings(max_examples=30)
+@given(lives())
+def test_frozen_state_is_plain_data_that_thaws_as_it_was(life):
+    """Tuples of one's own are windows and panes; an int of its own is the timing of a pane."""
+    key = life.lived().state
+    assert all(isinstance(part, PLAIN) for part in parts(freeze(key)))
+    assert stored(life.strategy)(key) == key
+
+
+@settings(max_examples=30)
+@given(lives(to_infinity=True))
+def test_nothing_is_left_at_the_end_of_time(life):
+    assert life.lived().state == KeyState()
+
+
+def agendas(key):
+    return key.dues, key.alarms, key.holds, key.recalls
+
+
+def test_another_version_is_refused():
+    _, *rest = freeze(KeyState())
+    with pytest.raises(HeadraceError) as refusal:
+        thaw((FORMAT + 1, *rest), merging=False)
+    assert refusal.value.problem == (
+        f"the stored state has format {FORMAT + 1}, and this version reads format {FORMAT}"
+    )
+    assert "start from a new checkpoint" in refusal.value.remedy
+
+
+def test_a_window_that_expired_is_forgotten_while_others_live():
+    key = OneKey(WindowingStrategy(FixedWindows(10), allowed_lateness=5 * SECOND))
+    key.arrive([(1, 1 * SECOND), (2, 12 * SECOND)])
+    key.watermark(15 * SECOND)
+    assert [window.start for window in key.state.windows] == [10]
+    assert all(len(agenda.moments) <= 1 for agenda in agendas(key.state))
+
+
+def test_windows_that_merged_are_forgotten():
+    key = OneKey(WindowingStrategy(Sessions(10)))
+    for second in (0, 15, 30, 8, 22):
+        key.arrive([(second, second * SECOND)])
+    (window,) = key.state.windows
+    assert (window.start, window.end) == (0, 40)
+    assert key.state.order == [window]
+    assert all(set(agenda.moments) <= {window} for agenda in agendas(key.state))
+
+
+MOVES = {
+    "forward": range(2_000),
+    "backward": range(2_000, 0, -1),
+}
+
+
+@pytest.mark.parametrize("combiner", TimestampCombiner)
+@pytest.mark.parametrize("way", MOVES)
+def test_a_session_that_is_extended_without_end_stays_small(way, combiner):
+    """Beside another one, in front of it, that stays as it is."""
+    strategy = WindowingStrategy(
+        Sessions(10),
+        AfterWatermark(early=AfterCount(100)),
+        AccumulationMode.RETRACTING,
+        timestamp_combiner=combiner,
+    )
+    key = OneKey(strategy, reduction_of(combine_fn_of(sum, (), {}), changing=False))
+    key.arrive([(1, -100 * SECOND)])
+    for second in MOVES[way]:
+        key.arrive([(1, second * SECOND)])
+    assert len(key.state.windows) == len(key.state.order) == 2
+    assert max(len(agenda._heap) for agenda in agendas(key.state)) < 100
+
+
+class Tagged(BoundedWindow):
+    """A window with more to it than its bounds."""
+
+
+def test_windows_can_be_of_ones_own():
+    window = tuple.__new__(Tagged, (0, 10, "north"))
+    key = KeyState()
+    key.dues.set(window, MAX_MICROS)
+    again = thaw(pickle.loads(pickle.dumps(freeze(key))), merging=False)
+    (found,) = again.dues.moments
+    assert (type(found), found) == (Tagged, window)
