@@ -127,9 +127,9 @@ class Accumulate:
         return False
 
     def result(self, content: Any) -> Any:
-        """Extract the output, and copy it where it is the accumulator itself."""
+        """Extract the output, and copy of it what may be the accumulator or a part of it."""
         output = self.fn.extract_output(content)
-        return copy(output) if output is content else output
+        return copy(output) if output is content else _apart(output)
 
     def deltas(self, content: Any) -> Iterable[tuple[Any, int]]:
         """Extract the output of what came."""
@@ -201,6 +201,13 @@ def reduction_of(combine_fn: CombineFn | None, changing: bool) -> Reduction:
     if not changing:
         return Accumulate(combine_fn)
     return Subtract(combine_fn) if combine_fn.can_subtract else Recompute(combine_fn)
+
+
+def _apart(value: Any) -> Any:
+    """Copy what can change of a value: containers, and containers in tuples."""
+    if type(value) is tuple:
+        return tuple(map(_apart, value))
+    return copy(value) if isinstance(value, (list, dict, set)) else value
 
 
 def _count(content: Multiset, encoding: bytes, value: Any, change: int) -> None:

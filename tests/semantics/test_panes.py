@@ -133,6 +133,47 @@ def test_a_window_that_fires_once_says_the_same_in_every_mode(play, mode):
     assert played.timings == [("abc", "ON_TIME")]
 
 
+class Inside(hr.combiners.ToListCombineFn):
+    """Gives out a part of its accumulator."""
+
+    def create_accumulator(self):
+        return [[]]
+
+    def add_inputs(self, accumulator, elements):
+        accumulator[0].extend(elements)
+        return accumulator
+
+    def merge_accumulators(self, accumulators):
+        first, *others = accumulators
+        for other in others:
+            first[0].extend(other[0])
+        return first
+
+    def extract_output(self, accumulator):
+        return accumulator[0]
+
+
+LISTS = hr.combiners.ToListCombineFn()
+
+
+@pytest.mark.parametrize(
+    ("combine", "part"),
+    [
+        (LISTS, list),
+        (hr.combiners.ToSetCombineFn(), set),
+        (Inside(), list),
+        (hr.combiners.SingleInputTupleCombineFn(LISTS, LISTS), lambda word: (list(word),) * 2),
+    ],
+)
+@pytest.mark.parametrize(
+    ("mode", "values"),
+    [(ACCUMULATING, ["a", "ab"]), (RETRACTING, ["a", "a", "ab"])],
+)
+def test_what_a_pane_says_does_not_change_as_more_comes(play, mode, values, combine, part):
+    played = play(LIFE[:2], into(FIXED, EACH, mode), hr.CombinePerKey(combine))
+    assert [element.value[1] for element in played.elements] == list(map(part, values))
+
+
 FIRED_EARLY = [arrive(at(1, "a")), watermark(10)]
 
 
