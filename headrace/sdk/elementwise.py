@@ -39,6 +39,20 @@ class MapEach:
 
 
 @attrs.frozen(eq=False)
+class KeyEach:
+    """Each element in a pair, behind the key that the function returns."""
+
+    function: Function
+
+
+@attrs.frozen(eq=False)
+class PairEach:
+    """Each element in a pair, in front of a value that is the same for all."""
+
+    value: Any
+
+
+@attrs.frozen(eq=False)
 class FlatMapEach:
     """Any number of outputs for each element: the items of what the function returns."""
 
@@ -73,4 +87,6 @@ class DiffEach:
     """The elements and retractions as plain (diff, value) pairs."""
 
 
-Elementwise: TypeAlias = MapEach | FlatMapEach | FilterEach | StampEach | ProcessEach | DiffEach
+Elementwise: TypeAlias = (
+    MapEach | KeyEach | PairEach | FlatMapEach | FilterEach | StampEach | ProcessEach | DiffEach
+)

@@ -7,7 +7,7 @@ transform and the element; which element it was is worked out only then.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from copy import copy
 from functools import partial
@@ -23,7 +23,9 @@ from headrace.sdk.elementwise import (
     Elementwise,
     FilterEach,
     FlatMapEach,
+    KeyEach,
     MapEach,
+    PairEach,
     ProcessEach,
     StampEach,
 )
@@ -101,23 +103,32 @@ class ParDoInvoker:
 
     def _program_of(self, kind: Elementwise) -> Program:
         match kind:
-            case MapEach(function):
-                return self._map(bind_function(function))
-            case FlatMapEach(function):
-                return self._flat_map(bind_function(function))
-            case FilterEach(function):
-                return self._filter(bind_function(function))
-            case StampEach(function):
-                return self._stamp(bind_function(function))
             case ProcessEach(args=args, kwargs=kwargs):
                 return self._flat_map(bind(self._dofn.process, args, kwargs))
+            case PairEach(value):
+                return lambda bundle: _paired(bundle.values, repeat(value), bundle)
             case DiffEach():
                 return _with_diffs
+        programs: dict[type, Callable[[Call], Program]] = {
+            MapEach: self._map,
+            KeyEach: self._key,
+            FlatMapEach: self._flat_map,
+            FilterEach: self._filter,
+            StampEach: self._stamp,
+        }
+        return programs[type(kind)](bind_function(kind.function))
 
     def _map(self, call: Call) -> Program:
         def run(bundle: Bundle) -> Outputs:
             bundle = _seen_by(call, bundle)
             return one_each(self._collected(list, call, bundle), bundle)
+
+        return run
+
+    def _key(self, call: Call) -> Program:
+        def run(bundle: Bundle) -> Outputs:
+            bundle = _seen_by(call, bundle)
+            return _paired(self._collected(list, call, bundle), bundle.values, bundle)
 
         return run
 
@@ -168,6 +179,10 @@ class _Idle(DoFn):
 
 def _seen_by(call: Call, bundle: Bundle) -> Bundle:
     return exploded(bundle) if call.by_window else bundle
+
+
+def _paired(keys: Iterable[Any], values: Iterable[Any], bundle: Bundle) -> Outputs:
+    return {MAIN: bundle.with_values(list(zip(keys, values, strict=False)))}
 
 
 def _with_diffs(bundle: Bundle) -> Outputs:

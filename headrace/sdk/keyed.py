@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import attrs
 
 from headrace.sdk.combine import CombinePerKey
 from headrace.sdk.element_types import pair_type, pair_types, result_type
-from headrace.sdk.elementwise import Function, MapEach
-from headrace.sdk.pardo import ElementwiseTransform, Map
+from headrace.sdk.elementwise import Function, KeyEach, MapEach, PairEach
+from headrace.sdk.pardo import ElementwiseTransform
 from headrace.sdk.pvalue import PCollection
 from headrace.sdk.transform import PTransform
 
@@ -83,9 +82,25 @@ class WithKeys(ElementwiseTransform):
     """
 
     def __init__(self, k: Any, *args: Any, **kwargs: Any) -> None:
-        fn: Callable[..., Any] = _KeyedBy(k, args, kwargs) if callable(k) else _KeyedAlike(k)
+        function = Function(k, args, kwargs) if callable(k) else Function(_Alike(k))
         key_type = result_type(k) if callable(k) else type(k)
-        super().__init__(k, MapEach(Function(fn)), lambda kind: pair_type(key_type, kind))
+        super().__init__(k, KeyEach(function), lambda kind: pair_type(key_type, kind))
+
+
+class PairedWith(ElementwiseTransform):
+    """Turns each element into a pair of the element and a value, the same for all.
+
+    Args:
+        value: the value.
+
+    >>> with Pipeline() as p:
+    ...     _ = p | Create(["to", "be"]) | PairedWith(1) | Map(print)
+    ('to', 1)
+    ('be', 1)
+    """
+
+    def __init__(self, value: Any) -> None:
+        super().__init__(value, PairEach(value), lambda kind: pair_type(kind, type(value)))
 
 
 def _first(key: Any, _: Any) -> Any:
@@ -101,21 +116,13 @@ def _swapped(key: Any, value: Any) -> tuple[Any, Any]:
 
 
 @attrs.frozen
-class _KeyedBy:
-    fn: Callable[..., Any]
-    args: tuple[Any, ...]
-    kwargs: dict[str, Any]
+class _Alike:
+    """The same for every element."""
 
-    def __call__(self, element: Any) -> tuple[Any, Any]:
-        return self.fn(element, *self.args, **self.kwargs), element
+    value: Any
 
-
-@attrs.frozen
-class _KeyedAlike:
-    key: Any
-
-    def __call__(self, element: Any) -> tuple[Any, Any]:
-        return self.key, element
+    def __call__(self, element: Any) -> Any:
+        return self.value
 
 
 class Distinct(PTransform[Any, Any]):
@@ -128,14 +135,10 @@ class Distinct(PTransform[Any, Any]):
     """
 
     def expand(self, pcoll: Any) -> PCollection[Any]:
-        pairs = pcoll | "ToPairs" >> Map(_with_nothing)
+        pairs = pcoll | "ToPairs" >> PairedWith(None)
         distinct: PCollection[Any] = pairs | "Group" >> CombinePerKey(_nothing) | Keys()
         distinct.element_type = pcoll.element_type
         return distinct
-
-
-def _with_nothing(element: Any) -> tuple[Any, None]:
-    return element, None
 
 
 def _nothing(values: Any) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from headrace.sdk.combine import CombineGlobally, CombinePerKey
 from headrace.sdk.combine_fn import CombineFn
-from headrace.sdk.pardo import Map
+from headrace.sdk.keyed import PairedWith
 from headrace.sdk.pvalue import PCollection
 from headrace.sdk.transform import PTransform
 
@@ -74,10 +74,6 @@ class Count:
             return "Count.PerElement"
 
         def expand(self, pcoll: Any) -> PCollection[Any]:
-            pairs = pcoll | "PairWithVoid" >> Map(_with_void)
+            pairs = pcoll | "PairWithVoid" >> PairedWith(None)
             counted: PCollection[Any] = pairs | "Count" >> CombinePerKey(CountCombineFn())
             return counted
-
-
-def _with_void(element: Any) -> tuple[Any, None]:
-    return element, None
