@@ -78,9 +78,10 @@ class KeyedStep:
         """The output for panes."""
         return next(out for out in self.node.outputs if out.tag == MAIN)
 
-    def gathering(self) -> Gathering:
-        """Return a new, empty gathering for this step's input."""
-        input_ = Input(self.node.label, self.strategy, self.changing, self.assigns)
+    def gathering(self, batch: bool) -> Gathering:
+        """Return a new, empty gathering for this step's input; in batch mode nothing comes late."""
+        late = bool(self.strategy.late_tag) and not batch
+        input_ = Input(self.node.label, self.strategy, self.changing, self.assigns, late)
         return gathering_for(input_, self.reduction)
 
     def grouping(self) -> Grouping:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, ClassVar
 
 import attrs
 
@@ -138,13 +138,14 @@ class Group(Operator):
     step: KeyedStep
     send: Send
     metrics: StepMetrics
+    batch: ClassVar[bool]
     counted: MetricsContainer = attrs.field(factory=MetricsContainer, init=False)
     gathering: Gathering = attrs.field(init=False)
     grouping: Grouping = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
         """Start with nothing collected."""
-        self.gathering = self.step.gathering()
+        self.gathering = self.step.gathering(self.batch)
         self.grouping = self.step.grouping()
 
     def push(self, bundle: Bundle) -> None:
@@ -185,6 +186,7 @@ class Group(Operator):
 class StreamingGroup(Group):
     """A grouping in streaming mode: live keys, rounds of data, watermark and clock."""
 
+    batch: ClassVar[bool] = False
     table: KeyedGrouping = attrs.field(init=False)
     watermark: int = attrs.field(default=MIN_MICROS, init=False)
 
@@ -206,6 +208,8 @@ class StreamingGroup(Group):
 @attrs.define(eq=False)
 class BatchGroup(Group):
     """A grouping in batch mode: each key lives from its data to the end of time in one go."""
+
+    batch: ClassVar[bool] = True
 
     def end_round(self, clock: Clock) -> int:
         """Group everything, key by key."""

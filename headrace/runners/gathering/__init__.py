@@ -1,0 +1,42 @@
+"""From bundles to arrivals: elements put together by key and window before they reach the grouping.
+
+Combining in front of the grouping ("lifting") happens here: what a grouping gets is one content for each
+key and window of all that arrived together, however many elements that was. A gathering takes any number
+of bundles and is then drained; which kind serves depends on what the grouping needs to know.
+
+==================  =====================================================================
+kind                for
+==================  =====================================================================
+PlainGathering      windows that do not merge, where nothing counts but values and windows
+SessionGathering    the same, for windows that merge when they overlap
+ElementGathering    all else: timestamps of panes, retractions, predicates, late outputs
+==================  =====================================================================
+"""
+
+from __future__ import annotations
+
+from headrace.runners.gathering.contract import Arrivals, Gathering, Input
+from headrace.runners.gathering.elements import ElementGathering
+from headrace.runners.gathering.plain import PlainGathering
+from headrace.runners.gathering.sessions import SessionGathering
+from headrace.triggers.reduction import Reduction
+from headrace.windowing.sessions import Sessions
+from headrace.windowing.timestamp_combiner import TimestampCombiner
+
+__all__ = ["Arrivals", "Gathering", "Input", "gathering_for"]
+
+
+def gathering_for(input_: Input, reduction: Reduction) -> Gathering:
+    """Return the cheapest gathering that tells a grouping all that it needs to know."""
+    strategy = input_.strategy
+    plain = not (
+        input_.changing
+        or input_.keeps_late
+        or not strategy.trigger.needs_only_counts
+        or strategy.timestamp_combiner is not TimestampCombiner.OUTPUT_AT_EOW
+    )
+    if plain and not strategy.window_fn.is_merging():
+        return PlainGathering(input_, reduction)
+    if plain and type(strategy.window_fn).merge is Sessions.merge:
+        return SessionGathering(input_, reduction)
+    return ElementGathering(input_, reduction)

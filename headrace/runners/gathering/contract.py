@@ -1,0 +1,56 @@
+"""What a gathering is, and what it gets to know of its input."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from typing import Any, Protocol
+
+import attrs
+
+from headrace.triggers.bundle import Bundle, Windows
+from headrace.triggers.panes import Arrival
+from headrace.triggers.strategy import WindowingStrategy
+from headrace.windowing.column import Column
+
+Arrivals = Iterator[tuple[Hashable, Any, Sequence[Arrival]]]
+"""For each key: its identity, the key itself, and what arrived for it, one a window."""
+
+
+class Gathering(Protocol):
+    """Collects bundles, then gives out arrivals by key."""
+
+    @property
+    def settled(self) -> bool:
+        """Whether windows that can merge among each other have done so in what is given out."""
+
+    def add(self, bundle: Bundle) -> None:
+        """Take the elements of a bundle; they must be pairs."""
+
+    def drain(self) -> Arrivals:
+        """Give out all that was collected, and be empty again."""
+
+
+@attrs.frozen
+class Input:
+    """What comes to a gathering.
+
+    Attributes:
+        label: the grouping's label, for errors.
+        strategy: the strategy by which it is grouped.
+        changing: whether it can hold retractions.
+        assigns: whether it is left to the gathering to put elements into windows.
+        keeps_late: whether elements that come too late are wanted as they were.
+    """
+
+    label: str
+    strategy: WindowingStrategy
+    changing: bool
+    assigns: bool
+    keeps_late: bool
+
+    def windows(self, bundle: Bundle) -> Column[Windows]:
+        """Return the windows of the elements of a bundle."""
+        if not self.assigns:
+            return bundle.windows
+        assign = self.strategy.window_fn.assign_column
+        return assign(bundle.values, bundle.timestamps, bundle.windows)

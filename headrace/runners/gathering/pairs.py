@@ -1,0 +1,55 @@
+"""Pairs split into keys and values, and keys known by their identities."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any
+
+import attrs
+
+from headrace.errors import ElementError, shorten
+from headrace.sdk.encoding import identities
+from headrace.triggers.bundle import Bundle
+
+
+@attrs.define
+class Keys:
+    """The keys by their identities; an identity that is the key itself need not be remembered."""
+
+    names: dict[Hashable, Any] = attrs.field(factory=dict)
+
+    def identify(self, keys: list[Any]) -> Sequence[Hashable]:
+        found = identities(keys)
+        if found is not keys:
+            self.names.update(zip(found, keys, strict=True))
+        return found
+
+    def __getitem__(self, identity: Hashable) -> Any:
+        return self.names.get(identity, identity)
+
+
+def pairs(bundle: Bundle, label: str) -> tuple[list[Any], list[Any]]:
+    """Split the values of a bundle into keys and values.
+
+    Raises:
+        ElementError: a value is not a pair.
+    """
+    if not bundle.values:
+        return [], []
+    if set(map(type, bundle.values)) != {tuple}:
+        _require_pairs(bundle.values, label)
+    try:
+        return [key for key, _ in bundle.values], [value for _, value in bundle.values]
+    except ValueError:
+        _require_pairs(bundle.values, label)
+        raise
+
+
+def _require_pairs(values: Iterable[Any], label: str) -> None:
+    for value in values:
+        if not isinstance(value, tuple) or len(value) != 2:
+            raise ElementError(
+                f"the element {shorten(value)} is not a (key, value) pair",
+                where=label,
+                remedy="make pairs in front of the grouping, for example with WithKeys",
+            )

@@ -1,0 +1,101 @@
+"""Gathering for windows that merge when they overlap, where nothing counts but values and windows."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Hashable, Iterable
+from itertools import repeat
+from operator import itemgetter
+from typing import Any, ClassVar
+
+import attrs
+
+from headrace.runners.gathering.contract import Arrivals, Input
+from headrace.runners.gathering.pairs import Keys, pairs
+from headrace.triggers.bundle import Bundle
+from headrace.triggers.panes import Arrival
+from headrace.triggers.reduction import Reduction
+from headrace.triggers.trigger import Arrived
+from headrace.windowing.time import MAX_MICROS, Duration
+from headrace.windowing.window import interval
+
+
+@attrs.define
+class SessionGathering:
+    """Values by key and session: what overlaps is put together before anything else sees it.
+
+    Each key has one session open, into which most elements fall; those that do not open another.
+    """
+
+    input: Input
+    reduction: Reduction
+    settled: ClassVar[bool] = True
+    _keys: Keys = attrs.field(factory=Keys, init=False)
+    _open: dict[Hashable, Session] = attrs.field(factory=dict, init=False)
+    _closed: dict[Hashable, list[Session]] = attrs.field(
+        factory=lambda: defaultdict(list), init=False
+    )
+
+    def add(self, bundle: Bundle) -> None:
+        """Take the elements of a bundle; each lies in one window."""
+        keys, values = pairs(bundle, self.input.label)
+        found = self._keys.identify(keys)
+        opened = self._open.get
+        for key, value, (start, end) in zip(found, values, self._bounds(bundle), strict=False):
+            session = opened(key)
+            if session is not None and session[0] <= start < session[1]:
+                session[2].append(value)
+                if end > session[1]:
+                    session[1] = end
+            else:
+                self._open_session(key, start, end, value)
+
+    def drain(self) -> Arrivals:
+        """Give out each key with its sessions in order."""
+        opened, self._open = self._open, {}
+        closed, self._closed = self._closed, defaultdict(list)
+        keys, self._keys = self._keys, Keys()
+        for key, session in opened.items():
+            sessions = [*closed.get(key, ()), session]
+            yield key, keys[key], list(map(self._arrival, _united(sessions)))
+
+    def _bounds(self, bundle: Bundle) -> Iterable[tuple[int, int]]:
+        """Return where the window of each element starts and ends."""
+        gap = getattr(self.input.strategy.window_fn, "gap_size", None)
+        times = bundle.timestamps
+        if not self.input.assigns or isinstance(times, repeat) or not isinstance(gap, Duration):
+            return (window for (window,) in self.input.windows(bundle))
+        if max(times) > MAX_MICROS - gap.micros:
+            return (window for (window,) in self.input.windows(bundle))
+        return zip(times, [instant + gap.micros for instant in times], strict=True)
+
+    def _open_session(self, key: Hashable, start: int, end: int, value: Any) -> None:
+        before = self._open.get(key)
+        if before is not None:
+            self._closed[key].append(before)
+        self._open[key] = [start, end, [value]]
+
+    def _arrival(self, session: Session) -> Arrival:
+        start, end, values = session
+        content = self.reduction.of(values)
+        return Arrival(interval(start, end), content, Arrived(len(values)), end - 1, end - 1)
+
+
+Session = list[Any]
+"""Start, end, and values."""
+
+
+def _united(sessions: list[Session]) -> list[Session]:
+    """Put sessions in order, and those that overlap together."""
+    if len(sessions) == 1:
+        return sessions
+    sessions.sort(key=itemgetter(0))
+    united = [sessions[0]]
+    for session in sessions[1:]:
+        last = united[-1]
+        if session[0] < last[1]:
+            last[1] = max(last[1], session[1])
+            last[2].extend(session[2])
+        else:
+            united.append(session)
+    return united
