@@ -1,0 +1,94 @@
+"""The engine against the oracle: the same panes in the same events, for every drawn run."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+from hypothesis import HealthCheck, given, settings
+
+from tests.laws.playing import UNKNOWN, Heard, follow, foretell, play
+from tests.laws.strategies import Run, aligned, merging, runs
+from tests.oracle.replay import Played
+from tests.oracle.story import Pane
+
+
+def in_order(panes: list[Pane]) -> dict[Any, list[tuple[Any, ...]]]:
+    """The panes of each event, key and window in order; order across windows means nothing."""
+    said = defaultdict(list)
+    for pane in panes:
+        said[pane.event, pane.key, pane.window].append(told(pane))
+    return said
+
+
+def told(pane: Pane) -> tuple[Any, ...]:
+    """A pane without its number of the event, to be read in a message."""
+    return tuple(getattr(pane, name) for name in TOLD)
+
+
+TOLD = (
+    "diff",
+    "value",
+    "window",
+    "timing",
+    "timestamp",
+    "index",
+    "nonspeculative",
+    "first",
+    "last",
+)
+
+
+def agrees(heard: Heard, played: Played) -> None:
+    assert in_order(heard.panes) == in_order(played.panes)
+    assert heard.watermarks == played.watermarks
+    assert max(heard.dropped, default=0) == len(played.dropped)
+
+
+def check(run: Run) -> None:
+    for heard, played in zip(follow(run), foretell(run), strict=True):
+        agrees(heard, played)
+
+
+@given(runs(retractions=True))
+def test_one_grouping_says_what_the_oracle_says(run: Run) -> None:
+    check(run)
+
+
+@given(runs(windows=aligned(), safe=False))
+def test_one_grouping_whose_trigger_may_lose_data(run: Run) -> None:
+    check(run)
+
+
+@given(runs(windows=merging(), retractions=True, safe=False))
+def test_one_grouping_whose_windows_merge(run: Run) -> None:
+    check(run)
+
+
+@given(runs(steps=2))
+def test_two_groupings_in_a_row_say_what_the_oracle_says(run: Run) -> None:
+    check(run)
+
+
+@given(runs(steps=2, retractions=True, safe=False))
+def test_two_groupings_of_which_each_may_lose_data(run: Run) -> None:
+    check(run)
+
+
+@given(runs(steps=2))
+def test_what_was_too_late_is_what_the_oracle_drops(run: Run) -> None:
+    for heard, played in zip(follow(run, watched=True), foretell(run), strict=True):
+        agrees(heard, played)
+        late = [(e.key, e.value, e.timestamp, e.diff, e.windows) for _, e in heard.late]
+        gone = [(e.key, e.value, e.timestamp, e.diff, (w,)) for e, w in played.dropped]
+        assert sorted(late, key=repr) == sorted(gone, key=repr)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(run=runs(steps=2, to_infinity=True))
+def test_each_runner_says_what_the_oracle_says(runner: str, run: Run) -> None:
+    for heard, played in zip(play(run, runner), foretell(run), strict=True):
+        foreseen = [told(pane) for pane in played.panes]
+        assert sorted(map(told, heard.panes), key=repr) == sorted(foreseen, key=repr)
+        assert heard.dropped == [len(played.dropped)]
+        assert {pane.event for pane in heard.panes} <= {UNKNOWN}
