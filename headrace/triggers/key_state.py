@@ -40,7 +40,8 @@ class WindowState:
     Attributes:
         trigger: state of the trigger.
         content: what the pane would hold.
-        fresh: how many elements have come since the last pane.
+        fresh: how many elements have come since the last pane, and how many panes stand in windows
+            that have merged or moved since; a pane with neither is empty.
         index: number of the next pane.
         nonspeculative: number of the next pane that is not EARLY.
         past_early: whether a pane that was not EARLY went out, of this window or of one merged into it.

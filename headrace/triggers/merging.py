@@ -10,7 +10,7 @@ from functools import reduce
 from itertools import chain
 from operator import attrgetter
 
-from headrace.triggers.key_state import KeyState, WindowState, recall
+from headrace.triggers.key_state import KeyState, Output, WindowState, recall
 from headrace.triggers.panes import Arrival, Panes
 from headrace.triggers.reduction import Reduction
 from headrace.triggers.strategy import WindowingStrategy
@@ -80,13 +80,13 @@ class Merging:
         """Make one state of those of several windows; the count of panes goes on only in place."""
         windows, states, holds = zip(*sources, strict=True)
         in_place = states[windows.index(target)] if target in windows else None
-        outputs = chain.from_iterable(state.outputs for state in states)
+        outputs = list(chain.from_iterable(state.outputs for state in states))
         state = WindowState(
             trigger=self._strategy.trigger.on_merge(
                 [state.trigger for state in states], target.last, clock
             ),
             content=reduce(self._reduction.merge, (state.content for state in states)),
-            fresh=sum(state.fresh for state in states),
+            fresh=sum(state.fresh for state in states) + _moved(outputs, target),
             index=in_place.index if in_place else 0,
             nonspeculative=in_place.nonspeculative if in_place else 0,
             past_early=any(state.past_early for state in states),
@@ -125,6 +125,11 @@ def _take_out(key: KeyState, merge: Merge) -> list[Source]:
     for window in live:
         key.strike(window)
     return sources
+
+
+def _moved(outputs: list[Output], target: BoundedWindow) -> int:
+    """Count the panes that stand in windows which are no more; to take them back is news."""
+    return sum(pane.window != target for pane in outputs)
 
 
 def _sum_of(arrived: list[Arrived]) -> Arrived:

@@ -175,7 +175,7 @@ class Grouping:
         moment, expired = self.moment(window), self.expired(window)
         done = trigger.done(story)
         ready = not done and trigger.ready(story, moment)
-        if (ready or expired) and (fresh(story) or not done):
+        if (ready or expired) and (self.news(story, window) or not done):
             closing = expired or trigger.done((*story, Firing(moment)))
             story = self.stories[key][window] = (*story, self.fire(key, window, closing))
         if expired:
@@ -186,7 +186,7 @@ class Grouping:
         story, moment, strategy = self.stories[key][window], self.moment(window), self.strategy
         pane = self.next_pane(key, window, closing)
         on_time = pane.timing == "ON_TIME" and strategy.on_time and strategy.trigger.has_on_time
-        if not (fresh(story) or on_time or (closing and strategy.closing)):
+        if not (self.news(story, window) or on_time or (closing and strategy.closing)):
             return Firing(moment)
         out = [attrs.evolve(pane, value=v, diff=d) for v, d in self.values(story)]
         if strategy.mode == "RETRACTING":
@@ -194,6 +194,12 @@ class Grouping:
             self.played.panes += [attrs.evolve(p, diff=-1, event=self.event) for p in taken_back]
         self.played.panes += out
         return Firing(moment, out[-1] if out else None, changed=True)
+
+    def news(self, story: Story, window: Window) -> bool:
+        """Whether something is new: elements, or that what was said was said of windows that are no more."""
+        retracts = self.strategy.mode == "RETRACTING"
+        moved = retracts and any(p.window != window for p in outstanding(story))
+        return moved or bool(fresh(story))
 
     def values(self, story: Story) -> list[tuple[Any, int]]:
         contents, everything = self.stage.contents, list(arrivals(story))

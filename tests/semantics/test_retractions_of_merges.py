@@ -18,6 +18,7 @@ from tests.semantics.plays import (
     watermark,
     words,
 )
+from tests.validity_windows import ValidityWindows
 
 APART = [arrive(at(30, "c")), arrive(at(0, "a")), arrive(at(15, "b"))]
 """Three sessions, not in order: [30, 40), [0, 10), [15, 25)."""
@@ -162,3 +163,18 @@ def test_aligned_windows_behind_sessions_get_each_retraction_where_its_value_is(
     events = [arrive(at(0, "a")), arrive(at(5, "b")), END]
     played = play(events, changing(), words(), behind, "again" >> hr.GroupByKey())
     assert sorted(played.windows) == [("-a", (0, 10)), ("a", (0, 10)), ("ab", (10, 20))]
+
+
+@pytest.mark.parametrize("on_time", hr.trigger.OnTimeBehavior)
+def test_a_window_that_shrinks_takes_back_what_it_said_with_nothing_new_in_it(play, on_time):
+    """A price that is valid until the next one; that comes late, and the first is done already."""
+    windows = into(
+        ValidityWindows(), EARLY_AND_LATE, RETRACTING, lateness=50, on_time_behavior=on_time
+    )
+    events = [arrive(at(0, "a")), arrive(at(20, "c")), watermark(30), arrive(at(10, "b")), END]
+    standing = []
+    for element in play(events, windows, words()).elements:
+        said = (element.value[1], float(element.window.start), float(element.window.end))
+        (standing.append if element.diff > 0 else standing.remove)(said)
+    assert sorted(standing)[:2] == [("a", 0, 10), ("b", 10, 20)]
+    assert len(standing) == 3
