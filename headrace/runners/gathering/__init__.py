@@ -22,6 +22,7 @@ from headrace.runners.gathering.sessions import SessionGathering
 from headrace.triggers.reduction import Reduction
 from headrace.windowing.sessions import Sessions
 from headrace.windowing.timestamp_combiner import TimestampCombiner
+from headrace.windowing.window_fn import WindowFn
 
 __all__ = ["Arrivals", "Gathering", "Input", "gathering_for"]
 
@@ -37,6 +38,12 @@ def gathering_for(input_: Input, reduction: Reduction) -> Gathering:
     )
     if plain and not strategy.window_fn.is_merging():
         return PlainGathering(input_, reduction)
-    if plain and type(strategy.window_fn).merge is Sessions.merge:
+    if plain and _are_sessions(strategy.window_fn):
         return SessionGathering(input_, reduction)
     return ElementGathering(input_, reduction)
+
+
+def _are_sessions(window_fn: WindowFn) -> bool:
+    """Tell whether windows are assigned and merged as sessions are, by no rule of a user's own."""
+    kind = type(window_fn)
+    return kind.merge is Sessions.merge and kind.assign_column is Sessions.assign_column

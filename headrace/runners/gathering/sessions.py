@@ -12,6 +12,7 @@ import attrs
 
 from headrace.runners.gathering.contract import Arrivals, Input
 from headrace.runners.gathering.pairs import Keys, pairs
+from headrace.sdk.binding import exploded
 from headrace.triggers.bundle import Bundle
 from headrace.triggers.panes import Arrival
 from headrace.triggers.reduction import Reduction
@@ -37,7 +38,9 @@ class SessionGathering:
     )
 
     def add(self, bundle: Bundle) -> None:
-        """Take the elements of a bundle; each lies in one window."""
+        """Take the elements of a bundle; one that a DoFn put into several windows counts in each."""
+        if not self.input.assigns:
+            bundle = exploded(bundle)
         keys, values = pairs(bundle, self.input.label)
         found = self._keys.identify(keys)
         opened = self._open.get

@@ -1,0 +1,1 @@
+"""Planning, gathering, and the local runner."""
