@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 import attrs
 
+from headrace.runners.blaming import blamed
 from headrace.runners.local.clock import ProcessingClock, ScriptedClock
 from headrace.sdk.graph import Read
 from headrace.sdk.io.source import Batch, BoundedSource, UnboundedSource
@@ -96,7 +97,7 @@ class PartitionFeed:
                 self.watermarks.report(partition, micros(batch.watermark))
             if batch.finished:
                 self.watermarks.finish(partition)
-                del self.readers[partition]
+                self.readers.pop(partition, None)  # it is gone if the source was drained meanwhile
         self.watermark = MAX_MICROS if self.done else self.watermarks.watermark(now)
 
     def drain(self) -> None:
@@ -150,7 +151,8 @@ def feed_for(node: Read, batch: bool, clock: ProcessingClock, limit: int) -> Fee
     if batch:
         return WholeFeed(source)
     reader = _bounded_reader if isinstance(source, BoundedSource) else _unbounded_reader
-    readers = {n: reader(source, p) for n, p in enumerate(source.partitions())}
+    with blamed(node.label):
+        readers = {n: reader(source, p) for n, p in enumerate(source.partitions())}
     policy = node.watermark or FromSource()
     return PartitionFeed(readers, PartitionedWatermark(policy, list(readers)), limit)
 

@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 import attrs
 
 from headrace.errors import UnsupportedError
+from headrace.runners.blaming import blamed
 from headrace.runners.gathering import Arrivals, Gathering
 from headrace.runners.keyed import KeyedGrouping, KeyedPanes
 from headrace.runners.measuring import count_panes
@@ -85,7 +86,8 @@ class AssignWindows(Operator):
         """Hand a bundle on in its new windows."""
         (output,) = self.node.outputs
         assign = output.windowing.window_fn.assign_column
-        windows = assign(bundle.values, bundle.timestamps, bundle.windows)
+        with blamed(self.node.label):
+            windows = assign(bundle.values, bundle.timestamps, bundle.windows)
         self.send(output, attrs.evolve(bundle, windows=windows))
 
 
@@ -156,22 +158,20 @@ class Group(Operator):
     def open(self) -> None:
         """Set the CombineFn up, if there is one."""
         if isinstance(self.step.node, graph.CombinePerKey):
-            self.step.node.combine_fn.setup()
+            with self.at_work():
+                self.step.node.combine_fn.setup()
 
     def release(self) -> None:
         """Tear the CombineFn down, if there is one."""
         if isinstance(self.step.node, graph.CombinePerKey):
-            self.step.node.combine_fn.teardown()
+            with self.at_work():
+                self.step.node.combine_fn.teardown()
 
     @contextmanager
     def at_work(self) -> Iterator[None]:
-        """Count for this step, and name it in whatever goes wrong; the error stays what it is."""
-        try:
-            with recording(self.counted):
-                yield
-        except Exception as error:
-            error.add_note(f"in {self.step.node.label}")
-            raise
+        """Count for this step, and name it in whatever goes wrong."""
+        with recording(self.counted), blamed(self.step.node.label):
+            yield
 
     def emit(self, out: KeyedPanes) -> None:
         """Send panes, and late elements where they have an output."""
@@ -260,17 +260,20 @@ class Write(Operator):
         if self.waiting:
             bundle = Bundle.concat(self.waiting)
             self.waiting = []
-            self.node.sink.write(SinkBatch(self.batches, clock.now, bundle))
+            with blamed(self.node.label):
+                self.node.sink.write(SinkBatch(self.batches, clock.now, bundle))
             self.batches += 1
         return clock.watermark
 
     def open(self) -> None:
         """Open the sink."""
-        self.node.sink.open()
+        with blamed(self.node.label):
+            self.node.sink.open()
 
     def finish(self) -> None:
         """Close the sink."""
-        self.node.sink.close()
+        with blamed(self.node.label):
+            self.node.sink.close()
 
 
 @attrs.frozen

@@ -10,6 +10,7 @@ from __future__ import annotations
 from threading import Event, Thread
 from typing import Final
 
+from headrace.runners.blaming import blamed_for_each
 from headrace.runners.local.clock import ProcessingClock, ScriptedClock, WallClock
 from headrace.runners.local.executor import Executor
 from headrace.runners.local.feeding import feed_for
@@ -58,7 +59,7 @@ class LocalRun(PipelineResult):
         self._clock: ProcessingClock = ScriptedClock() if scripted else WallClock()
         self._executor = Executor(plan(graph), batch)
         limit = standard.max_records_per_batch
-        self._feeds = {node: feed_for(node, batch, self._clock, limit) for node in reads}
+        self._feeds = [(node, feed_for(node, batch, self._clock, limit)) for node in reads]
         self._progress = Progress(standard.progress)
         self._cancelled = Event()
         self._thread: Thread | None = None
@@ -93,7 +94,7 @@ class LocalRun(PipelineResult):
 
     def drain(self) -> str:
         """Read no further, let the watermark go to the end of time, and return the state."""
-        for feed in self._feeds.values():
+        for _, feed in self._feeds:
             feed.drain()
         return self.wait_until_finish()
 
@@ -128,8 +129,8 @@ class LocalRun(PipelineResult):
         """Run rounds until all sources are done, or the run is cancelled."""
         while not self._cancelled.is_set():
             heard = self._hear_all()
-            watermarks = {node.label: feed.watermark for node, feed in self._feeds.items()}
-            done = all(feed.done for feed in self._feeds.values())
+            watermarks = {node.label: feed.watermark for node, feed in self._feeds}
+            done = all(feed.done for _, feed in self._feeds)
             self._executor.end_round(watermarks, self._clock.now())
             if done:
                 return
@@ -139,8 +140,8 @@ class LocalRun(PipelineResult):
     def _hear_all(self) -> int:
         """Ask all sources what they have for a round, and return how many elements that was."""
         heard = 0
-        for node, feed in self._feeds.items():
-            for bundle in feed.poll(self._clock.now()):
+        for node, feed in self._feeds:
+            for bundle in blamed_for_each(node.label, feed.poll(self._clock.now())):
                 self._executor.feed(node, bundle)
                 self._progress.advance(len(bundle))
                 heard += len(bundle)
