@@ -81,8 +81,18 @@ class KeyedStep:
     def gathering(self, batch: bool) -> Gathering:
         """Return a new, empty gathering for this step's input; in batch mode nothing comes late."""
         late = bool(self.strategy.late_tag) and not batch
-        input_ = Input(self.node.label, self.strategy, self.changing, self.assigns, late)
-        return gathering_for(input_, self.reduction)
+        (source,) = self.node.inputs
+        return gathering_for(
+            Input(
+                label=self.node.label,
+                source=source.node,
+                strategy=self.strategy,
+                changing=self.changing,
+                assigns=self.assigns,
+                keeps_late=late,
+            ),
+            self.reduction,
+        )
 
     def grouping(self) -> Grouping:
         """Return the grouping of this step."""

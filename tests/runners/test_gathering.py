@@ -42,7 +42,7 @@ REDUCTIONS = [BagOf(), reduction_of(combine_fn_of(sum, (), {}), changing=False)]
 
 def input_of(window_fn, assigns=True, **more):
     strategy = WindowingStrategy(window_fn, **more)
-    return Input("group", strategy, changing=False, assigns=assigns, keeps_late=False)
+    return Input("group", "windows", strategy, changing=False, assigns=assigns, keeps_late=False)
 
 
 def bundle_of(rows, at_once=False):

@@ -8,9 +8,12 @@ import headrace as hr
 from headrace.io import Batch, UnboundedSource
 from headrace.options import PipelineOptions
 from headrace.runners.local import LocalRun
-from headrace.testing import Capture, TestPipeline, assert_that, capture, equal_to
+from headrace.runners.local.clock import ScriptedClock
+from headrace.runners.local.feeding import feed_for
+from headrace.testing import Capture, TestPipeline, TestStream, assert_that, capture, equal_to
 from headrace.triggers import AccumulationMode, AfterCount, AfterProcessingTime, Repeatedly
 from headrace.windowing import FixedWindows
+from headrace.windowing.time import MAX_MICROS
 from tests.runners.sources import DONE, Lines, SteppedClock, Topic, at, clock
 
 __all__ = ["clock"]  # a fixture
@@ -250,6 +253,33 @@ def test_a_source_can_be_drained_while_it_is_read():
     ((_, feeds),) = run._feeds
     run.start().wait_until_finish()
     assert captured.values in ([("k", ["a"])], [("k", ["a", "a"])])
+
+
+def test_a_source_that_is_drained_between_two_rounds_is_done_after_the_next():
+    """Else the run could end before time has come to its end."""
+    feed = feed_for(reading(Topic({"p": [[at(1, "a")]]})), False, SteppedClock(), 10)
+    assert len(list(feed.poll(0))) == 1
+    feed.drain()
+    assert not feed.done
+    assert list(feed.poll(1)) == []
+    assert (feed.done, feed.watermark) == (True, MAX_MICROS)
+
+
+def test_a_script_that_is_drained_says_nothing_more():
+    stream = TestStream().add_elements(["a"]).add_elements(["b"])
+    feed = feed_for(reading(stream), False, ScriptedClock(), 10)
+    assert len(list(feed.poll(0))) == 1
+    feed.drain()
+    assert list(feed.poll(1)) == []
+    assert (feed.done, feed.watermark) == (True, MAX_MICROS)
+
+
+def reading(source):
+    """The node of a Read."""
+    p = hr.Pipeline(options=PipelineOptions([]))
+    _ = p | (source if isinstance(source, TestStream) else hr.Read(source))
+    (node,) = p.graph
+    return node
 
 
 def test_the_wall_clock_is_asked_for_processing_time():

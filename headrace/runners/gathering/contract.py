@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 import attrs
 
+from headrace.runners.blaming import blamed
 from headrace.triggers.bundle import Bundle, Windows
 from headrace.triggers.panes import Arrival
 from headrace.triggers.strategy import WindowingStrategy
@@ -36,6 +37,7 @@ class Input:
 
     Attributes:
         label: the grouping's label, for errors.
+        source: label of the node that the elements come from, for errors of its window function.
         strategy: the strategy by which it is grouped.
         changing: whether it can hold retractions.
         assigns: whether it is left to the gathering to put elements into windows.
@@ -43,6 +45,7 @@ class Input:
     """
 
     label: str
+    source: str
     strategy: WindowingStrategy
     changing: bool
     assigns: bool
@@ -53,4 +56,5 @@ class Input:
         if not self.assigns:
             return bundle.windows
         assign = self.strategy.window_fn.assign_column
-        return assign(bundle.values, bundle.timestamps, bundle.windows)
+        with blamed(self.source):
+            return assign(bundle.values, bundle.timestamps, bundle.windows)

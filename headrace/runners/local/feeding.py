@@ -82,8 +82,8 @@ class PartitionFeed:
 
     @property
     def done(self) -> bool:
-        """Whether all partitions have come to their ends."""
-        return not self.readers
+        """Whether all partitions have come to their ends, and the watermark has been told so."""
+        return not self.readers and self.watermark == MAX_MICROS
 
     def poll(self, now: int) -> Iterator[Bundle]:
         """Read on in each partition."""
@@ -98,7 +98,7 @@ class PartitionFeed:
             if batch.finished:
                 self.watermarks.finish(partition)
                 self.readers.pop(partition, None)  # it is gone if the source was drained meanwhile
-        self.watermark = MAX_MICROS if self.done else self.watermarks.watermark(now)
+        self.watermark = self.watermarks.watermark(now) if self.readers else MAX_MICROS
 
     def drain(self) -> None:
         """Read no further: what has been read is all there is."""
@@ -121,6 +121,8 @@ class ScriptFeed:
 
     def poll(self, now: int) -> Iterator[Bundle]:
         """Do what the next event says."""
+        if self.done:
+            return
         self.left -= 1
         match next(self.events, None):
             case ElementEvent() as event:

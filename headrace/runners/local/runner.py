@@ -129,8 +129,8 @@ class LocalRun(PipelineResult):
         """Run rounds until all sources are done, or the run is cancelled."""
         while not self._cancelled.is_set():
             heard = self._hear_all()
+            done = all(feed.done for _, feed in self._feeds)  # before its watermark is looked at
             watermarks = {node.label: feed.watermark for node, feed in self._feeds}
-            done = all(feed.done for _, feed in self._feeds)
             self._executor.end_round(watermarks, self._clock.now())
             if done:
                 return
