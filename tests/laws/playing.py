@@ -7,8 +7,9 @@ by event, so that it also knows in which event a pane came out and how far each 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import attrs
@@ -277,5 +278,4 @@ def foretell(run: Run) -> list[Played]:
 def stage(step: Step) -> Stage:
     """A step in the words of the oracle."""
     strategy = translate.strategy(step.windowing, lambda value: len(encode_value(value)))
-    remap: Callable[[Any, Any], tuple[Any, Any]] = lambda key, value: adapted(step, key, value)
-    return Stage(strategy, CONTENTS[step.kind], remap, step.assigns)
+    return Stage(strategy, CONTENTS[step.kind], partial(adapted, step), step.assigns)
