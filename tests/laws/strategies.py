@@ -2,13 +2,14 @@
 
 Everything shrinks towards less: fewer events, one key, small numbers, the global window, the
 default trigger. Times are whole units of a scale, so that boundaries are met often; a microsecond
-beside them is tried too.
+beside them is tried too. Strategies are cached, as to build one costs more than to draw from it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from functools import cache
 from typing import Any, TypeAlias
 
 import attrs
@@ -98,6 +99,7 @@ def patience(pair: tuple[Any, Any]) -> int:
 # What arrives
 
 
+@cache
 def rows(scale: Scale, keys: Sequence[str], diffs: Sequence[int]) -> st.SearchStrategy[Row]:
     """Single elements, the timestamp counted from the watermark; small values, some of them equal."""
     beside = st.one_of(st.just(0), st.sampled_from([0, 0, -1, 1]))
@@ -141,6 +143,7 @@ def scripts(
 # Where, when and how
 
 
+@cache
 def aligned() -> st.SearchStrategy[Where]:
     """Windows that are the same for all keys."""
     sizes = st.integers(1, 20)
@@ -151,6 +154,7 @@ def aligned() -> st.SearchStrategy[Where]:
     )
 
 
+@cache
 def calendars() -> st.SearchStrategy[Where]:
     """Days and months in a zone or two."""
     zones, start = st.sampled_from(["UTC", "America/New_York"]), st.just("2013-03-01")
@@ -161,6 +165,7 @@ def calendars() -> st.SearchStrategy[Where]:
     return st.builds(Where, window_fns, st.just(SUMMER_TIME_BEGINS))
 
 
+@cache
 def merging() -> st.SearchStrategy[Where]:
     """Windows that merge: sessions, with one gap or one for each element, and ones that shrink."""
     return st.one_of(
@@ -175,6 +180,7 @@ def wheres() -> st.SearchStrategy[Where]:
     return st.one_of(aligned(), merging(), calendars())
 
 
+@cache
 def leaves() -> st.SearchStrategy[Trigger]:
     """Triggers that are not made of others."""
     return st.one_of(
@@ -190,6 +196,7 @@ def leaves() -> st.SearchStrategy[Trigger]:
     )
 
 
+@cache
 def triggers(depth: int = 2) -> st.SearchStrategy[Trigger]:
     """All triggers down to a depth, some of which lose data."""
     if not depth:
@@ -208,6 +215,7 @@ def triggers(depth: int = 2) -> st.SearchStrategy[Trigger]:
     )
 
 
+@cache
 def safe_triggers(lateness: int, depth: int = 2) -> st.SearchStrategy[Trigger]:
     """Triggers that lose nothing with a lateness; one that would is repeated."""
     allowed = WindowingStrategy(allowed_lateness=lateness)
