@@ -97,8 +97,9 @@ class Merging:
         key.recalls.set(target, recall(state, target.last, self._strategy))
 
     def _united_hold(self, last: int, holds: Sequence[int], watermark: int) -> int:
+        """Hold on for what is held and has not come out; a window that shrank into the past cannot."""
         held = [hold for hold in holds if hold != NEVER]
-        if not held or last < watermark:
+        if not held or last < min(*held, watermark):
             return NEVER
         return min(self._strategy.output_time(last, min(held), max(held)), last)
 

@@ -126,7 +126,8 @@ def times(story: Story) -> list[int]:
             found = []
         else:
             moment, before = happening.moment, [t for _, s in happening.sources for t in times(s)]
-            found = [] if moment.past_window else [min(t, moment.last) for t in before]
+            shrank = not before or moment.last < min(*before, moment.watermark)
+            found = [] if shrank else [min(t, moment.last) for t in before]
     return found
 
 
