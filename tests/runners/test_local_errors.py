@@ -227,23 +227,40 @@ def test_a_run_that_failed_has_failed():
     assert error.value.__notes__[-1] == "in fail"
 
 
-def test_a_dofn_is_torn_down_after_an_error():
-    torn = []
+class Careful(hr.DoFn):
+    """Notes when it is set up and torn down."""
 
-    class Careful(hr.DoFn):
-        """Breaks, and cleans up."""
+    def __init__(self, name, notes):
+        self.name = name
+        self.notes = notes
 
-        def process(self, element):
-            raise Broken("by the user")
+    def setup(self):
+        self.notes.append(f"{self.name} up")
 
-        def teardown(self):
-            torn.append("down")
+    def process(self, element):
+        yield element
 
-    p = hr.Pipeline(options=PipelineOptions([]))
-    _ = p | hr.Create([1]) | hr.ParDo(Careful())
-    with pytest.raises(Broken):
+    def teardown(self):
+        self.notes.append(f"{self.name} down")
+
+
+@pytest.mark.parametrize(
+    ("breaks", "notes"),
+    [
+        (hr.Map(broken), ["a up", "c up", "c down", "a down"]),
+        (hr.ParDo(BrokenDoFn("teardown")), ["a up", "c up", "c down", "a down"]),
+        (hr.ParDo(BrokenDoFn("setup")), ["a up", "a down"]),
+    ],
+    ids=["process", "teardown", "setup"],
+)
+def test_what_was_set_up_is_torn_down_whatever_breaks(breaks, notes):
+    p, noted = hr.Pipeline(options=PipelineOptions([])), []
+    first = p | hr.Create([1]) | "a" >> hr.ParDo(Careful("a", noted))
+    _ = first | "b" >> breaks | "c" >> hr.ParDo(Careful("c", noted))
+    with pytest.raises(Broken) as error:
         p.run()
-    assert torn == ["down"]
+    assert error.value.__notes__[-1] == "in b"
+    assert noted == notes
 
 
 def test_an_error_in_cleaning_up_does_not_hide_the_first():
@@ -252,6 +269,15 @@ def test_an_error_in_cleaning_up_does_not_hide_the_first():
     with pytest.raises(Broken) as error:
         p.run()
     assert "in one" in [*error.value.__notes__, *getattr(error.value.__context__, "__notes__", ())]
+
+
+@pytest.mark.parametrize("limit", [0, -1])
+def test_a_limit_of_no_records_is_refused(limit):
+    options = PipelineOptions(["--streaming", f"--max_records_per_batch={limit}"])
+    p = hr.Pipeline(options=options)
+    _ = p | hr.Create([1])
+    with pytest.raises(hr.PipelineError, match="nothing could ever be read"):
+        p.run()
 
 
 @MODES

@@ -9,8 +9,10 @@ same.
 
 from __future__ import annotations
 
+import sys
 from collections import deque
 from collections.abc import Mapping
+from contextlib import ExitStack
 
 import attrs
 
@@ -40,6 +42,7 @@ class Executor:
     _operators: dict[str, Operator] = attrs.field(factory=dict, init=False)
     _readers: dict[CollectionId, list[str]] = attrs.field(factory=dict, init=False)
     _queue: deque[tuple[Collection, Bundle]] = attrs.field(factory=deque, init=False)
+    _opened: ExitStack = attrs.field(factory=ExitStack, init=False)
     _pumping: bool = attrs.field(default=False, init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -56,6 +59,7 @@ class Executor:
         """Prepare all operators."""
         for operator in self._operators.values():
             operator.open()
+            self._opened.callback(operator.release)
 
     def finish(self) -> None:
         """Complete what goes outside, after a run that did not fail."""
@@ -63,9 +67,8 @@ class Executor:
             operator.finish()
 
     def release(self) -> None:
-        """Let go of all resources, however the run ended."""
-        for operator in self._operators.values():
-            operator.release()
+        """Let go of the resources of all that was opened, however the run ended."""
+        self._opened.__exit__(*sys.exc_info())  # an error of its own must not hide the run's
 
     def metrics(self) -> MetricResults:
         """Return what has been counted until now."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 from threading import Event, Thread
 from typing import Final
 
+from headrace.errors import PipelineError
 from headrace.runners.blaming import blamed_for_each
 from headrace.runners.local.clock import ProcessingClock, ScriptedClock, WallClock
 from headrace.runners.local.executor import Executor
@@ -37,6 +38,7 @@ def run(graph: Graph, options: PipelineOptions) -> PipelineResult:
 
     Raises:
         UnsupportedError: the graph holds a node that this runner does not know.
+        PipelineError: an option makes no sense.
     """
     return LocalRun(graph, options).start()
 
@@ -58,7 +60,7 @@ class LocalRun(PipelineResult):
         batch = not (standard.streaming or self._endless or scripted)
         self._clock: ProcessingClock = ScriptedClock() if scripted else WallClock()
         self._executor = Executor(plan(graph), batch)
-        limit = standard.max_records_per_batch
+        limit = _at_least_one(standard.max_records_per_batch)
         self._feeds = [(node, feed_for(node, batch, self._clock, limit)) for node in reads]
         self._progress = Progress(standard.progress)
         self._cancelled = Event()
@@ -146,3 +148,12 @@ class LocalRun(PipelineResult):
                 self._progress.advance(len(bundle))
                 heard += len(bundle)
         return heard
+
+
+def _at_least_one(limit: int) -> int:
+    if limit < 1:
+        raise PipelineError(
+            f"--max_records_per_batch is {limit}, so that nothing could ever be read",
+            remedy="set it to 1 or more, or leave it out",
+        )
+    return limit
