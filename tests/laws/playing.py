@@ -63,17 +63,17 @@ class Heard:
 class Largest(hr.CombineFn):
     """The largest number, 0 of none; what it has taken in cannot be taken out again."""
 
-    def create_accumulator(self) -> int:
-        return 0
+    def create_accumulator(self) -> int | None:
+        return None
 
-    def add_input(self, accumulator: int, element: int) -> int:
-        return max(accumulator, element)
+    def add_input(self, accumulator: int | None, element: int) -> int:
+        return element if accumulator is None else max(accumulator, element)
 
-    def merge_accumulators(self, accumulators: Any) -> int:
-        return max(accumulators, default=0)
+    def merge_accumulators(self, accumulators: Any) -> int | None:
+        return max((a for a in accumulators if a is not None), default=None)
 
-    def extract_output(self, accumulator: int) -> int:
-        return accumulator
+    def extract_output(self, accumulator: int | None) -> int:
+        return 0 if accumulator is None else accumulator
 
 
 def ordered(value: Any) -> Any:
