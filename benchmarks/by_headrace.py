@@ -30,7 +30,7 @@ class SumAndCount(hr.CombineFn):
 
 def windowed_sum(events: list[Event]) -> Results:
     found: Results = {}
-    with hr.Pipeline("local") as p:
+    with hr.Pipeline("local", argv=[]) as p:
         (
             p
             | hr.Create(events)
@@ -45,7 +45,7 @@ def windowed_sum(events: list[Event]) -> Results:
 
 def sessions(events: list[Event]) -> Results:
     found: Results = {}
-    with hr.Pipeline("local") as p:
+    with hr.Pipeline("local", argv=[]) as p:
         (
             p
             | hr.Create(events)
@@ -60,7 +60,7 @@ def sessions(events: list[Event]) -> Results:
 
 def word_count(lines: list[str]) -> Results:
     found: Results = {}
-    with hr.Pipeline("local") as p:
+    with hr.Pipeline("local", argv=[]) as p:
         (
             p
             | hr.Create(lines)

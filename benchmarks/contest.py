@@ -12,6 +12,7 @@ import importlib
 import importlib.util
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from statistics import median
 from types import ModuleType
 from typing import Any, Final
@@ -126,7 +127,7 @@ class Contest:
 
     def _take_turn(self, outcome: Outcome, part: list[Any], expected: Results) -> None:
         function = self._function(outcome.contestant)
-        seconds, found = timed(lambda: function(part), self.clock)
+        seconds, found = timed(partial(function, part), self.clock)
         if found != expected:
             raise MismatchError(
                 f"{outcome.contestant.name} and {DICT_LOOP.name} disagree on {self.workload.name}: "

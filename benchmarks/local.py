@@ -1,10 +1,8 @@
 """The local runner beside plain loops, Beam and bytewax: events per second, on checked results.
 
-    python benchmarks/local.py                      # all workloads, all who are installed
-    python benchmarks/local.py --only sessions --repeat 3 --scale 0.1 --rivals none
-    python benchmarks/local.py --scaling            # time per element as inputs grow
-
-With --scaling it says how the time per element changes with the number of elements, keys and live windows.
+python benchmarks/local.py                      # all workloads, all who are installed
+python benchmarks/local.py --only sessions --repeat 3 --scale 0.1 --rivals none
+python benchmarks/local.py --scaling            # time per element as inputs grow, some minutes
 """
 
 from __future__ import annotations
@@ -121,16 +119,20 @@ def _flags(argv: Sequence[str] | None) -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     names = [w.name for w in WORKLOADS] + [s.name for s in scaling.SERIES]
-    parser.add_argument("--repeat", type=int, default=5, help="rounds (default 5)")
+    parser.add_argument("--repeat", type=int, help="rounds (default: 5; 1 with --scaling)")
     parser.add_argument("--scale", type=float, default=1.0, help="size of inputs (default 1)")
     parser.add_argument("--only", nargs="+", choices=names, metavar="NAME", help=", ".join(names))
     parser.add_argument(
         "--rivals", nargs="*", choices=[*RIVALS, "none"], default=[*RIVALS], help="(default: all)"
     )
-    parser.add_argument("--scaling", action="store_true", help="the second part, see above")
+    parser.add_argument(
+        "--scaling", action="store_true", help="does the time per element stay the same?"
+    )
     parser.add_argument("--clock", choices=CLOCKS, default="wall", help="(default: wall)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all times there too")
-    return parser.parse_args(argv)
+    flags = parser.parse_args(argv)
+    flags.repeat = flags.repeat or (1 if flags.scaling else 5)
+    return flags
 
 
 if __name__ == "__main__":
