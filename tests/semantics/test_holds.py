@@ -88,6 +88,11 @@ def test_late_elements_hold_nothing(play):
     assert reached(play, watermark(12), arrive(at(3, "a")), watermark(14), combiner=EARLIEST) == 14
 
 
+def test_at_its_last_instant_a_window_still_holds(play):
+    events = [watermark(10 - MICRO), arrive(at(3, "a")), watermark(14)]
+    assert reached(play, *events) == 10 - MICRO
+
+
 def test_the_pane_of_late_elements_is_at_the_end_of_the_window(play):
     windows = into(FIXED, EARLY_AND_LATE, lateness=9, timestamp_combiner=EARLIEST)
     played = play([watermark(12), arrive(at(3, "a"))], windows, words())

@@ -194,6 +194,8 @@ def test_a_group_that_was_empty_can_fill_again(play):
     played = regrouped(play, *events, by=lambda key, word: (word, key))
     of_a = [(diff, keys) for diff, word, keys in lists(played) if word == "a"]
     assert of_a == [(1, ["x"]), (-1, ["x"]), (1, ["y"])]
+    panes = [e.pane.index for e in played.elements if e.value[0] == "a"]
+    assert panes == [0, 0, 1]
 
 
 def all_but_the_first_a(pair, diff=hr.DoFn.DiffParam):
