@@ -46,9 +46,12 @@ class Agenda(Generic[T]):
     def set(self, item: T, moment: int) -> None:
         """Give an item its moment, instead of the one it had; NEVER takes it off the agenda."""
         before = self._entries.get(item)
-        if before is not None:
-            if before[0] == moment:
+        if before is None:
+            if moment == NEVER:
                 return
+        elif before[0] == moment:
+            return
+        else:
             del self._entries[item]
         if moment != NEVER:
             self._serial += 1
