@@ -6,7 +6,7 @@ speaks of the windows of a batch: a shrunk window has nothing new to say, so not
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from functools import partial
 from itertools import chain, pairwise
@@ -16,7 +16,7 @@ import attrs
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from headrace.triggers import AccumulationMode
+from headrace.triggers import AccumulationMode, Repeatedly
 from headrace.windowing.sessions import Sessions
 from headrace.windowing.timestamp_combiner import TimestampCombiner
 from tests.laws.laws import (
@@ -31,7 +31,7 @@ from tests.laws.laws import (
     parts,
     said,
 )
-from tests.laws.playing import CONTENTS, bursts, follow, play_batch
+from tests.laws.playing import CONTENTS, Heard, bursts, follow, play_batch
 from tests.laws.strategies import HOUR, Row, Run, Step, Where, aligned, calendars, runs
 from tests.oracle.story import Element, Pane
 
@@ -96,10 +96,16 @@ def like_batch(part: Part) -> tuple[Answer, Answer]:
     starts a new session, and a batch joins the two. Such runs are left out.
     """
     assume(not joins_expired(part))
-    wanted = batch(part.step, part.taken)
-    nothing = CONTENTS[part.step.kind].all([])
-    result = end_result(part.step, part.heard.panes)
-    return {p: v for p, v in result.items() if p in wanted or v != nothing}, wanted
+    step = part.step
+    streamed, batched = end_result(step, part.heard.panes), batch(step, part.taken)
+    return meaning(step, streamed), meaning(step, batched)
+
+
+def meaning(step: Step, answer: Answer) -> Answer:
+    """An answer without windows that hold nothing: only retracting panes tell these from others."""
+    nothing = CONTENTS[step.kind].all([])
+    says_so = step.windowing.accumulation_mode is RETRACTING
+    return {place: value for place, value in answer.items() if says_so or value != nothing}
 
 
 # The end result
@@ -131,8 +137,8 @@ def test_a_batch_run_is_what_the_stream_comes_to(run: Run) -> None:
     part = parts(attrs.evolve(run, steps=run.steps[:1]))[0]
     assume(all(len(e.windows) == 1 for _, e in part.heard.inputs))
     streamed, _ = like_batch(part)
-    (batched,) = play_batch(kept(run, part), [_of_originals(part.step)], "local")
-    assert streamed == end_result(part.step, batched.panes)
+    (batched,) = play_batch(kept(run, part), [part.step], "local")
+    assert streamed == meaning(part.step, end_result(part.step, batched.panes))
 
 
 def kept(run: Run, part: Part) -> list[Row]:
@@ -147,48 +153,58 @@ def kept(run: Run, part: Part) -> list[Row]:
     return rows
 
 
-def _of_originals(step: Step) -> Step:
-    return step
+def reaching_through() -> st.SearchStrategy[Run]:
+    """Runs in which the end result depends on nothing but what came.
 
-
-@given(chains(to_infinity=True, modes=[RETRACTING]))
-def test_groupings_in_a_row_come_to_what_they_come_to_in_a_batch(run: Run) -> None:
-    """From end to end: retractions reach through.
-
-    A pane lies at the end of its window here, for other timestamps tell of the order of arrival. Two things
-    set stream and batch apart: nothing must be dropped, and the second grouping must not have sessions:
-    a session that a retracted pane has joined stays one.
+    Nothing is dropped. The first grouping retracts, and its panes lie at the ends of their windows, as other
+    timestamps tell of the order of arrival. The second one has no sessions of its own: a session that a pane
+    has joined stays one when that pane is retracted.
     """
-    steps = tuple(map(_at_end_of_window, map(_patient, run.steps)))
-    assume(not any(isinstance(s.windowing.window_fn, Sessions) for s in steps[1:] if s.assigns))
-    streamed = follow(attrs.evolve(run, steps=steps))
-    batched = play_batch(list(chain.from_iterable(bursts(run.script))), steps, "local")
-    for step, one, other in zip(steps, streamed, batched, strict=True):
-        assume(step is steps[0] or steps[0].windowing.accumulation_mode is RETRACTING)
-        assert one.dropped[-1:] in ([], [0])
-        assert end_result(step, one.panes) == end_result(step, other.panes)
+    return chains(to_infinity=True, modes=[RETRACTING]).map(_waiting_for_all).filter(_keeps_apart)
 
 
-def _patient(step: Step) -> Step:
-    windowing = attrs.evolve(step.windowing, allowed_lateness=FOREVER)
+def _waiting_for_all(run: Run) -> Run:
+    return attrs.evolve(run, steps=tuple(map(_waits_for_all, run.steps)))
+
+
+def _waits_for_all(step: Step) -> Step:
+    windowing = attrs.evolve(
+        step.windowing,
+        allowed_lateness=FOREVER,
+        timestamp_combiner=TimestampCombiner.OUTPUT_AT_EOW,
+    )
+    trigger = windowing.trigger
+    if trigger.may_finish(windowing):
+        windowing = attrs.evolve(windowing, trigger=Repeatedly(trigger))
     return attrs.evolve(step, windowing=windowing)
 
 
-def _at_end_of_window(step: Step) -> Step:
-    windowing = attrs.evolve(step.windowing, timestamp_combiner=TimestampCombiner.OUTPUT_AT_EOW)
-    return attrs.evolve(step, windowing=windowing)
+def _keeps_apart(run: Run) -> bool:
+    return not any(
+        step.assigns and isinstance(step.windowing.window_fn, Sessions) for step in run.steps[1:]
+    )
 
 
-@given(st.data(), chains(to_infinity=True, modes=[RETRACTING]))
+@given(reaching_through())
+def test_groupings_in_a_row_come_to_what_they_come_to_in_a_batch(run: Run) -> None:
+    """From end to end: retractions reach through."""
+    batched = play_batch(list(chain.from_iterable(bursts(run.script))), run.steps, "local")
+    for step, one, other in zip(run.steps, follow(run), batched, strict=True):
+        assert not any(one.dropped)
+        assert same_in_the_end(step, one, other)
+
+
+@given(st.data(), reaching_through())
 def test_the_order_of_arrival_means_nothing_in_the_end(data: st.DataObject, run: Run) -> None:
-    """If nothing comes too late; for the second grouping with the limits of the law above."""
-    steps = tuple(map(_at_end_of_window, map(_patient, run.steps)))
-    assume(not any(isinstance(s.windowing.window_fn, Sessions) for s in steps[1:] if s.assigns))
-    run = attrs.evolve(run, steps=steps)
     rows = data.draw(st.permutations(list(chain.from_iterable(bursts(run.script)))))
     other = attrs.evolve(run, script=dealt(run, rows))
-    for step, one, two in zip(steps, follow(run), follow(other), strict=True):
-        assert end_result(step, one.panes) == end_result(step, two.panes)
+    for step, one, two in zip(run.steps, follow(run), follow(other), strict=True):
+        assert same_in_the_end(step, one, two)
+
+
+def same_in_the_end(step: Step, one: Heard, other: Heard) -> bool:
+    results = [meaning(step, end_result(step, heard.panes)) for heard in (one, other)]
+    return results[0] == results[1]
 
 
 def dealt(run: Run, rows: Sequence[Row]) -> tuple[Any, ...]:
@@ -349,21 +365,25 @@ def test_key_window_number_and_sign_tell_panes_apart(run: Run) -> None:
 
 @given(chains(retractions=True, safe=False))
 def test_panes_of_a_window_are_early_then_on_time_then_late_and_numbered(run: Run) -> None:
-    """A discarding pane may hold a retraction beside what is new, or alone; it counts once."""
-    for step, heard in zip(run.steps, follow(run), strict=True):
-        discards = step.windowing.accumulation_mode is DISCARDING
-        places: dict[Any, dict[int, Pane]] = {}
-        for pane in heard.panes:
-            if pane.diff > 0 or discards:
-                places.setdefault((pane.key, pane.window), {}).setdefault(pane.index, pane)
-        for panes in [list(numbered.values()) for numbered in places.values()]:
+    for part in parts(run):
+        for panes in firings(part).values():
             phases = [("EARLY", "ON_TIME", "LATE").index(p.timing) for p in panes]
             assert phases == sorted(phases)
             assert [p.index for p in panes] == list(range(len(panes)))
             assert [p.first for p in panes] == [p.index == 0 for p in panes]
             assert not any(p.last for p in panes[:-1])
-            spoken_for = [p.nonspeculative for p in panes if p.timing != "EARLY"]
-            assert spoken_for == list(range(len(spoken_for)))
+            numbers = [p.nonspeculative for p in panes if p.timing != "EARLY"]
+            assert numbers == list(range(len(numbers)))
+
+
+def firings(part: Part) -> dict[Any, list[Pane]]:
+    """The panes of each window; what came and what went in one firing are one pane."""
+    places: dict[Any, list[Pane]] = defaultdict(list)
+    for pane in part.heard.panes:
+        numbers = [p.index for p in places[pane.key, pane.window]]
+        if (pane.diff > 0 or part.mode is DISCARDING) and numbers[-1:] != [pane.index]:
+            places[pane.key, pane.window].append(pane)
+    return places
 
 
 # What is dropped
