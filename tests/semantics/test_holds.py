@@ -195,5 +195,7 @@ def test_a_merged_session_is_held_at_its_own_end(play):
 
 @pytest.mark.parametrize(("combiner", "hold"), [(EARLIEST, 0), (LATEST, 15)])
 def test_a_merged_session_is_held_for_all_of_its_elements(play, combiner, hold):
-    events = [arrive(at(0, "a")), arrive(at(15, "b")), arrive(at(8, "c")), watermark(40)]
-    assert reached(play, *events, windows=SESSIONS, combiner=combiner) == hold
+    elements = [at(8, "c"), at(15, "b"), at(0, "a")]
+    for events in (map(arrive, elements), [arrive(*elements)]):
+        played = reached(play, *events, watermark(40), windows=SESSIONS, combiner=combiner)
+        assert played == hold

@@ -97,6 +97,13 @@ def agendas(key):
     return key.dues, key.alarms, key.holds, key.recalls
 
 
+def test_windows_are_in_order_again_when_they_thaw():
+    strategy = WindowingStrategy(Sessions(10))
+    key = OneKey(strategy).play(("elements", [(1, second * SECOND)]) for second in (60, 0, 40, 20))
+    again = stored(strategy)(key.state)
+    assert [float(window.start) for window in again.order] == [0, 20, 40, 60]
+
+
 def test_another_version_is_refused():
     _, *rest = freeze(KeyState())
     with pytest.raises(HeadraceError) as refusal:

@@ -8,6 +8,7 @@ from headrace.sdk.reduction import BagOf
 from headrace.triggers import (
     AccumulationMode,
     AfterCount,
+    AfterEach,
     AfterWatermark,
     Never,
     Repeatedly,
@@ -85,6 +86,16 @@ def test_holds_unite(combiner, hold):
     assert key.state.hold == hold
 
 
+def test_a_window_of_which_a_part_was_on_time_is_late():
+    """Of two sessions the first has been on time; together they have had their pane on time."""
+    late = AfterWatermark(early=AfterCount(9), late=AfterCount(1))
+    key = key_with(("a", 0), ("b", 15), trigger=late, allowed_lateness=50 * SECOND)
+    key.watermark(12 * SECOND)
+    key.arrive([("c", 8 * SECOND)])
+    key.watermark(25 * SECOND)
+    assert [said[4].timing.name for said in key.said] == ["ON_TIME", "LATE"]
+
+
 def test_a_window_whose_parts_held_nothing_holds_nothing():
     late = AfterWatermark(late=AfterCount(1))
     key = key_with(trigger=late, allowed_lateness=50 * SECOND)
@@ -104,6 +115,13 @@ def test_panes_that_stand_keep_the_watermark_until_they_are_taken_back():
     assert key.state.recalls.moments == {seconds(0, 22): 20 * SECOND - 1}
     key.arrive([("d", 13 * SECOND)])
     assert key.state.recalls.first == NEVER
+
+
+def test_the_first_pane_that_stands_keeps_the_watermark():
+    trigger = AfterEach(AfterCount(1), Repeatedly(AfterCount(2)))
+    mode = AccumulationMode.RETRACTING
+    key = key_with(("a", 15), ("b", 0), ("c", 8), trigger=trigger, accumulation_mode=mode)
+    assert key.state.recalls.moments == {seconds(0, 25): 10 * SECOND - 1}
 
 
 def test_all_merges_of_a_bundle_happen_at_once():
