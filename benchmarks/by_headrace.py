@@ -74,6 +74,6 @@ def word_count(lines: list[str]) -> Results:
 def _keep_in(found: Results) -> Callable[..., None]:
     def keep(pair: tuple[str, Any], window: Any = hr.DoFn.WindowParam) -> None:
         key, result = pair
-        found[key, float(window.start)] = result
+        found[key, window[0] / 1_000_000] = result  # a window is a tuple of microseconds
 
     return keep

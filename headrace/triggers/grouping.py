@@ -13,15 +13,15 @@ expired.
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
 
-from headrace.triggers.bundle import RETRACT
+from headrace.triggers.bundle import INSERT, RETRACT
 from headrace.triggers.key_state import KeyState, Output, WindowState, recall
 from headrace.triggers.merging import Merging
 from headrace.triggers.pane import PaneInfo, PaneInfoTiming, pane_info
 from headrace.triggers.panes import Arrival, Panes
-from headrace.triggers.reduction import Reduction
+from headrace.triggers.reduction import Content, Reduction
 from headrace.triggers.refinement import AccumulationMode, ClosingBehavior, OnTimeBehavior
 from headrace.triggers.strategy import WindowingStrategy
 from headrace.triggers.trigger import NEVER, Clock
@@ -97,10 +97,19 @@ class Grouping:
                 self._send_only_pane(arrival, out)
 
     def _send_only_pane(self, arrival: Arrival, out: Panes) -> None:
-        window = arrival.window
-        timestamp = self._strategy.output_time(window.last, arrival.earliest, arrival.latest)
-        state = WindowState(None, arrival.content)
-        self._send(state, window, min(timestamp, window.last), _ONLY_PANE, out)
+        window, last = arrival.window, arrival.window.last
+        timestamp = self._strategy.output_time(last, arrival.earliest, arrival.latest)
+        for value, diff in self._only_values(arrival.content):
+            out.emit(value, min(timestamp, last), window, _ONLY_PANE, diff)
+
+    def _only_values(self, content: Content) -> Iterable[tuple[Any, int]]:
+        """Return what a window says that has one pane: in every mode all that it holds."""
+        mode = self._strategy.accumulation_mode
+        if mode is AccumulationMode.DISCARDING:
+            return self._reduction.deltas(content)
+        if mode is AccumulationMode.RETRACTING and self._reduction.vanished(content):
+            return ()
+        return ((self._reduction.result(content), INSERT),)
 
     def _take(self, key: KeyState, arrival: Arrival, clock: Clock, out: Panes) -> bool:
         """Put elements into their window; drop them where it has expired or closed."""
