@@ -8,16 +8,24 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
+from functools import partial
 from itertools import accumulate
 from typing import Any
 
 import attrs
+from hypothesis import strategies as st
 
-from headrace.triggers import AccumulationMode
+from headrace.triggers import (
+    AccumulationMode,
+    AfterCount,
+    AfterProcessingTime,
+    AfterWatermark,
+    Repeatedly,
+)
 from headrace.windowing.sessions import Sessions
 from headrace.windowing.time import MIN_MICROS
 from tests.laws.playing import CONTENTS, Heard, follow
-from tests.laws.strategies import Event, Run, Step
+from tests.laws.strategies import KINDS, SECOND, Event, Run, Step, Where, scripts, windowings
 from tests.oracle import translate
 from tests.oracle.story import Element, Pane, Window
 
@@ -87,16 +95,18 @@ def said(pane: Pane) -> tuple[Any, ...]:
 
 def end_result(step: Step, panes: Sequence[Pane]) -> Answer:
     """What all panes of a run say in the end, read as their accumulation mode wants them read."""
-    become: dict[Any, dict[Window, Window]] = {
-        key: united(step, {p.window for p in panes if p.key == key})
-        for key in {p.key for p in panes}
-    }
+    if step.windowing.accumulation_mode is AccumulationMode.RETRACTING:
+        return rest_of(panes)
+    windows: dict[Any, set[Window]] = defaultdict(set)
+    for pane in panes:
+        windows[pane.key].add(pane.window)
+    become = {key: united(step, found) for key, found in windows.items()}
     places: dict[Place, list[Pane]] = defaultdict(list)
     for pane in panes:
         places[pane.key, become[pane.key][pane.window]].append(pane)
-    read = READ[step.windowing.accumulation_mode]
-    answers = {place: read(step, said) for place, said in places.items()}
-    return {place: answer for place, answer in answers.items() if answer is not None}
+    discards = step.windowing.accumulation_mode is AccumulationMode.DISCARDING
+    read = partial(sum_of, step) if discards else last_of
+    return {place: read(found) for place, found in places.items()}
 
 
 def sum_of(step: Step, panes: list[Pane]) -> Any:
@@ -108,27 +118,35 @@ def sum_of(step: Step, panes: list[Pane]) -> Any:
     return CONTENTS[step.kind].all(elements)
 
 
-def last_of(step: Step, panes: list[Pane]) -> Any:
+def last_of(panes: list[Pane]) -> Any:
     """The last accumulating pane says it all."""
     return panes[-1].value
 
 
-def rest_of(step: Step, panes: list[Pane]) -> Any:
-    """Of retracting panes, one at the most is left."""
-    left: Counter[str] = Counter()
-    for pane in panes:
-        left[repr(pane.value)] += pane.diff
-    values = {repr(pane.value): pane.value for pane in panes}
-    rest = [values[name] for name in (+left).elements()]
-    assert len(rest) <= 1
-    return rest[0] if rest else None
+def rest_of(panes: Sequence[Pane]) -> Answer:
+    """Of retracting panes, those stand that have not been taken back, one in a window at the most."""
+    left = standing(panes)
+    answer = {(p.key, p.window): p.value for p in panes if said(p) in left and p.diff > 0}
+    assert sum(left.values()) == len(answer)
+    return answer
 
 
-READ = {
-    AccumulationMode.DISCARDING: sum_of,
-    AccumulationMode.ACCUMULATING: last_of,
-    AccumulationMode.RETRACTING: rest_of,
-}
+EAGER = (
+    Repeatedly(AfterCount(1)),
+    Repeatedly(AfterCount(2)),
+    AfterWatermark(early=AfterCount(1), late=AfterCount(1)),
+    AfterWatermark(early=AfterProcessingTime(1), late=AfterCount(1)),
+)
+
+
+@st.composite
+def reunions(draw: st.DrawFn, retractions: bool = False) -> Run:
+    """Runs of one key whose sessions have often fired by the time that they become one."""
+    where = Where(Sessions(draw(st.integers(2, 5))))
+    windowing = draw(windowings(where, [AccumulationMode.RETRACTING], least_lateness=12 * SECOND))
+    windowing = attrs.evolve(windowing, trigger=draw(st.sampled_from(EAGER)))
+    script = draw(scripts(keys="a", retractions=retractions))
+    return Run(script, (Step(windowing, draw(st.sampled_from(KINDS))),))
 
 
 @attrs.frozen

@@ -1,7 +1,6 @@
 """The laws: streaming is batch, whatever the windows, triggers, modes and order of arrival.
 
-Each holds for one grouping and for each of several in a row. Windows that shrink are left out where a law
-speaks of the windows of a batch: a shrunk window has nothing new to say, so nothing corrects the old one.
+Each holds for one grouping and for each of several in a row.
 """
 
 from __future__ import annotations
@@ -9,7 +8,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from functools import partial
-from itertools import chain, pairwise
+from itertools import chain, pairwise, takewhile
 from typing import Any
 
 import attrs
@@ -29,11 +28,14 @@ from tests.laws.laws import (
     joins_expired,
     lies_in,
     parts,
+    reunions,
     said,
+    standing,
 )
 from tests.laws.playing import CONTENTS, Heard, bursts, follow, play_batch
-from tests.laws.strategies import HOUR, Row, Run, Step, Where, aligned, calendars, runs
-from tests.oracle.story import Element, Pane
+from tests.laws.strategies import HOUR, Row, Run, Step, Where, aligned, calendars, merging, runs
+from tests.oracle.story import Element, Pane, Window
+from tests.validity_windows import ValidityWindows
 
 DISCARDING = AccumulationMode.DISCARDING
 ACCUMULATING = AccumulationMode.ACCUMULATING
@@ -43,31 +45,15 @@ FOREVER = 10_000 * HOUR
 """So late nothing is."""
 
 
-def patience(pair: tuple[Any, Any]) -> int:
-    """The gap of a session, which depends on the key alone."""
-    return 2 if pair[0] == "a" else 5
-
-
-def sessions() -> st.SearchStrategy[Where]:
-    gaps = st.integers(1, 10)
-    return st.one_of(st.builds(Sessions, gaps), st.just(Sessions(patience))).map(Where)
-
-
-def growing() -> st.SearchStrategy[Where]:
-    """Windows that do not shrink."""
-    return st.one_of(aligned(), sessions(), sessions(), calendars())
-
-
-def shrinks(step: Step) -> bool:
-    return type(step.windowing.window_fn).__name__ == "ValidityWindows"
+def windows() -> st.SearchStrategy[Where]:
+    """All window functions, those that merge more often than others."""
+    return st.one_of(aligned(), merging(), merging(), calendars())
 
 
 def chains(least: int = 1, **options: Any) -> st.SearchStrategy[Run]:
     """One grouping, or two in a row."""
     numbers = st.integers(least, 2)
-    return numbers.flatmap(lambda n: runs(n, windows=growing(), **options)).filter(
-        lambda run: not any(map(shrinks, run.steps))
-    )
+    return numbers.flatmap(lambda n: runs(n, windows=windows(), **options))
 
 
 def spoken(mode: AccumulationMode, **options: Any) -> st.SearchStrategy[Run]:
@@ -156,9 +142,9 @@ def kept(run: Run, part: Part) -> list[Row]:
 def reaching_through() -> st.SearchStrategy[Run]:
     """Runs in which the end result depends on nothing but what came.
 
-    Nothing is dropped. The first grouping retracts, and its panes lie at the ends of their windows, as other
-    timestamps tell of the order of arrival. The second one has no sessions of its own: a session that a pane
-    has joined stays one when that pane is retracted.
+    Nothing is dropped. The first grouping retracts, and its panes lie at the ends of their windows, as
+    other timestamps tell of the order of arrival. The second one has no sessions of its own: a session
+    that a pane has joined to another stays one when that pane is retracted.
     """
     return chains(to_infinity=True, modes=[RETRACTING]).map(_waiting_for_all).filter(_keeps_apart)
 
@@ -180,9 +166,7 @@ def _waits_for_all(step: Step) -> Step:
 
 
 def _keeps_apart(run: Run) -> bool:
-    return not any(
-        step.assigns and isinstance(step.windowing.window_fn, Sessions) for step in run.steps[1:]
-    )
+    return not any(step.assigns and step.windowing.window_fn.is_merging() for step in run.steps[1:])
 
 
 @given(reaching_through())
@@ -243,9 +227,12 @@ def behind(pane: Pane, part: Part, took: Sequence[Taken]) -> list[Taken]:
     ]
 
 
-def inside(window: Any, pane: Pane, part: Part) -> bool:
-    joins = isinstance(part.step.windowing.window_fn, Sessions)
-    return lies_in(window, pane.window) if joins else window == pane.window
+def inside(window: Window, pane: Pane, part: Part) -> bool:
+    """Whether a window has become that of a pane; one that shrinks keeps its start."""
+    window_fn = part.step.windowing.window_fn
+    if isinstance(window_fn, Sessions):
+        return lies_in(window, pane.window)
+    return window[0] == pane.window[0]
 
 
 @given(chains(modes=[DISCARDING]))
@@ -283,15 +270,16 @@ def test_only_what_stands_is_taken_back_and_one_pane_stands_at_the_most(run: Run
             stands |= {place: said(pane)} if pane.diff > 0 else {}
 
 
-@given(chains(modes=[RETRACTING]))
-def test_what_merges_is_taken_back_in_order_of_window_start(run: Run) -> None:
-    for part in parts(run):
-        for one, two in pairwise(part.heard.panes):
-            if one.diff < 0 and part.mode is RETRACTING and one.key == two.key:
-                assert one.event == two.event
-                assert (
-                    two.diff > 0 or one.window < two.window or not lies_in(two.window, one.window)
-                )
+@given(reunions())
+def test_what_merges_is_taken_back_in_order_before_what_it_has_become(run: Run) -> None:
+    (heard,) = follow(run)
+    for n, pane in enumerate(heard.panes):
+        if pane.diff > 0:
+            before_it = takewhile(lambda p: p.diff < 0, reversed(heard.panes[:n]))
+            taken_back = [p.window for p in before_it if lies_in(p.window, pane.window)]
+            assert taken_back == sorted(taken_back, reverse=True)
+            others = standing(p for p in heard.panes[: n + 1] if p.key == pane.key)
+            assert not [o for o in others if o != said(pane) and lies_in(o[1], pane.window)]
 
 
 # Time
@@ -320,9 +308,12 @@ def before(pane: Pane, part: Part) -> int:
 
 @given(chains())
 def test_no_pane_with_data_that_came_in_time_lies_behind_the_output_watermark(run: Run) -> None:
-    """A pane that is new by late data alone lies there, even one that its window makes ON_TIME."""
+    """A pane that is new by late data alone lies there, even one that its window makes ON_TIME.
+
+    So does one of a window that has shrunk to before the watermark; these are left out.
+    """
     for part in parts(run):
-        if part.changing:
+        if part.changing or isinstance(part.step.windowing.window_fn, ValidityWindows):
             continue
         shown = set()
         took = part.taken
@@ -401,8 +392,10 @@ def test_nothing_is_lost_and_nothing_comes_twice(run: Run) -> None:
 
 @given(chains(retractions=True))
 def test_an_element_is_dropped_from_a_window_only_if_that_has_expired(run: Run) -> None:
+    """A window that shrinks may expire before the one that its element was given."""
     for part in parts(run):
-        for event, element in part.heard.late:
+        shrinks = isinstance(part.step.windowing.window_fn, ValidityWindows)
+        for event, element in [] if shrinks else part.heard.late:
             assert element.windows[0][1] + part.lateness <= part.complete[event]
 
 

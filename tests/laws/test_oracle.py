@@ -7,6 +7,7 @@ from typing import Any
 
 from hypothesis import HealthCheck, given, settings
 
+from tests.laws.laws import reunions
 from tests.laws.playing import UNKNOWN, Heard, follow, foretell, play
 from tests.laws.strategies import Run, aligned, merging, runs
 from tests.oracle.replay import Played
@@ -62,6 +63,11 @@ def test_one_grouping_whose_trigger_may_lose_data(run: Run) -> None:
 
 @given(runs(windows=merging(), retractions=True, safe=False))
 def test_one_grouping_whose_windows_merge(run: Run) -> None:
+    check(run)
+
+
+@given(reunions(retractions=True))
+def test_sessions_that_have_fired_and_become_one(run: Run) -> None:
     check(run)
 
 
