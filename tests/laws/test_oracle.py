@@ -83,11 +83,14 @@ def test_two_groupings_of_which_each_may_lose_data(run: Run) -> None:
 
 @given(runs(steps=2))
 def test_what_was_too_late_is_what_the_oracle_drops(run: Run) -> None:
-    for heard, played in zip(follow(run, watched=True), foretell(run), strict=True):
+    """Seen where a grouping has an output for it: behind new windows."""
+    for step, heard, played in zip(
+        run.steps, follow(run, watched=True), foretell(run), strict=True
+    ):
         agrees(heard, played)
         late = [(e.key, e.value, e.timestamp, e.diff, e.windows) for _, e in heard.late]
         gone = [(e.key, e.value, e.timestamp, e.diff, (w,)) for e, w in played.dropped]
-        assert sorted(late, key=repr) == sorted(gone, key=repr)
+        assert not step.assigns or sorted(late, key=repr) == sorted(gone, key=repr)
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
