@@ -59,6 +59,13 @@ def test_users_count(flags):
     assert last.value == 2
 
 
+def test_a_round_of_a_stream_is_a_bundle():
+    flags = ["--streaming", "--max_records_per_batch=1"]
+    metrics = run(lambda pcoll: pcoll | "grind" >> hr.ParDo(Grind()), flags)
+    assert committed(metrics, "counters", "bags") == {"grind": 3}
+    assert committed(metrics, "counters", "rounds") == {"grind": 2 * 3}
+
+
 def test_each_step_counts_for_itself():
     def twice(pcoll):
         _ = pcoll | "one" >> hr.ParDo(Grind()) | "two" >> hr.ParDo(Grind())

@@ -171,6 +171,37 @@ def test_one_collection_can_be_read_twice():
     assert captured.values == [("k", [1, 1])]
 
 
+class Batches(hr.io.Sink):
+    """Keeps number, processing time and elements of what is written, and when it is over."""
+
+    def __init__(self):
+        self.written = []
+
+    def open(self):
+        self.written.append("open")
+
+    def write(self, batch):
+        self.written.append((batch.id, batch.now, batch.bundle.values))
+
+    def close(self):
+        self.written.append("close")
+
+
+def test_a_sink_gets_a_numbered_batch_of_each_round_that_has_something():
+    sink = Batches()
+    script = TestStream().add_elements(["a", "b"]).advance_processing_time(5).add_elements(["c"])
+    with TestPipeline() as p:
+        _ = p | script | hr.Write(sink)
+    assert sink.written == ["open", (0, 0, ["a", "b"]), (1, 5 * SECOND, ["c"]), "close"]
+
+
+def test_a_sink_that_gets_nothing_is_opened_and_closed():
+    sink = Batches()
+    with TestPipeline() as p:
+        _ = p | hr.Create([]) | hr.Write(sink)
+    assert sink.written == ["open", "close"]
+
+
 # Nothing is left to chance
 
 
