@@ -21,6 +21,7 @@ from headrace.triggers import AfterBytes, AfterElement, Repeatedly, WindowingStr
 from headrace.triggers.bundle import Bundle
 from headrace.windowing import FixedWindows, GlobalWindows, Sessions, SlidingWindows
 from headrace.windowing.sessions import overlapping
+from headrace.windowing.time import MAX_MICROS
 from headrace.windowing.window import interval
 from tests.laws.strategies import SECOND, patience
 
@@ -160,6 +161,30 @@ class Pair(NamedTuple):
 
     key: str
     value: int
+
+
+def test_sessions_are_given_out_in_order_and_apart():
+    gathering = gathering_for(input_of(Sessions(10)), BagOf())
+    gathering.add(bundle_of([("a", n, time) for n, time in enumerate([50, 0, 30, 15, 8])]))
+    ((_, _, arrivals),) = gathering.drain()
+    assert [arrival.window for arrival in arrivals] == [
+        interval(0, 25 * SECOND),
+        interval(30 * SECOND, 40 * SECOND),
+        interval(50 * SECOND, 60 * SECOND),
+    ]
+    assert [arrival.latest for arrival in arrivals] == [arrival.window.last for arrival in arrivals]
+    assert [arrival.earliest for arrival in arrivals] == [a.window.last for a in arrivals]
+
+
+def test_sessions_do_not_leave_time():
+    gathering = gathering_for(input_of(Sessions(10)), BagOf())
+    last = MAX_MICROS - 1
+    gathering.add(Bundle([("a", 1), ("a", 2)], [0, last]))
+    ((_, _, arrivals),) = gathering.drain()
+    assert [arrival.window for arrival in arrivals] == [
+        interval(0, 10 * SECOND),
+        interval(last, MAX_MICROS),
+    ]
 
 
 def only(gathering, bundle):
