@@ -14,7 +14,13 @@ from collections.abc import Container
 
 import attrs
 
-from headrace.runners.gathering import Gathering, Input, gathering_for
+from headrace.runners.gathering import (
+    ColumnGathering,
+    Gathering,
+    Input,
+    TallyGathering,
+    gathering_for,
+)
 from headrace.sdk.graph import (
     MAIN,
     AssignWindows,
@@ -28,6 +34,7 @@ from headrace.sdk.graph import (
     Reshuffle,
 )
 from headrace.sdk.reduction import reduction_of
+from headrace.sdk.tally import Tally, tally_of
 from headrace.triggers.grouping import Grouping
 from headrace.triggers.reduction import Reduction
 from headrace.triggers.strategy import WindowingStrategy
@@ -80,18 +87,32 @@ class KeyedStep:
 
     def gathering(self, batch: bool) -> Gathering:
         """Return a new, empty gathering for this step's input; in batch mode nothing comes late."""
+        return gathering_for(self._input(batch), self.reduction)
+
+    def column_gathering(self) -> ColumnGathering | None:
+        """Return one for batch mode that gives out columns; None if a window may have more panes than one."""
+        if self.changing or not self.strategy.trigger.patient:
+            return None
+        if self.tally is not None and not self.strategy.window_fn.is_merging():
+            return TallyGathering(self._input(batch=True), self.tally)
+        gathering = self.gathering(batch=True)
+        return gathering if isinstance(gathering, ColumnGathering) else None
+
+    @property
+    def tally(self) -> Tally | None:
+        """How the CombineFn adds up whole columns, if it can."""
+        return tally_of(self.node.combine_fn) if isinstance(self.node, CombinePerKey) else None
+
+    def _input(self, batch: bool) -> Input:
         late = bool(self.strategy.late_tag) and not batch
         (source,) = self.node.inputs
-        return gathering_for(
-            Input(
-                label=self.node.label,
-                source=source.node,
-                strategy=self.strategy,
-                changing=self.changing,
-                assigns=self.assigns,
-                keeps_late=late,
-            ),
-            self.reduction,
+        return Input(
+            label=self.node.label,
+            source=source.node,
+            strategy=self.strategy,
+            changing=self.changing,
+            assigns=self.assigns,
+            keeps_late=late,
         )
 
     def grouping(self) -> Grouping:

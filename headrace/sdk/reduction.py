@@ -58,6 +58,10 @@ class BagOf:
         """Return a copy, since the content will grow."""
         return content.copy()
 
+    def final(self, content: list[Any]) -> list[Any]:
+        """Return the list itself."""
+        return content
+
     def deltas(self, content: list[Any]) -> Iterable[tuple[list[Any], int]]:
         """Return the list itself, as it is about to be let go."""
         return ((content, INSERT),)
@@ -93,6 +97,10 @@ class MultisetOf:
     def result(self, content: Multiset) -> list[Any]:
         """Return the values, each as often as it counts."""
         return _values(content, INSERT)
+
+    def final(self, content: Multiset) -> Any:
+        """Return the values."""
+        return self.result(content)
 
     def deltas(self, content: Multiset) -> Iterable[tuple[list[Any], int]]:
         """Return what came, and what went, as a retraction."""
@@ -131,6 +139,10 @@ class Accumulate:
         output = self.fn.extract_output(content)
         return copy(output) if output is content else _apart(output)
 
+    def final(self, content: Any) -> Any:
+        """Extract the output."""
+        return self.fn.extract_output(content)
+
     def deltas(self, content: Any) -> Iterable[tuple[Any, int]]:
         """Extract the output of what came."""
         return ((self.fn.extract_output(content), INSERT),)
@@ -167,6 +179,10 @@ class Subtract:
     def result(self, content: tuple[Any, int]) -> Any:
         """Extract the output, and copy it where it is the accumulator itself."""
         return Accumulate(self.fn).result(content[0])
+
+    def final(self, content: tuple[Any, int]) -> Any:
+        """Extract the output."""
+        return self.fn.extract_output(content[0])
 
     def deltas(self, content: tuple[Any, int]) -> Iterable[tuple[Any, int]]:
         """Extract the output of the change as a whole: what came less what went."""

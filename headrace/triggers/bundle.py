@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 import attrs
 
 from headrace.triggers.pane import NO_FIRING, PaneInfo
-from headrace.windowing.column import Column, concatenate, select
+from headrace.windowing.column import Column, concatenate, cut, select
 from headrace.windowing.time import MIN_MICROS
 from headrace.windowing.window import GLOBAL_WINDOW, BoundedWindow
 
@@ -89,6 +89,21 @@ class Bundle:
             select(self.panes, mask),
             select(self.diffs, mask),
         )
+
+    def pieces(self, rows: int) -> Iterator[Bundle]:
+        """Cut into bundles of at most so many rows."""
+        if len(self) <= rows:
+            yield self
+            return
+        for start in range(0, len(self), rows):
+            part = slice(start, start + rows)
+            yield Bundle(
+                self.values[part],
+                cut(self.timestamps, part),
+                cut(self.windows, part),
+                cut(self.panes, part),
+                cut(self.diffs, part),
+            )
 
     @staticmethod
     def of(elements: Sequence[Element]) -> Bundle:

@@ -14,13 +14,14 @@ from __future__ import annotations
 
 from bisect import insort
 from collections.abc import Iterable, Sequence
+from itertools import repeat
 from typing import Any, Final
 
-from headrace.triggers.bundle import INSERT, RETRACT
+from headrace.triggers.bundle import INSERT, RETRACT, Bundle
 from headrace.triggers.key_state import KeyState, Output, WindowState, recall
 from headrace.triggers.merging import Merging
 from headrace.triggers.pane import PaneInfo, PaneInfoTiming, pane_info
-from headrace.triggers.panes import Arrival, Panes
+from headrace.triggers.panes import Arrival, ArrivalColumns, Panes
 from headrace.triggers.reduction import Content, Reduction
 from headrace.triggers.refinement import AccumulationMode, ClosingBehavior, OnTimeBehavior
 from headrace.triggers.strategy import WindowingStrategy
@@ -95,6 +96,15 @@ class Grouping:
                 self.reach(key, end, out)
             else:
                 self._send_only_pane(arrival, out)
+
+    def only_panes(self, arrivals: ArrivalColumns) -> Bundle:
+        """Give many keys their whole lives in one call: :meth:`live_through`, by columns.
+
+        It takes a trigger that is patient, and insertions alone; then a window has one pane, at its end.
+        """
+        values = map(self._reduction.final, arrivals.contents)
+        pairs = list(zip(arrivals.keys, values, strict=True))
+        return Bundle(pairs, arrivals.lasts, arrivals.windows, repeat(_ONLY_PANE))
 
     def _send_only_pane(self, arrival: Arrival, out: Panes) -> None:
         window, last = arrival.window, arrival.window.last

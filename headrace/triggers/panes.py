@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import attrs
 
@@ -11,6 +11,7 @@ from headrace.triggers.bundle import INSERT, Bundle, Element, Windows
 from headrace.triggers.pane import PaneInfo
 from headrace.triggers.reduction import Content
 from headrace.triggers.trigger import Arrived
+from headrace.windowing.column import Column
 from headrace.windowing.window import BoundedWindow
 
 
@@ -33,6 +34,22 @@ class Arrival:
     earliest: int
     latest: int
     elements: Sequence[Element] = ()
+
+
+class ArrivalColumns(NamedTuple):
+    """Arrivals of many keys side by side, one row for each key and window.
+
+    Attributes:
+        keys: the keys.
+        windows: the window of each row, alone in a tuple.
+        lasts: the last instant of each window, in microseconds.
+        contents: the elements of each row as a content.
+    """
+
+    keys: list[Any]
+    windows: Column[Windows]
+    lasts: Column[int]
+    contents: list[Content]
 
 
 @attrs.define(slots=True)

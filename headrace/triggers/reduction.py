@@ -31,5 +31,8 @@ class Reduction(Protocol):
     def result(self, content: Content) -> Any:
         """Return the value of a pane; later merges into the content must not change it."""
 
+    def final(self, content: Content) -> Any:
+        """Return the value of a window's only pane, of insertions alone; the content is let go."""
+
     def deltas(self, content: Content) -> Iterable[tuple[Any, int]]:
         """Return what a discarding pane says: (value, diff) pairs, one in the usual case."""

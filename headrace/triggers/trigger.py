@@ -158,6 +158,11 @@ class Trigger:
         return any(child.wants_size for child in self.children)
 
     @property
+    def patient(self) -> bool:
+        """Whether it never fires before the end of its window, whatever arrives."""
+        return False
+
+    @property
     def needs_only_counts(self) -> bool:
         """Whether elements may be combined before they reach the trigger, if they are counted."""
         return not self.predicates and not self.wants_size

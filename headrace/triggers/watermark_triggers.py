@@ -67,6 +67,10 @@ class DefaultTrigger(Trigger):
     def has_on_time(self) -> bool:
         return True
 
+    @property
+    def patient(self) -> bool:
+        return True
+
 
 def _repeated(trigger: Trigger | None) -> Repeatedly | None:
     """Repeat what is not repeated yet; once, for repeating twice adds nothing."""
@@ -178,6 +182,10 @@ class AfterWatermark(Trigger):
     @property
     def has_on_time(self) -> bool:
         return True
+
+    @property
+    def patient(self) -> bool:
+        return self.early is None
 
     @property
     def children(self) -> tuple[Trigger, ...]:

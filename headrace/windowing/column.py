@@ -31,6 +31,11 @@ def select(column: Column[T], mask: Iterable[object]) -> Column[T]:
     return column if isinstance(column, repeat) else list(compress(column, mask))
 
 
+def cut(column: Column[T], part: slice) -> Column[T]:
+    """Keep the rows of a slice."""
+    return column if isinstance(column, repeat) else column[part]
+
+
 def stretch(column: Column[T], counts: Iterable[int]) -> Column[T]:
     """Repeat each row as often as its place in the counts says."""
     if isinstance(column, repeat):

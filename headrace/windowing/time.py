@@ -65,7 +65,7 @@ def micros_of_all(instants: list[Any]) -> list[int]:
     """
     kinds = set(map(type, instants))
     if kinds == {float} and _between(_FLOAT_MIN, instants, _FLOAT_MAX):
-        return [round(seconds * MICROS_PER_SECOND) for seconds in instants]
+        return list(map(float.__round__, [seconds * 1e6 for seconds in instants]))
     if kinds == {int} and _between(_SECONDS_MIN, instants, _SECONDS_MAX):
         return [seconds * MICROS_PER_SECOND for seconds in instants]
     return list(map(micros, instants))

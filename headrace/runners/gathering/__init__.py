@@ -10,21 +10,23 @@ kind                for
 PlainGathering      windows that do not merge, where nothing counts but values and windows
 SessionGathering    the same, for windows that merge when they overlap
 ElementGathering    all else: timestamps of panes, retractions, predicates, late outputs
+TallyGathering      sums and counts in batch mode, whose values need not be kept
 ==================  =====================================================================
 """
 
 from __future__ import annotations
 
-from headrace.runners.gathering.contract import Arrivals, Gathering, Input
+from headrace.runners.gathering.contract import Arrivals, ColumnGathering, Gathering, Input
 from headrace.runners.gathering.elements import ElementGathering
 from headrace.runners.gathering.plain import PlainGathering
 from headrace.runners.gathering.sessions import SessionGathering
+from headrace.runners.gathering.tallies import TallyGathering
 from headrace.triggers.reduction import Reduction
 from headrace.windowing.sessions import Sessions
 from headrace.windowing.timestamp_combiner import TimestampCombiner
 from headrace.windowing.window_fn import WindowFn
 
-__all__ = ["Arrivals", "Gathering", "Input", "gathering_for"]
+__all__ = ["Arrivals", "ColumnGathering", "Gathering", "Input", "TallyGathering", "gathering_for"]
 
 
 def gathering_for(input_: Input, reduction: Reduction) -> Gathering:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
-from typing import Any, Protocol
+from itertools import repeat
+from typing import Any, Protocol, runtime_checkable
 
 import attrs
 
 from headrace.runners.blaming import blamed
 from headrace.triggers.bundle import Bundle, Windows
-from headrace.triggers.panes import Arrival
+from headrace.triggers.panes import Arrival, ArrivalColumns
 from headrace.triggers.strategy import WindowingStrategy
 from headrace.windowing.column import Column
 
@@ -28,6 +29,17 @@ class Gathering(Protocol):
         """Take the elements of a bundle; they must be pairs."""
 
     def drain(self) -> Arrivals:
+        """Give out all that was collected, and be empty again."""
+
+
+@runtime_checkable
+class ColumnGathering(Protocol):
+    """Collects bundles, then gives out arrivals by columns; enough where each window has one pane only."""
+
+    def add(self, bundle: Bundle) -> None:
+        """Take the elements of a bundle; they must be pairs."""
+
+    def columns(self) -> Iterator[ArrivalColumns]:
         """Give out all that was collected, and be empty again."""
 
 
@@ -52,9 +64,17 @@ class Input:
     keeps_late: bool
 
     def windows(self, bundle: Bundle) -> Column[Windows]:
-        """Return the windows of the elements of a bundle."""
+        """Return the windows of the elements of a bundle; as one value if they all share them."""
         if not self.assigns:
-            return bundle.windows
+            return _as_one(bundle.windows)
         assign = self.strategy.window_fn.assign_column
         with blamed(self.source):
-            return assign(bundle.values, bundle.timestamps, bundle.windows)
+            return _as_one(assign(bundle.values, bundle.timestamps, bundle.windows))
+
+
+def _as_one(column: Column[Windows]) -> Column[Windows]:
+    if isinstance(column, repeat) or not column:
+        return column
+    first = column[0]
+    alike = first is column[-1] and column.count(first) == len(column)
+    return repeat(first) if alike else column

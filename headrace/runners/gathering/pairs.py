@@ -24,6 +24,10 @@ class Keys:
             self.names.update(zip(found, keys, strict=True))
         return found
 
+    def named(self, found: Iterable[Hashable]) -> list[Any]:
+        """Return the keys of identities."""
+        return list(map(self.__getitem__, found) if self.names else found)
+
     def __getitem__(self, identity: Hashable) -> Any:
         return self.names.get(identity, identity)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from itertools import repeat
 from typing import Any, ClassVar
 
@@ -12,7 +12,7 @@ import attrs
 from headrace.runners.gathering.contract import Arrivals, Input
 from headrace.runners.gathering.pairs import Keys, pairs
 from headrace.triggers.bundle import Bundle, Windows
-from headrace.triggers.panes import Arrival
+from headrace.triggers.panes import Arrival, ArrivalColumns
 from headrace.triggers.reduction import Reduction
 from headrace.triggers.trigger import Arrived
 from headrace.windowing.window import BoundedWindow
@@ -63,6 +63,24 @@ class PlainGathering:
         keys, self._keys = self._keys, Keys()
         for key, arrivals in by_key.items():
             yield key, keys[key], arrivals
+
+    def columns(self) -> Iterator[ArrivalColumns]:
+        """Give out the arrivals of one window at a time."""
+        if self._folded or any(len(windows) != 1 for windows in self._waiting):
+            self._fold()
+        for windows, values in self._waiting.items():
+            yield self._column(windows, values, list(map(self.reduction.of, values.values())))
+        for window, folded in self._folded.items():
+            yield self._column((window,), folded, [content for content, _ in folded.values()])
+        self._clear()
+        self._folded = defaultdict(dict)
+        self._keys = Keys()
+
+    def _column(
+        self, windows: Windows, found: Iterable[Hashable], contents: list[Any]
+    ) -> ArrivalColumns:
+        last = windows[0].last
+        return ArrivalColumns(self._keys.named(found), repeat(windows), repeat(last), contents)
 
     def _arrivals(self) -> Iterator[tuple[Hashable, Arrival]]:
         """Give out each arrival with the identity of its key, window by window, and be empty again."""

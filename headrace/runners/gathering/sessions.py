@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterable
-from itertools import repeat
+from collections.abc import Hashable, Iterable, Iterator
+from itertools import islice, repeat
 from operator import itemgetter
 from typing import Any, ClassVar
 
@@ -14,11 +14,14 @@ from headrace.runners.gathering.contract import Arrivals, Input
 from headrace.runners.gathering.pairs import Keys, pairs
 from headrace.sdk.binding import exploded
 from headrace.triggers.bundle import Bundle
-from headrace.triggers.panes import Arrival
+from headrace.triggers.panes import Arrival, ArrivalColumns
 from headrace.triggers.reduction import Reduction
 from headrace.triggers.trigger import Arrived
 from headrace.windowing.time import MAX_MICROS, Duration
-from headrace.windowing.window import interval
+from headrace.windowing.window import interval, intervals
+
+COLUMN_ROWS = 1 << 12
+"""So many sessions are given out as one set of columns."""
 
 
 @attrs.define
@@ -55,12 +58,27 @@ class SessionGathering:
 
     def drain(self) -> Arrivals:
         """Give out each key with its sessions in order."""
+        for identity, key, sessions in self._sessions():
+            yield identity, key, list(map(self._arrival, sessions))
+
+    def columns(self) -> Iterator[ArrivalColumns]:
+        """Give out the arrivals of many keys at a time."""
+        rows = ((key, *session) for _, key, sessions in self._sessions() for session in sessions)
+        while some := list(islice(rows, COLUMN_ROWS)):
+            keys, starts, ends, values = zip(*some, strict=True)
+            yield ArrivalColumns(
+                keys=list(keys),
+                windows=list(zip(intervals(zip(starts, ends, strict=True)))),
+                lasts=[end - 1 for end in ends],
+                contents=list(map(self.reduction.of, values)),
+            )
+
+    def _sessions(self) -> Iterator[tuple[Hashable, Any, list[Session]]]:
         opened, self._open = self._open, {}
         closed, self._closed = self._closed, defaultdict(list)
         keys, self._keys = self._keys, Keys()
-        for key, session in opened.items():
-            sessions = [*closed.get(key, ()), session]
-            yield key, keys[key], list(map(self._arrival, _united(sessions)))
+        for identity, session in opened.items():
+            yield identity, keys[identity], _united([*closed.get(identity, ()), session])
 
     def _bounds(self, bundle: Bundle) -> Iterable[tuple[int, int]]:
         """Return where the window of each element starts and ends."""

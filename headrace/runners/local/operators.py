@@ -7,7 +7,7 @@ it makes by the ``send`` that it was given, and at the end of a round says how f
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, ClassVar
 
@@ -15,7 +15,7 @@ import attrs
 
 from headrace.errors import UnsupportedError
 from headrace.runners.blaming import blamed
-from headrace.runners.gathering import Arrivals, Gathering
+from headrace.runners.gathering import Arrivals, ColumnGathering, Gathering
 from headrace.runners.keyed import KeyedGrouping, KeyedPanes
 from headrace.runners.measuring import count_panes
 from headrace.runners.planning import KeyedStep
@@ -27,6 +27,7 @@ from headrace.sdk.step_metrics import StepMetrics
 from headrace.triggers.bundle import Bundle
 from headrace.triggers.grouping import Grouping
 from headrace.triggers.key_state import KeyState
+from headrace.triggers.pane import PaneInfoTiming
 from headrace.triggers.panes import Arrival, Panes
 from headrace.triggers.trigger import Clock
 from headrace.windowing.time import MIN_MICROS
@@ -244,6 +245,46 @@ class BatchGroup(Group):
 
 
 @attrs.define(eq=False)
+class ColumnGroup(Group):
+    """A grouping in batch mode whose windows have one pane each, at their ends: whole columns of them."""
+
+    collected: ColumnGathering
+    batch: ClassVar[bool] = True
+
+    def push(self, bundle: Bundle) -> None:
+        """Collect a bundle until the input ends."""
+        with self.at_work():
+            self.collected.add(bundle)
+
+    def end_round(self, clock: Clock) -> int:
+        """Group everything, many keys at a time."""
+        panes = resized(map(self.grouping.only_panes, self.collected.columns()))
+        while (bundle := self._next(panes)) is not None:
+            self.metrics.panes[PaneInfoTiming.ON_TIME.name] += len(bundle)
+            self.send(self.step.main, bundle)
+        return clock.watermark
+
+    def _next(self, panes: Iterator[Bundle]) -> Bundle | None:
+        with self.at_work():
+            return next(panes, None)
+
+
+def resized(bundles: Iterable[Bundle]) -> Iterator[Bundle]:
+    """Put small bundles together, and cut large ones."""
+    waiting: list[Bundle] = []
+    rows = 0
+    for bundle in bundles:
+        for piece in bundle.pieces(FLUSH_AT):
+            waiting.append(piece)
+            rows += len(piece)
+            if rows >= FLUSH_AT:
+                yield Bundle.concat(waiting)
+                waiting, rows = [], 0
+    if waiting:
+        yield Bundle.concat(waiting)
+
+
+@attrs.define(eq=False)
 class Write(Operator):
     """Gives a sink what came in a round, as one batch."""
 
@@ -310,6 +351,9 @@ def _forward(node: Any, site: Site) -> Operator:
 
 def _group(node: Any, site: Site) -> Operator:
     assert site.step is not None
+    columns = site.step.column_gathering() if site.batch else None
+    if columns is not None:
+        return ColumnGroup(site.step, site.send, site.metrics, columns)
     make = BatchGroup if site.batch else StreamingGroup
     return make(site.step, site.send, site.metrics)
 

@@ -1,0 +1,51 @@
+"""Combining whole columns: sums and counts, which a table of numbers keeps.
+
+An accumulator that is a number from 0 needs no call for each value, not even one for each key.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, Final, TypeAlias
+
+import attrs
+
+from headrace.sdk.combine_fn import CombineFn, SumCombineFn
+from headrace.sdk.combiners.counting import CountCombineFn
+
+Table: TypeAlias = dict[Hashable, Any]
+"""Accumulators by key."""
+
+
+@attrs.frozen
+class Tally:
+    """How a CombineFn takes columns of keys and values.
+
+    Attributes:
+        table: makes an empty table.
+        add: adds columns to a table.
+    """
+
+    table: Callable[[], Table]
+    add: Callable[[Any, Sequence[Hashable], Sequence[Any]], None]
+
+
+def tally_of(fn: CombineFn) -> Tally | None:
+    """Return how a CombineFn takes columns, if it is of a type that can."""
+    return _TALLIES.get(type(fn))
+
+
+def _sum(table: Table, keys: Sequence[Hashable], values: Sequence[Any]) -> None:
+    for key, value in zip(keys, values, strict=True):
+        table[key] += value
+
+
+def _count(table: Counter[Hashable], keys: Sequence[Hashable], values: Sequence[Any]) -> None:
+    table.update(keys)
+
+
+_TALLIES: Final[dict[type[CombineFn], Tally]] = {
+    SumCombineFn: Tally(lambda: defaultdict(int), _sum),
+    CountCombineFn: Tally(Counter, _count),
+}

@@ -1,0 +1,75 @@
+"""A batch grouping by columns gives the panes of the grouping that looks at each window."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import headrace as hr
+from headrace.runners.gathering import plain
+from headrace.runners.local import feeding, operators
+from headrace.sdk.testing.capturing import capture
+from headrace.triggers import AfterWatermark, DefaultTrigger, Repeatedly
+from headrace.triggers.bundle import Bundle
+
+WINDOWS = [
+    hr.window.GlobalWindows(),
+    hr.window.FixedWindows(10),
+    hr.window.SlidingWindows(10, 4),
+    hr.window.SlidingWindows(4, 10),
+    hr.window.Sessions(3),
+    hr.window.Sessions(lambda pair: 1 + pair[1]),
+]
+GROUPINGS = {
+    "group": hr.GroupByKey,
+    "sum": lambda: hr.CombinePerKey(sum),
+    "max": lambda: hr.CombinePerKey(max),
+    "count": hr.combiners.Count.PerKey,
+    "mean": hr.combiners.Mean.PerKey,
+}
+MODES = list(hr.AccumulationMode)
+
+keys = st.sampled_from(["a", "b", 1, 1.0, True, None, ("a", 1.0)])
+events = st.lists(st.tuples(keys, st.integers(0, 5), st.integers(-20, 20)), max_size=40)
+
+
+def panes(events, windows, grouping, **strategy):
+    with hr.Pipeline("local") as p:
+        pairs = p | hr.Create(events) | hr.WithTimestamps(lambda event: event[2])
+        grouped = (
+            pairs
+            | "Pair" >> hr.Map(lambda event: event[:2])
+            | hr.WindowInto(windows, **strategy)
+            | grouping()
+        )
+        captured = capture(grouped)
+    return sorted(
+        repr((e.value, e.timestamp, e.windows, e.pane, e.diff)) for e in captured.elements
+    )
+
+
+@pytest.mark.parametrize("grouping", GROUPINGS.values(), ids=GROUPINGS)
+@pytest.mark.parametrize("windows", WINDOWS, ids=repr)
+@given(events=events, mode=st.sampled_from(MODES))
+def test_a_patient_trigger_gives_the_panes_of_its_equal(events, windows, grouping, mode):
+    by_columns = panes(events, windows, grouping, trigger=DefaultTrigger(), accumulation_mode=mode)
+    # The same trigger to the model, but not one that says that it is patient.
+    by_windows = panes(
+        events, windows, grouping, trigger=Repeatedly(AfterWatermark()), accumulation_mode=mode
+    )
+    assert by_columns == by_windows
+
+
+def test_small_bundles_are_put_together_and_large_ones_cut(monkeypatch):
+    monkeypatch.setattr(operators, "FLUSH_AT", 4)
+    bundles = [Bundle(list(rows)) for rows in (range(3), range(3, 5), range(5, 14))]
+    values = [bundle.values for bundle in operators.resized(bundles)]
+    assert values == [[0, 1, 2, 3, 4], [5, 6, 7, 8], [9, 10, 11, 12], [13]]
+
+
+@pytest.mark.parametrize("windows", WINDOWS, ids=repr)
+def test_many_values_are_folded_as_they_come(monkeypatch, windows):
+    events = [("a", number % 5, number) for number in range(20)]
+    expected = panes(events, windows, GROUPINGS["max"])
+    monkeypatch.setattr(plain, "FOLD_AT", 3)
+    monkeypatch.setattr(feeding, "BUNDLE_ROWS", 4)
+    assert panes(events, windows, GROUPINGS["max"]) == expected
