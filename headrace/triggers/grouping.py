@@ -50,6 +50,7 @@ class Grouping:
         self._empty_on_time = (
             strategy.on_time is OnTimeBehavior.FIRE_ALWAYS and self._trigger.has_on_time
         )
+        self._patient = self._trigger.patient
         self._empty_last = strategy.closing is ClosingBehavior.FIRE_ALWAYS
         self._send = {
             AccumulationMode.DISCARDING: self._send_and_discard,
@@ -64,7 +65,13 @@ class Grouping:
             arrivals, merged = self._merging.merge(key, arrivals, clock, out)
         touched = [a.window for a in arrivals if self._take(key, a, clock, out)]
         for window in dict.fromkeys(touched + merged) if merged else touched:
-            self._attend(key, window, clock, out)
+            if not self._waits(key, window, clock):
+                self._attend(key, window, clock, out)
+
+    def _waits(self, key: KeyState, window: BoundedWindow, clock: Clock) -> bool:
+        """Tell at little cost whether the window has noted already when its trigger is to be asked."""
+        patient = self._patient and clock.watermark <= window.last
+        return patient and key.dues.get(window) != NEVER
 
     def reach(self, key: KeyState, clock: Clock, out: Panes) -> None:
         """Let a key know how far the watermark and the clock have come."""
