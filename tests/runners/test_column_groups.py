@@ -11,13 +11,22 @@ from headrace.sdk.testing.capturing import capture
 from headrace.triggers import AfterWatermark, DefaultTrigger, Repeatedly
 from headrace.triggers.bundle import Bundle
 
+
+def _gap(pair):
+    return 1 + pair[1]
+
+
+def _name(window_fn):
+    return repr(window_fn).split(" at 0x")[0]
+
+
 WINDOWS = [
     hr.window.GlobalWindows(),
     hr.window.FixedWindows(10),
     hr.window.SlidingWindows(10, 4),
     hr.window.SlidingWindows(4, 10),
     hr.window.Sessions(3),
-    hr.window.Sessions(lambda pair: 1 + pair[1]),
+    hr.window.Sessions(_gap),
 ]
 GROUPINGS = {
     "group": hr.GroupByKey,
@@ -48,7 +57,7 @@ def panes(events, windows, grouping, **strategy):
 
 
 @pytest.mark.parametrize("grouping", GROUPINGS.values(), ids=GROUPINGS)
-@pytest.mark.parametrize("windows", WINDOWS, ids=repr)
+@pytest.mark.parametrize("windows", WINDOWS, ids=_name)
 @given(events=events, mode=st.sampled_from(MODES))
 def test_a_patient_trigger_gives_the_panes_of_its_equal(events, windows, grouping, mode):
     by_columns = panes(events, windows, grouping, trigger=DefaultTrigger(), accumulation_mode=mode)
@@ -66,7 +75,7 @@ def test_small_bundles_are_put_together_and_large_ones_cut(monkeypatch):
     assert values == [[0, 1, 2, 3, 4], [5, 6, 7, 8], [9, 10, 11, 12], [13]]
 
 
-@pytest.mark.parametrize("windows", WINDOWS, ids=repr)
+@pytest.mark.parametrize("windows", WINDOWS, ids=_name)
 def test_many_values_are_folded_as_they_come(monkeypatch, windows):
     events = [("a", number % 5, number) for number in range(20)]
     expected = panes(events, windows, GROUPINGS["max"])
