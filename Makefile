@@ -4,12 +4,13 @@
 VENV   := .venv
 BIN    := $(VENV)/bin
 RUNNER ?= local
+N      ?= 1000
 # The local demo streams, for that is the harder way to the same rows; `make demo STREAMING=` is batch.
 STREAMING ?= $(if $(filter local,$(RUNNER)),1)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test test-fast check format bench docs need-java clean
+.PHONY: help demo test test-fast laws check format bench docs need-java clean
 
 help: ## list the tasks
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -22,6 +23,9 @@ test: need-java $(VENV)/.with-dev $(VENV)/.with-beam ## run all tests, Beam's op
 
 test-fast: $(VENV)/.with-dev ## run the tests of the local runner, in under two minutes [ARGS=...]
 	$(BIN)/pytest -n auto -m "not spark and not slow" $(ARGS)
+
+laws: $(VENV)/.with-dev ## try the laws on N random cases each, and count them [N=1000] [ARGS=...]
+	HEADRACE_CASES=$(N) $(BIN)/pytest tests/laws -n 0 --hypothesis-show-statistics $(ARGS)
 
 check: $(VENV)/.with-dev ## format, lint, types, the fence between the rooms, doctests, public names
 	$(BIN)/ruff format --check .

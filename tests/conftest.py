@@ -1,6 +1,7 @@
 """The runner that a test of the semantics runs on; how hard hypothesis looks.
 
-The latter is chosen with HEADRACE_PROFILE=fast|ci|deep.
+The latter is chosen with HEADRACE_PROFILE=fast|ci|deep, or as a number of cases for each test with
+HEADRACE_CASES.
 """
 
 import os
@@ -16,7 +17,11 @@ settings.register_profile(
     max_examples=5_000,
     suppress_health_check=[HealthCheck.too_slow],
 )
-settings.load_profile(os.environ.get("HEADRACE_PROFILE", "ci" if os.environ.get("CI") else "fast"))
+settings.register_profile(
+    "cases", settings.get_profile("deep"), max_examples=int(os.environ.get("HEADRACE_CASES", "100"))
+)
+PROFILE = "cases" if "HEADRACE_CASES" in os.environ else "ci" if os.environ.get("CI") else "fast"
+settings.load_profile(os.environ.get("HEADRACE_PROFILE", PROFILE))
 
 
 @pytest.fixture(params=["local"])
