@@ -302,7 +302,9 @@ class Write(Operator):
             bundle = Bundle.concat(self.waiting)
             self.waiting = []
             with blamed(self.node.label):
-                self.node.sink.write(SinkBatch(self.batches, clock.now, bundle))
+                self.node.sink.write(
+                    SinkBatch(self.batches, clock.now, bundle, step=self.node.label)
+                )
             self.batches += 1
         return clock.watermark
 

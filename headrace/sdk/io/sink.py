@@ -2,12 +2,17 @@
 
 Batches are numbered. After a crash a runner may write the last batch again under the same number, so a
 sink that remembers the number writes each batch once.
+
+A sink gets whole batches in one place, the process that runs the pipeline. A :class:`PartSink` gets the
+parts of a batch where they are, perhaps on many workers, and what was written counts when the batch is
+committed in that one place.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import ClassVar
+from collections.abc import Sequence
+from typing import Any, ClassVar
 
 import attrs
 
@@ -22,11 +27,44 @@ class SinkBatch:
         id: number of the batch; a batch that is written again has the same number.
         now: processing time in microseconds.
         bundle: the elements.
+        run: name of the run, the same when it is resumed from its checkpoint; empty if it cannot be.
+        step: full label of the Write.
     """
 
     id: int
     now: int
     bundle: Bundle
+    run: str = ""
+    step: str = ""
+
+
+@attrs.frozen
+class SinkPart(SinkBatch):
+    """A part of a batch, to be written where its elements are.
+
+    Attributes:
+        number: number of the part in its batch; when the batch is written again, the part of that
+            number has the same elements, perhaps in another order.
+    """
+
+    number: int = 0
+
+
+@attrs.frozen
+class Commit:
+    """What was written of a batch, to be made to count.
+
+    Attributes:
+        id: number of the batch; a batch that is committed again has the same number.
+        run: name of the run, the same when it is resumed from its checkpoint; empty if it cannot be.
+        step: full label of the Write.
+        written: what :meth:`PartSink.write_part` returned for each part, in the order of their numbers.
+    """
+
+    id: int
+    run: str
+    step: str
+    written: Sequence[Any]
 
 
 class Sink:
@@ -53,3 +91,26 @@ class Sink:
 
     def close(self) -> None:
         """Finish writing; called once after the last batch, unless the run failed."""
+
+
+class PartSink(Sink):
+    """A sink that writes the parts of a batch where they are, and commits them in one place.
+
+    ``write_part`` runs on workers, on a copy of the sink on which :meth:`open` was never called, and may
+    run more than once for a part; only what it returned to a commit counts. ``commit`` runs where
+    :meth:`open` and :meth:`close` do, and may run again for the last batch after a crash.
+    """
+
+    @abstractmethod
+    def write_part(self, part: SinkPart) -> Any:
+        """Write the elements of a part so that nobody sees them yet; return plain data for the commit."""
+
+    @abstractmethod
+    def commit(self, commit: Commit) -> None:
+        """Make all that was written of a batch visible, once."""
+
+    def write(self, batch: SinkBatch) -> None:
+        """Write a batch as one part, and commit it."""
+        part = SinkPart(batch.id, batch.now, batch.bundle, batch.run, batch.step)
+        written = [self.write_part(part)]
+        self.commit(Commit(batch.id, batch.run, batch.step, written))
