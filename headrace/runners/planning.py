@@ -140,6 +140,7 @@ class Plan:
     Attributes:
         graph: the graph.
         levels: what lies between one shuffle and the next.
+        depths: the level of each node by its label.
         steps: the keyed steps by label.
         left: labels of the AssignWindows nodes that leave their work to the steps behind them, for
             a gathering can do it cheaper than by giving every element its windows.
@@ -147,6 +148,7 @@ class Plan:
 
     graph: Graph
     levels: tuple[Level, ...]
+    depths: dict[str, int]
     steps: dict[str, KeyedStep]
     left: frozenset[str]
 
@@ -160,7 +162,7 @@ def plan(graph: Graph) -> Plan:
     )
     left = frozenset(n.label for n in graph if _feeds_only_groupings(graph, n))
     steps = {n.label: KeyedStep.of(n, left) for n in graph if isinstance(n, KEYED)}
-    return Plan(graph, levels, steps, left)
+    return Plan(graph, levels, depths, steps, left)
 
 
 def _feeds_only_groupings(graph: Graph, node: Node) -> bool:

@@ -1,6 +1,6 @@
 """Runs, played by the engine through the public surface, and told in the words of the oracle.
 
-``play`` runs a pipeline on a runner and sees what comes out; ``follow`` drives the local executor event
+``play`` runs a pipeline on a runner and sees what comes out; ``follow`` drives the executor event
 by event, so that it also knows in which event a pane came out and how far each output was complete then.
 """
 
@@ -15,7 +15,8 @@ from typing import Any
 import attrs
 
 import headrace as hr
-from headrace.runners.local.executor import Executor
+from headrace.runners.executor import Executor
+from headrace.runners.operators import operators_of
 from headrace.runners.planning import plan
 from headrace.sdk.encoding import encode_value
 from headrace.sdk.graph import MAIN, Collection, Read
@@ -183,7 +184,7 @@ def _heard(tap: Taps, counted: Any) -> Heard:
     return Heard(panes, dropped=[counted.late_dropped], watermarks=[counted.watermark])
 
 
-# In the local executor, event by event
+# In the executor, event by event
 
 
 def follow(run: Run, watched: bool = False) -> list[Heard]:
@@ -198,7 +199,10 @@ def follow(run: Run, watched: bool = False) -> list[Heard]:
         changing = any(diff < 0 for rows in bursts(run.script) for *_, diff in rows)
         source = p | Changes() if changing else p | hr.Create([])
         taps = build(source, run.steps, watched)
-    executor, heard = Executor(plan(p.graph), batch=False), [Heard() for _ in taps]
+    executor, heard = (
+        Executor(p.graph.nodes, operators_of(plan(p.graph), batch=False)),
+        [Heard() for _ in taps],
+    )
     read, watermark, now = next(iter(p.graph)), MIN_MICROS, 0
     executor.open()
     for event, (kind, what) in enumerate(run.script):

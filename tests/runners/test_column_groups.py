@@ -5,8 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import headrace as hr
+from headrace.runners import operators
 from headrace.runners.gathering import plain
-from headrace.runners.local import feeding, operators
+from headrace.runners.local import feeding
 from headrace.sdk.testing.capturing import capture
 from headrace.triggers import AfterWatermark, DefaultTrigger, Repeatedly
 from headrace.triggers.bundle import Bundle

@@ -314,6 +314,6 @@ def test_an_unknown_kind_of_node_is_refused_before_any_data_flows(source):
     _ = p | source | hr.Write(BrokenSink("open"))
     _ = p | hr.Create([1]) | "beam me up" >> Teleported()
     assert isinstance(p.graph.nodes[-1].outputs[0], Collection)
-    with pytest.raises(hr.UnsupportedError, match="the local runner knows no Teleport") as refusal:
+    with pytest.raises(hr.UnsupportedError, match="no runner knows a Teleport") as refusal:
         run(p.graph, p.options)
     assert refusal.value.where == "beam me up"

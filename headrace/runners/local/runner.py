@@ -12,11 +12,12 @@ from typing import Final
 
 from headrace.errors import PipelineError
 from headrace.runners.blaming import blamed_for_each
+from headrace.runners.executor import Executor
 from headrace.runners.local.clock import ProcessingClock, ScriptedClock, WallClock
-from headrace.runners.local.executor import Executor
 from headrace.runners.local.feeding import feed_for
 from headrace.runners.local.garbage import rarely_collected
 from headrace.runners.local.progress import Progress
+from headrace.runners.operators import operators_of
 from headrace.runners.planning import plan
 from headrace.sdk.graph import Graph, Read
 from headrace.sdk.io.source import UnboundedSource
@@ -59,7 +60,8 @@ class LocalRun(PipelineResult):
         scripted = any(isinstance(node.source, TestStream) for node in reads)
         batch = not (standard.streaming or self._endless or scripted)
         self._clock: ProcessingClock = ScriptedClock() if scripted else WallClock()
-        self._executor = Executor(plan(graph), batch)
+        planned = plan(graph)
+        self._executor = Executor(graph.nodes, operators_of(planned, batch))
         limit = _at_least_one(standard.max_records_per_batch)
         self._feeds = [(node, feed_for(node, batch, self._clock, limit)) for node in reads]
         self._progress = Progress(standard.progress)

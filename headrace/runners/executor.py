@@ -1,23 +1,24 @@
-"""Execution in memory: rounds over the operators of a plan.
+"""Execution in one place: rounds over the operators of a graph, or of a part of it.
 
-A round is what arrives together: bundles from the sources, then a watermark for each source and a
-processing time. Bundles run through element-wise operators at once and collect in front of groupings;
+A round is what arrives together: bundles from outside, then a watermark for each node that others watch
+and a processing time. Bundles run through element-wise operators at once and collect in front of groupings;
 when the round ends, the nodes take their turns in the order of the graph, each after all that it reads
-from: a grouping handles first the data, then the watermark, then the clock. Spark's micro-batches do the
-same.
+from: a grouping handles first the data, then the watermark, then the clock.
+
+The local runner gives every node an operator; a worker of another runner gives them to the nodes of its
+part, and to those behind it operators that send bundles on their way.
 """
 
 from __future__ import annotations
 
 import sys
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 
 import attrs
 
-from headrace.runners.local.operators import Operator, Site, operator_for
-from headrace.runners.planning import Plan
+from headrace.runners.operators import Operator, Send
 from headrace.sdk.graph import Collection, Node
 from headrace.sdk.metrics import MetricResults
 from headrace.sdk.step_metrics import StepMetrics
@@ -26,18 +27,21 @@ from headrace.triggers.trigger import Clock
 
 CollectionId = tuple[str, str]
 
+MakeOperator = Callable[[Node, Send, StepMetrics], Operator | None]
+"""Makes the operator of a node, given the way out and where to count; None for a node of another place."""
+
 
 @attrs.define(eq=False)
 class Executor:
-    """The operators of a plan, wired up.
+    """The operators of a graph, wired up.
 
     Args:
-        plan: what to execute.
-        batch: whether there is but one round, at whose end all watermarks are at the end of time.
+        nodes: the nodes, each after those that it reads from.
+        make: makes their operators.
     """
 
-    plan: Plan
-    batch: bool
+    nodes: Sequence[Node]
+    make: MakeOperator
     _metrics: dict[str, StepMetrics] = attrs.field(factory=dict, init=False)
     _operators: dict[str, Operator] = attrs.field(factory=dict, init=False)
     _readers: dict[CollectionId, list[str]] = attrs.field(factory=dict, init=False)
@@ -46,14 +50,19 @@ class Executor:
     _pumping: bool = attrs.field(default=False, init=False)
 
     def __attrs_post_init__(self) -> None:
-        """Make an operator for each node, and note who reads what."""
-        for node in self.plan.graph:
-            metrics = self._metrics[node.label] = StepMetrics()
-            step, left = self.plan.steps.get(node.label), node.label in self.plan.left
-            site = Site(self._send, metrics, step, left, self.batch)
-            self._operators[node.label] = operator_for(node, site)
+        """Make the operators, and note who reads what."""
+        for node in self.nodes:
+            metrics = StepMetrics()
+            operator = self.make(node, self._send, metrics)
+            if operator is None:
+                continue
+            self._operators[node.label], self._metrics[node.label] = operator, metrics
             for source in node.inputs:
                 self._readers.setdefault(source.id, []).append(node.label)
+
+    def __getitem__(self, label: str) -> Operator:
+        """Return the operator of a node."""
+        return self._operators[label]
 
     def open(self) -> None:
         """Prepare all operators."""
@@ -79,20 +88,26 @@ class Executor:
         """Take a bundle from a source as far as the groupings in front of it."""
         self._operators[read.label].push(bundle)
 
-    def end_round(self, sources: Mapping[str, int], now: int) -> None:
-        """End a round.
+    def end_round(self, given: Mapping[str, int], now: int) -> dict[str, int]:
+        """End a round, and return the output watermark of each node.
 
         Args:
-            sources: the watermark of each Read by its label, in microseconds.
+            given: the watermarks, in microseconds, of nodes that are told from outside, by label: at
+                least those of all that read from nothing.
             now: processing time in microseconds.
         """
-        reached: dict[CollectionId, int] = {}
-        for node in self.plan.graph:
-            incoming = [reached[source.id] for source in node.inputs]
-            watermark = min(incoming) if incoming else sources[node.label]
-            output = self._operators[node.label].end_round(Clock(watermark, now))
-            self._metrics[node.label].watermark = output
-            reached.update((made.id, output) for made in node.outputs)
+        outputs: dict[str, int] = {}
+        for node in self.nodes:
+            incoming = (outputs[source.node] for source in node.inputs)
+            watermark = given[node.label] if node.label in given else min(incoming)
+            outputs[node.label] = self._end_round(node.label, Clock(watermark, now))
+        return outputs
+
+    def _end_round(self, label: str, clock: Clock) -> int:
+        if label not in self._operators:
+            return clock.watermark
+        output = self._metrics[label].watermark = self._operators[label].end_round(clock)
+        return output
 
     def _send(self, collection: Collection, bundle: Bundle) -> None:
         """Hand a bundle to all who read it; what they send in turn waits until they are back."""

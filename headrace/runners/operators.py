@@ -1,4 +1,4 @@
-"""Operators in memory: what each kind of node does with a bundle, and at the end of a round.
+"""Operators: what each kind of node does with a bundle, and at the end of a round; on every runner.
 
 ``OPERATORS`` is the table from node kind to operator. An operator gets bundles by ``push``, hands on what
 it makes by the ``send`` that it was given, and at the end of a round says how far its output is complete.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, ClassVar
+from typing import Any
 
 import attrs
 
@@ -18,7 +18,7 @@ from headrace.runners.blaming import blamed
 from headrace.runners.gathering import Arrivals, ColumnGathering, Gathering
 from headrace.runners.keyed import KeyedGrouping, KeyedPanes
 from headrace.runners.measuring import count_panes
-from headrace.runners.planning import KeyedStep
+from headrace.runners.planning import KeyedStep, Plan
 from headrace.sdk import graph
 from headrace.sdk.invoker import ParDoInvoker
 from headrace.sdk.io.sink import SinkBatch
@@ -141,14 +141,12 @@ class Group(Operator):
     step: KeyedStep
     send: Send
     metrics: StepMetrics
-    batch: ClassVar[bool]
+    gathering: Any
     counted: MetricsContainer = attrs.field(factory=MetricsContainer, init=False)
-    gathering: Gathering = attrs.field(init=False)
     grouping: Grouping = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        """Start with nothing collected."""
-        self.gathering = self.step.gathering(self.batch)
+        """Make the grouping."""
         self.grouping = self.step.grouping()
 
     def push(self, bundle: Bundle) -> None:
@@ -187,7 +185,7 @@ class Group(Operator):
 class StreamingGroup(Group):
     """A grouping in streaming mode: live keys, rounds of data, watermark and clock."""
 
-    batch: ClassVar[bool] = False
+    gathering: Gathering
     table: KeyedGrouping = attrs.field(init=False)
     watermark: int = attrs.field(default=MIN_MICROS, init=False)
 
@@ -210,7 +208,7 @@ class StreamingGroup(Group):
 class BatchGroup(Group):
     """A grouping in batch mode: each key lives from its data to the end of time in one go."""
 
-    batch: ClassVar[bool] = True
+    gathering: Gathering
 
     def end_round(self, clock: Clock) -> int:
         """Group everything, key by key."""
@@ -248,17 +246,11 @@ class BatchGroup(Group):
 class ColumnGroup(Group):
     """A grouping in batch mode whose windows have one pane each, at their ends: whole columns of them."""
 
-    collected: ColumnGathering
-    batch: ClassVar[bool] = True
-
-    def push(self, bundle: Bundle) -> None:
-        """Collect a bundle until the input ends."""
-        with self.at_work():
-            self.collected.add(bundle)
+    gathering: ColumnGathering
 
     def end_round(self, clock: Clock) -> int:
         """Group everything, many keys at a time."""
-        panes = resized(map(self.grouping.only_panes, self.collected.columns()))
+        panes = resized(map(self.grouping.only_panes, self.gathering.columns()))
         while (bundle := self._next(panes)) is not None:
             self.metrics.panes[PaneInfoTiming.ON_TIME.name] += len(bundle)
             self.send(self.step.main, bundle)
@@ -334,6 +326,16 @@ class Site:
     batch: bool
 
 
+def operators_of(plan: Plan, batch: bool) -> Callable[[graph.Node, Send, StepMetrics], Operator]:
+    """Return what makes the operators of a plan's nodes in one place."""
+
+    def make(node: graph.Node, send: Send, metrics: StepMetrics) -> Operator:
+        step, left = plan.steps.get(node.label), node.label in plan.left
+        return operator_for(node, Site(send, metrics, step, left, batch))
+
+    return make
+
+
 def operator_for(node: graph.Node, site: Site) -> Operator:
     """Return the operator of a node.
 
@@ -343,7 +345,7 @@ def operator_for(node: graph.Node, site: Site) -> Operator:
     make = _forward if site.left else OPERATORS.get(type(node))
     if make is None:
         kind = type(node).__name__
-        raise UnsupportedError(f"the local runner knows no {kind} node", where=node.label)
+        raise UnsupportedError(f"no runner knows a {kind} node", where=node.label)
     return make(node, site)
 
 
@@ -357,7 +359,7 @@ def _group(node: Any, site: Site) -> Operator:
     if columns is not None:
         return ColumnGroup(site.step, site.send, site.metrics, columns)
     make = BatchGroup if site.batch else StreamingGroup
-    return make(site.step, site.send, site.metrics)
+    return make(site.step, site.send, site.metrics, site.step.gathering(site.batch))
 
 
 OPERATORS: dict[type[graph.Node], Callable[[Any, Site], Operator]] = {
