@@ -282,7 +282,7 @@ class MetricResults:
         containers: Mapping[str, MetricsContainer],
         steps: Mapping[str, StepMetrics] | None = None,
     ) -> None:
-        self._containers = containers
+        self.containers: Mapping[str, MetricsContainer] = containers
         self.steps: Mapping[str, StepMetrics] = steps or {}
 
     def query(self, filter: MetricsFilter | None = None) -> dict[str, list[MetricResult]]:
@@ -299,7 +299,7 @@ class MetricResults:
         chosen: Callable[[str, MetricName], bool],
         kind: Callable[[MetricsContainer], dict[MetricName, Any]],
     ) -> Iterator[MetricResult]:
-        for step, container in self._containers.items():
+        for step, container in self.containers.items():
             for name, value in kind(container).items():
                 if chosen(step, name):
                     yield MetricResult(MetricKey(step, name), value)

@@ -31,3 +31,12 @@ class StepMetrics:
     panes: Counter[str] = attrs.field(factory=Counter)
     retractions: int = 0
     watermark: int = MIN_MICROS
+
+    def add(self, other: StepMetrics) -> None:
+        """Add what was counted elsewhere; of watermarks, the later one stays."""
+        self.elements_in += other.elements_in
+        self.elements_out += other.elements_out
+        self.late_dropped += other.late_dropped
+        self.panes.update(other.panes)
+        self.retractions += other.retractions
+        self.watermark = max(self.watermark, other.watermark)

@@ -24,11 +24,13 @@ class Tally:
 
     Attributes:
         table: makes an empty table.
-        add: adds columns to a table.
+        add: adds columns of keys and values to a table.
+        merge: adds columns of keys and accumulators to a table.
     """
 
     table: Callable[[], Table]
     add: Callable[[Any, Sequence[Hashable], Sequence[Any]], None]
+    merge: Callable[[Any, Sequence[Hashable], Sequence[Any]], None]
 
 
 def tally_of(fn: CombineFn) -> Tally | None:
@@ -46,6 +48,6 @@ def _count(table: Counter[Hashable], keys: Sequence[Hashable], values: Sequence[
 
 
 _TALLIES: Final[dict[type[CombineFn], Tally]] = {
-    SumCombineFn: Tally(lambda: defaultdict(int), _sum),
-    CountCombineFn: Tally(Counter, _count),
+    SumCombineFn: Tally(lambda: defaultdict(int), _sum, _sum),
+    CountCombineFn: Tally(Counter, _count, _sum),
 }

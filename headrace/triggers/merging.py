@@ -11,10 +11,10 @@ from itertools import chain
 from operator import attrgetter
 
 from headrace.triggers.key_state import KeyState, Output, WindowState, recall
-from headrace.triggers.panes import Arrival, Panes
+from headrace.triggers.panes import Arrival, Panes, united
 from headrace.triggers.reduction import Reduction
 from headrace.triggers.strategy import WindowingStrategy
-from headrace.triggers.trigger import NEVER, Arrived, Clock
+from headrace.triggers.trigger import NEVER, Clock
 from headrace.windowing.merging import Merge, merges
 from headrace.windowing.window import BoundedWindow
 
@@ -107,14 +107,7 @@ class Merging:
         """Put arrivals together in the window that theirs have become."""
         if len(arrivals) == 1 and arrivals[0].window == target:
             return arrivals[0]
-        return Arrival(
-            window=target,
-            content=reduce(self._reduction.merge, (a.content for a in arrivals)),
-            arrived=_sum_of([a.arrived for a in arrivals]),
-            earliest=min(a.earliest for a in arrivals),
-            latest=max(a.latest for a in arrivals),
-            elements=list(chain.from_iterable(a.elements for a in arrivals)),
-        )
+        return united(target, arrivals, self._reduction.merge)
 
 
 def _take_out(key: KeyState, merge: Merge) -> list[Source]:
@@ -131,11 +124,3 @@ def _take_out(key: KeyState, merge: Merge) -> list[Source]:
 def _moved(outputs: list[Output], target: BoundedWindow) -> int:
     """Count the panes that stand in windows which are no more; to take them back is news."""
     return sum(pane.window != target for pane in outputs)
-
-
-def _sum_of(arrived: list[Arrived]) -> Arrived:
-    return Arrived(
-        count=sum(a.count for a in arrived),
-        size=sum(a.size for a in arrived),
-        marks=frozenset().union(*(a.marks for a in arrived)),
-    )

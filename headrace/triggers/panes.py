@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import reduce
+from itertools import chain
 from typing import Any, NamedTuple
 
 import attrs
@@ -34,6 +36,31 @@ class Arrival:
     earliest: int
     latest: int
     elements: Sequence[Element] = ()
+
+
+def united(
+    window: BoundedWindow, arrivals: Sequence[Arrival], merge: Callable[[Content, Content], Content]
+) -> Arrival:
+    """Put arrivals together in one window.
+
+    Args:
+        window: the window.
+        arrivals: one at least; their contents are used up.
+        merge: merges contents.
+    """
+    arrived = [a.arrived for a in arrivals]
+    return Arrival(
+        window=window,
+        content=reduce(merge, (a.content for a in arrivals)),
+        arrived=Arrived(
+            count=sum(a.count for a in arrived),
+            size=sum(a.size for a in arrived),
+            marks=frozenset().union(*(a.marks for a in arrived)),
+        ),
+        earliest=min(a.earliest for a in arrivals),
+        latest=max(a.latest for a in arrivals),
+        elements=list(chain.from_iterable(a.elements for a in arrivals)),
+    )
 
 
 class ArrivalColumns(NamedTuple):

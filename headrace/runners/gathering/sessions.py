@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from itertools import islice, repeat
 from operator import itemgetter
 from typing import Any, ClassVar
@@ -78,7 +78,7 @@ class SessionGathering:
         closed, self._closed = self._closed, defaultdict(list)
         keys, self._keys = self._keys, Keys()
         for identity, session in opened.items():
-            yield identity, keys[identity], _united([*closed.get(identity, ()), session])
+            yield identity, keys[identity], unite([*closed.get(identity, ()), session], list.__iadd__)
 
     def _bounds(self, bundle: Bundle) -> Iterable[tuple[int, int]]:
         """Return where the window of each element starts and ends."""
@@ -103,20 +103,24 @@ class SessionGathering:
 
 
 Session = list[Any]
-"""Start, end, and values."""
+"""Start, end, and values (or a content)."""
 
 
-def _united(sessions: list[Session]) -> list[Session]:
-    """Put sessions in order, and those that overlap together."""
+def unite(sessions: list[Session], merge: Callable[[Any, Any], Any]) -> list[Session]:
+    """Put sessions in order, and those that overlap together.
+
+    Args:
+        sessions: start, end, and values or a content of each.
+        merge: puts the values of two together.
+    """
     if len(sessions) == 1:
         return sessions
     sessions.sort(key=itemgetter(0))
     united = [sessions[0]]
-    for session in sessions[1:]:
+    for start, end, values in sessions[1:]:
         last = united[-1]
-        if session[0] < last[1]:
-            last[1] = max(last[1], session[1])
-            last[2].extend(session[2])
+        if start < last[1]:
+            last[1], last[2] = max(last[1], end), merge(last[2], values)
         else:
-            united.append(session)
+            united.append([start, end, values])
     return united

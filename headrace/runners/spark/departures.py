@@ -1,0 +1,195 @@
+"""Where elements leave a stage: for a deeper level's shuffle, or for a sink.
+
+A departure is the operator that a stage puts in the place of a node that is not its own. What it gives
+out are rows on the wire, which go to an outbox that the stage empties as it runs; so neither a table in
+front of a shuffle nor the outbox grows with the data.
+"""
+
+from __future__ import annotations
+
+from itertools import count
+from typing import Any, Final
+
+import attrs
+
+from headrace.runners.blaming import blamed
+from headrace.runners.gathering import ColumnGathering
+from headrace.runners.operators import Operator
+from headrace.runners.planning import KeyedStep
+from headrace.runners.spark.key_group import KeyGroups
+from headrace.runners.spark.shipment import Block, blocks_of_arrivals, blocks_of_columns
+from headrace.runners.spark.wire import Row, dumps
+from headrace.sdk.graph import GroupByKey, Node, Write
+from headrace.sdk.io.sink import PartSink, SinkPart
+from headrace.sdk.metrics import MetricsContainer, recording
+from headrace.triggers.bundle import Bundle
+from headrace.triggers.trigger import Clock
+
+ROWS: Final = 1 << 20
+"""So many elements may wait in front of a shuffle."""
+
+BAG_BYTES: Final = 1 << 23
+"""So many bytes, about, may wait where they are not combined."""
+
+SAMPLE: Final = 32
+"""So many elements of a bundle tell how large the others are."""
+
+
+@attrs.frozen
+class Address:
+    """Where the rows of a departure go: a level, and a node by its place in the graph."""
+
+    level: int
+    step: int
+
+
+@attrs.define(eq=False)
+class KeyedDeparture(Operator):
+    """Gathers elements in front of a grouping, and sends what was gathered to their key groups."""
+
+    step: KeyedStep
+    address: Address
+    groups: KeyGroups
+    batch: bool
+    outbox: list[Row]
+    counted: MetricsContainer = attrs.field(factory=MetricsContainer, init=False)
+    _gathering: Any = attrs.field(init=False)
+    _rows: int = attrs.field(default=0, init=False)
+    _bytes: int = attrs.field(default=0, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        """Start with nothing gathered."""
+        columns = self.step.column_gathering() if self.batch else None
+        self._gathering = columns or self.step.gathering(self.batch)
+
+    def push(self, bundle: Bundle) -> None:
+        """Gather a bundle; send what has been gathered if it has become much."""
+        with recording(self.counted), blamed(self.step.node.label):
+            self._gathering.add(bundle)
+        self._rows += len(bundle)
+        if isinstance(self.step.node, GroupByKey):
+            self._bytes += _bytes_of(bundle)
+        if self._rows >= ROWS or self._bytes >= BAG_BYTES:
+            self._send()
+
+    def end_round(self, clock: Clock) -> int:
+        """Send what has been gathered."""
+        if self._rows:
+            self._send()
+        return clock.watermark
+
+    def _send(self) -> None:
+        with recording(self.counted), blamed(self.step.node.label):
+            for group, blocks in self._blocks().items():
+                self.outbox.append(Row(self.address.level, self.address.step, group, dumps(blocks)))
+        self._rows = self._bytes = 0
+
+    def _blocks(self) -> dict[int, list[Block]]:
+        if self.batch and isinstance(self._gathering, ColumnGathering):
+            return blocks_of_columns(self._gathering.columns(), self.groups)
+        trigger = self.step.strategy.trigger
+        return blocks_of_arrivals(self._gathering.drain(), self.groups, trigger)
+
+
+def _bytes_of(bundle: Bundle) -> int:
+    """Estimate how large a bundle is, pickled."""
+    values = bundle.values
+    some = values[:: max(1, len(values) // SAMPLE)]
+    return len(dumps(some)) * len(values) // max(1, len(some))
+
+
+@attrs.define(eq=False)
+class BundleDeparture(Operator):
+    """Sends bundles as they are, to one key group after another: reshuffles, and ways past a level."""
+
+    address: Address
+    groups: int
+    outbox: list[Row]
+    _turn: count[int] = attrs.field(factory=count, init=False)
+
+    def push(self, bundle: Bundle) -> None:
+        """Send a bundle."""
+        group = next(self._turn) % self.groups
+        self.outbox.append(Row(self.address.level, self.address.step, group, dumps(bundle)))
+
+
+@attrs.define(eq=False)
+class SinkDeparture(Operator):
+    """Sends elements to the place where sinks are, or writes them here and sends what was written.
+
+    The payload is ``(part, now, what)``: a bundle, or what :meth:`PartSink.write_part` returned.
+    """
+
+    node: Write
+    address: Address
+    outbox: list[Row]
+    scope: Scope
+    _waiting: list[Bundle] = attrs.field(factory=list, init=False)
+    _rows: int = attrs.field(default=0, init=False)
+
+    def push(self, bundle: Bundle) -> None:
+        """Collect a bundle; write if there is much."""
+        self._waiting.append(bundle)
+        self._rows += len(bundle)
+        if self._rows >= ROWS:
+            self._write()
+
+    def end_round(self, clock: Clock) -> int:
+        """Write what was collected."""
+        if self._waiting:
+            self._write()
+        return clock.watermark
+
+    def _write(self) -> None:
+        bundle, scope = Bundle.concat(self._waiting), self.scope
+        self._waiting, self._rows = [], 0
+        number, what = scope.next_part(), bundle
+        if isinstance(self.node.sink, PartSink):
+            part = SinkPart(
+                scope.batch, scope.now, bundle, scope.run, self.node.label, number=number
+            )
+            with blamed(self.node.label):
+                what = self.node.sink.write_part(part)
+        payload = dumps((number, scope.now, what))
+        self.outbox.append(Row(self.address.level, self.address.step, 0, payload))
+
+
+PARTS: Final = 1 << 20
+"""So many parts can come from one place in one batch."""
+
+
+@attrs.define
+class Scope:
+    """Where and when a stage works.
+
+    Attributes:
+        run: name of the run (see :class:`~headrace.io.SinkBatch`).
+        batch: number of the batch.
+        now: processing time in microseconds.
+        place: which of the places it is in which stages work side by side.
+    """
+
+    run: str
+    batch: int
+    now: int
+    place: int
+    _parts: int = attrs.field(default=0, init=False)
+
+    def next_part(self) -> int:
+        """Return the number of one more part that is written here."""
+        self._parts += 1
+        return self.place * PARTS + self._parts - 1
+
+
+def departure_for(
+    node: Node,
+    step: KeyedStep | None,
+    address: Address,
+    groups: KeyGroups,
+    batch: bool,
+    outbox: list[Row],
+) -> Operator:
+    """Return the departure to a node of a deeper level."""
+    if step is not None:
+        return KeyedDeparture(step, address, groups, batch, outbox)
+    return BundleDeparture(address, groups.number, outbox)

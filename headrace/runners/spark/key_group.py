@@ -1,0 +1,53 @@
+"""Key groups (Flink's word): a fixed number of buckets of keys, the unit of shuffling and of state."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Any, Final
+from zlib import crc32
+
+import attrs
+
+from headrace.sdk.encoding import encode_key, identities
+
+REMEMBERED: Final = 1 << 18
+"""So many keys are remembered with their groups before all are forgotten."""
+
+
+def key_group(encoding: bytes, groups: int) -> int:
+    """Return the group of a key by its encoding: the same in every process.
+
+    >>> key_group(b"sapple", 16) == key_group(b"sapple", 16)
+    True
+    """
+    return crc32(encoding) % groups
+
+
+@attrs.define
+class KeyGroups:
+    """The groups of keys that come again and again.
+
+    Args:
+        number: how many groups there are.
+    """
+
+    number: int
+    _known: dict[Hashable, int] = attrs.field(factory=dict, init=False)
+
+    def of(self, keys: list[Any]) -> list[int]:
+        """Return the group of each key."""
+        if self.number == 1:
+            return [0] * len(keys)
+        found: Sequence[Hashable] = identities(keys)
+        known = self._known
+        try:
+            return list(map(known.__getitem__, found))
+        except KeyError:
+            pass
+        if len(known) > REMEMBERED:
+            known.clear()
+        number = self.number
+        for identity, key in zip(found, keys, strict=True):
+            if identity not in known:
+                known[identity] = key_group(encode_key(key), number)
+        return list(map(known.__getitem__, found))

@@ -1,0 +1,216 @@
+"""Behind the shuffle: blocks of one key group put together again, for the grouping of a batch.
+
+These are gatherings like those in front of the shuffle, but what they take is contents, not elements.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Hashable, Iterator, Sequence
+from itertools import islice, repeat
+from typing import Any, Final, Protocol
+
+import attrs
+
+from headrace.runners.gathering import Arrivals
+from headrace.runners.gathering.sessions import Session, unite
+from headrace.runners.planning import KeyedStep
+from headrace.runners.spark.shipment import Block, arrivals_in, unpack_windows
+from headrace.runners.spark.spilling import SpilledList, SpillFile
+from headrace.sdk.encoding import identities, identity
+from headrace.sdk.reduction import BagOf
+from headrace.sdk.tally import Table
+from headrace.triggers.panes import Arrival, ArrivalColumns, united
+from headrace.triggers.reduction import Reduction
+from headrace.windowing.window import BoundedWindow, interval
+
+SPILL_AT: Final = 1 << 26
+"""So many bytes of values may wait in memory; then bags go to a file."""
+
+COLUMN_ROWS: Final = 1 << 12
+"""So many sessions are given out as one set of columns."""
+
+
+class Receiving(Protocol):
+    """Takes blocks of one key group."""
+
+    def take(self, blocks: list[Block], size: int) -> None:
+        """Take blocks, which were so many bytes on the wire."""
+
+
+@attrs.define
+class ReceivedArrivals:
+    """Arrivals by key, for groupings that look at more than contents."""
+
+    step: KeyedStep
+    bags: Bags = attrs.field(init=False)
+    settled: bool = attrs.field(init=False)
+    _keys: dict[Hashable, tuple[Any, dict[BoundedWindow, Arrival]]] = attrs.field(
+        factory=dict, init=False
+    )
+
+    def __attrs_post_init__(self) -> None:
+        """Note whether windows still have to merge: from two workers they may overlap."""
+        self.settled = not self.step.strategy.window_fn.is_merging()
+        self.bags = Bags(self.step.reduction)
+
+    def take(self, blocks: list[Block], size: int) -> None:
+        """Take blocks."""
+        for key, arrival in arrivals_in(blocks, self.step.strategy.trigger):
+            _, windows = self._keys.setdefault(identity(key), (key, {}))
+            before = windows.get(arrival.window)
+            if before is not None:
+                arrival = united(arrival.window, [before, arrival], self.step.reduction.merge)
+            windows[arrival.window] = arrival
+        if self.bags.full(size):
+            for _, windows in self._keys.values():
+                for arrival in windows.values():
+                    arrival.content = self.bags.spilled(arrival.content)
+
+    def drain(self) -> Arrivals:
+        """Give out each key with one arrival a window."""
+        keys, self._keys = self._keys, {}
+        self.bags = Bags(self.step.reduction)
+        for known, (key, windows) in keys.items():
+            yield known, key, list(windows.values())
+
+
+@attrs.define
+class ReceivedColumns:
+    """Contents by window and key, for windows that do not merge and have one pane each."""
+
+    step: KeyedStep
+    bags: Bags = attrs.field(init=False)
+    _tables: dict[BoundedWindow, Table] = attrs.field(init=False)
+    _names: dict[Hashable, Any] = attrs.field(factory=dict, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        """Start empty."""
+        self._clear()
+
+    def take(self, blocks: list[Block], size: int) -> None:
+        """Take blocks."""
+        for block in blocks:
+            found = identities(block.keys)
+            if found is not block.keys:
+                self._names.update(zip(found, block.keys, strict=True))
+            if isinstance(block.windows, BoundedWindow):
+                self._merge(block.windows, found, block.contents)
+                continue
+            for window, key, content in zip(
+                unpack_windows(block.windows, len(found)), found, block.contents, strict=True
+            ):
+                self._merge(window, [key], [content])
+        if self.bags.full(size):
+            for table in self._tables.values():
+                table.update({k: self.bags.spilled(content) for k, content in table.items()})
+
+    def _merge(
+        self, window: BoundedWindow, keys: Sequence[Hashable], contents: Sequence[Any]
+    ) -> None:
+        table = self._tables[window]
+        tally, merge = self.step.tally, self.step.reduction.merge
+        if tally is not None:
+            tally.merge(table, keys, contents)
+        elif not table:
+            table.update(zip(keys, contents, strict=True))
+        else:
+            for key, content in zip(keys, contents, strict=True):
+                table[key] = merge(table[key], content) if key in table else content
+
+    def columns(self) -> Iterator[ArrivalColumns]:
+        """Give out the contents of one window at a time."""
+        tables, names = self._tables, self._names
+        self._clear()
+        for window, table in tables.items():
+            keys = [names.get(k, k) for k in table] if names else list(table)
+            contents = list(table.values())
+            yield ArrivalColumns(keys, repeat((window,)), repeat(window.last), contents)
+
+    def _clear(self) -> None:
+        tally = self.step.tally
+        self._tables = defaultdict(tally.table if tally else dict)
+        self._names = {}
+        self.bags = Bags(self.step.reduction)
+
+
+@attrs.define
+class ReceivedSessions:
+    """Contents by key and session; sessions of two workers that overlap are one."""
+
+    step: KeyedStep
+    bags: Bags = attrs.field(init=False)
+    _sessions: dict[Hashable, tuple[Any, list[Session]]] = attrs.field(factory=dict, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        """Start empty."""
+        self.bags = Bags(self.step.reduction)
+
+    def take(self, blocks: list[Block], size: int) -> None:
+        """Take blocks."""
+        for block in blocks:
+            windows = unpack_windows(block.windows, len(block.keys))
+            found = identities(block.keys)
+            rows = zip(found, block.keys, windows, block.contents, strict=True)
+            for known, key, window, content in rows:
+                held = self._sessions.get(known)
+                if held is None:
+                    held = self._sessions[known] = key, []
+                held[1].append([window[0], window[1], content])
+        if self.bags.full(size):
+            for _, sessions in self._sessions.values():
+                for session in sessions:
+                    session[2] = self.bags.spilled(session[2])
+
+    def columns(self) -> Iterator[ArrivalColumns]:
+        """Give out the sessions of many keys at a time."""
+        held, self._sessions = self._sessions, {}
+        self.bags = Bags(self.step.reduction)
+        merge = self.step.reduction.merge
+        rows = (
+            (key, *session) for key, some in held.values() for session in unite(some, merge)
+        )
+        while chunk := list(islice(rows, COLUMN_ROWS)):
+            keys, starts, ends, contents = map(list, zip(*chunk, strict=True))
+            yield ArrivalColumns(
+                keys=keys,
+                windows=[(interval(*bounds),) for bounds in zip(starts, ends, strict=True)],
+                lasts=[end - 1 for end in ends],
+                contents=contents,
+            )
+
+
+@attrs.define
+class Bags:
+    """The bags of a GroupByKey, which go to a file when they have grown too large together."""
+
+    reduction: Reduction
+    _bytes: int = attrs.field(default=0, init=False)
+    _file: SpillFile | None = attrs.field(default=None, init=False)
+
+    def full(self, size: int) -> bool:
+        """Note that so many bytes came; tell whether it is time to spill."""
+        if not isinstance(self.reduction, BagOf):
+            return False
+        self._bytes += size
+        if self._bytes < SPILL_AT:
+            return False
+        self._bytes = 0
+        return True
+
+    def spilled(self, bag: list[Any] | SpilledList) -> SpilledList:
+        """Return a bag with all its values in the file."""
+        self._file = self._file or SpillFile()
+        kept = bag if isinstance(bag, SpilledList) else SpilledList(self._file)
+        if isinstance(bag, list):
+            kept.extend(bag)
+        kept.spill()
+        return kept
+
+
+def receiving_for(step: KeyedStep) -> Any:
+    """Return what takes the blocks of a step in a batch: a gathering, by columns if it can be."""
+    if step.column_gathering() is None:
+        return ReceivedArrivals(step)
+    merging = step.strategy.window_fn.is_merging()
+    return ReceivedSessions(step) if merging else ReceivedColumns(step)

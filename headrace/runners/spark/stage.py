@@ -1,0 +1,158 @@
+"""A stage at work: the nodes of one level in one worker, with departures to what lies behind them.
+
+A stage takes bundles and payloads, and gives out rows; it knows neither Spark nor where rows go. It is
+made on the worker from its :class:`StagePlan`, which is what travels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+import attrs
+
+from headrace.runners.executor import Executor
+from headrace.runners.operators import Operator, Send
+from headrace.runners.planning import Plan
+from headrace.runners.spark.departures import Address, Scope, SinkDeparture, departure_for
+from headrace.runners.spark.key_group import KeyGroups
+from headrace.runners.spark.wire import REPORT, Row, dumps
+from headrace.sdk.graph import Graph, Node, ParDo, Read, Write
+from headrace.sdk.metrics import MetricsContainer
+from headrace.sdk.step_metrics import StepMetrics
+
+Counts = dict[str, tuple[StepMetrics, MetricsContainer]]
+"""What was counted, by label."""
+
+KeyedOperator = Callable[[Node, Send, StepMetrics], Operator]
+
+
+@attrs.frozen
+class StagePlan:
+    """What a worker must know of a level.
+
+    Attributes:
+        plan: the plan; nodes of other levels carry no functions.
+        level: which level.
+        groups: the number of key groups.
+        batch: whether there is one round for each key group, at the end of time.
+        names: labels of the nodes in the order of the whole graph; rows know a node by its place.
+    """
+
+    plan: Plan
+    level: int
+    groups: int
+    batch: bool
+    names: tuple[str, ...]
+
+    @property
+    def last(self) -> int:
+        """The level behind all levels, where sinks are."""
+        return len(self.plan.levels)
+
+
+def stage_plans(plan: Plan, groups: int, batch: bool) -> tuple[StagePlan, ...]:
+    """Return what the workers of each level must know, and no more."""
+    names = tuple(node.label for node in plan.graph)
+    return tuple(
+        StagePlan(_part(plan, level), level, groups, batch, names)
+        for level in range(len(plan.levels))
+    )
+
+
+def _part(plan: Plan, level: int) -> Plan:
+    """Keep the nodes up to a level, and those right behind it."""
+    nodes = [
+        _outline(node) if plan.depths[node.label] < level else node
+        for node in plan.graph
+        if plan.depths[node.label] <= level
+        or any(plan.depths[source.node] == level for source in node.inputs)
+    ]
+    kept = {node.label for node in nodes}
+    steps = {label: s for label, s in plan.steps.items() if label in kept and plan.depths[label] >= level}
+    return attrs.evolve(plan, graph=Graph(tuple(nodes)), steps=steps)
+
+
+def _outline(node: Node) -> Node:
+    """Return a node of which only the place in the graph matters."""
+    if isinstance(node, Read):
+        return attrs.evolve(node, source=None)
+    if isinstance(node, ParDo):
+        return attrs.evolve(node, fn=None)
+    return attrs.evolve(node, sink=None) if isinstance(node, Write) else node
+
+
+class Stage:
+    """A level at work in one worker.
+
+    Args:
+        plan: what it is to do.
+        scope: where and when.
+        local: makes the operators of the level's own nodes.
+
+    Attributes:
+        outbox: rows that are to go on their way.
+    """
+
+    def __init__(self, plan: StagePlan, scope: Scope, local: KeyedOperator) -> None:
+        self.outbox: list[Row] = []
+        self.scope = scope
+        self._plan = plan
+        self._local = local
+        self._groups = KeyGroups(plan.groups)
+        self._places = {label: place for place, label in enumerate(plan.names)}
+        self.executor = Executor(plan.plan.graph.nodes, self._operator)
+
+    def _operator(self, node: Node, send: Send, metrics: StepMetrics) -> Operator | None:
+        depth = self._plan.plan.depths[node.label]
+        place = self._places[node.label]
+        if depth < self._plan.level:
+            return None
+        if depth > self._plan.level:
+            step = self._plan.plan.steps.get(node.label)
+            address = Address(depth, place)
+            return departure_for(
+                node, step, address, self._groups, self._plan.batch, self.outbox
+            )
+        if isinstance(node, Write):
+            address = Address(self._plan.last, place)
+            return SinkDeparture(node, address, self.outbox, self.scope)
+        return self._local(node, send, metrics)
+
+    def operator(self, place: int) -> Operator:
+        """Return the operator of a node of this level by the node's place in the graph."""
+        return self.executor[self._plan.names[place]]
+
+    def is_keyed(self, place: int) -> bool:
+        """Tell whether a node is a grouping."""
+        return self._plan.names[place] in self._plan.plan.steps
+
+    def end_round(self, given: Mapping[str, int]) -> dict[str, int]:
+        """End a round (see :meth:`Executor.end_round`)."""
+        return self.executor.end_round(given, self.scope.now)
+
+    def sent(self) -> list[Row]:
+        """Return the rows in the outbox, which is empty then."""
+        rows = self.outbox.copy()
+        self.outbox.clear()
+        return rows
+
+    def report(self) -> Row:
+        """Return a row with all that was counted."""
+        metrics = self.executor.metrics()
+        counts = {label: (steps, metrics.containers[label]) for label, steps in metrics.steps.items()}
+        return Row(self._plan.last, REPORT, 0, dumps(counts))
+
+
+def in_pieces(rows: Iterator[Row], size: int) -> Iterator[Sequence[Row]]:
+    """Put rows together until their payloads are of some size."""
+    waiting: list[Row] = []
+    bytes_ = 0
+    for row in rows:
+        waiting.append(row)
+        bytes_ += len(row.payload)
+        if bytes_ >= size:
+            yield waiting
+            waiting, bytes_ = [], 0
+    if waiting:
+        yield waiting
+
