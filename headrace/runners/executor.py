@@ -20,7 +20,7 @@ import attrs
 
 from headrace.runners.operators import Operator, Send
 from headrace.sdk.graph import Collection, Node
-from headrace.sdk.metrics import MetricResults
+from headrace.sdk.metrics import MetricResults, MetricsContainer
 from headrace.sdk.step_metrics import StepMetrics
 from headrace.triggers.bundle import Bundle
 from headrace.triggers.trigger import Clock
@@ -83,6 +83,13 @@ class Executor:
         """Return what has been counted until now."""
         counted = {label: operator.counted for label, operator in self._operators.items()}
         return MetricResults(counted, self._metrics)
+
+    def drain(self) -> dict[str, tuple[StepMetrics, MetricsContainer]]:
+        """Return what each node has counted, by label, and start anew."""
+        counted = {}
+        for label, operator in self._operators.items():
+            counted[label] = self._metrics[label].drain(), operator.counted.drain()
+        return counted
 
     def feed(self, read: Node, bundle: Bundle) -> None:
         """Take a bundle from a source as far as the groupings in front of it."""

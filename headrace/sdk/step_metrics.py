@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from copy import copy
 
 import attrs
 
@@ -40,3 +41,10 @@ class StepMetrics:
         self.panes.update(other.panes)
         self.retractions += other.retractions
         self.watermark = max(self.watermark, other.watermark)
+
+    def drain(self) -> StepMetrics:
+        """Return what was counted, and start anew; the watermark stays where it is."""
+        drained = copy(self)
+        self.elements_in = self.elements_out = self.late_dropped = self.retractions = 0
+        self.panes = Counter()
+        return drained

@@ -175,6 +175,10 @@ class Scope:
     place: int
     _parts: int = attrs.field(default=0, init=False)
 
+    def at(self, batch: int, now: int, place: int) -> None:
+        """Go to another place, or to another batch."""
+        self.batch, self.now, self.place, self._parts = batch, now, place, 0
+
     def next_part(self) -> int:
         """Return the number of one more part that is written here."""
         self._parts += 1

@@ -17,11 +17,7 @@ from headrace.runners.spark.departures import Address, Scope, SinkDeparture, dep
 from headrace.runners.spark.key_group import KeyGroups
 from headrace.runners.spark.wire import REPORT, Row, dumps
 from headrace.sdk.graph import Graph, Node, ParDo, Read, Write
-from headrace.sdk.metrics import MetricsContainer
 from headrace.sdk.step_metrics import StepMetrics
-
-Counts = dict[str, tuple[StepMetrics, MetricsContainer]]
-"""What was counted, by label."""
 
 KeyedOperator = Callable[[Node, Send, StepMetrics], Operator]
 
@@ -137,10 +133,8 @@ class Stage:
         return rows
 
     def report(self) -> Row:
-        """Return a row with all that was counted."""
-        metrics = self.executor.metrics()
-        counts = {label: (steps, metrics.containers[label]) for label, steps in metrics.steps.items()}
-        return Row(self._plan.last, REPORT, 0, dumps(counts))
+        """Return a row with all that was counted since the last one."""
+        return Row(self._plan.last, REPORT, 0, dumps(self.executor.drain()))
 
 
 def in_pieces(rows: Iterator[Row], size: int) -> Iterator[Sequence[Row]]:

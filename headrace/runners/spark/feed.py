@@ -1,0 +1,118 @@
+"""The feed: all sources that Python reads, as one streaming source of Spark.
+
+It runs in a process of its own beside the driver (Spark's Python data source API). An offset is a
+:class:`~headrace.runners.spark.rounds.Position`, and so is the heartbeat: a batch comes from time to time
+even where nothing else does, so that clocks advance. What a round brings goes to the workers as payloads
+inside the input partitions; with it goes a control row, by which watermarks and clock travel in the data.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import attrs
+import pyarrow as pa
+from pyspark.sql import SparkSession
+from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+
+from headrace.runners.spark.control import CONTROL, Control
+from headrace.runners.spark.rounds import Position, Rounds, drained, position_of
+from headrace.runners.spark.wire import SCHEMA, Row, dumps, record_batch
+from headrace.sdk.graph import Read
+
+NAME = "headrace"
+
+
+@attrs.frozen
+class FeedPlan:
+    """What the feed must know.
+
+    Attributes:
+        reads: the Read nodes by their places in the graph.
+        limit: at most so many records of a partition a round.
+        heartbeat: microseconds between rounds that bring nothing.
+        width: so many tasks share what a round brings.
+        drain: a file; once it exists, nothing more is read.
+    """
+
+    reads: tuple[tuple[int, Read], ...]
+    limit: int
+    heartbeat: int
+    width: int
+    drain: str
+
+
+@attrs.frozen
+class Share(InputPartition):
+    """What one task gets of a round: rows on the wire."""
+
+    rows: tuple[Row, ...]
+
+
+class FeedReader(DataSourceStreamReader):
+    """The rounds, as Spark asks for them."""
+
+    def __init__(self, plan: FeedPlan) -> None:
+        self._plan = plan
+        self._rounds = Rounds(tuple(read for _, read in plan.reads), plan.limit, plan.heartbeat)
+        self._ahead: dict[int, dict[str, Any]] = {}
+
+    def initialOffset(self) -> dict[str, Any]:
+        return self._rounds.begin().as_json()
+
+    def latestOffset(self, start: dict[str, Any], limit: Any) -> dict[str, Any]:
+        before = position_of(start)
+        if os.path.exists(self._plan.drain) and not before.done:
+            return drained(before).as_json()
+        after, bundles = self._rounds.go_on(before)
+        if after is before:
+            return start
+        self._ahead = {after.round: bundles}
+        return after.as_json()
+
+    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
+        before, after = position_of(start), position_of(end)
+        if before.round == after.round:
+            return []
+        bundles = self._ahead.pop(after.round, None)
+        if bundles is None:
+            bundles = self._rounds.again(before, after)
+        return self._shares(after, bundles)
+
+    def read(self, partition: Any) -> Iterator[pa.RecordBatch]:
+        yield record_batch(partition.rows)
+
+    def _shares(self, after: Position, bundles: dict[str, Any]) -> list[InputPartition]:
+        control = Control(after.round, after.now, after.watermarks, after.done)
+        rows: list[Row] = [Row(0, CONTROL, 0, dumps(control))]
+        for place, read in self._plan.reads:
+            for bundle in bundles.get(read.label, ()):
+                for piece in bundle.pieces(max(1, -(-len(bundle) // self._plan.width))):
+                    rows.append(Row(0, place, 0, dumps((after.now, piece))))
+        width = self._plan.width
+        return [Share(tuple(rows[n::width])) for n in range(min(width, len(rows)))]
+
+
+def feed_source(plan: FeedPlan) -> type[DataSource]:
+    """Return the data source of a feed; it carries its plan along when it travels."""
+
+    class Feed(DataSource):
+        @classmethod
+        def name(cls) -> str:
+            return NAME
+
+        def schema(self) -> str:
+            return SCHEMA
+
+        def streamReader(self, schema: Any) -> DataSourceStreamReader:
+            return FeedReader(plan)
+
+    return Feed
+
+
+def feed(session: SparkSession, plan: FeedPlan) -> Any:
+    """Return the feed as a streaming frame."""
+    session.dataSource.register(feed_source(plan))
+    return session.readStream.format(NAME).load()

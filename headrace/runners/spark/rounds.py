@@ -1,0 +1,312 @@
+"""Rounds of the sources that Python reads, for a stream that can be replayed.
+
+A round takes so many records from each partition of each source, and notes the watermarks and the
+processing time. What tells one round from the next is a :class:`Position`, plain data: it goes into
+Spark's offset log, so that after a crash the same round brings the same elements, watermark and clock.
+"""
+
+from __future__ import annotations
+
+import base64
+import pickle
+import time
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from typing import Any, Protocol
+
+import attrs
+
+from headrace.runners.blaming import blamed
+from headrace.sdk.graph import Read
+from headrace.sdk.io.source import BoundedSource
+from headrace.sdk.outputs import as_bundle
+from headrace.sdk.testing.test_stream import (
+    ElementEvent,
+    ProcessingTimeEvent,
+    TestStream,
+    WatermarkEvent,
+)
+from headrace.triggers.bundle import Bundle
+from headrace.windowing.time import MAX_MICROS, MIN_MICROS, micros
+from headrace.windowing.watermark import FromSource, PartitionedWatermark
+
+
+@attrs.frozen
+class Partition:
+    """How far a partition has been read.
+
+    Attributes:
+        offset: where to read on: a number of records, or what an unbounded source said.
+        rows: so many records were read in the round that ended here.
+        finished: whether there is nothing more.
+    """
+
+    offset: Any = None
+    rows: int = 0
+    finished: bool = False
+
+
+@attrs.frozen
+class ReadPosition:
+    """How far a source has been read.
+
+    Attributes:
+        partitions: how far each partition has been read.
+        watermark: how far the source is complete, in microseconds.
+        observed: the state of its watermark estimators.
+    """
+
+    partitions: tuple[Partition, ...] = ()
+    watermark: int = MIN_MICROS
+    observed: Any = None
+
+    @property
+    def done(self) -> bool:
+        """Whether all has been read, and the watermark says so."""
+        return self.watermark == MAX_MICROS and all(p.finished for p in self.partitions)
+
+
+@attrs.frozen
+class Position:
+    """The end of a round.
+
+    Attributes:
+        round: number of the round, from 1; 0 is before all rounds.
+        now: processing time of the round, in microseconds.
+        reads: how far each source has been read, by the label of its Read.
+    """
+
+    round: int
+    now: int
+    reads: Mapping[str, ReadPosition]
+
+    @property
+    def done(self) -> bool:
+        """Whether all sources are done."""
+        return all(read.done for read in self.reads.values())
+
+    @property
+    def watermarks(self) -> dict[str, int]:
+        """The watermark of each source by label."""
+        return {label: read.watermark for label, read in self.reads.items()}
+
+    def as_json(self) -> dict[str, Any]:
+        """Return what the offset log keeps: to be read by people, and whole for :func:`position_of`."""
+        return {
+            "round": self.round,
+            "now": self.now,
+            "watermarks": self.watermarks,
+            "position": base64.b64encode(pickle.dumps(self)).decode(),
+        }
+
+
+def position_of(offset: Mapping[str, Any]) -> Position:
+    """Return the position that :meth:`Position.as_json` wrote."""
+    position: Position = pickle.loads(base64.b64decode(offset["position"]))
+    return position
+
+
+class Reading(Protocol):
+    """A source that is read in rounds."""
+
+    def begin(self) -> ReadPosition:
+        """Return the position before the first round."""
+
+    def go_on(self, before: ReadPosition, now: int) -> tuple[ReadPosition, list[Bundle]]:
+        """Read a round."""
+
+    def again(self, before: ReadPosition, after: ReadPosition) -> list[Bundle]:
+        """Read what a round has brought before."""
+
+    def passed(self, before: ReadPosition, now: int) -> int:
+        """Return the processing time after a round, in microseconds."""
+
+
+@attrs.define
+class PartitionReading:
+    """A bounded or unbounded source: so many records of each of its partitions a round."""
+
+    node: Read
+    limit: int
+    _names: list[Any] = attrs.field(init=False)
+    _open: dict[int, tuple[int, Iterator[Any]]] = attrs.field(factory=dict, init=False)
+
+    @_names.default
+    def _partitions(self) -> list[Any]:
+        with blamed(self.node.label):
+            return list(self.node.source.partitions())
+
+    def begin(self) -> ReadPosition:
+        return ReadPosition(tuple(Partition() for _ in self._names))
+
+    def go_on(self, before: ReadPosition, now: int) -> tuple[ReadPosition, list[Bundle]]:
+        watermarks = PartitionedWatermark(self.node.watermark or FromSource(), range(len(self._names)))
+        if before.observed is not None:
+            watermarks.restore(before.observed)
+        partitions, bundles = [], []
+        for number, partition in enumerate(before.partitions):
+            if not partition.finished:
+                partition, bundle = self._read(number, partition, watermarks, now)
+                bundles.append(bundle)
+            partitions.append(partition)
+        ended = all(p.finished for p in partitions)
+        watermark = MAX_MICROS if ended else watermarks.watermark(now)
+        return ReadPosition(tuple(partitions), watermark, watermarks.state()), bundles
+
+    def again(self, before: ReadPosition, after: ReadPosition) -> list[Bundle]:
+        found = []
+        for number, (start, end) in enumerate(zip(before.partitions, after.partitions, strict=True)):
+            if not start.finished and end.rows:
+                records, *_ = self._records(number, start.offset, end.rows)
+                found.append(as_bundle(records[: end.rows]))
+        return found
+
+    def passed(self, before: ReadPosition, now: int) -> int:
+        return now
+
+    def _read(
+        self, number: int, start: Partition, watermarks: PartitionedWatermark, now: int
+    ) -> tuple[Partition, Bundle]:
+        records, offset, reported, finished = self._records(number, start.offset, self.limit)
+        bundle = as_bundle(records)
+        watermarks.observe(number, bundle.timestamps, len(bundle), now)
+        if reported is not None:
+            watermarks.report(number, micros(reported))
+        if finished:
+            watermarks.finish(number)
+        return Partition(offset, len(bundle), finished), bundle
+
+    def _records(self, number: int, offset: Any, limit: int) -> tuple[Any, Any, Any, bool]:
+        source = self.node.source
+        with blamed(self.node.label):
+            if isinstance(source, BoundedSource):
+                return self._bounded(number, offset or 0, limit)
+            batch = source.read(self._names[number], offset, limit)
+            return batch.records, batch.next_offset, batch.watermark, batch.finished
+
+    def _bounded(self, number: int, offset: int, limit: int) -> tuple[Any, Any, Any, bool]:
+        """Read on where the last round ended; from the beginning, if that was another process."""
+        at, records = self._open.get(number, (0, None))
+        if records is None or at != offset:
+            records = iter(self.node.source.read(self._names[number]))
+            next(islice(records, offset, offset), None)
+        chunk = list(islice(records, limit))
+        self._open[number] = offset + len(chunk), records
+        return chunk, offset + len(chunk), None, len(chunk) < limit
+
+
+@attrs.define
+class ScriptReading:
+    """A test stream: one event of its script a round; processing time is the script's."""
+
+    stream: TestStream
+
+    def begin(self) -> ReadPosition:
+        return ReadPosition((Partition(0, finished=not self.stream.events),))
+
+    def go_on(self, before: ReadPosition, now: int) -> tuple[ReadPosition, list[Bundle]]:
+        (start,) = before.partitions
+        if start.finished:
+            return before, []
+        event = self.stream.events[start.offset]
+        watermark = before.watermark
+        if isinstance(event, WatermarkEvent):
+            watermark = event.new_watermark.micros
+        finished = start.offset + 1 == len(self.stream.events)
+        end = Partition(start.offset + 1, finished=finished)
+        return ReadPosition((end,), watermark), self._bundles(start)
+
+    def again(self, before: ReadPosition, after: ReadPosition) -> list[Bundle]:
+        (start,) = before.partitions
+        return [] if start.finished else self._bundles(start)
+
+    def passed(self, before: ReadPosition, now: int) -> int:
+        (start,) = before.partitions
+        event = None if start.finished else self.stream.events[start.offset]
+        return now + event.advance_by.micros if isinstance(event, ProcessingTimeEvent) else now
+
+    def _bundles(self, start: Partition) -> list[Bundle]:
+        event = self.stream.events[start.offset]
+        return [event.bundle] if isinstance(event, ElementEvent) else []
+
+
+@attrs.define
+class Rounds:
+    """The rounds of several sources that start together.
+
+    Args:
+        reads: the Read nodes.
+        limit: at most so many records of a partition a round.
+        heartbeat: where nothing comes, a round comes after so many microseconds all the same.
+    """
+
+    reads: tuple[Read, ...]
+    limit: int
+    heartbeat: int
+    _readings: dict[str, Reading] = attrs.field(init=False)
+    _scripted: bool = attrs.field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        """Look at the sources."""
+        self._scripted = any(isinstance(node.source, TestStream) for node in self.reads)
+        self._readings = {
+            node.label: ScriptReading(node.source)
+            if isinstance(node.source, TestStream)
+            else PartitionReading(node, self.limit)
+            for node in self.reads
+        }
+
+    def begin(self) -> Position:
+        """Return the position before all rounds."""
+        now = 0 if self._scripted else _wall()
+        return Position(0, now, {label: r.begin() for label, r in self._readings.items()})
+
+    def go_on(self, before: Position) -> tuple[Position, dict[str, list[Bundle]]]:
+        """Read a round; the position stays where it is if there is nothing new to tell."""
+        if before.round and self._over(before):
+            return before, {}
+        now = self._now(before)
+        reads, bundles = {}, {}
+        for label, reading in self._readings.items():
+            reads[label], bundles[label] = reading.go_on(before.reads[label], now)
+            now = reading.passed(before.reads[label], now)
+        after = Position(before.round + 1, now, reads)
+        quiet = after.watermarks == before.watermarks and not any(map(_rows, bundles.values()))
+        if quiet and not self._scripted and now - before.now < self.heartbeat and not after.done:
+            return before, {}
+        return after, bundles
+
+    def again(self, before: Position, after: Position) -> dict[str, list[Bundle]]:
+        """Read what a round has brought before."""
+        return {
+            label: reading.again(before.reads[label], after.reads[label])
+            for label, reading in self._readings.items()
+        }
+
+    def _over(self, position: Position) -> bool:
+        if not self._scripted:
+            return position.done
+        ended = (p.finished for read in position.reads.values() for p in read.partitions)
+        return all(ended)
+
+    def _now(self, before: Position) -> int:
+        return before.now if self._scripted else max(before.now, _wall())
+
+
+def drained(position: Position) -> Position:
+    """Return the position of a round that brings nothing more, with all watermarks at the end of time."""
+    reads = {
+        label: ReadPosition(
+            tuple(attrs.evolve(p, rows=0, finished=True) for p in read.partitions), MAX_MICROS
+        )
+        for label, read in position.reads.items()
+    }
+    return Position(position.round + 1, position.now, reads)
+
+
+def _rows(bundles: list[Bundle]) -> int:
+    return sum(map(len, bundles))
+
+
+def _wall() -> int:
+    return time.time_ns() // 1000

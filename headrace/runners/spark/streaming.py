@@ -1,0 +1,244 @@
+"""Streaming on Spark: one query, one checkpoint, however many levels and sinks.
+
+    feed -> mapInArrow -> [transformWithState by key group] x levels -> foreachBatch
+
+Every key group of every level is called in every batch, since control rows go to all of them: data first,
+then the watermark, then the clock. What a level sends to the next arrives there in the same batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
+from typing import Any, Final
+
+import attrs
+import pyarrow as pa
+from pyspark import TaskContext
+from pyspark.sql import DataFrame
+from pyspark.sql import Row as SparkRow
+from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
+
+from headrace.runners.keyed import KeyedPanes
+from headrace.runners.operators import Group, Operator, Send, operators_of
+from headrace.runners.spark.chunks import ChunkedKeys, ChunkStore, Directory
+from headrace.runners.spark.control import CONTROL, Control, together
+from headrace.runners.spark.departures import Scope
+from headrace.runners.spark.receiving import ReceivedArrivals
+from headrace.runners.spark.stage import Stage, StagePlan, in_pieces
+from headrace.runners.spark.wire import SCHEMA, Row, dumps, loads, record_batch, rows_of
+from headrace.sdk.graph import Node, Read
+from headrace.sdk.step_metrics import StepMetrics
+from headrace.triggers.trigger import Clock
+from headrace.windowing.time import MIN_MICROS
+
+PIECE_BYTES: Final = 1 << 24
+"""So many bytes of payloads make an Arrow batch."""
+
+_SPARK_ROW: Final = SparkRow(*Row._fields)
+
+STATE_FORMAT: Final = 1
+"""Version of what is kept in Spark's state store."""
+
+
+@attrs.define(eq=False)
+class ChunkedGroup(Group):
+    """A grouping whose live keys are in chunks of Spark's state."""
+
+    gathering: ReceivedArrivals
+    keys: ChunkedKeys | None = None
+
+    def end_round(self, clock: Clock) -> int:
+        """Group what was received, then reach for the watermark and the clock."""
+        assert self.keys is not None
+        out = KeyedPanes()
+        with self.at_work():
+            self.keys.round(self.gathering.drain(), clock, out)
+        self.emit(out)
+        return min(clock.watermark, self.keys.directory.hold)
+
+
+@attrs.frozen
+class StreamPlan:
+    """A stage of a query.
+
+    Attributes:
+        stage: what to do.
+        run: name of the run, the same after a restart from the checkpoint.
+    """
+
+    stage: StagePlan
+    run: str
+
+    def open(self, place: int) -> Stage:
+        """Return the stage, set up."""
+        stage = Stage(self.stage, Scope(self.run, 0, MIN_MICROS, place), self._operator)
+        stage.executor.open()
+        return stage
+
+    def _operator(self, node: Node, send: Send, metrics: StepMetrics) -> Operator:
+        plan = self.stage.plan
+        step = plan.steps.get(node.label)
+        if step is None:
+            return operators_of(plan, batch=False)(node, send, metrics)
+        return ChunkedGroup(step, send, metrics, ReceivedArrivals(step))
+
+    def controls(self, control: Control) -> Iterator[Row]:
+        """Return the control rows for all places of the next level."""
+        level = self.stage.level + 1
+        places = self.stage.groups if level < self.stage.last else 1
+        payload = dumps(control)
+        return (Row(level, CONTROL, group, payload) for group in range(places))
+
+
+@attrs.frozen
+class FirstStage:
+    """Level 0, as Spark's ``mapInArrow`` calls it: once for each task of a batch."""
+
+    plan: StreamPlan
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Run the stage over a task's rows."""
+        yield from map(record_batch, in_pieces(self._rows(batches), PIECE_BYTES))
+
+    def _rows(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Row]:
+        stage = self.plan.open(place=_partition())
+        stage.scope.batch = _batch()
+        try:
+            for row in rows_of(batches):
+                yield from self._take(stage, row)
+            stage.end_round(dict.fromkeys(self._reads(stage), MIN_MICROS))
+            yield from stage.sent()
+            yield stage.report()
+        finally:
+            stage.executor.release()
+
+    def _take(self, stage: Stage, row: Row) -> Iterator[Row]:
+        payload = loads(row.payload)
+        if row.step == CONTROL:
+            yield from self.plan.controls(payload)
+            return
+        stage.scope.now, bundle = payload
+        stage.operator(row.step).push(bundle)
+        yield from stage.sent()
+
+    def _reads(self, stage: Stage) -> Iterator[str]:
+        return (node.label for node in self.plan.stage.plan.graph if isinstance(node, Read))
+
+
+class KeyedStage(StatefulProcessor):
+    """A level of groupings, as Spark's ``transformWithState`` calls it: for each key group of a batch."""
+
+    def __init__(self, plan: StreamPlan) -> None:
+        self._plan = plan
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        self._directories = handle.getValueState("directories", "value binary")
+        self._chunks = handle.getMapState("chunks", "step string, chunk int", "value binary")
+        self._stage = self._plan.open(place=0)
+        self._batch = _batch()
+
+    def handleInputRows(
+        self, key: Any, rows: Iterator[SparkRow], timerValues: Any
+    ) -> Iterator[SparkRow]:
+        (group,) = key
+        incoming = (Row(row.level, row.step, row.group, row.payload) for row in rows)
+        return (_SPARK_ROW(*row) for row in self._handle(group, incoming))
+
+    def close(self) -> None:
+        self._stage.executor.release()
+
+    def _handle(self, group: int, rows: Iterator[Row]) -> Iterator[Row]:
+        own, level = [], self._plan.stage.level
+        for row in rows:
+            if row.level == level:
+                own.append(row)
+            else:
+                yield row
+        control = together(loads(row.payload) for row in own if row.step == CONTROL)
+        stage = self._stage
+        stage.scope.at(self._batch, control.now, level * self._plan.stage.groups + group)
+        directories = self._open(stage)
+        for row in own:
+            if row.step != CONTROL:
+                self._take(stage, row)
+        outputs = stage.end_round(control.watermarks)
+        self._directories.update((dumps((STATE_FORMAT, directories)),))
+        yield from stage.sent()
+        yield from self._plan.controls(control.behind(self._own(outputs)))
+        yield stage.report()
+
+    def _open(self, stage: Stage) -> dict[str, Directory]:
+        """Give the groupings of this level their keys in this key group."""
+        directories: dict[str, Directory] = {}
+        if self._directories.exists():
+            (data,) = self._directories.get()
+            _, directories = loads(data)
+        for label in self._own(self._plan.stage.plan.steps):
+            operator = stage.executor[label]
+            assert isinstance(operator, ChunkedGroup)
+            directory = directories.setdefault(label, Directory())
+            merging = operator.step.strategy.window_fn.is_merging()
+            store = StateChunks(self._chunks, label)
+            operator.keys = ChunkedKeys(operator.grouping, merging, directory, store)
+        return directories
+
+    def _take(self, stage: Stage, row: Row) -> None:
+        operator, payload = stage.operator(row.step), loads(row.payload)
+        if isinstance(operator, ChunkedGroup):
+            operator.gathering.take(payload, len(row.payload))
+        else:
+            operator.push(payload)
+
+    def _own(self, labels: Mapping[str, Any]) -> dict[str, Any]:
+        """Keep of what is known by label what belongs to groupings of this level."""
+        plan, level = self._plan.stage.plan, self._plan.stage.level
+        return {
+            label: known
+            for label, known in labels.items()
+            if label in plan.steps and plan.depths[label] == level
+        }
+
+
+@attrs.frozen
+class StateChunks(ChunkStore):
+    """The chunks of one grouping in Spark's state."""
+
+    state: Any
+    step: str
+
+    def get(self, chunk: int) -> bytes | None:
+        found = self.state.getValue((self.step, chunk))
+        return None if found is None else bytes(found[0])
+
+    def put(self, chunk: int, data: bytes) -> None:
+        self.state.updateValue((self.step, chunk), (data,))
+
+    def remove(self, chunk: int) -> None:
+        self.state.removeKey((self.step, chunk))
+
+
+def lower(rows: DataFrame, stages: Iterable[StagePlan], run: str) -> DataFrame:
+    """Return the rows for the sinks of a plan, given those of its sources.
+
+    Args:
+        rows: a streaming frame of rows on the wire.
+        stages: what the workers of each level must know.
+        run: name of the run.
+    """
+    first, *keyed = (StreamPlan(stage, run) for stage in stages)
+    rows = rows.mapInArrow(FirstStage(first), SCHEMA)
+    for plan in keyed:
+        rows = rows.groupBy("group").transformWithState(KeyedStage(plan), SCHEMA, "append", "none")
+    return rows
+
+
+def _batch() -> int:
+    context = TaskContext.get()
+    number = context.getLocalProperty("streaming.sql.batchId") if context else None
+    return int(number or 0)
+
+
+def _partition() -> int:
+    context = TaskContext.get()
+    return context.partitionId() if context else 0
