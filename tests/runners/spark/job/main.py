@@ -1,0 +1,44 @@
+"""A script with code beside it, as a user would write one; prints what its workers have seen."""
+
+import json
+import sys
+
+from beside import FixedWindows, place
+from kit.counting import Count
+
+from headrace.options.pipeline_options import PipelineOptions
+from headrace.runners.spark.failures import unwrapping
+from headrace.runners.spark.session import prepare
+
+SIZE = 60
+
+
+def into_windows(batches):
+    """Travels by value, for it is of ``__main__``; what it refers to is beside the script."""
+    for batch in batches:
+        yield place(batch, FixedWindows(SIZE), Count())
+
+
+def raising(batches):
+    from kit.errors import Spilled
+
+    raise Spilled(42, "milk")
+
+
+def main() -> None:
+    session = prepare(PipelineOptions(sys.argv[1:]))
+    spark = session.spark
+    rows = spark.range(0, 240, 1, 2).mapInArrow(into_windows, "window double, seen_in string")
+    found = [row.asDict() for row in rows.collect()]
+    try:
+        with unwrapping():
+            spark.range(1).mapInArrow(raising, "id long").collect()
+    except Exception as error:
+        failure = [type(error).__name__, *map(str, error.args)]
+    context = spark.sparkContext
+    print(json.dumps({"rows": found, "failure": failure, "master": context.master}))
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main()
