@@ -1,12 +1,29 @@
-"""The Spark runner."""
+"""The Spark runner: the same pipelines on Apache Spark, bounded ones as a job, others as a query.
 
-from headrace.runners.spark.runner import BatchRun
+==============  =========================================================================
+module          what it says
+==============  =========================================================================
+runner          a run, from its options to its end
+batch           a plan as one job
+streaming       a plan as one query
+stage           a level at work in one worker
+departures      where elements leave a stage
+wire            rows between stages
+shipment        arrivals as columns on the wire
+receiving       arrivals put together again behind a shuffle of a batch
+spilling        bags that outgrow memory
+chunks          live keys in Spark's state
+control         watermarks and the clock in the data
+rounds, feed    sources that Python reads, so that they can be replayed
+delivery        sinks, on the driver
+checkpoint      which pipeline may go on from a checkpoint
+==============  =========================================================================
+"""
+
+from headrace.runners.spark.runner import SparkRunner
+
+__all__ = ["SparkRunner", "run", "ships_functions"]
 
 ships_functions = True
 
-
-def run(graph, options):
-    from pyspark.sql import SparkSession
-
-    session = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").config("spark.driver.bindAddress", "127.0.0.1").config("spark.driver.host", "127.0.0.1").config("spark.sql.shuffle.partitions", "2").getOrCreate()
-    return BatchRun(graph, options, session)
+run = SparkRunner().run

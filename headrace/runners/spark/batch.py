@@ -22,6 +22,7 @@ from headrace.runners.blaming import blamed, blamed_for_each
 from headrace.runners.operators import BatchGroup, ColumnGroup, Operator, Send, operators_of
 from headrace.runners.planning import Plan
 from headrace.runners.spark.departures import Scope
+from headrace.runners.spark.failures import carrying
 from headrace.runners.spark.receiving import receiving_for
 from headrace.runners.spark.stage import Stage, StagePlan, in_pieces, stage_plans
 from headrace.runners.spark.wire import SCHEMA, Row, loads, record_batch, rows_of
@@ -34,6 +35,9 @@ from headrace.windowing.time import MAX_MICROS
 
 BUNDLE_ROWS: Final = 1 << 12
 """So many records of a source make a bundle."""
+
+CONF: Final = {"spark.sql.execution.arrow.maxRecordsPerBatch": "16"}
+"""Few rows at a time go to a worker, since each has a payload of many elements."""
 
 PIECE_BYTES: Final = 1 << 24
 """So many bytes of payloads make an Arrow batch."""
@@ -55,7 +59,8 @@ class BatchStage:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Run the stage over a partition's rows."""
-        yield from map(record_batch, in_pieces(self._rows(batches), PIECE_BYTES))
+        with carrying():
+            yield from map(record_batch, in_pieces(self._rows(batches), PIECE_BYTES))
 
     def _rows(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Row]:
         place = self.plan.level * PLACES + TaskContext.get().partitionId()  # type: ignore[union-attr]

@@ -10,6 +10,7 @@ import attrs
 
 from headrace.runners.blaming import blamed
 from headrace.runners.planning import Plan
+from headrace.runners.spark.control import CONTROL, Control, together
 from headrace.runners.spark.wire import REPORT, Row, loads
 from headrace.sdk.graph import Write
 from headrace.sdk.io.sink import Commit, PartSink, SinkBatch
@@ -49,19 +50,20 @@ class Delivery:
             with blamed(node.label):
                 node.sink.close()
 
-    def deliver(self, batch: int, rows: Iterable[Row]) -> None:
-        """Give the sinks what came in a batch, in the order of the graph."""
-        parts: dict[int, list[tuple[int, int, Any]]] = defaultdict(list)
+    def deliver(self, batch: int, rows: Iterable[Row]) -> Control | None:
+        """Give the sinks what came in a batch, in the order of the graph; return what time it is."""
+        parts: dict[int, list[Any]] = defaultdict(list)
         for row in rows:
-            if row.step == REPORT:
-                self._count(loads(row.payload))
-            else:
-                parts[row.step].append(loads(row.payload))
+            parts[row.step].append(loads(row.payload))
+        for counts in parts.pop(REPORT, ()):
+            self._count(counts)
+        controls = parts.pop(CONTROL, [])
         for place, node in enumerate(self.plan.graph):
             if place in parts:
                 assert isinstance(node, Write)
                 with blamed(node.label):
                     self._write(node, batch, sorted(parts[place], key=lambda part: part[0]))
+        return together(controls) if controls else None
 
     def metrics(self) -> MetricResults:
         """Return what has been counted until now."""

@@ -9,8 +9,9 @@ inside the input partitions; with it goes a control row, by which watermarks and
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from functools import wraps
+from typing import Any, Final, ParamSpec, TypeVar
 
 import attrs
 import pyarrow as pa
@@ -18,11 +19,15 @@ from pyspark.sql import SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 
 from headrace.runners.spark.control import CONTROL, Control
+from headrace.runners.spark.failures import carrying
 from headrace.runners.spark.rounds import Position, Rounds, drained, position_of
 from headrace.runners.spark.wire import SCHEMA, Row, dumps, record_batch
 from headrace.sdk.graph import Read
 
-NAME = "headrace"
+NAME: Final = "headrace"
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 @attrs.frozen
@@ -34,7 +39,8 @@ class FeedPlan:
         limit: at most so many records of a partition a round.
         heartbeat: microseconds between rounds that bring nothing.
         width: so many tasks share what a round brings.
-        drain: a file; once it exists, nothing more is read.
+        drain: a file; once it exists, nothing more is read, and watermarks go to the end of time.
+        pause: a file; while it exists, no round begins.
     """
 
     reads: tuple[tuple[int, Read], ...]
@@ -42,6 +48,7 @@ class FeedPlan:
     heartbeat: int
     width: int
     drain: str
+    pause: str
 
 
 @attrs.frozen
@@ -49,6 +56,17 @@ class Share(InputPartition):
     """What one task gets of a round: rows on the wire."""
 
     rows: tuple[Row, ...]
+
+
+def carried(method: Callable[P, T]) -> Callable[P, T]:
+    """Let what a method raises cross Spark."""
+
+    @wraps(method)
+    def call(*args: P.args, **kwargs: P.kwargs) -> T:
+        with carrying():
+            return method(*args, **kwargs)
+
+    return call
 
 
 class FeedReader(DataSourceStreamReader):
@@ -59,11 +77,15 @@ class FeedReader(DataSourceStreamReader):
         self._rounds = Rounds(tuple(read for _, read in plan.reads), plan.limit, plan.heartbeat)
         self._ahead: dict[int, dict[str, Any]] = {}
 
+    @carried
     def initialOffset(self) -> dict[str, Any]:
         return self._rounds.begin().as_json()
 
+    @carried
     def latestOffset(self, start: dict[str, Any], limit: Any) -> dict[str, Any]:
         before = position_of(start)
+        if os.path.exists(self._plan.pause):
+            return start
         if os.path.exists(self._plan.drain) and not before.done:
             return drained(before).as_json()
         after, bundles = self._rounds.go_on(before)
@@ -72,6 +94,7 @@ class FeedReader(DataSourceStreamReader):
         self._ahead = {after.round: bundles}
         return after.as_json()
 
+    @carried
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
         before, after = position_of(start), position_of(end)
         if before.round == after.round:

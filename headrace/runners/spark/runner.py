@@ -2,32 +2,308 @@
 
 from __future__ import annotations
 
-from pyspark.sql import SparkSession
+import os
+import shutil
+import signal
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Any, Final
 
-from headrace.runners.planning import plan
-from headrace.runners.spark import batch
+from pyspark.sql import DataFrame, SparkSession
+
+from headrace.errors import PipelineError
+from headrace.runners.planning import Plan, plan
+from headrace.runners.spark import batch, streaming
+from headrace.runners.spark.checkpoint import Checkpoint, Manifest, manifest_of, resumed
 from headrace.runners.spark.delivery import Delivery
+from headrace.runners.spark.failures import unwrap, unwrapping
+from headrace.runners.spark.feed import FeedPlan, feed
+from headrace.runners.spark.options import SparkSettings, spark_settings
+from headrace.runners.spark.session import Session, prepare, run_conf
+from headrace.runners.spark.stage import stage_plans
 from headrace.runners.spark.wire import rows_of
-from headrace.runners.local.clock import WallClock
-from headrace.sdk.graph import Graph
+from headrace.sdk.graph import Graph, Read
+from headrace.sdk.io.source import UnboundedSource
 from headrace.sdk.metrics import MetricResults
-from headrace.sdk.options import PipelineOptions
+from headrace.sdk.options import PipelineOptions, StandardOptions
 from headrace.sdk.result import PipelineResult, PipelineState
+from headrace.sdk.testing.test_stream import TestStream
+
+HEARTBEAT: Final = 1.0
+"""Seconds after which a batch comes though nothing else does, unless ``--trigger-interval`` says more."""
+
+POLL: Final = 0.05
+"""Seconds between looks at a query's progress."""
+
+
+class SparkRunner:
+    """Runs pipelines on Spark: bounded ones as one job, others as one streaming query.
+
+    Args:
+        session: the session to run in; by default the active one, or a new one.
+
+    >>> import headrace as hr
+    >>> runner = SparkRunner()
+    >>> p = hr.Pipeline(runner=runner)  # the same as hr.Pipeline(runner="spark")
+    """
+
+    ships_functions = True
+    """Functions are pickled; a pipeline whose functions cannot be is refused."""
+
+    def __init__(self, session: SparkSession | None = None) -> None:
+        self._session = session
+
+    def run(self, graph: Graph, options: PipelineOptions) -> PipelineResult:
+        """Run a graph; return at its end, or at once if one of its sources need not end."""
+        planned = plan(graph)
+        standard = options.view_as(StandardOptions)
+        sources = [node.source for node in graph if isinstance(node, Read)]
+        kinds = (UnboundedSource, TestStream)
+        streams = standard.streaming or any(isinstance(source, kinds) for source in sources)
+        session = prepare(options, self._session)
+        if streams:
+            return StreamRun(planned, options, session).start()
+        return BatchRun(planned, options, session)
 
 
 class BatchRun(PipelineResult):
     """A run as one Spark job; it is over when it has been made."""
 
-    def __init__(self, graph: Graph, options: PipelineOptions, session: SparkSession) -> None:
+    def __init__(self, planned: Plan, options: PipelineOptions, session: Session) -> None:
         super().__init__(PipelineState.RUNNING)
-        planned = plan(graph)
+        settings = spark_settings(options)
         self._delivery = Delivery(planned, "")
         self._delivery.open()
-        frame = batch.lower(planned, session, 64, WallClock().now())
-        self._delivery.deliver(0, rows_of(frame.toArrow().to_batches()))
+        with unwrapping(), run_conf(session.spark, batch.CONF):
+            frame = batch.lower(planned, session.spark, settings.key_groups, _now())
+            rows = rows_of(frame.toArrow().to_batches())
+        self._delivery.deliver(0, rows)
         self._delivery.close()
         self._state = PipelineState.DONE
 
     def metrics(self) -> MetricResults:
         """Return what has been counted."""
         return self._delivery.metrics()
+
+
+class StreamRun(PipelineResult):
+    """A run as one streaming query.
+
+    Args:
+        planned: what to run.
+        options: see :mod:`headrace.runners.spark.options`.
+        session: where to run it.
+    """
+
+    def __init__(self, planned: Plan, options: PipelineOptions, session: Session) -> None:
+        super().__init__(PipelineState.STARTING)
+        self._plan = planned
+        self._session = session
+        self._settings: SparkSettings = spark_settings(options)
+        self._limit = _at_least_one(options.view_as(StandardOptions).max_records_per_batch)
+        self._place = Path(tempfile.mkdtemp(prefix="headrace-run-"))
+        self._checkpoint = Checkpoint(
+            session.spark, self._settings.checkpoint or str(self._place / "checkpoint")
+        )
+        self._manifest = self._resume()
+        self._delivery = Delivery(planned, self._manifest.run)
+        self._query: Any = None
+        self._error: BaseException | None = None
+        self._done = threading.Event()
+        self._ended = threading.Event()
+        self._stopping = threading.Event()
+
+    @property
+    def _endless(self) -> bool:
+        reads = (node.source for node in self._plan.graph if isinstance(node, Read))
+        return any(isinstance(source, UnboundedSource) for source in reads)
+
+    def start(self) -> StreamRun:
+        """Start the query; wait for its end if all its sources have one."""
+        self._delivery.open()
+        if self._manifest.finished:
+            self._end(PipelineState.DONE)
+            return self
+        self._checkpoint.write(self._manifest)
+        with unwrapping(), run_conf(self._session.spark, self._conf()):
+            self._query = self._started()
+        self._state = PipelineState.RUNNING
+        threading.Thread(target=self._watch, name="headrace", daemon=True).start()
+        if not self._endless:
+            self.wait_until_finish()
+        return self
+
+    def wait_until_finish(self, duration: float | None = None) -> str:
+        """Wait for the end of the run and return its state; Ctrl-C and SIGTERM stop it cleanly.
+
+        Args:
+            duration: milliseconds to wait at most; None for as long as it takes.
+        """
+        limit = None if duration is None else time.monotonic() + duration / 1000
+        with _on_signals(self._stopping.set):
+            while not self._ended.wait(POLL):
+                if limit is not None and time.monotonic() > limit:
+                    break
+        if self._error is not None:
+            raise self._error
+        return self.state
+
+    def cancel(self) -> str:
+        """Stop after the running batch and return the state; the checkpoint can be resumed."""
+        self._stopping.set()
+        return self.wait_until_finish()
+
+    def drain(self) -> str:
+        """Read no further, let the watermark go to the end of time, and return the state."""
+        self._drain_file.touch()
+        return self.wait_until_finish()
+
+    def metrics(self) -> MetricResults:
+        """Return what has been counted until now, since the run was started or resumed."""
+        return self._delivery.metrics()
+
+    @property
+    def _drain_file(self) -> Path:
+        return self._place / "drain"
+
+    @property
+    def _pause_file(self) -> Path:
+        return self._place / "pause"
+
+    def _resume(self) -> Manifest:
+        before = self._checkpoint.read()
+        groups, width = self._settings.key_groups, self._session.cores
+        if before is None:
+            return manifest_of(self._plan, groups, min(groups, width))
+        now = manifest_of(self._plan, groups, before.partitions)
+        return resumed(before, now, self._checkpoint.directory)
+
+    def _conf(self) -> dict[str, str]:
+        return {"spark.sql.shuffle.partitions": str(self._manifest.partitions)}
+
+    def _started(self) -> Any:
+        spark, settings = self._session.spark, self._settings
+        places = enumerate(self._plan.graph)
+        interval = settings.trigger_interval or 0
+        plan = FeedPlan(
+            reads=tuple((place, node) for place, node in places if isinstance(node, Read)),
+            limit=self._limit,
+            heartbeat=int(max(HEARTBEAT, interval) * 1_000_000),
+            width=self._session.cores,
+            drain=str(self._drain_file),
+            pause=str(self._pause_file),
+        )
+        stages = stage_plans(self._plan, self._manifest.key_groups, batch=False)
+        rows = streaming.lower(feed(spark, plan), stages, self._manifest.run)
+        writer = rows.writeStream.foreachBatch(self._deliver)
+        writer = writer.option("checkpointLocation", self._checkpoint.directory)
+        if interval:
+            writer = writer.trigger(processingTime=f"{int(interval * 1000)} milliseconds")
+        return writer.start()
+
+    def _deliver(self, frame: DataFrame, number: int) -> None:
+        """Give the sinks a batch; called by Spark."""
+        try:
+            control = self._delivery.deliver(number, rows_of(frame.toArrow().to_batches()))
+        except BaseException as error:
+            self._error = self._error or unwrap(error) or error
+            raise
+        if control is not None and control.done:
+            self._done.set()
+
+    def _watch(self) -> None:
+        """Wait for the query's end, or bring it about."""
+        try:
+            self._follow()
+            self._end(PipelineState.DONE)
+        except BaseException as error:
+            self._error = self._error or unwrap(error) or error
+            self._end(PipelineState.FAILED)
+
+    def _follow(self) -> None:
+        if not self._endless:
+            threading.Thread(target=self._finish, name="headrace-end", daemon=True).start()
+        while not self._query.awaitTermination(POLL):
+            if self._stopping.is_set():
+                self._stop()
+                self._state = PipelineState.CANCELLED
+                return
+            if self._done.is_set():
+                self._query.processAllAvailable()
+                self._query.stop()
+                return
+
+    def _finish(self) -> None:
+        """Tell when a query of bounded sources has nothing more to do."""
+        try:
+            self._query.processAllAvailable()
+            self._done.set()
+        except Exception as error:  # the query failed, and says so itself
+            self._error = self._error or unwrap(error)
+
+    def _stop(self) -> None:
+        """Stop between two batches."""
+        self._pause_file.touch()
+        while self._query.isActive and self._query.status["isTriggerActive"]:
+            time.sleep(POLL)
+        self._query.stop()
+
+    def _end(self, state: str) -> None:
+        if self._state != PipelineState.CANCELLED and state == PipelineState.DONE:
+            state = self._closed()
+        self._state = PipelineState.CANCELLED if self._state == PipelineState.CANCELLED else state
+        shutil.rmtree(self._place, ignore_errors=True)
+        self._ended.set()
+
+    def _closed(self) -> str:
+        """Close the sinks after all has been written."""
+        try:
+            self._delivery.close()
+        except BaseException as error:
+            self._error = error
+            return PipelineState.FAILED
+        if self._settings.checkpoint:
+            self._checkpoint.write(_finished(self._manifest))
+        return PipelineState.DONE
+
+
+def _finished(manifest: Manifest) -> Manifest:
+    import attrs
+
+    return attrs.evolve(manifest, finished=True)
+
+
+@contextmanager
+def _on_signals(act: Callable[[], object]) -> Iterator[None]:
+    """Let Ctrl-C and SIGTERM do something else than end the process, where that can be said."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        act()
+
+    before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _at_least_one(limit: int) -> int:
+    if limit < 1:
+        raise PipelineError(
+            f"--max_records_per_batch is {limit}, so that nothing could ever be read",
+            remedy="set it to 1 or more, or leave it out",
+        )
+    return limit
+
+
+def _now() -> int:
+    return time.time_ns() // 1000

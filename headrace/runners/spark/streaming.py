@@ -24,6 +24,7 @@ from headrace.runners.operators import Group, Operator, Send, operators_of
 from headrace.runners.spark.chunks import ChunkedKeys, ChunkStore, Directory
 from headrace.runners.spark.control import CONTROL, Control, together
 from headrace.runners.spark.departures import Scope
+from headrace.runners.spark.failures import carrying
 from headrace.runners.spark.receiving import ReceivedArrivals
 from headrace.runners.spark.stage import Stage, StagePlan, in_pieces
 from headrace.runners.spark.wire import SCHEMA, Row, dumps, loads, record_batch, rows_of
@@ -99,7 +100,8 @@ class FirstStage:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Run the stage over a task's rows."""
-        yield from map(record_batch, in_pieces(self._rows(batches), PIECE_BYTES))
+        with carrying():
+            yield from map(record_batch, in_pieces(self._rows(batches), PIECE_BYTES))
 
     def _rows(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Row]:
         stage = self.plan.open(place=_partition())
@@ -135,7 +137,8 @@ class KeyedStage(StatefulProcessor):
     def init(self, handle: StatefulProcessorHandle) -> None:
         self._directories = handle.getValueState("directories", "value binary")
         self._chunks = handle.getMapState("chunks", "step string, chunk int", "value binary")
-        self._stage = self._plan.open(place=0)
+        with carrying():
+            self._stage = self._plan.open(place=0)
         self._batch = _batch()
 
     def handleInputRows(
@@ -143,7 +146,8 @@ class KeyedStage(StatefulProcessor):
     ) -> Iterator[SparkRow]:
         (group,) = key
         incoming = (Row(row.level, row.step, row.group, row.payload) for row in rows)
-        return (_SPARK_ROW(*row) for row in self._handle(group, incoming))
+        with carrying():
+            yield from (_SPARK_ROW(*row) for row in self._handle(group, incoming))
 
     def close(self) -> None:
         self._stage.executor.release()
