@@ -159,7 +159,7 @@ def _unpickled(carried: _Carried) -> BaseException | None:
 
 def _translated(text: str) -> BaseException | None:
     """Return a clear error for a text of Spark's that is known and unclear."""
-    mismatch = re.search(r"PYTHON_VERSION_MISMATCH\]?[^.]*?version \D*(\d+\.\d+)", text)
+    mismatch = re.search(r"PYTHON_VERSION_MISMATCH.*?version: (\d+\.\d+)", text)
     if mismatch:
         return python_mismatch(mismatch[1])
     if "Python worker exited unexpectedly" in text or "Python worker keeps on crashing" in text:

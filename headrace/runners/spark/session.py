@@ -47,7 +47,6 @@ _LOCAL: Final = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.ui.enabled": "false",
-    "spark.ui.showConsoleProgress": "false",
 }
 
 _PATIENCE: Final = 5.0
@@ -197,6 +196,7 @@ def _start_jvm(settings: SparkSettings, quiet: bool) -> SparkConf:
             check_java()
         said = SparkConf(loadDefaults=False).setAll(list(settings.conf.items()))
         if quiet:
+            said.setIfMissing("spark.ui.showConsoleProgress", "false")  # spark-submit sets it
             _log_quietly(said)
         SparkContext._ensure_initialized(conf=said)
     conf = SparkConf()
