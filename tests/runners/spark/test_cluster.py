@@ -33,7 +33,7 @@ def test_the_code_travels(cluster: Cluster, command) -> None:
         code, directory = row["seen_in"].split()
         assert Path(code).is_relative_to(cluster.home), "headrace came with the job"
         assert Path(directory).is_relative_to(cluster.home), "the worker lives elsewhere"
-    assert found["failure"] == ["Spilled", "42", "milk"]
+    assert found["failures"] == ["Spilled(42, 'milk')", "Dry('the well')"]
 
 
 def test_workers_without_arrow(cluster: Cluster, tmp_path: Path) -> None:
@@ -44,9 +44,3 @@ def test_workers_without_arrow(cluster: Cluster, tmp_path: Path) -> None:
         "UnsupportedError: a worker needs pandas>=2.2,<3, which is not installed there"
         in done.stderr
     )
-
-
-def test_nobody_at_the_master(cluster: Cluster) -> None:
-    done = cluster.run([sys.executable, SCRIPT, "--spark-master=spark://127.0.0.1:9"])
-    assert done.returncode == 1
-    assert "PipelineError: nobody answers at spark://127.0.0.1:9" in done.stderr

@@ -114,6 +114,20 @@ def test_an_error_of_ours_can_be_pickled() -> None:
     assert found.where == "here"
 
 
+def test_an_error_that_quotes_another_ones_mark() -> None:
+    found = there_and_back(MillError("<headrace-error AAAA>"))
+    assert isinstance(found, MillError)
+    assert unwrap(RuntimeError("<headrace-error AAAA>")) is None
+
+
+def test_leaving_the_program_is_carried_as_well() -> None:
+    with pytest.raises(CarriedError) as carried, carrying():
+        raise SystemExit(3)
+    found = unwrap(carried.value)
+    assert isinstance(found, SystemExit)
+    assert found.code == 3
+
+
 def test_what_spark_says_of_other_things_is_left_alone() -> None:
     assert unwrap(RuntimeError("the disk is full")) is None
     with pytest.raises(RuntimeError, match="disk"), unwrapping():

@@ -11,7 +11,9 @@ from pyspark.sql import SparkSession
 
 from headrace.errors import PipelineError, UnsupportedError
 from headrace.options.pipeline_options import PipelineOptions
-from headrace.runners.spark.session import RUN_CONF, prepare, run_conf, session_for
+from headrace.runners.spark.options import SparkSettings
+from headrace.runners.spark.session import prepare, run_conf, session_for
+from headrace.runners.spark.starting import RUN_CONF, new_session
 
 from .cluster import SPARK_HOME
 
@@ -20,6 +22,7 @@ SHUFFLE = "spark.sql.shuffle.partitions"
 SCRIPT = """
 import json, sys
 from headrace.options.pipeline_options import PipelineOptions
+from headrace.runners.spark.options import SparkSettings
 from headrace.runners.spark.session import prepare
 session = prepare(PipelineOptions(sys.argv[1:]))
 conf = dict(session.spark.sparkContext.getConf().getAll())
@@ -53,6 +56,7 @@ def run(tmp_path: Path, *command: str, **environment: str) -> tuple[dict, str]:
     return json.loads(done.stdout.splitlines()[-1]), done.stderr
 
 
+@pytest.mark.slow
 def test_a_new_session(tmp_path: Path) -> None:
     found, noise = run(tmp_path, sys.executable, "SCRIPT", "--spark-conf=spark.driver.memory=600m")
     conf = found["conf"]
@@ -68,6 +72,7 @@ def test_a_new_session(tmp_path: Path) -> None:
     assert said == []
 
 
+@pytest.mark.slow
 def test_spark_submit_decides(tmp_path: Path) -> None:
     submit = str(SPARK_HOME / "bin" / "spark-submit")
     said = ("--master", "local[3]", "--name", "mill", "--conf", f"{SHUFFLE}=7")
@@ -121,6 +126,11 @@ def test_another_master_than_the_sessions(spark: SparkSession) -> None:
     session_for(options("--spark-master=local[2]"), spark)
     with pytest.raises(PipelineError, match=r"already, whose master is local\[2\]"):
         session_for(options("--spark-master=local[4]"), spark)
+
+
+def test_nobody_at_the_master() -> None:
+    with pytest.raises(PipelineError, match="nobody answers at spark://127"):
+        new_session(SparkSettings(master="spark://127.0.0.1:9,127.0.0.1:x"))
 
 
 def test_what_is_no_session() -> None:
