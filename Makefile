@@ -18,7 +18,7 @@ help: ## list the tasks
 demo: $(VENV)/.with-demo $(if $(filter spark,$(RUNNER)),need-java $(VENV)/.with-spark) ## run the main job on real flights [RUNNER=local|spark] [STREAMING=1|] [ARGS=...]
 	$(BIN)/python examples/flights.py --runner=$(RUNNER) $(if $(STREAMING),--streaming) $(ARGS)
 
-test: need-java $(VENV)/.with-dev $(VENV)/.with-beam ## run all tests, Beam's opinion included (installs Java for Spark if it can) [ARGS=...]
+test: need-java $(VENV)/.with-dev $(VENV)/.with-beam $(VENV)/.with-spark ## run all tests, Beam's opinion included (installs Java for Spark if it can) [ARGS=...]
 	$(BIN)/pytest -n auto $(ARGS)
 
 test-fast: $(VENV)/.with-dev ## run the tests of the local runner, in under two minutes [ARGS=...]

@@ -1,5 +1,9 @@
-"""Examples in docstrings see all public names, as if imported from where they live."""
+"""Examples in docstrings see all public names, as if imported from where they live.
 
+Where pyspark is not installed, the Spark runner and its tests are left out.
+"""
+
+from importlib.util import find_spec
 from types import ModuleType
 
 import pytest
@@ -7,6 +11,8 @@ import pytest
 import headrace
 from headrace import testing, triggers, windowing
 from headrace.transforms import combiners, trigger, window
+
+collect_ignore = [] if find_spec("pyspark") else ["headrace/runners/spark", "tests/runners/spark"]
 
 
 def _exported(module: ModuleType) -> dict[str, object]:

@@ -68,13 +68,13 @@ def carrying() -> Iterator[None]:
     """Raise what the body raises so that it crosses Spark; for all code that runs on workers.
 
     Raises:
-        CarriedError: instead of any Exception of the body.
+        CarriedError: instead of any Exception or SystemExit of the body.
     """
     try:
         yield
     except CarriedError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise wrap(error) from None
 
 
@@ -105,9 +105,10 @@ def unwrap(error: BaseException) -> BaseException | None:
         nothing is known that would be clearer than Spark's own words.
     """
     for text in _texts(error):
-        found = _CARRIED.search(text)
-        if found:
-            return _restored(found[1])
+        for found in _CARRIED.finditer(text):
+            restored = _restored(found[1])
+            if restored is not None:
+                return restored
     for text in _texts(error):
         known = _translated(text)
         if known is not None:
@@ -137,8 +138,12 @@ def _pickled(error: BaseException) -> bytes | None:
     return data if len(data) <= LARGEST_ERROR and isinstance(again, type(error)) else None
 
 
-def _restored(packed: str) -> BaseException:
-    carried = _Carried(*pickle.loads(zlib.decompress(base64.b64decode(packed))))
+def _restored(packed: str) -> BaseException | None:
+    """Return what was carried, or None where someone has only written of it."""
+    try:
+        carried = _Carried(*pickle.loads(zlib.decompress(base64.b64decode(packed))))
+    except Exception:
+        return None
     error = _unpickled(carried) or WorkerError(
         f"a worker's error, which cannot be sent as it is: {carried.text}",
         remedy="see the traceback of the worker, above",
@@ -159,7 +164,7 @@ def _unpickled(carried: _Carried) -> BaseException | None:
 
 def _translated(text: str) -> BaseException | None:
     """Return a clear error for a text of Spark's that is known and unclear."""
-    mismatch = re.search(r"PYTHON_VERSION_MISMATCH\]?[^.]*?version \D*(\d+\.\d+)", text)
+    mismatch = re.search(r"PYTHON_VERSION_MISMATCH.*?version: (\d+\.\d+)", text)
     if mismatch:
         return python_mismatch(mismatch[1])
     if "Python worker exited unexpectedly" in text or "Python worker keeps on crashing" in text:

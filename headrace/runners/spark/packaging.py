@@ -17,7 +17,7 @@ import sys
 import sysconfig
 import zipfile
 from collections.abc import Iterable, Iterator
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from types import ModuleType
 from typing import Final
 
@@ -62,11 +62,11 @@ def ship(spark: SparkSession, py_files: Iterable[str] = ()) -> None:
     context = spark.sparkContext
     for file in py_files:
         _add_file(context, file)
-    data = zipped([*sources(ALWAYS), *sources(user_modules())])
-    name = f"headrace-{hashlib.sha256(data).hexdigest()[:16]}.zip"
+    code = [*sources(ALWAYS), *sources(user_modules())]
+    name = f"headrace-{_digest(code)}.zip"
     if not _is_added(context, name):
         path = Path(context._temp_dir, name)  # Spark removes it when the JVM ends
-        path.write_bytes(data)
+        path.write_bytes(zipped(code))
         _add_for_workers_only(context, path)
 
 
@@ -91,13 +91,28 @@ def zipped(files: Iterable[Source]) -> bytes:
     """Return a zip of source files and their byte code; the same files give the same bytes."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-        for file in sorted(set(files), key=lambda file: file.name):
+        kept = sorted(set(files), key=lambda file: file.name)
+        for directory in sorted({f"{above}/" for file in kept for above in _above(file.name)}):
+            _write(archive, directory, b"")  # or directories without __init__ are not found
+        for file in kept:
             source = file.path.read_bytes()
             _write(archive, file.name, source)
             compiled = _compiled(source, str(file.path))
             if compiled is not None:
                 _write(archive, f"{file.name}c", compiled)
     return buffer.getvalue()
+
+
+def _digest(files: Iterable[Source]) -> str:
+    digest = hashlib.sha256()
+    for file in files:
+        digest.update(f"{file.name}\0{file.path.stat().st_size}\0".encode())
+        digest.update(file.path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _above(name: str) -> list[str]:
+    return [above.as_posix() for above in PurePosixPath(name).parents if above.name]
 
 
 def _write(archive: zipfile.ZipFile, name: str, data: bytes) -> None:

@@ -1,8 +1,7 @@
 """The Spark session of a run: the user's where there is one, else one of our own with settings that fit.
 
 A session is looked for in this order: the one that is given, the active one (of a notebook, or of an
-earlier run), a new one. A new one asks Spark for what is said already, by ``spark-submit`` or in
-``spark-defaults.conf``, and adds only what is left open.
+earlier run), a new one.
 """
 
 from __future__ import annotations
@@ -11,55 +10,25 @@ import os
 import socket
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
-from importlib.resources import files
-from pathlib import Path
-from typing import Any, Final
+from contextlib import contextmanager
+from typing import Any
 
 import attrs
-from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from headrace.errors import PipelineError, UnsupportedError
+from headrace.runners.spark.failures import unwrapping
 from headrace.runners.spark.options import SparkSettings, spark_settings
 from headrace.runners.spark.packaging import ship
+from headrace.runners.spark.starting import RUN_CONF, is_local, new_session
 from headrace.runners.spark.versions import (
     check_found,
-    check_java,
     check_local_python,
     check_packages,
     found_here,
 )
 from headrace.sdk.options import PipelineOptions
-
-RUN_CONF: Final = {
-    "spark.sql.session.timeZone": "UTC",
-    "spark.sql.execution.arrow.pyspark.enabled": "true",
-    "spark.sql.streaming.stateStore.providerClass": (
-        "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
-    ),
-    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
-}
-"""What every run needs; all of it can be set while a session runs, so a given session does as well."""
-
-_LOCAL: Final = {
-    "spark.driver.host": "127.0.0.1",
-    "spark.driver.bindAddress": "127.0.0.1",
-    "spark.ui.enabled": "false",
-    "spark.ui.showConsoleProgress": "false",
-}
-
-_PATIENCE: Final = 5.0
-"""Seconds that a master may take to answer."""
-
-_MASTER_SAID_ELSEWHERE: Final = (
-    "PYSPARK_GATEWAY_PORT",
-    "PYSPARK_SUBMIT_ARGS",
-    "SPARK_CONF_DIR",
-    "SPARK_HOME",
-    "MASTER",
-)
 
 
 @attrs.frozen
@@ -77,7 +46,7 @@ class Session:
     @property
     def is_local(self) -> bool:
         """Whether driver and workers are on this machine, under one roof."""
-        return _is_local(self.spark.sparkContext.master)
+        return is_local(self.spark.sparkContext.master)
 
     @property
     def cores(self) -> int:
@@ -109,7 +78,7 @@ def session_for(options: PipelineOptions, given: SparkSession | None = None) -> 
     check_packages()
     found = given if given is not None else active_session()
     if found is None:
-        return Session(_new(settings), owned=True)
+        return Session(new_session(settings), owned=True)
     _check_kind(found)
     _check_master(found, settings)
     for name, value in settings.conf.items():
@@ -155,8 +124,6 @@ def check_workers(spark: SparkSession) -> None:
     Raises:
         UnsupportedError: Python is another one there, or a package is missing or does not fit.
     """
-    from headrace.runners.spark.failures import unwrapping
-
     context = spark.sparkContext
     tasks = max(2, context.defaultParallelism)
 
@@ -167,104 +134,6 @@ def check_workers(spark: SparkSession) -> None:
         answers = context.parallelize(range(tasks), tasks).map(ask).collect()
     for host, found in answers:
         check_found(found, f"a worker on {host}")
-
-
-def _new(settings: SparkSettings) -> SparkSession:
-    if settings.master:
-        _check_reachable(settings.master)
-    local = _presumably_local(settings)
-    with _environment({"SPARK_LOCAL_IP": "127.0.0.1"} if local else {}):
-        conf = _start_jvm(settings, quiet=local)
-    _add_defaults(conf, settings)
-    master = conf.get("spark.master", "")
-    if _is_local(master):
-        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-        check_local_python(os.environ["PYSPARK_PYTHON"])
-    try:
-        return SparkSession.builder.config(conf=conf).getOrCreate()
-    except Exception as error:
-        raise UnsupportedError(
-            f"Spark does not start: {str(error).splitlines()[0]}",
-            where=f"master {master}",
-            remedy="see Spark's own words above, and check --spark-master and --spark-conf",
-        ) from error
-
-
-def _start_jvm(settings: SparkSettings, quiet: bool) -> SparkConf:
-    """Start the JVM, unless spark-submit has, and return what is said to Spark so far."""
-    if SparkContext._jvm is None:
-        if "PYSPARK_GATEWAY_PORT" not in os.environ:
-            check_java()
-        said = SparkConf(loadDefaults=False).setAll(list(settings.conf.items()))
-        if quiet:
-            _log_quietly(said)
-        SparkContext._ensure_initialized(conf=said)
-    conf = SparkConf()
-    conf.setAll(list(settings.conf.items()))
-    if settings.master:
-        conf.setMaster(settings.master)
-    return conf
-
-
-def _add_defaults(conf: SparkConf, settings: SparkSettings) -> None:
-    """Set what nobody has set."""
-    conf.setIfMissing("spark.master", os.environ.get("MASTER", "local[*]"))
-    master = conf.get("spark.master", "") or ""
-    name = Path(sys.argv[0]).name if sys.argv and sys.argv[0] else ""
-    if conf.get("spark.app.name", "pyspark-shell") == "pyspark-shell":
-        conf.setAppName(name or "headrace")
-    if _is_local(master):
-        cores = str(_local_cores(master))
-        for key, value in {**_LOCAL, "spark.sql.shuffle.partitions": cores}.items():
-            conf.setIfMissing(key, value)
-    for key, value in RUN_CONF.items():
-        conf.setIfMissing(key, value)
-
-
-def _log_quietly(conf: SparkConf) -> None:
-    """Log as our own file says, if the user has not said how."""
-    key, file = "spark.driver.extraJavaOptions", files(__package__) / "log4j2.properties"
-    said = conf.get(key, "") or ""
-    if "log4j" not in said and Path(str(file)).is_file():
-        conf.set(key, f"-Dlog4j2.configurationFile={Path(str(file)).as_uri()} {said}".strip())
-
-
-def _presumably_local(settings: SparkSettings) -> bool:
-    """Tell whether the master will be a local one, as far as that is known before there is a JVM."""
-    master = settings.master or settings.conf.get("spark.master")
-    if master is not None:
-        return _is_local(master)
-    return not any(name in os.environ for name in _MASTER_SAID_ELSEWHERE)
-
-
-def _is_local(master: str | None) -> bool:
-    return master is not None and (master == "local" or master.startswith("local["))
-
-
-def _local_cores(master: str) -> int:
-    """Return the 2 of ``local[2]`` and ``local[2,4]``; this machine's for ``local[*]``."""
-    asked = master.removeprefix("local").strip("[]").partition(",")[0]
-    if not asked:
-        return 1
-    return int(asked) if asked.isdigit() else os.cpu_count() or 1
-
-
-def _check_reachable(master: str) -> None:
-    """Refuse a standalone master that does not answer; Spark itself would try for a minute."""
-    if not master.startswith("spark://"):
-        return
-    for place in master.removeprefix("spark://").split(","):
-        host, _, port = place.rpartition(":")
-        try:
-            with closing(socket.create_connection((host, int(port)), timeout=_PATIENCE)):
-                return
-        except (OSError, ValueError):
-            continue
-    raise PipelineError(
-        f"nobody answers at {master}",
-        where="--spark-master",
-        remedy="start the cluster, or give its address as spark://host:7077",
-    )
 
 
 def _check_kind(spark: Any) -> None:
@@ -305,21 +174,9 @@ def _set(spark: SparkSession, name: str, value: str) -> None:
 def _same_python_when_local(spark: SparkSession) -> None:
     """Let the workers of a local session run this Python, where nobody has said which."""
     context = spark.sparkContext
-    if not _is_local(context.master):
+    if not is_local(context.master):
         return
     if "PYSPARK_PYTHON" in os.environ:
         check_local_python(context.pythonExec)
     else:
         context.pythonExec = sys.executable
-
-
-@contextmanager
-def _environment(more: Mapping[str, str]) -> Iterator[None]:
-    """Set variables that are not set, and unset them after."""
-    added = {name: value for name, value in more.items() if name not in os.environ}
-    os.environ.update(added)
-    try:
-        yield
-    finally:
-        for name in added:
-            del os.environ[name]

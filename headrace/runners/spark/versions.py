@@ -57,7 +57,7 @@ NEEDS: Final = (
     Need("pyspark", "pyspark", "4.3"),
     Need("pandas", "pandas", "2.2", below="3"),
     Need("pyarrow", "pyarrow", "18"),
-    Need("protobuf", "google.protobuf", "5"),
+    Need("protobuf", "google.protobuf", "6.33.5"),
 )
 """What driver and workers need; Spark hands over state by protobuf, and rows by Arrow and pandas."""
 

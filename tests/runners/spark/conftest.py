@@ -5,9 +5,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
-pytest.importorskip("pyspark", reason="pyspark is not installed")
-
 from pyspark.sql import SparkSession
 
 from headrace.options.pipeline_options import PipelineOptions

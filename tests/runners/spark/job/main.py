@@ -7,7 +7,7 @@ from beside import FixedWindows, place
 from kit.counting import Count
 
 from headrace.options.pipeline_options import PipelineOptions
-from headrace.runners.spark.failures import unwrapping
+from headrace.runners.spark.failures import carrying, unwrapping
 from headrace.runners.spark.session import prepare
 
 SIZE = 60
@@ -19,10 +19,31 @@ def into_windows(batches):
         yield place(batch, FixedWindows(SIZE), Count())
 
 
-def raising(batches):
+class Dry(Exception):
+    """Of ``__main__``, so that it travels by value; it must be the same class when it comes back."""
+
+
+def spilling(batches):
+    with carrying():
+        from kit.errors import Spilled
+
+        raise Spilled(42, "milk")
+
+
+def drying(batches):
+    with carrying():
+        raise Dry("the well")
+
+
+def failure(spark, function) -> str:
     from kit.errors import Spilled
 
-    raise Spilled(42, "milk")
+    try:
+        with unwrapping():
+            spark.range(1).mapInArrow(function, "id long").collect()
+    except (Dry, Spilled) as error:
+        return repr(error)
+    return "nothing was raised"
 
 
 def main() -> None:
@@ -30,13 +51,9 @@ def main() -> None:
     spark = session.spark
     rows = spark.range(0, 240, 1, 2).mapInArrow(into_windows, "window double, seen_in string")
     found = [row.asDict() for row in rows.collect()]
-    try:
-        with unwrapping():
-            spark.range(1).mapInArrow(raising, "id long").collect()
-    except Exception as error:
-        failure = [type(error).__name__, *map(str, error.args)]
+    failures = [failure(spark, function) for function in (spilling, drying)]
     context = spark.sparkContext
-    print(json.dumps({"rows": found, "failure": failure, "master": context.master}))
+    print(json.dumps({"rows": found, "failures": failures, "master": context.master}))
     spark.stop()
 
 
