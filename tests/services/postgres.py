@@ -1,11 +1,13 @@
 """A PostgreSQL server of the tests' own, on loopback, started from what is installed and stopped again.
 
-The server refuses to run as root; there it runs as the user postgres, who comes with it.
+It is that of the system, or that of the package pgserver. The server refuses to run as root; there it runs
+as the user postgres, or as nobody.
 """
 
 from __future__ import annotations
 
 import os
+import pwd
 import shutil
 import signal
 import socket
@@ -13,13 +15,14 @@ import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
 
 NOT_INSTALLED = (
-    "PostgreSQL is not installed: apt-get install postgresql (or brew install postgresql), "
-    "and nothing needs to be started or set up"
+    "PostgreSQL is not installed: apt-get install postgresql (or brew install postgresql, or pip install "
+    "pgserver); nothing needs to be started or set up"
 )
 
 
@@ -27,9 +30,28 @@ def binaries() -> Path | None:
     """The folder of initdb and postgres, the newest that there is; None if there is none."""
     versions = Path("/usr/lib/postgresql").glob("*/bin/initdb")
     newest = sorted(versions, key=lambda found: int(found.parts[-3].split(".")[0]))
-    on_path = shutil.which("initdb")
-    found = newest[-1] if newest else on_path and Path(on_path).resolve()
-    return found.parent if found and (found.parent / "postgres").exists() else None
+    found = [*reversed(newest), *_on_path(), *_in_pgserver()]
+    return next((path.parent for path in found if (path.parent / "postgres").exists()), None)
+
+
+def _on_path() -> Iterator[Path]:
+    found = shutil.which("initdb")
+    if found:
+        yield Path(found).resolve()
+
+
+def _in_pgserver() -> Iterator[Path]:
+    spec = find_spec("pgserver")
+    if spec and spec.origin:
+        yield Path(spec.origin).parent / "pginstall/bin/initdb"
+
+
+def _user() -> dict[str, Any]:
+    """As whom the server runs, for Popen."""
+    if os.geteuid() != 0:
+        return {}
+    known = {entry.pw_name for entry in pwd.getpwall()}
+    return {"user": "postgres" if "postgres" in known else "nobody", "extra_groups": []}
 
 
 @contextmanager
@@ -38,8 +60,8 @@ def running() -> Iterator[str]:
     home = binaries()
     assert home is not None, NOT_INSTALLED
     folder = mkdtemp(prefix="headrace-pg-")
-    if os.geteuid() == 0:
-        shutil.chown(folder, "postgres", "postgres")
+    if _user():
+        shutil.chown(folder, _user()["user"])
     try:
         _run([home / "initdb", "-D", f"{folder}/data", *INIT], folder).wait_and_check()
         port = _free_port()
@@ -66,7 +88,7 @@ class _Process:
         assert self.popen.wait(120) == 0, self.log.read_text()
 
     def stop(self) -> None:
-        self.popen.send_signal(signal.SIGINT)
+        self.popen.send_signal(signal.SIGQUIT)  # at once, as nothing is to be kept
         try:
             self.popen.wait(20)
         except subprocess.TimeoutExpired:
@@ -75,12 +97,9 @@ class _Process:
 
 
 def _run(command: list[Any], folder: str) -> _Process:
-    as_postgres: dict[str, Any] = (
-        {"user": "postgres", "group": "postgres", "extra_groups": []} if os.geteuid() == 0 else {}
-    )
     log = Path(folder, "log")
     with open(log, "ab") as out:
-        popen = subprocess.Popen(command, cwd=folder, stdout=out, stderr=out, **as_postgres)
+        popen = subprocess.Popen(command, cwd=folder, stdout=out, stderr=out, **_user())
     return _Process(popen, log)
 
 

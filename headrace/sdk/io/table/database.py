@@ -23,7 +23,6 @@ from headrace.sdk.io.table.statements import (
     INSERTS,
     as_they_were,
     deleted,
-    last_batch,
     remembered,
     written,
 )
@@ -178,12 +177,10 @@ class Database:
         """Tell whether a batch has not been written before, and remember it."""
         if not batch.run:
             return True
-        last = connection.execute(last_batch(batch.run, batch.step)).scalar()
-        if last is not None and last >= batch.id:
-            return False
         dialect = self.engine.dialect.name
-        connection.execute(remembered(batch.run, batch.step, batch.id, dialect))
-        return True
+        note = remembered(batch.run, batch.step, batch.id, dialect)
+        counting = {"preserve_rowcount": True}
+        return connection.execute(note, execution_options=counting).rowcount > 0
 
     def _execute(self, connection: sa.Connection, table: sa.Table, changes: Changes) -> None:
         for chunk in _chunks(changes.deletes):

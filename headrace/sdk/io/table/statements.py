@@ -59,13 +59,12 @@ def as_they_were(rows: list[Values]) -> list[Values]:
     return [{f"was_{name}": value for name, value in row.items()} for row in rows]
 
 
-def last_batch(run: str, step: str) -> Any:
-    """Return the query for the last batch that was written."""
-    mine = (BATCHES.c.run == run) & (BATCHES.c.step == step)
-    return sa.select(BATCHES.c.id).where(mine).with_for_update()
-
-
 def remembered(run: str, step: str, number: int, dialect: str) -> Any:
-    """Return the statement that remembers a batch as the last one."""
+    """Return the statement that remembers a batch as the last one, and changes no row if it was before.
+
+    A process that was thought dead and another one that took its place cannot both succeed.
+    """
     insert = INSERTS[dialect](BATCHES).values(run=run, step=step, id=number)
-    return insert.on_conflict_do_update(index_elements=["run", "step"], set_={"id": number})
+    return insert.on_conflict_do_update(
+        index_elements=["run", "step"], set_={"id": number}, where=BATCHES.c.id < number
+    )
