@@ -32,6 +32,7 @@ from headrace.windowing.time import Timestamp
 
 if TYPE_CHECKING:
     from headrace.sdk.exception_handling import ExceptionHandling
+    from headrace.windowing.window_fn import WindowFn
 
 
 class ElementwiseTransform(PTransform[Any, Any]):
@@ -73,15 +74,21 @@ class ElementwiseTransform(PTransform[Any, Any]):
         return WithOutputs(self, tags, main, dynamic)
 
     def with_exception_handling(
-        self, main_tag: str = "good", dead_letter_tag: str = "bad", **how: Any
+        self,
+        main_tag: str = "good",
+        dead_letter_tag: str = "bad",
+        *,
+        exc_class: type[BaseException] | tuple[type[BaseException], ...] = Exception,
+        partial: bool = False,
+        threshold: float = 1,
+        threshold_windowing: WindowFn | None = None,
+        on_failure_callback: Callable[[Exception, Any], object] | None = None,
+        **beams: Any,
     ) -> ExceptionHandling:
         """Return the transform with a second output, for the elements on which its function raises.
 
-        Args:
-            main_tag: name of the output for everything else.
-            dead_letter_tag: name of the output for those elements, each as
-                ``(element, (type of the exception, its repr, lines of its traceback))``.
-            how: see :class:`~headrace.sdk.exception_handling.ExceptionHandling`.
+        They are there as ``(element, (type of the exception, its repr, lines of its traceback))``; the
+        arguments are those of :class:`~headrace.sdk.exception_handling.ExceptionHandling`.
 
         >>> with Pipeline() as p:
         ...     words = p | Create(["7", "seven"])
@@ -94,7 +101,17 @@ class ElementwiseTransform(PTransform[Any, Any]):
         # Counting failures against a threshold takes windows and combining, which are made of this.
         from headrace.sdk.exception_handling import ExceptionHandling
 
-        return ExceptionHandling(self, main_tag, dead_letter_tag, **how)
+        return ExceptionHandling(
+            self,
+            main_tag,
+            dead_letter_tag,
+            exc_class=exc_class,
+            partial=partial,
+            threshold=threshold,
+            threshold_windowing=threshold_windowing,
+            on_failure_callback=on_failure_callback,
+            **beams,
+        )
 
     def caught(self, tag: str, **how: Any) -> ElementwiseTransform:
         """Return the transform with a dead letter for each failure, as :class:`CatchEach` says."""
