@@ -102,3 +102,13 @@ class KeyEncodingError(ElementError):
     Traceback (most recent call last):
     headrace.errors.KeyEncodingError: {1, 2} of type set cannot be a key...
     """
+
+
+class FailuresError(HeadraceError, ValueError):
+    """More elements failed than ``with_exception_handling(threshold=…)`` puts up with.
+
+    >>> with TestPipeline() as p:
+    ...     _ = p | Create(["1", "x"]) | Map(int).with_exception_handling(threshold=0.1)
+    Traceback (most recent call last):
+    headrace.errors.FailuresError: 1 of 2 elements failed in the window...
+    """

@@ -2,6 +2,7 @@
 
 from headrace.sdk.io.sink import Commit, PartSink, Sink, SinkBatch, SinkPart
 from headrace.sdk.io.source import Batch, BoundedSource, UnboundedSource
+from headrace.sdk.io.table.sink import WriteToTable
 from headrace.sdk.reading import Read
 from headrace.sdk.writing import Write
 
@@ -16,4 +17,5 @@ __all__ = [
     "SinkPart",
     "UnboundedSource",
     "Write",
+    "WriteToTable",
 ]

@@ -87,6 +87,28 @@ class DiffEach:
     """The elements and retractions as plain (diff, value) pairs."""
 
 
-Elementwise: TypeAlias = (
+Uncaught: TypeAlias = (
     MapEach | KeyEach | PairEach | FlatMapEach | FilterEach | StampEach | ProcessEach | DiffEach
 )
+
+
+@attrs.frozen(eq=False)
+class CatchEach:
+    """What another kind does, and a dead letter for each element on which its function raises.
+
+    Attributes:
+        each: the other kind.
+        tag: the output for dead letters.
+        caught: the exceptions to catch; others stop the pipeline as ever.
+        partial: whether outputs that came before the exception go out all the same.
+        on_failure: is called with the exception and the element.
+    """
+
+    each: Uncaught
+    tag: str
+    caught: type[BaseException] | tuple[type[BaseException], ...] = Exception
+    partial: bool = False
+    on_failure: Callable[[Exception, Any], object] | None = None
+
+
+Elementwise: TypeAlias = Uncaught | CatchEach

@@ -13,16 +13,17 @@ from copy import copy
 from functools import partial
 from itertools import repeat
 from operator import length_hint
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from headrace.errors import shorten
 from headrace.sdk.binding import Call, bind, bind_function, exploded
+from headrace.sdk.catching import Trial
 from headrace.sdk.dofn import DoFn
 from headrace.sdk.elementwise import (
+    CatchEach,
     DiffEach,
     Elementwise,
     FilterEach,
-    FlatMapEach,
     KeyEach,
     MapEach,
     PairEach,
@@ -36,6 +37,7 @@ from headrace.triggers.bundle import INSERT, Bundle
 from headrace.windowing.time import micros_of_all
 
 Program = Callable[[Bundle], Outputs]
+Make = Callable[[list[Any], Bundle], Outputs]
 
 T = TypeVar("T")
 
@@ -58,7 +60,8 @@ class ParDoInvoker:
         self._label = node.label
         self._tags = {output.tag for output in node.outputs}
         # A copy, so that two places that run one DoFn do not share its attributes.
-        self._dofn = copy(node.fn.dofn) if isinstance(node.fn, ProcessEach) else _Idle()
+        each = node.fn.each if isinstance(node.fn, CatchEach) else node.fn
+        self._dofn = copy(each.dofn) if isinstance(each, ProcessEach) else _Idle()
         self._program = self._program_of(node.fn)
 
     def setup(self) -> None:
@@ -103,32 +106,27 @@ class ParDoInvoker:
 
     def _program_of(self, kind: Elementwise) -> Program:
         match kind:
-            case ProcessEach(args=args, kwargs=kwargs):
-                return self._flat_map(bind(self._dofn.process, args, kwargs))
             case PairEach(value):
                 return lambda bundle: _paired(bundle.values, repeat(value), bundle)
             case DiffEach():
                 return _with_diffs
-        programs: dict[type, Callable[[Call], Program]] = {
-            MapEach: self._map,
-            KeyEach: self._key,
-            FlatMapEach: self._flat_map,
-            FilterEach: self._filter,
-            StampEach: self._stamp,
-        }
-        return programs[type(kind)](bind_function(kind.function))
+            case CatchEach(each=each):
+                return (
+                    self._catching(kind) if not isinstance(each, _SURE) else self._program_of(each)
+                )
+        call = self._call_of(kind)
+        make = _ONE_RESULT.get(type(kind))
+        return self._flat_map(call) if make is None else self._each(call, make)
 
-    def _map(self, call: Call) -> Program:
+    def _call_of(self, kind: Any) -> Call:
+        if isinstance(kind, ProcessEach):
+            return bind(self._dofn.process, kind.args, kind.kwargs)
+        return bind_function(kind.function)
+
+    def _each(self, call: Call, make: Make) -> Program:
         def run(bundle: Bundle) -> Outputs:
             bundle = _seen_by(call, bundle)
-            return one_each(self._collected(list, call, bundle), bundle)
-
-        return run
-
-    def _key(self, call: Call) -> Program:
-        def run(bundle: Bundle) -> Outputs:
-            bundle = _seen_by(call, bundle)
-            return _paired(self._collected(list, call, bundle), bundle.values, bundle)
+            return make(self._collected(list, call, bundle), bundle)
 
         return run
 
@@ -142,18 +140,19 @@ class ParDoInvoker:
 
         return run
 
-    def _filter(self, call: Call) -> Program:
+    def _catching(self, kind: CatchEach) -> Program:
+        """Do what a kind does with the elements that do not fail."""
+        call = self._call_of(kind.each)
+        make = _ONE_RESULT.get(type(kind.each))
+
         def run(bundle: Bundle) -> Outputs:
             bundle = _seen_by(call, bundle)
-            return {MAIN: bundle.where(self._collected(list, call, bundle))}
-
-        return run
-
-    def _stamp(self, call: Call) -> Program:
-        def run(bundle: Bundle) -> Outputs:
-            bundle = _seen_by(call, bundle)
-            stamps = micros_of_all(self._collected(list, call, bundle))
-            return {MAIN: Bundle(bundle.values, stamps, bundle.windows, bundle.panes, bundle.diffs)}
+            trial = Trial(kind, bundle, self._label)
+            if make is None:
+                values, ends = self._collected(trial.gather, call, bundle)
+                return trial.with_letters(any_number(values, ends, bundle))
+            results = self._collected(trial.collect, call, bundle)
+            return trial.with_letters(make(results, trial.survivors()))
 
         return run
 
@@ -185,7 +184,32 @@ def _paired(keys: Iterable[Any], values: Iterable[Any], bundle: Bundle) -> Outpu
     return {MAIN: bundle.with_values(list(zip(keys, values, strict=False)))}
 
 
+def _keyed(keys: list[Any], bundle: Bundle) -> Outputs:
+    return _paired(keys, bundle.values, bundle)
+
+
+def _kept(verdicts: list[Any], bundle: Bundle) -> Outputs:
+    return {MAIN: bundle.where(verdicts)}
+
+
+def _stamped(instants: list[Any], bundle: Bundle) -> Outputs:
+    stamps = micros_of_all(instants)
+    return {MAIN: Bundle(bundle.values, stamps, bundle.windows, bundle.panes, bundle.diffs)}
+
+
 def _with_diffs(bundle: Bundle) -> Outputs:
     """Turn elements and retractions into pairs, which are themselves no retractions."""
     pairs = list(zip(bundle.diffs, bundle.values, strict=False))
     return {MAIN: Bundle(pairs, bundle.timestamps, bundle.windows, bundle.panes, repeat(INSERT))}
+
+
+_SURE: Final = (PairEach, DiffEach)
+"""The kinds that call no function, so that nothing can fail."""
+
+_ONE_RESULT: Final[dict[type, Make]] = {
+    MapEach: one_each,
+    KeyEach: _keyed,
+    FilterEach: _kept,
+    StampEach: _stamped,
+}
+"""What becomes of the results of a function that returns one for each row."""

@@ -98,14 +98,23 @@ def finishing(given: Iterable[Any], label: str) -> Outputs:
 def _checked(results: Iterator[Any], label: str) -> Iterator[Any]:
     """Return the results after a look at the first one."""
     for first in results:
-        if first is not None and (isinstance(first, (str, bytes, dict)) or not _iterates(first)):
-            raise ElementError(
-                f"{shorten(first)} is no iterable of outputs",
-                where=label,
-                remedy="yield each output, or return a list of them; for one output each, use Map",
-            )
+        check_iterable(first, label)
         return chain((first,), results)
     return results
+
+
+def check_iterable(result: object, label: str) -> None:
+    """Refuse a result that is no iterable of outputs, or a string or dict, which nobody means.
+
+    Raises:
+        ElementError: it is refused.
+    """
+    if result is not None and (isinstance(result, (str, bytes, dict)) or not _iterates(result)):
+        raise ElementError(
+            f"{shorten(result)} is no iterable of outputs",
+            where=label,
+            remedy="yield each output, or return a list of them; for one output each, use Map",
+        )
 
 
 def _iterates(result: object) -> bool:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from copy import copy
+from functools import wraps
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
@@ -12,6 +14,7 @@ from headrace.sdk.binding import asks_for
 from headrace.sdk.dofn import DoFn, require_dofn
 from headrace.sdk.element_types import item_type, pair_type, result_type
 from headrace.sdk.elementwise import (
+    CatchEach,
     DiffEach,
     Elementwise,
     FilterEach,
@@ -25,6 +28,11 @@ from headrace.sdk.graph import MAIN
 from headrace.sdk.graph import ParDo as ParDoNode
 from headrace.sdk.pvalue import DoOutputsTuple, PCollection, PValue
 from headrace.sdk.transform import PTransform, callable_label
+from headrace.windowing.time import Timestamp
+
+if TYPE_CHECKING:
+    from headrace.sdk.exception_handling import ExceptionHandling
+    from headrace.windowing.window_fn import WindowFn
 
 
 class ElementwiseTransform(PTransform[Any, Any]):
@@ -64,6 +72,52 @@ class ElementwiseTransform(PTransform[Any, Any]):
         """
         dynamic = not tags if allow_unknown_tags is None else allow_unknown_tags
         return WithOutputs(self, tags, main, dynamic)
+
+    def with_exception_handling(
+        self,
+        main_tag: str = "good",
+        dead_letter_tag: str = "bad",
+        *,
+        exc_class: type[BaseException] | tuple[type[BaseException], ...] = Exception,
+        partial: bool = False,
+        threshold: float = 1,
+        threshold_windowing: WindowFn | None = None,
+        on_failure_callback: Callable[[Exception, Any], object] | None = None,
+        **beams: Any,
+    ) -> ExceptionHandling:
+        """Return the transform with a second output, for the elements on which its function raises.
+
+        They are there as ``(element, (type of the exception, its repr, lines of its traceback))``; the
+        arguments are those of :class:`~headrace.sdk.exception_handling.ExceptionHandling`.
+
+        >>> with Pipeline() as p:
+        ...     words = p | Create(["7", "seven"])
+        ...     good, bad = words | Map(int).with_exception_handling()
+        ...     _ = good | Map(print)
+        ...     _ = bad | "Bad" >> MapTuple(lambda word, error: print(word, error[1]))
+        7
+        seven ValueError("invalid literal for int() with base 10: 'seven'")
+        """
+        # Counting failures against a threshold takes windows and combining, which are made of this.
+        from headrace.sdk.exception_handling import ExceptionHandling
+
+        return ExceptionHandling(
+            self,
+            main_tag,
+            dead_letter_tag,
+            exc_class=exc_class,
+            partial=partial,
+            threshold=threshold,
+            threshold_windowing=threshold_windowing,
+            on_failure_callback=on_failure_callback,
+            **beams,
+        )
+
+    def caught(self, tag: str, **how: Any) -> ElementwiseTransform:
+        """Return the transform with a dead letter for each failure, as :class:`CatchEach` says."""
+        catching = copy(self)
+        catching._kind = CatchEach(_stamped_surely(self._kind), tag, **how)
+        return catching
 
     def expand(self, pcoll: Any) -> PCollection[Any]:
         return self.expand_tags(pcoll, ())
@@ -113,6 +167,15 @@ class WithOutputs(PTransform[Any, Any]):
 
     def default_label(self) -> str:
         return self._transform.label
+
+    def with_exception_handling(
+        self, main_tag: str | None = None, dead_letter_tag: str = "bad", **how: Any
+    ) -> ExceptionHandling:
+        """Return the transform with one more output, for the elements on which its function raises."""
+        handling = self._transform.with_exception_handling(
+            main_tag or self._main or "good", dead_letter_tag, **how
+        )
+        return handling.with_outputs(*self._tags)
 
     def expand(self, pcoll: Any) -> DoOutputsTuple:
         main = self._transform.expand_tags(pcoll, self._tags)
@@ -302,6 +365,19 @@ def _check_memory(dofn: DoFn) -> None:
             "bundle what it has collected, without a look at the diffs",
             remedy="put hr.ToChangelog() in front of it, or let process ask for DoFn.DiffParam",
         )
+
+
+def _stamped_surely(kind: Any) -> Any:
+    """Let a function that returns times fail itself where it returns something else."""
+    if not isinstance(kind, StampEach):
+        return kind
+    fn = kind.function.fn
+
+    @wraps(fn)
+    def stamp(*args: Any, **kwargs: Any) -> Timestamp:
+        return Timestamp.of(fn(*args, **kwargs))
+
+    return StampEach(attrs.evolve(kind.function, fn=stamp))
 
 
 def _always(kind: Any) -> Callable[[Any], Any]:
