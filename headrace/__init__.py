@@ -6,6 +6,7 @@ Everything under Beam's names: ``import headrace as hr``, then ``hr.Pipeline``, 
 from headrace import io, metrics, options, pvalue, transforms, typehints
 from headrace.errors import (
     ElementError,
+    FileError,
     HeadraceError,
     KeyEncodingError,
     PipelineError,
@@ -77,6 +78,7 @@ __all__ = [
     "DoFn",
     "Duration",
     "ElementError",
+    "FileError",
     "Filter",
     "FlatMap",
     "FlatMapTuple",

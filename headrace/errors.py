@@ -102,3 +102,12 @@ class KeyEncodingError(ElementError):
     Traceback (most recent call last):
     headrace.errors.KeyEncodingError: {1, 2} of type set cannot be a key...
     """
+
+
+class FileError(HeadraceError, ValueError):
+    """A file, or a record in one, that cannot be read or written.
+
+    >>> Pipeline() | hr.io.ReadFromText("nowhere/*.txt")
+    Traceback (most recent call last):
+    headrace.errors.FileError: no file matches 'nowhere/*.txt'...
+    """
