@@ -15,7 +15,7 @@ import attrs
 
 from headrace.errors import FileError, PipelineError, TimeError, shorten
 from headrace.sdk.io.files import compression_of, matching, patterns_of
-from headrace.sdk.io.source import BoundedSource
+from headrace.sdk.io.source import BoundedSource, ReadsBundles
 from headrace.triggers.bundle import Bundle
 from headrace.windowing.time import Timestamp, micros, micros_of_all
 from headrace.windowing.timestamped_value import TimestampedValue
@@ -34,7 +34,7 @@ TimestampOf: TypeAlias = str | Callable[[Any], Any] | None
 
 
 @attrs.frozen(eq=False)
-class FileSource(BoundedSource[Any]):
+class FileSource(BoundedSource[Any], ReadsBundles):
     """Files that are read from end to end; a format defines the last three methods.
 
     Args:

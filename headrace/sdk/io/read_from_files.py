@@ -239,7 +239,7 @@ class ReadFromParquet(ReadFromFiles):
     ...     _ = (
     ...         p
     ...         | Create([{"airport": "EWR", "delay": 7}])
-    ...         | hr.io.WriteToParquet(path, shard_name_template="")
+    ...         | hr.io.WriteToParquet(path.with_suffix(""), shard_name_template="")
     ...     )
     >>> with Pipeline() as p:
     ...     _ = p | ReadFromParquet(path, columns=["delay"]) | Map(print)

@@ -82,7 +82,7 @@ class WatchedFiles(UnboundedSource[Any]):
     """
 
     files: FileSource
-    interval: float = attrs.field(default=1.0, converter=float)
+    interval: float = 1.0
     _hand: _Hand = attrs.field(factory=lambda: _Hand(), init=False, repr=False)
 
     def read(self, partition: Any, offset: Any, limit: int) -> Batch[Any]:
