@@ -43,17 +43,17 @@ def matching(patterns: Iterable[str]) -> list[str]:
     return sorted({path for pattern in patterns for path in _matching(pattern)})
 
 
-def _matching(pattern: str) -> Iterator[str]:
+def _matching(pattern: str) -> list[str]:
     if os.path.isdir(pattern):
-        yield from _visible(entry.path for entry in os.scandir(pattern) if entry.is_file())
-    elif has_magic(pattern) and not os.path.exists(pattern):
-        yield from filter(os.path.isfile, _visible(glob(pattern, recursive=True)))
-    elif os.path.exists(pattern):
-        yield pattern
+        with os.scandir(pattern) as entries:
+            return _visible(entry.path for entry in entries if entry.is_file())
+    if has_magic(pattern) and not os.path.exists(pattern):
+        return _visible(filter(os.path.isfile, glob(pattern, recursive=True)))
+    return [pattern] if os.path.exists(pattern) else []
 
 
-def _visible(paths: Iterable[str]) -> Iterator[str]:
-    return (path for path in paths if not os.path.basename(path).startswith((".", "_")))
+def _visible(paths: Iterable[str]) -> list[str]:
+    return [path for path in paths if not os.path.basename(path).startswith((".", "_"))]
 
 
 def existing(patterns: Sequence[str]) -> list[str]:
@@ -63,7 +63,7 @@ def existing(patterns: Sequence[str]) -> list[str]:
         FileError: a pattern means none.
     """
     for pattern in patterns:
-        if not any(True for _ in _matching(pattern)):
+        if not _matching(pattern):
             raise FileError(
                 f"no file matches {pattern!r}",
                 where=os.getcwd(),
