@@ -50,7 +50,7 @@ class Ledger:
         self.home.mkdir(parents=True, exist_ok=True)
         names = list(files)
         with open(self.home / "files", "a", encoding="utf-8") as log:
-            log.writelines(f"{json.dumps(name)}\n" for name in names)
+            log.write("\n" + _lines(names))  # the last line may be one that was never finished
         self._replace(
             "commit.json",
             json.dumps({"batch": _name(commit), "files": names, "stale": list(stale)}),
@@ -59,15 +59,15 @@ class Ledger:
     def end(self, commit: Commit, files: Iterable[str]) -> None:
         """Forget the files of earlier runs, now that they are gone."""
         if begins_anew(commit):
-            self._replace("files", "".join(f"{json.dumps(name)}\n" for name in files))
+            self._replace("files", _lines(files))
 
     def _all(self) -> list[str]:
-        """Return the names of all files; a last line that was never finished promised nothing."""
+        """Return the names of all files; a line that was never finished promised nothing."""
         try:
-            lines = (self.home / "files").read_text(encoding="utf-8").splitlines(keepends=True)
+            lines = (self.home / "files").read_text(encoding="utf-8").splitlines()
         except FileNotFoundError:
             return []
-        return [json.loads(line) for line in lines if line.endswith('"\n')]
+        return [json.loads(line) for line in lines if line.endswith('"') and len(line) > 1]
 
     def _last(self) -> dict[str, Any]:
         try:
@@ -95,3 +95,7 @@ def begins_anew(commit: Commit) -> bool:
 
 def _name(commit: Commit) -> list[Any]:
     return [commit.run, commit.step, commit.id]
+
+
+def _lines(names: Iterable[str]) -> str:
+    return "".join(f"{json.dumps(name)}\n" for name in names)
