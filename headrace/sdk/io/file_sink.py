@@ -11,7 +11,7 @@ import os
 import shutil
 from abc import abstractmethod
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 from uuid import uuid4
@@ -26,7 +26,7 @@ from headrace.sdk.io.files import compression_of
 from headrace.sdk.io.ledger import Ledger
 from headrace.sdk.io.sink import Commit, PartSink, SinkBatch, SinkPart
 from headrace.triggers.bundle import IN_GLOBAL_WINDOW, Bundle
-from headrace.windowing.column import uniform
+from headrace.windowing.column import materialise, uniform
 
 
 class Piece(NamedTuple):
@@ -208,6 +208,10 @@ def in_global_window(bundle: Bundle) -> bool:
     return next(iter(bundle.windows)) == IN_GLOBAL_WINDOW
 
 
-def diffs_of(bundle: Bundle) -> Iterable[int]:
-    """Return the diffs of a bundle's elements, as many as there are."""
-    return (diff for _, diff in zip(bundle.values, bundle.diffs, strict=False))
+def diffs_of(bundle: Bundle) -> list[int]:
+    """Return the diffs of a bundle's elements.
+
+    >>> diffs_of(Bundle(["a", "b"]))
+    [1, 1]
+    """
+    return materialise(bundle.diffs, len(bundle))

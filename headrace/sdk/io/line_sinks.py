@@ -6,9 +6,9 @@ import csv
 import json
 import shutil
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from io import StringIO
-from typing import IO, Any
+from typing import IO, Any, Final
 
 import attrs
 
@@ -16,10 +16,12 @@ from headrace.errors import ElementError, FileError, shorten
 from headrace.sdk.io.file_sink import FileSink, Piece, diffs_of
 from headrace.sdk.io.file_source import names_of
 from headrace.sdk.io.files import open_file
-from headrace.sdk.io.plain_data import in_json, in_text
+from headrace.sdk.io.plain_data import converted, in_json, in_text
 from headrace.sdk.io.record import fields_of
-from headrace.sdk.io.tabling import names_in, records_of, with_diff
+from headrace.sdk.io.tabling import columns_of, names_in, with_diff
 from headrace.triggers.bundle import Bundle
+
+_encode: Final = json.JSONEncoder(default=in_json, ensure_ascii=False).encode
 
 
 @attrs.frozen(eq=False)
@@ -119,8 +121,9 @@ class CsvSink(LineSink):
 
     def text_of(self, bundle: Bundle) -> bytes:
         names = names_in(bundle, self.columns)
-        records = records_of(bundle, names, self.diff_column, exact=self.columns is None)
-        return self._csv([list(map(in_text, record.values())) for record in records]).encode()
+        columns = columns_of(bundle, names, self.diff_column, exact=self.columns is None)
+        texts = (converted(column, in_text) for column in columns.values())
+        return self._csv(zip(*texts, strict=True)).encode()
 
     def head_of(self, bundle: Bundle) -> str:
         names = names_in(bundle, self.columns)
@@ -128,7 +131,7 @@ class CsvSink(LineSink):
             return ""
         return self._csv([[*names, *([self.diff_column] if self.diff_column else [])]])
 
-    def _csv(self, records: list[list[Any]]) -> str:
+    def _csv(self, records: Iterable[Sequence[Any]]) -> str:
         text = StringIO()
         writer = csv.writer(
             text, delimiter=self.delimiter, quotechar=self.quotechar, lineterminator="\n"
@@ -149,7 +152,7 @@ class JsonSink(LineSink):
         if self.diff_column is not None:
             fields = with_diff(fields, self.diff_column, diff)
         try:
-            return json.dumps(dict(fields), default=in_json, ensure_ascii=False) + "\n"
+            return _encode(dict(fields)) + "\n"
         except (TypeError, ValueError) as error:
             raise ElementError(
                 f"the element {shorten(element)} cannot be written as JSON: {error}",

@@ -11,8 +11,8 @@ import attrs
 from headrace.errors import ElementError, PipelineError, shorten
 from headrace.sdk.io.arrow import arrow
 from headrace.sdk.io.file_sink import FileSink, Piece
-from headrace.sdk.io.plain_data import in_arrow
-from headrace.sdk.io.tabling import names_in, records_of
+from headrace.sdk.io.plain_data import converted, in_arrow
+from headrace.sdk.io.tabling import columns_of, names_in
 from headrace.triggers.bundle import Bundle
 
 
@@ -46,13 +46,11 @@ class ParquetSink(FileSink):
         names = names_in(bundle, None if schema is None else schema.names)
         if schema is not None:
             names = tuple(name for name in names if name != self.diff_column)
-        found = records_of(bundle, names, self.diff_column, exact=schema is None)
-        records = [in_arrow(record) for record in found]
+        columns = columns_of(bundle, names, self.diff_column, exact=schema is None)
+        values = {name: converted(column, in_arrow) for name, column in columns.items()}
         pyarrow = arrow()
         try:
-            if schema is not None:
-                return pyarrow.Table.from_pylist(records, schema)
-            return pyarrow.Table.from_pylist(records)
+            return pyarrow.Table.from_pydict(values, schema)
         except (pyarrow.ArrowException, TypeError) as error:
             raise ElementError(
                 f"elements such as {shorten(bundle.values[0])} do not fit into the table: {error}",

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import date, datetime, time
 from decimal import Decimal
 from enum import Enum
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 from headrace.sdk.io.record import fields_of, is_record
@@ -58,3 +59,16 @@ def in_arrow(value: Any) -> Any:
     if is_record(value):
         return {name: in_arrow(field) for name, field in fields_of(value).items()}
     return value
+
+
+def converted(column: list[Any], convert: Callable[[Any], Any]) -> list[Any]:
+    """Return the values of a column converted, or the column itself if they are as plain as can be.
+
+    >>> column = [1, None]
+    >>> converted(column, in_text) is column
+    True
+    """
+    return column if set(map(type, column)) <= _PLAINEST else list(map(convert, column))
+
+
+_PLAINEST: Final = frozenset({str, int, float, bool, type(None)})

@@ -43,10 +43,10 @@ def is_record(value: Any) -> bool:
 
 
 def _fields_of(element: Any) -> Mapping[str, Any] | None:
+    if isinstance(element, Row):
+        return vars(element)
     if isinstance(element, Mapping):
         return element
-    if isinstance(element, Row):
-        return element.as_dict()
     if isinstance(element, tuple):
         names = getattr(element, "_fields", None)
         return None if names is None else dict(zip(names, element, strict=True))

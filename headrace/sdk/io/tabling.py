@@ -1,9 +1,9 @@
-"""Elements as the records of a table: all with the same fields."""
+"""Elements as the columns of a table: all with the same fields."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from headrace.errors import ElementError, shorten
 from headrace.sdk.io.file_sink import diffs_of
@@ -22,34 +22,35 @@ def names_in(bundle: Bundle, columns: Sequence[str] | None) -> tuple[str, ...]:
     return tuple(fields_of(bundle.values[0])) if bundle.values else ()
 
 
-def records_of(
+def columns_of(
     bundle: Bundle, names: Sequence[str], diff_column: str | None, exact: bool
-) -> list[dict[str, Any]]:
-    """Return the fields of each element, in the order of the names, and its diff where it is asked for.
+) -> dict[str, list[Any]]:
+    """Return the fields of elements by columns, and their diffs as one more where they are asked for.
 
     Args:
         bundle: the elements.
         names: the fields.
-        diff_column: a name for the diff, if it is asked for.
+        diff_column: a name for the diffs, if they are asked for.
         exact: whether an element may have no other fields.
 
     Raises:
         ElementError: an element is no record, or has not these fields.
 
-    >>> records_of(Bundle([{"b": 2, "a": 1}]), ["a", "b"], "diff", exact=True)
-    [{'a': 1, 'b': 2, 'diff': 1}]
+    >>> columns_of(Bundle([{"b": 2, "a": 1}]), ["a", "b"], "diff", exact=True)
+    {'a': [1], 'b': [2], 'diff': [1]}
     """
-    records = [_record(element, names, exact) for element in bundle.values]
-    if diff_column is None:
-        return records
-    return [
-        with_diff(record, diff_column, diff)
-        for record, diff in zip(records, diffs_of(bundle), strict=True)
-    ]
+    records = list(map(fields_of, bundle.values))
+    if exact and set(map(len, records)) - {len(names)}:
+        _refuse_others(bundle.values, names)
+    try:
+        columns: dict[str, Any] = {name: [r[name] for r in records] for name in names}
+    except KeyError:
+        _refuse_others(bundle.values, names)
+    return columns if diff_column is None else with_diff(columns, diff_column, diffs_of(bundle))
 
 
-def with_diff(fields: Mapping[str, Any], diff_column: str, diff: int) -> dict[str, Any]:
-    """Return the fields of an element with its diff as one more.
+def with_diff(fields: Mapping[str, Any], diff_column: str, diff: Any) -> dict[str, Any]:
+    """Return fields with a diff as one more.
 
     Raises:
         ElementError: there is a field of that name.
@@ -59,23 +60,16 @@ def with_diff(fields: Mapping[str, Any], diff_column: str, diff: int) -> dict[st
     """
     if diff_column in fields:
         raise ElementError(
-            f"the element {shorten(fields)} has a field {diff_column!r} of its own",
+            f"the elements have a field {diff_column!r} of their own",
             remedy="give the diff_column another name",
         )
     return {**fields, diff_column: diff}
 
 
-def _record(element: Any, names: Sequence[str], exact: bool) -> dict[str, Any]:
-    fields = fields_of(element)
-    if exact and len(fields) > len(names):
-        raise ElementError(
-            f"the element {shorten(element)} has fields that the first one has not",
-            remedy=f"give each element the fields {', '.join(names)}, or say which are to be written",
-        )
-    try:
-        return {name: fields[name] for name in names}
-    except KeyError as error:
-        raise ElementError(
-            f"the element {shorten(element)} has no field {error}",
-            remedy=f"give each element the fields {', '.join(names)}",
-        ) from None
+def _refuse_others(elements: Sequence[Any], names: Sequence[str]) -> NoReturn:
+    """Name the first element that has other fields."""
+    other = next(e for e in elements if fields_of(e).keys() != set(names))
+    raise ElementError(
+        f"the element {shorten(other)} has not the same fields as the first one, or those asked for",
+        remedy=f"give each element the fields {', '.join(names)}, or say which are to be written",
+    )

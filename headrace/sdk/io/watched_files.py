@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
 import attrs
@@ -59,7 +59,7 @@ class Place(NamedTuple):
         before = max(self.before, forgotten[-1]) if forgotten else self.before
         return Place(before, tuple(kept), self.ahead[1:], 0)
 
-    def new(self, files: Iterator[Found]) -> Iterator[Found]:
+    def new(self, files: Iterable[Found]) -> Iterator[Found]:
         """Return the files that have not been read."""
         known = {path for _, path in self.read}
         return (file for file in files if file > self.before and file[1] not in known)
@@ -97,13 +97,13 @@ class WatchedFiles(UnboundedSource[Any]):
         return Batch(Bundle.concat(bundles), tuple(place))
 
     def _look(self, place: Place) -> Place:
-        """Find files that have not been read, but not sooner than agreed."""
+        """Find files that have not been read; list the directory no sooner than agreed."""
+        new = list(place.new(self._hand.backlog))
         now = time.monotonic()
-        if now < self._hand.next_look:
-            return place
-        new = sorted(place.new(_with_times(self.files.files())))
-        if len(new) <= PLANNED:
+        if not new and now >= self._hand.next_look:
             self._hand.next_look = now + self.interval
+            new = sorted(place.new(_with_times(self.files.files())))
+        self._hand.backlog = new[PLANNED:]
         return place._replace(ahead=tuple(new[:PLANNED]))
 
     def _read_on(self, place: Place, limit: int) -> tuple[Bundle, Place]:
@@ -124,9 +124,13 @@ class WatchedFiles(UnboundedSource[Any]):
 
 @attrs.define(eq=False)
 class _Hand:
-    """What need not be known to read on, but makes it quicker: a file that is open at some record."""
+    """What need not be known to read on, but makes it quicker.
+
+    That is a file that is open at some record, and files that a look has found beyond what it put up.
+    """
 
     next_look: float = float("-inf")
+    backlog: list[Found] = attrs.field(factory=list)
     cursor: Cursor | None = None
     path: str = ""
     records: int = 0

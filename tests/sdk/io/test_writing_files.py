@@ -343,7 +343,7 @@ def test_diffs_are_written_to_parquet(runner, tmp_path):
 
 def test_a_field_is_not_overwritten_by_the_diff(runner, tmp_path):
     for sink in (WriteToCsv, WriteToJson, WriteToParquet):
-        with pytest.raises(hr.ElementError, match="has a field 'diff' of its own"):
+        with pytest.raises(hr.ElementError, match="have a field 'diff' of their own"):
             write(runner, [hr.Row(diff=1)], sink(tmp_path / "out", diff_column="diff"))
 
 
