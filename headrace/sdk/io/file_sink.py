@@ -148,7 +148,11 @@ class FileSink(PartSink):
             yield place, Bundle.of(rows[place])
 
     def shard_of(self, value: Any) -> int:
-        """Return the number of the shard that an element goes to, the same on every runner."""
+        """Return the number of the shard that an element goes to, the same on every runner.
+
+        >>> hr.io.TextSink(FileNaming("out"), num_shards=3).shard_of("quay")
+        1
+        """
         return crc32(encode_value(value)) % self.num_shards if self.num_shards > 1 else 0
 
     def _files(self, commit: Commit) -> dict[str, list[Piece]]:

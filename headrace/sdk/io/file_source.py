@@ -41,6 +41,10 @@ class FileSource(BoundedSource[Any], ReadsBundles):
         file_pattern: a path, a glob, a directory, or several of them.
         timestamp: the column or function that says when an element is; None for the beginning of time.
         compression_type: gzip, bzip2, lzma, uncompressed, or auto, which goes by the end of the name.
+
+    >>> files = hr.io.TextFiles(["a.txt", "b/*.txt"], timestamp=float)
+    >>> files.patterns, files.bundle({"value": ["1.5"]}).timestamps
+    (('a.txt', 'b/*.txt'), [1500000])
     """
 
     patterns: tuple[str, ...] = attrs.field(alias="file_pattern", converter=patterns_of)

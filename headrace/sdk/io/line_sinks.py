@@ -79,12 +79,15 @@ class LineSink(FileSink):
 
 @attrs.frozen(eq=False)
 class TextSink(LineSink):
-    """Writes each element as ``str`` has it, bytes as they are, on a line of its own.
+    r"""Writes each element as ``str`` has it, bytes as they are, on a line of its own.
 
     Args:
         append_trailing_newlines: whether each element is followed by the end of a line.
         header: a line above all, in each file.
         footer: a line below all, in each file.
+
+    >>> TextSink(hr.io.FileNaming("out")).text_of(Bundle(["a", 1]))
+    b'a\\n1\\n'
     """
 
     append_trailing_newlines: bool = True
@@ -105,13 +108,16 @@ class TextSink(LineSink):
 
 @attrs.frozen(eq=False)
 class CsvSink(LineSink):
-    """Writes each element's fields as a record of CSV.
+    r"""Writes each element's fields as a record of CSV.
 
     Args:
         columns: the fields to be written; by default those of the first element.
         header: whether each file begins with the names of the columns.
         delimiter: what stands between two fields.
         quotechar: what stands around a field that holds a delimiter, a quote or the end of a line.
+
+    >>> CsvSink(hr.io.FileNaming("out")).text_of(Bundle([{"airport": "EWR", "delay": None}]))
+    b'EWR,\\n'
     """
 
     columns: tuple[str, ...] | None = attrs.field(default=None, converter=names_of)
@@ -142,7 +148,11 @@ class CsvSink(LineSink):
 
 @attrs.frozen(eq=False)
 class JsonSink(LineSink):
-    """Writes each element's fields as a JSON object on a line of its own."""
+    r"""Writes each element's fields as a JSON object on a line of its own.
+
+    >>> JsonSink(hr.io.FileNaming("out"), diff_column="diff").text_of(Bundle([{"airport": "EWR"}]))
+    b'{"airport": "EWR", "diff": 1}\\n'
+    """
 
     def text_of(self, bundle: Bundle) -> bytes:
         return "".join(map(self._line, bundle.values, diffs_of(bundle))).encode()

@@ -24,6 +24,9 @@ class ParquetSink(FileSink):
         schema: a pyarrow schema, or the types of the columns by their names: str, int, float, bool,
             bytes, datetime (with a zone) or date. By default each file's is made from its elements.
         codec: how columns are compressed: none, snappy, gzip, zstd, …
+
+    >>> ParquetSink(hr.io.FileNaming("out"), {"airport": str}, num_shards=1).accepts_retractions
+    False
     """
 
     schema: Any = None

@@ -2,6 +2,7 @@
 
 import json
 import os
+import pickle
 from contextlib import suppress
 
 import pytest
@@ -220,3 +221,9 @@ def test_parquet_parts_of_a_shard_make_one_table(tmp_path):
 
 def test_a_ledger_that_is_not_there_knows_nothing(tmp_path):
     assert ledger.Ledger(tmp_path).stale(Commit(0, "r", "", [], streaming=True), []) == []
+
+
+def test_sinks_travel_to_workers(one_file, tmp_path):
+    copy = pickle.loads(pickle.dumps(one_file))
+    one_file.commit(commit(copy, part(["a"])))
+    assert list(visible(tmp_path).values()) == ["top\na\nend\n"]

@@ -3,6 +3,7 @@
 import bz2
 import gzip
 import lzma
+import pickle
 import sys
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -360,3 +361,32 @@ def test_records_one_by_one_are_those_in_bundles(tmp_path):
             same = p | hr.Create(files.read(partition))
             hr.testing.assert_that(same, hr.testing.equal_to(bundle.values))
     assert [value.timestamp for value in files.read(partition)] == [1, 2]
+
+
+def test_columns_that_a_runner_has_read_make_the_same_bundles(tmp_path):
+    files = CsvFiles(tmp_path, {"n": int, "time": float}, columns=["n"], timestamp="time")
+    assert files.column_names() == ("n", "time")
+    bundle = files.bundle({"n": [1, 2], "time": [1.5, 2]})
+    assert (bundle.values, bundle.timestamps) == (
+        [hr.Row(n=1), hr.Row(n=2)],
+        [1_500_000, 2_000_000],
+    )
+    with pytest.raises(hr.FileError, match="None is not a time") as error:
+        files.bundle({"n": [1, 2], "time": [1.5, None]})
+    assert error.value.where == "Row(n=2)"
+
+
+def test_lines_that_a_runner_has_read_make_the_same_columns():
+    files = JsonFiles("nowhere", {"n": int})
+    assert files.parse(['{"n": 1}', "", '{"m": 2}']) == {"n": [1, None]}
+    with pytest.raises(hr.FileError, match="'x' in the field 'n' is no int") as error:
+        files.parse(['{"n": "x"}'], "a.json", before=6)
+    assert error.value.where == "a.json, line 7: {'n': 'x'}"
+
+
+def test_sources_travel_to_workers(tmp_path):
+    (tmp_path / "a.csv").write_text("n\n1\n")
+    files = CsvFiles(tmp_path)
+    (tmp_path / "a.csv").unlink()
+    assert pickle.loads(pickle.dumps(files)).schema == {"n": int}
+    assert pickle.loads(pickle.dumps(hr.io.WatchedFiles(files))).files.schema == {"n": int}
