@@ -87,7 +87,7 @@ class TextSink(LineSink):
         footer: a line below all, in each file.
 
     >>> TextSink(hr.io.FileNaming("out")).text_of(Bundle(["a", 1]))
-    b'a\\n1\\n'
+    b'a\n1\n'
     """
 
     append_trailing_newlines: bool = True
@@ -117,7 +117,7 @@ class CsvSink(LineSink):
         quotechar: what stands around a field that holds a delimiter, a quote or the end of a line.
 
     >>> CsvSink(hr.io.FileNaming("out")).text_of(Bundle([{"airport": "EWR", "delay": None}]))
-    b'EWR,\\n'
+    b'EWR,\n'
     """
 
     columns: tuple[str, ...] | None = attrs.field(default=None, converter=names_of)
@@ -151,7 +151,7 @@ class JsonSink(LineSink):
     r"""Writes each element's fields as a JSON object on a line of its own.
 
     >>> JsonSink(hr.io.FileNaming("out"), diff_column="diff").text_of(Bundle([{"airport": "EWR"}]))
-    b'{"airport": "EWR", "diff": 1}\\n'
+    b'{"airport": "EWR", "diff": 1}\n'
     """
 
     def text_of(self, bundle: Bundle) -> bytes:
