@@ -7,6 +7,7 @@ from headrace import io, metrics, options, pvalue, transforms, typehints
 from headrace.errors import (
     ElementError,
     FailuresError,
+    FileError,
     HeadraceError,
     KeyEncodingError,
     PipelineError,
@@ -79,6 +80,7 @@ __all__ = [
     "Duration",
     "ElementError",
     "FailuresError",
+    "FileError",
     "Filter",
     "FlatMap",
     "FlatMapTuple",

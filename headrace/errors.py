@@ -112,3 +112,12 @@ class FailuresError(HeadraceError, ValueError):
     Traceback (most recent call last):
     headrace.errors.FailuresError: 1 of 2 elements failed in the window...
     """
+
+
+class FileError(HeadraceError, ValueError):
+    """A file, or a record in one, that cannot be read or written.
+
+    >>> Pipeline() | hr.io.ReadFromText("nowhere/*.txt")
+    Traceback (most recent call last):
+    headrace.errors.FileError: no file matches 'nowhere/*.txt'...
+    """

@@ -9,6 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from datetime import timedelta
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
@@ -309,6 +310,22 @@ def test_the_largest_of_nothing_is_none() -> None:
     with pytest.raises(ValueError, match="empty"):
         in_beam(program, streaming=False)
     assert values(here(program)) == [None]
+
+
+# Files
+
+
+def test_types_of_csv_are_not_those_of_pandas(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("minutes,code\n5,01069\n,10115\n")
+
+    def program(b: Any, p: Any) -> Any:
+        return p | b.io.ReadFromCsv(str(tmp_path / "a.csv")) | b.Map(tuple)
+
+    assert set(map(repr, values(in_beam(program, streaming=False)))) == {
+        "(5.0, 1069)",
+        "(None, 10115)",
+    }
+    assert values(here(program)) == [(5, "01069"), (None, "10115")]
 
 
 # Time

@@ -1,8 +1,32 @@
 """Sources and sinks."""
 
+from headrace.sdk.io.console import Console
+from headrace.sdk.io.csv_files import CsvFiles
+from headrace.sdk.io.file_naming import FileNaming
+from headrace.sdk.io.file_sink import FileSink
+from headrace.sdk.io.file_source import FileSource
+from headrace.sdk.io.json_files import JsonFiles
+from headrace.sdk.io.line_sinks import CsvSink, JsonSink, TextSink
+from headrace.sdk.io.parquet_files import ParquetFiles
+from headrace.sdk.io.parquet_sink import ParquetSink
+from headrace.sdk.io.read_from_files import (
+    ReadFromCsv,
+    ReadFromJson,
+    ReadFromParquet,
+    ReadFromText,
+)
 from headrace.sdk.io.sink import Commit, PartSink, Sink, SinkBatch, SinkPart
-from headrace.sdk.io.source import Batch, BoundedSource, UnboundedSource
+from headrace.sdk.io.source import Batch, BoundedSource, ReadsBundles, UnboundedSource
 from headrace.sdk.io.table.sink import WriteToTable
+from headrace.sdk.io.text_files import TextFiles
+from headrace.sdk.io.watched_files import WatchedFiles
+from headrace.sdk.io.write_to_files import (
+    WriteToConsole,
+    WriteToCsv,
+    WriteToJson,
+    WriteToParquet,
+    WriteToText,
+)
 from headrace.sdk.reading import Read
 from headrace.sdk.writing import Write
 
@@ -10,12 +34,35 @@ __all__ = [
     "Batch",
     "BoundedSource",
     "Commit",
+    "Console",
+    "CsvFiles",
+    "CsvSink",
+    "FileNaming",
+    "FileSink",
+    "FileSource",
+    "JsonFiles",
+    "JsonSink",
+    "ParquetFiles",
+    "ParquetSink",
     "PartSink",
     "Read",
+    "ReadFromCsv",
+    "ReadFromJson",
+    "ReadFromParquet",
+    "ReadFromText",
+    "ReadsBundles",
     "Sink",
     "SinkBatch",
     "SinkPart",
+    "TextFiles",
+    "TextSink",
     "UnboundedSource",
+    "WatchedFiles",
     "Write",
+    "WriteToConsole",
+    "WriteToCsv",
+    "WriteToJson",
+    "WriteToParquet",
     "WriteToTable",
+    "WriteToText",
 ]

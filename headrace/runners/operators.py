@@ -21,7 +21,7 @@ from headrace.runners.measuring import count_panes
 from headrace.runners.planning import KeyedStep, Plan
 from headrace.sdk import graph
 from headrace.sdk.invoker import ParDoInvoker
-from headrace.sdk.io.sink import SinkBatch
+from headrace.sdk.io.sink import PartSink, SinkBatch
 from headrace.sdk.metrics import MetricsContainer, recording
 from headrace.sdk.step_metrics import StepMetrics
 from headrace.triggers.bundle import Bundle
@@ -281,6 +281,7 @@ class Write(Operator):
     """Gives a sink what came in a round, as one batch."""
 
     node: graph.Write
+    streaming: bool
     waiting: list[Bundle] = attrs.field(factory=list)
     batches: int = 0
 
@@ -289,13 +290,19 @@ class Write(Operator):
         self.waiting.append(bundle)
 
     def end_round(self, clock: Clock) -> int:
-        """Write what was collected, if anything."""
-        if self.waiting:
+        """Write what was collected, if anything; in batch mode parts are committed even if there are none."""
+        if self.waiting or (isinstance(self.node.sink, PartSink) and not self.streaming):
             bundle = Bundle.concat(self.waiting)
             self.waiting = []
             with blamed(self.node.label):
                 self.node.sink.write(
-                    SinkBatch(self.batches, clock.now, bundle, step=self.node.label)
+                    SinkBatch(
+                        self.batches,
+                        clock.now,
+                        bundle,
+                        step=self.node.label,
+                        streaming=self.streaming,
+                    )
                 )
             self.batches += 1
         return clock.watermark
@@ -370,5 +377,5 @@ OPERATORS: dict[type[graph.Node], Callable[[Any, Site], Operator]] = {
     graph.ParDo: lambda node, site: ParDo(node, site.send, ParDoInvoker(node)),
     graph.GroupByKey: _group,
     graph.CombinePerKey: _group,
-    graph.Write: lambda node, site: Write(node),
+    graph.Write: lambda node, site: Write(node, streaming=not site.batch),
 }

@@ -29,13 +29,15 @@ _given_of: Final = attrgetter("_given")
 _PLACED: Final = (TimestampedValue, WindowedValue)
 
 
-def as_bundle(values: Sequence[Any]) -> Bundle:
+def as_bundle(values: Sequence[Any] | Bundle) -> Bundle:
     """Return values as a source gives them, some perhaps with their timestamps, as a bundle.
+
+    What is a bundle already stays as it is.
 
     >>> as_bundle([TimestampedValue("a", 2), TimestampedValue("b", 3)]).timestamps
     [2000000, 3000000]
     """
-    return _placed(Bundle(list(values)))
+    return values if isinstance(values, Bundle) else _placed(Bundle(list(values)))
 
 
 def one_each(values: list[Any], origin: Bundle) -> Outputs:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import namedtuple
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Any
 
@@ -41,6 +41,21 @@ class Row:
 
     def __repr__(self) -> str:
         return f"Row({', '.join(f'{name}={value!r}' for name, value in self.__dict__.items())})"
+
+
+def rows_of(names: Iterable[str], columns: Iterable[list[Any]]) -> list[Row]:
+    """Return the rows that columns make, quicker than one by one.
+
+    >>> rows_of(["a", "b"], [[1, 2], ["x", "y"]])
+    [Row(a=1, b='x'), Row(a=2, b='y')]
+    """
+    names = tuple(names)
+    rows = []
+    for values in zip(*columns, strict=True):
+        row = Row.__new__(Row)
+        row.__dict__ = dict(zip(names, values, strict=True))
+        rows.append(row)
+    return rows
 
 
 @lru_cache

@@ -78,7 +78,11 @@ class SessionGathering:
         closed, self._closed = self._closed, defaultdict(list)
         keys, self._keys = self._keys, Keys()
         for identity, session in opened.items():
-            yield identity, keys[identity], unite([*closed.get(identity, ()), session], list.__iadd__)
+            yield (
+                identity,
+                keys[identity],
+                unite([*closed.get(identity, ()), session], list.__iadd__),
+            )
 
     def _bounds(self, bundle: Bundle) -> Iterable[tuple[int, int]]:
         """Return where the window of each element starts and ends."""

@@ -15,7 +15,8 @@ import attrs
 from headrace.runners.blaming import blamed
 from headrace.runners.local.clock import ProcessingClock, ScriptedClock
 from headrace.sdk.graph import Read
-from headrace.sdk.io.source import Batch, BoundedSource, UnboundedSource
+from headrace.sdk.io.cursor import Cursor
+from headrace.sdk.io.source import Batch, BoundedSource, ReadsBundles, UnboundedSource
 from headrace.sdk.outputs import as_bundle
 from headrace.sdk.testing.test_stream import (
     ElementEvent,
@@ -61,9 +62,7 @@ class WholeFeed:
     def poll(self, now: int) -> Iterator[Bundle]:
         """Read everything, a bundle at a time."""
         for partition in self.source.partitions():
-            records = iter(self.source.read(partition))
-            while chunk := list(islice(records, BUNDLE_ROWS)):
-                yield as_bundle(chunk)
+            yield from _bundles(self.source, partition)
         self.drain()
 
     def drain(self) -> None:
@@ -163,7 +162,34 @@ Reader = Callable[[int], Batch[Any]]
 """Reads on in a partition: at most so many records."""
 
 
+def _bundles(source: BoundedSource[Any], partition: Any) -> Iterator[Bundle]:
+    if isinstance(source, ReadsBundles):
+        yield from source.read_bundles(partition)
+        return
+    records = iter(source.read(partition))
+    while chunk := list(islice(records, BUNDLE_ROWS)):
+        yield as_bundle(chunk)
+
+
 def _bounded_reader(source: BoundedSource[Any], partition: Any) -> Reader:
+    return (
+        _by_bundles(source, partition)
+        if isinstance(source, ReadsBundles)
+        else _by_records(source, partition)
+    )
+
+
+def _by_bundles(source: ReadsBundles, partition: Any) -> Reader:
+    cursor = Cursor(source.read_bundles(partition))
+
+    def read(limit: int) -> Batch[Any]:
+        bundle = cursor.take(limit)
+        return Batch(bundle, None, finished=len(bundle) < limit)
+
+    return read
+
+
+def _by_records(source: BoundedSource[Any], partition: Any) -> Reader:
     records = iter(source.read(partition))
 
     def read(limit: int) -> Batch[Any]:

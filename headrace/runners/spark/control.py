@@ -44,7 +44,5 @@ def together(controls: Iterable[Control]) -> Control:
 
 
 def _both(one: Control, other: Control) -> Control:
-    common = {
-        label: min(mark, other.watermarks[label]) for label, mark in one.watermarks.items()
-    }
+    common = {label: min(mark, other.watermarks[label]) for label, mark in one.watermarks.items()}
     return attrs.evolve(one, watermarks=common)

@@ -167,9 +167,7 @@ class ReceivedSessions:
         held, self._sessions = self._sessions, {}
         self.bags = Bags(self.step.reduction)
         merge = self.step.reduction.merge
-        rows = (
-            (key, *session) for key, some in held.values() for session in unite(some, merge)
-        )
+        rows = ((key, *session) for key, some in held.values() for session in unite(some, merge))
         while chunk := list(islice(rows, COLUMN_ROWS)):
             keys, starts, ends, contents = map(list, zip(*chunk, strict=True))
             yield ArrivalColumns(

@@ -140,7 +140,9 @@ class PartitionReading:
         return ReadPosition(tuple(Partition() for _ in self._names))
 
     def go_on(self, before: ReadPosition, now: int) -> tuple[ReadPosition, list[Bundle]]:
-        watermarks = PartitionedWatermark(self.node.watermark or FromSource(), range(len(self._names)))
+        watermarks = PartitionedWatermark(
+            self.node.watermark or FromSource(), range(len(self._names))
+        )
         if before.observed is not None:
             watermarks.restore(before.observed)
         partitions, bundles = [], []
@@ -155,7 +157,9 @@ class PartitionReading:
 
     def again(self, before: ReadPosition, after: ReadPosition) -> list[Bundle]:
         found = []
-        for number, (start, end) in enumerate(zip(before.partitions, after.partitions, strict=True)):
+        for number, (start, end) in enumerate(
+            zip(before.partitions, after.partitions, strict=True)
+        ):
             if not start.finished and end.rows:
                 records, *_ = self._records(number, start.offset, end.rows)
                 found.append(as_bundle(records[: end.rows]))

@@ -64,7 +64,9 @@ def _part(plan: Plan, level: int) -> Plan:
         or any(plan.depths[source.node] == level for source in node.inputs)
     ]
     kept = {node.label for node in nodes}
-    steps = {label: s for label, s in plan.steps.items() if label in kept and plan.depths[label] >= level}
+    steps = {
+        label: s for label, s in plan.steps.items() if label in kept and plan.depths[label] >= level
+    }
     return attrs.evolve(plan, graph=Graph(tuple(nodes)), steps=steps)
 
 
@@ -106,9 +108,7 @@ class Stage:
         if depth > self._plan.level:
             step = self._plan.plan.steps.get(node.label)
             address = Address(depth, place)
-            return departure_for(
-                node, step, address, self._groups, self._plan.batch, self.outbox
-            )
+            return departure_for(node, step, address, self._groups, self._plan.batch, self.outbox)
         if isinstance(node, Write):
             address = Address(self._plan.last, place)
             return SinkDeparture(node, address, self.outbox, self.scope)
@@ -149,4 +149,3 @@ def in_pieces(rows: Iterator[Row], size: int) -> Iterator[Sequence[Row]]:
             waiting, bytes_ = [], 0
     if waiting:
         yield waiting
-

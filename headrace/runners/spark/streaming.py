@@ -9,7 +9,6 @@ then the watermark, then the clock. What a level sends to the next arrives there
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import chain
 from typing import Any, Final
 
 import attrs

@@ -29,6 +29,7 @@ class SinkBatch:
         bundle: the elements.
         run: name of the run, the same when it is resumed from its checkpoint; empty if it cannot be.
         step: full label of the Write.
+        streaming: whether it is one of many batches; else it holds the whole collection.
     """
 
     id: int
@@ -36,6 +37,7 @@ class SinkBatch:
     bundle: Bundle
     run: str = ""
     step: str = ""
+    streaming: bool = attrs.field(default=False, kw_only=True)
 
 
 @attrs.frozen
@@ -59,12 +61,14 @@ class Commit:
         run: name of the run, the same when it is resumed from its checkpoint; empty if it cannot be.
         step: full label of the Write.
         written: what :meth:`PartSink.write_part` returned for each part, in the order of their numbers.
+        streaming: whether the batch is one of many; else it holds the whole collection.
     """
 
     id: int
     run: str
     step: str
     written: Sequence[Any]
+    streaming: bool = attrs.field(default=False, kw_only=True)
 
 
 class Sink:
@@ -111,6 +115,9 @@ class PartSink(Sink):
 
     def write(self, batch: SinkBatch) -> None:
         """Write a batch as one part, and commit it."""
-        part = SinkPart(batch.id, batch.now, batch.bundle, batch.run, batch.step)
+        streaming = batch.streaming
+        part = SinkPart(
+            batch.id, batch.now, batch.bundle, batch.run, batch.step, streaming=streaming
+        )
         written = [self.write_part(part)]
-        self.commit(Commit(batch.id, batch.run, batch.step, written))
+        self.commit(Commit(batch.id, batch.run, batch.step, written, streaming=streaming))

@@ -7,11 +7,12 @@ time, so that whoever keeps the offset can read the same batch again after a cra
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
 import attrs
 
+from headrace.triggers.bundle import Bundle
 from headrace.windowing.time import TimestampTypes
 from headrace.windowing.timestamped_value import TimestampedValue
 
@@ -44,12 +45,34 @@ class BoundedSource(Generic[T]):
         """
 
 
+class ReadsBundles:
+    """What a bounded source can offer beside ``read``: the same elements by columns, which is quicker.
+
+    >>> class Zeros(BoundedSource[int], ReadsBundles):
+    ...     def read(self, partition):
+    ...         return [0] * 3
+    ...
+    ...     def read_bundles(self, partition):
+    ...         yield Bundle([0] * 3)
+    >>> [len(bundle) for bundle in Zeros().read_bundles(None)]
+    [3]
+    """
+
+    @abstractmethod
+    def read_bundles(self, partition: Any) -> Iterator[Bundle]:
+        """Read a partition from end to end, in bundles of any size.
+
+        Args:
+            partition: one of the source's ``partitions()``.
+        """
+
+
 @attrs.frozen
 class Batch(Generic[T]):
     """What one look at a partition of an unbounded source brought.
 
     Args:
-        records: values, or values with their timestamps.
+        records: values, or values with their timestamps; or a bundle of them, which is quicker.
         next_offset: where to read on, as plain data.
         watermark: no later record will be older than this (seconds or Timestamp); None if the source
             cannot tell.
@@ -59,7 +82,7 @@ class Batch(Generic[T]):
     False
     """
 
-    records: Sequence[T | TimestampedValue[T]]
+    records: Sequence[T | TimestampedValue[T]] | Bundle
     next_offset: Any
     watermark: TimestampTypes | None = None
     finished: bool = False

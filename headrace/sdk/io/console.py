@@ -1,0 +1,52 @@
+"""The console as a sink: one line for each element, with all that travels with it."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import attrs
+
+from headrace.sdk.io.sink import Sink, SinkBatch
+from headrace.triggers.bundle import Element
+from headrace.windowing.time import MAX_MICROS, MIN_MICROS, Timestamp
+from headrace.windowing.window import GLOBAL_WINDOW, BoundedWindow
+
+
+@attrs.frozen(eq=False)
+class Console(Sink):
+    """Prints elements: diff, timestamp, windows, timing of the pane, and value.
+
+    >>> from headrace.triggers.bundle import Bundle
+    >>> Console().write(SinkBatch(0, 0, Bundle(["a", "b"], [0, 1_500_000])))
+    +1  1970-01-01T00:00:00Z  global  UNKNOWN  'a'
+    +1  1970-01-01T00:00:01.500000Z  global  UNKNOWN  'b'
+    """
+
+    accepts_retractions: ClassVar[bool] = True
+
+    def write(self, batch: SinkBatch) -> None:
+        for row in batch.bundle.rows():
+            print(_line(row), flush=True)
+
+
+def _line(row: Element) -> str:
+    windows = " ".join(map(_window, row.windows))
+    moment = _instant(row.timestamp)
+    return f"{row.diff:+}  {moment}  {windows}  {row.pane.timing.name}  {row.value!r}"
+
+
+def _window(window: BoundedWindow) -> str:
+    if window == GLOBAL_WINDOW:
+        return "global"
+    return f"[{_instant(window[0])}, {_instant(window[1])})"
+
+
+def _instant(micros: int) -> str:
+    if micros <= MIN_MICROS:
+        return "the beginning of time"
+    if micros >= MAX_MICROS:
+        return "the end of time"
+    try:
+        return Timestamp(micros=micros).to_rfc3339()
+    except (OverflowError, ValueError):
+        return f"{micros} microseconds"

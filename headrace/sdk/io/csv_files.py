@@ -1,0 +1,174 @@
+"""CSV files: each record is a Row, its values of the types that a schema says."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Iterator, Mapping
+from io import TextIOWrapper
+from itertools import islice
+from typing import Any, NoReturn
+
+import attrs
+
+from headrace.errors import FileError, PipelineError, shorten
+from headrace.sdk.io import schema as schemas
+from headrace.sdk.io.file_source import (
+    CHUNK_ROWS,
+    Columns,
+    FileSource,
+    names_of,
+    needed,
+    require_columns,
+)
+from headrace.sdk.io.files import existing, open_file, reading
+from headrace.sdk.row import rows_of
+
+Records = list[list[str]]
+
+
+@attrs.frozen(eq=False)
+class CsvFiles(FileSource):
+    """The records of CSV files, as rows; an empty field is None.
+
+    Args:
+        file_pattern: a path, a glob, a directory, or several of them.
+        schema: the type of each column by its name, in the order of the file: str, int, float, bool,
+            datetime, date or Decimal. If it is not given it is read from the first file: the names from
+            its first line, the types from its first 1,000 records. Int, float and bool are told from
+            str; numbers that begin with a superfluous zero are str.
+        columns: the columns that the rows have; all by default.
+        header: whether the first line of each file names the columns.
+        delimiter: what stands between two fields.
+        quotechar: what stands around a field that holds a delimiter, a quote or the end of a line.
+        timestamp: a column, or a function of the row, that says when it is.
+        compression_type: gzip, bzip2, lzma, uncompressed, or auto, which goes by the end of the name.
+
+    Raises:
+        FileError: there is no schema, nor a file to read it from.
+        PipelineError: a column that is asked for does not exist.
+
+    >>> files = CsvFiles("delays.csv", schema={"airport": str, "delay": int}, timestamp="delay")
+    >>> files.bundle({"airport": ["EWR"], "delay": [7]})
+    Bundle(values=[Row(airport='EWR', delay=7)], timestamps=[7000000], ...)
+    """
+
+    given_schema: Mapping[str, type] | None = attrs.field(default=None, alias="schema")
+    columns: tuple[str, ...] | None = attrs.field(default=None, converter=names_of)
+    header: bool = attrs.field(default=True, kw_only=True)
+    delimiter: str = attrs.field(default=",", kw_only=True)
+    quotechar: str = attrs.field(default='"', kw_only=True)
+    schema: schemas.Schema = attrs.field(init=False)
+
+    @schema.default
+    def _read_schema(self) -> schemas.Schema:
+        if self.given_schema is not None:
+            return schemas.checked(self.given_schema)
+        if not self.header:
+            raise PipelineError(
+                "without a header the columns of a CSV file have no names",
+                remedy='give a schema, such as {"airport": str, "delay": int}',
+            )
+        first = existing(self.patterns)[0]
+        with reading(first), self._open(first) as file:
+            reader = self._reader(file, first)
+            names = next(reader, [])
+            records = [record for record in islice(reader, schemas.SAMPLE) if record]
+        _require_names(names, first)
+        texts = zip(*(r for r in records if len(r) == len(names)), strict=True)
+        kinds = list(map(schemas.read_type, texts)) or [str] * len(names)
+        return dict(zip(names, kinds, strict=True))
+
+    def __attrs_post_init__(self) -> None:
+        """Refuse columns that do not exist."""
+        require_columns(list(self.schema), self.column_names(), "CsvFiles")
+
+    def column_names(self) -> tuple[str, ...]:
+        names = tuple(self.schema) if self.columns is None else self.columns
+        return needed(names, self.timestamp) or ()
+
+    def values(self, columns: Columns) -> list[Any]:
+        names = tuple(self.schema) if self.columns is None else self.columns
+        return rows_of(names, [columns[name] for name in names])
+
+    def read_columns(self, path: str) -> Iterator[Columns]:
+        with reading(path), self._open(path) as file:
+            reader = self._reader(file, path)
+            if self.header:
+                self._check_header(next(reader, None), path)
+            before = 0
+            while records := list(islice(reader, CHUNK_ROWS)):
+                filled = records if all(records) else list(filter(None, records))
+                yield self._columns(filled, path, before)
+                before += len(filled)
+
+    def _columns(self, records: Records, path: str, before: int) -> Columns:
+        """Return the values of records, of which so many came before in the file."""
+        if set(map(len, records)) - {len(self.schema)}:
+            self._refuse_length(records, path, before)
+        texts = dict(zip(self.schema, map(list, zip(*records, strict=True)), strict=False))
+        columns = {}
+        for name in self.column_names():
+            try:
+                columns[name] = schemas.convert(texts.get(name, []), self.schema[name])
+            except schemas.CONVERSION_ERRORS as error:
+                place = schemas.first_misfit(texts[name], self.schema[name])
+                self._refuse_value(name, records[place], path, before + place, error)
+        return columns
+
+    def _open(self, path: str) -> TextIOWrapper:
+        return TextIOWrapper(open_file(path, "rb", self.compression), "utf-8-sig", newline="")
+
+    def _reader(self, file: Iterable[str], path: str) -> Iterator[list[str]]:
+        """Read records; name the line where there is none."""
+        reader = csv.reader(file, delimiter=self.delimiter, quotechar=self.quotechar, strict=True)
+        try:
+            yield from reader
+        except csv.Error as error:
+            raise FileError(
+                f"this is no CSV: {error}",
+                where=f"{path}, line {reader.line_num}",
+                remedy="correct the line, or give the delimiter and quotechar that the file uses",
+            ) from error
+
+    def _check_header(self, names: list[str] | None, path: str) -> None:
+        if names is not None and names != list(self.schema):
+            raise FileError(
+                f"the columns are {shorten(names)}, and not {shorten(list(self.schema))}",
+                where=f"{path}, line 1",
+                remedy="read files with other columns on their own, or give the schema of these",
+            )
+
+    def _refuse_length(self, records: Records, path: str, before: int) -> NoReturn:
+        place = next(n for n, r in enumerate(records) if len(r) != len(self.schema))
+        raise FileError(
+            f"the record has {len(records[place])} fields, and not {len(self.schema)}",
+            where=self._where(path, before + place, records[place]),
+            remedy="correct the line, or give the delimiter and quotechar that the file uses",
+        )
+
+    def _refuse_value(
+        self, name: str, record: list[str], path: str, number: int, error: Exception
+    ) -> NoReturn:
+        text = dict(zip(self.schema, record, strict=True))[name]
+        raise FileError(
+            f"{text!r} in the column {name!r} is no {self.schema[name].__name__}",
+            where=self._where(path, number, record),
+            remedy=f"correct the line, or give a schema in which {name!r} is of another type",
+        ) from error
+
+    def _where(self, path: str, number: int, record: list[str]) -> str:
+        """Return where a record is; for its line the file is read again, since fields can hold lines."""
+        with self._open(path) as file:
+            reader = csv.reader(file, delimiter=self.delimiter, quotechar=self.quotechar)
+            records = (found for found in reader if found)
+            next(islice(records, number + self.header, None), None)
+            return f"{path}, line {reader.line_num}: {shorten(self.delimiter.join(record))}"
+
+
+def _require_names(names: list[str], path: str) -> None:
+    if not names or len(set(names)) < len(names):
+        raise FileError(
+            f"the first line names no columns, or one of them twice: {shorten(names)}",
+            where=f"{path}, line 1",
+            remedy="write a first line with a name for each column, or give schema and header=False",
+        )

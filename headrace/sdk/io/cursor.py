@@ -1,0 +1,59 @@
+"""A cursor: bundles of any size, taken so many rows at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import attrs
+
+from headrace.triggers.bundle import Bundle
+from headrace.windowing.column import cut
+
+
+@attrs.define(eq=False)
+class Cursor:
+    """A place in a sequence of bundles.
+
+    Args:
+        bundles: what is ahead.
+
+    >>> cursor = Cursor(iter([Bundle([1, 2, 3]), Bundle([4])]))
+    >>> cursor.take(2).values, cursor.take(9).values, cursor.take(9).values
+    ([1, 2], [3, 4], [])
+    """
+
+    bundles: Iterator[Bundle]
+    _rest: Bundle | None = attrs.field(default=None, init=False)
+
+    def take(self, limit: int) -> Bundle:
+        """Return the next rows, fewer than asked for only at the end."""
+        taken: list[Bundle] = []
+        while limit > 0 and (bundle := self._next()) is not None:
+            if len(bundle) > limit:
+                self._rest = _rows(bundle, limit, len(bundle))
+                bundle = _rows(bundle, 0, limit)
+            taken.append(bundle)
+            limit -= len(bundle)
+        return Bundle.concat(taken)
+
+    def skip(self, rows: int) -> None:
+        """Go past so many rows."""
+        while rows > 0 and (bundle := self._next()) is not None:
+            if len(bundle) > rows:
+                self._rest = _rows(bundle, rows, len(bundle))
+            rows -= len(bundle)
+
+    def _next(self) -> Bundle | None:
+        bundle, self._rest = self._rest, None
+        return next(self.bundles, None) if bundle is None else bundle
+
+
+def _rows(bundle: Bundle, start: int, stop: int) -> Bundle:
+    part = slice(start, stop)
+    return Bundle(
+        bundle.values[part],
+        cut(bundle.timestamps, part),
+        cut(bundle.windows, part),
+        cut(bundle.panes, part),
+        cut(bundle.diffs, part),
+    )

@@ -1,0 +1,103 @@
+"""File names of a file sink: by window, batch and shard, the same each time."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from typing import Final
+
+import attrs
+
+from headrace.errors import PipelineError
+from headrace.windowing.window import GLOBAL_WINDOW, BoundedWindow
+
+SHARDED: Final = "-SSSSS-of-NNNNN"
+"""Beam's default template: the number of the shard, and how many there are."""
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_LETTERS: Final = re.compile(r"S+|N+")
+
+
+def _known_letters(naming: object, attribute: object, template: str) -> None:
+    if "/" in template or bool(re.search("S", template)) != bool(re.search("N", template)):
+        raise PipelineError(
+            f"the shard_name_template {template!r} makes no file names",
+            remedy=f"use both S's and N's and no slash, such as {SHARDED!r}; or '' for one file",
+        )
+
+
+@attrs.frozen
+class FileNaming:
+    """How the files of a sink are called.
+
+    Args:
+        prefix: how the paths begin.
+        suffix: how they end.
+        template: what is between, a run of S standing for the shard's number and of N for how many there
+            are.
+
+    >>> naming = FileNaming("out/day", ".csv")
+    >>> naming.path("", "", 0, 2), naming.path("19700101T000000Z-19700102T000000Z", "b000007", 1, 2)
+    ('out/day-00000-of-00002.csv', 'out/day-19700101T000000Z-19700102T000000Z-b000007-00001-of-00002.csv')
+    """
+
+    prefix: str
+    suffix: str = ""
+    template: str = attrs.field(default=SHARDED, validator=_known_letters)
+
+    def path(self, window: str, batch: str, shard: int, shards: int) -> str:
+        """Return the path of a file.
+
+        Args:
+            window: label of its window, if any.
+            batch: label of its batch, if it is one of many.
+            shard: its number among the files of this window and batch.
+            shards: how many these are.
+        """
+        numbers = {"S": shard, "N": shards}
+        labels = "".join(f"-{label}" for label in (window, batch) if label)
+        between = _LETTERS.sub(lambda run: f"{numbers[run[0][0]]:0{len(run[0])}}", self.template)
+        return f"{self.prefix}{labels}{between}{self.suffix}"
+
+
+@lru_cache(maxsize=4096)
+def window_label(window: BoundedWindow) -> str:
+    """Return how files name a window: by its bounds in basic ISO 8601 form; empty for the global one.
+
+    >>> from headrace.windowing import IntervalWindow
+    >>> window_label(IntervalWindow(0, 60.5)), window_label(GLOBAL_WINDOW)
+    ('19700101T000000Z-19700101T000100.500000Z', '')
+    """
+    if window == GLOBAL_WINDOW:
+        return ""
+    return f"{_instant(window[0])}-{_instant(window[1])}"
+
+
+def _instant(micros: int) -> str:
+    """Return an instant that no file system minds; microseconds where the calendar does not reach."""
+    try:
+        moment = _EPOCH + timedelta(microseconds=micros)
+    except OverflowError:
+        return f"{micros}us"
+    return moment.replace(tzinfo=None).isoformat().replace("-", "").replace(":", "") + "Z"
+
+
+def batch_label(streaming: bool, run: str, batch: int) -> str:
+    """Return how files name a batch: not at all if there is but one.
+
+    >>> batch_label(False, "", 0), batch_label(True, "", 3), batch_label(True, "a run", 3)
+    ('', 'b000003', 'a_run-b000003')
+    """
+    if not streaming:
+        return ""
+    return f"{plain(run)}-b{batch:06}" if run else f"b{batch:06}"
+
+
+def plain(text: str) -> str:
+    """Return text with only what every file system takes in a name.
+
+    >>> plain("Write/out (1)")
+    'Write_out__1_'
+    """
+    return re.sub(r"[^A-Za-z0-9_.]", "_", text)

@@ -1,0 +1,181 @@
+"""File sources: what all formats have in common.
+
+A format reads a file in chunks of columns, lists of values by name, and makes elements of them. That is
+all that a runner with a reader of its own needs, too: it hands in the columns that it has read, and gets
+the same bundles.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, TypeAlias
+
+import attrs
+
+from headrace.errors import FileError, PipelineError, TimeError, shorten
+from headrace.sdk.io.files import compression_of, matching, patterns_of
+from headrace.sdk.io.source import BoundedSource, ReadsBundles
+from headrace.triggers.bundle import Bundle
+from headrace.windowing.time import Timestamp, micros, micros_of_all
+from headrace.windowing.timestamped_value import TimestampedValue
+
+CHUNK_ROWS: Final = 1 << 12
+"""So many records of a file make a chunk."""
+
+MOST_PARTITIONS: Final = 64
+"""More files than this are read one after another, so that not all of them are open at once."""
+
+Columns: TypeAlias = Mapping[str, list[Any]]
+"""Values by the name of their column, all of the same length."""
+
+TimestampOf: TypeAlias = str | Callable[[Any], Any] | None
+"""A column's name, or a function of the element, that gives a time in any form; None for no time."""
+
+
+@attrs.frozen(eq=False)
+class FileSource(BoundedSource[Any], ReadsBundles):
+    """Files that are read from end to end; a format defines the last three methods.
+
+    Args:
+        file_pattern: a path, a glob, a directory, or several of them.
+        timestamp: the column or function that says when an element is; None for the beginning of time.
+        compression_type: gzip, bzip2, lzma, uncompressed, or auto, which goes by the end of the name.
+
+    >>> files = hr.io.TextFiles(["a.txt", "b/*.txt"], timestamp=float)
+    >>> files.patterns, files.bundle({"value": ["1.5"]}).timestamps
+    (('a.txt', 'b/*.txt'), [1500000])
+    """
+
+    patterns: tuple[str, ...] = attrs.field(alias="file_pattern", converter=patterns_of)
+    timestamp: TimestampOf = attrs.field(default=None, kw_only=True)
+    compression: str = attrs.field(
+        default="auto", kw_only=True, alias="compression_type", converter=compression_of
+    )
+
+    def files(self) -> list[str]:
+        """Return the files that there are now, in order of their names."""
+        return matching(self.patterns)
+
+    def partitions(self) -> Sequence[tuple[str, ...]]:
+        """Return the files, each a partition, or several in a partition where they are many."""
+        files = self.files()
+        each = -(-len(files) // MOST_PARTITIONS) or 1
+        return [tuple(files[start : start + each]) for start in range(0, len(files), each)]
+
+    def read(self, partition: Any) -> Iterator[Any]:
+        for bundle in self.read_bundles(partition):
+            if self.timestamp is None:
+                yield from bundle.values
+            else:
+                yield from map(_timestamped, bundle.values, bundle.timestamps)
+
+    def read_bundles(self, partition: Any) -> Iterator[Bundle]:
+        """Read the files of a partition."""
+        for path in partition:
+            yield from self.read_file(path)
+
+    def read_file(self, path: str) -> Iterator[Bundle]:
+        """Read a file."""
+        rows = 0
+        for columns in self.read_columns(path):
+            values = self.values(columns)
+            try:
+                yield self._bundle(values, columns)
+            except TimeError as error:
+                raise self._untimely(error, values, columns, f"{path}, record ", rows) from error
+            rows += len(values)
+
+    def bundle(self, columns: Columns) -> Bundle:
+        """Return the elements of a chunk of columns, with their timestamps.
+
+        Args:
+            columns: values by name, as :meth:`read_columns` gives them.
+
+        Raises:
+            FileError: an element has no time.
+        """
+        values = self.values(columns)
+        try:
+            return self._bundle(values, columns)
+        except TimeError as error:
+            raise self._untimely(error, values, columns) from error
+
+    @abstractmethod
+    def column_names(self) -> tuple[str, ...] | None:
+        """Return the names of the columns that are read; None for all that there are."""
+
+    @abstractmethod
+    def read_columns(self, path: str) -> Iterator[Columns]:
+        """Read a file in chunks."""
+
+    @abstractmethod
+    def values(self, columns: Columns) -> list[Any]:
+        """Return the elements of a chunk."""
+
+    def _bundle(self, values: list[Any], columns: Columns) -> Bundle:
+        if self.timestamp is None or not values:
+            return Bundle(values)
+        return Bundle(values, micros_of_all(self._times(values, columns)))
+
+    def _times(self, values: list[Any], columns: Columns) -> list[Any]:
+        if isinstance(self.timestamp, str):
+            return columns[self.timestamp]
+        assert self.timestamp is not None
+        return list(map(self.timestamp, values))
+
+    def _untimely(
+        self, error: TimeError, values: list[Any], columns: Columns, where: str = "", rows: int = 0
+    ) -> FileError:
+        """Find the record that has no time."""
+        for place, instant in enumerate(self._times(values, columns)):
+            try:
+                micros(instant)
+            except TimeError as own:
+                number = str(rows + place + 1) + ": " if where else ""
+                return FileError(
+                    own.problem, where=f"{where}{number}{shorten(values[place])}", remedy=own.remedy
+                )
+        return FileError(error.problem, where=where.rstrip(), remedy=error.remedy)
+
+
+def _timestamped(value: Any, timestamp: int) -> TimestampedValue[Any]:
+    return TimestampedValue(value, Timestamp(micros=timestamp))
+
+
+def names_of(columns: Iterable[str] | None) -> tuple[str, ...] | None:
+    """Return the names of columns as a tuple; None for all columns.
+
+    >>> names_of(["a", "b"])
+    ('a', 'b')
+    """
+    return None if columns is None else tuple(columns)
+
+
+def needed(columns: tuple[str, ...] | None, timestamp: TimestampOf) -> tuple[str, ...] | None:
+    """Return the columns to be read: those that are asked for, and that of the timestamp.
+
+    >>> needed(("a",), "time"), needed(None, "time")
+    (('a', 'time'), None)
+    """
+    if columns is None or not isinstance(timestamp, str) or timestamp in columns:
+        return columns
+    return (*columns, timestamp)
+
+
+def require_columns(names: Sequence[str], columns: Sequence[str], where: str) -> None:
+    """Refuse columns that do not exist.
+
+    Args:
+        names: the columns that there are.
+        columns: those that are asked for.
+        where: who asks.
+
+    Raises:
+        PipelineError: one of them does not exist.
+    """
+    for name in columns:
+        if name not in names:
+            raise PipelineError(
+                f"there is no column {name!r}", where=where, remedy=f"use one of {', '.join(names)}"
+            )

@@ -1,0 +1,197 @@
+"""Files of JSON lines: each line is an object, and each object a Row."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import date, datetime
+from itertools import islice
+from typing import Any, Final, NoReturn
+
+import attrs
+
+from headrace.errors import FileError, shorten
+from headrace.sdk.io import schema as schemas
+from headrace.sdk.io.file_source import Columns, FileSource, needed, require_columns
+from headrace.sdk.io.files import existing
+from headrace.sdk.io.text_files import TextFiles
+from headrace.sdk.row import rows_of
+
+_KINDS: Final = (str, int, float, bool, datetime, date, list, dict, object)
+
+_FROM_JSON: Final[dict[type, Any]] = {
+    float: float,
+    datetime: datetime.fromisoformat,
+    date: date.fromisoformat,
+}
+"""Types that JSON has not, or not always: what makes them of what it has."""
+
+_IN_JSON: Final[dict[type, tuple[type, ...]]] = {
+    float: (float, int),
+    datetime: (str,),
+    date: (str,),
+}
+
+
+@attrs.frozen(eq=False)
+class JsonFiles(FileSource):
+    """The objects in files of JSON lines, as rows; a field that an object lacks is None.
+
+    Args:
+        file_pattern: a path, a glob, a directory, or several of them.
+        schema: the type of each field by its name: str, int, float, bool, list, dict, datetime or date
+            (in ISO 8601 form), or object for anything. Fields that it does not name are left out. If
+            it is not given it is read from the first 1,000 lines of the first file, and a field that
+            it does not name is an error.
+        timestamp: a field, or a function of the row, that says when it is.
+        compression_type: gzip, bzip2, lzma, uncompressed, or auto, which goes by the end of the name.
+
+    Raises:
+        FileError: there is no schema, nor a file to read it from.
+        PipelineError: the field of the timestamp does not exist.
+
+    >>> files = JsonFiles("delays.json", schema={"airport": str, "delay": int})
+    >>> files.parse(['{"airport": "EWR"}'])
+    {'airport': ['EWR'], 'delay': [None]}
+    """
+
+    given_schema: Mapping[str, type] | None = attrs.field(default=None, alias="schema")
+    schema: schemas.Schema = attrs.field(init=False)
+
+    @schema.default
+    def _read_schema(self) -> schemas.Schema:
+        if self.given_schema is not None:
+            return schemas.checked(self.given_schema, _KINDS)
+        first = existing(self.patterns)[0]
+        chunks = (chunk["value"] for chunk in self._text().read_columns(first))
+        lines = list(islice((line for chunk in chunks for line in chunk if line), schemas.SAMPLE))
+        objects = _objects(lines, first, 0)
+        names = dict.fromkeys(name for each in objects for name in each)
+        return {name: schemas.value_type(each.get(name) for each in objects) for name in names}
+
+    def __attrs_post_init__(self) -> None:
+        """Refuse a timestamp that does not exist."""
+        require_columns(list(self.schema), self.column_names(), "JsonFiles")
+
+    def column_names(self) -> tuple[str, ...]:
+        return needed(tuple(self.schema), self.timestamp) or ()
+
+    def values(self, columns: Columns) -> list[Any]:
+        return rows_of(self.schema, [columns[name] for name in self.schema])
+
+    def read_columns(self, path: str) -> Iterator[Columns]:
+        before = 0
+        for chunk in self._text().read_columns(path):
+            yield self.parse(chunk["value"], path, before)
+            before += len(chunk["value"])
+
+    def parse(self, lines: Sequence[str], path: str = "", before: int = 0) -> Columns:
+        """Return the columns of lines of text, for runners that read lines on their own.
+
+        Args:
+            lines: the lines; empty ones are left out.
+            path: their file, for errors.
+            before: so many lines of the file came before.
+
+        Raises:
+            FileError: a line holds no object, or not one of this schema.
+        """
+        if "" in lines:
+            return self._joined(
+                self.parse([line], path, before + n) for n, line in enumerate(lines) if line
+            )
+        objects = _objects(lines, path, before)
+        if self.given_schema is None:
+            self._refuse_unknown(objects, path, before)
+        return {
+            name: self._column(name, kind, objects, path, before)
+            for name, kind in self.schema.items()
+        }
+
+    def _joined(self, parts: Iterable[Columns]) -> Columns:
+        chunks = list(parts)
+        return {name: [v for chunk in chunks for v in chunk[name]] for name in self.schema}
+
+    def _text(self) -> TextFiles:
+        return TextFiles(self.patterns, compression_type=self.compression)
+
+    def _column(
+        self, name: str, kind: type, objects: list[dict[str, Any]], path: str, before: int
+    ) -> list[Any]:
+        values = [each.get(name) for each in objects]
+        if kind is object:
+            return values
+        if set(map(type, values)) - {type(None), *_IN_JSON.get(kind, (kind,))}:
+            self._refuse_type(name, kind, objects, path, before)
+        convert = _FROM_JSON.get(kind)
+        try:
+            return [v if v is None else convert(v) for v in values] if convert else values
+        except ValueError:
+            self._refuse_type(name, kind, objects, path, before)
+
+    def _refuse_type(
+        self, name: str, kind: type, objects: list[dict[str, Any]], path: str, before: int
+    ) -> NoReturn:
+        place = next(n for n, each in enumerate(objects) if not _fits(each.get(name), kind))
+        raise FileError(
+            f"{shorten(objects[place][name])} in the field {name!r} is no {kind.__name__}",
+            where=_where(path, before + place, objects[place]),
+            remedy=f"correct the line, or give a schema in which {name!r} is of another type",
+        )
+
+    def _refuse_unknown(self, objects: list[dict[str, Any]], path: str, before: int) -> None:
+        known = self.schema.keys()
+        for place, each in enumerate(objects):
+            if not each.keys() <= known:
+                unknown = ", ".join(each.keys() - known)
+                raise FileError(
+                    f"the field {unknown} is not in the first lines, from which the schema was read",
+                    where=_where(path, before + place, each),
+                    remedy="give a schema that names all fields",
+                )
+
+
+def _fits(value: Any, kind: type) -> bool:
+    if value is None:
+        return True
+    try:
+        if kind in _FROM_JSON:
+            _FROM_JSON[kind](value)
+    except ValueError:
+        return False
+    return type(value) in _IN_JSON.get(kind, (kind,))
+
+
+def _objects(lines: Sequence[str], path: str, before: int) -> list[dict[str, Any]]:
+    try:
+        objects = list(map(json.loads, lines))
+    except ValueError:
+        objects = [_parsed(line, path, before + n) for n, line in enumerate(lines)]
+    if set(map(type, objects)) <= {dict}:
+        return objects
+    return [_object(each, path, before + n) for n, each in enumerate(objects)]
+
+
+def _parsed(line: str, path: str, number: int) -> Any:
+    try:
+        return json.loads(line)
+    except ValueError as error:
+        raise FileError(
+            f"the line is no JSON: {error}",
+            where=_where(path, number, line),
+            remedy="write each record as a JSON object on a line of its own",
+        ) from error
+
+
+def _object(value: Any, path: str, number: int) -> dict[str, Any]:
+    if isinstance(value, dict):
+        return value
+    raise FileError(
+        f"the line holds no object but {shorten(value)}",
+        where=_where(path, number, value),
+        remedy="write each record as a JSON object, or read the lines with ReadFromText",
+    )
+
+
+def _where(path: str, number: int, record: Any) -> str:
+    return f"{path}, line {number + 1}: {shorten(record)}"

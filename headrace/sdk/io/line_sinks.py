@@ -1,0 +1,170 @@
+"""Sinks of text, CSV and JSON lines: files of lines, with what stands above and below them."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+from abc import abstractmethod
+from collections.abc import Iterable, Sequence
+from io import StringIO
+from typing import IO, Any, Final
+
+import attrs
+
+from headrace.errors import ElementError, FileError, shorten
+from headrace.sdk.io.file_sink import FileSink, Piece, diffs_of
+from headrace.sdk.io.file_source import names_of
+from headrace.sdk.io.files import open_file
+from headrace.sdk.io.plain_data import converted, in_json, in_text
+from headrace.sdk.io.record import fields_of
+from headrace.sdk.io.tabling import columns_of, names_in, with_diff
+from headrace.triggers.bundle import Bundle
+
+_encode: Final = json.JSONEncoder(default=in_json, ensure_ascii=False).encode
+
+
+@attrs.frozen(eq=False)
+class LineSink(FileSink):
+    """Writes lines; a format defines :meth:`text_of`, and what stands above and below."""
+
+    def write_file(self, path: str, bundle: Bundle) -> str:
+        head = self.head_of(bundle)
+        with self._open(path) as file:
+            if not self.num_shards:
+                file.write(head.encode())
+            file.write(self.text_of(bundle))
+            if not self.num_shards:
+                file.write(self.foot().encode())
+        return head
+
+    def assemble(self, path: str, pieces: Sequence[Piece]) -> None:
+        heads = {piece.head for piece in pieces} or {self.head_of(Bundle([]))}
+        if len(heads) > 1:
+            raise FileError(
+                f"the parts of one file begin in different ways: {shorten(sorted(heads))}",
+                where=path,
+                remedy="give all elements the same fields, or say which columns are to be written",
+            )
+        with open(path, "wb") as whole:
+            self._append(whole, path, heads.pop())
+            for piece in pieces:
+                with open(piece.path, "rb") as part:
+                    shutil.copyfileobj(part, whole)
+            self._append(whole, path, self.foot())
+
+    def _append(self, whole: IO[bytes], path: str, text: str) -> None:
+        """Append text that is compressed on its own, which all formats allow."""
+        if text:
+            with self._open(path + ".part") as file:
+                file.write(text.encode())
+            with open(path + ".part", "rb") as part:
+                shutil.copyfileobj(part, whole)
+
+    def _open(self, path: str) -> IO[bytes]:
+        return open_file(path, "wb", self.compression, self.naming.suffix)
+
+    def head_of(self, bundle: Bundle) -> str:
+        """Return what a file of some elements begins with."""
+        return ""
+
+    def foot(self) -> str:
+        """Return what a file ends with."""
+        return ""
+
+    @abstractmethod
+    def text_of(self, bundle: Bundle) -> bytes:
+        """Return elements as lines of text."""
+
+
+@attrs.frozen(eq=False)
+class TextSink(LineSink):
+    r"""Writes each element as ``str`` has it, bytes as they are, on a line of its own.
+
+    Args:
+        append_trailing_newlines: whether each element is followed by the end of a line.
+        header: a line above all, in each file.
+        footer: a line below all, in each file.
+
+    >>> TextSink(hr.io.FileNaming("out")).text_of(Bundle(["a", 1]))
+    b'a\n1\n'
+    """
+
+    append_trailing_newlines: bool = True
+    header: str | None = None
+    footer: str | None = None
+
+    def text_of(self, bundle: Bundle) -> bytes:
+        end = b"\n" if self.append_trailing_newlines else b""
+        texts = [v if isinstance(v, bytes) else str(v).encode() for v in bundle.values]
+        return end.join([*texts, b""])
+
+    def head_of(self, bundle: Bundle) -> str:
+        return "" if self.header is None else f"{self.header}\n"
+
+    def foot(self) -> str:
+        return "" if self.footer is None else f"{self.footer}\n"
+
+
+@attrs.frozen(eq=False)
+class CsvSink(LineSink):
+    r"""Writes each element's fields as a record of CSV.
+
+    Args:
+        columns: the fields to be written; by default those of the first element.
+        header: whether each file begins with the names of the columns.
+        delimiter: what stands between two fields.
+        quotechar: what stands around a field that holds a delimiter, a quote or the end of a line.
+
+    >>> CsvSink(hr.io.FileNaming("out")).text_of(Bundle([{"airport": "EWR", "delay": None}]))
+    b'EWR,\n'
+    """
+
+    columns: tuple[str, ...] | None = attrs.field(default=None, converter=names_of)
+    header: bool = True
+    delimiter: str = ","
+    quotechar: str = '"'
+
+    def text_of(self, bundle: Bundle) -> bytes:
+        names = names_in(bundle, self.columns)
+        columns = columns_of(bundle, names, self.diff_column, exact=self.columns is None)
+        texts = (converted(column, in_text) for column in columns.values())
+        return self._csv(zip(*texts, strict=True)).encode()
+
+    def head_of(self, bundle: Bundle) -> str:
+        names = names_in(bundle, self.columns)
+        if not self.header or not names:
+            return ""
+        return self._csv([[*names, *([self.diff_column] if self.diff_column else [])]])
+
+    def _csv(self, records: Iterable[Sequence[Any]]) -> str:
+        text = StringIO()
+        writer = csv.writer(
+            text, delimiter=self.delimiter, quotechar=self.quotechar, lineterminator="\n"
+        )
+        writer.writerows(records)
+        return text.getvalue()
+
+
+@attrs.frozen(eq=False)
+class JsonSink(LineSink):
+    r"""Writes each element's fields as a JSON object on a line of its own.
+
+    >>> JsonSink(hr.io.FileNaming("out"), diff_column="diff").text_of(Bundle([{"airport": "EWR"}]))
+    b'{"airport": "EWR", "diff": 1}\n'
+    """
+
+    def text_of(self, bundle: Bundle) -> bytes:
+        return "".join(map(self._line, bundle.values, diffs_of(bundle))).encode()
+
+    def _line(self, element: Any, diff: int) -> str:
+        fields = fields_of(element)
+        if self.diff_column is not None:
+            fields = with_diff(fields, self.diff_column, diff)
+        try:
+            return _encode(dict(fields)) + "\n"
+        except (TypeError, ValueError) as error:
+            raise ElementError(
+                f"the element {shorten(element)} cannot be written as JSON: {error}",
+                remedy="put an hr.Map in front that makes strings, numbers, lists and dicts of it",
+            ) from error

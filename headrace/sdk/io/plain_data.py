@@ -1,0 +1,74 @@
+"""Values as files can hold them: times and the like as text or plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import date, datetime, time
+from decimal import Decimal
+from enum import Enum
+from typing import Any, Final
+from uuid import UUID
+
+from headrace.sdk.io.record import fields_of, is_record
+from headrace.windowing.time import Timestamp
+
+
+def in_json(value: Any) -> Any:
+    """Return what stands in JSON for a value that JSON does not know; for ``json.dumps``.
+
+    Raises:
+        TypeError: nothing does.
+
+    >>> in_json(Timestamp(0)), in_json(date(2013, 1, 1)), in_json(Decimal("1.50"))
+    ('1970-01-01T00:00:00Z', '2013-01-01', '1.50')
+    """
+    if isinstance(value, (datetime, date, time)):
+        return value.isoformat()
+    if isinstance(value, Timestamp):
+        return value.to_rfc3339()
+    if isinstance(value, (Decimal, UUID)):
+        return str(value)
+    if isinstance(value, Enum):
+        return value.value
+    if is_record(value):
+        return dict(fields_of(value))
+    raise TypeError(f"{type(value).__qualname__} has no form in JSON")
+
+
+def in_text(value: Any) -> Any:
+    """Return what stands in a field of CSV for a value.
+
+    >>> in_text(Timestamp(0)), in_text(1.5)
+    ('1970-01-01T00:00:00Z', 1.5)
+    """
+    if isinstance(value, (datetime, date, time)):
+        return value.isoformat()
+    return value.to_rfc3339() if isinstance(value, Timestamp) else value
+
+
+def in_arrow(value: Any) -> Any:
+    """Return a value as Arrow understands it.
+
+    >>> in_arrow([Timestamp(0)])
+    [datetime.datetime(1970, 1, 1, 0, 0, tzinfo=datetime.timezone.utc)]
+    """
+    if isinstance(value, Timestamp):
+        return value.to_utc_datetime(has_tz=True)
+    if isinstance(value, list):
+        return list(map(in_arrow, value))
+    if is_record(value):
+        return {name: in_arrow(field) for name, field in fields_of(value).items()}
+    return value
+
+
+def converted(column: list[Any], convert: Callable[[Any], Any]) -> list[Any]:
+    """Return the values of a column converted, or the column itself if they are as plain as can be.
+
+    >>> column = [1, None]
+    >>> converted(column, in_text) is column
+    True
+    """
+    return column if set(map(type, column)) <= _PLAINEST else list(map(convert, column))
+
+
+_PLAINEST: Final = frozenset({str, int, float, bool, type(None)})

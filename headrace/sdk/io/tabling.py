@@ -1,0 +1,75 @@
+"""Elements as the columns of a table: all with the same fields."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NoReturn
+
+from headrace.errors import ElementError, shorten
+from headrace.sdk.io.file_sink import diffs_of
+from headrace.sdk.io.record import fields_of
+from headrace.triggers.bundle import Bundle
+
+
+def names_in(bundle: Bundle, columns: Sequence[str] | None) -> tuple[str, ...]:
+    """Return the names of the columns: as given, or as the first element has them.
+
+    >>> names_in(Bundle([{"a": 1, "b": 2}]), None)
+    ('a', 'b')
+    """
+    if columns is not None:
+        return tuple(columns)
+    return tuple(fields_of(bundle.values[0])) if bundle.values else ()
+
+
+def columns_of(
+    bundle: Bundle, names: Sequence[str], diff_column: str | None, exact: bool
+) -> dict[str, list[Any]]:
+    """Return the fields of elements by columns, and their diffs as one more where they are asked for.
+
+    Args:
+        bundle: the elements.
+        names: the fields.
+        diff_column: a name for the diffs, if they are asked for.
+        exact: whether an element may have no other fields.
+
+    Raises:
+        ElementError: an element is no record, or has not these fields.
+
+    >>> columns_of(Bundle([{"b": 2, "a": 1}]), ["a", "b"], "diff", exact=True)
+    {'a': [1], 'b': [2], 'diff': [1]}
+    """
+    records = list(map(fields_of, bundle.values))
+    if exact and set(map(len, records)) - {len(names)}:
+        _refuse_others(bundle.values, names)
+    try:
+        columns: dict[str, Any] = {name: [r[name] for r in records] for name in names}
+    except KeyError:
+        _refuse_others(bundle.values, names)
+    return columns if diff_column is None else with_diff(columns, diff_column, diffs_of(bundle))
+
+
+def with_diff(fields: Mapping[str, Any], diff_column: str, diff: Any) -> dict[str, Any]:
+    """Return fields with a diff as one more.
+
+    Raises:
+        ElementError: there is a field of that name.
+
+    >>> with_diff({"a": 1}, "diff", -1)
+    {'a': 1, 'diff': -1}
+    """
+    if diff_column in fields:
+        raise ElementError(
+            f"the elements have a field {diff_column!r} of their own",
+            remedy="give the diff_column another name",
+        )
+    return {**fields, diff_column: diff}
+
+
+def _refuse_others(elements: Sequence[Any], names: Sequence[str]) -> NoReturn:
+    """Name the first element that has other fields."""
+    other = next(e for e in elements if fields_of(e).keys() != set(names))
+    raise ElementError(
+        f"the element {shorten(other)} has not the same fields as the first one, or those asked for",
+        remedy=f"give each element the fields {', '.join(names)}, or say which are to be written",
+    )

@@ -1,0 +1,60 @@
+"""Text files: each line is an element."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from io import TextIOWrapper
+from itertools import islice
+from typing import Any
+
+import attrs
+
+from headrace.sdk.io.file_source import CHUNK_ROWS, Columns, FileSource
+from headrace.sdk.io.files import open_file, reading
+
+
+@attrs.frozen(eq=False)
+class TextFiles(FileSource):
+    r"""The lines of text files, as strings; their one column is called ``value``.
+
+    Args:
+        file_pattern: a path, a glob, a directory, or several of them.
+        strip_trailing_newlines: whether lines come without their ends.
+        skip_header_lines: so many lines at the beginning of each file are left out.
+        timestamp: a function of the line that says when it is.
+        compression_type: gzip, bzip2, lzma, uncompressed, or auto, which goes by the end of the name.
+
+    >>> TextFiles("log.txt").bundle({"value": ["a", "b"]}).values
+    ['a', 'b']
+    """
+
+    strip_trailing_newlines: bool = True
+    skip_header_lines: int = attrs.field(default=0, validator=attrs.validators.ge(0))
+
+    def column_names(self) -> tuple[str, ...]:
+        return ("value",)
+
+    def read_columns(self, path: str) -> Iterator[Columns]:
+        with reading(path), TextIOWrapper(self.open(path), "utf-8", newline="\n") as file:
+            lines = islice(file, self.skip_header_lines, None)
+            while chunk := list(islice(lines, CHUNK_ROWS)):
+                yield {"value": stripped(chunk) if self.strip_trailing_newlines else chunk}
+
+    def open(self, path: str) -> Any:
+        """Open a file, decompressed."""
+        return open_file(path, "rb", self.compression)
+
+    def values(self, columns: Columns) -> list[Any]:
+        return columns["value"]
+
+
+def stripped(lines: list[str]) -> list[str]:
+    r"""Return lines without their ends, ``\n`` or ``\r\n``.
+
+    >>> stripped(["a\n", "b\r\n", "c"])
+    ['a', 'b', 'c']
+    """
+    text = "".join(lines)
+    if "\r\n" in text:
+        text = text.replace("\r\n", "\n")
+    return text.removesuffix("\n").split("\n")

@@ -1,0 +1,290 @@
+"""WriteToText, WriteToCsv, WriteToJson, WriteToParquet and WriteToConsole: what a pipeline says to write."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeAlias
+
+from headrace.errors import PipelineError
+from headrace.sdk.graph import Node
+from headrace.sdk.graph import Write as WriteNode
+from headrace.sdk.io.arrow import arrow
+from headrace.sdk.io.console import Console
+from headrace.sdk.io.file_naming import SHARDED, FileNaming
+from headrace.sdk.io.file_sink import FileSink
+from headrace.sdk.io.line_sinks import CsvSink, JsonSink, TextSink
+from headrace.sdk.io.parquet_sink import ParquetSink
+from headrace.sdk.io.sink import Sink
+from headrace.sdk.pardo import require_collection
+from headrace.sdk.pvalue import PDone
+from headrace.sdk.transform import PTransform
+from headrace.sdk.writing import Write
+
+PathPrefix: TypeAlias = str | os.PathLike[str]
+"""How the paths of files begin."""
+
+
+class WriteTo(PTransform[Any, Any]):
+    """Writes to a sink, under a name of its own.
+
+    Args:
+        sink: where to.
+    """
+
+    def __init__(self, sink: Sink) -> None:
+        super().__init__()
+        self._sink = sink
+
+    def expand(self, pcoll: Any) -> PDone:
+        require_collection(pcoll)
+        if isinstance(self._sink, FileSink):
+            _refuse_same_names(self._sink, pcoll.pipeline.graph)
+        return Write(self._sink).expand(pcoll)
+
+
+def _refuse_same_names(sink: FileSink, graph: Iterable[Node]) -> None:
+    for node in graph:
+        other = node.sink if isinstance(node, WriteNode) else None
+        if isinstance(other, FileSink) and other.hidden == sink.hidden:
+            raise PipelineError(
+                f"{node.label} writes files with the prefix {sink.naming.prefix!r} too",
+                remedy="give each a prefix or suffix of its own, or Flatten the collections first",
+            )
+
+
+def _naming(prefix: PathPrefix, suffix: str, template: str | None) -> FileNaming:
+    return FileNaming(os.fspath(prefix), suffix, SHARDED if template is None else template)
+
+
+def _number(num_shards: int | None, template: str | None) -> int:
+    """Return how many shards there are: one, if the template has no place for a number."""
+    return 1 if template == "" and not num_shards else num_shards or 0
+
+
+class WriteToText(WriteTo):
+    r"""Writes each element as ``str`` has it, on a line of its own (Beam's WriteToText).
+
+    In batch mode the files are called ``prefix-00000-of-00001suffix``; those of a window
+    ``prefix-start-end-00000-of-00001suffix``, start and end in basic ISO 8601 form. In streaming mode
+    the number of the batch stands before the number of the shard. Files of an earlier run that had the
+    same prefix and suffix are taken away.
+
+    Args:
+        file_path_prefix: how the paths begin; directories are made.
+        file_name_suffix: how they end; .gz, .bz2 and .xz are compressed.
+        append_trailing_newlines: whether each element is followed by the end of a line.
+        num_shards: how many files there are for each window and batch, an element's file being told by
+            its encoding; 0 leaves the number to the runner (here it is 1).
+        shard_name_template: what stands for the shard, ``-SSSSS-of-NNNNN`` by default; ``""`` for one
+            file without numbers.
+        compression_type: gzip, bzip2, lzma, uncompressed, or auto, which goes by the suffix.
+        header: a line above all, in each file.
+        footer: a line below all, in each file.
+
+    >>> import pathlib, tempfile
+    >>> directory = pathlib.Path(tempfile.mkdtemp())
+    >>> with Pipeline() as p:
+    ...     _ = p | Create(["a", "b"]) | WriteToText(directory / "out", ".txt")
+    >>> (directory / "out-00000-of-00001.txt").read_text()
+    'a\nb\n'
+    """
+
+    def __init__(
+        self,
+        file_path_prefix: PathPrefix,
+        file_name_suffix: str = "",
+        append_trailing_newlines: bool = True,
+        num_shards: int | None = 0,
+        shard_name_template: str | None = None,
+        *,
+        compression_type: str = "auto",
+        header: str | None = None,
+        footer: str | None = None,
+    ) -> None:
+        sink = TextSink(
+            _naming(file_path_prefix, file_name_suffix, shard_name_template),
+            append_trailing_newlines,
+            header,
+            footer,
+            num_shards=_number(num_shards, shard_name_template),
+            compression_type=compression_type,
+        )
+        super().__init__(sink)
+
+
+class WriteToCsv(WriteTo):
+    r"""Writes the fields of each element as a record of CSV (Beam's WriteToCsv, without pandas).
+
+    Elements are dicts, rows, named tuples, or instances of attrs classes or dataclasses. None is an
+    empty field. How files are called is said in :class:`WriteToText`.
+
+    Args:
+        path: how the paths begin; directories are made.
+        num_shards: how many files there are for each window and batch, an element's file being told by
+            its encoding; 0 leaves the number to the runner (here it is 1).
+        columns: the fields to be written; by default those of the first element, and then all elements
+            must have the same.
+        header: whether each file begins with the names of the columns.
+        delimiter: what stands between two fields.
+        quotechar: what stands around a field that holds a delimiter, a quote or the end of a line.
+        diff_column: name for a column that holds +1 for an element and -1 for its retraction; without
+            it, retractions are refused.
+        file_name_suffix: how the paths end; .gz, .bz2 and .xz are compressed.
+        shard_name_template: what stands for the shard, ``-SSSSS-of-NNNNN`` by default; ``""`` for one
+            file without numbers.
+        compression_type: gzip, bzip2, lzma, uncompressed, or auto, which goes by the suffix.
+
+    Raises:
+        ElementError: an element has no named fields, or not those of the first.
+
+    >>> import pathlib, tempfile
+    >>> directory = pathlib.Path(tempfile.mkdtemp())
+    >>> with Pipeline() as p:
+    ...     _ = p | Create([Row(airport="EWR", delay=7)]) | WriteToCsv(directory / "out")
+    >>> (directory / "out-00000-of-00001.csv").read_text()
+    'airport,delay\nEWR,7\n'
+    """
+
+    def __init__(
+        self,
+        path: PathPrefix,
+        num_shards: int | None = None,
+        *,
+        columns: Sequence[str] | None = None,
+        header: bool = True,
+        delimiter: str = ",",
+        quotechar: str = '"',
+        diff_column: str | None = None,
+        file_name_suffix: str = ".csv",
+        shard_name_template: str | None = None,
+        compression_type: str = "auto",
+    ) -> None:
+        sink = CsvSink(
+            _naming(path, file_name_suffix, shard_name_template),
+            columns,
+            header,
+            delimiter,
+            quotechar,
+            num_shards=_number(num_shards, shard_name_template),
+            compression_type=compression_type,
+            diff_column=diff_column,
+        )
+        super().__init__(sink)
+
+
+class WriteToJson(WriteTo):
+    r"""Writes the fields of each element as a JSON object, on a line of its own (Beam's WriteToJson).
+
+    Elements are dicts, rows, named tuples, or instances of attrs classes or dataclasses. Times are
+    written in ISO 8601 form, decimals as strings. How files are called is said in :class:`WriteToText`.
+
+    Args:
+        path: how the paths begin; directories are made.
+        num_shards: how many files there are for each window and batch, an element's file being told by
+            its encoding; 0 leaves the number to the runner (here it is 1).
+        diff_column: name for a field that holds +1 for an element and -1 for its retraction; without it,
+            retractions are refused.
+        file_name_suffix: how the paths end; .gz, .bz2 and .xz are compressed.
+        shard_name_template: what stands for the shard, ``-SSSSS-of-NNNNN`` by default; ``""`` for one
+            file without numbers.
+        compression_type: gzip, bzip2, lzma, uncompressed, or auto, which goes by the suffix.
+
+    Raises:
+        ElementError: an element has no named fields, or one that JSON cannot hold.
+
+    >>> import pathlib, tempfile
+    >>> directory = pathlib.Path(tempfile.mkdtemp())
+    >>> with Pipeline() as p:
+    ...     _ = p | Create([Row(airport="EWR", delay=7)]) | WriteToJson(directory / "out")
+    >>> (directory / "out-00000-of-00001.json").read_text()
+    '{"airport": "EWR", "delay": 7}\n'
+    """
+
+    def __init__(
+        self,
+        path: PathPrefix,
+        num_shards: int | None = None,
+        *,
+        diff_column: str | None = None,
+        file_name_suffix: str = ".json",
+        shard_name_template: str | None = None,
+        compression_type: str = "auto",
+    ) -> None:
+        sink = JsonSink(
+            _naming(path, file_name_suffix, shard_name_template),
+            num_shards=_number(num_shards, shard_name_template),
+            compression_type=compression_type,
+            diff_column=diff_column,
+        )
+        super().__init__(sink)
+
+
+class WriteToParquet(WriteTo):
+    """Writes the fields of each element as a record of Parquet (Beam's WriteToParquet); needs pyarrow.
+
+    Elements are dicts, rows, named tuples, or instances of attrs classes or dataclasses. How files are
+    called is said in :class:`WriteToText`.
+
+    Args:
+        file_path_prefix: how the paths begin; directories are made.
+        schema: a pyarrow schema, or the types of the columns by their names: str, int, float, bool,
+            bytes, datetime (with a zone) or date. By default each file's is made from its elements, so
+            that the files can differ.
+        codec: how columns are compressed: none, snappy, gzip, zstd, …
+        num_shards: how many files there are for each window and batch, an element's file being told by
+            its encoding; 0 leaves the number to the runner (here it is 1).
+        diff_column: name for a column that holds +1 for an element and -1 for its retraction; without
+            it, retractions are refused.
+        file_name_suffix: how the paths end.
+        shard_name_template: what stands for the shard, ``-SSSSS-of-NNNNN`` by default; ``""`` for one
+            file without numbers.
+
+    Raises:
+        PipelineError: pyarrow is not installed.
+        ElementError: an element has no named fields, or does not fit into the table.
+
+    >>> import pathlib, tempfile
+    >>> directory = pathlib.Path(tempfile.mkdtemp())
+    >>> with Pipeline() as p:
+    ...     _ = (
+    ...         p
+    ...         | Create([{"airport": "EWR"}])
+    ...         | WriteToParquet(directory / "out", {"airport": str})
+    ...     )
+    >>> (directory / "out-00000-of-00001.parquet").exists()
+    True
+    """
+
+    def __init__(
+        self,
+        file_path_prefix: PathPrefix,
+        schema: Any = None,
+        codec: str = "none",
+        *,
+        num_shards: int | None = 0,
+        diff_column: str | None = None,
+        file_name_suffix: str = ".parquet",
+        shard_name_template: str | None = None,
+    ) -> None:
+        arrow()
+        sink = ParquetSink(
+            _naming(file_path_prefix, file_name_suffix, shard_name_template),
+            schema,
+            codec,
+            num_shards=_number(num_shards, shard_name_template),
+            diff_column=diff_column,
+        )
+        super().__init__(sink)
+
+
+class WriteToConsole(WriteTo):
+    """Prints each element with its diff, timestamp, windows and the timing of its pane.
+
+    >>> with Pipeline() as p:
+    ...     _ = p | Create([TimestampedValue("a", 60)]) | WriteToConsole()
+    +1  1970-01-01T00:01:00Z  global  UNKNOWN  'a'
+    """
+
+    def __init__(self) -> None:
+        super().__init__(Console())
