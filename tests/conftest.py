@@ -24,7 +24,7 @@ PROFILE = "cases" if "HEADRACE_CASES" in os.environ else "ci" if os.environ.get(
 settings.load_profile(os.environ.get("HEADRACE_PROFILE", PROFILE))
 
 
-@pytest.fixture(params=["local", pytest.param("spark", marks=pytest.mark.spark)])
+@pytest.fixture(params=["local"])
 def runner(request: pytest.FixtureRequest) -> str:
     """The name of each runner that the semantics are tested on."""
     return str(request.param)

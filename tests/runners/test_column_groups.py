@@ -5,9 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import headrace as hr
-from headrace.runners import operators
+from headrace.runners import operators, reading
 from headrace.runners.gathering import plain
-from headrace.runners.local import feeding
 from headrace.sdk.testing.capturing import capture
 from headrace.triggers import AfterWatermark, DefaultTrigger, Repeatedly
 from headrace.triggers.bundle import Bundle
@@ -81,5 +80,5 @@ def test_many_values_are_folded_as_they_come(monkeypatch, windows):
     events = [("a", number % 5, number) for number in range(20)]
     expected = panes(events, windows, GROUPINGS["max"])
     monkeypatch.setattr(plain, "FOLD_AT", 3)
-    monkeypatch.setattr(feeding, "BUNDLE_ROWS", 4)
+    monkeypatch.setattr(reading, "BUNDLE_ROWS", 4)
     assert panes(events, windows, GROUPINGS["max"]) == expected

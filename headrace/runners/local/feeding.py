@@ -14,6 +14,7 @@ import attrs
 
 from headrace.runners.blaming import blamed
 from headrace.runners.local.clock import ProcessingClock, ScriptedClock
+from headrace.runners.reading import bundles_of
 from headrace.sdk.graph import Read
 from headrace.sdk.io.cursor import Cursor
 from headrace.sdk.io.source import Batch, BoundedSource, ReadsBundles, UnboundedSource
@@ -28,9 +29,6 @@ from headrace.sdk.testing.test_stream import (
 from headrace.triggers.bundle import Bundle
 from headrace.windowing.time import MAX_MICROS, MIN_MICROS, micros
 from headrace.windowing.watermark import FromSource, PartitionedWatermark
-
-BUNDLE_ROWS = 1 << 12
-"""So many records of a bounded source make a bundle."""
 
 
 class Feed(Protocol):
@@ -62,7 +60,7 @@ class WholeFeed:
     def poll(self, now: int) -> Iterator[Bundle]:
         """Read everything, a bundle at a time."""
         for partition in self.source.partitions():
-            yield from _bundles(self.source, partition)
+            yield from bundles_of(self.source, partition)
         self.drain()
 
     def drain(self) -> None:
@@ -160,15 +158,6 @@ def feed_for(node: Read, batch: bool, clock: ProcessingClock, limit: int) -> Fee
 
 Reader = Callable[[int], Batch[Any]]
 """Reads on in a partition: at most so many records."""
-
-
-def _bundles(source: BoundedSource[Any], partition: Any) -> Iterator[Bundle]:
-    if isinstance(source, ReadsBundles):
-        yield from source.read_bundles(partition)
-        return
-    records = iter(source.read(partition))
-    while chunk := list(islice(records, BUNDLE_ROWS)):
-        yield as_bundle(chunk)
 
 
 def _bounded_reader(source: BoundedSource[Any], partition: Any) -> Reader:

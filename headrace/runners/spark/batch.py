@@ -10,7 +10,6 @@ that work there, the commits of those that write on the workers, and what was co
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
 from typing import Any, Final
 
 import attrs
@@ -21,20 +20,16 @@ from pyspark.sql import DataFrame, SparkSession
 from headrace.runners.blaming import blamed, blamed_for_each
 from headrace.runners.operators import BatchGroup, ColumnGroup, Operator, Send, operators_of
 from headrace.runners.planning import Plan
+from headrace.runners.reading import bundles_of
 from headrace.runners.spark.departures import Scope
 from headrace.runners.spark.failures import carrying
 from headrace.runners.spark.receiving import receiving_for
 from headrace.runners.spark.stage import Stage, StagePlan, in_pieces, stage_plans
 from headrace.runners.spark.wire import SCHEMA, Row, loads, record_batch, rows_of
 from headrace.sdk.graph import Node, Read
-from headrace.sdk.outputs import as_bundle
 from headrace.sdk.step_metrics import StepMetrics
-from headrace.triggers.bundle import Bundle
 from headrace.triggers.trigger import Clock
 from headrace.windowing.time import MAX_MICROS
-
-BUNDLE_ROWS: Final = 1 << 12
-"""So many records of a source make a bundle."""
 
 CONF: Final = {"spark.sql.execution.arrow.maxRecordsPerBatch": "16"}
 """Few rows at a time go to a worker, since each has a payload of many elements."""
@@ -64,7 +59,7 @@ class BatchStage:
 
     def _rows(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Row]:
         place = self.plan.level * PLACES + TaskContext.get().partitionId()  # type: ignore[union-attr]
-        stage = Stage(self.plan, Scope("", 0, self.now, place), self._operator)
+        stage = Stage(self.plan, Scope("", 0, self.now, place, streaming=False), self._operator)
         stage.executor.open()
         try:
             work = self._receive if self.plan.level else self._read
@@ -87,8 +82,9 @@ class BatchStage:
         numbers = (number for batch in batches for number in batch.column(0).to_pylist())
         for number in numbers:
             place, partition = self.partitions[number]
-            read = next(n for n in self.plan.plan.graph if n.label == self.plan.names[place])
-            for bundle in blamed_for_each(read.label, bundles(read, partition)):
+            read = self.plan.node(place)
+            assert isinstance(read, Read)
+            for bundle in blamed_for_each(read.label, bundles_of(read.source, partition)):
                 stage.executor.feed(read, bundle)
                 yield from stage.sent()
 
@@ -119,13 +115,6 @@ class BatchStage:
 
 PLACES: Final = 1 << 20
 """So many partitions a level can have."""
-
-
-def bundles(read: Read, partition: Any) -> Iterator[Bundle]:
-    """Read a partition of a bounded source, a bundle at a time."""
-    records = iter(read.source.read(partition))
-    while chunk := list(islice(records, BUNDLE_ROWS)):
-        yield as_bundle(chunk)
 
 
 def lower(plan: Plan, session: SparkSession, groups: int, now: int) -> DataFrame:

@@ -44,7 +44,7 @@ class Manifest:
     key_groups: int
     partitions: int
     levels: int
-    sources: tuple[str, ...] = attrs.field(converter=tuple)
+    sources: tuple[str, ...]
     steps: Mapping[str, Mapping[str, str]]
     finished: bool = False
 
@@ -56,7 +56,7 @@ def manifest_of(plan: Plan, key_groups: int, partitions: int) -> Manifest:
         key_groups=key_groups,
         partitions=partitions,
         levels=len(plan.levels),
-        sources=[node.label for node in plan.graph if isinstance(node, Read)],
+        sources=tuple(node.label for node in plan.graph if isinstance(node, Read)),
         steps={label: _signature(step) for label, step in plan.steps.items()},
     )
 
@@ -94,23 +94,30 @@ def resumed(before: Manifest, now: Manifest, checkpoint: str) -> Manifest:
 
 
 def _differences(before: Manifest, now: Manifest) -> Iterator[tuple[str, str]]:
+    """Yield what has changed, and where."""
     for label in before.sources:
         if label not in now.sources:
             yield label, f"there is no source {label!r} any more"
     for label, signature in before.steps.items():
-        if label not in now.steps:
+        if label in now.steps:
+            yield from _changes(label, signature, now.steps[label])
+        else:
             yield label, f"there is no grouping {label!r} any more"
-            continue
-        for name, said in signature.items():
-            if now.steps[label].get(name) != said:
-                yield label, f"its {name} was {said}, and is {now.steps[label].get(name)}"
     for name in ("levels", "key_groups", "partitions"):
         one, other = getattr(before, name), getattr(now, name)
         if one != other:
-            yield "", f"it had {one} {name.replace('_', ' ')}, and has {other}{_why(now, name)}"
+            yield "", f"it had {one} {name.replace('_', ' ')}, and has {other}{_why(name)}"
 
 
-def _why(now: Manifest, name: str) -> str:
+def _changes(
+    label: str, before: Mapping[str, str], now: Mapping[str, str]
+) -> Iterator[tuple[str, str]]:
+    for name, said in before.items():
+        if now.get(name) != said:
+            yield label, f"its {name} was {said}, and is {now.get(name)}"
+
+
+def _why(name: str) -> str:
     if name != "levels":
         return ""
     return " (a grouping behind the last one, or one less: Spark keeps state by level)"
@@ -126,7 +133,7 @@ class Checkpoint:
 
     def __init__(self, session: SparkSession, directory: str) -> None:
         jvm: Any = session._jvm
-        hadoop: Any = session._jsc.hadoopConfiguration()  # type: ignore[attr-defined]
+        hadoop: Any = session._jsc.hadoopConfiguration()
         self.directory = directory
         self._path = jvm.org.apache.hadoop.fs.Path(directory, FILE)
         self._files = self._path.getFileSystem(hadoop)
@@ -173,8 +180,8 @@ class Checkpoint:
                 remedy="resume it with the version that wrote it, or start from a new checkpoint",
             )
         try:
-            return Manifest(**said)
-        except TypeError as error:
+            return Manifest(**{**said, "sources": tuple(said["sources"])})
+        except (TypeError, KeyError) as error:
             raise self._damaged() from error
 
     def _damaged(self) -> PipelineError:

@@ -26,10 +26,12 @@ class Delivery:
     Args:
         plan: the plan.
         run: name of the run (see :class:`~headrace.io.SinkBatch`).
+        streaming: whether there are many batches.
     """
 
     plan: Plan
     run: str
+    streaming: bool
     _containers: dict[str, MetricsContainer] = attrs.field(init=False)
     _steps: dict[str, StepMetrics] = attrs.field(init=False)
 
@@ -59,11 +61,20 @@ class Delivery:
             self._count(counts)
         controls = parts.pop(CONTROL, [])
         for place, node in enumerate(self.plan.graph):
-            if place in parts:
-                assert isinstance(node, Write)
+            if isinstance(node, Write):
                 with blamed(node.label):
                     self._write(node, batch, sorted(parts[place], key=lambda part: part[0]))
-        return together(controls) if controls else None
+        control = together(controls) if controls else None
+        if control is not None:
+            self._note(control)
+        return control
+
+    def _note(self, control: Control) -> None:
+        """Note the output watermark of each node; an element-wise one has that of its input."""
+        for node in self.plan.graph:
+            incoming = (self._steps[source.node].watermark for source in node.inputs)
+            said = control.watermarks.get(node.label)
+            self._steps[node.label].watermark = min(incoming) if said is None else said
 
     def metrics(self) -> MetricResults:
         """Return what has been counted until now."""
@@ -74,12 +85,14 @@ class Delivery:
 
     def _write(self, node: Write, batch: int, parts: list[tuple[int, int, Any]]) -> None:
         written = [what for _, _, what in parts]
+        streaming, label = self.streaming, node.label
         if isinstance(node.sink, PartSink):
-            node.sink.commit(Commit(batch, self.run, node.label, written))
-        else:
+            if written or not streaming:  # a whole collection counts though it is empty
+                node.sink.commit(Commit(batch, self.run, label, written, streaming=streaming))
+        elif written:
             now = max(now for _, now, _ in parts)
             bundle = Bundle.concat(written)
-            node.sink.write(SinkBatch(batch, now, bundle, self.run, node.label))
+            node.sink.write(SinkBatch(batch, now, bundle, self.run, label, streaming=streaming))
 
     def _count(self, counts: dict[str, tuple[StepMetrics, MetricsContainer]]) -> None:
         for label, (steps, container) in counts.items():

@@ -146,7 +146,13 @@ class SinkDeparture(Operator):
         number, what = scope.next_part(), bundle
         if isinstance(self.node.sink, PartSink):
             part = SinkPart(
-                scope.batch, scope.now, bundle, scope.run, self.node.label, number=number
+                id=scope.batch,
+                now=scope.now,
+                bundle=bundle,
+                run=scope.run,
+                step=self.node.label,
+                streaming=scope.streaming,
+                number=number,
             )
             with blamed(self.node.label):
                 what = self.node.sink.write_part(part)
@@ -167,12 +173,14 @@ class Scope:
         batch: number of the batch.
         now: processing time in microseconds.
         place: which of the places it is in which stages work side by side.
+        streaming: whether there are many batches.
     """
 
     run: str
     batch: int
     now: int
     place: int
+    streaming: bool
     _parts: int = attrs.field(default=0, init=False)
 
     def at(self, batch: int, now: int, place: int) -> None:

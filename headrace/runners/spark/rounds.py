@@ -10,14 +10,15 @@ from __future__ import annotations
 import base64
 import pickle
 import time
-from collections.abc import Iterator, Mapping
-from itertools import islice
+from collections.abc import Mapping
 from typing import Any, Protocol
 
 import attrs
 
 from headrace.runners.blaming import blamed
+from headrace.runners.reading import bundles_of
 from headrace.sdk.graph import Read
+from headrace.sdk.io.cursor import Cursor
 from headrace.sdk.io.source import BoundedSource
 from headrace.sdk.outputs import as_bundle
 from headrace.sdk.testing.test_stream import (
@@ -129,7 +130,7 @@ class PartitionReading:
     node: Read
     limit: int
     _names: list[Any] = attrs.field(init=False)
-    _open: dict[int, tuple[int, Iterator[Any]]] = attrs.field(factory=dict, init=False)
+    _open: dict[int, tuple[int, Cursor]] = attrs.field(factory=dict, init=False)
 
     @_names.default
     def _partitions(self) -> list[Any]:
@@ -162,7 +163,7 @@ class PartitionReading:
         ):
             if not start.finished and end.rows:
                 records, *_ = self._records(number, start.offset, end.rows)
-                found.append(as_bundle(records[: end.rows]))
+                found.append(Cursor(iter([as_bundle(records)])).take(end.rows))
         return found
 
     def passed(self, before: ReadPosition, now: int) -> int:
@@ -190,12 +191,12 @@ class PartitionReading:
 
     def _bounded(self, number: int, offset: int, limit: int) -> tuple[Any, Any, Any, bool]:
         """Read on where the last round ended; from the beginning, if that was another process."""
-        at, records = self._open.get(number, (0, None))
-        if records is None or at != offset:
-            records = iter(self.node.source.read(self._names[number]))
-            next(islice(records, offset, offset), None)
-        chunk = list(islice(records, limit))
-        self._open[number] = offset + len(chunk), records
+        at, cursor = self._open.get(number, (-1, None))
+        if cursor is None or at != offset:
+            cursor = Cursor(bundles_of(self.node.source, self._names[number]))
+            cursor.skip(offset)
+        chunk = cursor.take(limit)
+        self._open[number] = offset + len(chunk), cursor
         return chunk, offset + len(chunk), None, len(chunk) < limit
 
 

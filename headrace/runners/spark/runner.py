@@ -13,6 +13,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, Final
 
+import attrs
 from pyspark.sql import DataFrame, SparkSession
 
 from headrace.errors import PipelineError
@@ -76,7 +77,7 @@ class BatchRun(PipelineResult):
     def __init__(self, planned: Plan, options: PipelineOptions, session: Session) -> None:
         super().__init__(PipelineState.RUNNING)
         settings = spark_settings(options)
-        self._delivery = Delivery(planned, "")
+        self._delivery = Delivery(planned, "", streaming=False)
         self._delivery.open()
         with unwrapping(), run_conf(session.spark, batch.CONF):
             frame = batch.lower(planned, session.spark, settings.key_groups, _now())
@@ -110,7 +111,7 @@ class StreamRun(PipelineResult):
             session.spark, self._settings.checkpoint or str(self._place / "checkpoint")
         )
         self._manifest = self._resume()
-        self._delivery = Delivery(planned, self._manifest.run)
+        self._delivery = Delivery(planned, self._manifest.run, streaming=True)
         self._query: Any = None
         self._error: BaseException | None = None
         self._done = threading.Event()
@@ -267,14 +268,8 @@ class StreamRun(PipelineResult):
             self._error = error
             return PipelineState.FAILED
         if self._settings.checkpoint:
-            self._checkpoint.write(_finished(self._manifest))
+            self._checkpoint.write(attrs.evolve(self._manifest, finished=True))
         return PipelineState.DONE
-
-
-def _finished(manifest: Manifest) -> Manifest:
-    import attrs
-
-    return attrs.evolve(manifest, finished=True)
 
 
 @contextmanager

@@ -16,7 +16,7 @@ class SpillFile:
     """A temporary file of pieces of lists; gone when nobody refers to it."""
 
     def __init__(self) -> None:
-        self._file: IO[bytes] = TemporaryFile(prefix="headrace-spill-")
+        self._file: IO[bytes] = TemporaryFile(prefix="headrace-spill-")  # noqa: SIM115 (lives as long as its lists)
         self._end = 0
 
     def write(self, values: list[Any]) -> tuple[int, int, int]:

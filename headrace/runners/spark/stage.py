@@ -40,6 +40,10 @@ class StagePlan:
     batch: bool
     names: tuple[str, ...]
 
+    def node(self, place: int) -> Node:
+        """Return a node of this level by its place in the whole graph."""
+        return next(node for node in self.plan.graph if node.label == self.names[place])
+
     @property
     def last(self) -> int:
         """The level behind all levels, where sinks are."""

@@ -16,7 +16,7 @@ import pyarrow as pa
 from pyspark import TaskContext
 from pyspark.sql import DataFrame
 from pyspark.sql import Row as SparkRow
-from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
 from headrace.runners.keyed import KeyedPanes
 from headrace.runners.operators import Group, Operator, Send, operators_of
@@ -72,7 +72,9 @@ class StreamPlan:
 
     def open(self, place: int) -> Stage:
         """Return the stage, set up."""
-        stage = Stage(self.stage, Scope(self.run, 0, MIN_MICROS, place), self._operator)
+        stage = Stage(
+            self.stage, Scope(self.run, 0, MIN_MICROS, place, streaming=True), self._operator
+        )
         stage.executor.open()
         return stage
 
@@ -174,9 +176,9 @@ class KeyedStage(StatefulProcessor):
     def _open(self, stage: Stage) -> dict[str, Directory]:
         """Give the groupings of this level their keys in this key group."""
         directories: dict[str, Directory] = {}
-        if self._directories.exists():
-            (data,) = self._directories.get()
-            _, directories = loads(data)
+        stored = self._directories.get()
+        if stored is not None:
+            _, directories = loads(stored[0])
         for label in self._own(self._plan.stage.plan.steps):
             operator = stage.executor[label]
             assert isinstance(operator, ChunkedGroup)

@@ -23,6 +23,9 @@ _ARROW: Final = pa.schema(
 )
 
 
+_CLOUDPICKLE: Final[Any] = cloudpickle
+
+
 class Row(NamedTuple):
     """A row on the wire.
 
@@ -64,7 +67,7 @@ def dumps(data: Any) -> bytes:
     try:
         return pickle.dumps(data, protocol=5)
     except (pickle.PicklingError, AttributeError, TypeError):
-        dumped: bytes = cloudpickle.dumps(data, protocol=5)
+        dumped: bytes = _CLOUDPICKLE.dumps(data, protocol=5)
         return dumped
 
 
