@@ -14,7 +14,6 @@ from typing import Any, Final
 
 import attrs
 import pyarrow as pa
-from pyspark import TaskContext
 from pyspark.sql import DataFrame, SparkSession
 
 from headrace.runners.blaming import blamed, blamed_for_each
@@ -23,6 +22,7 @@ from headrace.runners.planning import Plan
 from headrace.runners.reading import bundles_of
 from headrace.runners.spark.departures import Scope
 from headrace.runners.spark.failures import carrying
+from headrace.runners.spark.place import partition
 from headrace.runners.spark.receiving import receiving_for
 from headrace.runners.spark.stage import Stage, StagePlan, in_pieces, stage_plans
 from headrace.runners.spark.wire import SCHEMA, Row, loads, record_batch, rows_of
@@ -58,7 +58,7 @@ class BatchStage:
             yield from map(record_batch, in_pieces(self._rows(batches), PIECE_BYTES))
 
     def _rows(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Row]:
-        place = self.plan.level * PLACES + TaskContext.get().partitionId()  # type: ignore[union-attr]
+        place = self.plan.level * PLACES + partition()
         stage = Stage(self.plan, Scope("", 0, self.now, place, streaming=False), self._operator)
         stage.executor.open()
         try:

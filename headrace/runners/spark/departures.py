@@ -8,12 +8,12 @@ front of a shuffle nor the outbox grows with the data.
 from __future__ import annotations
 
 from itertools import count
-from typing import Any, Final
+from typing import Final
 
 import attrs
 
 from headrace.runners.blaming import blamed
-from headrace.runners.gathering import ColumnGathering
+from headrace.runners.gathering import ColumnGathering, Gathering
 from headrace.runners.operators import Operator
 from headrace.runners.planning import KeyedStep
 from headrace.runners.spark.key_group import KeyGroups
@@ -53,14 +53,15 @@ class KeyedDeparture(Operator):
     batch: bool
     outbox: list[Row]
     counted: MetricsContainer = attrs.field(factory=MetricsContainer, init=False)
-    _gathering: Any = attrs.field(init=False)
+    _columns: ColumnGathering | None = attrs.field(init=False)
+    _gathering: Gathering | ColumnGathering = attrs.field(init=False)
     _rows: int = attrs.field(default=0, init=False)
     _bytes: int = attrs.field(default=0, init=False)
 
     def __attrs_post_init__(self) -> None:
         """Start with nothing gathered."""
-        columns = self.step.column_gathering() if self.batch else None
-        self._gathering = columns or self.step.gathering(self.batch)
+        self._columns = self.step.column_gathering() if self.batch else None
+        self._gathering = self._columns or self.step.gathering(self.batch)
 
     def push(self, bundle: Bundle) -> None:
         """Gather a bundle; send what has been gathered if it has become much."""
@@ -85,8 +86,9 @@ class KeyedDeparture(Operator):
         self._rows = self._bytes = 0
 
     def _blocks(self) -> dict[int, list[Block]]:
-        if self.batch and isinstance(self._gathering, ColumnGathering):
-            return blocks_of_columns(self._gathering.columns(), self.groups)
+        if self._columns is not None:
+            return blocks_of_columns(self._columns.columns(), self.groups)
+        assert isinstance(self._gathering, Gathering)
         trigger = self.step.strategy.trigger
         return blocks_of_arrivals(self._gathering.drain(), self.groups, trigger)
 

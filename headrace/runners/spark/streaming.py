@@ -13,7 +13,6 @@ from typing import Any, Final
 
 import attrs
 import pyarrow as pa
-from pyspark import TaskContext
 from pyspark.sql import DataFrame
 from pyspark.sql import Row as SparkRow
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
@@ -24,6 +23,7 @@ from headrace.runners.spark.chunks import ChunkedKeys, ChunkStore, Directory
 from headrace.runners.spark.control import CONTROL, Control, together
 from headrace.runners.spark.departures import Scope
 from headrace.runners.spark.failures import carrying
+from headrace.runners.spark.place import batch_number, partition
 from headrace.runners.spark.receiving import ReceivedArrivals
 from headrace.runners.spark.stage import Stage, StagePlan, in_pieces
 from headrace.runners.spark.wire import SCHEMA, Row, dumps, loads, record_batch, rows_of
@@ -105,8 +105,8 @@ class FirstStage:
             yield from map(record_batch, in_pieces(self._rows(batches), PIECE_BYTES))
 
     def _rows(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Row]:
-        stage = self.plan.open(place=_partition())
-        stage.scope.batch = _batch()
+        stage = self.plan.open(place=partition())
+        stage.scope.batch = batch_number()
         try:
             for row in rows_of(batches):
                 yield from self._take(stage, row)
@@ -140,7 +140,7 @@ class KeyedStage(StatefulProcessor):
         self._chunks = handle.getMapState("chunks", "step string, chunk int", "value binary")
         with carrying():
             self._stage = self._plan.open(place=0)
-        self._batch = _batch()
+        self._batch = batch_number()
 
     def handleInputRows(
         self, key: Any, rows: Iterator[SparkRow], timerValues: Any
@@ -236,14 +236,3 @@ def lower(rows: DataFrame, stages: Iterable[StagePlan], run: str) -> DataFrame:
     for plan in keyed:
         rows = rows.groupBy("group").transformWithState(KeyedStage(plan), SCHEMA, "append", "none")
     return rows
-
-
-def _batch() -> int:
-    context = TaskContext.get()
-    number = context.getLocalProperty("streaming.sql.batchId") if context else None
-    return int(number or 0)
-
-
-def _partition() -> int:
-    context = TaskContext.get()
-    return context.partitionId() if context else 0
