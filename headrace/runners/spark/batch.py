@@ -75,7 +75,7 @@ class BatchStage:
         step = plan.steps.get(node.label)
         if step is None:
             return operators_of(plan, batch=True)(node, send, metrics)
-        kind = BatchGroup if step.column_gathering() is None else ColumnGroup
+        kind = BatchGroup if step.column_gathering(batch=True) is None else ColumnGroup
         return kind(step, send, metrics, receiving_for(step))
 
     def _read(self, stage: Stage, batches: Iterable[pa.RecordBatch]) -> Iterator[Row]:

@@ -60,7 +60,7 @@ class KeyedDeparture(Operator):
 
     def __attrs_post_init__(self) -> None:
         """Start with nothing gathered."""
-        self._columns = self.step.column_gathering() if self.batch else None
+        self._columns = self.step.column_gathering(self.batch)
         self._gathering = self._columns or self.step.gathering(self.batch)
 
     def push(self, bundle: Bundle) -> None:

@@ -19,12 +19,14 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 
 from headrace.runners.keyed import KeyedPanes
 from headrace.runners.operators import Group, Operator, Send, operators_of
-from headrace.runners.spark.chunks import ChunkedKeys, ChunkStore, Directory
+from headrace.runners.spark.chunked_keys import ChunkedKeys
+from headrace.runners.spark.chunked_windows import ChunkedWindows
+from headrace.runners.spark.chunks import ChunkStore, Directory
 from headrace.runners.spark.control import CONTROL, Control, together
 from headrace.runners.spark.departures import Scope
 from headrace.runners.spark.failures import carrying
 from headrace.runners.spark.place import batch_number, partition
-from headrace.runners.spark.receiving import ReceivedArrivals
+from headrace.runners.spark.receiving import Blocks, ReceivedArrivals
 from headrace.runners.spark.stage import Stage, StagePlan, in_pieces
 from headrace.runners.spark.wire import SCHEMA, Row, dumps, loads, record_batch, rows_of
 from headrace.sdk.graph import Node, Read
@@ -57,6 +59,32 @@ class ChunkedGroup(Group):
         self.emit(out)
         return min(clock.watermark, self.keys.directory.hold)
 
+    def remember(self, directory: Directory, store: ChunkStore) -> None:
+        """Go to the chunks of another key group."""
+        merging = self.step.strategy.window_fn.is_merging()
+        self.keys = ChunkedKeys(directory, store, self.grouping, merging)
+
+
+@attrs.define(eq=False)
+class WaitingChunks(Group):
+    """A grouping whose windows have one pane each, with their contents in chunks of Spark's state."""
+
+    gathering: Blocks
+    keys: ChunkedWindows | None = None
+
+    def end_round(self, clock: Clock) -> int:
+        """Add what was received, then send the panes of all windows that the watermark has passed."""
+        assert self.keys is not None
+        with self.at_work():
+            passed, late = self.keys.round(self.gathering.drain(), clock)
+        self.metrics.late_dropped += late
+        self.emit_only_panes(passed)
+        return min(clock.watermark, self.keys.directory.hold)
+
+    def remember(self, directory: Directory, store: ChunkStore) -> None:
+        """Go to the chunks of another key group."""
+        self.keys = ChunkedWindows(directory, store, self.step)
+
 
 @attrs.frozen
 class StreamPlan:
@@ -83,6 +111,8 @@ class StreamPlan:
         step = plan.steps.get(node.label)
         if step is None:
             return operators_of(plan, batch=False)(node, send, metrics)
+        if step.column_gathering(batch=False) is not None:
+            return WaitingChunks(step, send, metrics, Blocks())
         return ChunkedGroup(step, send, metrics, ReceivedArrivals(step))
 
     def controls(self, control: Control) -> Iterator[Row]:
@@ -181,16 +211,14 @@ class KeyedStage(StatefulProcessor):
             _, directories = loads(stored[0])
         for label in self._own(self._plan.stage.plan.steps):
             operator = stage.executor[label]
-            assert isinstance(operator, ChunkedGroup)
+            assert isinstance(operator, (ChunkedGroup, WaitingChunks))
             directory = directories.setdefault(label, Directory())
-            merging = operator.step.strategy.window_fn.is_merging()
-            store = StateChunks(self._chunks, label)
-            operator.keys = ChunkedKeys(operator.grouping, merging, directory, store)
+            operator.remember(directory, StateChunks(self._chunks, label))
         return directories
 
     def _take(self, stage: Stage, row: Row) -> None:
         operator, payload = stage.operator(row.step), loads(row.payload)
-        if isinstance(operator, ChunkedGroup):
+        if isinstance(operator, (ChunkedGroup, WaitingChunks)):
             operator.gathering.take(payload, len(row.payload))
         else:
             operator.push(payload)
