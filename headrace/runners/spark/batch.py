@@ -17,9 +17,11 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from headrace.runners.blaming import blamed, blamed_for_each
+from headrace.runners.garbage import rarely_collected
 from headrace.runners.operators import BatchGroup, ColumnGroup, Operator, Send, operators_of
 from headrace.runners.planning import Plan
 from headrace.runners.reading import bundles_of
+from headrace.runners.spark.bundles import unpack
 from headrace.runners.spark.departures import Scope
 from headrace.runners.spark.failures import carrying
 from headrace.runners.spark.place import partition
@@ -54,7 +56,7 @@ class BatchStage:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Run the stage over a partition's rows."""
-        with carrying():
+        with carrying(), rarely_collected():
             yield from map(record_batch, in_pieces(self._rows(batches), PIECE_BYTES))
 
     def _rows(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Row]:
@@ -102,7 +104,7 @@ class BatchStage:
             if stage.is_keyed(row.step):
                 stage.operator(row.step).gathering.take(payload, len(row.payload))  # type: ignore[attr-defined]
             else:
-                stage.operator(row.step).push(payload)
+                stage.operator(row.step).push(unpack(payload))
                 yield from stage.sent()
         if before is not None:
             yield from self._give_out(stage, before[0])

@@ -16,6 +16,7 @@ from headrace.runners.blaming import blamed
 from headrace.runners.gathering import ColumnGathering, Gathering
 from headrace.runners.operators import Operator
 from headrace.runners.planning import KeyedStep
+from headrace.runners.spark.bundles import pack
 from headrace.runners.spark.key_group import KeyGroups
 from headrace.runners.spark.shipment import Block, blocks_of_arrivals, blocks_of_columns
 from headrace.runners.spark.wire import Row, dumps
@@ -112,7 +113,7 @@ class BundleDeparture(Operator):
     def push(self, bundle: Bundle) -> None:
         """Send a bundle."""
         group = next(self._turn) % self.groups
-        self.outbox.append(Row(self.address.level, self.address.step, group, dumps(bundle)))
+        self.outbox.append(Row(self.address.level, self.address.step, group, dumps(pack(bundle))))
 
 
 @attrs.define(eq=False)
@@ -145,7 +146,7 @@ class SinkDeparture(Operator):
     def _write(self) -> None:
         bundle, scope = Bundle.concat(self._waiting), self.scope
         self._waiting, self._rows = [], 0
-        number, what = scope.next_part(), bundle
+        number, what = scope.next_part(), None
         if isinstance(self.node.sink, PartSink):
             part = SinkPart(
                 id=scope.batch,
@@ -158,6 +159,8 @@ class SinkDeparture(Operator):
             )
             with blamed(self.node.label):
                 what = self.node.sink.write_part(part)
+        else:
+            what = pack(bundle)
         payload = dumps((number, scope.now, what))
         self.outbox.append(Row(self.address.level, self.address.step, 0, payload))
 

@@ -17,8 +17,10 @@ from pyspark.sql import DataFrame
 from pyspark.sql import Row as SparkRow
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
+from headrace.runners.garbage import rarely_collected
 from headrace.runners.keyed import KeyedPanes
 from headrace.runners.operators import Group, Operator, Send, operators_of
+from headrace.runners.spark.bundles import unpack
 from headrace.runners.spark.chunked_keys import ChunkedKeys
 from headrace.runners.spark.chunked_windows import ChunkedWindows
 from headrace.runners.spark.chunks import ChunkStore, Directory
@@ -131,7 +133,7 @@ class FirstStage:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Run the stage over a task's rows."""
-        with carrying():
+        with carrying(), rarely_collected():
             yield from map(record_batch, in_pieces(self._rows(batches), PIECE_BYTES))
 
     def _rows(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Row]:
@@ -152,7 +154,7 @@ class FirstStage:
             yield from self.plan.controls(payload)
             return
         stage.scope.now, bundle = payload
-        stage.operator(row.step).push(bundle)
+        stage.operator(row.step).push(unpack(bundle))
         yield from stage.sent()
 
     def _reads(self, stage: Stage) -> Iterator[str]:
@@ -177,7 +179,7 @@ class KeyedStage(StatefulProcessor):
     ) -> Iterator[SparkRow]:
         (group,) = key
         incoming = (Row(row.level, row.step, row.group, row.payload) for row in rows)
-        with carrying():
+        with carrying(), rarely_collected():
             yield from (_SPARK_ROW(*row) for row in self._handle(group, incoming))
 
     def close(self) -> None:
@@ -221,7 +223,7 @@ class KeyedStage(StatefulProcessor):
         if isinstance(operator, (ChunkedGroup, WaitingChunks)):
             operator.gathering.take(payload, len(row.payload))
         else:
-            operator.push(payload)
+            operator.push(unpack(payload))
 
     def _own(self, labels: Mapping[str, Any]) -> dict[str, Any]:
         """Keep of what is known by label what belongs to groupings of this level."""

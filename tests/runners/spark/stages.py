@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from headrace.runners.planning import plan
 from headrace.runners.spark.batch import BatchStage
+from headrace.runners.spark.bundles import pack
 from headrace.runners.spark.control import CONTROL, Control
 from headrace.runners.spark.delivery import Delivery
 from headrace.runners.spark.stage import stage_plans
@@ -90,7 +91,7 @@ class Stream:
         for label, bundle in bundles.items():
             size = -(-len(bundle) // self._tasks)
             pieces = bundle.pieces(max(1, size))
-            rows += [Row(0, self._places[label], 0, dumps((now, piece))) for piece in pieces]
+            rows += [Row(0, self._places[label], 0, dumps((now, pack(piece)))) for piece in pieces]
         found = [
             r for n in range(self._tasks) for r in self._call(self._first, rows[n :: self._tasks])
         ]
