@@ -8,7 +8,9 @@ then the watermark, then the clock. What a level sends to the next arrives there
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, Final
 
 import attrs
@@ -27,6 +29,7 @@ from headrace.runners.spark.chunks import ChunkStore, Directory
 from headrace.runners.spark.control import CONTROL, Control, together
 from headrace.runners.spark.departures import Scope
 from headrace.runners.spark.failures import carrying
+from headrace.runners.spark.keeping import kept
 from headrace.runners.spark.place import batch_number, partition
 from headrace.runners.spark.receiving import Blocks, ReceivedArrivals
 from headrace.runners.spark.stage import Stage, StagePlan, in_pieces
@@ -95,16 +98,23 @@ class StreamPlan:
     Attributes:
         stage: what to do.
         run: name of the run, the same after a restart from the checkpoint.
+        start: name of this start of the run.
     """
 
     stage: StagePlan
     run: str
+    start: str
 
-    def open(self, place: int) -> Stage:
-        """Return the stage, set up."""
-        stage = Stage(
-            self.stage, Scope(self.run, 0, MIN_MICROS, place, streaming=True), self._operator
-        )
+    @contextmanager
+    def at_work(self, batch: int, now: int, place: int) -> Iterator[Stage]:
+        """Work with the stage for a batch in a place; it is set up once in a process."""
+        with kept((self.start, self.stage.level), self._opened) as stage:
+            stage.scope.at(batch, now, place)
+            yield stage
+
+    def _opened(self) -> Stage:
+        scope = Scope(self.run, 0, MIN_MICROS, 0, streaming=True)
+        stage = Stage(self.stage, scope, self._operator)
         stage.executor.open()
         return stage
 
@@ -137,16 +147,12 @@ class FirstStage:
             yield from map(record_batch, in_pieces(self._rows(batches), PIECE_BYTES))
 
     def _rows(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Row]:
-        stage = self.plan.open(place=partition())
-        stage.scope.batch = batch_number()
-        try:
+        with self.plan.at_work(batch_number(), MIN_MICROS, partition()) as stage:
             for row in rows_of(batches):
                 yield from self._take(stage, row)
             stage.end_round(dict.fromkeys(self._reads(stage), MIN_MICROS))
             yield from stage.sent()
             yield stage.report()
-        finally:
-            stage.executor.release()
 
     def _take(self, stage: Stage, row: Row) -> Iterator[Row]:
         payload = loads(row.payload)
@@ -170,8 +176,6 @@ class KeyedStage(StatefulProcessor):
     def init(self, handle: StatefulProcessorHandle) -> None:
         self._directories = handle.getValueState("directories", "value binary")
         self._chunks = handle.getMapState("chunks", "step string, chunk int", "value binary")
-        with carrying():
-            self._stage = self._plan.open(place=0)
         self._batch = batch_number()
 
     def handleInputRows(
@@ -182,9 +186,6 @@ class KeyedStage(StatefulProcessor):
         with carrying(), rarely_collected():
             yield from (_SPARK_ROW(*row) for row in self._handle(group, incoming))
 
-    def close(self) -> None:
-        self._stage.executor.release()
-
     def _handle(self, group: int, rows: Iterator[Row]) -> Iterator[Row]:
         own, level = [], self._plan.stage.level
         for row in rows:
@@ -193,17 +194,17 @@ class KeyedStage(StatefulProcessor):
             else:
                 yield row
         control = together(loads(row.payload) for row in own if row.step == CONTROL)
-        stage = self._stage
-        stage.scope.at(self._batch, control.now, level * self._plan.stage.groups + group)
-        directories = self._open(stage)
-        for row in own:
-            if row.step != CONTROL:
-                self._take(stage, row)
-        outputs = stage.end_round(control.watermarks)
-        self._directories.update((dumps((STATE_FORMAT, directories)),))
-        yield from stage.sent()
-        yield from self._plan.controls(control.behind(self._own(outputs)))
-        yield stage.report()
+        place = level * self._plan.stage.groups + group
+        with self._plan.at_work(self._batch, control.now, place) as stage:
+            directories = self._open(stage)
+            for row in own:
+                if row.step != CONTROL:
+                    self._take(stage, row)
+            outputs = stage.end_round(control.watermarks)
+            self._directories.update((dumps((STATE_FORMAT, directories)),))
+            yield from stage.sent()
+            yield from self._plan.controls(control.behind(self._own(outputs)))
+            yield stage.report()
 
     def _open(self, stage: Stage) -> dict[str, Directory]:
         """Give the groupings of this level their keys in this key group."""
@@ -261,7 +262,8 @@ def lower(rows: DataFrame, stages: Iterable[StagePlan], run: str) -> DataFrame:
         stages: what the workers of each level must know.
         run: name of the run.
     """
-    first, *keyed = (StreamPlan(stage, run) for stage in stages)
+    start = uuid.uuid4().hex
+    first, *keyed = (StreamPlan(stage, run, start) for stage in stages)
     rows = rows.mapInArrow(FirstStage(first), SCHEMA)
     for plan in keyed:
         rows = rows.groupBy("group").transformWithState(KeyedStage(plan), SCHEMA, "append", "none")

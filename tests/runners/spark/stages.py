@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
+from uuid import uuid4
 
 import pyarrow as pa
 
@@ -75,7 +76,8 @@ class Stream:
 
     def __init__(self, graph: Graph, groups: int, tasks: int) -> None:
         planned = plan(graph)
-        first, *keyed = (StreamPlan(s, "run") for s in stage_plans(planned, groups, batch=False))
+        start, stages = uuid4().hex, stage_plans(planned, groups, batch=False)
+        first, *keyed = (StreamPlan(stage, "run", start) for stage in stages)
         self._first, self._keyed = FirstStage(first), [(p, State()) for p in keyed]
         self._places = {node.label: place for place, node in enumerate(graph)}
         self._groups, self._tasks, self._round = groups, tasks, 0
@@ -111,7 +113,6 @@ class Stream:
         for state.group, some in groups.items():
             made = processor.handleInputRows((state.group,), iter(some), None)
             yield from (Row(*row) for row in made)
-        processor.close()
 
     def _call(self, stage: Any, rows: list[Row]) -> list[Row]:
         return list(rows_of(stage([record_batch(rows)])))
