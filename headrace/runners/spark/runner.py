@@ -15,6 +15,7 @@ from typing import Any, Final
 
 import attrs
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming import StreamingQuery
 
 from headrace.errors import PipelineError
 from headrace.runners.planning import Plan, plan
@@ -166,6 +167,11 @@ class StreamRun(PipelineResult):
     def metrics(self) -> MetricResults:
         """Return what has been counted until now, since the run was started or resumed."""
         return self._delivery.metrics()
+
+    @property
+    def query(self) -> StreamingQuery | None:
+        """Spark's own query, with its progress; None if it was never started."""
+        return self._query
 
     @property
     def _drain_file(self) -> Path:
