@@ -1,8 +1,8 @@
 """Latency on Spark: from the moment that an event is made to the moment that the sink has it.
 
-A thread makes 1,000 events a second and writes what it has made into a new file ten times a second, which is
-50 ms of the latency in the mean. Events are grouped by key and tell their number; each batch gives out the highest number of
-each key that came, which says that all events of that key up to then have arrived.
+A thread makes 1,000 events a second and writes what it has made into a new file ten times a second, which
+is 50 ms of the latency in the mean. Events are grouped by key and tell their number; each batch gives out
+the highest number of each key that came, so all events of that key up to then have arrived.
 """
 
 from __future__ import annotations

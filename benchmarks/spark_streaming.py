@@ -81,10 +81,11 @@ def run(spark: SparkSession, place: Path, scale: float, repeat: int) -> Iterator
 def _input(place: Path, rows: int, keys: int, files: int) -> tuple[Stream, tuple[Results, Results]]:
     place.mkdir()
     stream = Stream(place)
-    made = events(rows * files, keys, WINDOW * files)
+    # To Spark, what comes at the epoch itself is late: that is where the watermark begins.
+    made = [(WINDOW + t, k, v) for t, k, v in events(rows * files, keys, WINDOW * files)]
     for number in range(files):
         stream.put(made[number * rows : (number + 1) * rows])
-    stream.end(WINDOW * files)
+    stream.end(WINDOW * (files + 1))
     sums = by_dict_loop.windowed_sum(made)
     return stream, (sums, _sums_of_sums(sums))
 

@@ -15,7 +15,6 @@ from typing import Any, Final
 
 import attrs
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.streaming import StreamingQuery
 
 from headrace.errors import PipelineError
 from headrace.runners.planning import Plan, plan
@@ -169,8 +168,8 @@ class StreamRun(PipelineResult):
         return self._delivery.metrics()
 
     @property
-    def query(self) -> StreamingQuery | None:
-        """Spark's own query, with its progress; None if it was never started."""
+    def query(self) -> Any:
+        """Spark's own query (a StreamingQuery), with its progress; None if it was never started."""
         return self._query
 
     @property
