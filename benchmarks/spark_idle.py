@@ -5,14 +5,13 @@ Spark's own queries start no batch then, and so fire nothing that waits for proc
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
 from pyspark.sql import SparkSession
 from spark_state import by_headrace, load
-from stream import Stream, batches, in_ms, settled
+from stream import Running, Stream, batches, in_ms, settled, wait
 from table import table
 
 KEYS: Final = (10_000, 1_000_000)
@@ -39,7 +38,11 @@ def _measure(spark: SparkSession, place: Path, keys: int, beats: int) -> list[fl
     running = by_headrace(spark, place)
     try:
         settled(running, files)
-        time.sleep(beats + 1)  # a heartbeat a second
+        wait(running, lambda: len(_idle(running)) > beats)  # a heartbeat a second
     finally:
         running.stop()
-    return [batch.seconds for batch in batches(running) if batch.rows <= 1][1:]
+    return _idle(running)[1:]
+
+
+def _idle(running: Running) -> list[float]:
+    return [batch.seconds for batch in batches(running) if batch.rows <= 1]
