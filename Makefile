@@ -10,10 +10,10 @@ STREAMING ?= $(if $(filter local,$(RUNNER)),1)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test test-fast laws check format bench docs need-java clean
+.PHONY: help demo test test-fast laws check format bench bench-spark docs need-java clean
 
 help: ## list the tasks
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(VENV)/.with-demo $(if $(filter spark,$(RUNNER)),need-java $(VENV)/.with-spark) ## run the main job on real flights [RUNNER=local|spark] [STREAMING=1|] [ARGS=...]
 	$(BIN)/python examples/flights.py --runner=$(RUNNER) $(if $(STREAMING),--streaming) $(ARGS)
@@ -40,6 +40,9 @@ format: $(VENV)/.with-dev ## format the code and mend what ruff can mend
 
 bench: $(VENV)/.with-beam $(VENV)/.with-bench ## measure the local runner beside a dict loop, Beam and bytewax [ARGS=...]
 	$(BIN)/python benchmarks/local.py $(ARGS)
+
+bench-spark: need-java $(VENV)/.with-spark ## measure the Spark runner beside RDDs, DataFrames and Spark's own streaming [ARGS=...]
+	$(BIN)/python benchmarks/spark.py $(ARGS)
 
 docs: $(VENV)/.with-docs ## build the documentation into site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
