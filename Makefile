@@ -27,7 +27,7 @@ test-fast: $(VENV)/.with-dev ## run the tests of the local runner, in under two 
 laws: $(VENV)/.with-dev ## try the laws on N random cases each, and count them [N=1000] [ARGS=...]
 	HEADRACE_CASES=$(N) $(BIN)/pytest tests/laws -n 0 --hypothesis-show-statistics $(ARGS)
 
-check: $(VENV)/.with-dev ## format, lint, types, the fence between the rooms, doctests, public names
+check: $(VENV)/.with-dev $(VENV)/.with-spark ## format, lint, types, the fence between the rooms, doctests, public names
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
