@@ -48,8 +48,9 @@ def runner(request: pytest.FixtureRequest) -> Any:
     """Each runner that the semantics are tested on; bounded pipelines are jobs of Spark's, others queries."""
     if request.param == "local":
         return "local"
-    if hasattr(request.function, "hypothesis"):
-        pytest.skip("hypothesis draws other runs than in the rehearsal")
+    local_only = request.node.get_closest_marker("local_only")
+    if local_only:
+        pytest.skip(*local_only.args)
     request.getfixturevalue("spark")
     return PackingRunner(request.config.stash[PACKS], request.node.nodeid)
 
@@ -66,6 +67,12 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     yield session.spark
     if session.owned:
         session.spark.stop()
+
+
+@pytest.fixture
+def small_spark(spark: SparkSession) -> SmallSpark:
+    """Spark with few key groups, as a runner."""
+    return SmallSpark()
 
 
 class SmallSpark:
@@ -90,4 +97,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> None:
 
 
 def _is_packed(item: pytest.Item) -> bool:
-    return getattr(item, "callspec", None) is not None and item.callspec.params.get("runner") == "spark"
+    return (
+        getattr(item, "callspec", None) is not None
+        and item.callspec.params.get("runner") == "spark"
+    )
