@@ -52,6 +52,8 @@ def runner(request: pytest.FixtureRequest) -> Any:
     if local_only:
         pytest.skip(*local_only.args)
     request.getfixturevalue("spark")
+    if request.node.get_closest_marker("alone"):
+        return SmallSpark()
     return PackingRunner(request.config.stash[PACKS], request.node.nodeid)
 
 
@@ -78,6 +80,8 @@ def small_spark(spark: SparkSession) -> SmallSpark:
 class SmallSpark:
     """Spark with few key groups."""
 
+    ships_functions = True
+
     def run(self, graph: Graph, options: PipelineOptions) -> PipelineResult:
         from headrace.runners.spark import SparkRunner
         from headrace.runners.spark.options import SparkOptions
@@ -97,7 +101,6 @@ def pytest_runtest_protocol(item: pytest.Item) -> None:
 
 
 def _is_packed(item: pytest.Item) -> bool:
-    return (
-        getattr(item, "callspec", None) is not None
-        and item.callspec.params.get("runner") == "spark"
-    )
+    callspec = getattr(item, "callspec", None)
+    on_spark = callspec is not None and callspec.params.get("runner") == "spark"
+    return on_spark and not item.get_closest_marker("alone")

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import attrs
 
 from headrace.runners import local
+from headrace.runners.planning import plan
 from headrace.sdk.graph import Graph, Read, Write
-from headrace.sdk.io.sink import PartSink
 from headrace.sdk.io.source import BoundedSource
 from headrace.sdk.metrics import MetricResults
 from headrace.sdk.options import PipelineOptions
@@ -21,7 +21,7 @@ from headrace.sdk.running import Runner
 from headrace.sdk.testing.test_stream import TestStream
 from tests.packing.alignment import aligned, steps
 from tests.packing.merging import label, merged, part, replaced
-from tests.packing.recording import Recorder, Recording
+from tests.packing.recording import Recording, recorder_for
 
 log = logging.getLogger(__name__)
 
@@ -59,18 +59,26 @@ class Case:
 
     @property
     def can_be_packed(self) -> bool:
-        """Whether it ends, writes nothing on workers, and has no other source beside a clock."""
+        """Whether it ends, and has no other source beside a clock."""
         ends = all(isinstance(source, (BoundedSource, TestStream)) for source in self.sources)
-        sinks = (node.sink for node in self.graph if isinstance(node, Write))
-        here = not any(isinstance(sink, PartSink) for sink in sinks)
-        return ends and here and (not self.clock or len(self.sources) == 1)
+        return ends and (not self.clock or len(self.sources) == 1)
 
     @property
     def kind(self) -> Hashable:
         """What pipelines that can run together have in common."""
         said = self.options.get_all_options(drop_default=True, retain_unknown_options=True)
         told = sorted((n, repr(v)) for n, v in said.items() if n not in ALL_THE_SAME)
-        return bool(self.scripts), self.clock, tuple(told)
+        return bool(self.scripts), self.depth, self.clock, tuple(told)
+
+    @property
+    def depth(self) -> int:
+        """How many shuffles lie behind each other; a round costs as much as the deepest pipeline."""
+        return max(1, len(plan(self.graph).levels) - 1)
+
+    @property
+    def rounds(self) -> int:
+        """How long the scripts are."""
+        return max((len(script.events) for script in self.scripts), default=0)
 
 
 @attrs.define
@@ -87,16 +95,16 @@ class Packs:
     """
 
     runner: Runner
-    size: int = 200
+    size: int = 150
     rehearsing: bool = False
     cases: list[Case] = attrs.field(factory=list)
     recordings: dict[Name, Recording] = attrs.field(factory=dict)
     runs: list[int] = attrs.field(factory=list)
 
     def record(self) -> None:
-        """Run all that was noted."""
+        """Run all that was noted, short scripts together and long ones together."""
         kinds = defaultdict(list)
-        for case in self.cases:
+        for case in sorted(self.cases, key=lambda case: case.rounds):
             kinds[case.kind].append(case)
         for alike in kinds.values():
             for start in range(0, len(alike), self.size):
@@ -149,8 +157,9 @@ def recorded(cases: Iterable[Case], runner: Runner) -> dict[Name, Recording]:
     metrics = runner.run(merged(graphs), options).metrics()
     return {
         case.name: Recording(
+            name,
             tuple(node.label for node in case.graph),
-            {n.label: n.sink.batches for n in graphs[name] if isinstance(n, Write)},
+            {n.label: n.sink.given for n in graphs[name] if isinstance(n, Write)},
             MetricResults(part(metrics.containers, name), part(metrics.steps, name)),
         )
         for name, case in named.items()
@@ -158,7 +167,7 @@ def recorded(cases: Iterable[Case], runner: Runner) -> dict[Name, Recording]:
 
 
 def _with_recorder(node: Write) -> Write:
-    return attrs.evolve(node, sink=Recorder())
+    return attrs.evolve(node, sink=recorder_for(node.sink))
 
 
 def _on_one_clock(graphs: dict[str, Graph]) -> dict[str, Graph]:

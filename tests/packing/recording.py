@@ -2,66 +2,96 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import ClassVar
 
 import attrs
 
 from headrace.runners.blaming import blamed
 from headrace.sdk.graph import Graph, Write
-from headrace.sdk.io.sink import Sink, SinkBatch
+from headrace.sdk.io.sink import Commit, PartSink, Sink, SinkBatch, SinkPart
 from headrace.sdk.metrics import MetricResults
 from headrace.sdk.result import PipelineResult, PipelineState
+
+Given = SinkBatch | Commit
+"""What a sink is given: a batch, or what was written of it on workers."""
 
 
 @attrs.define
 class Recorder(Sink):
-    """Keeps the batches that it gets, for another sink of which only the name is known."""
+    """Keeps the batches that it gets, for another sink."""
 
     accepts_retractions: ClassVar[bool] = True
 
-    batches: list[SinkBatch] = attrs.field(factory=list)
-
-    def open(self) -> None:
-        self.batches.clear()
+    given: list[Given] = attrs.field(factory=list)
 
     def write(self, batch: SinkBatch) -> None:
-        self.batches.append(batch)
+        self.given.append(batch)
+
+
+@attrs.define
+class PartRecorder(PartSink):
+    """Keeps the parts of batches instead of writing them, for another sink."""
+
+    accepts_retractions: ClassVar[bool] = True
+
+    given: list[Given] = attrs.field(factory=list)
+
+    def write_part(self, part: SinkPart) -> SinkPart:
+        return part
+
+    def commit(self, commit: Commit) -> None:
+        self.given.append(commit)
+
+
+def recorder_for(sink: Sink) -> Recorder | PartRecorder:
+    """A recorder that takes the place of a sink."""
+    return PartRecorder() if isinstance(sink, PartSink) else Recorder()
 
 
 @attrs.frozen
 class Recording:
-    """The run of a graph.
+    """The run of a graph as a part of a larger one.
 
     Attributes:
+        name: what tells it from the others.
         labels: the labels of the graph, by which it is known again.
-        batches: what its sinks got, by their labels.
+        given: what its sinks were given, by their labels.
         metrics: what was counted.
     """
 
+    name: str
     labels: tuple[str, ...]
-    batches: dict[str, list[SinkBatch]]
+    given: dict[str, list[Given]]
     metrics: MetricResults
 
     def replay(self, graph: Graph) -> PipelineResult:
         """Give the sinks of a graph what the run gave them."""
         found = tuple(node.label for node in graph)
         assert found == self.labels, f"not the pipeline that was rehearsed: {found}, {self.labels}"
-        writes = {node.label: node for node in graph if isinstance(node, Write)}
-        for node in writes.values():
-            with blamed(node.label):
-                node.sink.open()
-        for label, batch in self._in_order():
+        sinks = {node.label: node.sink for node in graph if isinstance(node, Write)}
+        for label, sink in sinks.items():
             with blamed(label):
-                writes[label].sink.write(attrs.evolve(batch, step=label))
-        for node in writes.values():
-            with blamed(node.label):
-                node.sink.close()
+                sink.open()
+        each = [(given.id, label, given) for label, some in self.given.items() for given in some]
+        for _, label, given in sorted(each, key=lambda one: one[0]):
+            with blamed(label):
+                self._give(sinks[label], label, given)
+        for label, sink in sinks.items():
+            with blamed(label):
+                sink.close()
         return Replayed(self.metrics)
 
-    def _in_order(self) -> Iterator[tuple[str, SinkBatch]]:
-        given = [(label, batch) for label, some in self.batches.items() for batch in some]
-        return iter(sorted(given, key=lambda pair: pair[1].id))
+    def _give(self, sink: Sink, label: str, given: Given) -> None:
+        own = attrs.evolve(given, step=label, run=self._run(given))
+        if isinstance(own, SinkBatch):
+            sink.write(own)
+        else:
+            parts = (attrs.evolve(part, step=label, run=own.run) for part in own.written)
+            sink.commit(attrs.evolve(own, written=[sink.write_part(part) for part in parts]))
+
+    def _run(self, given: Given) -> str:
+        """A name of the run that no other graph of the larger one has."""
+        return given.run and f"{given.run}-{self.name}"
 
 
 class Replayed(PipelineResult):
