@@ -16,7 +16,7 @@ from headrace.sdk.graph import Graph, Read, Write
 from headrace.sdk.io.source import BoundedSource
 from headrace.sdk.metrics import MetricResults
 from headrace.sdk.options import PipelineOptions
-from headrace.sdk.result import PipelineResult
+from headrace.sdk.result import PipelineResult, PipelineState
 from headrace.sdk.running import Runner
 from headrace.sdk.testing.test_stream import TestStream
 from tests.packing.alignment import aligned, steps
@@ -154,7 +154,10 @@ def recorded(cases: Iterable[Case], runner: Runner) -> dict[Name, Recording]:
     graphs = _on_one_clock({name: case.graph for name, case in named.items()})
     graphs = {name: replaced(graph, Write, _with_recorder) for name, graph in graphs.items()}
     options = next(iter(named.values())).options
-    metrics = runner.run(merged(graphs), options).metrics()
+    result = runner.run(merged(graphs), options)
+    if result.state == PipelineState.CANCELLED:
+        raise KeyboardInterrupt  # which the run has taken for itself
+    metrics = result.metrics()
     return {
         case.name: Recording(
             name,
