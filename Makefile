@@ -19,13 +19,13 @@ demo: $(VENV)/.with-demo $(if $(filter spark,$(RUNNER)),need-java $(VENV)/.with-
 	$(BIN)/python examples/flights.py --runner=$(RUNNER) $(if $(STREAMING),--streaming) $(ARGS)
 
 test: need-java $(VENV)/.with-dev $(VENV)/.with-beam $(VENV)/.with-spark ## run all tests, Beam's opinion included (installs Java for Spark if it can) [ARGS=...]
-	$(BIN)/pytest -n auto $(ARGS)
+	$(BIN)/pytest -n auto --dist loadgroup $(ARGS)
 
 test-fast: $(VENV)/.with-dev ## run the tests of the local runner, in under two minutes [ARGS=...]
 	$(BIN)/pytest -n auto -m "not spark and not slow" $(ARGS)
 
 laws: $(VENV)/.with-dev ## try the laws on N random cases each, and count them [N=1000] [ARGS=...]
-	HEADRACE_CASES=$(N) $(BIN)/pytest tests/laws -n 0 --hypothesis-show-statistics $(ARGS)
+	HEADRACE_CASES=$(N) $(BIN)/pytest tests/laws -n 0 -m "not spark" --hypothesis-show-statistics $(ARGS)
 
 check: $(VENV)/.with-dev $(VENV)/.with-spark ## format, lint, types, the fence between the rooms, doctests, public names
 	$(BIN)/ruff format --check .

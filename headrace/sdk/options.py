@@ -224,7 +224,7 @@ def _unknown(adders: list[_Adder], flags: list[str]) -> dict[str, Any]:
     """Return the flags that nobody knows, as strings, or True where no value follows."""
     found: dict[str, Any] = {}
     rest = _parser(adders).parse_known_args(flags)[1]
-    for flag, following in zip(rest, [*rest[1:], "-"], strict=True):
+    for flag, following in zip(rest, [*rest, "-"][1:], strict=True):
         name, equals, value = flag.partition("=")
         if flag.startswith("--"):
             has_value = not equals and not following.startswith("-")

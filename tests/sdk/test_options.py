@@ -77,6 +77,10 @@ def test_all_options_but_the_defaults() -> None:
     assert Mill(["--wheels=2"]).get_all_options(current_only=True) == {"wheels": 2, "stones": None}
 
 
+def test_where_there_are_no_unknown_flags_none_are_retained() -> None:
+    assert PipelineOptions([]).get_all_options(retain_unknown_options=True)["streaming"] is False
+
+
 def test_flags_that_only_a_runner_knows() -> None:
     def add(parser):
         parser.add_argument("--only_here", default="x")

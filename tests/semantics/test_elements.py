@@ -52,7 +52,12 @@ def test_a_collection_put_together_with_itself_counts_double(runner):
         assert_that((once, once) | hr.Flatten(), equal_to(["a", "a", "b", "b"]))
 
 
-@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=20,
+    derandomize=True,  # on Spark the same orders are drawn twice
+    database=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 @given(st.permutations([at(n, letter) for n, letter in enumerate("abcde")]))
 def test_order_means_nothing(play, elements):
     in_order = [("ab", (0, 2)), ("cd", (2, 4)), ("e", (4, 6))]

@@ -1,14 +1,12 @@
-"""One Spark session for all tests of a process, and one cluster on loopback; all tests here need Java."""
+"""One cluster on loopback for all tests of a process; all tests here need Java."""
 
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
 
-from headrace.options.pipeline_options import PipelineOptions
-from headrace.runners.spark.session import prepare
+from tests.conftest import ON_SPARK
 
 from .cluster import Cluster, make_python
 
@@ -18,18 +16,8 @@ HERE = Path(__file__).parent
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if HERE in item.path.parents:
-            item.add_marker("spark")
-
-
-@pytest.fixture(scope="session")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    """A local session on two cores, ready for functions of these tests."""
-    warehouse = tmp_path_factory.mktemp("warehouse")
-    flags = ["--spark-master=local[2]", f"--spark-conf=spark.sql.warehouse.dir={warehouse}"]
-    session = prepare(PipelineOptions(flags))
-    yield session.spark
-    if session.owned:
-        session.spark.stop()
+            for mark in ON_SPARK:
+                item.add_marker(mark)
 
 
 @pytest.fixture(scope="session")

@@ -60,6 +60,7 @@ def mode(request):
 # Round trips
 
 
+@pytest.mark.alone  # so that workers write
 @pytest.mark.parametrize("suffix", ["", ".gz", ".bz2", ".xz"])
 def test_text_comes_back(runner, mode, tmp_path, suffix):
     write(runner, ["eins", "drei – 3"], WriteToText(tmp_path / "out", suffix), mode=mode)
