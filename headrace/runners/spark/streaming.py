@@ -18,6 +18,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import Row as SparkRow
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
+from headrace.errors import PipelineError
 from headrace.runners.keyed import KeyedPanes
 from headrace.runners.operators import Group, Operator, Send, operators_of
 from headrace.runners.spark.chunks import ChunkedKeys, ChunkStore, Directory
@@ -178,7 +179,8 @@ class KeyedStage(StatefulProcessor):
         directories: dict[str, Directory] = {}
         stored = self._directories.get()
         if stored is not None:
-            _, directories = loads(stored[0])
+            version, directories = loads(stored[0])
+            _check_format(version)
         for label in self._own(self._plan.stage.plan.steps):
             operator = stage.executor[label]
             assert isinstance(operator, ChunkedGroup)
@@ -236,6 +238,16 @@ def lower(rows: DataFrame, stages: Iterable[StagePlan], run: str) -> DataFrame:
     for plan in keyed:
         rows = rows.groupBy("group").transformWithState(KeyedStage(plan), SCHEMA, "append", "none")
     return rows
+
+
+def _check_format(version: int) -> None:
+    if version != STATE_FORMAT:
+        raise PipelineError(
+            f"the checkpoint's state has format {version}, and this version of Headrace reads format "
+            f"{STATE_FORMAT}",
+            where="the directory state in the checkpoint",
+            remedy="resume it with the version that wrote it, or start from a new checkpoint",
+        )
 
 
 def _batch() -> int:
