@@ -19,18 +19,21 @@ from headrace.runners.gathering import Arrivals, ColumnGathering, Gathering
 from headrace.runners.keyed import KeyedGrouping, KeyedPanes
 from headrace.runners.measuring import count_panes
 from headrace.runners.planning import KeyedStep, Plan
+from headrace.runners.tables import Tables
 from headrace.sdk import graph
 from headrace.sdk.invoker import ParDoInvoker
 from headrace.sdk.io.sink import PartSink, SinkBatch
 from headrace.sdk.metrics import MetricsContainer, recording
 from headrace.sdk.step_metrics import StepMetrics
+from headrace.triggers.agenda import Agenda
 from headrace.triggers.bundle import Bundle
 from headrace.triggers.grouping import Grouping
 from headrace.triggers.key_state import KeyState
 from headrace.triggers.pane import PaneInfoTiming
-from headrace.triggers.panes import Arrival, Panes
+from headrace.triggers.panes import Arrival, ArrivalColumns, Panes
 from headrace.triggers.trigger import Clock
 from headrace.windowing.time import MIN_MICROS
+from headrace.windowing.window import BoundedWindow
 
 Send = Callable[[graph.Collection, Bundle], None]
 
@@ -172,6 +175,17 @@ class Group(Operator):
         with recording(self.counted), blamed(self.step.node.label):
             yield
 
+    def emit_only_panes(self, arrivals: Iterable[ArrivalColumns]) -> None:
+        """Send the panes of windows that have one each."""
+        panes = resized(map(self.grouping.only_panes, arrivals))
+        while (bundle := self._next(panes)) is not None:
+            self.metrics.panes[PaneInfoTiming.ON_TIME.name] += len(bundle)
+            self.send(self.step.main, bundle)
+
+    def _next(self, panes: Iterator[Bundle]) -> Bundle | None:
+        with self.at_work():
+            return next(panes, None)
+
     def emit(self, out: KeyedPanes) -> None:
         """Send panes, and late elements where they have an output."""
         count_panes(self.metrics, out)
@@ -250,15 +264,43 @@ class ColumnGroup(Group):
 
     def end_round(self, clock: Clock) -> int:
         """Group everything, many keys at a time."""
-        panes = resized(map(self.grouping.only_panes, self.gathering.columns()))
-        while (bundle := self._next(panes)) is not None:
-            self.metrics.panes[PaneInfoTiming.ON_TIME.name] += len(bundle)
-            self.send(self.step.main, bundle)
+        self.emit_only_panes(self.gathering.columns())
         return clock.watermark
 
-    def _next(self, panes: Iterator[Bundle]) -> Bundle | None:
+
+@attrs.define(eq=False)
+class WaitingGroup(Group):
+    """A grouping in streaming mode whose windows wait for the watermark and are gone at their ends.
+
+    Each has one pane, so nothing has to be known of a key but the content of its windows.
+    """
+
+    gathering: ColumnGathering
+    tables: Tables = attrs.field(init=False)
+    expiries: Agenda[BoundedWindow] = attrs.field(factory=Agenda, init=False)
+    watermark: int = attrs.field(default=MIN_MICROS, init=False)
+
+    @tables.default
+    def _no_tables(self) -> Tables:
+        return Tables(self.step)
+
+    def end_round(self, clock: Clock) -> int:
+        """Add what was collected, then send the panes of all windows that the watermark has passed."""
         with self.at_work():
-            return next(panes, None)
+            for columns in self.gathering.columns():
+                self._add(columns)
+        self.watermark = clock.watermark
+        self.emit_only_panes(map(self.tables.take, self.expiries.pop(clock.watermark)))
+        return min(clock.watermark, self.expiries.first - 1)
+
+    def _add(self, columns: ArrivalColumns) -> None:
+        (window,) = next(iter(columns.windows))
+        expiry = self.step.strategy.expiry(window.last)
+        if expiry <= self.watermark:
+            self.metrics.late_dropped += columns.count
+            return
+        self.tables.add(window, columns.keys, columns.contents)
+        self.expiries.set(window, expiry)
 
 
 def resized(bundles: Iterable[Bundle]) -> Iterator[Bundle]:
@@ -362,9 +404,10 @@ def _forward(node: Any, site: Site) -> Operator:
 
 def _group(node: Any, site: Site) -> Operator:
     assert site.step is not None
-    columns = site.step.column_gathering() if site.batch else None
+    columns = site.step.column_gathering(site.batch)
     if columns is not None:
-        return ColumnGroup(site.step, site.send, site.metrics, columns)
+        kind = ColumnGroup if site.batch else WaitingGroup
+        return kind(site.step, site.send, site.metrics, columns)
     make = BatchGroup if site.batch else StreamingGroup
     return make(site.step, site.send, site.metrics, site.step.gathering(site.batch))
 

@@ -89,14 +89,26 @@ class KeyedStep:
         """Return a new, empty gathering for this step's input; in batch mode nothing comes late."""
         return gathering_for(self._input(batch), self.reduction)
 
-    def column_gathering(self) -> ColumnGathering | None:
-        """Return one for batch mode that gives out columns; None if a window may have more panes than one."""
+    def column_gathering(self, batch: bool) -> ColumnGathering | None:
+        """Return one that gives out columns; None if a window may have more panes than one.
+
+        Args:
+            batch: whether there is one round; then nothing comes late.
+        """
         if self.changing or not self.strategy.trigger.patient:
+            return None
+        if not batch and not self._expires_at_its_end:
             return None
         if self.tally is not None and not self.strategy.window_fn.is_merging():
             return TallyGathering(self._input(batch=True), self.tally)
         gathering = self.gathering(batch=True)
         return gathering if isinstance(gathering, ColumnGathering) else None
+
+    @property
+    def _expires_at_its_end(self) -> bool:
+        """Whether a window is gone when its pane goes out, and nobody asks what came later."""
+        merging = self.strategy.window_fn.is_merging()
+        return not (merging or self.strategy.allowed_lateness or self.strategy.late_tag)
 
     @property
     def tally(self) -> Tally | None:

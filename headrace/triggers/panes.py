@@ -71,12 +71,14 @@ class ArrivalColumns(NamedTuple):
         windows: the window of each row, alone in a tuple.
         lasts: the last instant of each window, in microseconds.
         contents: the elements of each row as a content.
+        count: how many elements there are in all rows together, once for each of their windows.
     """
 
     keys: list[Any]
     windows: Column[Windows]
     lasts: Column[int]
     contents: list[Content]
+    count: int  # type: ignore[assignment]  # hides tuple.count, which nobody needs here
 
 
 @attrs.define(slots=True)

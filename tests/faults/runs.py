@@ -102,3 +102,9 @@ def lines_of(home: Path, name: str) -> list[str]:
     """What a file sink has written, sorted."""
     files = sorted((home / "files").glob(f"{name}-*"))
     return sorted(line for file in files for line in file.read_text().splitlines())
+
+
+def edit(path: Path, change: Callable[[str], str]) -> None:
+    """Change a file, and forget its checksum."""
+    path.write_text(change(path.read_text()))
+    (path.parent / f".{path.name}.crc").unlink(missing_ok=True)

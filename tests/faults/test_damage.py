@@ -13,7 +13,7 @@ import headrace as hr
 from headrace.runners.spark import streaming
 from headrace.triggers import AccumulationMode
 from headrace.windowing import FixedWindows
-from tests.faults.runs import append, finish, lines_of, start, write
+from tests.faults.runs import append, edit, finish, lines_of, start, write
 
 pytestmark = pytest.mark.usefixtures("spark")
 
@@ -57,12 +57,6 @@ def manifest(home: Path) -> Path:
 
 def last_offset(home: Path) -> Path:
     return max((home / "checkpoint" / "offsets").glob("[0-9]*"), key=lambda path: int(path.name))
-
-
-def edit(path: Path, change: Callable[[str], str]) -> None:
-    """Change a file, and forget its checksum."""
-    path.write_text(change(path.read_text()))
-    (path.parent / f".{path.name}.crc").unlink(missing_ok=True)
 
 
 def truncated(text: str) -> str:

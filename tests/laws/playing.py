@@ -149,7 +149,7 @@ def play(run: Run, runner: str) -> list[Heard]:
     with anything_goes(runner) as p:
         taps = build(p | stream(run.script), run.steps, watched=False)
         result = p.run()
-    return [_heard(tap, result.metrics().steps[name(n)]) for n, tap in enumerate(taps)]
+    return [told(tap, result.metrics().steps[name(n)]) for n, tap in enumerate(taps)]
 
 
 def play_batch(rows: Sequence[Row], steps: Sequence[Step], runner: str) -> list[Heard]:
@@ -157,7 +157,7 @@ def play_batch(rows: Sequence[Row], steps: Sequence[Step], runner: str) -> list[
     with anything_goes(runner) as p:
         taps = build(p | hr.Create(list(map(stamped, rows))), steps, watched=False)
         result = p.run()
-    return [_heard(tap, result.metrics().steps[name(n)]) for n, tap in enumerate(taps)]
+    return [told(tap, result.metrics().steps[name(n)]) for n, tap in enumerate(taps)]
 
 
 def stream(script: Sequence[Event]) -> TestStream:
@@ -179,7 +179,7 @@ def stamped(row: Row) -> hr.TimestampedValue:
     return hr.TimestampedValue((key, value), hr.Timestamp(micros=timestamp))
 
 
-def _heard(tap: Taps, counted: Any) -> Heard:
+def told(tap: Taps, counted: Any) -> Heard:
     panes = [pane(row, UNKNOWN) for row in tap.panes.elements]
     return Heard(panes, dropped=[counted.late_dropped], watermarks=[counted.watermark])
 
@@ -213,7 +213,7 @@ def follow(run: Run, watched: bool = False) -> list[Heard]:
         executor.end_round({read.label: watermark}, now)
         counted = executor.metrics().steps
         for n, tap in enumerate(taps):
-            _listen(heard[n], tap, event, counted[name(n)])
+            listen(heard[n], tap, event, counted[name(n)])
     executor.release()
     return heard
 
@@ -228,7 +228,7 @@ def bundle(rows: Sequence[Row]) -> Bundle:
     return Bundle(list(zip(keys, values, strict=True)), timestamps, diffs=diffs)
 
 
-def _listen(heard: Heard, tap: Taps, event: int, counted: Any) -> None:
+def listen(heard: Heard, tap: Taps, event: int, counted: Any) -> None:
     heard.panes.extend(pane(row, event) for row in _new(tap.panes))
     heard.inputs.extend((event, element(row)) for row in _new(tap.inputs))
     heard.late.extend((event, element(row)) for row in _new(tap.late))

@@ -18,6 +18,7 @@ Arrivals = Iterator[tuple[Hashable, Any, Sequence[Arrival]]]
 """For each key: its identity, the key itself, and what arrived for it, one a window."""
 
 
+@runtime_checkable
 class Gathering(Protocol):
     """Collects bundles, then gives out arrivals by key."""
 

@@ -69,18 +69,21 @@ class PlainGathering:
         if self._folded or any(len(windows) != 1 for windows in self._waiting):
             self._fold()
         for windows, values in self._waiting.items():
-            yield self._column(windows, values, list(map(self.reduction.of, values.values())))
+            count = sum(map(len, values.values()))
+            contents = list(map(self.reduction.of, values.values()))
+            yield self._column(windows, values, contents, count)
         for window, folded in self._folded.items():
-            yield self._column((window,), folded, [content for content, _ in folded.values()])
+            contents = [content for content, _ in folded.values()]
+            yield self._column((window,), folded, contents, sum(n for _, n in folded.values()))
         self._clear()
         self._folded = defaultdict(dict)
         self._keys = Keys()
 
     def _column(
-        self, windows: Windows, found: Iterable[Hashable], contents: list[Any]
+        self, windows: Windows, found: Iterable[Hashable], contents: list[Any], count: int
     ) -> ArrivalColumns:
-        last = windows[0].last
-        return ArrivalColumns(self._keys.named(found), repeat(windows), repeat(last), contents)
+        keys, last = self._keys.named(found), windows[0].last
+        return ArrivalColumns(keys, repeat(windows), repeat(last), contents, count)
 
     def _arrivals(self) -> Iterator[tuple[Hashable, Arrival]]:
         """Give out each arrival with the identity of its key, window by window, and be empty again."""

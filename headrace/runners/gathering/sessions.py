@@ -70,6 +70,7 @@ class SessionGathering:
                 keys=list(keys),
                 windows=list(zip(intervals(zip(starts, ends, strict=True)))),
                 lasts=[end - 1 for end in ends],
+                count=sum(map(len, values)),
                 contents=list(map(self.reduction.of, values)),
             )
 

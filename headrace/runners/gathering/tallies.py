@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterator, Sequence
 from itertools import repeat
 from typing import Any
@@ -25,6 +25,7 @@ class TallyGathering:
     tally: Tally
     _keys: Keys = attrs.field(factory=Keys, init=False)
     _tables: dict[BoundedWindow, Table] = attrs.field(init=False)
+    _counts: Counter[BoundedWindow] = attrs.field(factory=Counter, init=False)
 
     def __attrs_post_init__(self) -> None:
         """Start empty."""
@@ -49,12 +50,20 @@ class TallyGathering:
     def _add(self, windows: Windows, keys: Sequence[Hashable], values: list[Any]) -> None:
         for window in windows:
             self.tally.add(self._tables[window], keys, values)
+            self._counts[window] += len(values)
 
     def columns(self) -> Iterator[ArrivalColumns]:
         """Give out the arrivals of one window at a time."""
         tables, self._tables = self._tables, defaultdict(self.tally.table)
         keys, self._keys = self._keys, Keys()
+        counts, self._counts = self._counts, Counter()
         for window, table in tables.items():
             windows: Windows = (window,)
             contents = list(table.values())
-            yield ArrivalColumns(keys.named(table), repeat(windows), repeat(window.last), contents)
+            yield ArrivalColumns(
+                keys=keys.named(table),
+                windows=repeat(windows),
+                lasts=repeat(window.last),
+                contents=contents,
+                count=counts[window],
+            )

@@ -13,9 +13,9 @@ from typing import Final
 from headrace.errors import PipelineError
 from headrace.runners.blaming import blamed_for_each
 from headrace.runners.executor import Executor
+from headrace.runners.garbage import rarely_collected
 from headrace.runners.local.clock import ProcessingClock, ScriptedClock, WallClock
 from headrace.runners.local.feeding import feed_for
-from headrace.runners.local.garbage import rarely_collected
 from headrace.runners.local.progress import Progress
 from headrace.runners.operators import operators_of
 from headrace.runners.planning import plan

@@ -12,7 +12,7 @@ wire            rows between stages
 shipment        arrivals as columns on the wire
 receiving       arrivals put together again behind a shuffle of a batch
 spilling        bags that outgrow memory
-chunks          live keys in Spark's state
+chunks          what groupings remember, in Spark's state: chunked_keys, chunked_windows
 control         watermarks and the clock in the data
 rounds, feed    sources that Python reads, so that they can be replayed
 delivery        sinks, on the driver

@@ -14,15 +14,17 @@ from typing import Any, Final
 
 import attrs
 import pyarrow as pa
-from pyspark import TaskContext
 from pyspark.sql import DataFrame, SparkSession
 
 from headrace.runners.blaming import blamed, blamed_for_each
+from headrace.runners.garbage import rarely_collected
 from headrace.runners.operators import BatchGroup, ColumnGroup, Operator, Send, operators_of
 from headrace.runners.planning import Plan
 from headrace.runners.reading import bundles_of
+from headrace.runners.spark.bundles import unpack
 from headrace.runners.spark.departures import Scope
 from headrace.runners.spark.failures import carrying
+from headrace.runners.spark.place import partition
 from headrace.runners.spark.receiving import receiving_for
 from headrace.runners.spark.stage import Stage, StagePlan, in_pieces, stage_plans
 from headrace.runners.spark.wire import SCHEMA, Row, loads, record_batch, rows_of
@@ -54,11 +56,11 @@ class BatchStage:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Run the stage over a partition's rows."""
-        with carrying():
+        with carrying(), rarely_collected():
             yield from map(record_batch, in_pieces(self._rows(batches), PIECE_BYTES))
 
     def _rows(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Row]:
-        place = self.plan.level * PLACES + TaskContext.get().partitionId()  # type: ignore[union-attr]
+        place = self.plan.level * PLACES + partition()
         stage = Stage(self.plan, Scope("", 0, self.now, place, streaming=False), self._operator)
         stage.executor.open()
         try:
@@ -75,7 +77,7 @@ class BatchStage:
         step = plan.steps.get(node.label)
         if step is None:
             return operators_of(plan, batch=True)(node, send, metrics)
-        kind = BatchGroup if step.column_gathering() is None else ColumnGroup
+        kind = BatchGroup if step.column_gathering(batch=True) is None else ColumnGroup
         return kind(step, send, metrics, receiving_for(step))
 
     def _read(self, stage: Stage, batches: Iterable[pa.RecordBatch]) -> Iterator[Row]:
@@ -102,7 +104,7 @@ class BatchStage:
             if stage.is_keyed(row.step):
                 stage.operator(row.step).gathering.take(payload, len(row.payload))  # type: ignore[attr-defined]
             else:
-                stage.operator(row.step).push(payload)
+                stage.operator(row.step).push(unpack(payload))
                 yield from stage.sent()
         if before is not None:
             yield from self._give_out(stage, before[0])

@@ -73,6 +73,7 @@ def _signature(step: KeyedStep) -> dict[str, str]:
         "timestamp combiner": strategy.timestamp_combiner.name,
         "combine function": combine,
         "content": type(step.reduction).__name__,
+        "state": "by key" if step.column_gathering(batch=False) is None else "by window",
     }
     return {name: re.sub(r" at 0x[0-9a-f]+", "", str(value)) for name, value in said.items()}
 

@@ -1,26 +1,21 @@
-"""The live keys of a grouping in one key group, kept in chunks: cost by what is touched.
+"""What a grouping remembers in one key group, kept in chunks: cost by what is touched.
 
-A chunk is a bucket of keys with their frozen states. There are as many as it takes for a chunk to hold
-few keys: they are split one at a time as keys come (linear hashing), so that a batch reads and writes the
+A chunk is a bucket of keys with what is remembered of them. There are as many as it takes for a chunk to
+hold few: they are split one at a time as keys come (linear hashing), so that a batch reads and writes the
 chunks of the keys that it touches and of those whose moment has come, and no others. A small table says
 when each chunk wants attention, and what it holds back.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any, Final, NamedTuple, Protocol
 from zlib import crc32
 
 import attrs
 
-from headrace.runners.gathering import Arrivals
-from headrace.runners.keyed import KeyedPanes
 from headrace.runners.spark.wire import dumps, loads
-from headrace.sdk.encoding import encode_key
-from headrace.triggers.grouping import Grouping
-from headrace.triggers.key_state import KeyState, freeze, thaw
 from headrace.triggers.trigger import NEVER, Clock
 from headrace.windowing.time import MIN_MICROS
 
@@ -54,12 +49,6 @@ class Moments(NamedTuple):
 
 AT_REST: Final = Moments(NEVER, NEVER, NEVER)
 
-Entry = tuple[Any, Moments, bytes]
-"""A key, its moments, and its frozen state."""
-
-Chunk = dict[bytes, Entry]
-"""Entries by the encodings of their keys."""
-
 
 @attrs.define
 class Directory:
@@ -68,8 +57,9 @@ class Directory:
     Attributes:
         watermark: the input watermark that the grouping has reached, in microseconds.
         chunks: how many chunks there are, empty ones too.
-        sizes: how many keys each chunk holds; empty ones are left out.
-        moments: the moments of each chunk that has keys.
+        sizes: how much each chunk holds; empty ones are left out.
+        moments: the moments of each chunk that holds something.
+        keys: how much all chunks hold.
     """
 
     watermark: int = MIN_MICROS
@@ -95,16 +85,12 @@ class Directory:
             if due <= watermark or alarm <= now
         ]
 
-    def note(self, chunk: int, entries: Chunk) -> None:
-        """Note what a chunk holds now."""
-        self.keys += len(entries) - self.sizes.get(chunk, 0)
-        if entries:
-            dues, alarms, holds = zip(*(m for _, m, _ in entries.values()), strict=True)
-            self.sizes[chunk] = len(entries)
-            self.moments[chunk] = Moments(min(dues), min(alarms), min(holds))
-        else:
-            self.sizes.pop(chunk, None)
-            self.moments.pop(chunk, None)
+    def note(self, chunk: int, size: int, moments: Moments) -> None:
+        """Note how much a chunk holds now, and when it wants attention."""
+        self.keys += size - self.sizes.pop(chunk, 0)
+        self.moments.pop(chunk, None)
+        if size:
+            self.sizes[chunk], self.moments[chunk] = size, moments
 
     @property
     def hold(self) -> int:
@@ -113,96 +99,55 @@ class Directory:
 
 
 @attrs.define
-class ChunkedKeys:
-    """The live keys of one grouping in one key group."""
+class Chunked(ABC):
+    """What a grouping remembers in one key group; subclasses say what a chunk is.
 
-    grouping: Grouping
-    merging: bool
+    Args:
+        directory: what is known of the chunks.
+        store: where they are kept.
+    """
+
     directory: Directory
     store: ChunkStore
 
-    def round(self, arrivals: Arrivals, clock: Clock, out: KeyedPanes) -> None:
-        """Take what arrived, then let the keys know how far the watermark and the clock have come."""
-        start = Clock(self.directory.watermark, clock.now)
-        touched: dict[int, list[tuple[bytes, Any, Any]]] = defaultdict(list)
-        for _, key, arrived in arrivals:
-            encoding = encode_key(key)
-            touched[self.directory.chunk_of(encoding)].append((encoding, key, arrived))
-        for chunk in {**touched, **dict.fromkeys(self.directory.due(clock))}:
-            entries = self._read(chunk)
-            states = dict(self._add(entries, touched.get(chunk, ()), start, out))
-            self._reach(entries, states, clock, out)
-            self._freeze(entries, states)
-            self._write(chunk, entries)
-        self.directory.watermark = clock.watermark
+    @abstractmethod
+    def measure(self, chunk: Any) -> tuple[int, Moments]:
+        """Return how much a chunk holds, and when it wants attention."""
+
+    @abstractmethod
+    def divide(self, chunk: Any, moves: Callable[[bytes], bool]) -> tuple[Any, Any]:
+        """Divide a chunk by the encodings of its keys into what stays and what moves."""
+
+    def read(self, number: int) -> Any:
+        """Return a chunk; None if it is empty."""
+        if number not in self.directory.sizes:
+            return None
+        data = self.store.get(number)
+        assert data is not None
+        return loads(data)
+
+    def write(self, number: int, chunk: Any) -> None:
+        """Keep a chunk, or forget it if it is empty."""
+        before = number in self.directory.sizes
+        size, moments = self.measure(chunk)
+        self.directory.note(number, size, moments)
+        if size:
+            self.store.put(number, dumps(chunk))
+        elif before:
+            self.store.remove(number)
+
+    def grow(self) -> None:
+        """Add chunks until there are enough of them."""
         while self.directory.keys > KEYS * self.directory.chunks:
             self._split()
 
-    def _add(
-        self,
-        entries: Chunk,
-        arrivals: Iterable[tuple[bytes, Any, Any]],
-        start: Clock,
-        out: KeyedPanes,
-    ) -> Iterator[tuple[bytes, tuple[Any, KeyState]]]:
-        """Give keys what arrived for them, and return their states."""
-        for encoding, key, arrived in arrivals:
-            entry = entries.get(encoding)
-            state = KeyState() if entry is None else thaw(loads(entry[2]), self.merging)
-            key = key if entry is None else entry[0]
-            self.grouping.add(state, arrived, start, out.panes)
-            out.credit(key)
-            yield encoding, (key, state)
-
-    def _reach(
-        self,
-        entries: Chunk,
-        states: dict[bytes, tuple[Any, KeyState]],
-        clock: Clock,
-        out: KeyedPanes,
-    ) -> None:
-        """Wake the keys whose moment has come."""
-        watermark, now = clock
-        for encoding, (key, moments, frozen) in entries.items():
-            if encoding not in states and (moments.due <= watermark or moments.alarm <= now):
-                states[encoding] = key, thaw(loads(frozen), self.merging)
-        for key, state in states.values():
-            if state.dues.first <= watermark or state.alarms.first <= now:
-                self.grouping.reach(state, clock, out.panes)
-                out.credit(key)
-
-    def _freeze(self, entries: Chunk, states: dict[bytes, tuple[Any, KeyState]]) -> None:
-        for encoding, (key, state) in states.items():
-            if state.windows:
-                moments = Moments(state.dues.first, state.alarms.first, state.hold)
-                entries[encoding] = key, moments, dumps(freeze(state))
-            else:
-                entries.pop(encoding, None)
-
     def _split(self) -> None:
-        """Add a chunk, and give it its share of the keys of the one that it is split from."""
+        """Add a chunk, and give it its share of the one that it is split from."""
         new = self.directory.chunks
         old = new - (1 << (new.bit_length() - 1))
         self.directory.chunks += 1
-        if old not in self.directory.sizes:
-            return
-        entries = self._read(old)
-        moving = {e for e in entries if self.directory.chunk_of(e) == new}
-        self._write(old, {e: entry for e, entry in entries.items() if e not in moving})
-        self._write(new, {e: entries[e] for e in moving})
-
-    def _read(self, chunk: int) -> Chunk:
-        if chunk not in self.directory.sizes:
-            return {}
-        data = self.store.get(chunk)
-        assert data is not None
-        entries: Chunk = loads(data)
-        return entries
-
-    def _write(self, chunk: int, entries: Chunk) -> None:
-        before = chunk in self.directory.sizes
-        self.directory.note(chunk, entries)
-        if entries:
-            self.store.put(chunk, dumps(entries))
-        elif before:
-            self.store.remove(chunk)
+        chunk = self.read(old)
+        if chunk is not None:
+            stays, moves = self.divide(chunk, lambda e: self.directory.chunk_of(e) == new)
+            self.write(old, stays)
+            self.write(new, moves)

@@ -10,6 +10,7 @@ import attrs
 
 from headrace.runners.blaming import blamed
 from headrace.runners.planning import Plan
+from headrace.runners.spark.bundles import unpack
 from headrace.runners.spark.control import CONTROL, Control, together
 from headrace.runners.spark.wire import REPORT, Row, loads
 from headrace.sdk.graph import Write
@@ -91,7 +92,7 @@ class Delivery:
                 node.sink.commit(Commit(batch, self.run, label, written, streaming=streaming))
         elif written:
             now = max(now for _, now, _ in parts)
-            bundle = Bundle.concat(written)
+            bundle = Bundle.concat(list(map(unpack, written)))
             node.sink.write(SinkBatch(batch, now, bundle, self.run, label, streaming=streaming))
 
     def _count(self, counts: dict[str, tuple[StepMetrics, MetricsContainer]]) -> None:

@@ -8,14 +8,15 @@ front of a shuffle nor the outbox grows with the data.
 from __future__ import annotations
 
 from itertools import count
-from typing import Any, Final
+from typing import Final
 
 import attrs
 
 from headrace.runners.blaming import blamed
-from headrace.runners.gathering import ColumnGathering
+from headrace.runners.gathering import ColumnGathering, Gathering
 from headrace.runners.operators import Operator
 from headrace.runners.planning import KeyedStep
+from headrace.runners.spark.bundles import pack
 from headrace.runners.spark.key_group import KeyGroups
 from headrace.runners.spark.shipment import Block, blocks_of_arrivals, blocks_of_columns
 from headrace.runners.spark.wire import Row, dumps
@@ -53,14 +54,15 @@ class KeyedDeparture(Operator):
     batch: bool
     outbox: list[Row]
     counted: MetricsContainer = attrs.field(factory=MetricsContainer, init=False)
-    _gathering: Any = attrs.field(init=False)
+    _columns: ColumnGathering | None = attrs.field(init=False)
+    _gathering: Gathering | ColumnGathering = attrs.field(init=False)
     _rows: int = attrs.field(default=0, init=False)
     _bytes: int = attrs.field(default=0, init=False)
 
     def __attrs_post_init__(self) -> None:
         """Start with nothing gathered."""
-        columns = self.step.column_gathering() if self.batch else None
-        self._gathering = columns or self.step.gathering(self.batch)
+        self._columns = self.step.column_gathering(self.batch)
+        self._gathering = self._columns or self.step.gathering(self.batch)
 
     def push(self, bundle: Bundle) -> None:
         """Gather a bundle; send what has been gathered if it has become much."""
@@ -85,8 +87,9 @@ class KeyedDeparture(Operator):
         self._rows = self._bytes = 0
 
     def _blocks(self) -> dict[int, list[Block]]:
-        if self.batch and isinstance(self._gathering, ColumnGathering):
-            return blocks_of_columns(self._gathering.columns(), self.groups)
+        if self._columns is not None:
+            return blocks_of_columns(self._columns.columns(), self.groups)
+        assert isinstance(self._gathering, Gathering)
         trigger = self.step.strategy.trigger
         return blocks_of_arrivals(self._gathering.drain(), self.groups, trigger)
 
@@ -110,7 +113,7 @@ class BundleDeparture(Operator):
     def push(self, bundle: Bundle) -> None:
         """Send a bundle."""
         group = next(self._turn) % self.groups
-        self.outbox.append(Row(self.address.level, self.address.step, group, dumps(bundle)))
+        self.outbox.append(Row(self.address.level, self.address.step, group, dumps(pack(bundle))))
 
 
 @attrs.define(eq=False)
@@ -143,7 +146,7 @@ class SinkDeparture(Operator):
     def _write(self) -> None:
         bundle, scope = Bundle.concat(self._waiting), self.scope
         self._waiting, self._rows = [], 0
-        number, what = scope.next_part(), bundle
+        number, what = scope.next_part(), None
         if isinstance(self.node.sink, PartSink):
             part = SinkPart(
                 id=scope.batch,
@@ -156,6 +159,8 @@ class SinkDeparture(Operator):
             )
             with blamed(self.node.label):
                 what = self.node.sink.write_part(part)
+        else:
+            what = pack(bundle)
         payload = dumps((number, scope.now, what))
         self.outbox.append(Row(self.address.level, self.address.step, 0, payload))
 

@@ -18,6 +18,7 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 
+from headrace.runners.spark.bundles import pack
 from headrace.runners.spark.control import CONTROL, Control
 from headrace.runners.spark.failures import carrying
 from headrace.runners.spark.rounds import Position, Rounds, drained, position_of
@@ -119,7 +120,7 @@ class FeedReader(DataSourceStreamReader):
         for place, read in self._plan.reads:
             for bundle in bundles.get(read.label, ()):
                 for piece in bundle.pieces(max(1, -(-len(bundle) // self._plan.width))):
-                    rows.append(Row(0, place, 0, dumps((after.now, piece))))
+                    rows.append(Row(0, place, 0, dumps((after.now, pack(piece)))))
         width = self._plan.width
         return [Share(tuple(rows[n::width])) for n in range(min(width, len(rows)))]
 

@@ -5,9 +5,8 @@ These are gatherings like those in front of the shuffle, but what they take is c
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Hashable, Iterator, Sequence
-from itertools import islice, repeat
+from collections.abc import Hashable, Iterator
+from itertools import islice
 from typing import Any, Final, Protocol
 
 import attrs
@@ -17,9 +16,9 @@ from headrace.runners.gathering.sessions import Session, unite
 from headrace.runners.planning import KeyedStep
 from headrace.runners.spark.shipment import Block, arrivals_in, unpack_windows
 from headrace.runners.spark.spilling import SpilledList, SpillFile
+from headrace.runners.tables import Tables
 from headrace.sdk.encoding import identities, identity
 from headrace.sdk.reduction import BagOf
-from headrace.sdk.tally import Table
 from headrace.triggers.panes import Arrival, ArrivalColumns, united
 from headrace.triggers.reduction import Reduction
 from headrace.windowing.window import BoundedWindow, interval
@@ -36,6 +35,22 @@ class Receiving(Protocol):
 
     def take(self, blocks: list[Block], size: int) -> None:
         """Take blocks, which were so many bytes on the wire."""
+
+
+@attrs.define
+class Blocks:
+    """Blocks as they come."""
+
+    _blocks: list[Block] = attrs.field(factory=list, init=False)
+
+    def take(self, blocks: list[Block], size: int) -> None:
+        """Take blocks."""
+        self._blocks += blocks
+
+    def drain(self) -> list[Block]:
+        """Give out all blocks, and be empty again."""
+        blocks, self._blocks = self._blocks, []
+        return blocks
 
 
 @attrs.define
@@ -81,56 +96,29 @@ class ReceivedColumns:
 
     step: KeyedStep
     bags: Bags = attrs.field(init=False)
-    _tables: dict[BoundedWindow, Table] = attrs.field(init=False)
-    _names: dict[Hashable, Any] = attrs.field(factory=dict, init=False)
+    _tables: Tables = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
         """Start empty."""
         self._clear()
 
     def take(self, blocks: list[Block], size: int) -> None:
-        """Take blocks."""
+        """Take blocks, each of one window."""
         for block in blocks:
-            found = identities(block.keys)
-            if found is not block.keys:
-                self._names.update(zip(found, block.keys, strict=True))
-            if isinstance(block.windows, BoundedWindow):
-                self._merge(block.windows, found, block.contents)
-                continue
-            for window, key, content in zip(
-                unpack_windows(block.windows, len(found)), found, block.contents, strict=True
-            ):
-                self._merge(window, [key], [content])
+            self._tables.add(block.windows, block.keys, block.contents)
         if self.bags.full(size):
-            for table in self._tables.values():
+            for _, table in self._tables.windows():
                 table.update({k: self.bags.spilled(content) for k, content in table.items()})
-
-    def _merge(
-        self, window: BoundedWindow, keys: Sequence[Hashable], contents: Sequence[Any]
-    ) -> None:
-        table = self._tables[window]
-        tally, merge = self.step.tally, self.step.reduction.merge
-        if tally is not None:
-            tally.merge(table, keys, contents)
-        elif not table:
-            table.update(zip(keys, contents, strict=True))
-        else:
-            for key, content in zip(keys, contents, strict=True):
-                table[key] = merge(table[key], content) if key in table else content
 
     def columns(self) -> Iterator[ArrivalColumns]:
         """Give out the contents of one window at a time."""
-        tables, names = self._tables, self._names
+        tables = self._tables
         self._clear()
-        for window, table in tables.items():
-            keys = [names.get(k, k) for k in table] if names else list(table)
-            contents = list(table.values())
-            yield ArrivalColumns(keys, repeat((window,)), repeat(window.last), contents)
+        for window in [window for window, _ in tables.windows()]:
+            yield tables.take(window)
 
     def _clear(self) -> None:
-        tally = self.step.tally
-        self._tables = defaultdict(tally.table if tally else dict)
-        self._names = {}
+        self._tables = Tables(self.step)
         self.bags = Bags(self.step.reduction)
 
 
@@ -175,6 +163,7 @@ class ReceivedSessions:
                 windows=[(interval(*bounds),) for bounds in zip(starts, ends, strict=True)],
                 lasts=[end - 1 for end in ends],
                 contents=contents,
+                count=len(keys),
             )
 
 
@@ -208,7 +197,7 @@ class Bags:
 
 def receiving_for(step: KeyedStep) -> Any:
     """Return what takes the blocks of a step in a batch: a gathering, by columns if it can be."""
-    if step.column_gathering() is None:
+    if step.column_gathering(batch=True) is None:
         return ReceivedArrivals(step)
     merging = step.strategy.window_fn.is_merging()
     return ReceivedSessions(step) if merging else ReceivedColumns(step)

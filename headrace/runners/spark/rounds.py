@@ -33,7 +33,6 @@ from headrace.triggers.bundle import Bundle
 from headrace.windowing.time import MAX_MICROS, MIN_MICROS, micros
 from headrace.windowing.watermark import FromSource, PartitionedWatermark
 
-
 FORMAT: Final = 1
 """Version of the positions in the offset log."""
 

@@ -30,12 +30,15 @@ class Block(NamedTuple):
         contents: the contents.
         facts: (count, size, marks, earliest, latest, elements) of each; None where nobody asks. Marks
             are places among the trigger's predicates.
+        count: how many elements there are; of blocks that were one before they were divided by key
+            group, one says it for all.
     """
 
     keys: list[Any]
     windows: Any
     contents: list[Any]
     facts: list[tuple[Any, ...]] | None = None
+    count: int = 0  # type: ignore[assignment]  # hides tuple.count, which nobody needs here
 
 
 def pack_windows(windows: list[BoundedWindow] | BoundedWindow) -> Any:
@@ -71,8 +74,10 @@ def _divide_alike(some: ArrivalColumns, groups: list[int]) -> Iterator[tuple[int
         keys, contents = found[group]
         keys.append(key)
         contents.append(content)
+    count = some.count
     for group, (keys, contents) in found.items():
-        yield group, Block(keys, window, contents)
+        yield group, Block(keys, window, contents, count=count)
+        count = 0
 
 
 def _divide(some: ArrivalColumns, groups: list[int]) -> Iterator[tuple[int, Block]]:

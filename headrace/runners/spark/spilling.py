@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 from tempfile import TemporaryFile
@@ -17,6 +18,7 @@ class SpillFile:
 
     def __init__(self) -> None:
         self._file: IO[bytes] = TemporaryFile(prefix="headrace-spill-")  # noqa: SIM115 (lives as long as its lists)
+        weakref.finalize(self, self._file.close)
         self._end = 0
 
     def write(self, values: list[Any]) -> tuple[int, int, int]:

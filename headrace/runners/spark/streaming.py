@@ -13,19 +13,23 @@ from typing import Any, Final
 
 import attrs
 import pyarrow as pa
-from pyspark import TaskContext
 from pyspark.sql import DataFrame
 from pyspark.sql import Row as SparkRow
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
 from headrace.errors import PipelineError
+from headrace.runners.garbage import rarely_collected
 from headrace.runners.keyed import KeyedPanes
 from headrace.runners.operators import Group, Operator, Send, operators_of
-from headrace.runners.spark.chunks import ChunkedKeys, ChunkStore, Directory
+from headrace.runners.spark.bundles import unpack
+from headrace.runners.spark.chunked_keys import ChunkedKeys
+from headrace.runners.spark.chunked_windows import ChunkedWindows
+from headrace.runners.spark.chunks import ChunkStore, Directory
 from headrace.runners.spark.control import CONTROL, Control, together
 from headrace.runners.spark.departures import Scope
 from headrace.runners.spark.failures import carrying
-from headrace.runners.spark.receiving import ReceivedArrivals
+from headrace.runners.spark.place import batch_number, partition
+from headrace.runners.spark.receiving import Blocks, ReceivedArrivals
 from headrace.runners.spark.stage import Stage, StagePlan, in_pieces
 from headrace.runners.spark.wire import SCHEMA, Row, dumps, loads, record_batch, rows_of
 from headrace.sdk.graph import Node, Read
@@ -54,9 +58,37 @@ class ChunkedGroup(Group):
         assert self.keys is not None
         out = KeyedPanes()
         with self.at_work():
+            clock = _not_back(clock, self.keys.directory)
             self.keys.round(self.gathering.drain(), clock, out)
         self.emit(out)
         return min(clock.watermark, self.keys.directory.hold)
+
+    def remember(self, directory: Directory, store: ChunkStore) -> None:
+        """Go to the chunks of another key group."""
+        merging = self.step.strategy.window_fn.is_merging()
+        self.keys = ChunkedKeys(directory, store, self.grouping, merging)
+
+
+@attrs.define(eq=False)
+class WaitingChunks(Group):
+    """A grouping whose windows have one pane each, with their contents in chunks of Spark's state."""
+
+    gathering: Blocks
+    keys: ChunkedWindows | None = None
+
+    def end_round(self, clock: Clock) -> int:
+        """Add what was received, then send the panes of all windows that the watermark has passed."""
+        assert self.keys is not None
+        with self.at_work():
+            clock = _not_back(clock, self.keys.directory)
+            passed, late = self.keys.round(self.gathering.drain(), clock)
+        self.metrics.late_dropped += late
+        self.emit_only_panes(passed)
+        return min(clock.watermark, self.keys.directory.hold)
+
+    def remember(self, directory: Directory, store: ChunkStore) -> None:
+        """Go to the chunks of another key group."""
+        self.keys = ChunkedWindows(directory, store, self.step)
 
 
 @attrs.frozen
@@ -84,6 +116,8 @@ class StreamPlan:
         step = plan.steps.get(node.label)
         if step is None:
             return operators_of(plan, batch=False)(node, send, metrics)
+        if step.column_gathering(batch=False) is not None:
+            return WaitingChunks(step, send, metrics, Blocks())
         return ChunkedGroup(step, send, metrics, ReceivedArrivals(step))
 
     def controls(self, control: Control) -> Iterator[Row]:
@@ -102,12 +136,12 @@ class FirstStage:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Run the stage over a task's rows."""
-        with carrying():
+        with carrying(), rarely_collected():
             yield from map(record_batch, in_pieces(self._rows(batches), PIECE_BYTES))
 
     def _rows(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Row]:
-        stage = self.plan.open(place=_partition())
-        stage.scope.batch = _batch()
+        stage = self.plan.open(place=partition())
+        stage.scope.batch = batch_number()
         try:
             for row in rows_of(batches):
                 yield from self._take(stage, row)
@@ -123,7 +157,7 @@ class FirstStage:
             yield from self.plan.controls(payload)
             return
         stage.scope.now, bundle = payload
-        stage.operator(row.step).push(bundle)
+        stage.operator(row.step).push(unpack(bundle))
         yield from stage.sent()
 
     def _reads(self, stage: Stage) -> Iterator[str]:
@@ -141,14 +175,14 @@ class KeyedStage(StatefulProcessor):
         self._chunks = handle.getMapState("chunks", "step string, chunk int", "value binary")
         with carrying():
             self._stage = self._plan.open(place=0)
-        self._batch = _batch()
+        self._batch = batch_number()
 
     def handleInputRows(
         self, key: Any, rows: Iterator[SparkRow], timerValues: Any
     ) -> Iterator[SparkRow]:
         (group,) = key
         incoming = (Row(row.level, row.step, row.group, row.payload) for row in rows)
-        with carrying():
+        with carrying(), rarely_collected():
             yield from (_SPARK_ROW(*row) for row in self._handle(group, incoming))
 
     def close(self) -> None:
@@ -183,19 +217,17 @@ class KeyedStage(StatefulProcessor):
             _check_format(version)
         for label in self._own(self._plan.stage.plan.steps):
             operator = stage.executor[label]
-            assert isinstance(operator, ChunkedGroup)
+            assert isinstance(operator, (ChunkedGroup, WaitingChunks))
             directory = directories.setdefault(label, Directory())
-            merging = operator.step.strategy.window_fn.is_merging()
-            store = StateChunks(self._chunks, label)
-            operator.keys = ChunkedKeys(operator.grouping, merging, directory, store)
+            operator.remember(directory, StateChunks(self._chunks, label))
         return directories
 
     def _take(self, stage: Stage, row: Row) -> None:
         operator, payload = stage.operator(row.step), loads(row.payload)
-        if isinstance(operator, ChunkedGroup):
+        if isinstance(operator, (ChunkedGroup, WaitingChunks)):
             operator.gathering.take(payload, len(row.payload))
         else:
-            operator.push(payload)
+            operator.push(unpack(payload))
 
     def _own(self, labels: Mapping[str, Any]) -> dict[str, Any]:
         """Keep of what is known by label what belongs to groupings of this level."""
@@ -240,6 +272,11 @@ def lower(rows: DataFrame, stages: Iterable[StagePlan], run: str) -> DataFrame:
     return rows
 
 
+def _not_back(clock: Clock, directory: Directory) -> Clock:
+    """Hold on to the watermark that a grouping has reached: a source that is new may be far behind."""
+    return Clock(max(clock.watermark, directory.watermark), clock.now)
+
+
 def _check_format(version: int) -> None:
     if version != STATE_FORMAT:
         raise PipelineError(
@@ -248,14 +285,3 @@ def _check_format(version: int) -> None:
             where="the directory state in the checkpoint",
             remedy="resume it with the version that wrote it, or start from a new checkpoint",
         )
-
-
-def _batch() -> int:
-    context = TaskContext.get()
-    number = context.getLocalProperty("streaming.sql.batchId") if context else None
-    return int(number or 0)
-
-
-def _partition() -> int:
-    context = TaskContext.get()
-    return context.partitionId() if context else 0

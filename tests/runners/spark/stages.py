@@ -1,0 +1,144 @@
+"""The stages of a plan without Spark: the same worker code, with rows handed from level to level here.
+
+Everything that crosses a shuffle is on the wire as it is on Spark; what Spark does (shuffling, sorting,
+keeping state by key group) is done in a few lines of Python. So random pipelines can be tried by the
+thousand.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from headrace.runners.planning import plan
+from headrace.runners.spark.batch import BatchStage
+from headrace.runners.spark.bundles import pack
+from headrace.runners.spark.control import CONTROL, Control
+from headrace.runners.spark.delivery import Delivery
+from headrace.runners.spark.stage import stage_plans
+from headrace.runners.spark.streaming import FirstStage, KeyedStage, StreamPlan
+from headrace.runners.spark.wire import Row, dumps, record_batch, rows_of
+from headrace.sdk.graph import Graph, Read
+from headrace.sdk.metrics import MetricResults
+from headrace.triggers.bundle import Bundle
+
+
+class State:
+    """The state of one level: values and maps by name, for each key group."""
+
+    def __init__(self) -> None:
+        self.group = 0
+        self._values: dict[Any, Any] = {}
+        self._maps: dict[Any, dict[Any, Any]] = defaultdict(dict)
+
+    def getValueState(self, name: str, schema: Any) -> Value:
+        return Value(self._values, self, name)
+
+    def getMapState(self, name: str, keys: Any, values: Any) -> Map:
+        return Map(self._maps, self, name)
+
+
+class Value:
+    def __init__(self, values: dict[Any, Any], state: State, name: str) -> None:
+        self._values, self._state, self._name = values, state, name
+
+    def get(self) -> Any:
+        return self._values.get((self._state.group, self._name))
+
+    def update(self, value: Any) -> None:
+        self._values[self._state.group, self._name] = value
+
+
+class Map:
+    def __init__(self, maps: dict[Any, dict[Any, Any]], state: State, name: str) -> None:
+        self._maps, self._state, self._name = maps, state, name
+
+    @property
+    def _own(self) -> dict[Any, Any]:
+        return self._maps[self._state.group, self._name]
+
+    def getValue(self, key: Any) -> Any:
+        return self._own.get(key)
+
+    def updateValue(self, key: Any, value: Any) -> None:
+        self._own[key] = value
+
+    def removeKey(self, key: Any) -> None:
+        del self._own[key]
+
+
+class Stream:
+    """A graph in streaming mode, a round at a time."""
+
+    def __init__(self, graph: Graph, groups: int, tasks: int) -> None:
+        planned = plan(graph)
+        first, *keyed = (StreamPlan(s, "run") for s in stage_plans(planned, groups, batch=False))
+        self._first, self._keyed = FirstStage(first), [(p, State()) for p in keyed]
+        self._places = {node.label: place for place, node in enumerate(graph)}
+        self._groups, self._tasks, self._round = groups, tasks, 0
+        self._delivery = Delivery(planned, "run", streaming=True)
+        self._delivery.open()
+
+    def round(
+        self, bundles: Mapping[str, Bundle], watermarks: Mapping[str, int], now: int
+    ) -> MetricResults:
+        """Do what one micro-batch does."""
+        control = Control(self._round, now, watermarks, done=False)
+        rows = [Row(0, CONTROL, 0, dumps(control))]
+        for label, bundle in bundles.items():
+            size = -(-len(bundle) // self._tasks)
+            pieces = bundle.pieces(max(1, size))
+            rows += [Row(0, self._places[label], 0, dumps((now, pack(piece)))) for piece in pieces]
+        found = [
+            r for n in range(self._tasks) for r in self._call(self._first, rows[n :: self._tasks])
+        ]
+        for stage, state in self._keyed:
+            found = list(self._level(stage, state, found))
+        self._delivery.deliver(self._round, found)
+        self._round += 1
+        return self._delivery.metrics()
+
+    def _level(self, stage: StreamPlan, state: State, rows: Iterable[Row]) -> Iterator[Row]:
+        groups = defaultdict(list)
+        for row in rows:
+            groups[row.group].append(row)
+        assert len(groups) == self._groups, "every key group hears in every batch"
+        processor = KeyedStage(stage)
+        processor.init(state)
+        for state.group, some in groups.items():
+            made = processor.handleInputRows((state.group,), iter(some), None)
+            yield from (Row(*row) for row in made)
+        processor.close()
+
+    def _call(self, stage: Any, rows: list[Row]) -> list[Row]:
+        return list(rows_of(stage([record_batch(rows)])))
+
+
+def run_batch(graph: Graph, groups: int, width: int) -> MetricResults:
+    """Run a graph whose sources are bounded, as the Spark runner's one job does."""
+    planned = plan(graph)
+    stages = stage_plans(planned, groups, batch=True)
+    tasks = [
+        (place, partition)
+        for place, node in enumerate(graph)
+        if isinstance(node, Read)
+        for partition in node.source.partitions()
+    ]
+    rows = [r for n in range(len(tasks)) for r in _run(BatchStage(stages[0], 0, tasks), [n])]
+    for stage in stages[1:]:
+        parts = [sorted(r for r in rows if r.group % width == n) for n in range(width)]
+        rows = [r for part in parts for r in _run(BatchStage(stage, 0), part)]
+    delivery = Delivery(planned, "", streaming=False)
+    delivery.open()
+    delivery.deliver(0, rows)
+    delivery.close()
+    return delivery.metrics()
+
+
+def _run(stage: BatchStage, rows: list[Any]) -> list[Row]:
+    numbers = stage.plan.level == 0
+    batch = pa.RecordBatch.from_pydict({"id": rows}) if numbers else record_batch(rows)
+    return list(rows_of(stage([batch])))

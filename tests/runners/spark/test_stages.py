@@ -1,0 +1,96 @@
+"""Stages say what the local runner says: any pipeline, in any number of key groups."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import headrace as hr
+from headrace.runners.spark import chunks
+from headrace.sdk.encoding import encode_value
+from headrace.windowing.time import MIN_MICROS
+from tests.laws.playing import (
+    Changes,
+    Heard,
+    anything_goes,
+    build,
+    bundle,
+    bursts,
+    follow,
+    listen,
+    name,
+    play_batch,
+    stamped,
+    told,
+)
+from tests.laws.strategies import Run, aligned, merging, runs
+
+from .stages import Stream, run_batch
+
+WINDOWS = st.sampled_from([None, aligned(), merging()])
+
+
+@pytest.fixture(autouse=True)
+def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Chunks are split as soon as they hold more than one key."""
+    monkeypatch.setattr(chunks, "KEYS", 1)
+
+
+def follow_stages(run: Run, groups: int, tasks: int, watched: bool) -> list[Heard]:
+    """Play a run on the stages, event by event."""
+    with anything_goes() as p:
+        changing = any(diff < 0 for rows in bursts(run.script) for *_, diff in rows)
+        source = p | Changes() if changing else p | hr.Create([])
+        taps = build(source, run.steps, watched)
+    stream, heard = Stream(p.graph, groups, tasks), [Heard() for _ in taps]
+    read, watermark, now = next(iter(p.graph)), MIN_MICROS, 0
+    for event, (kind, what) in enumerate(run.script):
+        brought = {read.label: bundle(what)} if kind == "elements" else {}
+        watermark = what if kind == "watermark" else watermark
+        now = what if kind == "clock" else now
+        counted = stream.round(brought, {read.label: watermark}, now).steps
+        for n, tap in enumerate(taps):
+            listen(heard[n], tap, event, counted[name(n)])
+    return heard
+
+
+def unordered(heard: Heard) -> tuple[Any, ...]:
+    """All of what was heard, but the order within an event."""
+    panes = Counter((pane.event, encode_value(pane)) for pane in heard.panes)
+    inputs = Counter(map(encode_value, heard.inputs))
+    late = Counter(map(encode_value, heard.late))
+    return panes, inputs, late, heard.dropped, heard.watermarks
+
+
+@given(st.data(), st.integers(1, 2), st.integers(1, 3), st.integers(1, 2), st.booleans())
+def test_a_stream_in_key_groups(
+    data: st.DataObject, steps: int, groups: int, tasks: int, watched: bool
+) -> None:
+    options = data.draw(
+        st.fixed_dictionaries({"retractions": st.booleans(), "safe": st.booleans()})
+    )
+    run = data.draw(runs(steps, windows=data.draw(WINDOWS), **options))
+    found = follow_stages(run, groups, tasks, watched)
+    expected = follow(run, watched)
+    assert list(map(unordered, found)) == list(map(unordered, expected))
+
+
+@given(st.data(), st.integers(1, 2), st.integers(1, 3), st.integers(1, 2))
+def test_a_batch_in_key_groups(data: st.DataObject, steps: int, groups: int, width: int) -> None:
+    run = data.draw(runs(steps, windows=data.draw(WINDOWS)))
+    rows = [row for burst in bursts(run.script) for row in burst]
+    with anything_goes() as p:
+        half = len(rows) // 2
+        halves = [
+            p | f"read {n}" >> hr.Create(list(map(stamped, part)))
+            for n, part in enumerate((rows[:half], rows[half:]))
+        ]
+        taps = build(halves | hr.Flatten(), run.steps, watched=False)
+    counted = run_batch(p.graph, groups, width).steps
+    found = [told(tap, counted[name(n)]) for n, tap in enumerate(taps)]
+    expected = play_batch(rows, run.steps, "local")
+    assert list(map(unordered, found)) == list(map(unordered, expected))
