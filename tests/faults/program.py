@@ -164,7 +164,6 @@ def flags(home: Path, *more: str) -> list[str]:
 def main() -> None:
     """Run until the end of the records."""
     home, rounds, seed = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
-    home.mkdir(exist_ok=True)
     watch_driver()
     p = hr.Pipeline(options=PipelineOptions(flags(home, *sys.argv[4:])))
     build(p, home, Records(rounds, seed))

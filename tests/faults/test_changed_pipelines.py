@@ -134,7 +134,7 @@ def test_what_only_adds_goes_on(begun):
     assert lines_of(home, "n") == ["('a', 1)", "('c', 1)"]
     assert lines_of(home, "most") == ["('a', 8)", "('b', 4)", "('c', 6)"]
     assert lines_of(home, "second") == ["('d', 1)"]
-    assert finish(First(home, source), home) == "DONE", "what is finished stays so"
+    assert finish(pipeline, home) == "DONE", "what is finished stays so"
 
 
 def test_without_a_flag_the_checkpoint_decides_over_key_groups(tmp_path):

@@ -170,7 +170,7 @@ class Checkpoint:
     def write(self, manifest: Manifest) -> None:
         """Replace what the checkpoint says."""
         said = json.dumps({"format": FORMAT, **attrs.asdict(manifest)}, indent=1)
-        if not self._files.exists(self._path) and self._files.exists(self._aside):
+        if self._has_offsets() and not self._files.exists(self._path):
             self._files.rename(self._aside, self._path)  # else there were none while it is written
         stream = self._files.create(self._aside, True)
         try:
@@ -184,6 +184,8 @@ class Checkpoint:
         stream = self._files.open(path)
         try:
             return bytes(self._io.toByteArray(stream))
+        except Exception as error:  # of Java: a wrong checksum
+            raise self._damaged() from error
         finally:
             stream.close()
 

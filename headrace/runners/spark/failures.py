@@ -32,6 +32,11 @@ _PICKLER: Final[Any] = cloudpickle
 
 _CARRIED: Final = re.compile(r"<headrace-error ([A-Za-z0-9+/=]+)>")
 
+_PLANNER_DIED: Final = re.compile(
+    r"(EOFException|SocketException|ClosedChannelException).{0,2000}PythonStreamingSourceRunner",
+    re.DOTALL,
+)
+
 
 class CarriedError(Exception):
     """An error on its way from a worker to the driver; its text holds another one, pickled."""
@@ -169,6 +174,12 @@ def _translated(text: str) -> BaseException | None:
         return python_mismatch(mismatch[1])
     if "Python worker exited unexpectedly" in text or "Python worker keeps on crashing" in text:
         return _worker_died(text)
+    if _PLANNER_DIED.search(text):
+        return WorkerDiedError(
+            "the Python process that reads the sources died: it was killed, or it crashed",
+            remedy="most often it had too little memory: read less at once (--max-records-per-batch), or "
+            "look for what native code the sources call",
+        )
     return None
 
 
@@ -191,6 +202,9 @@ def _texts(error: BaseException) -> Iterator[str]:
     while current is not None and id(current) not in seen:
         seen.add(id(current))
         yield _text(current)
+        yield str(
+            getattr(current, "_stackTrace", None) or ""
+        )  # of Java: what lies behind Spark's own error
         current = current.__cause__ or current.__context__
 
 
