@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -33,12 +34,14 @@ def started(
     home: Path, java: str = "", blow: Blow | None = None
 ) -> Iterator[subprocess.Popen[bytes]]:
     """Start the program as a session of processes, and leave none of them behind."""
-    environment = {**os.environ, "HEADRACE_JAVA": java}
+    scratch = home / "tmp"  # which killed processes leave behind
+    scratch.mkdir(parents=True, exist_ok=True)
+    java = f"-Djava.io.tmpdir={scratch} {java}"
+    environment = {**os.environ, "HEADRACE_JAVA": java, "TMPDIR": str(scratch)}
     environment.pop(VARIABLE, None)
     if blow is not None:
         environment[VARIABLE] = str(blow)
     command = [sys.executable, "-m", "tests.faults.program", str(home), str(ROUNDS), "1"]
-    home.mkdir(exist_ok=True)
     with open(home / "log", "ab") as log:
         run = subprocess.Popen(
             command, stdout=log, stderr=log, env=environment, start_new_session=True
@@ -49,6 +52,7 @@ def started(
         for pid in processes(run.pid):
             kill(pid)
         run.wait()
+        shutil.rmtree(scratch, ignore_errors=True)
 
 
 def wait_for_end_of(session: int) -> None:

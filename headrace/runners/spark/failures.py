@@ -19,7 +19,7 @@ from typing import Any, Final
 import attrs
 from pyspark import cloudpickle
 
-from headrace.errors import HeadraceError
+from headrace.errors import HeadraceError, PipelineError
 from headrace.runners.spark.versions import python_mismatch
 
 LARGEST_ERROR: Final = 64 * 1024
@@ -36,6 +36,8 @@ _PLANNER_DIED: Final = re.compile(
     r"(EOFException|SocketException|ClosedChannelException).{0,2000}PythonStreamingSourceRunner",
     re.DOTALL,
 )
+
+_LOG_DAMAGED: Final = re.compile(r"HDFSMetadataLog\.(\$anonfun\$)?getExistingBatch")
 
 
 class CarriedError(Exception):
@@ -174,6 +176,10 @@ def _translated(text: str) -> BaseException | None:
         return python_mismatch(mismatch[1])
     if "Python worker exited unexpectedly" in text or "Python worker keeps on crashing" in text:
         return _worker_died(text)
+    if _LOG_DAMAGED.search(text):
+        return _damaged("what Spark has logged of offsets or commits", r"log file (\S+?)\.? ", text)
+    if "[CANNOT_LOAD_STATE_STORE" in text:
+        return _damaged("the state", r"state file of (\S+)", text)
     if _PLANNER_DIED.search(text):
         return WorkerDiedError(
             "the Python process that reads the sources died: it was killed, or it crashed",
@@ -192,6 +198,15 @@ def _worker_died(text: str) -> WorkerDiedError:
         "once (--spark-conf spark.executor.cores=…, or --spark-master 'local[1]'), or more memory "
         "(--spark-conf spark.executor.pyspark.memory=…); if native code crashed, see where with "
         "--spark-conf spark.python.worker.faulthandler.enabled=true",
+    )
+
+
+def _damaged(what: str, place: str, text: str) -> PipelineError:
+    found = re.search(place, text)
+    return PipelineError(
+        f"the checkpoint is damaged: {what} cannot be read",
+        where=found[1] if found else "",
+        remedy="restore it from a copy, or start from a new checkpoint",
     )
 
 
