@@ -176,6 +176,12 @@ def _translated(text: str) -> BaseException | None:
         return python_mismatch(mismatch[1])
     if "Python worker exited unexpectedly" in text or "Python worker keeps on crashing" in text:
         return _worker_died(text)
+    if "Python worker failed to connect back" in text:
+        return WorkerDiedError(
+            "a Python worker did not start within ten seconds, or died at once",
+            remedy="most often the machine is too busy: run less at the same time, and start again; a "
+            "streaming run goes on from its checkpoint",
+        )
     if _LOG_DAMAGED.search(text):
         return _damaged("what Spark has logged of offsets or commits", r"log file (\S+?)\.? ", text)
     if "[CANNOT_LOAD_STATE_STORE" in text:
