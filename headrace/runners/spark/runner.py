@@ -111,7 +111,11 @@ class StreamRun(PipelineResult):
         self._checkpoint = Checkpoint(
             session.spark, self._settings.checkpoint or str(self._place / "checkpoint")
         )
-        self._manifest = self._resume()
+        try:
+            self._manifest = self._resume()
+        except BaseException:
+            shutil.rmtree(self._place, ignore_errors=True)
+            raise
         self._delivery = Delivery(planned, self._manifest.run, streaming=True)
         self._query: Any = None
         self._error: BaseException | None = None
@@ -294,7 +298,9 @@ def _on_signals(act: Callable[[], object]) -> Iterator[None]:
             signal.signal(one, handler)  # who asks again does not want to wait
         act()
 
-    before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    for number in before:
+        signal.signal(number, handle)
     try:
         yield
     finally:
