@@ -59,7 +59,10 @@ def test_cancelled_resumed_drained_and_finished(tmp_path):
     run = start(watching, tmp_path)
     until(run, tmp_path, "sums", ["('a', 3)"])
     until(run, tmp_path, "counts", ["('a', 3)"])  # with no data since, by the heartbeat
-    until(run, tmp_path, "quiet", ["('i', 2)"])  # for the partition q, at 3, is idle
+    while not lines_of(tmp_path, "quiet"):
+        append(tmp_path / "idle", "p", "31 i 0")
+        assert run.wait_until_finish(duration=100) == "RUNNING"
+    assert lines_of(tmp_path, "quiet") == ["('i', 2)"]  # for the partition q, at 3, is idle
     assert run.cancel() == "CANCELLED"
     assert run.cancel() == "CANCELLED"
     committed = {path.name for path in (checkpoint / "commits").glob("[0-9]*")}
