@@ -12,7 +12,8 @@ import headrace
 from headrace import testing, triggers, windowing
 from headrace.transforms import combiners, trigger, window
 
-collect_ignore = [] if find_spec("pyspark") else ["headrace/runners/spark", "tests/runners/spark"]
+SPARK = ["headrace/runners/spark", "tests/runners/spark", "tests/faults"]
+collect_ignore = [] if find_spec("pyspark") else SPARK
 
 
 def _exported(module: ModuleType) -> dict[str, object]:

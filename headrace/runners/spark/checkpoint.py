@@ -18,7 +18,9 @@ from pyspark.sql import SparkSession
 
 from headrace.errors import PipelineError
 from headrace.runners.planning import KeyedStep, Plan
+from headrace.sdk.combine_fn import CombineFn
 from headrace.sdk.graph import CombinePerKey, Read
+from headrace.sdk.transform import callable_label
 
 FORMAT: Final = 1
 """Version of what a checkpoint holds: this file, the positions in the offset log, and the state."""
@@ -63,7 +65,7 @@ def manifest_of(plan: Plan, key_groups: int, partitions: int) -> Manifest:
 
 def _signature(step: KeyedStep) -> dict[str, str]:
     strategy, node = step.strategy, step.node
-    combine = type(node.combine_fn).__qualname__ if isinstance(node, CombinePerKey) else "none"
+    combine = _name_of(node.combine_fn) if isinstance(node, CombinePerKey) else "none"
     said = {
         "windows": strategy.window_fn,
         "trigger": strategy.trigger,
@@ -74,6 +76,12 @@ def _signature(step: KeyedStep) -> dict[str, str]:
         "state": "by key" if step.column_gathering(batch=False) is None else "by window",
     }
     return {name: re.sub(r" at 0x[0-9a-f]+", "", str(value)) for name, value in said.items()}
+
+
+def _name_of(combine_fn: CombineFn) -> str:
+    """Return the name of a combine function; the place of a lambda in its file is left out."""
+    kind, name = type(combine_fn).__qualname__, callable_label(combine_fn)
+    return f"{kind}({re.sub(r'<lambda at .*>', 'lambda', name)})"
 
 
 def resumed(before: Manifest, now: Manifest, checkpoint: str) -> Manifest:
@@ -137,6 +145,7 @@ class Checkpoint:
         hadoop: Any = session._jsc.hadoopConfiguration()
         self.directory = directory
         self._path = jvm.org.apache.hadoop.fs.Path(directory, FILE)
+        self._aside = self._path.suffix(".new")
         self._files = self._path.getFileSystem(hadoop)
         self._io = jvm.org.apache.commons.io.IOUtils
 
@@ -146,29 +155,41 @@ class Checkpoint:
         Raises:
             PipelineError: the checkpoint is damaged, is none of Headrace's, or has another format.
         """
-        if not self._files.exists(self._path):
-            self._require_new()
+        if self._files.exists(self._path):
+            return self._parsed(self._text(self._path))
+        if not self._has_offsets():
             return None
-        stream = self._files.open(self._path)
-        try:
-            text = bytes(self._io.toByteArray(stream)).decode()
-        finally:
-            stream.close()
-        return self._parsed(text)
+        if self._files.exists(self._aside):  # a crash came between delete and rename
+            return self._parsed(self._text(self._aside))
+        raise PipelineError(
+            f"the checkpoint {self.directory} holds offsets, but no {FILE}: it is damaged, or "
+            "another program's",
+            remedy="restore it from a copy, or start from a new checkpoint",
+        )
 
     def write(self, manifest: Manifest) -> None:
         """Replace what the checkpoint says."""
         said = json.dumps({"format": FORMAT, **attrs.asdict(manifest)}, indent=1)
-        aside = self._path.suffix(".new")
-        stream = self._files.create(aside, True)
+        if self._has_offsets() and not self._files.exists(self._path):
+            self._files.rename(self._aside, self._path)  # else there were none while it is written
+        stream = self._files.create(self._aside, True)
         try:
             stream.write(bytearray(said.encode()))
         finally:
             stream.close()
         self._files.delete(self._path, False)
-        self._files.rename(aside, self._path)
+        self._files.rename(self._aside, self._path)
 
-    def _parsed(self, text: str) -> Manifest:
+    def _text(self, path: Any) -> bytes:
+        stream = self._files.open(path)
+        try:
+            return bytes(self._io.toByteArray(stream))
+        except Exception as error:  # of Java: a wrong checksum
+            raise self._damaged() from error
+        finally:
+            stream.close()
+
+    def _parsed(self, text: bytes) -> Manifest:
         try:
             said = json.loads(text)
             version = said.pop("format")
@@ -191,12 +212,6 @@ class Checkpoint:
             remedy="restore it from a copy, or start from a new checkpoint",
         )
 
-    def _require_new(self) -> None:
-        """Refuse a directory with offsets of a query that is none of ours, or whose file is lost."""
+    def _has_offsets(self) -> bool:
         offsets = self._path.getParent().suffix("/offsets")
-        if self._files.exists(offsets) and self._files.listStatus(offsets):
-            raise PipelineError(
-                f"the checkpoint {self.directory} holds offsets, but no {FILE}: it is damaged, or "
-                "another program's",
-                remedy="restore it from a copy, or start from a new checkpoint",
-            )
+        return self._files.exists(offsets) and len(self._files.listStatus(offsets)) > 0

@@ -19,7 +19,7 @@ from typing import Any, Final
 import attrs
 from pyspark import cloudpickle
 
-from headrace.errors import HeadraceError
+from headrace.errors import HeadraceError, PipelineError
 from headrace.runners.spark.versions import python_mismatch
 
 LARGEST_ERROR: Final = 64 * 1024
@@ -31,6 +31,13 @@ LONGEST_TEXT: Final = 16 * 1024
 _PICKLER: Final[Any] = cloudpickle
 
 _CARRIED: Final = re.compile(r"<headrace-error ([A-Za-z0-9+/=]+)>")
+
+_PLANNER_DIED: Final = re.compile(
+    r"(EOFException|SocketException|ClosedChannelException).{0,2000}PythonStreamingSourceRunner",
+    re.DOTALL,
+)
+
+_LOG_DAMAGED: Final = re.compile(r"HDFSMetadataLog\.(\$anonfun\$)?getExistingBatch")
 
 
 class CarriedError(Exception):
@@ -169,6 +176,22 @@ def _translated(text: str) -> BaseException | None:
         return python_mismatch(mismatch[1])
     if "Python worker exited unexpectedly" in text or "Python worker keeps on crashing" in text:
         return _worker_died(text)
+    if "Python worker failed to connect back" in text:
+        return WorkerDiedError(
+            "a Python worker did not start within ten seconds, or died at once",
+            remedy="most often the machine is too busy: run less at the same time, and start again; a "
+            "streaming run goes on from its checkpoint",
+        )
+    if _LOG_DAMAGED.search(text):
+        return _damaged("what Spark has logged of offsets or commits", r"log file (\S+?)\.? ", text)
+    if "[CANNOT_LOAD_STATE_STORE" in text:
+        return _damaged("the state", r"state file of (\S+)", text)
+    if _PLANNER_DIED.search(text):
+        return WorkerDiedError(
+            "the Python process that reads the sources died: it was killed, or it crashed",
+            remedy="most often it had too little memory: read less at once (--max-records-per-batch), or "
+            "look for what native code the sources call",
+        )
     return None
 
 
@@ -184,6 +207,15 @@ def _worker_died(text: str) -> WorkerDiedError:
     )
 
 
+def _damaged(what: str, place: str, text: str) -> PipelineError:
+    found = re.search(place, text)
+    return PipelineError(
+        f"the checkpoint is damaged: {what} cannot be read",
+        where=found[1] if found else "",
+        remedy="restore it from a copy, or start from a new checkpoint",
+    )
+
+
 def _texts(error: BaseException) -> Iterator[str]:
     """Yield all the texts in which something may travel: of the error and of those behind it."""
     seen: set[int] = set()
@@ -191,6 +223,9 @@ def _texts(error: BaseException) -> Iterator[str]:
     while current is not None and id(current) not in seen:
         seen.add(id(current))
         yield _text(current)
+        yield str(
+            getattr(current, "_stackTrace", None) or ""
+        )  # of Java: what lies behind Spark's own error
         current = current.__cause__ or current.__context__
 
 

@@ -77,6 +77,7 @@ class FeedReader(DataSourceStreamReader):
         self._plan = plan
         self._rounds = Rounds(tuple(read for _, read in plan.reads), plan.limit, plan.heartbeat)
         self._ahead: dict[int, dict[str, Any]] = {}
+        self._silent = True
 
     @carried
     def initialOffset(self) -> dict[str, Any]:
@@ -87,11 +88,16 @@ class FeedReader(DataSourceStreamReader):
         before = position_of(start)
         if os.path.exists(self._plan.pause):
             return start
-        if os.path.exists(self._plan.drain) and not before.done:
+        ended = before.done and self._rounds.over(before)
+        if ended and not self._silent:
+            return start
+        if ended or os.path.exists(self._plan.drain):
+            self._silent = False  # a run that had ended says so once more after a restart
             return drained(before).as_json()
         after, bundles = self._rounds.go_on(before)
         if after is before:
             return start
+        self._silent = False
         self._ahead = {after.round: bundles}
         return after.as_json()
 

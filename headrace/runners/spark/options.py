@@ -41,9 +41,9 @@ class SparkOptions(PipelineOptions):
             "--key_groups",
             "--key-groups",
             metavar="N",
-            help=f"put keys into so many buckets, fixed for a checkpoint (default: {DEFAULT_KEY_GROUPS})",
+            help=f"put keys into so many buckets, fixed for a checkpoint (default: the checkpoint's, or "
+            f"{DEFAULT_KEY_GROUPS})",
             type=int,
-            default=DEFAULT_KEY_GROUPS,
         )
         parser.add_argument(
             "--spark_master",
@@ -81,7 +81,7 @@ class SparkSettings:
     Args:
         checkpoint: a directory, or None.
         trigger_interval: seconds between the starts of micro-batches, or None for no pause.
-        key_groups: the number of buckets that keys are put into.
+        key_groups: the number of buckets that keys are put into, or None where a checkpoint decides.
         master: the master's URL, or None where the session's decides.
         conf: Spark's own settings, by name.
         py_files: files with code for the workers.
@@ -89,7 +89,7 @@ class SparkSettings:
 
     checkpoint: str | None = None
     trigger_interval: float | None = attrs.field(default=None, validator=_positive)
-    key_groups: int = attrs.field(default=DEFAULT_KEY_GROUPS, validator=_positive)
+    key_groups: int | None = attrs.field(default=None, validator=_positive)
     master: str | None = None
     conf: Mapping[str, str] = attrs.field(factory=dict)
     py_files: tuple[str, ...] = ()

@@ -11,12 +11,14 @@ import base64
 import pickle
 import time
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 import attrs
 
+from headrace.errors import PipelineError, shorten
 from headrace.runners.blaming import blamed
 from headrace.runners.reading import bundles_of
+from headrace.sdk.encoding import encode_value
 from headrace.sdk.graph import Read
 from headrace.sdk.io.cursor import Cursor
 from headrace.sdk.io.source import BoundedSource
@@ -30,6 +32,9 @@ from headrace.sdk.testing.test_stream import (
 from headrace.triggers.bundle import Bundle
 from headrace.windowing.time import MAX_MICROS, MIN_MICROS, micros
 from headrace.windowing.watermark import FromSource, PartitionedWatermark
+
+FORMAT: Final = 1
+"""Version of the positions in the offset log."""
 
 
 @attrs.frozen
@@ -52,11 +57,13 @@ class ReadPosition:
     """How far a source has been read.
 
     Attributes:
-        partitions: how far each partition has been read.
+        names: the partitions, as the source calls them, in the order in which they were first seen.
+        partitions: how far each of them has been read.
         watermark: how far the source is complete, in microseconds.
-        observed: the state of its watermark estimators.
+        observed: the state of its watermark estimators, by the partitions' places among the names.
     """
 
+    names: tuple[Any, ...] = ()
     partitions: tuple[Partition, ...] = ()
     watermark: int = MIN_MICROS
     observed: Any = None
@@ -94,6 +101,7 @@ class Position:
     def as_json(self) -> dict[str, Any]:
         """Return what the offset log keeps: to be read by people, and whole for :func:`position_of`."""
         return {
+            "format": FORMAT,
             "round": self.round,
             "now": self.now,
             "watermarks": self.watermarks,
@@ -102,8 +110,28 @@ class Position:
 
 
 def position_of(offset: Mapping[str, Any]) -> Position:
-    """Return the position that :meth:`Position.as_json` wrote."""
-    position: Position = pickle.loads(base64.b64decode(offset["position"]))
+    """Return the position that :meth:`Position.as_json` wrote.
+
+    Raises:
+        PipelineError: it is of another format, or damaged.
+    """
+    version = offset.get("format")
+    if isinstance(version, int) and version != FORMAT:
+        raise PipelineError(
+            f"the checkpoint's offsets have format {version}, and this version of Headrace reads "
+            f"format {FORMAT}",
+            where="the directory offsets in the checkpoint",
+            remedy="resume it with the version that wrote it, or start from a new checkpoint",
+        )
+    try:
+        position: Position = pickle.loads(base64.b64decode(offset["position"], validate=True))
+    except Exception as error:
+        raise PipelineError(
+            f"the checkpoint is damaged: an offset cannot be read ({type(error).__name__}: {error})",
+            where="the directory offsets in the checkpoint",
+            remedy="restore it from a copy, or start from a new checkpoint; if what the source gives as "
+            "next_offset is of a class of yours, the class must still be importable",
+        ) from error
     return position
 
 
@@ -130,7 +158,7 @@ class PartitionReading:
     node: Read
     limit: int
     _names: list[Any] = attrs.field(init=False)
-    _open: dict[int, tuple[int, Cursor]] = attrs.field(factory=dict, init=False)
+    _open: dict[bytes, tuple[int, Cursor]] = attrs.field(factory=dict, init=False)
 
     @_names.default
     def _partitions(self) -> list[Any]:
@@ -138,41 +166,82 @@ class PartitionReading:
             return list(self.node.source.partitions())
 
     def begin(self) -> ReadPosition:
-        return ReadPosition(tuple(Partition() for _ in self._names))
+        return self._with_all(ReadPosition())
 
     def go_on(self, before: ReadPosition, now: int) -> tuple[ReadPosition, list[Bundle]]:
-        watermarks = PartitionedWatermark(
-            self.node.watermark or FromSource(), range(len(self._names))
-        )
+        before = self._with_all(before)
+        names = before.names
+        watermarks = PartitionedWatermark(self.node.watermark or FromSource(), range(len(names)))
         if before.observed is not None:
             watermarks.restore(before.observed)
         partitions, bundles = [], []
         for number, partition in enumerate(before.partitions):
             if not partition.finished:
-                partition, bundle = self._read(number, partition, watermarks, now)
+                self._require(names[number])
+                records = self._records(names[number], partition.offset, self.limit)
+                partition, bundle = self._noted(number, records, watermarks, now)
                 bundles.append(bundle)
             partitions.append(partition)
         ended = all(p.finished for p in partitions)
         watermark = MAX_MICROS if ended else watermarks.watermark(now)
-        return ReadPosition(tuple(partitions), watermark, watermarks.state()), bundles
+        return ReadPosition(names, tuple(partitions), watermark, watermarks.state()), bundles
 
     def again(self, before: ReadPosition, after: ReadPosition) -> list[Bundle]:
+        starts = dict(zip(map(encode_value, before.names), before.partitions, strict=True))
         found = []
-        for number, (start, end) in enumerate(
-            zip(before.partitions, after.partitions, strict=True)
-        ):
-            if not start.finished and end.rows:
-                records, *_ = self._records(number, start.offset, end.rows)
-                found.append(Cursor(iter([as_bundle(records)])).take(end.rows))
+        for name, end in zip(after.names, after.partitions, strict=True):
+            start = starts.get(encode_value(name), Partition())
+            if end.rows and not start.finished:
+                self._require(name)
+                found.append(self._again(name, start.offset, end.rows))
         return found
+
+    def _again(self, name: Any, offset: Any, rows: int) -> Bundle:
+        records, *_ = self._records(name, offset, rows)
+        bundle = Cursor(iter([as_bundle(records)])).take(rows)
+        if len(bundle) < rows:
+            raise PipelineError(
+                f"the source gave {rows} records of the partition {shorten(name)} before the restart, "
+                f"and gives {len(bundle)} now, from the same offset {shorten(offset)}",
+                where=self.node.label,
+                remedy="a source must give the same records again: restore what it has lost, or start "
+                "from a new checkpoint",
+            )
+        return bundle
 
     def passed(self, before: ReadPosition, now: int) -> int:
         return now
 
-    def _read(
-        self, number: int, start: Partition, watermarks: PartitionedWatermark, now: int
+    def _with_all(self, position: ReadPosition) -> ReadPosition:
+        """Add partitions that are new; they are read from their beginnings."""
+        known = set(map(encode_value, position.names))
+        new = [name for name in self._names if encode_value(name) not in known]
+        if not new:
+            return position
+        return attrs.evolve(
+            position,
+            names=(*position.names, *new),
+            partitions=(*position.partitions, *(Partition() for _ in new)),
+        )
+
+    def _require(self, name: Any) -> None:
+        """Refuse to go on without a partition that has not come to its end."""
+        if encode_value(name) not in map(encode_value, self._names):
+            raise PipelineError(
+                f"the source has no partition {shorten(name)} any more, and it was not read to its end",
+                where=self.node.label,
+                remedy="bring it back, or start from a new checkpoint; partitions may be added, and those "
+                "that are finished may go",
+            )
+
+    def _noted(
+        self,
+        number: int,
+        read: tuple[Any, Any, Any, bool],
+        watermarks: PartitionedWatermark,
+        now: int,
     ) -> tuple[Partition, Bundle]:
-        records, offset, reported, finished = self._records(number, start.offset, self.limit)
+        records, offset, reported, finished = read
         bundle = as_bundle(records)
         watermarks.observe(number, bundle.timestamps, len(bundle), now)
         if reported is not None:
@@ -181,22 +250,22 @@ class PartitionReading:
             watermarks.finish(number)
         return Partition(offset, len(bundle), finished), bundle
 
-    def _records(self, number: int, offset: Any, limit: int) -> tuple[Any, Any, Any, bool]:
+    def _records(self, name: Any, offset: Any, limit: int) -> tuple[Any, Any, Any, bool]:
         source = self.node.source
         with blamed(self.node.label):
             if isinstance(source, BoundedSource):
-                return self._bounded(number, offset or 0, limit)
-            batch = source.read(self._names[number], offset, limit)
+                return self._bounded(name, offset or 0, limit)
+            batch = source.read(name, offset, limit)
             return batch.records, batch.next_offset, batch.watermark, batch.finished
 
-    def _bounded(self, number: int, offset: int, limit: int) -> tuple[Any, Any, Any, bool]:
+    def _bounded(self, name: Any, offset: int, limit: int) -> tuple[Any, Any, Any, bool]:
         """Read on where the last round ended; from the beginning, if that was another process."""
-        at, cursor = self._open.get(number, (-1, None))
+        at, cursor = self._open.get(encode_value(name), (-1, None))
         if cursor is None or at != offset:
-            cursor = Cursor(bundles_of(self.node.source, self._names[number]))
+            cursor = Cursor(bundles_of(self.node.source, name))
             cursor.skip(offset)
         chunk = cursor.take(limit)
-        self._open[number] = offset + len(chunk), cursor
+        self._open[encode_value(name)] = offset + len(chunk), cursor
         return chunk, offset + len(chunk), None, len(chunk) < limit
 
 
@@ -207,7 +276,7 @@ class ScriptReading:
     stream: TestStream
 
     def begin(self) -> ReadPosition:
-        return ReadPosition((Partition(0, finished=not self.stream.events),))
+        return ReadPosition((None,), (Partition(0, finished=not self.stream.events),))
 
     def go_on(self, before: ReadPosition, now: int) -> tuple[ReadPosition, list[Bundle]]:
         (start,) = before.partitions
@@ -219,7 +288,7 @@ class ScriptReading:
             watermark = event.new_watermark.micros
         finished = start.offset + 1 == len(self.stream.events)
         end = Partition(start.offset + 1, finished=finished)
-        return ReadPosition((end,), watermark), self._bundles(start)
+        return attrs.evolve(before, partitions=(end,), watermark=watermark), self._bundles(start)
 
     def again(self, before: ReadPosition, after: ReadPosition) -> list[Bundle]:
         (start,) = before.partitions
@@ -268,13 +337,14 @@ class Rounds:
 
     def go_on(self, before: Position) -> tuple[Position, dict[str, list[Bundle]]]:
         """Read a round; the position stays where it is if there is nothing new to tell."""
-        if before.round and self._over(before):
+        if before.round and self.over(before):
             return before, {}
         now = self._now(before)
         reads, bundles = {}, {}
         for label, reading in self._readings.items():
-            reads[label], bundles[label] = reading.go_on(before.reads[label], now)
-            now = reading.passed(before.reads[label], now)
+            start = self._start(before, label)
+            reads[label], bundles[label] = reading.go_on(start, now)
+            now = reading.passed(start, now)
         after = Position(before.round + 1, now, reads)
         quiet = after.watermarks == before.watermarks and not any(map(_rows, bundles.values()))
         if quiet and not self._scripted and now - before.now < self.heartbeat and not after.done:
@@ -284,13 +354,19 @@ class Rounds:
     def again(self, before: Position, after: Position) -> dict[str, list[Bundle]]:
         """Read what a round has brought before."""
         return {
-            label: reading.again(before.reads[label], after.reads[label])
+            label: reading.again(self._start(before, label), after.reads[label])
             for label, reading in self._readings.items()
+            if label in after.reads
         }
 
-    def _over(self, position: Position) -> bool:
+    def _start(self, before: Position, label: str) -> ReadPosition:
+        """Return where a source is to be read on: from its beginning, if it is new."""
+        return before.reads.get(label) or self._readings[label].begin()
+
+    def over(self, position: Position) -> bool:
+        """Tell whether no source has anything more to say."""
         if not self._scripted:
-            return position.done
+            return position.done and all(label in position.reads for label in self._readings)
         ended = (p.finished for read in position.reads.values() for p in read.partitions)
         return all(ended)
 
@@ -301,8 +377,10 @@ class Rounds:
 def drained(position: Position) -> Position:
     """Return the position of a round that brings nothing more, with all watermarks at the end of time."""
     reads = {
-        label: ReadPosition(
-            tuple(attrs.evolve(p, rows=0, finished=True) for p in read.partitions), MAX_MICROS
+        label: attrs.evolve(
+            read,
+            partitions=tuple(attrs.evolve(p, rows=0, finished=True) for p in read.partitions),
+            watermark=MAX_MICROS,
         )
         for label, read in position.reads.items()
     }

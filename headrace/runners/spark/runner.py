@@ -23,7 +23,7 @@ from headrace.runners.spark.checkpoint import Checkpoint, Manifest, manifest_of,
 from headrace.runners.spark.delivery import Delivery
 from headrace.runners.spark.failures import unwrap, unwrapping
 from headrace.runners.spark.feed import FeedPlan, feed
-from headrace.runners.spark.options import SparkSettings, spark_settings
+from headrace.runners.spark.options import DEFAULT_KEY_GROUPS, SparkSettings, spark_settings
 from headrace.runners.spark.session import Session, prepare, run_conf
 from headrace.runners.spark.stage import stage_plans
 from headrace.runners.spark.wire import rows_of
@@ -78,9 +78,10 @@ class BatchRun(PipelineResult):
         super().__init__(PipelineState.RUNNING)
         settings = spark_settings(options)
         self._delivery = Delivery(planned, "", streaming=False)
-        self._delivery.open()
         with unwrapping(), run_conf(session.spark, batch.CONF):
-            frame = batch.lower(planned, session.spark, settings.key_groups, _now())
+            groups = settings.key_groups or DEFAULT_KEY_GROUPS
+            frame = batch.lower(planned, session.spark, groups, _now())
+            self._delivery.open()  # now that copies of the sinks that are not open are on their way
             rows = rows_of(frame.toArrow().to_batches())
         self._delivery.deliver(0, rows)
         self._delivery.close()
@@ -110,7 +111,11 @@ class StreamRun(PipelineResult):
         self._checkpoint = Checkpoint(
             session.spark, self._settings.checkpoint or str(self._place / "checkpoint")
         )
-        self._manifest = self._resume()
+        try:
+            self._manifest = self._resume()
+        except BaseException:
+            shutil.rmtree(self._place, ignore_errors=True)
+            raise
         self._delivery = Delivery(planned, self._manifest.run, streaming=True)
         self._query: Any = None
         self._error: BaseException | None = None
@@ -125,13 +130,15 @@ class StreamRun(PipelineResult):
 
     def start(self) -> StreamRun:
         """Start the query; wait for its end if all its sources have one."""
-        self._delivery.open()
         if self._manifest.finished:
-            self._end(PipelineState.DONE)
+            self._state = PipelineState.DONE
+            self._leave()
             return self
-        self._checkpoint.write(self._manifest)
         with unwrapping(), run_conf(self._session.spark, self._conf()):
-            self._query = self._started()
+            writer = self._writer()
+            self._delivery.open()  # now that copies of the sinks that are not open are on their way
+            self._checkpoint.write(self._manifest)
+            self._query = writer.start()
         self._state = PipelineState.RUNNING
         threading.Thread(target=self._watch, name="headrace", daemon=True).start()
         if not self._endless:
@@ -160,7 +167,8 @@ class StreamRun(PipelineResult):
 
     def drain(self) -> str:
         """Read no further, let the watermark go to the end of time, and return the state."""
-        self._drain_file.touch()
+        if self._place.exists():  # else it has ended
+            self._drain_file.touch()
         return self.wait_until_finish()
 
     def metrics(self) -> MetricResults:
@@ -182,16 +190,17 @@ class StreamRun(PipelineResult):
 
     def _resume(self) -> Manifest:
         before = self._checkpoint.read()
-        groups, width = self._settings.key_groups, self._session.cores
+        groups = self._settings.key_groups
         if before is None:
-            return manifest_of(self._plan, groups, min(groups, width))
-        now = manifest_of(self._plan, groups, before.partitions)
+            groups = groups or DEFAULT_KEY_GROUPS
+            return manifest_of(self._plan, groups, min(groups, self._session.cores))
+        now = manifest_of(self._plan, groups or before.key_groups, before.partitions)
         return resumed(before, now, self._checkpoint.directory)
 
     def _conf(self) -> dict[str, str]:
         return {"spark.sql.shuffle.partitions": str(self._manifest.partitions)}
 
-    def _started(self) -> Any:
+    def _writer(self) -> Any:
         spark, settings = self._session.spark, self._settings
         places = enumerate(self._plan.graph)
         interval = settings.trigger_interval or 0
@@ -209,7 +218,7 @@ class StreamRun(PipelineResult):
         writer = writer.option("checkpointLocation", self._checkpoint.directory)
         if interval:
             writer = writer.trigger(processingTime=f"{int(interval * 1000)} milliseconds")
-        return writer.start()
+        return writer
 
     def _deliver(self, frame: DataFrame, number: int) -> None:
         """Give the sinks a batch; called by Spark."""
@@ -236,7 +245,6 @@ class StreamRun(PipelineResult):
         while not self._query.awaitTermination(POLL):
             if self._stopping.is_set():
                 self._stop()
-                self._state = PipelineState.CANCELLED
                 return
             if self._done.is_set():
                 self._query.processAllAvailable()
@@ -254,12 +262,18 @@ class StreamRun(PipelineResult):
         self._pause_file.touch()
         while self._query.isActive and self._query.status["isTriggerActive"]:
             time.sleep(POLL)
+        if not self._query.isActive:
+            self._query.awaitTermination(0)  # the batch has failed, and says why
         self._query.stop()
+        self._state = PipelineState.CANCELLED
 
     def _end(self, state: str) -> None:
         if self._state != PipelineState.CANCELLED and state == PipelineState.DONE:
             state = self._closed()
         self._state = PipelineState.CANCELLED if self._state == PipelineState.CANCELLED else state
+        self._leave()
+
+    def _leave(self) -> None:
         shutil.rmtree(self._place, ignore_errors=True)
         self._ended.set()
 
@@ -283,9 +297,13 @@ def _on_signals(act: Callable[[], object]) -> Iterator[None]:
         return
 
     def handle(number: int, frame: FrameType | None) -> None:
+        for one, handler in before.items():
+            signal.signal(one, handler)  # who asks again does not want to wait
         act()
 
-    before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    for number in before:
+        signal.signal(number, handle)
     try:
         yield
     finally:

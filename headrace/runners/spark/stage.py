@@ -12,11 +12,12 @@ import attrs
 
 from headrace.runners.executor import Executor
 from headrace.runners.operators import Operator, Send
-from headrace.runners.planning import Plan
+from headrace.runners.planning import Level, Plan
 from headrace.runners.spark.departures import Address, Scope, SinkDeparture, departure_for
 from headrace.runners.spark.key_group import KeyGroups
 from headrace.runners.spark.wire import REPORT, Row, dumps
 from headrace.sdk.graph import Graph, Node, ParDo, Read, Write
+from headrace.sdk.io.sink import PartSink
 from headrace.sdk.step_metrics import StepMetrics
 
 KeyedOperator = Callable[[Node, Send, StepMetrics], Operator]
@@ -62,7 +63,7 @@ def stage_plans(plan: Plan, groups: int, batch: bool) -> tuple[StagePlan, ...]:
 def _part(plan: Plan, level: int) -> Plan:
     """Keep the nodes up to a level, and those right behind it."""
     nodes = [
-        _outline(node) if plan.depths[node.label] < level else node
+        _outline(node) if plan.depths[node.label] < level else _travelling(node)
         for node in plan.graph
         if plan.depths[node.label] <= level
         or any(plan.depths[source.node] == level for source in node.inputs)
@@ -71,7 +72,15 @@ def _part(plan: Plan, level: int) -> Plan:
     steps = {
         label: s for label, s in plan.steps.items() if label in kept and plan.depths[label] >= level
     }
-    return attrs.evolve(plan, graph=Graph(tuple(nodes)), steps=steps)
+    levels = tuple(Level((), ()) for _ in plan.levels)
+    return attrs.evolve(plan, graph=Graph(tuple(nodes)), levels=levels, steps=steps)
+
+
+def _travelling(node: Node) -> Node:
+    """Return a node as workers need it: without a sink that is written to where the pipeline runs."""
+    if isinstance(node, Write) and not isinstance(node.sink, PartSink):
+        return attrs.evolve(node, sink=None)
+    return node
 
 
 def _outline(node: Node) -> Node:

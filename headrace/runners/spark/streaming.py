@@ -19,6 +19,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import Row as SparkRow
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
+from headrace.errors import PipelineError
 from headrace.runners.garbage import rarely_collected
 from headrace.runners.keyed import KeyedPanes
 from headrace.runners.operators import Group, Operator, Send, operators_of
@@ -60,6 +61,7 @@ class ChunkedGroup(Group):
         assert self.keys is not None
         out = KeyedPanes()
         with self.at_work():
+            clock = _not_back(clock, self.keys.directory)
             self.keys.round(self.gathering.drain(), clock, out)
         self.emit(out)
         return min(clock.watermark, self.keys.directory.hold)
@@ -81,6 +83,7 @@ class WaitingChunks(Group):
         """Add what was received, then send the panes of all windows that the watermark has passed."""
         assert self.keys is not None
         with self.at_work():
+            clock = _not_back(clock, self.keys.directory)
             passed, late = self.keys.round(self.gathering.drain(), clock)
         self.metrics.late_dropped += late
         self.emit_only_panes(passed)
@@ -211,7 +214,8 @@ class KeyedStage(StatefulProcessor):
         directories: dict[str, Directory] = {}
         stored = self._directories.get()
         if stored is not None:
-            _, directories = loads(stored[0])
+            version, directories = loads(stored[0])
+            _check_format(version)
         for label in self._own(self._plan.stage.plan.steps):
             operator = stage.executor[label]
             assert isinstance(operator, (ChunkedGroup, WaitingChunks))
@@ -268,3 +272,18 @@ def lower(rows: DataFrame, stages: Iterable[StagePlan], run: str) -> DataFrame:
     for plan in keyed:
         rows = rows.groupBy("group").transformWithState(KeyedStage(plan), SCHEMA, "append", "none")
     return rows
+
+
+def _not_back(clock: Clock, directory: Directory) -> Clock:
+    """Hold on to the watermark that a grouping has reached: a source that is new may be far behind."""
+    return Clock(max(clock.watermark, directory.watermark), clock.now)
+
+
+def _check_format(version: int) -> None:
+    if version != STATE_FORMAT:
+        raise PipelineError(
+            f"the checkpoint's state has format {version}, and this version of Headrace reads format "
+            f"{STATE_FORMAT}",
+            where="the directory state in the checkpoint",
+            remedy="resume it with the version that wrote it, or start from a new checkpoint",
+        )

@@ -4,7 +4,7 @@ import pytest
 
 import headrace as hr
 from headrace.options.pipeline_options import PipelineOptions
-from headrace.runners.spark.options import DEFAULT_KEY_GROUPS, SparkOptions, spark_settings
+from headrace.runners.spark.options import SparkOptions, spark_settings
 
 
 def settings(*flags: str):
@@ -31,7 +31,7 @@ def test_flags_in_both_spellings(dash: str) -> None:
 def test_defaults() -> None:
     found = settings()
     assert (found.checkpoint, found.trigger_interval, found.master) == (None, None, None)
-    assert (found.key_groups, found.conf, found.py_files) == (DEFAULT_KEY_GROUPS, {}, ())
+    assert (found.key_groups, found.conf, found.py_files) == (None, {}, ())
 
 
 def test_options_set_by_name() -> None:

@@ -1,0 +1,31 @@
+"""Tests of failures need Java, and Spark's session for what does not kill it."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.faults.playing import contents, play
+from tests.runners.spark.conftest import spark
+
+__all__ = ["spark"]  # a fixture
+
+HERE = Path(__file__).parent
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if HERE in item.path.parents:
+            item.add_marker("spark")
+
+
+@pytest.fixture(scope="session")
+def unkilled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[dict[str, list], str]]:
+    """What an unkilled run leaves; and flags for Java, so that later runs start in half the time."""
+    home = tmp_path_factory.mktemp("unkilled")
+    archive = home / "classes.jsa"
+    assert play(home, f"-XX:ArchiveClassesAtExit={archive} -Xlog:disable -Xlog:all=off") == 0
+    held = contents(home)
+    assert all(held.values())
+    yield held, f"-XX:SharedArchiveFile={archive} -Xlog:disable" if archive.exists() else ""
+    archive.unlink(missing_ok=True)

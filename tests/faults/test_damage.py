@@ -1,0 +1,124 @@
+"""A checkpoint that is damaged, or from a newer version, is refused with words that help."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import headrace as hr
+from headrace.runners.spark import streaming
+from headrace.triggers import AccumulationMode
+from headrace.windowing import FixedWindows
+from tests.faults.runs import append, edit, finish, lines_of, start, write
+
+pytestmark = pytest.mark.usefixtures("spark")
+
+
+def build(p: hr.Pipeline, home: Path) -> None:
+    lines = p | "lines" >> hr.Read(write(home / "lines"), hr.Monotonic())
+    discarding = {"accumulation_mode": AccumulationMode.DISCARDING}
+    sums = lines | hr.WindowInto(FixedWindows(10), **discarding) | "sum" >> hr.CombinePerKey(sum)
+    _ = sums | "files" >> hr.io.WriteToText(home / "files" / "sums")
+
+
+def resume(home: Path) -> str:
+    return finish(lambda p: build(p, home), home)
+
+
+@pytest.fixture(scope="module")
+def begun(tmp_path_factory) -> Path:
+    """A run that was stopped after two batches."""
+    home = tmp_path_factory.mktemp("begun")
+    write(home / "lines", p=["1 a 1", "11 a 2"])
+    run = start(lambda p: build(p, home), home)
+    for expected in (["('a', 1)"], ["('a', 1)", "('a', 2)"]):
+        while lines_of(home, "sums") != expected:
+            assert run.wait_until_finish(100) == "RUNNING"
+        if len(expected) == 1:
+            append(home / "lines", "p", "21 a 3")
+    run.cancel()
+    return home
+
+
+@pytest.fixture
+def home(begun, tmp_path) -> Path:
+    """A copy of it, to be damaged; there is one more line to read."""
+    shutil.copytree(begun, tmp_path / "copy")
+    append(tmp_path / "copy" / "lines", "p", "31 a 4", "end")
+    return tmp_path / "copy"
+
+
+def manifest(home: Path) -> Path:
+    return home / "checkpoint" / "headrace.json"
+
+
+def last_offset(home: Path) -> Path:
+    return max((home / "checkpoint" / "offsets").glob("[0-9]*"), key=lambda path: int(path.name))
+
+
+def truncated(text: str) -> str:
+    return text[: len(text) // 2]
+
+
+def of_format(number: int) -> Callable[[str], str]:
+    return lambda text: text.replace('"format": 1', f'"format": {number}').replace(
+        '"format":1', f'"format":{number}'
+    )
+
+
+def damage_state(home: Path) -> None:
+    for kind in ("*.changelog", "*.zip"):
+        for file in (home / "checkpoint" / "state").glob(f"0/*/**/{kind}"):
+            file.unlink()
+
+
+@pytest.mark.parametrize(
+    ("damage", "what"),
+    [
+        (lambda home: edit(manifest(home), truncated), "is damaged: headrace.json cannot be read"),
+        (lambda home: edit(manifest(home), lambda _: "[]"), "is damaged: headrace.json cannot"),
+        (lambda home: manifest(home).unlink(), "holds offsets, but no headrace.json"),
+        (lambda home: edit(manifest(home), of_format(2)), "has format 2, and .* reads format 1"),
+        (lambda home: edit(last_offset(home), truncated), "is damaged"),
+        (lambda home: last_offset(home).write_text("v1"), "is damaged"),
+        (lambda home: manifest(home).write_text("{"), "is damaged: headrace.json cannot be read"),
+        (lambda home: edit(last_offset(home), of_format(2)), "offsets have format 2"),
+        (damage_state, "is damaged"),
+    ],
+    ids=[
+        "cut",
+        "other",
+        "lost",
+        "newer",
+        "offset cut",
+        "offset short",
+        "checksum",
+        "offset newer",
+        "state",
+    ],
+)
+def test_what_is_damaged_or_newer_is_refused(home, damage, what):
+    before = lines_of(home, "sums")
+    damage(home)
+    with pytest.raises(hr.PipelineError, match=what) as error:
+        resume(home)
+    assert "new checkpoint" in error.value.remedy
+    assert lines_of(home, "sums") == before
+
+
+def test_a_manifest_that_was_being_replaced(home):
+    """The process was killed after the old one was deleted, before the new one had its name."""
+    manifest(home).rename(manifest(home).with_suffix(".json.new"))
+    (home / "checkpoint" / ".headrace.json.crc").unlink()
+    assert resume(home) == "DONE"
+    assert lines_of(home, "sums") == ["('a', 1)", "('a', 2)", "('a', 3)", "('a', 4)"]
+    assert json.loads(manifest(home).read_text())["finished"] is True
+
+
+def test_state_of_a_newer_version():
+    with pytest.raises(hr.PipelineError, match="state has format 99"):
+        streaming._check_format(99)

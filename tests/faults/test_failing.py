@@ -1,0 +1,153 @@
+"""What fails says so by itself; after the repair, the run goes on from its checkpoint as if nothing was."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import headrace as hr
+from headrace.io import BoundedSource
+from headrace.options import PipelineOptions
+from headrace.runners.spark.failures import WorkerDiedError
+from headrace.sdk.io.file_naming import FileNaming
+from headrace.sdk.io.line_sinks import TextSink
+from headrace.sdk.io.sink import Commit
+from headrace.triggers import AccumulationMode, AfterCount, AfterWatermark
+from headrace.windowing import FixedWindows, Sessions
+from tests.faults.runs import SprungError, Trap, finish, lines_of, spring
+
+pytestmark = pytest.mark.usefixtures("spark")
+
+COUNT = 60
+PLACES = ("source", "level 0", "level 1", "level 2", "part", "commit", "write")
+
+
+class Records(BoundedSource):
+    """Two partitions in which a file can make the reading fail."""
+
+    def __init__(self, traps: Path) -> None:
+        self.trap = traps / "source"
+
+    def partitions(self) -> list[int]:
+        return [0, 1]
+
+    def read(self, partition: int) -> Any:
+        for n in range(partition, COUNT, 2):
+            spring(self.trap, n)
+            yield hr.TimestampedValue((f"k{n % 3}", n), n)
+
+
+class TrappedSink(TextSink):
+    """A sink of files in which writing or committing can fail."""
+
+    def write_part(self, part: Any) -> Any:
+        result = super().write_part(part)
+        spring(traps(self) / "part")
+        return result
+
+    def commit(self, commit: Commit) -> None:
+        super().commit(commit)
+        spring(traps(self) / "commit")
+
+
+def traps(sink: TrappedSink) -> Path:
+    return Path(sink.naming.prefix).parent.parent
+
+
+class TrappedWrite(hr.io.Sink):
+    """A sink without any memory."""
+
+    accepts_retractions = True
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def write(self, batch: Any) -> None:
+        spring(self.folder / "write")
+
+
+def build(p: hr.Pipeline, home: Path) -> None:
+    refined = {
+        "trigger": AfterWatermark(early=AfterCount(2)),
+        "accumulation_mode": AccumulationMode.RETRACTING,
+    }
+    sums = (
+        p
+        | "records" >> hr.Read(Records(home), hr.Monotonic())
+        | "level 0" >> hr.ParDo(Trap(home / "level 0"))
+        | "fixed" >> hr.WindowInto(FixedWindows(10), **refined)
+        | "sum" >> hr.CombinePerKey(sum)
+        | "level 1" >> hr.ParDo(Trap(home / "level 1"))
+    )
+    most = (
+        sums
+        | "sessions" >> hr.WindowInto(Sessions(15), **refined)
+        | "most" >> hr.CombinePerKey(max)
+        | "level 2" >> hr.ParDo(Trap(home / "level 2"))
+    )
+    sink = TrappedSink(FileNaming(str(home / "files" / "sums")), num_shards=2)
+    _ = sums | "changes" >> hr.ToChangelog() | "files" >> hr.Write(sink)
+    _ = sums | "write" >> hr.Write(TrappedWrite(home))
+    _ = most | "table" >> hr.io.WriteToTable(
+        home / "tables.db", "most", key="key", columns=["key", "value"], windows=True
+    )
+
+
+def held(home: Path) -> tuple[Any, ...]:
+    with sqlite3.connect(home / "tables.db") as connection:
+        rows = connection.execute("select * from most order by key, window_start").fetchall()
+    connection.close()
+    return lines_of(home, "sums"), rows
+
+
+@pytest.mark.slow
+def test_each_place_fails_or_dies_once(tmp_path):
+    """In a stream, one after another; and what all these runs together leave is what one leaves."""
+    failing, whole = tmp_path / "failing", tmp_path / "whole"
+    flags = ["--streaming", "--max-records-per-batch=2"]
+    for home in (failing, whole):
+        home.mkdir()
+
+    def run(home: Path) -> str:
+        return finish(lambda p: build(p, home), home, *flags)
+
+    for place in PLACES:
+        (failing / place).write_text("raise")
+        with pytest.raises(SprungError, match="sprung at") as error:
+            run(failing)
+        assert f"in {LABELS.get(place, place)}" in error.value.__notes__
+        (failing / place).unlink()
+        if place not in ("commit", "write"):  # the driver itself is here; see test_kills.py
+            (failing / place).write_text("die")
+            with pytest.raises(WorkerDiedError):
+                run(failing)
+            assert not (failing / place).exists()
+    assert run(failing) == run(whole) == "DONE"
+    assert held(failing) == held(whole)
+    staged = failing / "files" / ".sums.headrace" / "staged"
+    assert not staged.exists()
+
+
+LABELS = {"source": "records", "part": "files", "commit": "files"}
+"""The steps to which places belong."""
+
+
+def test_in_batch_a_failure_says_where_and_leaves_no_files(tmp_path):
+    def run() -> str:
+        p = hr.Pipeline(options=PipelineOptions(["--runner=spark"]))
+        build(p, tmp_path)
+        return p.run().state
+
+    (tmp_path / "level 1").write_text("raise")
+    with pytest.raises(SprungError) as error:
+        run()
+    element, where = error.value.__notes__
+    assert element.startswith("on the element ('k")
+    assert where == "in level 1"
+    assert lines_of(tmp_path, "sums") == []
+    (tmp_path / "level 1").unlink()
+    assert run() == "DONE"
+    assert len(lines_of(tmp_path, "sums")) > 0
