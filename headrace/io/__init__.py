@@ -15,6 +15,7 @@ from headrace.sdk.io.read_from_files import (
     ReadFromParquet,
     ReadFromText,
 )
+from headrace.sdk.io.read_from_spark import FromDataFrame, ReadFromSpark
 from headrace.sdk.io.sink import Commit, PartSink, Sink, SinkBatch, SinkPart
 from headrace.sdk.io.source import Batch, BoundedSource, ReadsBundles, UnboundedSource
 from headrace.sdk.io.table.sink import WriteToTable
@@ -40,6 +41,7 @@ __all__ = [
     "FileNaming",
     "FileSink",
     "FileSource",
+    "FromDataFrame",
     "JsonFiles",
     "JsonSink",
     "ParquetFiles",
@@ -49,6 +51,7 @@ __all__ = [
     "ReadFromCsv",
     "ReadFromJson",
     "ReadFromParquet",
+    "ReadFromSpark",
     "ReadFromText",
     "ReadsBundles",
     "Sink",

@@ -23,6 +23,7 @@ from headrace.runners.spark.checkpoint import Checkpoint, Manifest, manifest_of,
 from headrace.runners.spark.delivery import Delivery
 from headrace.runners.spark.failures import unwrap, unwrapping
 from headrace.runners.spark.feed import FeedPlan, feed
+from headrace.runners.spark.native import native_reads
 from headrace.runners.spark.options import SparkSettings, spark_settings
 from headrace.runners.spark.session import Session, prepare, run_conf
 from headrace.runners.spark.stage import stage_plans
@@ -188,18 +189,25 @@ class StreamRun(PipelineResult):
 
     def _started(self) -> Any:
         spark, settings = self._session.spark, self._settings
+        natives = native_reads(self._plan, spark, self._limit)
+        labels = tuple(native.read.label for native in natives)
         places = enumerate(self._plan.graph)
         interval = settings.trigger_interval or 0
         plan = FeedPlan(
-            reads=tuple((place, node) for place, node in places if isinstance(node, Read)),
+            reads=tuple(
+                (place, node)
+                for place, node in places
+                if isinstance(node, Read) and node.label not in labels
+            ),
             limit=self._limit,
             heartbeat=int(max(HEARTBEAT, interval) * 1_000_000),
             width=self._session.cores,
             drain=str(self._drain_file),
             pause=str(self._pause_file),
+            natives=labels,
         )
         stages = stage_plans(self._plan, self._manifest.key_groups, batch=False)
-        rows = streaming.lower(feed(spark, plan), stages, self._manifest.run)
+        rows = streaming.lower(feed(spark, plan), stages, self._manifest.run, natives)
         writer = rows.writeStream.foreachBatch(self._deliver)
         writer = writer.option("checkpointLocation", self._checkpoint.directory)
         if interval:
@@ -234,6 +242,9 @@ class StreamRun(PipelineResult):
                 self._state = PipelineState.CANCELLED
                 return
             if self._done.is_set():
+                if self._manifest.natives:
+                    self._stop()  # what Spark reads itself may have no end
+                    return
                 self._query.processAllAvailable()
                 self._query.stop()
                 return
@@ -249,9 +260,17 @@ class StreamRun(PipelineResult):
     def _stop(self) -> None:
         """Stop between two batches."""
         self._pause_file.touch()
+        running = self._batch()
         while self._query.isActive and self._query.status["isTriggerActive"]:
+            if self._batch() != running:  # sources that Spark reads itself do not pause
+                break
             time.sleep(POLL)
         self._query.stop()
+
+    def _batch(self) -> int | None:
+        """Return the number of the last batch that is complete."""
+        progress = self._query.lastProgress
+        return None if progress is None else progress["batchId"]
 
     def _end(self, state: str) -> None:
         if self._state != PipelineState.CANCELLED and state == PipelineState.DONE:
