@@ -20,6 +20,7 @@ from headrace.sdk.io.sink import Commit, PartSink, Sink, SinkBatch, SinkPart
 from headrace.sdk.io.source import Batch, BoundedSource, ReadsBundles, UnboundedSource
 from headrace.sdk.io.table.sink import WriteToTable
 from headrace.sdk.io.text_files import TextFiles
+from headrace.sdk.io.to_dataframe import ToDataFrame
 from headrace.sdk.io.watched_files import WatchedFiles
 from headrace.sdk.io.write_to_files import (
     WriteToConsole,
@@ -59,6 +60,7 @@ __all__ = [
     "SinkPart",
     "TextFiles",
     "TextSink",
+    "ToDataFrame",
     "UnboundedSource",
     "WatchedFiles",
     "Write",

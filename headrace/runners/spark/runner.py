@@ -7,8 +7,9 @@ import signal
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any, Final
@@ -28,8 +29,9 @@ from headrace.runners.spark.options import SparkSettings, spark_settings
 from headrace.runners.spark.session import Session, prepare, run_conf
 from headrace.runners.spark.stage import stage_plans
 from headrace.runners.spark.wire import rows_of
-from headrace.sdk.graph import Graph, Read
+from headrace.sdk.graph import Graph, Read, Write
 from headrace.sdk.io.source import UnboundedSource
+from headrace.sdk.io.to_dataframe import TableSink
 from headrace.sdk.metrics import MetricResults
 from headrace.sdk.options import PipelineOptions, StandardOptions
 from headrace.sdk.result import PipelineResult, PipelineState
@@ -85,6 +87,9 @@ class BatchRun(PipelineResult):
             rows = rows_of(frame.toArrow().to_batches())
         self._delivery.deliver(0, rows)
         self._delivery.close()
+        for node in planned.graph:
+            if isinstance(node, Write) and isinstance(node.sink, TableSink):
+                node.sink.loader = partial(_loaded, session.spark)
         self._state = PipelineState.DONE
 
     def metrics(self) -> MetricResults:
@@ -289,6 +294,10 @@ class StreamRun(PipelineResult):
         if self._settings.checkpoint:
             self._checkpoint.write(attrs.evolve(self._manifest, finished=True))
         return PipelineState.DONE
+
+
+def _loaded(session: SparkSession, files: Sequence[str]) -> DataFrame:
+    return session.read.parquet(*files)
 
 
 @contextmanager
