@@ -112,6 +112,7 @@ class StreamRun(PipelineResult):
         self._session = session
         self._settings: SparkSettings = spark_settings(options)
         self._limit = _at_least_one(options.view_as(StandardOptions).max_records_per_batch)
+        self._natives = native_reads(planned, session.spark, self._limit)
         self._place = Path(tempfile.mkdtemp(prefix="headrace-run-"))
         self._checkpoint = Checkpoint(
             session.spark, self._settings.checkpoint or str(self._place / "checkpoint")
@@ -194,8 +195,7 @@ class StreamRun(PipelineResult):
 
     def _started(self) -> Any:
         spark, settings = self._session.spark, self._settings
-        natives = native_reads(self._plan, spark, self._limit)
-        labels = tuple(native.read.label for native in natives)
+        labels = tuple(native.read.label for native in self._natives)
         places = enumerate(self._plan.graph)
         interval = settings.trigger_interval or 0
         plan = FeedPlan(
@@ -212,7 +212,7 @@ class StreamRun(PipelineResult):
             natives=labels,
         )
         stages = stage_plans(self._plan, self._manifest.key_groups, batch=False)
-        rows = streaming.lower(feed(spark, plan), stages, self._manifest.run, natives)
+        rows = streaming.lower(feed(spark, plan), stages, self._manifest.run, self._natives)
         writer = rows.writeStream.foreachBatch(self._deliver)
         writer = writer.option("checkpointLocation", self._checkpoint.directory)
         if interval:

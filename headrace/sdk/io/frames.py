@@ -104,8 +104,8 @@ class FrameRows:
             return
         columns = (_column(batch, name).to_pylist() for name in self.partition_by)
         names = list(zip(*columns, strict=True))
-        for name in dict.fromkeys(names):
-            yield name, bundle.where([each == name for each in names])
+        for name in (different := dict.fromkeys(names)):
+            yield name, bundle if len(different) == 1 else bundle.where([n == name for n in names])
 
 
 @attrs.frozen(eq=False)
