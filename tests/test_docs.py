@@ -1,12 +1,16 @@
 """What README and documentation show is true: their Python runs, and prints what they say it prints.
 
 The ``python`` blocks of a page run in order, in one namespace. Where the next block of the page is a
-``text`` block, it holds what the Python block prints; if its title says so, in any order.
+``text`` block, it holds what the Python block prints; if its title says so, in any order. A page whose
+name begins with ``spark`` runs in a process of its own, with a Spark of its own.
 """
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import redirect_stdout
 from io import StringIO
@@ -73,12 +77,12 @@ def test_the_pages_show_examples() -> None:
     assert len(WITH_EXAMPLES) > 5
 
 
-@pytest.mark.parametrize("page", WITH_EXAMPLES, ids=name)
-def test_examples_run_and_print_what_the_page_says(
-    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("sys.argv", [page.stem])
+def on_spark(page: Path) -> bool:
+    return page.stem.startswith("spark")
+
+
+def check(page: Path) -> None:
+    """Run the examples of a page, and compare what they print."""
     namespace: dict[str, object] = {"__name__": page.stem}
     for example in examples(page.read_text()):
         # Empty lines in front, so that a traceback shows the line of the page.
@@ -87,6 +91,29 @@ def test_examples_run_and_print_what_the_page_says(
             exec(code, namespace)
         if not example.agrees(printed.getvalue()):
             assert printed.getvalue() == example.output, f"printed by line {example.line + 1}"
+
+
+@pytest.mark.parametrize("page", [page for page in WITH_EXAMPLES if not on_spark(page)], ids=name)
+def test_examples_run_and_print_what_the_page_says(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.argv", [page.stem])
+    check(page)
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("page", [page for page in WITH_EXAMPLES if on_spark(page)], ids=name)
+def test_examples_on_spark_do_so_too(page: Path, tmp_path: Path) -> None:
+    code = (
+        f"from pathlib import Path; from tests.test_docs import check; check(Path({str(page)!r}))"
+    )
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(
+        command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=600
+    )
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)

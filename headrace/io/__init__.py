@@ -15,10 +15,12 @@ from headrace.sdk.io.read_from_files import (
     ReadFromParquet,
     ReadFromText,
 )
+from headrace.sdk.io.read_from_spark import FromDataFrame, ReadFromSpark
 from headrace.sdk.io.sink import Commit, PartSink, Sink, SinkBatch, SinkPart
 from headrace.sdk.io.source import Batch, BoundedSource, ReadsBundles, UnboundedSource
 from headrace.sdk.io.table.sink import WriteToTable
 from headrace.sdk.io.text_files import TextFiles
+from headrace.sdk.io.to_dataframe import ToDataFrame
 from headrace.sdk.io.watched_files import WatchedFiles
 from headrace.sdk.io.write_to_files import (
     WriteToConsole,
@@ -40,6 +42,7 @@ __all__ = [
     "FileNaming",
     "FileSink",
     "FileSource",
+    "FromDataFrame",
     "JsonFiles",
     "JsonSink",
     "ParquetFiles",
@@ -49,6 +52,7 @@ __all__ = [
     "ReadFromCsv",
     "ReadFromJson",
     "ReadFromParquet",
+    "ReadFromSpark",
     "ReadFromText",
     "ReadsBundles",
     "Sink",
@@ -56,6 +60,7 @@ __all__ = [
     "SinkPart",
     "TextFiles",
     "TextSink",
+    "ToDataFrame",
     "UnboundedSource",
     "WatchedFiles",
     "Write",

@@ -15,6 +15,8 @@ spilling        bags that outgrow memory
 chunks          what groupings remember, in Spark's state: chunked_keys, chunked_windows
 control         watermarks and the clock in the data
 rounds, feed    sources that Python reads, so that they can be replayed
+native          sources that Spark reads itself
+observing       watermarks of those, kept by the key groups
 delivery        sinks, on the driver
 checkpoint      which pipeline may go on from a checkpoint
 ==============  =========================================================================

@@ -2,6 +2,7 @@
 
     range of partitions -> mapInArrow -> [repartition, sort -> mapInArrow] x levels -> collect
 
+DataFrames that Spark reads itself stand beside the range, each with a ``mapInArrow`` of its own.
 Behind each shuffle the rows of a key group lie together, so a worker holds one key group at a time; rows
 for deeper levels and for the sinks pass through. What arrives on the driver are the elements of sinks
 that work there, the commits of those that write on the workers, and what was counted.
@@ -10,6 +11,7 @@ that work there, the commits of those that write on the workers, and what was co
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import reduce
 from typing import Any, Final
 
 import attrs
@@ -24,20 +26,25 @@ from headrace.runners.reading import bundles_of
 from headrace.runners.spark.bundles import unpack
 from headrace.runners.spark.departures import Scope
 from headrace.runners.spark.failures import carrying
+from headrace.runners.spark.native import bundles_in, is_native, native_reads
 from headrace.runners.spark.place import partition
 from headrace.runners.spark.receiving import receiving_for
 from headrace.runners.spark.stage import Stage, StagePlan, in_pieces, stage_plans
 from headrace.runners.spark.wire import SCHEMA, Row, loads, record_batch, rows_of
 from headrace.sdk.graph import Node, Read
 from headrace.sdk.step_metrics import StepMetrics
+from headrace.triggers.bundle import Bundle
 from headrace.triggers.trigger import Clock
 from headrace.windowing.time import MAX_MICROS
 
-CONF: Final = {"spark.sql.execution.arrow.maxRecordsPerBatch": "16"}
-"""Few rows at a time go to a worker, since each has a payload of many elements."""
-
 PIECE_BYTES: Final = 1 << 24
 """So many bytes of payloads make an Arrow batch."""
+
+CONF: Final = {
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "10000",
+    "spark.sql.execution.arrow.maxBytesPerBatch": str(PIECE_BYTES),
+}
+"""What Spark reads goes to a worker many rows at a time; payloads of many elements, few."""
 
 
 @attrs.frozen
@@ -48,11 +55,15 @@ class BatchStage:
         plan: what to do.
         now: processing time in microseconds.
         partitions: for level 0, (place of the Read, partition) of each task.
+        branch: number of the stage among those of its level.
+        native: place of the Read whose rows come in; None for the numbers of tasks.
     """
 
     plan: StagePlan
     now: int
     partitions: Sequence[tuple[int, Any]] = ()
+    branch: int = 0
+    native: int | None = None
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Run the stage over a partition's rows."""
@@ -60,7 +71,7 @@ class BatchStage:
             yield from map(record_batch, in_pieces(self._rows(batches), PIECE_BYTES))
 
     def _rows(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Row]:
-        place = self.plan.level * PLACES + partition()
+        place = self.branch * PLACES + partition()
         stage = Stage(self.plan, Scope("", 0, self.now, place, streaming=False), self._operator)
         stage.executor.open()
         try:
@@ -81,14 +92,22 @@ class BatchStage:
         return kind(step, send, metrics, receiving_for(step))
 
     def _read(self, stage: Stage, batches: Iterable[pa.RecordBatch]) -> Iterator[Row]:
-        numbers = (number for batch in batches for number in batch.column(0).to_pylist())
-        for number in numbers:
-            place, partition = self.partitions[number]
-            read = self.plan.node(place)
-            assert isinstance(read, Read)
-            for bundle in blamed_for_each(read.label, bundles_of(read.source, partition)):
+        for batch in batches:
+            for read, bundle in self._bundles(batch):
                 stage.executor.feed(read, bundle)
                 yield from stage.sent()
+
+    def _bundles(self, batch: pa.RecordBatch) -> Iterator[tuple[Node, Bundle]]:
+        if self.native is not None:
+            read = self.plan.read(self.native)
+            for _, bundle in blamed_for_each(read.label, bundles_in(read.source, batch)):
+                yield read, bundle
+            return
+        for number in batch.column(0).to_pylist():
+            place, partition = self.partitions[number]
+            read = self.plan.read(place)
+            for bundle in blamed_for_each(read.label, bundles_of(read.source, partition)):
+                yield read, bundle
 
     def _receive(self, stage: Stage, batches: Iterable[pa.RecordBatch]) -> Iterator[Row]:
         """Take rows in the order of steps and key groups; a grouping gives out group by group."""
@@ -116,7 +135,7 @@ class BatchStage:
 
 
 PLACES: Final = 1 << 20
-"""So many partitions a level can have."""
+"""So many partitions a stage can have."""
 
 
 def lower(plan: Plan, session: SparkSession, groups: int, now: int) -> DataFrame:
@@ -129,9 +148,7 @@ def lower(plan: Plan, session: SparkSession, groups: int, now: int) -> DataFrame
         now: processing time in microseconds.
     """
     stages = stage_plans(plan, groups, batch=True)
-    tasks = list(_partitions(plan, stages[0]))
-    frame = session.range(0, len(tasks), 1, max(1, len(tasks)))
-    rows = frame.mapInArrow(BatchStage(stages[0], now, tasks), SCHEMA)
+    rows = reduce(DataFrame.union, _sources(plan, stages[0], session, now))
     width = min(groups, int(session.conf.get("spark.sql.shuffle.partitions") or groups))
     for stage in stages[1:]:
         shuffled = rows.repartition(width, "group").sortWithinPartitions("level", "step", "group")
@@ -139,9 +156,21 @@ def lower(plan: Plan, session: SparkSession, groups: int, now: int) -> DataFrame
     return rows
 
 
+def _sources(plan: Plan, stage: StagePlan, session: SparkSession, now: int) -> Iterator[DataFrame]:
+    """Return the rows of the first level: of what Python reads, and of each DataFrame."""
+    natives = native_reads(plan, session)
+    tasks = list(_partitions(plan, stage))
+    if tasks or not natives:
+        frame = session.range(0, len(tasks), 1, max(1, len(tasks)))
+        yield frame.mapInArrow(BatchStage(stage, now, tasks), SCHEMA)
+    for branch, native in enumerate(natives, start=1):
+        first = BatchStage(stage, now, branch=branch, native=native.place)
+        yield native.frame.mapInArrow(first, SCHEMA)
+
+
 def _partitions(plan: Plan, stage: StagePlan) -> Iterator[tuple[int, Any]]:
     for place, label in enumerate(stage.names):
         node = next(n for n in plan.graph if n.label == label)
-        if isinstance(node, Read):
+        if isinstance(node, Read) and not is_native(node.source):
             with blamed(label):
                 yield from ((place, partition) for partition in node.source.partitions())

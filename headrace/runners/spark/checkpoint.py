@@ -18,6 +18,7 @@ from pyspark.sql import SparkSession
 
 from headrace.errors import PipelineError
 from headrace.runners.planning import KeyedStep, Plan
+from headrace.runners.spark.native import native_labels
 from headrace.sdk.combine_fn import CombineFn
 from headrace.sdk.graph import CombinePerKey, Read
 from headrace.sdk.transform import callable_label
@@ -40,6 +41,7 @@ class Manifest:
         sources: labels of the sources.
         steps: what decides over the state of each grouping, by its label.
         finished: whether the run has come to its end.
+        natives: labels of the sources that Spark reads itself, in the order in which it knows them.
     """
 
     run: str
@@ -49,6 +51,7 @@ class Manifest:
     sources: tuple[str, ...]
     steps: Mapping[str, Mapping[str, str]]
     finished: bool = False
+    natives: tuple[str, ...] = ()
 
 
 def manifest_of(plan: Plan, key_groups: int, partitions: int) -> Manifest:
@@ -60,6 +63,7 @@ def manifest_of(plan: Plan, key_groups: int, partitions: int) -> Manifest:
         levels=len(plan.levels),
         sources=tuple(node.label for node in plan.graph if isinstance(node, Read)),
         steps={label: _signature(step) for label, step in plan.steps.items()},
+        natives=native_labels(plan),
     )
 
 
@@ -107,6 +111,9 @@ def _differences(before: Manifest, now: Manifest) -> Iterator[tuple[str, str]]:
     for label in before.sources:
         if label not in now.sources:
             yield label, f"there is no source {label!r} any more"
+    for label in sorted({*before.natives} ^ {*now.natives}):
+        what = "was one, and is none" if label in before.natives else "is one, and was none"
+        yield label, f"the sources that Spark reads itself must stay the same, and {label!r} {what}"
     for label, signature in before.steps.items():
         if label in now.steps:
             yield from _changes(label, signature, now.steps[label])
@@ -202,7 +209,8 @@ class Checkpoint:
                 remedy="resume it with the version that wrote it, or start from a new checkpoint",
             )
         try:
-            return Manifest(**{**said, "sources": tuple(said["sources"])})
+            natives = tuple(said.get("natives", ()))
+            return Manifest(**{**said, "sources": tuple(said["sources"]), "natives": natives})
         except (TypeError, KeyError) as error:
             raise self._damaged() from error
 

@@ -42,6 +42,7 @@ class FeedPlan:
         width: so many tasks share what a round brings.
         drain: a file; once it exists, nothing more is read, and watermarks go to the end of time.
         pause: a file; while it exists, no round begins.
+        natives: labels of sources that Spark reads itself.
     """
 
     reads: tuple[tuple[int, Read], ...]
@@ -50,6 +51,7 @@ class FeedPlan:
     width: int
     drain: str
     pause: str
+    natives: tuple[str, ...] = ()
 
 
 @attrs.frozen
@@ -75,7 +77,8 @@ class FeedReader(DataSourceStreamReader):
 
     def __init__(self, plan: FeedPlan) -> None:
         self._plan = plan
-        self._rounds = Rounds(tuple(read for _, read in plan.reads), plan.limit, plan.heartbeat)
+        reads = tuple(read for _, read in plan.reads)
+        self._rounds = Rounds(reads, plan.limit, plan.heartbeat, plan.natives)
         self._ahead: dict[int, dict[str, Any]] = {}
         self._silent = True
 

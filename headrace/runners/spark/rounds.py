@@ -305,6 +305,23 @@ class ScriptReading:
 
 
 @attrs.define
+class NativeReading:
+    """A source that Spark reads itself: nothing is known here but that it goes on, until it is drained."""
+
+    def begin(self) -> ReadPosition:
+        return ReadPosition((Partition(),))
+
+    def go_on(self, before: ReadPosition, now: int) -> tuple[ReadPosition, list[Bundle]]:
+        return before, []
+
+    def again(self, before: ReadPosition, after: ReadPosition) -> list[Bundle]:
+        return []
+
+    def passed(self, before: ReadPosition, now: int) -> int:
+        return now
+
+
+@attrs.define
 class Rounds:
     """The rounds of several sources that start together.
 
@@ -312,11 +329,13 @@ class Rounds:
         reads: the Read nodes.
         limit: at most so many records of a partition a round.
         heartbeat: where nothing comes, a round comes after so many microseconds all the same.
+        natives: labels of sources that Spark reads itself.
     """
 
     reads: tuple[Read, ...]
     limit: int
     heartbeat: int
+    natives: tuple[str, ...] = ()
     _readings: dict[str, Reading] = attrs.field(init=False)
     _scripted: bool = attrs.field(init=False)
 
@@ -329,6 +348,7 @@ class Rounds:
             else PartitionReading(node, self.limit)
             for node in self.reads
         }
+        self._readings.update((label, NativeReading()) for label in self.natives)
 
     def begin(self) -> Position:
         """Return the position before all rounds."""

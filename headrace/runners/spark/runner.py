@@ -7,8 +7,9 @@ import signal
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any, Final
@@ -23,12 +24,14 @@ from headrace.runners.spark.checkpoint import Checkpoint, Manifest, manifest_of,
 from headrace.runners.spark.delivery import Delivery
 from headrace.runners.spark.failures import unwrap, unwrapping
 from headrace.runners.spark.feed import FeedPlan, feed
+from headrace.runners.spark.native import native_reads
 from headrace.runners.spark.options import DEFAULT_KEY_GROUPS, SparkSettings, spark_settings
 from headrace.runners.spark.session import Session, prepare, run_conf
 from headrace.runners.spark.stage import stage_plans
 from headrace.runners.spark.wire import rows_of
-from headrace.sdk.graph import Graph, Read
+from headrace.sdk.graph import Graph, Read, Write
 from headrace.sdk.io.source import UnboundedSource
+from headrace.sdk.io.to_dataframe import TableSink
 from headrace.sdk.metrics import MetricResults
 from headrace.sdk.options import PipelineOptions, StandardOptions
 from headrace.sdk.result import PipelineResult, PipelineState
@@ -85,6 +88,9 @@ class BatchRun(PipelineResult):
             rows = rows_of(frame.toArrow().to_batches())
         self._delivery.deliver(0, rows)
         self._delivery.close()
+        for node in planned.graph:
+            if isinstance(node, Write) and isinstance(node.sink, TableSink):
+                node.sink.loader = partial(_loaded, session.spark)
         self._state = PipelineState.DONE
 
     def metrics(self) -> MetricResults:
@@ -107,6 +113,7 @@ class StreamRun(PipelineResult):
         self._session = session
         self._settings: SparkSettings = spark_settings(options)
         self._limit = _at_least_one(options.view_as(StandardOptions).max_records_per_batch)
+        self._natives = native_reads(planned, session.spark, self._limit)
         self._place = Path(tempfile.mkdtemp(prefix="headrace-run-"))
         self._checkpoint = Checkpoint(
             session.spark, self._settings.checkpoint or str(self._place / "checkpoint")
@@ -202,18 +209,24 @@ class StreamRun(PipelineResult):
 
     def _writer(self) -> Any:
         spark, settings = self._session.spark, self._settings
+        labels = tuple(native.read.label for native in self._natives)
         places = enumerate(self._plan.graph)
         interval = settings.trigger_interval or 0
         plan = FeedPlan(
-            reads=tuple((place, node) for place, node in places if isinstance(node, Read)),
+            reads=tuple(
+                (place, node)
+                for place, node in places
+                if isinstance(node, Read) and node.label not in labels
+            ),
             limit=self._limit,
             heartbeat=int(max(HEARTBEAT, interval) * 1_000_000),
             width=self._session.cores,
             drain=str(self._drain_file),
             pause=str(self._pause_file),
+            natives=labels,
         )
         stages = stage_plans(self._plan, self._manifest.key_groups, batch=False)
-        rows = streaming.lower(feed(spark, plan), stages, self._manifest.run)
+        rows = streaming.lower(feed(spark, plan), stages, self._manifest.run, self._natives)
         writer = rows.writeStream.foreachBatch(self._deliver)
         writer = writer.option("checkpointLocation", self._checkpoint.directory)
         if interval:
@@ -247,6 +260,9 @@ class StreamRun(PipelineResult):
                 self._stop()
                 return
             if self._done.is_set():
+                if self._manifest.natives:
+                    self._stop()  # what Spark reads itself may have no end
+                    return
                 self._query.processAllAvailable()
                 self._query.stop()
                 return
@@ -260,12 +276,20 @@ class StreamRun(PipelineResult):
     def _stop(self) -> None:
         """Stop between two batches."""
         self._pause_file.touch()
+        running = self._batch()
         while self._query.isActive and self._query.status["isTriggerActive"]:
+            if self._batch() != running:  # sources that Spark reads itself do not pause
+                break
             time.sleep(POLL)
         if not self._query.isActive:
             self._query.awaitTermination(0)  # the batch has failed, and says why
         self._query.stop()
         self._state = PipelineState.CANCELLED
+
+    def _batch(self) -> int | None:
+        """Return the number of the last batch that is complete."""
+        progress = self._query.lastProgress
+        return None if progress is None else progress["batchId"]
 
     def _end(self, state: str) -> None:
         if self._state != PipelineState.CANCELLED and state == PipelineState.DONE:
@@ -287,6 +311,10 @@ class StreamRun(PipelineResult):
         if self._settings.checkpoint:
             self._checkpoint.write(attrs.evolve(self._manifest, finished=True))
         return PipelineState.DONE
+
+
+def _loaded(session: SparkSession, files: Sequence[str]) -> DataFrame:
+    return session.read.parquet(*files)
 
 
 @contextmanager

@@ -45,6 +45,12 @@ class StagePlan:
         """Return a node of this level by its place in the whole graph."""
         return next(node for node in self.plan.graph if node.label == self.names[place])
 
+    def read(self, place: int) -> Read:
+        """Return a Read by its place in the whole graph."""
+        node = self.node(place)
+        assert isinstance(node, Read)
+        return node
+
     @property
     def last(self) -> int:
         """The level behind all levels, where sinks are."""

@@ -2,6 +2,7 @@
 
     feed -> mapInArrow -> [transformWithState by key group] x levels -> foreachBatch
 
+DataFrames that Spark reads itself stand beside the feed, each with a ``mapInArrow`` of its own.
 Every key group of every level is called in every batch, since control rows go to all of them: data first,
 then the watermark, then the clock. What a level sends to the next arrives there in the same batch.
 """
@@ -9,7 +10,7 @@ then the watermark, then the clock. What a level sends to the next arrives there
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
@@ -17,9 +18,11 @@ import attrs
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import Row as SparkRow
+from pyspark.sql.functions import current_timestamp
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
 from headrace.errors import PipelineError
+from headrace.runners.blaming import blamed_for_each
 from headrace.runners.garbage import rarely_collected
 from headrace.runners.keyed import KeyedPanes
 from headrace.runners.operators import Group, Operator, Send, operators_of
@@ -31,6 +34,8 @@ from headrace.runners.spark.control import CONTROL, Control, together
 from headrace.runners.spark.departures import Scope
 from headrace.runners.spark.failures import carrying
 from headrace.runners.spark.keeping import kept
+from headrace.runners.spark.native import NativeRead, bundles_in
+from headrace.runners.spark.observing import OBSERVED, Observed, Observer, SourceClock
 from headrace.runners.spark.place import batch_number, partition
 from headrace.runners.spark.receiving import Blocks, ReceivedArrivals
 from headrace.runners.spark.stage import Stage, StagePlan, in_pieces
@@ -39,6 +44,7 @@ from headrace.sdk.graph import Node, Read
 from headrace.sdk.step_metrics import StepMetrics
 from headrace.triggers.trigger import Clock
 from headrace.windowing.time import MIN_MICROS
+from headrace.windowing.watermark import FromSource
 
 PIECE_BYTES: Final = 1 << 24
 """So many bytes of payloads make an Arrow batch."""
@@ -102,11 +108,13 @@ class StreamPlan:
         stage: what to do.
         run: name of the run, the same after a restart from the checkpoint.
         start: name of this start of the run.
+        native: labels of the sources that Spark reads itself.
     """
 
     stage: StagePlan
     run: str
     start: str
+    native: tuple[str, ...] = ()
 
     @contextmanager
     def at_work(self, batch: int, now: int, place: int) -> Iterator[Stage]:
@@ -130,12 +138,23 @@ class StreamPlan:
             return WaitingChunks(step, send, metrics, Blocks())
         return ChunkedGroup(step, send, metrics, ReceivedArrivals(step))
 
+    @property
+    def reads(self) -> tuple[Read, ...]:
+        """The sources of the whole plan, if this is one of the first two levels."""
+        return tuple(node for node in self.stage.plan.graph if isinstance(node, Read))
+
     def controls(self, control: Control) -> Iterator[Row]:
         """Return the control rows for all places of the next level."""
         level = self.stage.level + 1
         places = self.stage.groups if level < self.stage.last else 1
         payload = dumps(control)
         return (Row(level, CONTROL, group, payload) for group in range(places))
+
+    def observed(self, observed: Observed) -> Iterator[Row]:
+        """Return the rows that tell all places of the first level, if there is one."""
+        payload = dumps(observed)
+        places = self.stage.groups if self.stage.last > 1 else 0
+        return (Row(1, OBSERVED, group, payload) for group in range(places))
 
 
 @attrs.frozen
@@ -153,7 +172,7 @@ class FirstStage:
         with self.plan.at_work(batch_number(), MIN_MICROS, partition()) as stage:
             for row in rows_of(batches):
                 yield from self._take(stage, row)
-            stage.end_round(dict.fromkeys(self._reads(stage), MIN_MICROS))
+            stage.end_round({read.label: MIN_MICROS for read in self.plan.reads})
             yield from stage.sent()
             yield stage.report()
 
@@ -166,8 +185,62 @@ class FirstStage:
         stage.operator(row.step).push(unpack(bundle))
         yield from stage.sent()
 
-    def _reads(self, stage: Stage) -> Iterator[str]:
-        return (node.label for node in self.plan.stage.plan.graph if isinstance(node, Read))
+
+@attrs.frozen
+class NativeStage:
+    """Level 0 for a DataFrame that Spark reads itself.
+
+    Attributes:
+        plan: what to do.
+        place: place of the Read.
+        branch: number of the stage among those of its level.
+    """
+
+    plan: StreamPlan
+    place: int
+    branch: int
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Run the stage over the rows that a task has of a batch."""
+        with carrying(), rarely_collected():
+            yield from map(record_batch, in_pieces(self._rows(batches), PIECE_BYTES))
+
+    def _rows(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Row]:
+        read = self.plan.stage.read(self.place)
+        observer = Observer(read.watermark or FromSource())
+        place = self.branch * PLACES + partition()
+        with self.plan.at_work(batch_number(), MIN_MICROS, place) as stage:
+            came = False
+            for batch in batches:
+                came = came or batch.num_rows > 0
+                stage.scope.now = _moment(batch, stage.scope.now)
+                yield from self._take(stage, read, batch.drop_columns([NOW]), observer)
+            stage.end_round({read.label: MIN_MICROS for read in self.plan.reads})
+            yield from stage.sent()
+            if came:
+                yield from self.plan.observed(observer.observed(read.label, stage.scope))
+            yield stage.report()
+
+    def _take(
+        self, stage: Stage, read: Read, batch: pa.RecordBatch, observer: Observer
+    ) -> Iterator[Row]:
+        for name, bundle in blamed_for_each(read.label, bundles_in(read.source, batch)):
+            observer.note(name, bundle)
+            stage.executor.feed(read, bundle)
+            yield from stage.sent()
+
+
+NOW: Final = "__headrace_now"
+"""A column with the time of the batch, which Spark keeps in its offset log."""
+
+PLACES: Final = 1 << 20
+"""So many partitions a stage can have."""
+
+
+def _moment(batch: pa.RecordBatch, before: int) -> int:
+    """Return the time of a batch in microseconds."""
+    moment: int = batch.column(NOW)[0].value if batch.num_rows else before
+    return moment
 
 
 class KeyedStage(StatefulProcessor):
@@ -180,6 +253,10 @@ class KeyedStage(StatefulProcessor):
         self._directories = handle.getValueState("directories", "value binary")
         self._chunks = handle.getMapState("chunks", "step string, chunk int", "value binary")
         self._batch = batch_number()
+        self._clock: SourceClock | None = None
+        if self._plan.native and self._plan.stage.level == 1:
+            self._observed = handle.getValueState("observed", "value binary")
+            self._clock = SourceClock(self._plan.reads, self._plan.native)
 
     def handleInputRows(
         self, key: Any, rows: Iterator[SparkRow], timerValues: Any
@@ -196,18 +273,30 @@ class KeyedStage(StatefulProcessor):
                 own.append(row)
             else:
                 yield row
-        control = together(loads(row.payload) for row in own if row.step == CONTROL)
+        control = self._control(own)
         place = level * self._plan.stage.groups + group
         with self._plan.at_work(self._batch, control.now, place) as stage:
             directories = self._open(stage)
             for row in own:
-                if row.step != CONTROL:
+                if row.step >= 0:
                     self._take(stage, row)
             outputs = stage.end_round(control.watermarks)
             self._directories.update((dumps((STATE_FORMAT, directories)),))
             yield from stage.sent()
             yield from self._plan.controls(control.behind(self._own(outputs)))
             yield stage.report()
+
+    def _control(self, rows: list[Row]) -> Control:
+        """Return what time it is, by the rows of a batch and by what is remembered."""
+        controls = [loads(row.payload) for row in rows if row.step == CONTROL]
+        if self._clock is None:
+            return together(controls)
+        stored = self._observed.get()
+        self._clock.restore(None if stored is None else loads(stored[0]))
+        observed = (loads(row.payload) for row in rows if row.step == OBSERVED)
+        control = self._clock.go_on(controls, observed)
+        self._observed.update((dumps(self._clock.state()),))
+        return control
 
     def _open(self, stage: Stage) -> dict[str, Directory]:
         """Give the groupings of this level their keys in this key group."""
@@ -258,17 +347,24 @@ class StateChunks(ChunkStore):
         self.state.removeKey((self.step, chunk))
 
 
-def lower(rows: DataFrame, stages: Iterable[StagePlan], run: str) -> DataFrame:
+def lower(
+    rows: DataFrame, stages: Iterable[StagePlan], run: str, natives: Sequence[NativeRead] = ()
+) -> DataFrame:
     """Return the rows for the sinks of a plan, given those of its sources.
 
     Args:
         rows: a streaming frame of rows on the wire.
         stages: what the workers of each level must know.
         run: name of the run.
+        natives: the sources that Spark reads itself.
     """
     start = uuid.uuid4().hex
-    first, *keyed = (StreamPlan(stage, run, start) for stage in stages)
+    labels = tuple(native.read.label for native in natives)
+    first, *keyed = (StreamPlan(stage, run, start, labels) for stage in stages)
     rows = rows.mapInArrow(FirstStage(first), SCHEMA)
+    for branch, native in enumerate(natives, start=1):
+        timed = native.frame.withColumn(NOW, current_timestamp())
+        rows = rows.union(timed.mapInArrow(NativeStage(first, native.place, branch), SCHEMA))
     for plan in keyed:
         rows = rows.groupBy("group").transformWithState(KeyedStage(plan), SCHEMA, "append", "none")
     return rows

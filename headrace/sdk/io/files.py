@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import gzip
 import os
+import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from glob import glob, has_magic
+from io import BytesIO
 from typing import IO, Final, TypeAlias
 
-from headrace.errors import FileError, HeadraceError, PipelineError, shorten
+from headrace.errors import FileError, HeadraceError, PipelineError, UnsupportedError, shorten
 
 FilePattern: TypeAlias = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 """A path, a glob, a directory, or several of them."""
@@ -31,15 +33,61 @@ def patterns_of(file_pattern: FilePattern) -> tuple[str, ...]:
     return tuple(os.fspath(pattern) for pattern in file_pattern)
 
 
+def is_remote(pattern: str) -> bool:
+    """Tell whether a pattern is a URI, which Python cannot open and Spark can.
+
+    >>> is_remote("s3a://bucket/logs"), is_remote("logs/*.txt")
+    (True, False)
+    """
+    return _URI.match(pattern) is not None
+
+
+_URI: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
+
+
+class LoadedFile(str):
+    """The path of a file whose content somebody else has read.
+
+    >>> open_file(LoadedFile("s3a://bucket/a.txt", b"abc"), "rb", "auto").read()
+    b'abc'
+    """
+
+    content: bytes
+
+    def __new__(cls, path: str, content: bytes) -> LoadedFile:
+        """Keep the content beside the path."""
+        made = super().__new__(cls, path)
+        made.content = content
+        return made
+
+
+def opened(path: str) -> str | IO[bytes]:
+    """Return what libraries open: a path, or a file in memory.
+
+    >>> opened("a.txt"), opened(LoadedFile("hdfs://a.txt", b"abc")).read()
+    ('a.txt', b'abc')
+    """
+    return BytesIO(path.content) if isinstance(path, LoadedFile) else path
+
+
 def matching(patterns: Iterable[str]) -> list[str]:
     """Return the files that patterns mean, each once, in order of their names.
 
     A directory means the files right inside. Names that begin with a dot or an underscore are hidden:
     globs and directories do not mean them.
 
+    Raises:
+        UnsupportedError: a pattern is a URI.
+
     >>> matching(["no/such/*.txt"])
     []
     """
+    patterns = tuple(patterns)
+    for pattern in filter(is_remote, patterns):
+        raise UnsupportedError(
+            f"{pattern!r} is a URI, whose files only Spark can read",
+            remedy="run the pipeline with --runner=spark, or read files of this machine by their paths",
+        )
     return sorted({path for pattern in patterns for path in _matching(pattern)})
 
 
@@ -61,36 +109,55 @@ def existing(patterns: Sequence[str]) -> list[str]:
 
     Raises:
         FileError: a pattern means none.
+        PipelineError: a pattern is a URI, so that a schema cannot be read.
+    """
+    for pattern in filter(is_remote, patterns):
+        raise PipelineError(
+            f"{pattern!r} is a URI, so no schema can be read from its first file here",
+            remedy='give a schema, such as {"airport": str, "delay": int}',
+        )
+    require_existing(patterns)
+    return matching(patterns)
+
+
+def require_existing(patterns: Iterable[str]) -> None:
+    """Refuse patterns that mean no file now; what URIs mean is not known here.
+
+    Raises:
+        FileError: a pattern means none.
     """
     for pattern in patterns:
-        if not _matching(pattern):
+        if not is_remote(pattern) and not _matching(pattern):
             raise FileError(
                 f"no file matches {pattern!r}",
                 where=os.getcwd(),
                 remedy="correct the path; if the files are yet to come, give watch=True and a schema",
             )
-    return matching(patterns)
 
 
 def _gzip(path: str, mode: str) -> IO[bytes]:
     # Without a time inside, the same rows make the same bytes.
-    return gzip.GzipFile(path, mode, mtime=0)  # type: ignore[return-value]
+    file = opened(path)
+    if isinstance(file, str):
+        return gzip.GzipFile(file, mode, mtime=0)  # type: ignore[return-value]
+    return gzip.GzipFile(fileobj=file, mode=mode)  # type: ignore[return-value]
 
 
 def _bzip2(path: str, mode: str) -> IO[bytes]:
     import bz2
 
-    return bz2.open(path, mode)  # type: ignore[return-value]
+    return bz2.open(opened(path), mode)  # type: ignore[return-value]
 
 
 def _lzma(path: str, mode: str) -> IO[bytes]:
     import lzma
 
-    return lzma.open(path, mode)  # type: ignore[return-value]
+    return lzma.open(opened(path), mode)  # type: ignore[return-value]
 
 
 def _plain(path: str, mode: str) -> IO[bytes]:
-    return open(path, mode)
+    file = opened(path)
+    return open(file, mode) if isinstance(file, str) else file
 
 
 _OPENERS: Final[dict[str, Callable[[str, str], IO[bytes]]]] = {

@@ -17,7 +17,7 @@ from headrace.sdk.io.file_source import (
     needed,
     require_columns,
 )
-from headrace.sdk.io.files import reading
+from headrace.sdk.io.files import opened, reading
 
 
 @attrs.frozen(eq=False)
@@ -45,7 +45,7 @@ class ParquetFiles(FileSource):
 
     def read_columns(self, path: str) -> Iterator[Columns]:
         parquet, pyarrow = arrow("pyarrow.parquet"), arrow()
-        with reading(path), _as_os_errors(pyarrow), parquet.ParquetFile(path) as file:
+        with reading(path), _as_os_errors(pyarrow), parquet.ParquetFile(opened(path)) as file:
             names = file.schema_arrow.names
             wanted = self.column_names() or names
             time = () if not isinstance(self.timestamp, str) else (self.timestamp,)

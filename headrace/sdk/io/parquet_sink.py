@@ -33,18 +33,19 @@ class ParquetSink(FileSink):
     codec: str = "none"
 
     def write_file(self, path: str, bundle: Bundle) -> str:
-        self._write(path, self._table(bundle))
+        self._write(path, self.table(bundle))
         return ""
 
     def assemble(self, path: str, pieces: Sequence[Piece]) -> None:
         tables = [arrow("pyarrow.parquet").read_table(piece.path) for piece in pieces]
         promoted = arrow().concat_tables(tables, promote_options="permissive") if tables else None
-        self._write(path, self._table(Bundle([])) if promoted is None else promoted)
+        self._write(path, self.table(Bundle([])) if promoted is None else promoted)
 
     def _write(self, path: str, table: Any) -> None:
         arrow("pyarrow.parquet").write_table(table, path, compression=self.codec)
 
-    def _table(self, bundle: Bundle) -> Any:
+    def table(self, bundle: Bundle) -> Any:
+        """Return elements as an Arrow table."""
         schema = self._schema()
         names = names_in(bundle, None if schema is None else schema.names)
         if schema is not None:

@@ -9,7 +9,7 @@ from headrace.errors import PipelineError
 from headrace.sdk.io.arrow import arrow
 from headrace.sdk.io.csv_files import CsvFiles
 from headrace.sdk.io.file_source import FileSource, TimestampOf
-from headrace.sdk.io.files import FilePattern, existing
+from headrace.sdk.io.files import FilePattern, require_existing
 from headrace.sdk.io.json_files import JsonFiles
 from headrace.sdk.io.parquet_files import ParquetFiles
 from headrace.sdk.io.text_files import TextFiles
@@ -43,7 +43,7 @@ class ReadFromFiles(PTransform[Any, Any]):
         super().__init__()
         self.output_type = element_type
         if validate and watch is False:
-            existing(files.patterns)
+            require_existing(files.patterns)
         self._watermark = watermark
         self._source = files if watch is False else WatchedFiles(files, _interval(watch))
 

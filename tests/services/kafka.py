@@ -1,0 +1,148 @@
+"""A Kafka broker of the tests' own, on loopback, from Maven Central: one process in KRaft mode, no docker.
+
+Maven fetches the jars once into its own repository. Topics are made when they are first written to.
+"""
+
+from __future__ import annotations
+
+import base64
+import os
+import shutil
+import socket
+import subprocess
+import time
+import uuid
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+NOT_INSTALLED = "Kafka is started from jars that Maven fetches: apt-get install maven (and Java)"
+
+PARTITIONS = 3
+"""So many partitions each topic has."""
+
+BROKER = ["org.apache.kafka:kafka_2.13:4.1.2", "org.slf4j:slf4j-simple:1.7.36"]
+
+CONNECTOR = [
+    "org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0",
+    "org.apache.spark:spark-token-provider-kafka-0-10_2.13:4.0.0",
+    "org.apache.kafka:kafka-clients:3.9.2",
+    "org.apache.commons:commons-pool2:2.13.1",
+]
+"""Spark's connector as it is in Maven Central; it works with Spark 4.3."""
+
+POM = """<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>
+<groupId>headrace</groupId><artifactId>tests</artifactId><version>1</version><packaging>pom</packaging>
+<dependencies>{}</dependencies></project>"""
+
+ALONE = (
+    "<exclusions><exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion></exclusions>"
+)
+
+COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
+
+PROPERTIES = """
+process.roles=broker,controller
+node.id=1
+controller.quorum.voters=1@127.0.0.1:{controller}
+listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}
+advertised.listeners=PLAINTEXT://127.0.0.1:{port}
+controller.listener.names=CONTROLLER
+listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT
+inter.broker.listener.name=PLAINTEXT
+log.dirs={folder}/data
+num.partitions={partitions}
+auto.create.topics.enable=true
+offsets.topic.replication.factor=1
+offsets.topic.num.partitions=1
+transaction.state.log.replication.factor=1
+transaction.state.log.min.isr=1
+transaction.state.log.num.partitions=1
+share.coordinator.state.topic.replication.factor=1
+share.coordinator.state.topic.min.isr=1
+share.coordinator.state.topic.num.partitions=1
+group.initial.rebalance.delay.ms=0
+log.retention.hours=-1
+log.cleaner.dedupe.buffer.size=8388608
+"""
+
+
+def is_installed() -> bool:
+    """Whether there are Maven and Java."""
+    return bool(shutil.which("mvn") and shutil.which("java"))
+
+
+def fetch(artifacts: Sequence[str], folder: Path, alone: bool = False) -> list[Path]:
+    """The jars of artifacts, and of what they need unless they come alone."""
+    folder.mkdir(parents=True, exist_ok=True)
+    pom = folder / "pom.xml"
+    pom.write_text(POM.format("".join(_dependency(a, alone) for a in artifacts)))
+    goal = [COPY, "-DincludeScope=runtime", f"-DoutputDirectory={folder}"]
+    subprocess.run(["mvn", "-B", "-q", "-f", pom, *goal], check=True, timeout=300)
+    return sorted(folder.glob("*.jar"))
+
+
+def _dependency(artifact: str, alone: bool) -> str:
+    group, name, version = artifact.split(":")
+    return (
+        f"<dependency><groupId>{group}</groupId><artifactId>{name}</artifactId>"
+        f"<version>{version}</version>{ALONE if alone else ''}</dependency>"
+    )
+
+
+@contextmanager
+def running() -> Iterator[str]:
+    """The address of a new, empty broker, which is gone afterwards."""
+    with TemporaryDirectory(prefix="headrace-kafka-") as name:
+        folder = Path(name)
+        fetch(BROKER, folder / "jars")
+        port, controller = _free_port(), _free_port()
+        said = PROPERTIES.format(
+            port=port, controller=controller, folder=folder, partitions=PARTITIONS
+        )
+        properties = folder / "server.properties"
+        properties.write_text(said)
+        cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+        tool = ["kafka.tools.StorageTool", "format", "-t", cluster, "-c", str(properties)]
+        assert _java(folder, tool).wait(60) == 0, _log(folder)
+        server = _java(folder, ["kafka.Kafka", str(properties)])
+        try:
+            _wait_for(port, server, folder)
+            yield f"127.0.0.1:{port}"
+        finally:
+            server.kill()
+            server.wait()
+
+
+def _java(folder: Path, command: list[str]) -> subprocess.Popen[bytes]:
+    java = ["java", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
+    java += ["-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-cp", f"{folder}/jars/*"]
+    env = {key: value for key, value in os.environ.items() if key != "JAVA_TOOL_OPTIONS"}
+    with open(folder / "log", "ab") as log:
+        return subprocess.Popen([*java, *command], stdout=log, stderr=log, env=env)
+
+
+def _log(folder: Path) -> str:
+    return (folder / "log").read_text()
+
+
+def _free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        port: int = found.getsockname()[1]
+        return port
+
+
+def _wait_for(
+    port: int, server: subprocess.Popen[bytes], folder: Path, seconds: float = 60
+) -> None:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        assert server.poll() is None, _log(folder)
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+            return
+        except OSError:
+            time.sleep(0.1)
+    raise AssertionError(_log(folder))
