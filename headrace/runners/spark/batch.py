@@ -132,7 +132,7 @@ def lower(plan: Plan, session: SparkSession, groups: int, now: int) -> DataFrame
     tasks = list(_partitions(plan, stages[0]))
     frame = session.range(0, len(tasks), 1, max(1, len(tasks)))
     rows = frame.mapInArrow(BatchStage(stages[0], now, tasks), SCHEMA)
-    width = int(session.conf.get("spark.sql.shuffle.partitions") or groups)
+    width = min(groups, int(session.conf.get("spark.sql.shuffle.partitions") or groups))
     for stage in stages[1:]:
         shuffled = rows.repartition(width, "group").sortWithinPartitions("level", "step", "group")
         rows = shuffled.mapInArrow(BatchStage(stage, now), SCHEMA)

@@ -125,6 +125,7 @@ class SinkDeparture(Operator):
 
     node: Write
     address: Address
+    groups: int
     outbox: list[Row]
     scope: Scope
     _waiting: list[Bundle] = attrs.field(factory=list, init=False)
@@ -162,7 +163,8 @@ class SinkDeparture(Operator):
         else:
             what = pack(bundle)
         payload = dumps((number, scope.now, what))
-        self.outbox.append(Row(self.address.level, self.address.step, 0, payload))
+        group = number % self.groups
+        self.outbox.append(Row(self.address.level, self.address.step, group, payload))
 
 
 PARTS: Final = 1 << 20

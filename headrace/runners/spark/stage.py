@@ -115,7 +115,7 @@ class Stage:
             return departure_for(node, step, address, self._groups, self._plan.batch, self.outbox)
         if isinstance(node, Write):
             address = Address(self._plan.last, place)
-            return SinkDeparture(node, address, self.outbox, self.scope)
+            return SinkDeparture(node, address, self._plan.groups, self.outbox, self.scope)
         return self._local(node, send, metrics)
 
     def operator(self, place: int) -> Operator:
