@@ -37,7 +37,11 @@ def main() -> int:
         return first.returncode or 2
     _kill(first)
     last = committed(args.checkpoint)
-    print(f"Killed after batch {last}. Once more, from its checkpoint:", flush=True)
+    print(
+        f"\nKilled with SIGKILL after batch {last}, Java and all. Once more, from its checkpoint "
+        "(what a run counts begins here):\n",
+        flush=True,
+    )
     return subprocess.run(args.command, check=False).returncode
 
 
