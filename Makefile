@@ -12,10 +12,10 @@ SPARK_DEMO := out/flights-on-spark
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test test-fast laws check format bench docs need-java clean
+.PHONY: help demo test test-fast laws check format bench bench-spark docs need-java clean
 
 help: ## list the tasks
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(VENV)/.with-demo $(if $(filter spark,$(RUNNER)),need-java $(VENV)/.with-spark) ## run the main job on real flights [RUNNER=local|spark] [STREAMING=1|] [ARGS=...]
 ifeq ($(RUNNER)$(if $(STREAMING),streaming),sparkstreaming)
@@ -36,7 +36,7 @@ test-fast: $(VENV)/.with-dev ## run the tests of the local runner, in under two 
 laws: $(VENV)/.with-dev ## try the laws on N random cases each, and count them [N=1000] [ARGS=...]
 	HEADRACE_CASES=$(N) $(BIN)/pytest tests/laws -n 0 --hypothesis-show-statistics $(ARGS)
 
-check: $(VENV)/.with-dev ## format, lint, types, the fence between the rooms, doctests, public names
+check: $(VENV)/.with-dev $(VENV)/.with-spark ## format, lint, types, the fence between the rooms, doctests, public names
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
@@ -49,6 +49,9 @@ format: $(VENV)/.with-dev ## format the code and mend what ruff can mend
 
 bench: $(VENV)/.with-beam $(VENV)/.with-bench ## measure the local runner beside a dict loop, Beam and bytewax [ARGS=...]
 	$(BIN)/python benchmarks/local.py $(ARGS)
+
+bench-spark: need-java $(VENV)/.with-spark ## measure the Spark runner beside RDDs, DataFrames and Spark's own streaming [ARGS=...]
+	$(BIN)/python benchmarks/spark.py $(ARGS)
 
 docs: $(VENV)/.with-docs ## build the documentation into site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

@@ -128,11 +128,7 @@ class Contest:
     def _take_turn(self, outcome: Outcome, part: list[Any], expected: Results) -> None:
         function = self._function(outcome.contestant)
         seconds, found = timed(partial(function, part), self.clock)
-        if found != expected:
-            raise MismatchError(
-                f"{outcome.contestant.name} and {DICT_LOOP.name} disagree on {self.workload.name}: "
-                + _difference(found, expected)
-            )
+        require_same(f"{outcome.contestant.name}, {self.workload.name}", found, expected)
         outcome.seconds.append(seconds)
 
     def _function(self, contestant: Contestant) -> Callable[[list[Any]], Results]:
@@ -152,6 +148,16 @@ def timed(work: Callable[[], Any], clock: Clock) -> tuple[float, Any]:
     seconds = clock() - start
     gc.unfreeze()
     return seconds, result
+
+
+def require_same(who: str, found: Results, expected: Results) -> None:
+    """Compare results with those of the dict loop.
+
+    Raises:
+        MismatchError: they differ.
+    """
+    if found != expected:
+        raise MismatchError(f"{who}: not as the {DICT_LOOP.name}, {_difference(found, expected)}")
 
 
 def _difference(found: Results, expected: Results) -> str:

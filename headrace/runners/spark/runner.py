@@ -168,6 +168,11 @@ class StreamRun(PipelineResult):
         return self._delivery.metrics()
 
     @property
+    def query(self) -> Any:
+        """Spark's own query (a StreamingQuery), with its progress; None if it was never started."""
+        return self._query
+
+    @property
     def _drain_file(self) -> Path:
         return self._place / "drain"
 

@@ -20,6 +20,7 @@ from pyspark.sql import SparkSession
 
 from headrace.errors import PipelineError, UnsupportedError
 from headrace.runners.spark.options import SparkSettings
+from headrace.runners.spark.quiet import gateway as quiet_gateway
 from headrace.runners.spark.versions import check_java, check_local_python
 
 RUN_CONF: Final = {
@@ -66,7 +67,7 @@ def new_session(settings: SparkSettings) -> SparkSession:
     if settings.master:
         _check_reachable(settings.master)
     said_elsewhere = any(name in os.environ for name in _MASTER_SAID_ELSEWHERE)
-    with _environment(_LOCAL_ENVIRONMENT if _presumably_local(settings) else {}):
+    with _environment(_LOCAL_ENVIRONMENT if _presumably_local(settings) else {}), _on_path():
         conf = _start_jvm(settings, quiet=not said_elsewhere)
         _add_defaults(conf, settings)
         return _create(conf)
@@ -96,7 +97,7 @@ def _start_jvm(settings: SparkSettings, quiet: bool) -> SparkConf:
         if quiet:
             said.setIfMissing("spark.ui.showConsoleProgress", "false")  # spark-submit sets it
             _log_quietly(said)
-        SparkContext._ensure_initialized(conf=said)
+        SparkContext._ensure_initialized(gateway=quiet_gateway(said) if quiet else None, conf=said)
     conf = SparkConf()
     conf.setAll(list(settings.conf.items()))
     if settings.master:
@@ -164,6 +165,20 @@ def _check_reachable(master: str) -> None:
         where="--spark-master",
         remedy="start the cluster, or give its address as spark://host:7077",
     )
+
+
+@contextmanager
+def _on_path() -> Iterator[None]:
+    """Let the Python processes that the JVM starts beside this one find the same modules."""
+    before = os.environ.get("PYTHONPATH")
+    os.environ["PYTHONPATH"] = os.pathsep.join(path or os.getcwd() for path in sys.path)
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["PYTHONPATH"]
+        else:
+            os.environ["PYTHONPATH"] = before
 
 
 @contextmanager

@@ -1,0 +1,120 @@
+"""The streams as Headrace pipelines on Spark."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import attrs
+from parquet_input import events_of
+from pyspark.sql import SparkSession
+from stream import name_of
+from workloads import DISORDER, WINDOW, Event, Results
+
+import headrace as hr
+from headrace.runners.spark import SparkRunner
+
+MICROS = 1_000_000
+
+
+@attrs.frozen
+class FileByFile(hr.io.UnboundedSource[Event]):
+    """Events of files that come one after another; an offset counts files.
+
+    Attributes:
+        directory: where they are.
+        a_batch: so many files make a batch, if there are as many.
+    """
+
+    directory: str
+    a_batch: int = 1
+
+    def read(self, partition: Any, offset: Any, limit: int) -> hr.io.Batch[Event]:
+        first = number = offset or 0
+        records: list[Event] = []
+        while number < first + self.a_batch and (path := self._path(number)).exists():
+            records += events_of(str(path))
+            number += 1
+        if not records:
+            return hr.io.Batch([], offset)
+        newest = max(time for time, _, _ in records)
+        return hr.io.Batch(records, number, watermark=newest - DISORDER)
+
+    def _path(self, number: int) -> Path:
+        return Path(self.directory, name_of(number))
+
+
+def own_source(p: hr.Pipeline, directory: Path, a_batch: int) -> Any:
+    """Read events with a source of our own, through Headrace's feed in Python."""
+    events = p | hr.Read(FileByFile(str(directory), a_batch))
+    return events | hr.WithTimestamps(lambda event: event[0])
+
+
+events = own_source
+"""How Headrace reads the files: a function of the pipeline, the directory, and files a batch."""
+
+
+def sums(rows: Any, size: int = WINDOW) -> Any:
+    """Sum up by key and window."""
+    return (
+        rows
+        | "Pair" >> hr.Map(lambda event: (event[1], event[2]))
+        | hr.WindowInto(hr.window.FixedWindows(size))
+        | hr.CombinePerKey(sum)
+    )
+
+
+def sums_of_sums(rows: Any) -> Any:
+    """Sum up by key and window, then by the last letter of the key."""
+    return (
+        sums(rows)
+        | "Letter" >> hr.MapTuple(lambda key, total: (key[-1], total))
+        | "Sum up sums" >> hr.CombinePerKey(sum)
+    )
+
+
+@attrs.define
+class Arrivals(hr.io.Sink):
+    """Keeps what arrives, and when, in the process that runs the pipeline."""
+
+    arrived: list[tuple[float, Any]] = attrs.field(factory=list)
+
+    def write(self, batch: hr.io.SinkBatch) -> None:
+        self.arrived.append((time.time(), batch.bundle))
+
+
+@attrs.define
+class Running:
+    """A run of Headrace's; see ``stream.Running``."""
+
+    run: Any
+    sink: Arrivals
+
+    @property
+    def query(self) -> Any:
+        return self.run.query
+
+    def results(self) -> Results:
+        return {
+            (key, window[0] / MICROS): total
+            for _, bundle in self.sink.arrived
+            for (key, total), (window,) in zip(bundle.values, bundle.windows, strict=False)
+        }
+
+    def rows(self) -> int:
+        return sum(len(bundle) for _, bundle in self.sink.arrived)
+
+    def stop(self) -> None:
+        self.run.cancel()
+
+
+def start(
+    spark: SparkSession, directory: Path, compute: Callable[[Any], Any], a_batch: int = 1
+) -> Running:
+    """Start a pipeline over the files of a directory."""
+    sink = Arrivals()
+    p = hr.Pipeline(SparkRunner(spark), argv=["--streaming", "--max-records-per-batch=10000000"])
+    _ = compute(events(p, directory, a_batch)) | hr.Write(sink)
+    return Running(p.run(), sink)
