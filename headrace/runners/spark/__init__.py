@@ -6,6 +6,7 @@ module                   what it says
 runner                   a run, from its options to its end
 options                  the flags
 session, starting        the session of a run; a new one
+quiet                    a JVM whose noise is left out
 versions                 what must be installed, checked before anything runs
 packaging                code for the workers
 batch                    a plan as one job
