@@ -7,6 +7,8 @@ RUNNER ?= local
 N      ?= 1000
 # The local demo streams, for that is the harder way to the same rows; `make demo STREAMING=` is batch.
 STREAMING ?= $(if $(filter local,$(RUNNER)),1)
+# The demo that streams on Spark is killed once on the way; what it goes on from lies here.
+SPARK_DEMO := out/flights-on-spark
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
@@ -16,7 +18,14 @@ help: ## list the tasks
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(VENV)/.with-demo $(if $(filter spark,$(RUNNER)),need-java $(VENV)/.with-spark) ## run the main job on real flights [RUNNER=local|spark] [STREAMING=1|] [ARGS=...]
+ifeq ($(RUNNER)$(if $(STREAMING),streaming),sparkstreaming)
+	rm -rf $(SPARK_DEMO)
+	$(BIN)/python tools/kill_once.py --after 5 $(SPARK_DEMO)/checkpoint -- \
+		$(BIN)/python examples/flights.py --runner=spark --streaming --max-records-per-batch=20000 \
+		--checkpoint=$(SPARK_DEMO)/checkpoint --keep=$(SPARK_DEMO)/panes $(ARGS)
+else
 	$(BIN)/python examples/flights.py --runner=$(RUNNER) $(if $(STREAMING),--streaming) $(ARGS)
+endif
 
 test: need-java $(VENV)/.with-dev $(VENV)/.with-beam $(VENV)/.with-spark ## run all tests, Beam's opinion included (installs Java for Spark if it can) [ARGS=...]
 	$(BIN)/pytest -n auto --dist loadgroup $(ARGS)

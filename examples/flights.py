@@ -17,6 +17,7 @@ from __future__ import annotations
 import sys
 import time
 from argparse import ArgumentParser, Namespace
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -54,7 +55,25 @@ class Sinks(NamedTuple):
     late_for_working_days: LateFlights
 
 
-def build(pipeline: hr.Pipeline, path: Path, mode: str, lateness: float) -> Sinks:
+def sinks_for(mode: str, kept: Path | None = None) -> Sinks:
+    """Return empty sinks, or what is left of them after a run that was killed.
+
+    Args:
+        mode: one of ``MODES``, for (a).
+        kept: a directory in which they outlive the process; None for in memory only.
+    """
+    _, settle = MODES[mode]
+    makes = {
+        "hours": partial(Results, settle),
+        "days": partial(Results, settle),
+        "working_days": partial(Results, only),
+        "late_for_hours": LateFlights,
+        "late_for_working_days": LateFlights,
+    }
+    return Sinks(**{name: make(kept and kept / name) for name, make in makes.items()})
+
+
+def build(pipeline: hr.Pipeline, path: Path, mode: str, lateness: float, sinks: Sinks) -> None:
     """Put the pipeline together.
 
     Args:
@@ -62,9 +81,9 @@ def build(pipeline: hr.Pipeline, path: Path, mode: str, lateness: float) -> Sink
         path: the file of flights.
         mode: one of ``MODES``, for (a).
         lateness: allowed lateness in seconds.
+        sinks: where everything goes.
     """
-    accumulation_mode, settle = MODES[mode]
-    sinks = Sinks(Results(settle), Results(settle), Results(only), LateFlights(), LateFlights())
+    accumulation_mode, _ = MODES[mode]
     trigger = AfterWatermark(early=AfterCount(10), late=AfterCount(1))
 
     flights = pipeline | "Read" >> hr.Read(
@@ -120,7 +139,6 @@ def build(pipeline: hr.Pipeline, path: Path, mode: str, lateness: float) -> Sink
     working_days | "Write working days" >> hr.Write(sinks.working_days)
     hours.late | "Write late for hours" >> hr.Write(sinks.late_for_hours)
     working_days.late | "Write late for working days" >> hr.Write(sinks.late_for_working_days)
-    return sinks
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -131,7 +149,8 @@ def main(argv: list[str] | None = None) -> int:
         f"{args.input.name}: {args.mode} panes, {lateness:g} hours of lateness allowed", flush=True
     )
     pipeline = hr.Pipeline(argv=[f"--max-records-per-batch={A_DAYS_FLIGHTS}", *flags])
-    sinks = build(pipeline, args.input, args.mode, lateness * HOUR)
+    sinks = sinks_for(args.mode, args.keep)
+    build(pipeline, args.input, args.mode, lateness * HOUR, sinks)
 
     start = time.perf_counter()
     result = pipeline.run()
@@ -204,6 +223,12 @@ def _parse(argv: list[str] | None) -> tuple[Namespace, list[str]]:
         default=Path("out/flights"),
         metavar="DIR",
         help="where the results are written as JSON lines (default: out/flights)",
+    )
+    parser.add_argument(
+        "--keep",
+        type=Path,
+        metavar="DIR",
+        help="keep all panes in files there, for a run that is to be resumed from its --checkpoint",
     )
     args, flags = parser.parse_known_args(argv)
     if args.input is None:

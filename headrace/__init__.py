@@ -1,4 +1,4 @@
-"""Headrace: the Dataflow model in Python.
+"""Headrace: the Dataflow model in Python, in memory or on Apache Spark, in batch or streaming.
 
 Everything under Beam's names: ``import headrace as hr``, then ``hr.Pipeline``, ``hr.Map``, ``hr.window``.
 """

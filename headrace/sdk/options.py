@@ -140,9 +140,14 @@ class StandardOptions(PipelineOptions):
 
     @classmethod
     def _add_argparse_args(cls, parser: ArgumentParser) -> None:
-        parser.add_argument("--runner", help="local (the default) or spark")
+        parser.add_argument(
+            "--runner",
+            help="local (the default: in memory) or spark (headrace[spark], and Java 17)",
+        )
         parser.add_argument("--streaming", action="store_true", help="run in streaming mode")
-        parser.add_argument("--progress", action="store_true", help="show a bar while it runs")
+        parser.add_argument(
+            "--progress", action="store_true", help="show a bar while it runs (local runner)"
+        )
         parser.add_argument(
             "--max_records_per_batch",
             "--max-records-per-batch",

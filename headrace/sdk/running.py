@@ -36,6 +36,8 @@ def find_runner(runner: str | Runner | None) -> Any:
         name = (runner or DEFAULT_RUNNER).lower()
         module = f"headrace.runners.{_BEAM_NAMES.get(name, name)}"
         if not name.isidentifier() or find_spec(module) is None:
-            raise UnsupportedError(f"there is no runner {runner!r}", remedy="take --runner=local")
+            raise UnsupportedError(
+                f"there is no runner {runner!r}", remedy="take --runner=local or --runner=spark"
+            )
         return import_module(module)
     return runner

@@ -119,6 +119,14 @@ def test_without_lateness_records_are_dropped_and_the_rest_is_equal(
     assert printed.count("all equal") == 3
 
 
+def test_panes_can_outlive_the_process_and_batches_that_come_again_count_once(
+    job: Job, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for _ in range(2):
+        assert job("--streaming", f"--keep={tmp_path / 'panes'}") == 0
+    assert capsys.readouterr().out.count("all equal") == 6
+
+
 @pytest.mark.parametrize("answer", ["hours", "days", "working_days"])
 def test_the_job_fails_if_an_answer_differs(
     job: Job,

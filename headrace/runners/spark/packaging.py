@@ -22,7 +22,7 @@ from types import ModuleType
 from typing import Final
 
 import attrs
-from pyspark import SparkContext
+from pyspark import SparkContext, SparkFiles
 from pyspark.sql import SparkSession
 
 from headrace.errors import PipelineError
@@ -68,6 +68,7 @@ def ship(spark: SparkSession, py_files: Iterable[str] = ()) -> None:
         path = Path(context._temp_dir, name)  # Spark removes it when the JVM ends
         path.write_bytes(zipped(code))
         _add_for_workers_only(context, path)
+    _show_beside_driver(context)
 
 
 def user_modules() -> list[str]:
@@ -188,3 +189,16 @@ def _add_for_workers_only(context: SparkContext, path: Path) -> None:
         context.addPyFile(str(path))
     finally:
         sys.path[:] = before
+
+
+def _show_beside_driver(context: SparkContext) -> None:
+    """Let the Python processes find what was added that Spark starts beside the driver.
+
+    A streaming query has two: for its sources, and for the layout of its state. Spark tells its workers
+    where files are, and not these.
+    """
+    root = SparkFiles.getRootDirectory()
+    newest_first = [os.path.join(root, name) for name in reversed(context._python_includes or ())]
+    said = context.environment.get("PYTHONPATH", "").split(os.pathsep)
+    places = dict.fromkeys(place for place in [*newest_first, root, *said] if place)
+    context.environment["PYTHONPATH"] = os.pathsep.join(places)

@@ -116,3 +116,15 @@ def test_files_that_are_given(spark: SparkSession, tmp_path: Path) -> None:
 def test_a_file_that_is_not_there(spark: SparkSession) -> None:
     with pytest.raises(PipelineError, match=r"there is no file 'gone\.zip'"):
         ship(spark, ["gone.zip"])
+
+
+def test_python_beside_the_driver_finds_the_code_as_well(spark: SparkSession, users: Path) -> None:
+    ship(spark)
+    first = spark.sparkContext.environment["PYTHONPATH"]
+    ship(spark)
+    assert spark.sparkContext.environment["PYTHONPATH"] == first
+    program = "import sluice, sys; print(sluice.__file__)"
+    done = subprocess.run(
+        [sys.executable, "-c", program], env={"PYTHONPATH": first}, capture_output=True, text=True
+    )
+    assert ".zip" in done.stdout, done.stderr
