@@ -33,11 +33,16 @@ from headrace.sdk.step_metrics import StepMetrics
 from headrace.triggers.trigger import Clock
 from headrace.windowing.time import MAX_MICROS
 
-CONF: Final = {"spark.sql.execution.arrow.maxRecordsPerBatch": "16"}
-"""Few rows at a time go to a worker, since each has a payload of many elements."""
-
 PIECE_BYTES: Final = 1 << 24
 """So many bytes of payloads make an Arrow batch."""
+
+CONF: Final = {
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "16",
+    "spark.sql.execution.arrow.maxBytesPerBatch": str(PIECE_BYTES),
+    "spark.sql.adaptive.enabled": "false",
+}
+"""Few rows at a time go to a worker, since each has a payload of many elements; and an adaptive plan
+would be a job for each shuffle."""
 
 
 @attrs.frozen

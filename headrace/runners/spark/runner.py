@@ -24,7 +24,7 @@ from headrace.runners.spark.delivery import Delivery
 from headrace.runners.spark.failures import unwrap, unwrapping
 from headrace.runners.spark.feed import FeedPlan, feed
 from headrace.runners.spark.options import SparkSettings, spark_settings
-from headrace.runners.spark.session import Session, prepare, run_conf
+from headrace.runners.spark.session import Session, prepare, session_of_run
 from headrace.runners.spark.stage import stage_plans
 from headrace.runners.spark.wire import rows_of
 from headrace.sdk.graph import Graph, Read
@@ -79,8 +79,9 @@ class BatchRun(PipelineResult):
         settings = spark_settings(options)
         self._delivery = Delivery(planned, "", streaming=False)
         self._delivery.open()
-        with unwrapping(), run_conf(session.spark, batch.CONF):
-            frame = batch.lower(planned, session.spark, settings.key_groups, _now())
+        spark = session_of_run(session.spark, batch.CONF)
+        with unwrapping():
+            frame = batch.lower(planned, spark, settings.key_groups, _now())
             rows = rows_of(frame.toArrow().to_batches())
         self._delivery.deliver(0, rows)
         self._delivery.close()
@@ -130,7 +131,7 @@ class StreamRun(PipelineResult):
             self._end(PipelineState.DONE)
             return self
         self._checkpoint.write(self._manifest)
-        with unwrapping(), run_conf(self._session.spark, self._conf()):
+        with unwrapping():
             self._query = self._started()
         self._state = PipelineState.RUNNING
         threading.Thread(target=self._watch, name="headrace", daemon=True).start()
@@ -187,7 +188,7 @@ class StreamRun(PipelineResult):
         return {"spark.sql.shuffle.partitions": str(self._manifest.partitions)}
 
     def _started(self) -> Any:
-        spark, settings = self._session.spark, self._settings
+        spark, settings = session_of_run(self._session.spark, self._conf()), self._settings
         places = enumerate(self._plan.graph)
         interval = settings.trigger_interval or 0
         plan = FeedPlan(
