@@ -7,6 +7,7 @@ runner          a run, from its options to its end
 batch           a plan as one job
 streaming       a plan as one query
 stage           a level at work in one worker
+script          classes of the user's script, known to workers by name
 departures      where elements leave a stage
 wire            rows between stages
 shipment        arrivals as columns on the wire
