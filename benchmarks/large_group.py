@@ -1,7 +1,7 @@
 """A group that is larger than its worker's memory: one key, and workers that may not hold its values.
 
 python benchmarks/large_group.py                            # 5 GB in workers limited to 1 GB; 2 minutes
-python benchmarks/large_group.py --megabytes=600 --limit=768 --prove
+python benchmarks/large_group.py --megabytes=700 --prove
 
 The limit is Spark's own (``spark.executor.pyspark.memory``), which limits the address space of each
 Python worker. ``--prove`` then keeps the values in a list, to show that the limit is one: this must fail.
