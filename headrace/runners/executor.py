@@ -105,7 +105,8 @@ class Executor:
         """
         outputs: dict[str, int] = {}
         for node in self.nodes:
-            incoming = (outputs[source.node] for source in node.inputs)
+            # A node behind this part may read from others there as well, which are not here.
+            incoming = (outputs[s.node] for s in node.inputs if s.node in outputs)
             watermark = given[node.label] if node.label in given else min(incoming)
             outputs[node.label] = self._end_round(node.label, Clock(watermark, now))
         return outputs

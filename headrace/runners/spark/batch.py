@@ -43,8 +43,10 @@ PIECE_BYTES: Final = 1 << 24
 CONF: Final = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": "10000",
     "spark.sql.execution.arrow.maxBytesPerBatch": str(PIECE_BYTES),
+    "spark.sql.adaptive.enabled": "false",
 }
-"""What Spark reads goes to a worker many rows at a time; payloads of many elements, few."""
+"""What Spark reads goes to a worker many rows at a time; payloads of many elements, few. An adaptive plan
+would be a job for each shuffle."""
 
 
 @attrs.frozen

@@ -65,14 +65,15 @@ class KeyedDeparture(Operator):
         self._gathering = self._columns or self.step.gathering(self.batch)
 
     def push(self, bundle: Bundle) -> None:
-        """Gather a bundle; send what has been gathered if it has become much."""
-        with recording(self.counted), blamed(self.step.node.label):
-            self._gathering.add(bundle)
-        self._rows += len(bundle)
-        if isinstance(self.step.node, GroupByKey):
-            self._bytes += _bytes_of(bundle)
-        if self._rows >= ROWS or self._bytes >= BAG_BYTES:
-            self._send()
+        """Gather a bundle; send what has been gathered whenever it has become much."""
+        row = _row_bytes(bundle) if isinstance(self.step.node, GroupByKey) else 0
+        for piece in bundle.pieces(max(1, BAG_BYTES // row) if row else ROWS):
+            with recording(self.counted), blamed(self.step.node.label):
+                self._gathering.add(piece)
+            self._rows += len(piece)
+            self._bytes += row * len(piece)
+            if self._rows >= ROWS or self._bytes >= BAG_BYTES:
+                self._send()
 
     def end_round(self, clock: Clock) -> int:
         """Send what has been gathered."""
@@ -94,11 +95,11 @@ class KeyedDeparture(Operator):
         return blocks_of_arrivals(self._gathering.drain(), self.groups, trigger)
 
 
-def _bytes_of(bundle: Bundle) -> int:
-    """Estimate how large a bundle is, pickled."""
+def _row_bytes(bundle: Bundle) -> int:
+    """Estimate how large an element of a bundle is, pickled."""
     values = bundle.values
     some = values[:: max(1, len(values) // SAMPLE)]
-    return len(dumps(some)) * len(values) // max(1, len(some))
+    return len(dumps(some)) // max(1, len(some))
 
 
 @attrs.define(eq=False)

@@ -23,8 +23,9 @@ from headrace.triggers.panes import Arrival, ArrivalColumns, united
 from headrace.triggers.reduction import Reduction
 from headrace.windowing.window import BoundedWindow, interval
 
-SPILL_AT: Final = 1 << 26
-"""So many bytes of values may wait in memory; then bags go to a file."""
+SPILL_AT: Final = 1 << 25
+"""So many bytes of values, pickled, may wait in memory, where they can be ten times as large; then bags
+go to a file."""
 
 COLUMN_ROWS: Final = 1 << 12
 """So many sessions are given out as one set of columns."""

@@ -26,7 +26,7 @@ from headrace.runners.spark.failures import unwrap, unwrapping
 from headrace.runners.spark.feed import FeedPlan, feed
 from headrace.runners.spark.native import native_reads
 from headrace.runners.spark.options import DEFAULT_KEY_GROUPS, SparkSettings, spark_settings
-from headrace.runners.spark.session import Session, prepare, run_conf
+from headrace.runners.spark.session import Session, prepare, session_of_run
 from headrace.runners.spark.stage import stage_plans
 from headrace.runners.spark.wire import rows_of
 from headrace.sdk.graph import Graph, Read, Write
@@ -81,9 +81,10 @@ class BatchRun(PipelineResult):
         super().__init__(PipelineState.RUNNING)
         settings = spark_settings(options)
         self._delivery = Delivery(planned, "", streaming=False)
-        with unwrapping(), run_conf(session.spark, batch.CONF):
+        spark = session_of_run(session.spark, batch.CONF)
+        with unwrapping():
             groups = settings.key_groups or DEFAULT_KEY_GROUPS
-            frame = batch.lower(planned, session.spark, groups, _now())
+            frame = batch.lower(planned, spark, groups, _now())
             self._delivery.open()  # now that copies of the sinks that are not open are on their way
             rows = rows_of(frame.toArrow().to_batches())
         self._delivery.deliver(0, rows)
@@ -141,7 +142,7 @@ class StreamRun(PipelineResult):
             self._state = PipelineState.DONE
             self._leave()
             return self
-        with unwrapping(), run_conf(self._session.spark, self._conf()):
+        with unwrapping():
             writer = self._writer()
             self._delivery.open()  # now that copies of the sinks that are not open are on their way
             self._checkpoint.write(self._manifest)
@@ -208,7 +209,7 @@ class StreamRun(PipelineResult):
         return {"spark.sql.shuffle.partitions": str(self._manifest.partitions)}
 
     def _writer(self) -> Any:
-        spark, settings = self._session.spark, self._settings
+        spark, settings = session_of_run(self._session.spark, self._conf()), self._settings
         labels = tuple(native.read.label for native in self._natives)
         places = enumerate(self._plan.graph)
         interval = settings.trigger_interval or 0

@@ -9,8 +9,7 @@ from __future__ import annotations
 import os
 import socket
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from typing import Any
 
 import attrs
@@ -97,25 +96,20 @@ def active_session() -> SparkSession | None:
     return found if context._jsc is not None else None
 
 
-@contextmanager
-def run_conf(spark: SparkSession, extra: Mapping[str, str] | None = None) -> Iterator[None]:
-    """Set what a run needs while its query is planned or started, and then what was set before.
+def session_of_run(spark: SparkSession, conf: Mapping[str, str] | None = None) -> SparkSession:
+    """Return a session like a given one, with the settings of one run, that nobody else uses.
 
-    A streaming query keeps the settings that it was started with.
+    The settings of the given session stay as they are, whatever runs at the same time.
 
     Args:
         spark: the session.
-        extra: more settings, which win over `RUN_CONF`.
+        conf: more settings, which win over `RUN_CONF`.
     """
-    wanted = {**RUN_CONF, **(extra or {})}
-    before = {name: spark.conf.get(name, None) for name in wanted}
-    try:
-        for name, value in wanted.items():
-            spark.conf.set(name, value)
-        yield
-    finally:
-        for name, earlier in before.items():
-            spark.conf.unset(name) if earlier is None else spark.conf.set(name, earlier)
+    like: Any = spark
+    own = SparkSession(spark.sparkContext, like._jsparkSession.cloneSession())
+    for name, value in {**RUN_CONF, **(conf or {})}.items():
+        own.conf.set(name, value)
+    return own
 
 
 def check_workers(spark: SparkSession) -> None:

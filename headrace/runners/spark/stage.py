@@ -15,6 +15,7 @@ from headrace.runners.operators import Operator, Send
 from headrace.runners.planning import Level, Plan
 from headrace.runners.spark.departures import Address, Scope, SinkDeparture, departure_for
 from headrace.runners.spark.key_group import KeyGroups
+from headrace.runners.spark.script import ScriptClasses, classes_in
 from headrace.runners.spark.wire import REPORT, Row, dumps
 from headrace.sdk.graph import Graph, Node, ParDo, Read, Write
 from headrace.sdk.io.sink import PartSink
@@ -33,6 +34,7 @@ class StagePlan:
         groups: the number of key groups.
         batch: whether there is one round for each key group, at the end of time.
         names: labels of the nodes in the order of the whole graph; rows know a node by its place.
+        script: classes of the user's script, the same for all levels.
     """
 
     plan: Plan
@@ -40,6 +42,7 @@ class StagePlan:
     groups: int
     batch: bool
     names: tuple[str, ...]
+    script: ScriptClasses = attrs.field(factory=ScriptClasses)
 
     def node(self, place: int) -> Node:
         """Return a node of this level by its place in the whole graph."""
@@ -60,9 +63,10 @@ class StagePlan:
 def stage_plans(plan: Plan, groups: int, batch: bool) -> tuple[StagePlan, ...]:
     """Return what the workers of each level must know, and no more."""
     names = tuple(node.label for node in plan.graph)
+    parts = [_part(plan, level) for level in range(len(plan.levels))]
+    script = classes_in(parts)
     return tuple(
-        StagePlan(_part(plan, level), level, groups, batch, names)
-        for level in range(len(plan.levels))
+        StagePlan(part, level, groups, batch, names, script) for level, part in enumerate(parts)
     )
 
 

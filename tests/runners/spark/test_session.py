@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from headrace.errors import PipelineError, UnsupportedError
 from headrace.options.pipeline_options import PipelineOptions
 from headrace.runners.spark.options import SparkSettings
-from headrace.runners.spark.session import prepare, run_conf, session_for
+from headrace.runners.spark.session import prepare, session_for, session_of_run
 from headrace.runners.spark.starting import RUN_CONF, new_session
 
 from .cluster import SPARK_HOME
@@ -102,15 +102,15 @@ def test_the_active_session_is_taken(spark: SparkSession) -> None:
     assert not found.owned
 
 
-def test_settings_of_a_run_end_with_it(spark: SparkSession) -> None:
+def test_settings_of_a_run_are_its_own(spark: SparkSession) -> None:
     session = spark.newSession()
     session.conf.set("spark.sql.session.timeZone", "Europe/Paris")
-    with run_conf(session, {SHUFFLE: "5", "spark.sql.adaptive.enabled": "false"}):
-        assert session.conf.get("spark.sql.session.timeZone") == "UTC"
-        assert session.conf.get(SHUFFLE) == "5"
+    session.conf.set("spark.sql.ansi.enabled", "false")
+    own = session_of_run(session, {SHUFFLE: "5"})
+    assert own.conf.get("spark.sql.session.timeZone") == "UTC"
+    assert own.conf.get("spark.sql.ansi.enabled") == "false", "what the user has set is kept"
+    assert (own.conf.get(SHUFFLE), session.conf.get(SHUFFLE)) == ("5", "2")
     assert session.conf.get("spark.sql.session.timeZone") == "Europe/Paris"
-    assert session.conf.get(SHUFFLE) == "2"
-    assert session.conf.get("spark.sql.adaptive.enabled") == "true"
 
 
 def test_settings_on_a_session_that_exists(spark: SparkSession) -> None:

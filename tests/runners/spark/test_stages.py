@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 import headrace as hr
 from headrace.runners.spark import chunks
 from headrace.sdk.encoding import encode_value
-from headrace.windowing.time import MIN_MICROS
+from headrace.testing import capture
+from headrace.triggers.bundle import Bundle
+from headrace.windowing.time import MAX_MICROS, MIN_MICROS
 from tests.laws.playing import (
     Changes,
     Heard,
@@ -94,3 +96,16 @@ def test_a_batch_in_key_groups(data: st.DataObject, steps: int, groups: int, wid
     found = [told(tap, counted[name(n)]) for n, tap in enumerate(taps)]
     expected = play_batch(rows, run.steps, "local")
     assert list(map(unordered, found)) == list(map(unordered, expected))
+
+
+def test_a_flatten_of_several_levels_in_a_stream() -> None:
+    with anything_goes() as p:
+        source = p | hr.Create([])
+        sums = source | hr.CombinePerKey(sum) | "deep" >> hr.Map(lambda pair: pair)
+        plain = source | "shallow" >> hr.Map(lambda pair: pair)
+        found = capture((sums, plain) | hr.Flatten() | "again" >> hr.CombinePerKey(sum))
+    stream, read = Stream(p.graph, groups=2, tasks=1), next(iter(p.graph))
+    values = Bundle([("a", 1), ("b", 2), ("a", 3)])
+    stream.round({read.label: values}, {read.label: MIN_MICROS}, 0)
+    stream.round({}, {read.label: MAX_MICROS}, 1)
+    assert sorted(found.values) == [("a", 8), ("b", 4)]
