@@ -18,6 +18,7 @@ from headrace.runners.gathering import (
     ColumnGathering,
     Gathering,
     Input,
+    PlainGathering,
     TallyGathering,
     gathering_for,
 )
@@ -99,9 +100,9 @@ class KeyedStep:
             return None
         if not batch and not self._expires_at_its_end:
             return None
-        if self.tally is not None and not self.strategy.window_fn.is_merging():
-            return TallyGathering(self._input(batch=True), self.tally)
         gathering = self.gathering(batch=True)
+        if isinstance(gathering, PlainGathering) and self.tally is not None:
+            return TallyGathering(self._input(batch=True), self.tally)
         return gathering if isinstance(gathering, ColumnGathering) else None
 
     @property

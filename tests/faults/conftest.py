@@ -1,4 +1,4 @@
-"""Tests of failures need Java, and Spark's session for what does not kill it."""
+"""Tests of failures need Java; they are a group of their own, beside the one of all other Spark tests."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -6,9 +6,6 @@ from pathlib import Path
 import pytest
 
 from tests.faults.playing import contents, play
-from tests.runners.spark.conftest import spark
-
-__all__ = ["spark"]  # a fixture
 
 HERE = Path(__file__).parent
 
@@ -17,6 +14,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if HERE in item.path.parents:
             item.add_marker("spark")
+            item.add_marker(pytest.mark.xdist_group("faults"))
 
 
 @pytest.fixture(scope="session")

@@ -26,7 +26,15 @@ from headrace.windowing.sessions import Sessions
 from headrace.windowing.timestamp_combiner import TimestampCombiner
 from headrace.windowing.window_fn import WindowFn
 
-__all__ = ["Arrivals", "ColumnGathering", "Gathering", "Input", "TallyGathering", "gathering_for"]
+__all__ = [
+    "Arrivals",
+    "ColumnGathering",
+    "Gathering",
+    "Input",
+    "PlainGathering",
+    "TallyGathering",
+    "gathering_for",
+]
 
 
 def gathering_for(input_: Input, reduction: Reduction) -> Gathering:
