@@ -10,6 +10,7 @@ from headrace.runners.gathering import plain
 from headrace.sdk.testing.capturing import capture
 from headrace.triggers import AfterWatermark, DefaultTrigger, Repeatedly
 from headrace.triggers.bundle import Bundle
+from headrace.windowing.timestamp_combiner import TimestampCombiner
 
 
 def _gap(pair):
@@ -36,6 +37,7 @@ GROUPINGS = {
     "mean": hr.combiners.Mean.PerKey,
 }
 MODES = list(hr.AccumulationMode)
+STAMPS = list(TimestampCombiner)
 
 keys = st.sampled_from(["a", "b", 1, 1.0, True, None, ("a", 1.0)])
 events = st.lists(st.tuples(keys, st.integers(0, 5), st.integers(-20, 20)), max_size=40)
@@ -58,13 +60,12 @@ def panes(events, windows, grouping, **strategy):
 
 @pytest.mark.parametrize("grouping", GROUPINGS.values(), ids=GROUPINGS)
 @pytest.mark.parametrize("windows", WINDOWS, ids=_name)
-@given(events=events, mode=st.sampled_from(MODES))
-def test_a_patient_trigger_gives_the_panes_of_its_equal(events, windows, grouping, mode):
-    by_columns = panes(events, windows, grouping, trigger=DefaultTrigger(), accumulation_mode=mode)
+@given(events=events, mode=st.sampled_from(MODES), stamp=st.sampled_from(STAMPS))
+def test_a_patient_trigger_gives_the_panes_of_its_equal(events, windows, grouping, mode, stamp):
+    strategy = {"accumulation_mode": mode, "timestamp_combiner": stamp}
+    by_columns = panes(events, windows, grouping, trigger=DefaultTrigger(), **strategy)
     # The same trigger to the model, but not one that says that it is patient.
-    by_windows = panes(
-        events, windows, grouping, trigger=Repeatedly(AfterWatermark()), accumulation_mode=mode
-    )
+    by_windows = panes(events, windows, grouping, trigger=Repeatedly(AfterWatermark()), **strategy)
     assert by_columns == by_windows
 
 
