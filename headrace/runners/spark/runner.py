@@ -78,10 +78,10 @@ class BatchRun(PipelineResult):
         super().__init__(PipelineState.RUNNING)
         settings = spark_settings(options)
         self._delivery = Delivery(planned, "", streaming=False)
-        self._delivery.open()
         spark = session_of_run(session.spark, batch.CONF)
         with unwrapping():
             frame = batch.lower(planned, spark, settings.key_groups, _now())
+            self._delivery.open()  # what travels was pickled before
             rows = rows_of(frame.toArrow().to_batches())
         self._delivery.deliver(0, rows)
         self._delivery.close()
@@ -126,8 +126,8 @@ class StreamRun(PipelineResult):
 
     def start(self) -> StreamRun:
         """Start the query; wait for its end if all its sources have one."""
-        self._delivery.open()
         if self._manifest.finished:
+            self._delivery.open()
             self._end(PipelineState.DONE)
             return self
         self._checkpoint.write(self._manifest)
@@ -201,6 +201,7 @@ class StreamRun(PipelineResult):
         )
         stages = stage_plans(self._plan, self._manifest.key_groups, batch=False)
         rows = streaming.lower(feed(spark, plan), stages, self._manifest.run)
+        self._delivery.open()  # what travels was pickled before
         writer = rows.writeStream.foreachBatch(self._deliver)
         writer = writer.option("checkpointLocation", self._checkpoint.directory)
         if interval:

@@ -18,6 +18,7 @@ from headrace.runners.spark.key_group import KeyGroups
 from headrace.runners.spark.script import ScriptClasses, classes_in
 from headrace.runners.spark.wire import REPORT, Row, dumps
 from headrace.sdk.graph import Graph, Node, ParDo, Read, Write
+from headrace.sdk.io.sink import PartSink
 from headrace.sdk.step_metrics import StepMetrics
 
 KeyedOperator = Callable[[Node, Send, StepMetrics], Operator]
@@ -66,7 +67,7 @@ def stage_plans(plan: Plan, groups: int, batch: bool) -> tuple[StagePlan, ...]:
 def _part(plan: Plan, level: int) -> Plan:
     """Keep the nodes up to a level, and those right behind it."""
     nodes = [
-        _outline(node) if plan.depths[node.label] < level else node
+        _outline(node) if plan.depths[node.label] < level else _traveller(node)
         for node in plan.graph
         if plan.depths[node.label] <= level
         or any(plan.depths[source.node] == level for source in node.inputs)
@@ -76,6 +77,13 @@ def _part(plan: Plan, level: int) -> Plan:
         label: s for label, s in plan.steps.items() if label in kept and plan.depths[label] >= level
     }
     return attrs.evolve(plan, graph=Graph(tuple(nodes)), steps=steps)
+
+
+def _traveller(node: Node) -> Node:
+    """Return what a worker needs of a node: sinks that work on the driver stay there."""
+    if isinstance(node, Write) and not isinstance(node.sink, PartSink):
+        return attrs.evolve(node, sink=None)
+    return node
 
 
 def _outline(node: Node) -> Node:
