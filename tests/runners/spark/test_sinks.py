@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import threading
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -27,6 +28,10 @@ class Pids(PartSink):
 
     parts: list[tuple[int, list[Any]]] = attrs.field(factory=list)
     commits: list[int] = attrs.field(factory=list)
+    held: Any = None
+
+    def open(self) -> None:
+        self.held = threading.Lock()  # which cannot travel
 
     def write_part(self, part: SinkPart) -> tuple[int, list[Any]]:
         return os.getpid(), list(part.bundle.values)
