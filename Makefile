@@ -12,7 +12,7 @@ SPARK_DEMO := out/flights-on-spark
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test test-fast laws check format bench bench-spark docs need-java clean
+.PHONY: help demo test test-ordeals test-fast laws check format bench bench-spark docs need-java clean
 
 help: ## list the tasks
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -28,7 +28,10 @@ else
 endif
 
 test: need-java $(VENV)/.with-dev $(VENV)/.with-beam $(VENV)/.with-spark ## run all tests, Beam's opinion included (installs Java for Spark if it can) [ARGS=...]
-	$(BIN)/pytest -n auto --dist loadgroup $(ARGS)
+	$(BIN)/pytest -n auto --dist loadgroup -m "not ordeal" $(ARGS)
+
+test-ordeals: need-java $(VENV)/.with-dev $(VENV)/.with-spark $(VENV)/.with-demo ## kill, restart and cut off real drivers, clusters and brokers [ARGS=...]
+	$(BIN)/pytest -n 0 -m ordeal $(ARGS)
 
 test-fast: $(VENV)/.with-dev ## run the tests of the local runner, in under two minutes [ARGS=...]
 	$(BIN)/pytest -n auto -m "not spark and not slow" $(ARGS)

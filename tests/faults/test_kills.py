@@ -20,6 +20,7 @@ from tests.faults.playing import contents, play
 
 pytestmark = [
     pytest.mark.slow,
+    pytest.mark.ordeal,
     pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes in /proc"),
 ]
 

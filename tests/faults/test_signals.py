@@ -12,7 +12,7 @@ import pytest
 
 from tests.faults.playing import contents, started, wait_for_end_of
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.ordeal]
 
 
 def logged(home: Path, kind: str) -> set[int]:

@@ -39,6 +39,9 @@ _LOCAL: Final = {
     "spark.ui.enabled": "false",
 }
 
+_PATIENT: Final = {"spark.python.authenticate.socketTimeout": "120s"}
+"""A worker's process may take long to start where a machine has much to do."""
+
 _LOCAL_ENVIRONMENT: Final = {
     "SPARK_LOCAL_IP": "127.0.0.1",
     "PYSPARK_PYTHON": sys.executable,  # the JVM, too, starts Python, for Python's data sources
@@ -116,7 +119,7 @@ def _add_defaults(conf: SparkConf, settings: SparkSettings) -> None:
         cores = str(_local_cores(master))
         for key, value in {**_LOCAL, "spark.sql.shuffle.partitions": cores}.items():
             conf.setIfMissing(key, value)
-    for key, value in RUN_CONF.items():
+    for key, value in {**RUN_CONF, **_PATIENT}.items():
         conf.setIfMissing(key, value)
 
 
