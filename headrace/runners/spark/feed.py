@@ -119,13 +119,16 @@ class FeedReader(DataSourceStreamReader):
 
     def _shares(self, after: Position, bundles: dict[str, Any]) -> list[InputPartition]:
         control = Control(after.round, after.now, after.watermarks, after.done)
-        rows: list[Row] = [Row(0, CONTROL, 0, dumps(control))]
+        shares: list[list[Row]] = [[] for _ in range(self._plan.width)]
+        shares[0].append(Row(0, CONTROL, 0, dumps(control)))
         for place, read in self._plan.reads:
             for bundle in bundles.get(read.label, ()):
-                for piece in bundle.pieces(max(1, -(-len(bundle) // self._plan.width))):
-                    rows.append(Row(0, place, 0, dumps((after.now, pack(piece)))))
-        width = self._plan.width
-        return [Share(tuple(rows[n::width])) for n in range(min(width, len(rows)))]
+                pieces = list(bundle.pieces(-(-len(bundle) // len(shares)) or 1))
+                first = place if len(pieces) == 1 else 0
+                for number, piece in enumerate(pieces, first):
+                    row = Row(0, place, 0, dumps((after.now, pack(piece))))
+                    shares[number % len(shares)].append(row)
+        return [Share(tuple(share)) for share in shares if share]
 
 
 def feed_source(plan: FeedPlan) -> type[DataSource]:

@@ -259,6 +259,7 @@ class StreamRun(PipelineResult):
         while not self._query.awaitTermination(POLL):
             if self._stopping.is_set():
                 self._stop()
+                self._state = PipelineState.CANCELLED
                 return
             if self._done.is_set():
                 if self._manifest.natives:
@@ -285,7 +286,6 @@ class StreamRun(PipelineResult):
         if not self._query.isActive:
             self._query.awaitTermination(0)  # the batch has failed, and says why
         self._query.stop()
-        self._state = PipelineState.CANCELLED
 
     def _batch(self) -> int | None:
         """Return the number of the last batch that is complete."""

@@ -30,6 +30,7 @@ from headrace.testing import TestStream
 from headrace.triggers import AccumulationMode, AfterCount, AfterWatermark
 from tests.sdk.io.files import staged, stream, values, visible, write
 
+NAMED_ON_SPARK = pytest.mark.local_only("a stream on Spark has a name, and so have its files")
 MINUTES = hr.WindowInto(hr.window.FixedWindows(60))
 
 ROWS = [hr.Row(name="Ä, b", n=1, x=1.5, ok=True), hr.Row(name=None, n=-2, x=None, ok=False)]
@@ -194,6 +195,7 @@ def test_an_element_of_several_windows_is_in_the_file_of_each(runner, tmp_path):
     assert list(visible(tmp_path).values()) == ["a\n", "a\n"]
 
 
+@NAMED_ON_SPARK
 def test_batches_of_a_stream_have_files_of_their_own(runner, tmp_path):
     stream(runner, [["a", "b"], ["c"]], WriteToText(tmp_path / "out", ".txt"))
     assert visible(tmp_path) == {
@@ -278,6 +280,7 @@ def test_a_run_takes_away_the_files_of_the_run_before_and_no_others(runner, tmp_
     assert visible(tmp_path) == {"out-00000-of-00001": "", "out-mine": "mine"}
 
 
+@NAMED_ON_SPARK
 def test_a_stream_takes_away_the_files_of_the_stream_before(runner, tmp_path):
     stream(runner, [["a"], ["b"], ["c"]], WriteToText(tmp_path / "out"))
     stream(runner, [["d"], ["e"]], WriteToText(tmp_path / "out"))
@@ -335,9 +338,9 @@ def records(path):
 def test_diffs_are_written_to_parquet(runner, tmp_path):
     parquet = pytest.importorskip("pyarrow.parquet")
     for schema in (None, {"k": str, "n": int}):
-        sink = WriteToParquet(tmp_path / "out", schema, diff_column="diff")
-        stream(runner, SALES, totals(), sink)
-        tables = [parquet.read_table(path).to_pylist() for path in tmp_path.glob("out-*")]
+        place = tmp_path / ("given" if schema else "read")
+        stream(runner, SALES, totals(), WriteToParquet(place / "out", schema, diff_column="diff"))
+        tables = [parquet.read_table(path).to_pylist() for path in place.glob("out-*")]
         found = sorted((r["n"], r["diff"]) for table in tables for r in table)
         assert found == [(5, -1), (5, 1), (8, -1), (8, 1), (8, 1)]
 
