@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import attrs
 import pytest
 
 import headrace as hr
-from headrace.io import Batch, BoundedSource
+from headrace.io import Batch, BoundedSource, UnboundedSource
 from headrace.options import PipelineOptions
 from headrace.runners.local.feeding import feed_for
 from headrace.runners.spark import rounds as under_test
@@ -83,6 +84,21 @@ def test_a_replay_brings_the_recorded_number_of_records_though_there_are_more_by
     append(tmp_path / "lines", "p", "3 a 3")
     assert values(rounds(source).again(before, logged(after))) == {"0": [1, 2]}
     assert values(rounds(source).go_on(logged(after))[1]) == {"0": [3]}
+
+
+class Looks(UnboundedSource):
+    """What it brings is known only after a look, which brings nothing itself."""
+
+    def read(self, partition: Any, offset: Any, limit: int) -> Batch[Any]:
+        return Batch([] if offset is None else [("it", "found")], next_offset="looked", watermark=0)
+
+
+def test_a_round_that_only_learned_where_to_read_on_counts(clock):
+    position = rounds(Looks()).begin()
+    first, _ = rounds(Looks()).go_on(position)
+    assert values(rounds(Looks()).go_on(first)[1]) == {"0": ["found"]}
+    later, _ = rounds(Looks()).go_on(attrs.evolve(position, round=1))
+    assert later.round == 2
 
 
 def test_records_that_are_gone_when_they_are_wanted_again(clock, tmp_path):

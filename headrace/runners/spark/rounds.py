@@ -94,6 +94,14 @@ class Position:
         return all(read.done for read in self.reads.values())
 
     @property
+    def progress(self) -> dict[str, tuple[Any, ...]]:
+        """How far each source is complete, and where its partitions are read on, by label."""
+        return {
+            label: (read.watermark, *(partition.offset for partition in read.partitions))
+            for label, read in self.reads.items()
+        }
+
+    @property
     def watermarks(self) -> dict[str, int]:
         """The watermark of each source by label."""
         return {label: read.watermark for label, read in self.reads.items()}
@@ -366,7 +374,7 @@ class Rounds:
             reads[label], bundles[label] = reading.go_on(start, now)
             now = reading.passed(start, now)
         after = Position(before.round + 1, now, reads)
-        quiet = after.watermarks == before.watermarks and not any(map(_rows, bundles.values()))
+        quiet = after.progress == before.progress and not any(map(_rows, bundles.values()))
         if quiet and not self._scripted and now - before.now < self.heartbeat and not after.done:
             return before, {}
         return after, bundles
