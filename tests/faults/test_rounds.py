@@ -90,7 +90,7 @@ class Looks(UnboundedSource):
     """What it brings is known only after a look, which brings nothing itself."""
 
     def read(self, partition: Any, offset: Any, limit: int) -> Batch[Any]:
-        return Batch([] if offset is None else [("it", "found")], next_offset="looked", watermark=0)
+        return Batch([] if offset is None else [("it", "found")], next_offset="looked")
 
 
 def test_a_round_that_only_learned_where_to_read_on_counts(clock):
