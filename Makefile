@@ -28,7 +28,9 @@ else
 endif
 
 test: need-java $(VENV)/.with-dev $(VENV)/.with-beam $(VENV)/.with-spark ## run all tests, Beam's opinion included (installs Java for Spark if it can) [ARGS=...]
-	$(BIN)/pytest -n auto --dist loadgroup -m "not ordeal" $(ARGS)
+	$(BIN)/pytest -n auto -m "not spark" $(ARGS)
+	$(BIN)/pytest -n 0 -m "spark and not ordeal" --ignore tests/faults $(ARGS)
+	$(BIN)/pytest -n 0 -m "spark and not ordeal" tests/faults $(ARGS)
 
 test-ordeals: need-java $(VENV)/.with-dev $(VENV)/.with-spark $(VENV)/.with-demo ## kill, restart and cut off real drivers, clusters and brokers [ARGS=...]
 	$(BIN)/pytest -n 0 -m ordeal $(ARGS)
