@@ -10,21 +10,19 @@ from __future__ import annotations
 from threading import Event, Thread
 from typing import Final
 
-from headrace.errors import PipelineError
 from headrace.runners.blaming import blamed_for_each
 from headrace.runners.executor import Executor
 from headrace.runners.garbage import rarely_collected
 from headrace.runners.local.clock import ProcessingClock, ScriptedClock, WallClock
 from headrace.runners.local.feeding import feed_for
 from headrace.runners.local.progress import Progress
+from headrace.runners.modes import is_endless, is_scripted, is_streaming, records_at_once
 from headrace.runners.operators import operators_of
 from headrace.runners.planning import plan
 from headrace.sdk.graph import Graph, Read
-from headrace.sdk.io.source import UnboundedSource
 from headrace.sdk.metrics import MetricResults
 from headrace.sdk.options import PipelineOptions, StandardOptions
 from headrace.sdk.result import PipelineResult, PipelineState
-from headrace.sdk.testing.test_stream import TestStream
 
 IDLE_SECONDS: Final = 0.05
 """How long to wait before sources that had nothing are asked again."""
@@ -56,13 +54,12 @@ class LocalRun(PipelineResult):
         super().__init__(PipelineState.STARTING)
         standard = options.view_as(StandardOptions)
         reads = [node for node in graph if isinstance(node, Read)]
-        self._endless = any(isinstance(node.source, UnboundedSource) for node in reads)
-        scripted = any(isinstance(node.source, TestStream) for node in reads)
-        batch = not (standard.streaming or self._endless or scripted)
-        self._clock: ProcessingClock = ScriptedClock() if scripted else WallClock()
+        self._endless = is_endless(graph)
+        batch = not is_streaming(graph, options)
+        self._clock: ProcessingClock = ScriptedClock() if is_scripted(graph) else WallClock()
         planned = plan(graph)
         self._executor = Executor(graph.nodes, operators_of(planned, batch))
-        limit = _at_least_one(standard.max_records_per_batch)
+        limit = records_at_once(options)
         self._feeds = [(node, feed_for(node, batch, self._clock, limit)) for node in reads]
         self._progress = Progress(standard.progress)
         self._cancelled = Event()
@@ -150,12 +147,3 @@ class LocalRun(PipelineResult):
                 self._progress.advance(len(bundle))
                 heard += len(bundle)
         return heard
-
-
-def _at_least_one(limit: int) -> int:
-    if limit < 1:
-        raise PipelineError(
-            f"--max_records_per_batch is {limit}, so that nothing could ever be read",
-            remedy="set it to 1 or more, or leave it out",
-        )
-    return limit

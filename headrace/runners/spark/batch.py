@@ -27,18 +27,15 @@ from headrace.runners.spark.bundles import unpack
 from headrace.runners.spark.departures import Scope
 from headrace.runners.spark.failures import carrying
 from headrace.runners.spark.native import bundles_in, is_native, native_reads
-from headrace.runners.spark.place import partition
+from headrace.runners.spark.place import place
 from headrace.runners.spark.receiving import receiving_for
-from headrace.runners.spark.stage import Stage, StagePlan, in_pieces, stage_plans
+from headrace.runners.spark.stage import PIECE_BYTES, Stage, StagePlan, in_pieces, stage_plans
 from headrace.runners.spark.wire import SCHEMA, Row, loads, record_batch, rows_of
 from headrace.sdk.graph import Node, Read
 from headrace.sdk.step_metrics import StepMetrics
 from headrace.triggers.bundle import Bundle
 from headrace.triggers.trigger import Clock
 from headrace.windowing.time import MAX_MICROS
-
-PIECE_BYTES: Final = 1 << 24
-"""So many bytes of payloads make an Arrow batch."""
 
 CONF: Final = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": "10000",
@@ -70,11 +67,11 @@ class BatchStage:
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Run the stage over a partition's rows."""
         with carrying(), rarely_collected():
-            yield from map(record_batch, in_pieces(self._rows(batches), PIECE_BYTES))
+            yield from map(record_batch, in_pieces(self._rows(batches)))
 
     def _rows(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Row]:
-        place = self.branch * PLACES + partition()
-        stage = Stage(self.plan, Scope("", 0, self.now, place, streaming=False), self._operator)
+        scope = Scope("", 0, self.now, place(self.branch), streaming=False)
+        stage = Stage(self.plan, scope, self._operator)
         stage.executor.open()
         try:
             work = self._receive if self.plan.level else self._read
@@ -106,8 +103,8 @@ class BatchStage:
                 yield read, bundle
             return
         for number in batch.column(0).to_pylist():
-            place, partition = self.partitions[number]
-            read = self.plan.read(place)
+            at, partition = self.partitions[number]
+            read = self.plan.read(at)
             for bundle in blamed_for_each(read.label, bundles_of(read.source, partition)):
                 yield read, bundle
 
@@ -134,10 +131,6 @@ class BatchStage:
         if stage.is_keyed(place):
             stage.operator(place).end_round(Clock(MAX_MICROS, self.now))
         yield from stage.sent()
-
-
-PLACES: Final = 1 << 20
-"""So many partitions a stage can have."""
 
 
 def lower(plan: Plan, session: SparkSession, groups: int, now: int) -> DataFrame:
@@ -171,8 +164,8 @@ def _sources(plan: Plan, stage: StagePlan, session: SparkSession, now: int) -> I
 
 
 def _partitions(plan: Plan, stage: StagePlan) -> Iterator[tuple[int, Any]]:
-    for place, label in enumerate(stage.names):
+    for at, label in enumerate(stage.names):
         node = next(n for n in plan.graph if n.label == label)
         if isinstance(node, Read) and not is_native(node.source):
             with blamed(label):
-                yield from ((place, partition) for partition in node.source.partitions())
+                yield from ((at, partition) for partition in node.source.partitions())

@@ -1,8 +1,8 @@
 """Where elements leave a stage: for a deeper level's shuffle, or for a sink.
 
 A departure is the operator that a stage puts in the place of a node that is not its own. What it gives
-out are rows on the wire, which go to an outbox that the stage empties as it runs; so neither a table in
-front of a shuffle nor the outbox grows with the data.
+out are rows on the wire, which go to an outbox that the stage empties as it runs; so a table in front of a
+shuffle does not grow with the data, and the outbox holds at the most what one key group gives out.
 """
 
 from __future__ import annotations

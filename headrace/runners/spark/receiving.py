@@ -12,7 +12,7 @@ from typing import Any, Final, Protocol
 import attrs
 
 from headrace.runners.gathering import Arrivals
-from headrace.runners.gathering.sessions import Session, unite
+from headrace.runners.gathering.sessions import COLUMN_ROWS, Session, unite
 from headrace.runners.planning import KeyedStep
 from headrace.runners.spark.shipment import Block, arrivals_in, unpack_windows
 from headrace.runners.spark.spilling import SpilledList, SpillFile
@@ -26,9 +26,6 @@ from headrace.windowing.window import BoundedWindow, interval
 SPILL_AT: Final = 1 << 25
 """So many bytes of values, pickled, may wait in memory, where they can be ten times as large; then bags
 go to a file."""
-
-COLUMN_ROWS: Final = 1 << 12
-"""So many sessions are given out as one set of columns."""
 
 
 class Receiving(Protocol):

@@ -17,7 +17,7 @@ from typing import Any, Final
 import attrs
 from pyspark.sql import DataFrame, SparkSession
 
-from headrace.errors import PipelineError
+from headrace.runners.modes import is_endless, is_streaming, records_at_once
 from headrace.runners.planning import Plan, plan
 from headrace.runners.spark import batch, streaming
 from headrace.runners.spark.checkpoint import Checkpoint, Manifest, manifest_of, resumed
@@ -30,12 +30,10 @@ from headrace.runners.spark.session import Session, prepare, session_of_run
 from headrace.runners.spark.stage import stage_plans
 from headrace.runners.spark.wire import rows_of
 from headrace.sdk.graph import Graph, Read, Write
-from headrace.sdk.io.source import UnboundedSource
 from headrace.sdk.io.to_dataframe import TableSink
 from headrace.sdk.metrics import MetricResults
-from headrace.sdk.options import PipelineOptions, StandardOptions
+from headrace.sdk.options import PipelineOptions
 from headrace.sdk.result import PipelineResult, PipelineState
-from headrace.sdk.testing.test_stream import TestStream
 
 HEARTBEAT: Final = 1.0
 """Seconds after which a batch comes though nothing else does, unless ``--trigger-interval`` says more."""
@@ -64,12 +62,8 @@ class SparkRunner:
     def run(self, graph: Graph, options: PipelineOptions) -> PipelineResult:
         """Run a graph; return at its end, or at once if one of its sources need not end."""
         planned = plan(graph)
-        standard = options.view_as(StandardOptions)
-        sources = [node.source for node in graph if isinstance(node, Read)]
-        kinds = (UnboundedSource, TestStream)
-        streams = standard.streaming or any(isinstance(source, kinds) for source in sources)
         session = prepare(options, self._session)
-        if streams:
+        if is_streaming(graph, options):
             return StreamRun(planned, options, session).start()
         return BatchRun(planned, options, session)
 
@@ -111,9 +105,10 @@ class StreamRun(PipelineResult):
     def __init__(self, planned: Plan, options: PipelineOptions, session: Session) -> None:
         super().__init__(PipelineState.STARTING)
         self._plan = planned
+        self._endless = is_endless(planned.graph)
         self._session = session
         self._settings: SparkSettings = spark_settings(options)
-        self._limit = _at_least_one(options.view_as(StandardOptions).max_records_per_batch)
+        self._limit = records_at_once(options)
         self._natives = native_reads(planned, session.spark, self._limit)
         self._place = Path(tempfile.mkdtemp(prefix="headrace-run-"))
         self._checkpoint = Checkpoint(
@@ -130,11 +125,6 @@ class StreamRun(PipelineResult):
         self._done = threading.Event()
         self._ended = threading.Event()
         self._stopping = threading.Event()
-
-    @property
-    def _endless(self) -> bool:
-        reads = (node.source for node in self._plan.graph if isinstance(node, Read))
-        return any(isinstance(source, UnboundedSource) for source in reads)
 
     def start(self) -> StreamRun:
         """Start the query; wait for its end if all its sources have one."""
@@ -338,15 +328,6 @@ def _on_signals(act: Callable[[], object]) -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-def _at_least_one(limit: int) -> int:
-    if limit < 1:
-        raise PipelineError(
-            f"--max_records_per_batch is {limit}, so that nothing could ever be read",
-            remedy="set it to 1 or more, or leave it out",
-        )
-    return limit
 
 
 def _now() -> int:

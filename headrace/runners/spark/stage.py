@@ -7,6 +7,7 @@ made on the worker from its :class:`StagePlan`, which is what travels.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Final
 
 import attrs
 
@@ -160,14 +161,18 @@ class Stage:
         return Row(self._plan.last, REPORT, 0, dumps(self.executor.drain()))
 
 
-def in_pieces(rows: Iterator[Row], size: int) -> Iterator[Sequence[Row]]:
-    """Put rows together until their payloads are of some size."""
+PIECE_BYTES: Final = 1 << 24
+"""So many bytes of payloads make an Arrow batch."""
+
+
+def in_pieces(rows: Iterator[Row]) -> Iterator[Sequence[Row]]:
+    """Put rows together until their payloads make an Arrow batch."""
     waiting: list[Row] = []
     bytes_ = 0
     for row in rows:
         waiting.append(row)
         bytes_ += len(row.payload)
-        if bytes_ >= size:
+        if bytes_ >= PIECE_BYTES:
             yield waiting
             waiting, bytes_ = [], 0
     if waiting:

@@ -36,7 +36,7 @@ from headrace.runners.spark.failures import carrying
 from headrace.runners.spark.keeping import kept
 from headrace.runners.spark.native import NativeRead, bundles_in
 from headrace.runners.spark.observing import OBSERVED, Observed, Observer, SourceClock
-from headrace.runners.spark.place import batch_number, partition
+from headrace.runners.spark.place import batch_number, place
 from headrace.runners.spark.receiving import Blocks, ReceivedArrivals
 from headrace.runners.spark.stage import Stage, StagePlan, in_pieces
 from headrace.runners.spark.wire import SCHEMA, Row, dumps, loads, record_batch, rows_of
@@ -45,9 +45,6 @@ from headrace.sdk.step_metrics import StepMetrics
 from headrace.triggers.trigger import Clock
 from headrace.windowing.time import MIN_MICROS
 from headrace.windowing.watermark import FromSource
-
-PIECE_BYTES: Final = 1 << 24
-"""So many bytes of payloads make an Arrow batch."""
 
 _SPARK_ROW: Final = SparkRow(*Row._fields)
 
@@ -166,10 +163,10 @@ class FirstStage:
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Run the stage over a task's rows."""
         with carrying(), rarely_collected():
-            yield from map(record_batch, in_pieces(self._rows(batches), PIECE_BYTES))
+            yield from map(record_batch, in_pieces(self._rows(batches)))
 
     def _rows(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Row]:
-        with self.plan.at_work(batch_number(), MIN_MICROS, partition()) as stage:
+        with self.plan.at_work(batch_number(), MIN_MICROS, place(0)) as stage:
             for row in rows_of(batches):
                 yield from self._take(stage, row)
             stage.end_round({read.label: MIN_MICROS for read in self.plan.reads})
@@ -203,13 +200,12 @@ class NativeStage:
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Run the stage over the rows that a task has of a batch."""
         with carrying(), rarely_collected():
-            yield from map(record_batch, in_pieces(self._rows(batches), PIECE_BYTES))
+            yield from map(record_batch, in_pieces(self._rows(batches)))
 
     def _rows(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Row]:
         read = self.plan.stage.read(self.place)
         observer = Observer(read.watermark or FromSource())
-        place = self.branch * PLACES + partition()
-        with self.plan.at_work(batch_number(), MIN_MICROS, place) as stage:
+        with self.plan.at_work(batch_number(), MIN_MICROS, place(self.branch)) as stage:
             came = False
             for batch in batches:
                 came = came or batch.num_rows > 0
@@ -232,9 +228,6 @@ class NativeStage:
 
 NOW: Final = "__headrace_now"
 """A column with the time of the batch, which Spark keeps in its offset log."""
-
-PLACES: Final = 1 << 20
-"""So many partitions a stage can have."""
 
 
 def _moment(batch: pa.RecordBatch, before: int) -> int:
