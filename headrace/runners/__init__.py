@@ -7,6 +7,7 @@ planning, explaining          a graph as levels; the plan as text
 gathering, tables             elements put together by key and window in front of a grouping
 operators, executor           what each kind of node does with bundles, in rounds
 keyed                         a grouping over all the keys of one place
+modes                         in one go or as a stream, and how much at once
 reading                       bounded sources, a bundle at a time
 blaming, measuring, garbage   names in errors; counts; a garbage collector that works rarely
 local                         the local runner: in memory, in one process
