@@ -25,7 +25,7 @@ from headrace.runners.spark.delivery import Delivery
 from headrace.runners.spark.failures import unwrap, unwrapping
 from headrace.runners.spark.feed import FeedPlan, feed
 from headrace.runners.spark.native import native_reads
-from headrace.runners.spark.options import DEFAULT_KEY_GROUPS, SparkSettings, spark_settings
+from headrace.runners.spark.options import SparkSettings, default_key_groups, spark_settings
 from headrace.runners.spark.session import Session, prepare, session_of_run
 from headrace.runners.spark.stage import stage_plans
 from headrace.runners.spark.wire import rows_of
@@ -77,7 +77,7 @@ class BatchRun(PipelineResult):
         self._delivery = Delivery(planned, "", streaming=False)
         spark = session_of_run(session.spark, batch.CONF)
         with unwrapping():
-            groups = settings.key_groups or DEFAULT_KEY_GROUPS
+            groups = settings.key_groups or default_key_groups(session.cores)
             frame = batch.lower(planned, spark, groups, _now())
             self._delivery.open()  # now that copies of the sinks that are not open are on their way
             rows = rows_of(frame.toArrow().to_batches())
@@ -190,7 +190,7 @@ class StreamRun(PipelineResult):
         before = self._checkpoint.read()
         groups = self._settings.key_groups
         if before is None:
-            groups = groups or DEFAULT_KEY_GROUPS
+            groups = groups or default_key_groups(self._session.cores)
             return manifest_of(self._plan, groups, min(groups, self._session.cores))
         now = manifest_of(self._plan, groups or before.key_groups, before.partitions)
         return resumed(before, now, self._checkpoint.directory)
