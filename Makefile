@@ -27,7 +27,7 @@ else
 	$(BIN)/python examples/flights.py --runner=$(RUNNER) $(if $(STREAMING),--streaming) $(ARGS)
 endif
 
-test: need-java $(VENV)/.with-dev $(VENV)/.with-beam $(VENV)/.with-spark ## run all tests, Beam's opinion included (installs Java for Spark if it can) [ARGS=...]
+test: need-java $(VENV)/.with-dev $(VENV)/.with-beam $(VENV)/.with-spark $(VENV)/.with-demo ## run all tests, Beam's opinion included (installs Java for Spark if it can) [ARGS=...]
 	$(BIN)/pytest -n auto -m "not spark" $(ARGS)
 	$(BIN)/pytest -n 0 -m "spark and not ordeal" --ignore tests/faults $(ARGS)
 	$(BIN)/pytest -n 0 -m "spark and not ordeal" tests/faults $(ARGS)

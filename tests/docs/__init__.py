@@ -1,0 +1,1 @@
+"""The documentation as a program: its pages taken apart, played, and held against the code."""

@@ -1,0 +1,133 @@
+"""Commands that the pages name exist: targets of make, programs, their flags, extras of the package."""
+
+from __future__ import annotations
+
+import re
+import runpy
+import shlex
+import tomllib
+from argparse import ArgumentParser
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headrace.sdk.options import PipelineOptions
+from tests.docs.pages import PAGES, ROOT, blocks, name
+
+SHELL = ("sh", "console")
+
+FLAG = re.compile(r"(?<![\w-])--[a-zA-Z][\w-]*")
+MAKE = re.compile(r"`make ([a-z-]+)")
+EXTRA = re.compile(r"(?:headrace|\.)\[([a-z,]+)\]")
+
+PLACEHOLDER = "my_pipeline.py"
+"""Stands for the reader's own program."""
+
+OF_OTHERS = {"--master", "--draft", "--version", "--strict", "--user", "--shutdown"}
+"""Flags of spark-submit and of tools around the project."""
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_every_flag_is_one_that_a_program_takes(page: Path) -> None:
+    said = set(FLAG.findall(page.read_text()))
+    assert said - flags_of_programs() - OF_OTHERS - flags_of_the_page(page) == set()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_every_target_of_make_is_there(page: Path) -> None:
+    said = set(MAKE.findall(page.read_text()))
+    said |= {line.split()[1] for line in command_lines(page) if line.startswith("make ")}
+    assert said - targets() == set()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_every_program_that_is_started_is_there(page: Path) -> None:
+    written = {block.title for block in blocks(page)} | {PLACEHOLDER}
+    for line in command_lines(page):
+        for word in shlex.split(line):
+            if word.endswith(".py") and "=" not in word:
+                assert word in written or (ROOT / word).exists(), line
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_every_extra_is_one_of_the_package(page: Path) -> None:
+    said = {extra for found in EXTRA.findall(page.read_text()) for extra in found.split(",")}
+    assert said - set(project()["optional-dependencies"]) == set()
+
+
+def command_lines(page: Path) -> Iterator[str]:
+    """Yield the lines of a page's shell blocks that are commands."""
+    for block in blocks(page):
+        lines = block.text.replace("\\\n", " ").splitlines()
+        if block.language == "sh":
+            yield from filter(None, lines)
+        elif block.language == "console":
+            yield from (line[2:] for line in lines if line.startswith("$ "))
+
+
+def flags_of_the_page(page: Path) -> set[str]:
+    """Return the flags that a page's own code defines, in Beam's way."""
+    return set(re.findall(r'add_argument\(\s*"(--[\w-]+)"', page.read_text()))
+
+
+@cache
+def flags_of_programs() -> frozenset[str]:
+    """Return the flags that every pipeline takes, and those of the example and the tools."""
+    import headrace.runners.spark.options  # noqa: F401  # flags are those of all classes of options
+
+    def pipelines(parser: ArgumentParser) -> None:
+        for kind in PipelineOptions.__subclasses__():
+            if kind.__module__.startswith("headrace."):
+                kind._add_argparse_args(parser)
+
+    parsers = [
+        _filled(pipelines),
+        _parser_of("examples/flights.py"),
+        _parser_of("tools/kill_once.py"),
+    ]
+    return frozenset(flag for parser in parsers for flag in parser._option_string_actions)
+
+
+@cache
+def targets() -> frozenset[str]:
+    """Return the targets of the Makefile."""
+    return frozenset(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+
+
+@cache
+def project() -> dict[str, Any]:
+    """Return what pyproject.toml says of the package."""
+    found: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    return found
+
+
+def _filled(fill: Callable[[ArgumentParser], None]) -> ArgumentParser:
+    parser = ArgumentParser(conflict_handler="resolve")
+    fill(parser)
+    return parser
+
+
+class _Seen(Exception):
+    """Carries the parser of a program that was about to parse."""
+
+
+def _parser_of(program: str) -> ArgumentParser:
+    """Return the parser of a program of the repository: the one that it is about to parse with."""
+
+    def seen(parser: ArgumentParser, *_: Any) -> None:
+        raise _Seen(parser)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ArgumentParser, "parse_args", seen)
+        patch.setattr(ArgumentParser, "parse_known_args", seen)
+        patch.syspath_prepend(str((ROOT / program).parent))
+        patch.setattr("sys.argv", [program])
+        try:
+            runpy.run_path(str(ROOT / program), run_name="__main__")
+        except _Seen as found:
+            parser: ArgumentParser = found.args[0]
+            return parser
+    raise AssertionError(f"{program} parses nothing")
