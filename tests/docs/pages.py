@@ -23,7 +23,7 @@ PAGES = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", *sorted(ROOT.glob("docs/*
 
 FENCE = re.compile(r"^(`{3,})(\w*)([^\n]*)\n(.*?)^\1$", re.MULTILINE | re.DOTALL)
 TITLE = re.compile(r'title="([^"]*)"')
-COMMAND = re.compile(r"^\$ (.*(?:\\\n.*)*)\n", re.MULTILINE)
+COMMAND = re.compile(r"^\$ ((?:.*\\\n)*.*)\n", re.MULTILINE)
 
 
 @attrs.frozen

@@ -43,7 +43,9 @@ def play(page: Path) -> None:
 
 def played_elsewhere(page: Path, directory: Path) -> subprocess.CompletedProcess[str]:
     """Play a page in a process of its own, with a Spark of its own."""
-    code = f"from pathlib import Path; from tests.docs.playing import play; play(Path({str(page)!r}))"
+    code = (
+        f"from pathlib import Path; from tests.docs.playing import play; play(Path({str(page)!r}))"
+    )
     return run_python(code, directory)
 
 
