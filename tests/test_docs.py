@@ -11,8 +11,6 @@ import pytest
 from tests.docs.pages import PAGES, ROOT, Python, blocks, name, needs_spark, steps, takes_long
 from tests.docs.playing import agree, play, played_elsewhere, run_python
 
-LINK = re.compile(r"\[[^]]*\]\(([^)\s]+)\)")
-
 TO_PLAY = [page for page in PAGES if any(steps(page))]
 
 
@@ -55,13 +53,6 @@ def test_the_program_that_moves_from_beam_runs_there_too(tmp_path: Path) -> None
     assert program.printed is not None
     done = run_python(program.code.replace("headrace", "apache_beam"), tmp_path)
     assert agree(done.stdout, program.printed), done.stderr
-
-
-@pytest.mark.parametrize("page", PAGES, ids=name)
-def test_links_lead_to_files_that_exist(page: Path) -> None:
-    links = [link.partition("#")[0] for link in LINK.findall(page.read_text())]
-    paths = [link for link in links if link and "://" not in link]
-    assert [path for path in paths if not (page.parent / path).exists()] == []
 
 
 def test_no_fence_is_left_open() -> None:

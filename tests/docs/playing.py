@@ -98,7 +98,7 @@ def _(step: Command, desk: Desk) -> None:
 
 def _compare(printed: str, expected: Printed | None, where: str) -> None:
     if expected is not None and not agree(printed, expected):
-        assert printed == expected.text, f"printed by {where}"
+        assert printed == expected.text, f"printed by {where}:\n{printed}"
 
 
 def _run(command: list[str], cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
