@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 import attrs
@@ -35,7 +36,7 @@ class Delivery:
     plan: Plan
     run: str
     streaming: bool
-    progress: Progress
+    progress: Progress = attrs.field(factory=partial(Progress, wanted=False))
     _containers: dict[str, MetricsContainer] = attrs.field(init=False)
     _steps: dict[str, StepMetrics] = attrs.field(init=False)
     _reads: frozenset[str] = attrs.field(init=False)
