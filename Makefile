@@ -5,6 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 RUNNER ?= local
 N      ?= 1000
+KILLS  ?= 50
 # The local demo streams, for that is the harder way to the same rows; `make demo STREAMING=` is batch.
 STREAMING ?= $(if $(filter local,$(RUNNER)),1)
 # The demo that streams on Spark is killed once on the way; what it goes on from lies here.
@@ -31,9 +32,10 @@ test: need-java $(VENV)/.with-dev $(VENV)/.with-beam $(VENV)/.with-spark $(VENV)
 	$(BIN)/pytest -n auto -m "not spark" $(ARGS)
 	$(BIN)/pytest -n 0 -m "spark and not ordeal" --ignore tests/faults $(ARGS)
 	$(BIN)/pytest -n 0 -m "spark and not ordeal" tests/faults $(ARGS)
+	$(BIN)/pytest -n 0 -m "ordeal and not network" $(ARGS)
 
-test-ordeals: need-java $(VENV)/.with-dev $(VENV)/.with-spark $(VENV)/.with-demo ## kill, restart and cut off real drivers, clusters and brokers [ARGS=...]
-	$(BIN)/pytest -n 0 -m ordeal $(ARGS)
+test-ordeals: need-java $(VENV)/.with-dev $(VENV)/.with-spark $(VENV)/.with-demo ## kill, restart and cut off drivers, clusters and a Kafka broker [KILLS=50] [ARGS=...]
+	HEADRACE_KILLS=$(KILLS) $(BIN)/pytest -n 0 -m ordeal $(ARGS)
 
 test-fast: $(VENV)/.with-dev ## run the tests of the local runner, in under two minutes [ARGS=...]
 	$(BIN)/pytest -n auto -m "not spark and not slow" $(ARGS)

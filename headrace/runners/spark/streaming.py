@@ -64,7 +64,7 @@ class ChunkedGroup(Group):
         assert self.keys is not None
         out = KeyedPanes()
         with self.at_work():
-            clock = _not_back(clock, self.keys.directory)
+            clock = self.keys.not_back(clock)
             self.keys.round(self.gathering.drain(), clock, out)
         self.emit(out)
         return min(clock.watermark, self.keys.directory.hold)
@@ -86,7 +86,7 @@ class WaitingChunks(Group):
         """Add what was received, then send the panes of all windows that the watermark has passed."""
         assert self.keys is not None
         with self.at_work():
-            clock = _not_back(clock, self.keys.directory)
+            clock = self.keys.not_back(clock)
             passed, late = self.keys.round(self.gathering.drain(), clock)
         self.metrics.late_dropped += late
         self.emit_only_panes(passed)
@@ -364,11 +364,6 @@ def lower(
     for plan in keyed:
         rows = rows.groupBy("group").transformWithState(KeyedStage(plan), SCHEMA, "append", "none")
     return rows
-
-
-def _not_back(clock: Clock, directory: Directory) -> Clock:
-    """Hold on to the watermark that a grouping has reached: a source that is new may be far behind."""
-    return Clock(max(clock.watermark, directory.watermark), clock.now)
 
 
 def _check_format(version: int) -> None:
