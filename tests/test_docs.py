@@ -65,6 +65,12 @@ def test_the_job_of_the_readme_ends_with_what_it_shows(tmp_path: Path) -> None:
     assert done.stdout.endswith(shown), done.stderr
 
 
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_no_code_is_shown_that_is_not_run(page: Path) -> None:
+    kinds = {block.language for block in blocks(page)}
+    assert kinds <= {"python", "console", "sh", "text", "mermaid", ""}
+
+
 def test_no_fence_is_left_open() -> None:
     for page in PAGES:
         closed = sum(2 for _ in blocks(page))

@@ -21,6 +21,7 @@ SHELL = ("sh", "console")
 
 FLAG = re.compile(r"(?<![\w-])--[a-zA-Z][\w-]*")
 MAKE = re.compile(r"`make ([a-z-]+)")
+ADDED = re.compile(r'addoption\(\s*"(--[\w-]+)"')
 EXTRA = re.compile(r"(?:headrace|\.)\[([a-z,]+)\]")
 
 PLACEHOLDER = "my_pipeline.py"
@@ -33,7 +34,8 @@ OF_OTHERS = {"--master", "--draft", "--version", "--strict", "--user", "--shutdo
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_every_flag_is_one_that_a_program_takes(page: Path) -> None:
     said = set(FLAG.findall(page.read_text()))
-    assert said - flags_of_programs() - OF_OTHERS - flags_of_the_page(page) == set()
+    known = flags_of_programs() | flags_of_pytest() | flags_of_the_page(page) | OF_OTHERS
+    assert said - known == set()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
@@ -89,6 +91,13 @@ def flags_of_programs() -> frozenset[str]:
         _parser_of("tools/kill_once.py"),
     ]
     return frozenset(flag for parser in parsers for flag in parser._option_string_actions)
+
+
+@cache
+def flags_of_pytest() -> frozenset[str]:
+    """Return the flags that plugins of this package add to pytest."""
+    sources = (path.read_text() for path in (ROOT / "headrace").rglob("*.py"))
+    return frozenset(flag for source in sources for flag in ADDED.findall(source))
 
 
 @cache
