@@ -108,6 +108,4 @@ def _listen(
 
 def _set_back(pane: Pane) -> Pane:
     start, end = pane.window
-    return attrs.evolve(
-        pane, window=(start - LATER, end - LATER), timestamp=pane.timestamp - LATER
-    )
+    return attrs.evolve(pane, window=(start - LATER, end - LATER), timestamp=pane.timestamp - LATER)

@@ -69,8 +69,8 @@ class Playing:
         for key, state in self.keys.items():
             while timers := self._due(state):
                 for window, (name, domain, moment, _) in timers:
-                    for out in self.driver.process_timer(window, name, domain, moment, state):
-                        yield key, out
+                    fired = self.driver.process_timer(window, name, domain, moment, state)
+                    yield from ((key, out) for out in fired)
 
     def _due(self, state: Any) -> list[Any]:
         watermark, now = in_beam.instant(self.watermark), self.clock.time()
