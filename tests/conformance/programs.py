@@ -24,7 +24,7 @@ with warnings.catch_warnings():
     import apache_beam as beam
     from apache_beam.testing.test_stream import TestStream as BeamStream
 
-PROGRAMS = Path(__file__).parents[1] / "sdk" / "beam_programs"
+PANE_PROGRAMS = Path(__file__).parents[1] / "sdk" / "beam_programs" / "windows_and_triggers.py"
 
 
 class BeamsValidityWindows(beam.window.WindowFn):
@@ -130,9 +130,7 @@ class Listener:
 
     path: str
 
-    def __call__(
-        self, pair: Any, window: Any, info: Any, timing: str, diff: int
-    ) -> None:
+    def __call__(self, pair: Any, window: Any, info: Any, timing: str, diff: int) -> None:
         row = {
             "window": [window[0], window[1]],
             "value": pair[1],
@@ -189,3 +187,22 @@ def _bounds(window: Any) -> list[int]:
     if window == "global":
         return [start, end]
     return [window[0], end if window[1] == "global" else window[1]]
+
+
+def pane_programs() -> list[str]:
+    """The names of the pane programs of the suite, in order."""
+    return list(_namespace(beam)["run"].__code__.co_names)
+
+
+def pane_program(name: str, b: Any, pipeline: Callable[..., Any]) -> Callable[[], None]:
+    """A pane program with the import swapped and its pipelines made by ``pipeline``."""
+    program = _namespace(b)
+    program["TestPipeline"] = pipeline
+    return program[name]
+
+
+def _namespace(b: Any) -> dict[str, Any]:
+    source = PANE_PROGRAMS.read_text().replace("apache_beam", b.__name__)
+    found = {"__name__": PANE_PROGRAMS.stem}
+    exec(compile(source, str(PANE_PROGRAMS), "exec"), found)
+    return found

@@ -7,7 +7,8 @@ import logging
 import tempfile
 import warnings
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,8 @@ from tests.figures import Case
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
-    from apache_beam.options.pipeline_options import PipelineOptions
+    from apache_beam.options.pipeline_options import PipelineOptions, StandardOptions
+    from apache_beam.testing.test_pipeline import TestPipeline as BeamPipeline
 
 RIGHT = "right"
 VALUES = "values right"
@@ -57,10 +59,13 @@ class Runner:
     name: str
     flags: tuple[str, ...] = ()
 
-    def pipeline(self) -> Any:
+    def pipeline(self, options: Any = None) -> Any:
+        """A pipeline on this runner; ``options`` only say whether it streams."""
         if self.module is hr:
             return TestPipeline(self.name, argv=[*self.flags])
-        return beam.Pipeline(self.name, PipelineOptions(["--streaming", *self.flags]))
+        streaming = options is None or options.view_as(StandardOptions).streaming
+        flags = ["--streaming"] * streaming + [*self.flags]
+        return BeamPipeline(self.name, PipelineOptions(flags))
 
 
 LOCAL = Runner("Headrace, local", hr, "local")
@@ -72,6 +77,16 @@ def prism(binary: str) -> Runner:
     return Runner("Beam, Prism", beam, "PrismRunner", (f"--prism_location={binary}",))
 
 
+def judge_program(name: str, runner: Runner) -> Verdict:
+    """Run a pane program of the suite on a runner: its own assertions say whether it is right."""
+    with quiet():
+        try:
+            programs.pane_program(name, runner.module, runner.pipeline)()
+        except Exception as error:  # whatever stops a runner is its answer
+            return Verdict(STOPPED, (first_line(error),))
+    return Verdict(RIGHT)
+
+
 def judge(case: Case, runner: Runner) -> Verdict:
     """Run a figure on a runner, and compare what comes out."""
     with tempfile.TemporaryDirectory() as folder:
@@ -80,30 +95,49 @@ def judge(case: Case, runner: Runner) -> Verdict:
             run(programs.figure(runner.module, case, listener), runner)
         except NotExpressibleError as missing:
             return Verdict(NOT_EXPRESSIBLE, (str(missing),))
-        except Exception as error:  # noqa: BLE001 - whatever stops a runner is its answer
-            until_then = compare(case, heard(Path(listener.path))).why
-            return Verdict(STOPPED, (_first_line(error), *until_then))
-        return compare(case, heard(Path(listener.path)))
+        except Exception as error:  # whatever stops a runner is its answer
+            found = heard(Path(listener.path), runner)
+            until_then = compare(case, found).why if found else ()
+            return Verdict(STOPPED, (first_line(error), *until_then))
+        return compare(case, heard(Path(listener.path), runner))
 
 
 def run(program: Any, runner: Runner) -> None:
-    """Run a program, without what the runner logs and warns of."""
+    """Run a program."""
+    with quiet(), runner.pipeline() as p:
+        program(p)
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Keep silent what runners log and warn of."""
     logging.disable(logging.CRITICAL)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            with runner.pipeline() as p:
-                program(p)
+            yield
     finally:
         logging.disable(logging.NOTSET)
 
 
-def _first_line(error: Exception) -> str:
-    return f"{type(error).__name__}: {str(error).strip().splitlines()[0][:160] if str(error) else ''}"
+STALLED = "exceptions must derive from BaseException"
+"""What comes of the stall that Beam's bundle-based runner means to report."""
 
 
-def heard(path: Path) -> list[Row]:
-    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+def first_line(error: Exception) -> str:
+    """What a runner said when it stopped, in a line."""
+    if STALLED in str(error):
+        return "the runner stops as stalled: something holds the watermark for good"
+    said = str(error.details()) if hasattr(error, "details") else str(error)
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    told = lines[-1:] if "Traceback" in said else lines[:4]
+    return f"{type(error).__name__}: {' '.join(told)}"[:240]
+
+
+def heard(path: Path, runner: Runner) -> list[Row]:
+    """The panes that came out; Beam's in the order of their numbers, as bundles may run side by side."""
+    rows = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+    return rows if runner.module is hr else sorted(rows, key=lambda row: row["index"])
 
 
 def compare(case: Case, found: Sequence[Row]) -> Verdict:
@@ -128,7 +162,9 @@ def by_window(rows: Iterable[Row]) -> dict[tuple[int, int], list[Row]]:
 
 def agree(expected: Sequence[Row], said: Sequence[Row], details: bool) -> bool:
     """Whether all panes of a window are as published, as far as the text says something about them."""
-    names = [[n for n in row if n != "window" and (details or n in VALUE_DETAILS)] for row in expected]
+    names = [
+        [n for n in row if n != "window" and (details or n in VALUE_DETAILS)] for row in expected
+    ]
     return len(expected) == len(said) and all(
         row[name] == other[name]
         for row, other, known in zip(expected, said, names, strict=True)

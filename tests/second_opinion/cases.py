@@ -98,17 +98,20 @@ def means_the_same(trigger: Trigger) -> bool:
     a sequence", "Timers of early firings".
     """
     parts = list(within(trigger))
-    sequences = [part for part in parts if isinstance(part, AfterEach)]
-    both = [part for part in parts if isinstance(part, AfterWatermark) and part.early and part.late]
+    turns = [turn for part in parts if isinstance(part, AfterEach) for turn in part.triggers]
+    early = [part for part in parts if isinstance(part, AfterWatermark) and is_timed(part.early)]
     return (
         sum(isinstance(part, WATERMARK) for part in parts) <= 1
-        and not any(watches(turn) for sequence in sequences for turn in sequence.triggers)
-        and not any(is_timed(part.early) and is_timed(part.late) for part in both)
+        and not any(map(watches, turns))
+        and all(part is trigger and not is_timed(part.late) for part in early)
     )
 
 
-def is_timed(trigger: Trigger) -> bool:
-    return any(isinstance(part, AfterProcessingTime) for part in within(trigger))
+def is_timed(trigger: Trigger | None) -> bool:
+    """Whether some part of a trigger looks at the clock."""
+    return trigger is not None and any(
+        isinstance(part, AfterProcessingTime) for part in within(trigger)
+    )
 
 
 def watches(trigger: Trigger) -> bool:
