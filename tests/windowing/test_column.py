@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace.windowing.column import concatenate, materialise, select, stretch, uniform
+from headrace.windowing.column import concatenate, cut, materialise, select, stretch, uniform
 
 rows = st.integers(0, 8)
 
@@ -44,6 +44,15 @@ def test_select_keeps_the_marked_rows(drawn: tuple[int, Any], data: st.DataObjec
     mask = data.draw(st.lists(st.booleans(), min_size=size, max_size=size))
     kept = [row for row, keep in zip(as_list(column, size), mask, strict=True) if keep]
     assert as_list(select(column, mask), sum(mask)) == kept
+
+
+@given(sized, rows, rows)
+def test_cut_keeps_the_rows_of_a_slice(drawn: tuple[int, Any], start: int, stop: int) -> None:
+    size, column = drawn
+    kept = cut(column, slice(start, stop))
+    rows = as_list(column, size)[start:stop]
+    assert uniform(kept) is uniform(column)
+    assert typed(as_list(kept, len(rows))) == typed(rows)
 
 
 @given(sized, st.data())

@@ -281,3 +281,20 @@ def test_a_timestamped_value_tells_of_a_naive_time_when_asked() -> None:
         _ = event.micros
     with pytest.raises(TimeError, match="no time zone"):
         _ = event.timestamp
+
+
+def test_neighbours_are_a_microsecond_apart() -> None:
+    assert Timestamp(0).successor().micros == 1
+    assert Timestamp(0).predecessor().micros == -1
+
+
+def test_a_product_is_whole_microseconds_and_rounded_down() -> None:
+    product = Duration(micros=3) * 0.5
+    assert (product.micros, type(product.micros)) == (1, int)
+
+
+def test_timestamped_values_are_told_apart_by_value_and_time() -> None:
+    hashes = {hash(TimestampedValue(value, time)) for value in "ab" for time in (1, 2)}
+    assert len(hashes) == 4
+    same = TimestampedValue("a", 1)
+    assert not same < TimestampedValue("a", 1)
