@@ -360,3 +360,5 @@ def test_a_union_covers_both_windows() -> None:
     one, other = IntervalWindow(0, 60), IntervalWindow(30, 90)
     assert one.union(other) == other.union(one) == IntervalWindow(0, 90)
     assert one.union(IntervalWindow(10, 20)) == one
+    assert one.union(IntervalWindow(-9, -5)) == IntervalWindow(-9, 60)
+    assert IntervalWindow(-9, -5).union(one) == IntervalWindow(-9, 60)
