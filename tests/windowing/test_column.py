@@ -38,6 +38,11 @@ def test_materialise_gives_the_rows(drawn: tuple[int, Any]) -> None:
     assert materialise(column, size) == as_list(column, size)
 
 
+def test_a_list_is_materialised_already() -> None:
+    column = [1, 2, 3]
+    assert materialise(column, 3) is column
+
+
 @given(sized, st.data())
 def test_select_keeps_the_marked_rows(drawn: tuple[int, Any], data: st.DataObject) -> None:
     size, column = drawn

@@ -339,11 +339,10 @@ def test_a_merge_must_name_a_window_once() -> None:
 
 
 def test_a_refused_merge_names_what_was_merged_and_a_remedy() -> None:
-    with pytest.raises(TimeError) as refusal:
+    with pytest.raises(TimeError, match=r"merged \[\[0.0, 1.0\)\] into None") as refusal:
         merges(Told(([W(0, 1)], None)), [], [W(0, 1)])
-    assert "[[0.0, 1.0)]" in str(refusal.value)
     assert refusal.value.where == "the windows [[0.0, 1.0)]"
-    assert "name each of context.windows" in refusal.value.remedy
+    assert refusal.value.remedy.startswith("let merge name each of context.windows")
 
 
 def test_the_plain_context_cannot_merge() -> None:
