@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace.windowing.column import concatenate, cut, materialise, select, stretch, uniform
+from headrace.windowing.window import interval
 
 rows = st.integers(0, 8)
 
@@ -85,3 +86,14 @@ def test_one_shared_value_stays_repeated() -> None:
     assert uniform(select(repeat(7), [True, False]))
     assert uniform(stretch(repeat(7), [2, 2]))
     assert not uniform([7, 7])
+
+
+def test_equal_values_that_are_not_the_same_object_are_one_shared_value() -> None:
+    one, other = interval(0, 1), interval(0, 1)
+    assert one is not other
+    assert uniform(concatenate([repeat(one), repeat(other)], [2, 2]))
+
+
+def test_a_value_that_is_unequal_to_itself_is_still_one_shared_value() -> None:
+    nan = float("nan")
+    assert uniform(concatenate([repeat(nan), repeat(nan)], [2, 2]))
