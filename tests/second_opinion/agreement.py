@@ -24,9 +24,8 @@ import attrs
 
 from headrace.triggers import WindowingStrategy
 from headrace.windowing.time import MIN_MICROS
-from tests.laws.playing import UNKNOWN
-from tests.laws.strategies import Event, Run
 from tests.oracle.story import Pane, Window
+from tests.second_opinion.borrowed import UNKNOWN, Event, Run
 from tests.second_opinion.cases import has_sessions, is_timed, watches
 
 Place = tuple[int, Any, Window]

@@ -31,9 +31,9 @@ from headrace.triggers import (
 )
 from headrace.windowing.sessions import Sessions
 from headrace.windowing.time import MAX_MICROS, MIN_MICROS
-from tests.laws.strategies import SECOND, Event, Row, Run, Step, Where, scripts
 from tests.oracle import translate
 from tests.oracle.story import Element, Window
+from tests.second_opinion.borrowed import SECOND, Event, Row, Run, Step, Where, scripts
 
 MODES = (AccumulationMode.DISCARDING, AccumulationMode.ACCUMULATING)
 WATERMARK = (DefaultTrigger, AfterWatermark)
@@ -47,47 +47,64 @@ def sessions() -> st.SearchStrategy[Where]:
 # Triggers
 
 
+COUNTS = st.builds(AfterCount, st.integers(1, 4))
+
+
 @cache
 def data_triggers(depth: int = 2) -> st.SearchStrategy[Trigger]:
     """Triggers that look at elements and the watermark."""
-    return _triggers(depth, st.one_of(st.just(Always()), st.just(Never()))).filter(means_the_same)
+    return _data_triggers(depth).filter(means_the_same)
 
 
-@cache
-def timed_triggers(depth: int = 2) -> st.SearchStrategy[Trigger]:
-    """Triggers some part of which looks at the clock."""
-    timed = st.builds(AfterProcessingTime, st.integers(0, 15))
-    drawn = _triggers(depth, st.one_of(timed, timed, st.just(Never())))
-    return drawn.filter(lambda trigger: means_the_same(trigger) and is_timed(trigger))
-
-
-def _triggers(depth: int, others: st.SearchStrategy[Trigger]) -> st.SearchStrategy[Trigger]:
-    leaves = st.one_of(once(0), st.just(DefaultTrigger()), others)
+def _data_triggers(depth: int) -> st.SearchStrategy[Trigger]:
+    leaves = st.one_of(_once(0), st.sampled_from([DefaultTrigger(), Always(), Never()]))
     if not depth:
         return leaves
-    part = _triggers(depth - 1, others)
+    part = _data_triggers(depth - 1)
     maybe = st.none() | part
     return st.one_of(
         leaves,
-        once(depth),
+        _once(depth),
         st.builds(AfterWatermark, early=maybe, late=maybe),
         st.builds(Repeatedly, part),
         st.builds(AfterEach, part, part),
     )
 
 
-@cache
-def once(depth: int) -> st.SearchStrategy[Trigger]:
+def _once(depth: int) -> st.SearchStrategy[Trigger]:
     """Triggers that are finished when they have fired: what AfterAny and AfterAll are made for."""
-    leaves = st.one_of(st.builds(AfterCount, st.integers(1, 4)), st.just(AfterWatermark()))
+    leaves = COUNTS | st.just(AfterWatermark())
     if not depth:
         return leaves
-    part = once(depth - 1)
+    part = _once(depth - 1)
     return st.one_of(
         leaves,
         st.builds(AfterAny, part, part),
         st.builds(AfterAll, part, part),
         st.builds(OrFinally, part, leaves),
+    )
+
+
+@cache
+def timed_triggers() -> st.SearchStrategy[Trigger]:
+    """Triggers some part of which looks at the clock."""
+    timed, other = _timed(2), st.none() | COUNTS | COUNTS.map(Repeatedly)
+    late = st.builds(AfterWatermark, early=other, late=timed)
+    early = st.builds(AfterWatermark, early=timed, late=other)
+    return st.one_of(timed, late, late.map(Repeatedly), early).filter(means_the_same)
+
+
+def _timed(depth: int) -> st.SearchStrategy[Trigger]:
+    leaves = st.builds(AfterProcessingTime, st.integers(0, 15))
+    if not depth:
+        return leaves
+    part = _timed(depth - 1)
+    return st.one_of(
+        leaves,
+        st.builds(Repeatedly, part),
+        st.builds(AfterEach, part, part),
+        st.builds(AfterEach, part, COUNTS),
+        st.builds(AfterEach, COUNTS, part),
     )
 
 

@@ -15,10 +15,9 @@ import attrs
 
 from headrace.triggers import WindowingStrategy
 from headrace.windowing.time import MAX_MICROS
-from tests.laws.playing import UNKNOWN
-from tests.laws.strategies import SECOND, Event
 from tests.oracle.story import GLOBAL, Pane
 from tests.second_opinion import in_beam
+from tests.second_opinion.borrowed import SECOND, UNKNOWN, Event
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")

@@ -11,9 +11,8 @@ pytest.importorskip("apache_beam", reason="Beam is what this compares with")
 
 from hypothesis import given
 
-from tests.laws.playing import follow
-from tests.laws.strategies import Run, aligned
 from tests.second_opinion.agreement import compare
+from tests.second_opinion.borrowed import Run, aligned, follow
 from tests.second_opinion.cases import cases, data_triggers, sessions, timed_triggers
 from tests.second_opinion.trigger_driver import play
 

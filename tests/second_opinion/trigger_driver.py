@@ -17,7 +17,7 @@ from headrace.triggers import WindowingStrategy
 from headrace.windowing.time import MIN_MICROS
 from tests.oracle.story import Pane
 from tests.second_opinion import in_beam
-from tests.second_opinion.cases import Event, Row
+from tests.second_opinion.borrowed import Event, Row
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
