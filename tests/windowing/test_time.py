@@ -330,3 +330,6 @@ def test_what_is_no_time_is_shown_with_what_would_be_one() -> None:
     assert no_instant.value.remedy.startswith("use seconds since 1970, a datetime")
     assert "ISO 8601 string or a Timestamp" in no_instant.value.remedy
     assert no_duration.value.remedy == "use seconds, a timedelta or a Duration"
+    with pytest.raises(TimeError, match="inf is not a number of seconds") as no_number:
+        micros(float("inf"))
+    assert no_number.value.remedy == "use a finite number"
