@@ -112,7 +112,18 @@ def recording(container: MetricsContainer) -> Iterator[None]:
 
 @attrs.frozen
 class Counter:
-    """A number that goes up and down (see :meth:`Metrics.counter`)."""
+    """A number that goes up and down (see :meth:`Metrics.counter`).
+
+    It counts while a function of a pipeline runs, for the step of that function.
+
+    >>> turns = Counter(MetricName("mill", "turns"))
+    >>> container = MetricsContainer()
+    >>> with recording(container):  # as a runner does around each step
+    ...     turns.inc(3)
+    ...     turns.dec()
+    >>> container.counters[turns.metric_name]
+    2
+    """
 
     metric_name: MetricName
 
@@ -130,7 +141,16 @@ class Counter:
 
 @attrs.frozen
 class Distribution:
-    """Sum, count, minimum and maximum of numbers (see :meth:`Metrics.distribution`)."""
+    """Sum, count, minimum and maximum of numbers (see :meth:`Metrics.distribution`).
+
+    >>> sacks = Distribution(MetricName("mill", "sacks"))
+    >>> container = MetricsContainer()
+    >>> with recording(container):
+    ...     sacks.update(3)
+    ...     sacks.update(5)
+    >>> container.distributions[sacks.metric_name]
+    DistributionResult(sum=8, count=2, min=3, max=5)
+    """
 
     metric_name: MetricName
 
@@ -144,7 +164,16 @@ class Distribution:
 
 @attrs.frozen
 class Gauge:
-    """A number of which only the latest value counts (see :meth:`Metrics.gauge`)."""
+    """A number of which only the latest value counts (see :meth:`Metrics.gauge`).
+
+    >>> level = Gauge(MetricName("mill", "level"))
+    >>> container = MetricsContainer()
+    >>> with recording(container):
+    ...     level.set(3)
+    ...     level.set(2)
+    >>> container.gauges[level.metric_name]
+    GaugeResult(value=2)
+    """
 
     metric_name: MetricName
 
@@ -156,11 +185,13 @@ class Gauge:
 
 
 class Metrics:
-    """Makes metrics to be counted in DoFns.
+    """Makes metrics to be counted in functions of a pipeline.
 
     >>> turns = Metrics.counter("mill", "turns")
-    >>> with recording(MetricsContainer()) as _:
-    ...     turns.inc(3)
+    >>> with Pipeline() as p:
+    ...     _ = p | Create([3, 4]) | Map(turns.inc)
+    >>> p.result.metrics().query()["counters"][0].result
+    7
     """
 
     @staticmethod
@@ -236,7 +267,12 @@ class MetricsFilter:
 
 @attrs.frozen
 class MetricKey:
-    """A metric of a step."""
+    """A metric of a step.
+
+    Attributes:
+        step: full label of the step that counted.
+        metric: name of the metric.
+    """
 
     step: str
     metric: MetricName
@@ -244,7 +280,13 @@ class MetricKey:
 
 @attrs.frozen
 class MetricResult:
-    """What a metric of a step came to."""
+    """What a metric of a step came to.
+
+    Attributes:
+        key: the step and the metric.
+        committed: the value: a number for a counter, a :class:`DistributionResult`, or a
+            :class:`GaugeResult`.
+    """
 
     key: MetricKey
     committed: Any

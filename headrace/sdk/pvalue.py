@@ -147,6 +147,12 @@ class DoOutputsTuple:
     """The outputs of a transform with several: by attribute, by index, or unpacked in order.
 
     Made by ``ParDo(…).with_outputs(…)`` and :class:`~headrace.Partition`.
+
+    >>> split = Map(lambda n: TaggedOutput("odd", n) if n % 2 else n)
+    >>> with Pipeline() as p:
+    ...     even, odd = p | Create([1, 2]) | split.with_outputs("odd", main="even")
+    ...     _ = odd | Map(print)
+    1
     """
 
     def __init__(

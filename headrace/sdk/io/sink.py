@@ -30,6 +30,10 @@ class SinkBatch:
         run: name of the run, the same when it is resumed from its checkpoint; empty if it cannot be.
         step: full label of the Write.
         streaming: whether it is one of many batches; else it holds the whole collection.
+
+    >>> batch = SinkBatch(id=7, now=0, bundle=Bundle(["a", "b"]))
+    >>> batch.id, [(row.value, row.diff) for row in batch.bundle.rows()]
+    (7, [('a', 1), ('b', 1)])
     """
 
     id: int
@@ -47,6 +51,10 @@ class SinkPart(SinkBatch):
     Attributes:
         number: number of the part in its batch; when the batch is written again, the part of that
             number has the same elements, perhaps in another order.
+
+    >>> part = SinkPart(id=7, now=0, bundle=Bundle(["a"]), number=2)
+    >>> f"{part.id:06}-{part.number:03}"  # a name for what is written of it
+    '000007-002'
     """
 
     number: int = 0
@@ -62,6 +70,9 @@ class Commit:
         step: full label of the Write.
         written: what :meth:`PartSink.write_part` returned for each part, in the order of their numbers.
         streaming: whether the batch is one of many; else it holds the whole collection.
+
+    >>> Commit(id=7, run="", step="Write", written=["000007-000", "000007-001"]).written[1]
+    '000007-001'
     """
 
     id: int
@@ -103,6 +114,19 @@ class PartSink(Sink):
     ``write_part`` runs on workers, on a copy of the sink on which :meth:`open` was never called, and may
     run more than once for a part; only what it returned to a commit counts. ``commit`` runs where
     :meth:`open` and :meth:`close` do, and may run again for the last batch after a crash.
+
+    >>> staged, visible = {}, {}
+    >>> class Shelf(PartSink):
+    ...     def write_part(self, part):
+    ...         staged[part.id, part.number] = list(part.bundle.values)
+    ...         return part.number
+    ...
+    ...     def commit(self, commit):
+    ...         for number in commit.written:
+    ...             visible[commit.id, number] = staged[commit.id, number]
+    >>> Shelf().write(SinkBatch(0, 0, Bundle(["a", "b"])))
+    >>> visible
+    {(0, 0): ['a', 'b']}
     """
 
     @abstractmethod
