@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from itertools import accumulate
 from typing import Any
+
+import attrs
 
 import headrace as hr
 from headrace.runners.executor import Executor
@@ -30,13 +33,13 @@ from headrace.sdk.testing.runs import (
     holds_lists,
     name,
 )
-from headrace.sdk.testing.script import Row, retracts
+from headrace.sdk.testing.script import Row, event_at, retracts, ticking
 from headrace.triggers.bundle import Bundle
 from headrace.triggers.strategy import WindowingStrategy
 from headrace.windowing.time import MAX_MICROS, MIN_MICROS
 from tests.oracle import contents, translate
 from tests.oracle.replay import Played, Stage, replay
-from tests.oracle.story import Element
+from tests.oracle.story import Element, Pane
 
 CONTENTS = {"sum": contents.Sum(), "list": contents.Bag(), "largest": contents.Largest()}
 
@@ -131,6 +134,16 @@ def foretell(run: Run) -> list[Played]:
         for kind, what in run.script
     ]
     return replay(script, list(map(stage, run.steps)))
+
+
+def foretell_ticking(run: Run) -> list[list[Pane]]:
+    """The panes that the oracle says of a run whose clock tells events, as the kit plays it."""
+    script = ticking(run.script)
+    clock = list(accumulate((what if kind == "clock" else 0 for kind, what in script), max))
+    return [
+        [attrs.evolve(pane, event=event_at(clock[pane.event])) for pane in played.panes]
+        for played in foretell(attrs.evolve(run, script=script))
+    ]
 
 
 def stage(step: Step) -> Stage:

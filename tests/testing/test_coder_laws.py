@@ -63,7 +63,9 @@ def test_what_does_not_come_back_is_shown() -> None:
 
 
 def test_a_key_has_one_encoding() -> None:
-    with pytest.raises(LawBroken, match="equal encodings if, and only if, they are equal") as raised:
+    with pytest.raises(
+        LawBroken, match="equal encodings if, and only if, they are equal"
+    ) as raised:
         check_coder(Wordy(), ["a"])
     assert raised.value.sides["equal"] is True
     check_coder(Wordy(), ["a"], keys=False)

@@ -8,7 +8,7 @@ from typing import Any
 
 import attrs
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 
 from headrace.testing.laws import LawBroken, check_window_fn
 from headrace.testing.strategies import Where, patience, wheres
@@ -97,7 +97,7 @@ def test_a_law_that_is_broken_is_named(kind: type[WindowFn]) -> None:
     assert "what to do: " in str(raised.value)
 
 
-@settings(max_examples=30)
+@settings(max_examples=30, suppress_health_check=[HealthCheck.nested_given])
 @given(wheres())
 def test_the_window_functions_that_are_drawn_are_sound(where: Where) -> None:
     micros = where.scale

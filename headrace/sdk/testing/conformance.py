@@ -320,18 +320,29 @@ class _Kit:
                     found[key] = found.get(key) or _broken(law, each, run)
         return found
 
+    def _seeing(self, key: Key) -> _Kit:
+        """Return what is needed of the kit to see a law."""
+        law, mode = key
+        both = law == LIKE_ITS_BATCH
+        return attrs.evolve(
+            self,
+            streaming=both or mode == "streaming",
+            batch=both or mode == "batch",
+            reference=self.reference if law == AGREES else None,
+        )
+
     def shrunk(
         self, key: Key, broken: tuple[Run, LawBroken], pack: int, packs: int
     ) -> tuple[Run, LawBroken]:
         """Return a smaller run that breaks a law, if there is one."""
-        left = packs
-        tried = 0
+        narrow = self._seeing(key)
+        left, tried = packs, 0
         while left > 0:
             candidates = list(islice(smaller(broken[0]), tried, tried + pack))
             if not candidates:
                 break
             left -= 1
-            judged = zip(candidates, self.judge(candidates), strict=True)
+            judged = zip(candidates, narrow.judge(candidates), strict=True)
             less = next(((run, j[key]) for run, j in judged if j.get(key)), None)
             broken, tried = (less, 0) if less else (broken, tried + pack)  # type: ignore[assignment]
         return broken

@@ -40,9 +40,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.fixture
 def test_pipeline(pytestconfig: pytest.Config) -> Callable[..., TestPipeline]:
-    """Makes a TestPipeline on the runner of ``--runner``, for ``with test_pipeline() as p``.
+    """What makes pipelines on the runner of ``--runner``, one for each test or several.
 
-    It takes the arguments of TestPipeline; flags in ``argv`` come after those of the command line.
+    To be used as TestPipeline is, with the same arguments: ``with test_pipeline() as p``. Flags in ``argv`` come after those of the command line.
     """
 
     def make(runner: Any = None, argv: list[str] | None = None, **more: Any) -> TestPipeline:

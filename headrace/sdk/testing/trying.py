@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 
+from headrace.sdk.testing.law import LawBroken
 from headrace.sdk.testing.property_testing import HealthCheck, given, settings, st
 
 Drawn: TypeAlias = st.SearchStrategy[Any] | Iterable[Any]
@@ -21,15 +22,19 @@ def drawn_from(values: Drawn) -> st.SearchStrategy[Any]:
 
 
 def try_each(strategy: st.SearchStrategy[Any], law: Callable[[Any], None], cases: int) -> None:
-    """Try a law on so many cases.
+    """Try a law, or several, on so many cases.
 
     Args:
         strategy: draws the cases.
         law: raises what is broken.
         cases: how many.
 
+    Raises:
+        LawBroken: the law that was found to be broken first, with the smallest case that breaks it.
+
     >>> try_each(st.integers(), lambda n: None, cases=3)
     """
+    broken: list[str] = []
 
     @settings(
         max_examples=cases,
@@ -40,6 +45,11 @@ def try_each(strategy: st.SearchStrategy[Any], law: Callable[[Any], None], cases
     )
     @given(strategy)
     def tried(case: Any) -> None:
-        law(case)
+        try:
+            law(case)
+        except LawBroken as found:
+            broken.append(found.law)
+            if found.law == broken[0]:  # what breaks it may break others, but one of them is told
+                raise
 
     tried()
