@@ -60,7 +60,7 @@ class PrefersTheFirst(Total):
 
     def merge_accumulators(self, accumulators: Any) -> Any:
         found = [a[0] for a in accumulators]
-        return [sum(found) + (found[0] > 7 > found[1] if len(found) == 2 else 0)]
+        return [sum(found) + (found[0] > 7 > found[1] > 0 if len(found) == 2 else 0)]
 
 
 class CountsMerges(Total):

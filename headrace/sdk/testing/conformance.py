@@ -28,7 +28,7 @@ from headrace.sdk.testing.pane_laws import PANE_LAWS, tells_time
 from headrace.sdk.testing.playing import Heard, OneOf, Pane, play, play_batch
 from headrace.sdk.testing.programs import program
 from headrace.sdk.testing.property_testing import HealthCheck, Phase, given, seed, settings
-from headrace.sdk.testing.runs import Run
+from headrace.sdk.testing.runs import Run, can_be_built
 from headrace.sdk.testing.script import dealt, rows_of
 from headrace.sdk.testing.shrinking import smaller
 from headrace.sdk.testing.strategies.pipelines import keeps_time, of_all_kinds, order_free
@@ -338,7 +338,7 @@ class _Kit:
         narrow = self._seeing(key)
         left, tried = packs, 0
         while left > 0:
-            candidates = list(islice(smaller(broken[0]), tried, tried + pack))
+            candidates = list(islice(filter(can_be_built, smaller(broken[0])), tried, tried + pack))
             if not candidates:
                 break
             left -= 1

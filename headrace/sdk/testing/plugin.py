@@ -42,7 +42,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def test_pipeline(pytestconfig: pytest.Config) -> Callable[..., TestPipeline]:
     """What makes pipelines on the runner of ``--runner``, one for each test or several.
 
-    To be used as TestPipeline is, with the same arguments: ``with test_pipeline() as p``. Flags in ``argv`` come after those of the command line.
+    To be used as TestPipeline is, with the same arguments: ``with test_pipeline() as p``. Flags in
+    ``argv`` come after those of the command line.
     """
 
     def make(runner: Any = None, argv: list[str] | None = None, **more: Any) -> TestPipeline:

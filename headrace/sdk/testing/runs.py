@@ -14,6 +14,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 import attrs
 
+from headrace.errors import PipelineError
 from headrace.sdk.co_group_by_key import CoGroupByKey
 from headrace.sdk.combine import CombinePerKey
 from headrace.sdk.combine_fn import CombineFn
@@ -21,6 +22,7 @@ from headrace.sdk.flatten import Flatten
 from headrace.sdk.group_by_key import GroupByKey
 from headrace.sdk.pardo import Filter, MapTuple
 from headrace.sdk.pvalue import PCollection
+from headrace.sdk.reading import Create
 from headrace.sdk.running import Runner
 from headrace.sdk.testing.capturing import Capture, capture
 from headrace.sdk.testing.script import Event
@@ -280,6 +282,17 @@ def _prepared(side: PCollection[Any], step: Step, suffix: str, watched: bool) ->
         tag = "late" if watched and step.beside != "join" else None
         came = came | f"window {suffix}" >> WindowInto(step.windowing, late_output_tag=tag)
     return came
+
+
+def can_be_built(run: Run) -> bool:
+    """Tell whether the pipeline of a run is not refused while it is built."""
+    try:
+        with anything_goes() as p:
+            sources = [p | source >> Create([]) for source in ("elements", "others")]
+            build(sources[0], run, False, sources[1])
+    except PipelineError:
+        return False
+    return True
 
 
 @contextmanager

@@ -89,7 +89,7 @@ def runs(
     windowing = draw(windowings(where, modes, safe=safe))
     chain = [Step(windowing, draw(_kinds(windowing, kinds, changing=retractions)))]
     for _ in range(steps - 1):
-        chain.append(draw(_next_steps(chain[-1], where.scale, retractions, safe)))
+        chain.append(draw(_next_steps(chain, where.scale, retractions, safe)))
     script = draw(
         scripts(
             where.scale, "ab", retractions=retractions, to_infinity=to_infinity, lateness=lateness
@@ -107,17 +107,20 @@ def _kinds(
 
 
 @st.composite
-def _next_steps(draw: st.DrawFn, before: Step, scale: Scale, retractions: bool, safe: bool) -> Step:
-    """Draw a grouping of what another one says; it waits for late retractions as long as that one."""
-    said = before.windowing
-    changing = retractions or said.accumulation_mode is AccumulationMode.RETRACTING
+def _next_steps(
+    draw: st.DrawFn, before: Sequence[Step], scale: Scale, retractions: bool, safe: bool
+) -> Step:
+    """Draw a grouping of what others say; it waits for late retractions as long as these do."""
+    said = before[-1].windowing
+    modes = [step.windowing.accumulation_mode for step in before]
+    changing = retractions or AccumulationMode.RETRACTING in modes
     assigns = draw(st.booleans())
     if assigns:
         # The panes of a global window lie at the end of time, too far for a calendar.
         dated = isinstance(said.window_fn, CalendarWindows)
         others = st.one_of(aligned(), merging(), *([calendars()] if dated else []))
         where = attrs.evolve(draw(others), scale=scale)
-        least = said.allowed_lateness if changing else 0
+        least = max(step.windowing.allowed_lateness for step in before) if changing else 0
         windowing = draw(windowings(where, least_lateness=least, safe=safe))
     else:
         windowing = inheriting(said)
