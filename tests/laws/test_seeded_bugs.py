@@ -11,6 +11,7 @@ from headrace.sdk.testing.conformance import IN_TIME, check_runner
 from headrace.sdk.testing.pane_laws import (
     COUNTED,
     EXPIRED_ONLY,
+    LIKE_BATCH,
     NUMBERED,
     ONE_ON_TIME,
     TAKEN_BACK,
@@ -93,31 +94,30 @@ def on_time_twice(patch: pytest.MonkeyPatch) -> None:
 
 @attrs.frozen
 class Bug:
-    """A bug, the law that it breaks, and after how many cases that was seen when this was written."""
+    """A bug, the laws that it breaks, and after how many cases that was seen when this was written."""
 
     patch: Callable[[pytest.MonkeyPatch], None]
-    law: str
+    laws: frozenset[str] = attrs.field(converter=frozenset)
     seen_after: int
 
 
 BUGS = [
-    Bug(hold_forgotten, IN_TIME, 0),
-    Bug(retraction_last, TAKEN_BACK.says, 0),
-    Bug(counts_of_merged_windows_not_added, COUNTED.says, 0),
-    Bug(numbers_go_on_in_a_merged_window, NUMBERED.says, 0),
-    Bug(late_by_the_watermark, EXPIRED_ONLY.says, 0),
-    Bug(on_time_twice, ONE_ON_TIME.says, 0),
+    Bug(hold_forgotten, [IN_TIME], 17),
+    Bug(retraction_last, [TAKEN_BACK.says], 44),
+    Bug(counts_of_merged_windows_not_added, [COUNTED.says], 39),
+    Bug(numbers_go_on_in_a_merged_window, [NUMBERED.says], 33),
+    Bug(late_by_the_watermark, [EXPIRED_ONLY.says, LIKE_BATCH.says], 33),
+    Bug(on_time_twice, [ONE_ON_TIME.says], 55),
 ]
 
 
 @pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.patch.__name__)
 def test_a_bug_is_found(bug: Bug, monkeypatch: pytest.MonkeyPatch) -> None:
     bug.patch(monkeypatch)
-    report = check_runner("local", CASES, reference=None, until_broken=True, shrinking=3)
+    report = check_runner("local", CASES, reference=None, until_broken=True, shrinking=0)
     after = {verdict.law: verdict.after for verdict in report.broken}
-    print(f"{bug.patch.__name__}: {after}")
-    assert bug.law in after
-    assert after[bug.law] <= CASES
+    print(f"{bug.patch.__name__}: seen after {after} cases, {bug.seen_after} when this was written")
+    assert bug.laws & after.keys(), report
 
 
 def test_without_a_bug_nothing_is_found() -> None:

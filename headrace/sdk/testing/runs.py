@@ -33,7 +33,7 @@ from headrace.triggers.strategy import WindowingStrategy
 
 Kind: TypeAlias = Literal["sum", "list", "largest"]
 
-KINDS: Final = ("sum", "list", "largest")
+KINDS: Final[tuple[Kind, ...]] = ("sum", "list", "largest")
 """A sum, which can subtract; a list; a combination that has to keep what it combined."""
 
 Beside: TypeAlias = Literal["flatten", "join"]
