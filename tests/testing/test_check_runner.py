@@ -103,7 +103,7 @@ def test_the_local_runner_says_what_the_oracle_says() -> None:
     report = check_runner("local", cases=60, batch=False, reference=reference)
     assert report.passed, report
     (agrees,) = (verdict for verdict in report.verdicts if verdict.law == AGREES)
-    assert 20 < agrees.cases < 60
+    assert 20 < agrees.cases <= 60
 
 
 @pytest.mark.parametrize("mode", ["streaming", "batch"])

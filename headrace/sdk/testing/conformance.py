@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import islice
+from random import Random
 from typing import Any, Final, TypeAlias
 
 import attrs
@@ -47,6 +48,9 @@ Judgement: TypeAlias = dict[Key, LawBroken | None]
 
 AHEAD: Final = 300
 """So many cases are drawn at once."""
+
+AT_LEAST: Final = 100
+"""So many are drawn if fewer are wanted, which are then chosen from these."""
 
 RUNS: Final = "every pipeline runs"
 AGREES: Final = "the panes are those of the reference"
@@ -168,12 +172,14 @@ def check_runner(
 
 
 def _packs(cases: int, pack: int, random_seed: int) -> Iterator[list[Run]]:
-    """Yield random runs in packs; they are drawn some packs ahead, for Hypothesis begins with small ones."""
+    """Yield random runs in packs; many are drawn ahead and mixed, for Hypothesis begins with small ones."""
     ahead = max(pack, AHEAD // pack * pack)
     for start in range(0, cases, ahead):
-        runs = _drawn(min(ahead, cases - start), random_seed + start)
-        for first in range(0, len(runs), pack):
-            yield runs[first : first + pack]
+        count = min(ahead, cases - start)
+        runs = _drawn(max(count, AT_LEAST), random_seed + start)
+        Random(random_seed + start).shuffle(runs)
+        for first in range(0, count, pack):
+            yield runs[first : min(first + pack, count)]
 
 
 def _drawn(cases: int, random_seed: int) -> list[Run]:
