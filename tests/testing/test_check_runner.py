@@ -114,7 +114,7 @@ def test_one_mode_alone(mode: str) -> None:
 
 
 def test_a_runner_that_loses_elements_is_found_out() -> None:
-    report = check_runner(Broken(without_threes), cases=100, batch=False)
+    report = check_runner(Broken(without_threes), cases=60, batch=False, shrinking=2)
     broken = verdicts(report)[NOTHING_LOST.says]
     assert "3" in broken.broken.sides["lost"].__repr__()
     assert not report.passed
@@ -134,7 +134,9 @@ def test_the_counterexample_is_small_and_runs() -> None:
 
 
 def test_a_pane_that_is_on_time_twice_is_found_out() -> None:
-    report = check_runner(Broken(always_on_time), cases=60, reference=None, until_broken=True)
+    report = check_runner(
+        Broken(always_on_time), cases=60, reference=None, until_broken=True, shrinking=0
+    )
     assert ONE_ON_TIME.says in verdicts(report)
 
 
