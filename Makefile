@@ -5,6 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 RUNNER ?= local
 N      ?= 1000
+KILLS  ?= 50
 # The local demo streams, for that is the harder way to the same rows; `make demo STREAMING=` is batch.
 STREAMING ?= $(if $(filter local,$(RUNNER)),1)
 # The demo that streams on Spark is killed once on the way; what it goes on from lies here.
@@ -12,10 +13,10 @@ SPARK_DEMO := out/flights-on-spark
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test test-ordeals test-fast laws check format bench bench-spark docs need-java clean
+.PHONY: help demo test test-ordeals test-fast laws laws-beam conformance coverage mutants check format bench bench-spark docs need-java clean
 
 help: ## list the tasks
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(VENV)/.with-demo $(if $(filter spark,$(RUNNER)),need-java $(VENV)/.with-spark) ## run the main job on real flights [RUNNER=local|spark] [STREAMING=1|] [ARGS=...]
 ifeq ($(RUNNER)$(if $(STREAMING),streaming),sparkstreaming)
@@ -31,15 +32,33 @@ test: need-java $(VENV)/.with-dev $(VENV)/.with-beam $(VENV)/.with-spark ## run 
 	$(BIN)/pytest -n auto -m "not spark" $(ARGS)
 	$(BIN)/pytest -n 0 -m "spark and not ordeal" --ignore tests/faults $(ARGS)
 	$(BIN)/pytest -n 0 -m "spark and not ordeal" tests/faults $(ARGS)
+	$(BIN)/pytest -n 0 -m "ordeal and not network" $(ARGS)
 
-test-ordeals: need-java $(VENV)/.with-dev $(VENV)/.with-spark $(VENV)/.with-demo ## kill, restart and cut off real drivers, clusters and brokers [ARGS=...]
-	$(BIN)/pytest -n 0 -m ordeal $(ARGS)
+test-ordeals: need-java $(VENV)/.with-dev $(VENV)/.with-spark $(VENV)/.with-demo ## kill, restart and cut off drivers, clusters and a Kafka broker [KILLS=50] [ARGS=...]
+	HEADRACE_KILLS=$(KILLS) $(BIN)/pytest -n 0 -m ordeal $(ARGS)
 
 test-fast: $(VENV)/.with-dev ## run the tests of the local runner, in under two minutes [ARGS=...]
 	$(BIN)/pytest -n auto -m "not spark and not slow" $(ARGS)
 
 laws: $(VENV)/.with-dev ## try the laws on N random cases each, count them, keep what is found in tests/laws/found [N=1000] [ARGS=...]
 	HEADRACE_CASES=$(N) $(BIN)/pytest tests/laws -n 0 -m "not spark" --hypothesis-show-statistics $(ARGS)
+
+laws-beam: $(VENV)/.with-dev $(VENV)/.with-beam ## ask Beam's trigger code for its opinion on N random cases each [N=1000] [ARGS=...]
+	HEADRACE_CASES=$(N) $(BIN)/pytest tests/second_opinion/test_trigger_driver.py -n 0 --hypothesis-show-statistics $(ARGS)
+
+conformance: $(VENV)/.with-dev $(VENV)/.with-beam ## write docs/reference/conformance.md and capabilities.md [PRISM=path/to/prism]
+	$(BIN)/python -m tests.conformance $(if $(PRISM),--prism=$(PRISM))
+
+coverage: $(VENV)/.with-dev ## measure branch coverage; windowing and triggers must have 95 % each [ARGS=...]
+	$(BIN)/pytest -n auto -m "not spark and not slow" --cov --cov-report= $(ARGS)
+	$(BIN)/coverage report
+	$(BIN)/coverage report --include='headrace/windowing/*' --fail-under=95
+	$(BIN)/coverage report --include='headrace/triggers/*' --fail-under=95
+
+mutants: $(VENV)/.with-mutants ## change windowing and triggers line by line, and see whether the tests notice [ARGS=...]
+	HEADRACE_PROFILE=mutants $(BIN)/mutmut run $(ARGS)
+	$(BIN)/mutmut export-cicd-stats
+	$(BIN)/python tools/mutants_killed.py --least=90 mutants/mutmut-cicd-stats.json
 
 check: $(VENV)/.with-dev $(VENV)/.with-spark ## format, lint, types, the fence between the rooms, doctests, public names
 	$(BIN)/ruff format --check .
@@ -65,7 +84,7 @@ need-java:
 	@tools/need-java
 
 clean: ## remove the virtual environment and everything that was built
-	rm -rf $(VENV) site dist build .coverage htmlcov
+	rm -rf $(VENV) site dist build .coverage htmlcov mutants
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 

@@ -44,10 +44,9 @@ def newest_by_spark(rows: DataFrame) -> DataFrame:
     return newest.select("key", F.lit(0.0), "newest")
 
 
-def newest_by_headrace(rows: Any) -> Any:
+def newest_by_headrace(pairs: Any) -> Any:
     return (
-        rows
-        | "Pair" >> hr.Map(lambda event: (event[1], event[2]))
+        pairs
         | hr.WindowInto(
             hr.window.GlobalWindows(),
             trigger=hr.trigger.Repeatedly(hr.trigger.AfterCount(1)),

@@ -1,4 +1,4 @@
-"""Streams for measurement: files that come one a batch, a query over them, and Spark's word on its time.
+"""Streams for measurement: files that come so many a batch, a query over them, and Spark's word on its time.
 
 The time of a batch is what Spark itself notes as ``triggerExecution``: finding out what is new, reading,
 computing, the sink, and the commit of state and offsets.
@@ -23,6 +23,9 @@ BEGUN: Final = 1_600_000_000
 
 THE_END: Final = "the end"
 """Key of an event that comes last and moves the watermark past all windows."""
+
+SCHEMA: Final = "time double, key string, value long"
+"""The files' columns in Spark's words."""
 
 WARM_UP: Final = 2
 """So many batches are not counted."""
@@ -50,7 +53,7 @@ class Running(Protocol):
 
 @attrs.define
 class Stream:
-    """Files in a directory; each is a batch.
+    """Files in a directory, in the order in which they are read.
 
     Attributes:
         directory: where they are.
@@ -98,9 +101,9 @@ def with_data(found: Sequence[Batch]) -> list[Batch]:
     return [batch for batch in found if batch.rows > 1]
 
 
-def seconds_a_batch(running: Running, files: int, skipped: int = WARM_UP) -> list[float]:
-    """Return the times of the batches of the first files, but for the very first."""
-    return [batch.seconds for batch in with_data(batches(running))[skipped:files]]
+def seconds_a_batch(running: Running, number: int, skipped: int = WARM_UP) -> list[float]:
+    """Return the times of so many batches with data, but for the very first."""
+    return [batch.seconds for batch in with_data(batches(running))[skipped:number]]
 
 
 def wait(running: Running, until: Callable[[], bool]) -> None:
@@ -118,9 +121,9 @@ def wait(running: Running, until: Callable[[], bool]) -> None:
         time.sleep(POLL)
 
 
-def settled(running: Running, files: int) -> None:
-    """Wait until so many files have been read, and their batches have been noted."""
-    wait(running, lambda: len(with_data(batches(running))) >= files)
+def settled(running: Running, number: int) -> None:
+    """Wait until so many batches with data have been noted."""
+    wait(running, lambda: len(with_data(batches(running))) >= number)
 
 
 def in_ms(seconds: Sequence[float]) -> str:

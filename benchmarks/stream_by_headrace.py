@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 import attrs
 from parquet_input import events_of
 from pyspark.sql import SparkSession
-from stream import name_of
+from stream import SCHEMA, name_of
 from workloads import DISORDER, WINDOW, Event, Results
 
 import headrace as hr
@@ -46,30 +47,38 @@ class FileByFile(hr.io.UnboundedSource[Event]):
         return Path(self.directory, name_of(number))
 
 
-def own_source(p: hr.Pipeline, directory: Path, a_batch: int) -> Any:
-    """Read events with a source of our own, through Headrace's feed in Python."""
-    events = p | hr.Read(FileByFile(str(directory), a_batch))
-    return events | hr.WithTimestamps(lambda event: event[0])
+Reader = Callable[[hr.Pipeline, Path, int], Any]
+"""How files are read: of the pipeline, the directory, and files a batch, pairs of key and value."""
 
 
-events = own_source
-"""How Headrace reads the files: a function of the pipeline, the directory, and files a batch."""
+def by_python(p: hr.Pipeline, directory: Path, a_batch: int) -> Any:
+    """Read with a source of our own, through Headrace's feed in Python."""
+    events = p | hr.Read(FileByFile(str(directory), a_batch)) | hr.WithTimestamps(itemgetter(0))
+    return events | "Pair" >> hr.Map(lambda event: (event[1], event[2]))
 
 
-def sums(rows: Any, size: int = WINDOW) -> Any:
-    """Sum up by key and window."""
-    return (
-        rows
-        | "Pair" >> hr.Map(lambda event: (event[1], event[2]))
-        | hr.WindowInto(hr.window.FixedWindows(size))
-        | hr.CombinePerKey(sum)
+def by_spark(p: hr.Pipeline, directory: Path, a_batch: int) -> Any:
+    """Let Spark read, as its own query does."""
+    rows = p | hr.io.ReadFromSpark(
+        "parquet",
+        {"path": str(directory), "maxFilesPerTrigger": str(a_batch)},
+        schema=SCHEMA,
+        streaming=True,
+        timestamp="time",
+        watermark=hr.BoundedOutOfOrderness(DISORDER),
     )
+    return rows | "Pair" >> hr.Map(lambda row: (row.key, row.value))
 
 
-def sums_of_sums(rows: Any) -> Any:
+def sums(pairs: Any, size: int = WINDOW) -> Any:
+    """Sum up by key and window."""
+    return pairs | hr.WindowInto(hr.window.FixedWindows(size)) | hr.CombinePerKey(sum)
+
+
+def sums_of_sums(pairs: Any) -> Any:
     """Sum up by key and window, then by the last letter of the key."""
     return (
-        sums(rows)
+        sums(pairs)
         | "Letter" >> hr.MapTuple(lambda key, total: (key[-1], total))
         | "Sum up sums" >> hr.CombinePerKey(sum)
     )
@@ -111,10 +120,14 @@ class Running:
 
 
 def start(
-    spark: SparkSession, directory: Path, compute: Callable[[Any], Any], a_batch: int = 1
+    spark: SparkSession,
+    directory: Path,
+    compute: Callable[[Any], Any],
+    a_batch: int = 1,
+    read: Reader = by_spark,
 ) -> Running:
     """Start a pipeline over the files of a directory."""
     sink = Arrivals()
     p = hr.Pipeline(SparkRunner(spark), argv=["--streaming", "--max-records-per-batch=10000000"])
-    _ = compute(events(p, directory, a_batch)) | hr.Write(sink)
+    _ = compute(read(p, directory, a_batch)) | hr.Write(sink)
     return Running(p.run(), sink)

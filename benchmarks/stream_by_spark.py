@@ -5,16 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import attrs
 import pyarrow as pa
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
+from stream import SCHEMA
 from workloads import DISORDER, WINDOW, Results
-
-SCHEMA: Final = "time double, key string, value long"
 
 
 def events(spark: SparkSession, directory: Path, a_batch: int | None = 1) -> DataFrame:

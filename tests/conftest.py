@@ -1,6 +1,6 @@
 """The runner that a test of the semantics runs on; how hard hypothesis looks.
 
-The latter is chosen with HEADRACE_PROFILE=fast|ci|deep, or as a number of cases for each test with
+The latter is chosen with HEADRACE_PROFILE=fast|ci|deep|mutants, or as a number of cases for each test with
 HEADRACE_CASES.
 """
 
@@ -33,6 +33,7 @@ settings.register_profile(
 settings.register_profile(
     "cases", settings.get_profile("deep"), max_examples=int(os.environ.get("HEADRACE_CASES", "100"))
 )
+settings.register_profile("mutants", settings.get_profile("ci"), max_examples=30, database=None)
 PROFILE = "cases" if "HEADRACE_CASES" in os.environ else "ci" if os.environ.get("CI") else "fast"
 settings.load_profile(os.environ.get("HEADRACE_PROFILE", PROFILE))
 

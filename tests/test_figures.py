@@ -15,6 +15,8 @@ from headrace.sdk.testing.validity_windows import ValidityWindows
 from headrace.windowing.window import GLOBAL_WINDOW
 from tests.figures import END, KEY, Case, Expected, cases
 
+pytestmark = pytest.mark.mode("streaming")
+
 WORDS = {
     "global": hr.window.GlobalWindows(),
     "fixed": hr.window.FixedWindows,
@@ -129,6 +131,7 @@ def test_grouping_says_the_same_as_combining(case: Case, runner: Any) -> None:
     assert summed == [pane._replace(value=(KEY, sum(pane.value[1]))) for pane in grouped]
 
 
+@pytest.mark.mode("batch")
 @pytest.mark.parametrize("case", [c for c in cases() if c.name != LATE_NINE], ids=str)
 def test_a_batch_says_of_each_window_what_was_said_last(case: Case, runner: Any) -> None:
     """Where windows merge, the last are those that are not merged any further."""

@@ -145,9 +145,7 @@ class StandardOptions(PipelineOptions):
             help="local (the default: in memory) or spark (headrace[spark], and Java 17)",
         )
         parser.add_argument("--streaming", action="store_true", help="run in streaming mode")
-        parser.add_argument(
-            "--progress", action="store_true", help="show a bar while it runs (local runner)"
-        )
+        parser.add_argument("--progress", action="store_true", help="show a bar while it runs")
         parser.add_argument(
             "--max_records_per_batch",
             "--max-records-per-batch",

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections import namedtuple
+from collections import deque, namedtuple
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from itertools import repeat
 from typing import Any
 
 
@@ -49,12 +50,11 @@ def rows_of(names: Iterable[str], columns: Iterable[list[Any]]) -> list[Row]:
     >>> rows_of(["a", "b"], [[1, 2], ["x", "y"]])
     [Row(a=1, b='x'), Row(a=2, b='y')]
     """
-    names = tuple(names)
-    rows = []
-    for values in zip(*columns, strict=True):
-        row = Row.__new__(Row)
-        row.__dict__ = dict(zip(names, values, strict=True))
-        rows.append(row)
+    columns = list(columns)
+    count = len(columns[0]) if columns else 0
+    rows = list(map(object.__new__, repeat(Row, count)))
+    for name, column in zip(names, columns, strict=True):
+        deque(map(setattr, rows, repeat(name), column), maxlen=0)
     return rows
 
 

@@ -57,7 +57,7 @@ def started(
 
 def wait_for_end_of(session: int) -> None:
     """Wait for the processes of a run whose driver is gone: they must not stay."""
-    end = time.monotonic() + 60
+    end = time.monotonic() + 120
     while living := processes(session):
         assert time.monotonic() < end, f"these live on: {living}"
         time.sleep(0.05)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import headrace as hr
-from headrace.runners.spark.options import DEFAULT_KEY_GROUPS
+from headrace.runners.spark.options import LEAST_KEY_GROUPS
 from headrace.triggers import AccumulationMode
 from headrace.windowing import FixedWindows
 from tests.faults.runs import Lines, append, finish, lines_of, start, write
@@ -149,5 +149,5 @@ def test_without_a_flag_the_checkpoint_decides_over_key_groups(tmp_path):
     First(tmp_path, source)(p)
     assert p.run().wait_until_finish() == "DONE"
     assert '"key_groups": 3' in (tmp_path / "checkpoint" / "headrace.json").read_text()
-    assert DEFAULT_KEY_GROUPS != 3
+    assert LEAST_KEY_GROUPS != 3
     assert lines_of(tmp_path, "sums") == ["('a', 1)"]

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import headrace as hr
 from headrace.options import PipelineOptions
+from headrace.runners import progress
 from headrace.runners.garbage import rarely_collected
-from headrace.runners.local import progress
 from headrace.sdk.testing.script import SECOND
 from headrace.sdk.testing.strategies.windowing import aligned, merging, windowings
 from headrace.testing import TestPipeline, TestStream, capture

@@ -10,6 +10,8 @@ from headrace.testing import TestPipeline, TestStream, assert_that, capture, equ
 from headrace.transforms.window import FixedWindows, SlidingWindows, TimestampedValue
 from headrace.triggers import AccumulationMode, AfterCount, AfterWatermark
 
+pytestmark = pytest.mark.mode("batch")
+
 
 def outputs_of(values, transform, runner="local"):
     """What the two outputs of a transform hold."""
@@ -200,6 +202,7 @@ RETRACTING = hr.WindowInto(
 )
 
 
+@pytest.mark.mode("streaming")
 def test_the_dead_letter_of_a_retracted_element_is_retracted(runner) -> None:
     """The sums are 2, 3 and 5; 3 fails, and so does its retraction."""
     stream = (

@@ -33,6 +33,7 @@ def test_a_value_carries_timestamp_windows_pane_and_diff(play):
     assert element.diff == 1
 
 
+@pytest.mark.mode("batch")
 def test_a_new_value_lies_in_the_global_window(runner):
     with TestPipeline(runner=runner) as p:
         captured = capture(p | hr.Create(["a"]))
@@ -46,6 +47,7 @@ def test_a_collection_is_a_multiset(play):
     assert grouped.values == ["aa"]
 
 
+@pytest.mark.mode("batch")
 def test_a_collection_put_together_with_itself_counts_double(runner):
     with TestPipeline(runner=runner) as p:
         once = p | hr.Create(["a", "b"])

@@ -135,6 +135,7 @@ def test_a_window_that_closed_stays_closed_until_it_expires(play):
     assert (played.timings, played.dropped) == ([("a", "EARLY"), ("", "ON_TIME")], 1)
 
 
+@pytest.mark.mode("any")
 @pytest.mark.parametrize(
     "trigger", [AfterCount(2), AfterProcessingTime(5), AfterAny(AfterCount(2), AfterWatermark())]
 )

@@ -24,6 +24,8 @@ from tests.semantics.plays import (
     words,
 )
 
+pytestmark = pytest.mark.mode("any")
+
 
 class File(hr.io.Sink):
     """Knows nothing of retractions."""

@@ -19,8 +19,8 @@ from headrace.triggers import (
 )
 from headrace.triggers.grouping import Grouping
 from headrace.triggers.key_state import KeyState
-from headrace.triggers.panes import Panes
-from headrace.triggers.trigger import NEVER, Clock
+from headrace.triggers.panes import Arrival, ArrivalColumns, Panes
+from headrace.triggers.trigger import NEVER, Arrived, Clock
 from headrace.windowing import FixedWindows, GlobalWindows, Sessions
 from headrace.windowing.time import MAX_MICROS, MIN_MICROS
 from headrace.windowing.window import GLOBAL_WINDOW, interval
@@ -191,6 +191,31 @@ def test_a_whole_life_in_one_call_says_what_its_events_say(strategy, rows):
     arrivals = list(OneKey(strategy)._arrivals(rows))
     Grouping(strategy, BagOf()).live_through(arrivals, START, END, at_once)
     assert by_window(at_once) == by_window(by_events.panes)
+
+
+@pytest.mark.parametrize("mode", AccumulationMode, ids=lambda mode: mode.name)
+@pytest.mark.parametrize("diffs", [(1, 1), (1, -1), (-1, -1), (1, -1, -1), (1, 1, -1)], ids=str)
+def test_a_whole_life_says_the_same_of_changes(mode, diffs):
+    """Values that were taken back, and debts: with them a window can hold nothing, or less."""
+    strategy = WindowingStrategy(FixedWindows(10), accumulation_mode=mode)
+    reduction = reduction_of(None, changing=True)
+    content = reduction.of(list("ab" * 2)[: len(diffs)], list(diffs))
+    window = interval(0, 10 * SECOND)
+    came = Arrival(window, content, Arrived(len(diffs)), window.last, window.last)
+    by_events = OneKey(strategy, reduction)
+    at_once = Panes()
+    Grouping(strategy, reduction).live_through([came], START, END, at_once)
+    by_events.take([came])
+    by_events.watermark(MAX_MICROS)
+    assert by_window(at_once) == by_window(by_events.panes)
+
+
+def test_the_columns_of_whole_lives_have_to_fit():
+    grouping = Grouping(WindowingStrategy(FixedWindows(10)), BagOf())
+    window = (interval(0, 10 * SECOND),)
+    columns = ArrivalColumns(["k"], [window], [0], [["a"], ["b"]], 2)
+    with pytest.raises(ValueError, match="longer"):
+        grouping.only_panes(columns)
 
 
 def by_window(panes):

@@ -8,7 +8,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace.windowing.column import concatenate, materialise, select, stretch, uniform
+from headrace.windowing.column import concatenate, cut, materialise, select, stretch, uniform
+from headrace.windowing.window import interval
 
 rows = st.integers(0, 8)
 
@@ -38,12 +39,26 @@ def test_materialise_gives_the_rows(drawn: tuple[int, Any]) -> None:
     assert materialise(column, size) == as_list(column, size)
 
 
+def test_a_list_is_materialised_already() -> None:
+    column = [1, 2, 3]
+    assert materialise(column, 3) is column
+
+
 @given(sized, st.data())
 def test_select_keeps_the_marked_rows(drawn: tuple[int, Any], data: st.DataObject) -> None:
     size, column = drawn
     mask = data.draw(st.lists(st.booleans(), min_size=size, max_size=size))
     kept = [row for row, keep in zip(as_list(column, size), mask, strict=True) if keep]
     assert as_list(select(column, mask), sum(mask)) == kept
+
+
+@given(sized, rows, rows)
+def test_cut_keeps_the_rows_of_a_slice(drawn: tuple[int, Any], start: int, stop: int) -> None:
+    size, column = drawn
+    kept = cut(column, slice(start, stop))
+    rows = as_list(column, size)[start:stop]
+    assert uniform(kept) is uniform(column)
+    assert typed(as_list(kept, len(rows))) == typed(rows)
 
 
 @given(sized, st.data())
@@ -71,3 +86,14 @@ def test_one_shared_value_stays_repeated() -> None:
     assert uniform(select(repeat(7), [True, False]))
     assert uniform(stretch(repeat(7), [2, 2]))
     assert not uniform([7, 7])
+
+
+def test_equal_values_that_are_not_the_same_object_are_one_shared_value() -> None:
+    one, other = interval(0, 1), interval(0, 1)
+    assert one is not other
+    assert uniform(concatenate([repeat(one), repeat(other)], [2, 2]))
+
+
+def test_a_value_that_is_unequal_to_itself_is_still_one_shared_value() -> None:
+    nan = float("nan")
+    assert uniform(concatenate([repeat(nan), repeat(nan)], [2, 2]))

@@ -329,12 +329,20 @@ def test_a_merge_must_name_windows_that_exist() -> None:
     with pytest.raises(TimeError, match="not all of these are windows") as refusal:
         merges(Told(([W(0, 1), W(7, 8)], W(0, 8))), [], [W(0, 1)])
     assert "[0.0, 1.0)" in refusal.value.where
+    assert "at most once" in refusal.value.remedy
 
 
 def test_a_merge_must_name_a_window_once() -> None:
     told = Told(([W(0, 1)], W(0, 2)), ([W(0, 1)], W(0, 3)))
     with pytest.raises(TimeError, match="already merged"):
         merges(told, [], [W(0, 1)])
+
+
+def test_a_refused_merge_names_what_was_merged_and_a_remedy() -> None:
+    with pytest.raises(TimeError, match=r"merged \[\[0.0, 1.0\)\] into None") as refusal:
+        merges(Told(([W(0, 1)], None)), [], [W(0, 1)])
+    assert refusal.value.where == "the windows [[0.0, 1.0)]"
+    assert refusal.value.remedy.startswith("let merge name each of context.windows")
 
 
 def test_the_plain_context_cannot_merge() -> None:

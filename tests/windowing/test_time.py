@@ -281,3 +281,55 @@ def test_a_timestamped_value_tells_of_a_naive_time_when_asked() -> None:
         _ = event.micros
     with pytest.raises(TimeError, match="no time zone"):
         _ = event.timestamp
+
+
+def test_neighbours_are_a_microsecond_apart() -> None:
+    assert Timestamp(0).successor().micros == 1
+    assert Timestamp(0).predecessor().micros == -1
+
+
+def test_a_product_is_whole_microseconds_and_rounded_down() -> None:
+    product = Duration(micros=3) * 0.5
+    assert (product.micros, type(product.micros)) == (1, int)
+
+
+def test_timestamped_values_are_told_apart_by_value_and_time() -> None:
+    hashes = {hash(TimestampedValue(value, time)) for value in "ab" for time in (1, 2)}
+    assert len(hashes) == 4
+    same = TimestampedValue("a", 1)
+    assert not same < TimestampedValue("a", 1)
+
+
+def test_now_is_the_time_of_the_wall_clock_in_whole_microseconds(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("time.time_ns", lambda: 1_700_000_000_123_456_789)
+    now = Timestamp.now().micros
+    assert (now, type(now)) == (1_700_000_000_123_456, int)
+
+
+class Whole(int):
+    """A number of a class of its own, as numpy's are."""
+
+
+class Stretch(timedelta):
+    """A duration of a class of its own, as pandas' is."""
+
+
+def test_numbers_and_durations_of_derived_classes_are_taken_for_what_they_are() -> None:
+    assert duration_micros(Stretch(seconds=2)) == 2_000_000
+    exact = micros(Whole(9_007_199_254))  # times a million, a float would round it
+    assert (exact, type(exact)) == (9_007_199_254_000_000, int)
+
+
+def test_what_is_no_time_is_shown_with_what_would_be_one() -> None:
+    with pytest.raises(TimeError, match="None is not a time") as no_instant:
+        micros(None)  # type: ignore[arg-type]
+    with pytest.raises(TimeError, match="'a' is not a duration") as no_duration:
+        duration_micros("a")  # type: ignore[arg-type]
+    assert no_instant.value.remedy.startswith("use seconds since 1970, a datetime")
+    assert "ISO 8601 string or a Timestamp" in no_instant.value.remedy
+    assert no_duration.value.remedy == "use seconds, a timedelta or a Duration"
+    with pytest.raises(TimeError, match="inf is not a number of seconds") as no_number:
+        micros(float("inf"))
+    assert no_number.value.remedy == "use a finite number"

@@ -7,6 +7,7 @@ import pickle
 from itertools import accumulate, repeat
 from typing import Any
 
+import attrs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -341,3 +342,25 @@ def test_a_source_never_goes_back_not_even_restored(
             twin.restore(state)
             assert twin.watermark(now * S) == watermark
             whole = twin
+
+
+def test_a_state_of_another_length_is_not_restored() -> None:
+    estimator = BoundedOutOfOrderness(5).estimator()
+    with pytest.raises(ValueError, match="zip"):
+        estimator.restore([*estimator.state(), 0])
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        BoundedOutOfOrderness(5, idle_timeout=7),
+        Monotonic(idle_timeout=7),
+        Percentile(95, idle_timeout=7),
+        FromSource(idle_timeout=7),
+    ],
+    ids=repr,
+)
+def test_each_policy_hands_on_its_idle_timeout(policy: WatermarkPolicy) -> None:
+    estimator = policy.estimator()
+    assert estimator.idle_timeout == 7 * S
+    assert attrs.evolve(policy, idle_timeout=None).estimator().idle_timeout is None

@@ -307,3 +307,58 @@ def test_a_subclass_that_assigns_anew_is_asked_for_each_element() -> None:
     assert windows_at(window_fn, 0) == (IntervalWindow(0, 1000), IntervalWindow(0, 60))
     assert not window_fn.single
     assert FixedWindows(60).single
+
+
+def test_a_class_that_assigns_anew_forgets_what_followed_from_the_old_way() -> None:
+    class Elsewhere(FixedWindows):
+        """As fixed windows, but everything lies in the first two."""
+
+        def assign(self, context: WindowFn.AssignContext) -> list[IntervalWindow]:
+            return [IntervalWindow(0, 1), IntervalWindow(1, 2)]
+
+    class Renamed(FixedWindows):
+        """Fixed windows by another name."""
+
+    assert FixedWindows(5).single
+    assert Renamed(5).single
+    assert not Elsewhere(5).single
+    (found,) = Elsewhere(5).assign_column([None], [Timestamp(7).micros])
+    assert found == (IntervalWindow(0, 1), IntervalWindow(1, 2))
+
+
+def test_a_class_that_assigns_anew_may_say_itself_what_follows() -> None:
+    class Own(FixedWindows):
+        """Says that it has one window, and which, in both ways."""
+
+        single = True
+
+        def assign(self, context: WindowFn.AssignContext) -> list[IntervalWindow]:
+            return [IntervalWindow(0, 1)]
+
+    assert Own.single is True
+    (found,) = Own(5).assign_column([None], [Timestamp(7).micros])
+    assert found == (IntervalWindow(0, 1),)
+
+
+def test_options_of_a_class_go_on_to_those_that_take_them() -> None:
+    class Named(WindowFn):
+        def __init_subclass__(cls, title: str, **options: Any) -> None:
+            super().__init_subclass__(**options)
+            cls.title = title
+
+    class Minute(Named, title="minute"):
+        pass
+
+    assert Minute.title == "minute"
+    with pytest.raises(TypeError):
+
+        class Hour(WindowFn, title="hour"):
+            pass
+
+
+def test_a_union_covers_both_windows() -> None:
+    one, other = IntervalWindow(0, 60), IntervalWindow(30, 90)
+    assert one.union(other) == other.union(one) == IntervalWindow(0, 90)
+    assert one.union(IntervalWindow(10, 20)) == one
+    assert one.union(IntervalWindow(-9, -5)) == IntervalWindow(-9, 60)
+    assert IntervalWindow(-9, -5).union(one) == IntervalWindow(-9, 60)

@@ -15,10 +15,10 @@ from headrace.runners.executor import Executor
 from headrace.runners.garbage import rarely_collected
 from headrace.runners.local.clock import ProcessingClock, ScriptedClock, WallClock
 from headrace.runners.local.feeding import feed_for
-from headrace.runners.local.progress import Progress
 from headrace.runners.modes import is_endless, is_scripted, is_streaming, records_at_once
 from headrace.runners.operators import operators_of
 from headrace.runners.planning import plan
+from headrace.runners.progress import Progress
 from headrace.sdk.graph import Graph, Read
 from headrace.sdk.metrics import MetricResults
 from headrace.sdk.options import PipelineOptions, StandardOptions

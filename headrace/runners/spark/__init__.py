@@ -30,12 +30,30 @@ checkpoint               which pipeline may go on from a checkpoint
 failures                 errors on their way from workers to the driver
 place                    where code runs, as Spark says it
 =======================  =============================================================
+
+The runner is imported when it is asked for: a worker that lacks pyarrow can still say so.
 """
 
-from headrace.runners.spark.runner import SparkRunner
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from headrace.runners.spark.runner import SparkRunner
 
 __all__ = ["SparkRunner", "run", "ships_functions"]
 
 ships_functions = True
 
-run = SparkRunner().run
+
+def run(graph: Any, options: Any) -> Any:
+    """Run a graph on Spark, in the session that its options ask for."""
+    from headrace.runners.spark.runner import SparkRunner
+
+    return SparkRunner().run(graph, options)
+
+
+def __getattr__(name: str) -> Any:
+    if name == "SparkRunner":
+        from headrace.runners.spark.runner import SparkRunner
+
+        return SparkRunner
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -118,6 +118,10 @@ class Chunked(ABC):
     def divide(self, chunk: Any, moves: Callable[[bytes], bool]) -> tuple[Any, Any]:
         """Divide a chunk by the encodings of its keys into what stays and what moves."""
 
+    def not_back(self, clock: Clock) -> Clock:
+        """Hold on to the watermark that has been reached: a source that is new may be far behind."""
+        return Clock(max(clock.watermark, self.directory.watermark), clock.now)
+
     def read(self, number: int) -> Any:
         """Return a chunk; None if it is empty."""
         if number not in self.directory.sizes:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 import attrs
 
 from headrace.runners.blaming import blamed
 from headrace.runners.planning import Plan
+from headrace.runners.progress import Progress
 from headrace.runners.spark.bundles import unpack
 from headrace.runners.spark.control import CONTROL, Control, together
 from headrace.runners.spark.wire import REPORT, Row, loads
-from headrace.sdk.graph import Write
+from headrace.sdk.graph import Read, Write
 from headrace.sdk.io.sink import Commit, PartSink, SinkBatch
 from headrace.sdk.metrics import MetricResults, MetricsContainer
 from headrace.sdk.step_metrics import StepMetrics
@@ -28,18 +30,22 @@ class Delivery:
         plan: the plan.
         run: name of the run (see :class:`~headrace.io.SinkBatch`).
         streaming: whether there are many batches.
+        progress: shows how many elements were read.
     """
 
     plan: Plan
     run: str
     streaming: bool
+    progress: Progress = attrs.field(factory=partial(Progress, wanted=False))
     _containers: dict[str, MetricsContainer] = attrs.field(init=False)
     _steps: dict[str, StepMetrics] = attrs.field(init=False)
+    _reads: frozenset[str] = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
         """Start with all counts at 0."""
         self._containers = {node.label: MetricsContainer() for node in self.plan.graph}
         self._steps = {node.label: StepMetrics() for node in self.plan.graph}
+        self._reads = frozenset(n.label for n in self.plan.graph if isinstance(n, Read))
 
     def open(self) -> None:
         """Open the sinks."""
@@ -99,3 +105,5 @@ class Delivery:
         for label, (steps, container) in counts.items():
             self._steps[label].add(steps)
             self._containers[label].add(container)
+            if label in self._reads:
+                self.progress.advance(steps.elements_out)

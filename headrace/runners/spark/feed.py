@@ -122,8 +122,8 @@ class FeedReader(DataSourceStreamReader):
         shares: list[list[Row]] = [[] for _ in range(self._plan.width)]
         shares[0].append(Row(0, CONTROL, 0, dumps(control)))
         for place, read in self._plan.reads:
-            for bundle in bundles.get(read.label, ()):
-                pieces = list(bundle.pieces(-(-len(bundle) // len(shares)) or 1))
+            for bundle in filter(len, bundles.get(read.label, ())):
+                pieces = list(bundle.pieces(-(-len(bundle) // len(shares))))
                 first = place if len(pieces) == 1 else 0
                 for number, piece in enumerate(pieces, first):
                     row = Row(0, place, 0, dumps((after.now, pack(piece))))

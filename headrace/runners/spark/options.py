@@ -12,8 +12,20 @@ import attrs
 from headrace.errors import PipelineError
 from headrace.sdk.options import PipelineOptions
 
-DEFAULT_KEY_GROUPS: Final = 32
-"""So many buckets of keys a pipeline has, unless it says otherwise."""
+LEAST_KEY_GROUPS: Final = 16
+"""So many buckets of keys a pipeline has at least, unless it says otherwise."""
+
+KEY_GROUPS_A_CORE: Final = 4
+"""So many for each core, where that is more."""
+
+
+def default_key_groups(cores: int) -> int:
+    """Return into how many buckets keys are put, unless a pipeline says otherwise.
+
+    >>> default_key_groups(2), default_key_groups(64)
+    (16, 256)
+    """
+    return max(LEAST_KEY_GROUPS, KEY_GROUPS_A_CORE * cores)
 
 
 class SparkOptions(PipelineOptions):
@@ -42,7 +54,7 @@ class SparkOptions(PipelineOptions):
             "--key-groups",
             metavar="N",
             help=f"put keys into so many buckets, fixed for a checkpoint (default: the checkpoint's, or "
-            f"{DEFAULT_KEY_GROUPS})",
+            f"{KEY_GROUPS_A_CORE} for each core, at least {LEAST_KEY_GROUPS})",
             type=int,
         )
         parser.add_argument(

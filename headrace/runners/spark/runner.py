@@ -19,20 +19,21 @@ from pyspark.sql import DataFrame, SparkSession
 
 from headrace.runners.modes import is_endless, is_streaming, records_at_once
 from headrace.runners.planning import Plan, plan
+from headrace.runners.progress import Progress
 from headrace.runners.spark import batch, streaming
 from headrace.runners.spark.checkpoint import Checkpoint, Manifest, manifest_of, resumed
 from headrace.runners.spark.delivery import Delivery
 from headrace.runners.spark.failures import unwrap, unwrapping
 from headrace.runners.spark.feed import FeedPlan, feed
 from headrace.runners.spark.native import native_reads
-from headrace.runners.spark.options import DEFAULT_KEY_GROUPS, SparkSettings, spark_settings
+from headrace.runners.spark.options import SparkSettings, default_key_groups, spark_settings
 from headrace.runners.spark.session import Session, prepare, session_of_run
 from headrace.runners.spark.stage import stage_plans
 from headrace.runners.spark.wire import rows_of
 from headrace.sdk.graph import Graph, Read, Write
 from headrace.sdk.io.to_dataframe import TableSink
 from headrace.sdk.metrics import MetricResults
-from headrace.sdk.options import PipelineOptions
+from headrace.sdk.options import PipelineOptions, StandardOptions
 from headrace.sdk.result import PipelineResult, PipelineState
 
 HEARTBEAT: Final = 1.0
@@ -74,14 +75,14 @@ class BatchRun(PipelineResult):
     def __init__(self, planned: Plan, options: PipelineOptions, session: Session) -> None:
         super().__init__(PipelineState.RUNNING)
         settings = spark_settings(options)
-        self._delivery = Delivery(planned, "", streaming=False)
+        progress = Progress(options.view_as(StandardOptions).progress)
+        self._delivery = Delivery(planned, "", streaming=False, progress=progress)
         spark = session_of_run(session.spark, batch.CONF)
-        with unwrapping():
-            groups = settings.key_groups or DEFAULT_KEY_GROUPS
+        with progress, unwrapping():
+            groups = settings.key_groups or default_key_groups(session.cores)
             frame = batch.lower(planned, spark, groups, _now())
             self._delivery.open()  # now that copies of the sinks that are not open are on their way
-            rows = rows_of(frame.toArrow().to_batches())
-        self._delivery.deliver(0, rows)
+            self._delivery.deliver(0, rows_of(frame.toArrow().to_batches()))
         self._delivery.close()
         for node in planned.graph:
             if isinstance(node, Write) and isinstance(node.sink, TableSink):
@@ -109,6 +110,7 @@ class StreamRun(PipelineResult):
         self._session = session
         self._settings: SparkSettings = spark_settings(options)
         self._limit = records_at_once(options)
+        self._progress = Progress(options.view_as(StandardOptions).progress)
         self._natives = native_reads(planned, session.spark, self._limit)
         self._place = Path(tempfile.mkdtemp(prefix="headrace-run-"))
         self._checkpoint = Checkpoint(
@@ -119,7 +121,9 @@ class StreamRun(PipelineResult):
         except BaseException:
             shutil.rmtree(self._place, ignore_errors=True)
             raise
-        self._delivery = Delivery(planned, self._manifest.run, streaming=True)
+        self._delivery = Delivery(
+            planned, self._manifest.run, streaming=True, progress=self._progress
+        )
         self._query: Any = None
         self._error: BaseException | None = None
         self._done = threading.Event()
@@ -190,7 +194,7 @@ class StreamRun(PipelineResult):
         before = self._checkpoint.read()
         groups = self._settings.key_groups
         if before is None:
-            groups = groups or DEFAULT_KEY_GROUPS
+            groups = groups or default_key_groups(self._session.cores)
             return manifest_of(self._plan, groups, min(groups, self._session.cores))
         now = manifest_of(self._plan, groups or before.key_groups, before.partitions)
         return resumed(before, now, self._checkpoint.directory)
@@ -237,7 +241,8 @@ class StreamRun(PipelineResult):
     def _watch(self) -> None:
         """Wait for the query's end, or bring it about."""
         try:
-            self._follow()
+            with self._progress:
+                self._follow()
             self._end(PipelineState.DONE)
         except BaseException as error:
             self._error = self._error or unwrap(error) or error

@@ -64,7 +64,7 @@ class ChunkedGroup(Group):
         assert self.keys is not None
         out = KeyedPanes()
         with self.at_work():
-            clock = _not_back(clock, self.keys.directory)
+            clock = self.keys.not_back(clock)
             self.keys.round(self.gathering.drain(), clock, out)
         self.emit(out)
         return min(clock.watermark, self.keys.directory.hold)
@@ -86,7 +86,7 @@ class WaitingChunks(Group):
         """Add what was received, then send the panes of all windows that the watermark has passed."""
         assert self.keys is not None
         with self.at_work():
-            clock = _not_back(clock, self.keys.directory)
+            clock = self.keys.not_back(clock)
             passed, late = self.keys.round(self.gathering.drain(), clock)
         self.metrics.late_dropped += late
         self.emit_only_panes(passed)
@@ -269,12 +269,14 @@ class KeyedStage(StatefulProcessor):
         control = self._control(own)
         place = level * self._plan.stage.groups + group
         with self._plan.at_work(self._batch, control.now, place) as stage:
-            directories = self._open(stage)
+            stored, directories = self._open(stage)
             for row in own:
                 if row.step >= 0:
                     self._take(stage, row)
             outputs = stage.end_round(control.watermarks)
-            self._directories.update((dumps((STATE_FORMAT, directories)),))
+            data = dumps((STATE_FORMAT, directories))
+            if data != stored:
+                self._directories.update((data,))
             yield from stage.sent()
             yield from self._plan.controls(control.behind(self._own(outputs)))
             yield stage.report()
@@ -291,19 +293,20 @@ class KeyedStage(StatefulProcessor):
         self._observed.update((dumps(self._clock.state()),))
         return control
 
-    def _open(self, stage: Stage) -> dict[str, Directory]:
-        """Give the groupings of this level their keys in this key group."""
+    def _open(self, stage: Stage) -> tuple[bytes | None, dict[str, Directory]]:
+        """Give the groupings of this level their keys in this key group; return what was stored."""
         directories: dict[str, Directory] = {}
-        stored = self._directories.get()
+        found = self._directories.get()
+        stored = None if found is None else bytes(found[0])
         if stored is not None:
-            version, directories = loads(stored[0])
+            version, directories = loads(stored)
             _check_format(version)
         for label in self._own(self._plan.stage.plan.steps):
             operator = stage.executor[label]
             assert isinstance(operator, (ChunkedGroup, WaitingChunks))
             directory = directories.setdefault(label, Directory())
             operator.remember(directory, StateChunks(self._chunks, label))
-        return directories
+        return stored, directories
 
     def _take(self, stage: Stage, row: Row) -> None:
         operator, payload = stage.operator(row.step), loads(row.payload)
@@ -361,11 +364,6 @@ def lower(
     for plan in keyed:
         rows = rows.groupBy("group").transformWithState(KeyedStage(plan), SCHEMA, "append", "none")
     return rows
-
-
-def _not_back(clock: Clock, directory: Directory) -> Clock:
-    """Hold on to the watermark that a grouping has reached: a source that is new may be far behind."""
-    return Clock(max(clock.watermark, directory.watermark), clock.now)
 
 
 def _check_format(version: int) -> None:

@@ -73,11 +73,6 @@ def names_in(place: Path) -> list[str]:
     return sorted(file.name for file in place.iterdir() if file.is_file())
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="the feed's process on the driver runs the workers' Python and does not find what was shipped: "
-    "ModuleNotFoundError: attrs",
-)
 def test_a_pipeline_as_a_stream_that_fails_and_goes_on(cluster: Cluster, tmp_path: Path) -> None:
     local = cluster.run([sys.executable, PIPELINE, tmp_path / "local"])
     assert local.returncode == 0, local.stderr

@@ -23,6 +23,8 @@ from headrace.sdk.io.file_source import CHUNK_ROWS, MOST_PARTITIONS
 from headrace.testing import TestPipeline
 from tests.sdk.io.files import read, values
 
+pytestmark = pytest.mark.mode("batch")
+
 MODES = ["batch", "streaming"]
 
 BEGINNING = -9_223_372_036_854.775

@@ -26,6 +26,8 @@ from headrace.triggers.bundle import Bundle, Element
 from headrace.windowing import Duration, IntervalWindow, Timestamp
 from tests.sdk.io import writing_batches
 
+pytestmark = pytest.mark.mode("batch")
+
 
 def query(database, text):
     """The rows of a query, as tuples."""
@@ -167,6 +169,7 @@ def instant(seconds, database):
     return datetime.fromtimestamp(seconds, UTC).replace(tzinfo=zone)
 
 
+@pytest.mark.mode("streaming")
 def test_panes_that_retract_leave_the_last_total_of_each_window(runner, database) -> None:
     with TestPipeline(runner=runner) as p:
         _ = totals(p, FixedWindows(60)) | hr.io.WriteToTable(
@@ -176,6 +179,7 @@ def test_panes_that_retract_leave_the_last_total_of_each_window(runner, database
     assert contents(database, "t") == [("a", 3, *second), ("a", 6, *first), ("b", 1, *first)]
 
 
+@pytest.mark.mode("streaming")
 def test_sessions_that_merge_leave_one_row(runner, database) -> None:
     """The element at 40 brings the sessions [10, 45) and [70, 105) together."""
     with TestPipeline(runner=runner) as p:

@@ -11,6 +11,8 @@ from headrace.options import PipelineOptions
 from headrace.sdk.io import watched_files
 from tests.sdk.io.files import Kept, until
 
+pytestmark = pytest.mark.mode("streaming")
+
 
 def put(directory, name, text, time):
     """Put a whole file into a directory, with a time of modification in seconds."""

@@ -30,6 +30,8 @@ from headrace.testing import TestStream
 from headrace.triggers import AccumulationMode, AfterCount, AfterWatermark
 from tests.sdk.io.files import staged, stream, values, visible, write
 
+pytestmark = pytest.mark.mode("batch")
+
 NAMED_ON_SPARK = pytest.mark.local_only("a stream on Spark has a name, and so have its files")
 MINUTES = hr.WindowInto(hr.window.FixedWindows(60))
 
@@ -195,6 +197,7 @@ def test_an_element_of_several_windows_is_in_the_file_of_each(runner, tmp_path):
     assert list(visible(tmp_path).values()) == ["a\n", "a\n"]
 
 
+@pytest.mark.mode("streaming")
 @NAMED_ON_SPARK
 def test_batches_of_a_stream_have_files_of_their_own(runner, tmp_path):
     stream(runner, [["a", "b"], ["c"]], WriteToText(tmp_path / "out", ".txt"))
@@ -280,6 +283,7 @@ def test_a_run_takes_away_the_files_of_the_run_before_and_no_others(runner, tmp_
     assert visible(tmp_path) == {"out-00000-of-00001": "", "out-mine": "mine"}
 
 
+@pytest.mark.mode("streaming")
 @NAMED_ON_SPARK
 def test_a_stream_takes_away_the_files_of_the_stream_before(runner, tmp_path):
     stream(runner, [["a"], ["b"], ["c"]], WriteToText(tmp_path / "out"))
@@ -310,12 +314,14 @@ def totals():
 SALES = [[hr.TimestampedValue(("quay", 5), 10)], [hr.TimestampedValue(("quay", 3), 20)]]
 
 
+@pytest.mark.mode("any")
 def test_retractions_are_refused_where_there_is_no_column_for_them(runner, tmp_path):
     for sink in (WriteToText, WriteToCsv, WriteToJson, WriteToParquet):
         with pytest.raises(hr.PipelineError, match="can hold retractions"):
             stream(runner, SALES, totals(), sink(tmp_path / "out"))
 
 
+@pytest.mark.mode("streaming")
 @pytest.mark.parametrize("shards", [None, 2])
 def test_retractions_are_written_with_their_diffs(runner, tmp_path, shards):
     changes = {(5, 1): 1, (5, -1): 1, (8, 1): 2, (8, -1): 1}
@@ -335,6 +341,7 @@ def records(path):
         yield from csv.DictReader(file) if path.suffix == ".csv" else map(json.loads, file)
 
 
+@pytest.mark.mode("streaming")
 def test_diffs_are_written_to_parquet(runner, tmp_path):
     parquet = pytest.importorskip("pyarrow.parquet")
     for schema in (None, {"k": str, "n": int}):
@@ -354,6 +361,7 @@ def test_a_field_is_not_overwritten_by_the_diff(runner, tmp_path):
 # The console
 
 
+@pytest.mark.mode("streaming")
 def test_the_console_shows_all_that_travels_with_an_element(runner, capsys):
     events = TestStream()
     for elements in SALES:

@@ -1,0 +1,33 @@
+"""Write docs/reference/conformance.md and capabilities.md; ask Prism too, if its program is given."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+
+from tests.conformance import pages
+from tests.conformance.marks import collected
+
+NO_PRISM = """{path}: no such program. Prism is Beam's local runner written in Go, of the version of
+apache-beam that is installed. Download it from the releases of apache/beam, or build it, with Go:
+    go install github.com/apache/beam/sdks/v2/go/cmd/prism@v{version}
+and say where it is: make conformance PRISM=path/to/prism"""
+
+
+def main() -> None:
+    """Write both pages."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--prism", metavar="PATH", help="the prism program; else its last answers")
+    prism = parser.parse_args().prism
+    if prism and not os.access(prism, os.X_OK):
+        sys.exit(NO_PRISM.format(path=prism, version=pages.beam.__version__))
+    if prism:
+        pages.ask_prism(os.path.abspath(prism))
+    marks = collected()
+    pages.CONFORMANCE.write_text(pages.conformance(marks))
+    pages.CAPABILITIES.write_text(pages.capabilities(marks))
+
+
+if __name__ == "__main__":
+    main()

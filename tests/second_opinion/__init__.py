@@ -1,0 +1,1 @@
+"""Beam as an independent implementation of the model: the same random cases, asked of its own code."""

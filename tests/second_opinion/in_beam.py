@@ -1,0 +1,66 @@
+"""Window functions, triggers and windowing strategies in Beam's words."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from headrace.triggers import AccumulationMode, Trigger, WindowingStrategy
+from headrace.windowing.sessions import Sessions
+from headrace.windowing.window_fn import WindowFn
+from headrace.windowing.windows import FixedWindows, GlobalWindows, SlidingWindows
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    import apache_beam as beam
+    from apache_beam.transforms.core import Windowing
+    from apache_beam.transforms.trigger import _Never
+    from apache_beam.utils.timestamp import Duration, Timestamp
+
+NAMES = {**vars(beam.trigger), "Never": _Never}
+
+
+def trigger(of: Trigger) -> Any:
+    """The same expression, made of Beam's triggers."""
+    return eval(repr(of), dict(NAMES))
+
+
+def window_fn(of: WindowFn) -> Any:
+    """The same window function; those that Beam's Python does not have are not known here."""
+    return WINDOW_FNS[type(of)](of)
+
+
+WINDOW_FNS: dict[type[WindowFn], Any] = {
+    GlobalWindows: lambda of: beam.window.GlobalWindows(),
+    FixedWindows: lambda of: beam.window.FixedWindows(
+        duration(of.size.micros), instant(of.offset.micros)
+    ),
+    SlidingWindows: lambda of: beam.window.SlidingWindows(
+        duration(of.size.micros), duration(of.period.micros), instant(of.offset.micros)
+    ),
+    Sessions: lambda of: beam.window.Sessions(duration(of.gap_size.micros)),
+}
+
+
+def windowing(of: WindowingStrategy) -> Any:
+    """The same strategy; on-time and closing behaviours are not Beam's to choose."""
+    return Windowing(
+        window_fn(of.window_fn),
+        trigger(of.trigger),
+        mode(of.accumulation_mode),
+        getattr(beam.window.TimestampCombiner, of.timestamp_combiner.name),
+        allowed_lateness=duration(of.allowed_lateness),
+    )
+
+
+def mode(of: AccumulationMode) -> Any:
+    """The same accumulation mode; Beam does not have RETRACTING."""
+    return getattr(beam.trigger.AccumulationMode, of.name)
+
+
+def duration(micros: int) -> Any:
+    return Duration(micros=micros)
+
+
+def instant(micros: int) -> Any:
+    return Timestamp(micros=micros)

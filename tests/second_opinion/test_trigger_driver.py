@@ -1,0 +1,40 @@
+"""Our grouping against Beam's GeneralTriggerDriver: the same panes in the same events, where both agree.
+
+`HEADRACE_CASES=10000` tries so many cases in each test.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("apache_beam", reason="Beam is what this compares with")
+
+from hypothesis import given
+
+from tests.second_opinion.agreement import compare
+from tests.second_opinion.borrowed import Run, aligned, follow
+from tests.second_opinion.cases import cases, data_triggers, sessions, timed_triggers
+from tests.second_opinion.trigger_driver import play
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+def check(run: Run) -> None:
+    (heard,) = follow(run)
+    ours, theirs = compare(run, heard.panes, play(run.script, run.steps[0].windowing))
+    assert ours == theirs
+
+
+@given(cases(aligned(), data_triggers()))
+def test_windows_that_are_the_same_for_all_keys(run: Run) -> None:
+    check(run)
+
+
+@given(cases(sessions(), data_triggers()))
+def test_sessions(run: Run) -> None:
+    check(run)
+
+
+@given(cases(aligned(), timed_triggers()))
+def test_triggers_that_look_at_the_clock(run: Run) -> None:
+    check(run)

@@ -1,0 +1,80 @@
+"""Bundles: a few columns that stay in step, whatever is done to the rows."""
+
+from __future__ import annotations
+
+from itertools import repeat
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headrace.triggers.bundle import Bundle, Element
+from headrace.triggers.pane import NO_FIRING
+from headrace.windowing.window import interval
+
+elements = st.builds(
+    Element,
+    st.integers(0, 99),
+    st.integers(0, 9),
+    st.integers(0, 9).map(lambda start: (interval(start, start + 5),)),
+    st.sampled_from([NO_FIRING, NO_FIRING._replace(index=3)]),
+    st.sampled_from([1, -1]),
+)
+
+
+def rows(bundle: Bundle) -> list[tuple[Any, ...]]:
+    return [tuple(row) for row in bundle.rows()]
+
+
+@given(st.lists(elements, max_size=9), st.integers(1, 5))
+def test_pieces_are_the_bundle_cut_in_order(drawn: list[Element], size: int) -> None:
+    bundle = Bundle.of(drawn)
+    pieces = list(bundle.pieces(size))
+    assert [row for piece in pieces for row in rows(piece)] == rows(bundle)
+    assert all(len(piece) == size for piece in pieces[:-1])
+    assert len(pieces[-1]) <= size
+
+
+def test_a_bundle_that_is_small_enough_is_one_piece() -> None:
+    bundle = Bundle([1, 2], [5, 6])
+    assert list(bundle.pieces(2)) == [bundle]
+    assert [len(piece) for piece in bundle.pieces(1)] == [1, 1]
+
+
+def test_what_all_rows_share_stays_shared_in_pieces() -> None:
+    for piece in Bundle([1, 2, 3], repeat(7), diffs=repeat(-1)).pieces(2):
+        assert isinstance(piece.timestamps, repeat)
+        assert next(piece.timestamps) == 7
+        assert next(piece.diffs) == -1
+
+
+@given(st.lists(elements, max_size=9))
+def test_a_bundle_of_elements_holds_them(drawn: list[Element]) -> None:
+    assert rows(Bundle.of(drawn)) == [tuple(element) for element in drawn]
+    assert len(Bundle.of(drawn)) == len(drawn)
+
+
+@given(st.lists(st.lists(elements, max_size=4), max_size=4))
+def test_bundles_are_put_one_after_another(drawn: list[list[Element]]) -> None:
+    together = Bundle.concat(list(map(Bundle.of, drawn)))
+    assert rows(together) == [tuple(element) for some in drawn for element in some]
+
+
+@given(st.lists(elements, max_size=9), st.data())
+def test_where_keeps_the_marked_rows(drawn: list[Element], data: st.DataObject) -> None:
+    mask = data.draw(st.lists(st.booleans(), min_size=len(drawn), max_size=len(drawn)))
+    kept = [tuple(e) for e, marked in zip(drawn, mask, strict=True) if marked]
+    assert rows(Bundle.of(drawn).where(mask)) == kept
+
+
+def test_other_values_keep_all_that_is_said_of_them() -> None:
+    bundle = Bundle([1], [5], [(interval(0, 9),)], [NO_FIRING._replace(index=3)], [-1])
+    other = bundle.with_values(["one"])
+    assert rows(other) == [("one", *rows(bundle)[0][1:])]
+
+
+@pytest.mark.parametrize("empty", [Bundle([]), Bundle.of([]), Bundle.concat([])])
+def test_an_empty_bundle_has_no_rows(empty: Bundle) -> None:
+    assert rows(empty) == []
+    assert len(empty) == 0
