@@ -40,7 +40,7 @@ test-ordeals: need-java $(VENV)/.with-dev $(VENV)/.with-spark $(VENV)/.with-demo
 test-fast: $(VENV)/.with-dev ## run the tests of the local runner, in under two minutes [ARGS=...]
 	$(BIN)/pytest -n auto -m "not spark and not slow" $(ARGS)
 
-laws: $(VENV)/.with-dev ## try the laws on N random cases each, and count them [N=1000] [ARGS=...]
+laws: $(VENV)/.with-dev ## try the laws on N random cases each, count them, keep what is found in tests/laws/found [N=1000] [ARGS=...]
 	HEADRACE_CASES=$(N) $(BIN)/pytest tests/laws -n 0 -m "not spark" --hypothesis-show-statistics $(ARGS)
 
 laws-beam: $(VENV)/.with-dev $(VENV)/.with-beam ## ask Beam's trigger code for its opinion on N random cases each [N=1000] [ARGS=...]

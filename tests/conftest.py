@@ -44,6 +44,20 @@ ON_SPARK = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 PACKS = pytest.StashKey[Packs]()
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out the tests of other runners, if one is asked for with ``--runner``."""
+    wanted = config.getoption("--runner", None)  # of Headrace's own plugin, once it is installed
+    others = [item for item in items if wanted and _runner_of(item) not in (None, wanted)]
+    if others:
+        config.hook.pytest_deselected(items=others)
+        items[:] = [item for item in items if item not in others]
+
+
+def _runner_of(item: pytest.Item) -> str | None:
+    callspec = getattr(item, "callspec", None)
+    return callspec.params.get("runner") if callspec is not None else None
+
+
 @pytest.fixture(params=["local", pytest.param("spark", marks=ON_SPARK)])
 def runner(request: pytest.FixtureRequest) -> Any:
     """Each runner that the semantics are tested on; bounded pipelines are jobs of Spark's, others queries."""
@@ -102,6 +116,4 @@ def pytest_runtest_protocol(item: pytest.Item) -> None:
 
 
 def _is_packed(item: pytest.Item) -> bool:
-    callspec = getattr(item, "callspec", None)
-    on_spark = callspec is not None and callspec.params.get("runner") == "spark"
-    return on_spark and not item.get_closest_marker("alone")
+    return _runner_of(item) == "spark" and not item.get_closest_marker("alone")

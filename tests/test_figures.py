@@ -11,9 +11,9 @@ import headrace as hr
 from headrace.sdk.testing.capturing import Captured, capture
 from headrace.sdk.testing.test_pipeline import TestPipeline
 from headrace.sdk.testing.test_stream import TestStream
+from headrace.sdk.testing.validity_windows import ValidityWindows
 from headrace.windowing.window import GLOBAL_WINDOW
 from tests.figures import END, KEY, Case, Expected, cases
-from tests.validity_windows import ValidityWindows
 
 pytestmark = pytest.mark.mode("streaming")
 

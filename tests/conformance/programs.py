@@ -15,9 +15,9 @@ from typing import Any
 import attrs
 
 import headrace as hr
+from headrace.sdk.testing.validity_windows import ValidityWindows
 from headrace.testing import TestStream
 from tests.figures import END, KEY, Case, Expected
-from tests.validity_windows import ValidityWindows
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")

@@ -1,48 +1,42 @@
 """The laws: streaming is batch, whatever the windows, triggers, modes and order of arrival.
 
-Each holds for one grouping and for each of several in a row.
+Each holds for one grouping and for each of several in a row. Those that can be seen from outside are
+:mod:`headrace.sdk.testing.pane_laws`, and hold on any runner; here are also those that take a look inside.
 """
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Sequence
 from functools import partial
-from itertools import chain, pairwise, takewhile
+from itertools import pairwise
 from typing import Any
 
 import attrs
-from hypothesis import assume, given
+from hypothesis import assume
 from hypothesis import strategies as st
 
-from headrace.triggers import AccumulationMode, Repeatedly
-from headrace.windowing.sessions import Sessions
-from headrace.windowing.timestamp_combiner import TimestampCombiner
-from tests.laws.laws import (
-    Answer,
+from headrace.sdk.testing import pane_laws
+from headrace.sdk.testing.answers import (
+    ACCUMULATING,
+    DISCARDING,
+    RETRACTING,
     Part,
     Taken,
-    batch,
     end_result,
-    in_time,
     joins_expired,
-    lies_in,
-    parts,
-    reunions,
-    said,
+    meaning,
     shrinks,
-    standing,
 )
-from tests.laws.playing import CONTENTS, Heard, bursts, follow, play_batch
-from tests.laws.strategies import HOUR, Row, Run, Step, Where, aligned, calendars, merging, runs
-from tests.oracle.story import Element, Pane, Window
-
-DISCARDING = AccumulationMode.DISCARDING
-ACCUMULATING = AccumulationMode.ACCUMULATING
-RETRACTING = AccumulationMode.RETRACTING
-
-FOREVER = 10_000 * HOUR
-"""So late nothing is."""
+from headrace.sdk.testing.pane_laws import PaneLaw, behind, like_batch
+from headrace.sdk.testing.playing import Heard, Pane
+from headrace.sdk.testing.runs import Run, Step
+from headrace.sdk.testing.script import Row, dealt, rows_of
+from headrace.sdk.testing.strategies.pipelines import counting, reaching_through, reunions, runs
+from headrace.sdk.testing.strategies.windowing import Where, aligned, calendars, merging
+from headrace.triggers import AccumulationMode
+from tests.laws.corpus import law
+from tests.laws.playing import batch_of, follow, parts
 
 
 def windows() -> st.SearchStrategy[Where]:
@@ -74,56 +68,102 @@ def _in_mode(step: Step, mode: AccumulationMode) -> Step:
     return attrs.evolve(step, windowing=windowing, kind=kind)
 
 
-def like_batch(part: Part) -> tuple[Answer, Answer]:
-    """What a grouping says in the end, and what a batch makes of all that it took.
-
-    Sessions with a limited lateness are like batch up to joining: an element that is taken, since its own
-    window has not expired, may overlap a session that has. The stream has sent that one for good and
-    starts a new session, and a batch joins the two. Such runs are left out.
-    """
-    assume(not joins_expired(part))
-    step = part.step
-    streamed, batched = end_result(step, part.heard.panes), batch(step, part.taken)
-    return meaning(step, streamed), meaning(step, batched)
+def holds(pane_law: PaneLaw, found: Sequence[Part]) -> None:
+    """Hold groupings to a law of panes; runs of which it can say nothing are left out."""
+    seen = [part for part in found if pane_law.sees(part)]
+    assume(seen)
+    for part in seen:
+        pane_law.check(part)
 
 
-def meaning(step: Step, answer: Answer) -> Answer:
-    """An answer without windows that hold nothing: only retracting panes tell these from others."""
-    nothing = CONTENTS[step.kind].all([])
-    says_so = step.windowing.accumulation_mode is RETRACTING
-    return {place: value for place, value in answer.items() if says_so or value != nothing}
+# Seen from outside
 
 
-# The end result
-
-
-@given(spoken(DISCARDING))
+@law(spoken(DISCARDING))
 def test_discarding_panes_add_up_to_batch(run: Run) -> None:
-    streamed, batched = like_batch(parts(run)[-1])
-    assert streamed == batched
+    holds(pane_laws.LIKE_BATCH, parts(run)[-1:])
 
 
-@given(spoken(ACCUMULATING))
+@law(spoken(ACCUMULATING))
 def test_the_last_accumulating_pane_is_batch(run: Run) -> None:
-    part = parts(run)[-1]
-    assume(not part.changing)
-    streamed, batched = like_batch(part)
-    assert streamed == batched
+    holds(pane_laws.LIKE_BATCH, parts(run)[-1:])
 
 
-@given(spoken(RETRACTING, retractions=True))
+@law(spoken(RETRACTING, retractions=True))
 def test_panes_minus_retractions_are_batch(run: Run) -> None:
-    streamed, batched = like_batch(parts(run)[-1])
-    assert streamed == batched
+    holds(pane_laws.LIKE_BATCH, parts(run)[-1:])
 
 
-@given(chains(to_infinity=True))
+@law(chains(modes=[RETRACTING, ACCUMULATING], retractions=True))
+def test_after_every_firing_a_pane_says_what_a_batch_of_all_until_then_says(run: Run) -> None:
+    holds(pane_laws.UNTIL, parts(run))
+
+
+@law(chains(modes=[DISCARDING]))
+def test_after_every_firing_discarding_panes_add_up_to_a_batch_of_all_until_then(run: Run) -> None:
+    holds(pane_laws.ADDING_UP, parts(run))
+
+
+@law(chains(modes=[RETRACTING], retractions=True))
+def test_only_what_stands_is_taken_back_and_one_pane_stands_at_the_most(run: Run) -> None:
+    holds(pane_laws.TAKEN_BACK, parts(run))
+
+
+@law(reunions())
+def test_what_merges_is_taken_back_in_order_before_what_it_has_become(run: Run) -> None:
+    holds(pane_laws.MERGED, parts(run))
+
+
+@law(chains(retractions=True, safe=False))
+def test_a_window_has_one_on_time_pane_at_the_most(run: Run) -> None:
+    holds(pane_laws.ONE_ON_TIME, parts(run))
+
+
+@law(chains(retractions=True, safe=False))
+def test_key_window_number_and_sign_tell_panes_apart(run: Run) -> None:
+    holds(pane_laws.DISTINCT, parts(run))
+
+
+@law(chains(retractions=True, safe=False))
+def test_panes_of_a_window_are_early_then_on_time_then_late_and_numbered(run: Run) -> None:
+    holds(pane_laws.NUMBERED, parts(run))
+
+
+@law(chains(modes=[DISCARDING], kinds=["list"], to_infinity=True))
+def test_nothing_is_lost_and_nothing_comes_twice(run: Run) -> None:
+    holds(pane_laws.NOTHING_LOST, parts(run)[:1])
+
+
+@law(chains(retractions=True))
+def test_an_element_is_dropped_from_a_window_only_if_that_has_expired(run: Run) -> None:
+    holds(pane_laws.EXPIRED_ONLY, parts(run))
+
+
+@law(chains(retractions=True))
+def test_what_has_expired_is_dropped(run: Run) -> None:
+    holds(pane_laws.EXPIRED, parts(run))
+
+
+@law(chains(least=2))
+def test_a_grouping_that_keeps_the_windows_of_its_input_drops_nothing(run: Run) -> None:
+    holds(pane_laws.KEEPS_WINDOWS, parts(run))
+
+
+@law(counting())
+def test_a_window_that_counts_holds_back_less_than_it_counts_to(run: Run) -> None:
+    holds(pane_laws.COUNTED, parts(run))
+
+
+# A stream and a batch
+
+
+@law(chains(to_infinity=True))
 def test_a_batch_run_is_what_the_stream_comes_to(run: Run) -> None:
     """What was dropped is left out of the batch, but for elements of several windows at once."""
     part = parts(attrs.evolve(run, steps=run.steps[:1]))[0]
-    assume(all(len(e.windows) == 1 for _, e in part.heard.inputs))
+    assume(all(len(e.windows) == 1 for _, e in part.heard.inputs) and not joins_expired(part))
     streamed, _ = like_batch(part)
-    (batched,) = play_batch(kept(run, part), [part.step], "local")
+    (batched,) = batch_of(kept(run, part), [part.step])
     assert streamed == meaning(part.step, end_result(part.step, batched.panes))
 
 
@@ -131,7 +171,7 @@ def kept(run: Run, part: Part) -> list[Row]:
     """The rows of a script without those that a grouping with one window an element dropped."""
     late = Counter((e.key, e.value, e.timestamp) for _, e in part.heard.late)
     rows = []
-    for row in chain.from_iterable(bursts(run.script)):
+    for row in rows_of(run.script):
         if late[row[:3]]:
             late[row[:3]] -= 1
         else:
@@ -139,49 +179,20 @@ def kept(run: Run, part: Part) -> list[Row]:
     return rows
 
 
-def reaching_through() -> st.SearchStrategy[Run]:
-    """Runs in which the end result depends on nothing but what came.
-
-    Nothing is dropped. The first grouping retracts, and its panes lie at the ends of their windows, as
-    other timestamps tell of the order of arrival. The second one has no sessions of its own: a session
-    that a pane has joined to another stays one when that pane is retracted.
-    """
-    return chains(to_infinity=True, modes=[RETRACTING]).map(_waiting_for_all).filter(_keeps_apart)
-
-
-def _waiting_for_all(run: Run) -> Run:
-    return attrs.evolve(run, steps=tuple(map(_waits_for_all, run.steps)))
-
-
-def _waits_for_all(step: Step) -> Step:
-    windowing = attrs.evolve(
-        step.windowing,
-        allowed_lateness=FOREVER,
-        timestamp_combiner=TimestampCombiner.OUTPUT_AT_EOW,
-    )
-    trigger = windowing.trigger
-    if trigger.may_finish(windowing):
-        windowing = attrs.evolve(windowing, trigger=Repeatedly(trigger))
-    return attrs.evolve(step, windowing=windowing)
-
-
-def _keeps_apart(run: Run) -> bool:
-    return not any(step.assigns and step.windowing.window_fn.is_merging() for step in run.steps[1:])
-
-
-@given(reaching_through())
+@law(reaching_through())
 def test_groupings_in_a_row_come_to_what_they_come_to_in_a_batch(run: Run) -> None:
     """From end to end: retractions reach through."""
-    batched = play_batch(list(chain.from_iterable(bursts(run.script))), run.steps, "local")
+    batched = batch_of(rows_of(run.script), run.steps)
     for step, one, other in zip(run.steps, follow(run), batched, strict=True):
         assert not any(one.dropped)
         assert same_in_the_end(step, one, other)
 
 
-@given(st.data(), reaching_through())
-def test_the_order_of_arrival_means_nothing_in_the_end(data: st.DataObject, run: Run) -> None:
-    rows = data.draw(st.permutations(list(chain.from_iterable(bursts(run.script)))))
-    other = attrs.evolve(run, script=dealt(run, rows))
+@law(reaching_through(), order=st.randoms(use_true_random=False))
+def test_the_order_of_arrival_means_nothing_in_the_end(run: Run, order: Any) -> None:
+    rows = rows_of(run.script)
+    order.shuffle(rows)
+    other = attrs.evolve(run, script=dealt(run.script, rows))
     for step, one, two in zip(run.steps, follow(run), follow(other), strict=True):
         assert same_in_the_end(step, one, two)
 
@@ -191,101 +202,10 @@ def same_in_the_end(step: Step, one: Heard, other: Heard) -> bool:
     return results[0] == results[1]
 
 
-def dealt(run: Run, rows: Sequence[Row]) -> tuple[Any, ...]:
-    """The script with other rows in its bursts."""
-    left = iter(rows)
-    return tuple(
-        (kind, tuple(next(left) for _ in what) if kind == "elements" else what)
-        for kind, what in run.script
-    )
-
-
-# After every firing
-
-
-@given(chains(modes=[RETRACTING, ACCUMULATING], retractions=True))
-def test_after_every_firing_a_pane_says_what_a_batch_of_all_until_then_says(run: Run) -> None:
-    """Up to joining sessions, as above."""
-    for part in parts(run):
-        if part.mode is not DISCARDING and not joins_expired(part):
-            took = part.taken
-            for pane in part.heard.panes:
-                assert pane.diff < 0 or pane.value == until(pane, part, took)
-
-
-def until(pane: Pane, part: Part, took: Sequence[Taken]) -> Any:
-    """What all that was taken in the window of a pane until its event comes to."""
-    return CONTENTS[part.step.kind].all([t.element for t in behind(pane, part, took)])
-
-
-def behind(pane: Pane, part: Part, took: Sequence[Taken]) -> list[Taken]:
-    """What was taken in the window of a pane until its event."""
-    return [
-        t
-        for t in took
-        if t.element.key == pane.key and t.event <= pane.event and inside(t.window, pane, part)
-    ]
-
-
-def inside(window: Window, pane: Pane, part: Part) -> bool:
-    """Whether a window has become that of a pane; one that shrinks keeps its start."""
-    window_fn = part.step.windowing.window_fn
-    if isinstance(window_fn, Sessions):
-        return lies_in(window, pane.window)
-    return window[0] == pane.window[0]
-
-
-@given(chains(modes=[DISCARDING]))
-def test_after_every_firing_discarding_panes_add_up_to_a_batch_of_all_until_then(run: Run) -> None:
-    for part in parts(run):
-        if part.mode is DISCARDING and not joins_expired(part):
-            took, panes = part.taken, part.heard.panes
-            for n, pane in enumerate(panes):
-                earlier = [p for p in panes[: n + 1] if p.key == pane.key]
-                here = [p for p in earlier if inside(p.window, pane, part)]
-                complete = last_of_its_firing(part, n)
-                assert not complete or added_up(here, part) == until(pane, part, took)
-
-
-def last_of_its_firing(part: Part, n: int) -> bool:
-    """Whether the pane is not followed by one that says what went."""
-    pane, *rest = part.heard.panes[n:]
-    return not any((p.key, p.window, p.index) == (pane.key, pane.window, pane.index) for p in rest)
-
-
-def added_up(panes: Sequence[Pane], part: Part) -> Any:
-    values = [
-        (v, p.diff) for p in panes for v in (p.value if part.step.kind == "list" else [p.value])
-    ]
-    return CONTENTS[part.step.kind].all([Element(0, v, 0, diff) for v, diff in values])
-
-
-@given(chains(modes=[RETRACTING], retractions=True))
-def test_only_what_stands_is_taken_back_and_one_pane_stands_at_the_most(run: Run) -> None:
-    for part in parts(run):
-        stands: dict[Any, Any] = {}
-        for pane in part.heard.panes if part.mode is RETRACTING else []:
-            place = pane.key, pane.window
-            assert stands.pop(place, None) == (said(pane) if pane.diff < 0 else None)
-            stands |= {place: said(pane)} if pane.diff > 0 else {}
-
-
-@given(reunions())
-def test_what_merges_is_taken_back_in_order_before_what_it_has_become(run: Run) -> None:
-    (heard,) = follow(run)
-    for n, pane in enumerate(heard.panes):
-        if pane.diff > 0:
-            before_it = takewhile(lambda p: p.diff < 0, reversed(heard.panes[:n]))
-            taken_back = [p.window for p in before_it if lies_in(p.window, pane.window)]
-            assert taken_back == sorted(taken_back, reverse=True)
-            others = standing(p for p in heard.panes[: n + 1] if p.key == pane.key)
-            assert not [o for o in others if o != said(pane) and lies_in(o[1], pane.window)]
-
-
 # Time
 
 
-@given(chains(retractions=True, safe=False))
+@law(chains(retractions=True, safe=False))
 def test_watermarks_never_go_back_nor_ahead_of_the_input(run: Run) -> None:
     for part in parts(run):
         marks = part.heard.watermarks
@@ -293,7 +213,7 @@ def test_watermarks_never_go_back_nor_ahead_of_the_input(run: Run) -> None:
         assert all(mark <= limit for mark, limit in zip(marks, part.complete[1:], strict=True))
 
 
-@given(chains(retractions=True, safe=False))
+@law(chains(retractions=True, safe=False))
 def test_no_early_pane_lies_behind_the_output_watermark(run: Run) -> None:
     for part in parts(run):
         for pane in part.heard.panes:
@@ -301,12 +221,17 @@ def test_no_early_pane_lies_behind_the_output_watermark(run: Run) -> None:
                 assert pane.timestamp >= before(pane, part)
 
 
+def in_time(t: Taken, part: Part) -> bool:
+    """Whether an element came before its window was over."""
+    return t.window[1] > part.complete[t.event]
+
+
 def before(pane: Pane, part: Part) -> int:
     """How far the output was complete when a pane came out."""
     return part.heard.watermarks[pane.event - 1] if pane.event else -(1 << 63)
 
 
-@given(chains())
+@law(chains())
 def test_no_pane_with_data_that_came_in_time_lies_behind_the_output_watermark(run: Run) -> None:
     """A pane that is new by late data alone lies there, even one that its window makes ON_TIME.
 
@@ -326,7 +251,7 @@ def test_no_pane_with_data_that_came_in_time_lies_behind_the_output_watermark(ru
                 )
 
 
-@given(chains(least=2, modes=[RETRACTING]))
+@law(chains(least=2, modes=[RETRACTING]))
 def test_a_retraction_is_never_later_than_the_lateness_that_was_allowed(run: Run) -> None:
     for part in parts(run):
         for pane in part.heard.panes:
@@ -334,94 +259,17 @@ def test_a_retraction_is_never_later_than_the_lateness_that_was_allowed(run: Run
                 assert pane.timestamp + part.lateness >= before(pane, part)
 
 
-# Each pane
-
-
-@given(chains(retractions=True, safe=False))
-def test_a_window_has_one_on_time_pane_at_the_most(run: Run) -> None:
-    for heard in follow(run):
-        on_time = Counter(
-            (p.key, p.window, p.index) for p in heard.panes if p.timing == "ON_TIME" and p.diff > 0
-        )
-        places = Counter((key, window) for key, window, _ in on_time)
-        assert not places or max(places.values()) == 1
-
-
-@given(chains(retractions=True, safe=False))
-def test_key_window_number_and_sign_tell_panes_apart(run: Run) -> None:
-    for heard in follow(run):
-        names = Counter((p.key, p.window, p.index, p.diff) for p in heard.panes)
-        assert not names or max(names.values()) == 1
-
-
-@given(chains(retractions=True, safe=False))
-def test_panes_of_a_window_are_early_then_on_time_then_late_and_numbered(run: Run) -> None:
-    for part in parts(run):
-        for panes in firings(part).values():
-            phases = [("EARLY", "ON_TIME", "LATE").index(p.timing) for p in panes]
-            assert phases == sorted(phases)
-            assert [p.index for p in panes] == list(range(len(panes)))
-            assert [p.first for p in panes] == [p.index == 0 for p in panes]
-            assert not any(p.last for p in panes[:-1])
-            numbers = [p.nonspeculative for p in panes if p.timing != "EARLY"]
-            assert numbers == list(range(len(numbers)))
-
-
-def firings(part: Part) -> dict[Any, list[Pane]]:
-    """The panes of each window; what came and what went in one firing are one pane."""
-    places: dict[Any, list[Pane]] = defaultdict(list)
-    for pane in part.heard.panes:
-        numbers = [p.index for p in places[pane.key, pane.window]]
-        if (pane.diff > 0 or part.mode is DISCARDING) and numbers[-1:] != [pane.index]:
-            places[pane.key, pane.window].append(pane)
-    return places
-
-
 # What is dropped
 
 
-@given(chains(modes=[DISCARDING], kinds=["list"], to_infinity=True, safe=True))
-def test_nothing_is_lost_and_nothing_comes_twice(run: Run) -> None:
-    """Every element that came is in one pane of each of its windows, or was dropped from there."""
-    part = parts(attrs.evolve(run, steps=run.steps[:1]))[0]
-    came = Counter((e.key, repr(e.value)) for _, e in part.heard.inputs for _ in e.windows)
-    gone = Counter((e.key, repr(e.value)) for _, e in part.heard.late)
-    out = Counter((p.key, repr(v)) for p in part.heard.panes for v in p.value)
-    assert out + gone == came
-
-
-@given(chains(retractions=True))
-def test_an_element_is_dropped_from_a_window_only_if_that_has_expired(run: Run) -> None:
-    """A window that shrinks may expire before the one that its element was given."""
-    for part in parts(run):
-        for event, element in [] if shrinks(part.step) else part.heard.late:
-            assert element.windows[0][1] + part.lateness <= part.complete[event]
-
-
-@given(runs(steps=2, windows=st.one_of(aligned(), calendars())))
-def test_what_has_expired_is_dropped(run: Run) -> None:
-    part = parts(run)[0]
-    for t in part.taken:
-        assert t.window[1] + part.lateness > part.complete[t.event]
-
-
-@given(chains(least=2, modes=[RETRACTING], retractions=True))
+@law(chains(least=2, modes=[RETRACTING], retractions=True))
 def test_behind_a_grouping_that_retracts_nothing_is_dropped(run: Run) -> None:
     """If it allows as much lateness; so no retraction is dropped apart from its replacement."""
     assume(not any(map(shrinks, run.steps)))
     assert not any(follow(run)[-1].dropped)
 
 
-@given(chains(least=2))
-def test_a_grouping_that_keeps_the_windows_of_its_input_drops_nothing(run: Run) -> None:
-    """If they do not shrink as those of several keys become those of one."""
-    keeps = [not step.assigns and not shrinks(step) for step in run.steps]
-    assert not any(
-        keep and any(heard.dropped) for keep, heard in zip(keeps, follow(run), strict=True)
-    )
-
-
-@given(chains(retractions=True))
+@law(chains(retractions=True))
 def test_to_ask_for_late_elements_changes_nothing_else(run: Run) -> None:
     for one, other in zip(follow(run), follow(run, watched=True), strict=True):
         assert sorted(map(repr, one.panes)) == sorted(map(repr, other.panes))

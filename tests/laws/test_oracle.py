@@ -7,32 +7,33 @@ from typing import Any
 
 import attrs
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, settings
 
-from tests.laws.laws import reunions
-from tests.laws.playing import UNKNOWN, Heard, follow, foretell, play
-from tests.laws.strategies import Run, aligned, merging, runs
+from headrace.sdk.testing.playing import UNKNOWN, Heard, perform
+from headrace.sdk.testing.runs import Run
+from headrace.sdk.testing.strategies.pipelines import reunions, runs
+from headrace.sdk.testing.strategies.windowing import aligned, merging
+from tests.laws.corpus import law
+from tests.laws.playing import follow, foretell
 from tests.oracle.replay import Played
-from tests.oracle.story import Pane
 
 
-def in_order(panes: list[Pane]) -> dict[Any, list[tuple[Any, ...]]]:
+def in_order(panes: list[Any]) -> dict[Any, list[tuple[Any, ...]]]:
     """The panes of each event, key and window in order; order across windows means nothing."""
     said = defaultdict(list)
     for pane in panes:
-        said[pane.event, pane.key, pane.window].append(told(pane))
+        said[pane.event, pane.key, tuple(pane.window[:2])].append(told(pane))
     return said
 
 
-def told(pane: Pane) -> tuple[Any, ...]:
+def told(pane: Any) -> tuple[Any, ...]:
     """A pane without its number of the event, to be read in a message."""
-    return tuple(getattr(pane, name) for name in TOLD)
+    return tuple(pane.window[:2]), *(getattr(pane, name) for name in TOLD)
 
 
 TOLD = (
     "diff",
     "value",
-    "window",
     "timing",
     "timestamp",
     "index",
@@ -53,37 +54,37 @@ def check(run: Run) -> None:
         agrees(heard, played)
 
 
-@given(runs(retractions=True))
+@law(runs(retractions=True))
 def test_one_grouping_says_what_the_oracle_says(run: Run) -> None:
     check(run)
 
 
-@given(runs(windows=aligned(), safe=False))
+@law(runs(windows=aligned(), safe=False))
 def test_one_grouping_whose_trigger_may_lose_data(run: Run) -> None:
     check(run)
 
 
-@given(runs(windows=merging(), retractions=True, safe=False))
+@law(runs(windows=merging(), retractions=True, safe=False))
 def test_one_grouping_whose_windows_merge(run: Run) -> None:
     check(run)
 
 
-@given(reunions(retractions=True))
+@law(reunions(retractions=True))
 def test_sessions_that_have_fired_and_become_one(run: Run) -> None:
     check(run)
 
 
-@given(runs(steps=2))
+@law(runs(steps=2))
 def test_two_groupings_in_a_row_say_what_the_oracle_says(run: Run) -> None:
     check(run)
 
 
-@given(runs(steps=2, retractions=True, safe=False))
+@law(runs(steps=2, retractions=True, safe=False))
 def test_two_groupings_of_which_each_may_lose_data(run: Run) -> None:
     check(run)
 
 
-@given(runs(steps=2))
+@law(runs(steps=2))
 def test_what_was_too_late_is_what_the_oracle_drops(run: Run) -> None:
     """Seen where a grouping has an output for it: behind new windows."""
     for step, heard, played in zip(
@@ -96,7 +97,7 @@ def test_what_was_too_late_is_what_the_oracle_drops(run: Run) -> None:
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(run=runs(steps=2, to_infinity=True))
+@law(runs(steps=2, to_infinity=True))
 @pytest.mark.local_only("a query of Spark's has one clock, so that each of these needs its own")
 def test_each_runner_says_what_the_oracle_says(runner: Any, run: Run) -> None:
     check_on(runner, run)
@@ -108,7 +109,7 @@ def test_each_runner_says_what_the_oracle_says(runner: Any, run: Run) -> None:
     max_examples=100,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
-@given(run=runs(steps=2, to_infinity=True))
+@law(runs(steps=2, to_infinity=True))
 def test_each_runner_says_what_the_oracle_says_while_the_clock_stands_still(
     runner: Any, run: Run
 ) -> None:
@@ -116,7 +117,7 @@ def test_each_runner_says_what_the_oracle_says_while_the_clock_stands_still(
 
 
 def check_on(runner: Any, run: Run) -> None:
-    for heard, played in zip(play(run, runner), foretell(run), strict=True):
+    for heard, played in zip(perform(run, runner), foretell(run), strict=True):
         foreseen = [told(pane) for pane in played.panes]
         assert sorted(map(told, heard.panes), key=repr) == sorted(foreseen, key=repr)
         assert heard.dropped == [len(played.dropped)]

@@ -67,12 +67,15 @@ class Validity(WindowFn):
     """From an element's own time to that of the next one: windows that shrink."""
 
     def assign(self, element: Any, timestamp: int) -> list[Window]:
-        return [(timestamp, GLOBAL[1])]
+        return [self.for_good(timestamp)]
 
     def merge(self, windows: Iterable[Window]) -> dict[Window, Window]:
         starts = sorted({start for start, _ in windows})
-        ends = dict(pairwise([*starts, GLOBAL[1]]))
-        return {w: (w[0], ends[w[0]]) for w in windows}
+        become = dict(pairwise(starts))
+        return {w: (w[0], become[w[0]]) if w[0] in become else self.for_good(w[0]) for w in windows}
+
+    def for_good(self, start: int) -> Window:
+        return start, max(GLOBAL[1], start + 1)
 
 
 @attrs.frozen

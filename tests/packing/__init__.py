@@ -10,7 +10,6 @@ pipeline its part is replayed.
 module     what it says
 =========  ========================================================================
 merging    several graphs as one
-alignment  scripts whose clocks go alike, side by side
 recording  what a run gave to sinks, and how it is given again
 packs      which pipelines run together; the runner that tests see
 rehearsal  all tests on Spark, once, before the first

@@ -18,8 +18,8 @@ from headrace.sdk.metrics import MetricResults
 from headrace.sdk.options import PipelineOptions
 from headrace.sdk.result import PipelineResult, PipelineState
 from headrace.sdk.running import Runner
+from headrace.sdk.testing.alignment import aligned, steps
 from headrace.sdk.testing.test_stream import TestStream
-from tests.packing.alignment import aligned, steps
 from tests.packing.merging import label, merged, part, replaced
 from tests.packing.recording import Recording, recorder_for
 

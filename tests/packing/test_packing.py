@@ -10,8 +10,8 @@ import pytest
 import headrace as hr
 from headrace.options import PipelineOptions
 from headrace.runners import local
+from headrace.sdk.testing.alignment import NOTHING, aligned
 from headrace.testing import Capture, TestStream
-from tests.packing.alignment import NOTHING, aligned
 from tests.packing.packs import PackingRunner, Packs
 from tests.semantics.plays import (
     EACH,

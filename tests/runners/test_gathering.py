@@ -17,13 +17,14 @@ from headrace.runners.gathering.plain import PlainGathering
 from headrace.runners.gathering.sessions import SessionGathering
 from headrace.sdk.combine_fn import combine_fn_of
 from headrace.sdk.reduction import BagOf, reduction_of
+from headrace.sdk.testing.runs import patience
+from headrace.sdk.testing.script import SECOND
 from headrace.triggers import AfterBytes, AfterElement, Repeatedly, WindowingStrategy
 from headrace.triggers.bundle import Bundle
 from headrace.windowing import FixedWindows, GlobalWindows, Sessions, SlidingWindows
 from headrace.windowing.sessions import overlapping
 from headrace.windowing.time import MAX_MICROS
 from headrace.windowing.window import interval
-from tests.laws.strategies import SECOND, patience
 
 KEYS = ["a", 1, 1.0, True, ("a", 1), ("a", True)]
 

@@ -13,10 +13,11 @@ import headrace as hr
 from headrace.options import PipelineOptions
 from headrace.runners import progress
 from headrace.runners.garbage import rarely_collected
+from headrace.sdk.testing.script import SECOND
+from headrace.sdk.testing.strategies.windowing import aligned, merging, windowings
 from headrace.testing import TestPipeline, TestStream, capture
 from headrace.triggers import AccumulationMode, AfterCount, AfterProcessingTime, Repeatedly
 from headrace.windowing import FixedWindows, GlobalWindows
-from tests.laws.strategies import SECOND, aligned, merging, windowings
 from tests.runners.sources import Lines, at
 
 # Batch and streaming

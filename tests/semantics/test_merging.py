@@ -2,6 +2,7 @@
 
 import pytest
 
+from headrace.sdk.testing.validity_windows import ValidityWindows
 from headrace.triggers import (
     AfterAll,
     AfterAny,
@@ -26,7 +27,6 @@ from tests.semantics.plays import (
     watermark,
     words,
 )
-from tests.validity_windows import ValidityWindows
 
 APART = [arrive(at(0, "a")), arrive(at(15, "b"))]
 """Two sessions, [0, 10) and [15, 25)."""

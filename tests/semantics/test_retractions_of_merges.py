@@ -3,6 +3,7 @@
 import pytest
 
 import headrace as hr
+from headrace.sdk.testing.validity_windows import ValidityWindows
 from headrace.triggers import AfterCount, AfterEach, AfterWatermark, Repeatedly
 from headrace.windowing import Sessions
 from tests.semantics.plays import (
@@ -18,7 +19,6 @@ from tests.semantics.plays import (
     watermark,
     words,
 )
-from tests.validity_windows import ValidityWindows
 
 APART = [arrive(at(30, "c")), arrive(at(0, "a")), arrive(at(15, "b"))]
 """Three sessions, not in order: [30, 40), [0, 10), [15, 25)."""

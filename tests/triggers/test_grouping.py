@@ -6,6 +6,8 @@ from hypothesis import strategies as st
 
 from headrace.sdk.combine_fn import combine_fn_of
 from headrace.sdk.reduction import BagOf, reduction_of
+from headrace.sdk.testing.script import SECOND
+from headrace.sdk.testing.strategies.windowing import aligned, windowings
 from headrace.triggers import (
     AccumulationMode,
     AfterCount,
@@ -22,7 +24,6 @@ from headrace.triggers.trigger import NEVER, Arrived, Clock
 from headrace.windowing import FixedWindows, GlobalWindows, Sessions
 from headrace.windowing.time import MAX_MICROS, MIN_MICROS
 from headrace.windowing.window import GLOBAL_WINDOW, interval
-from tests.laws.strategies import SECOND, aligned, windowings
 from tests.triggers.counting import CountingBag, CountingTrigger, heap_pushes
 from tests.triggers.one_key import OneKey, arrival
 

@@ -10,12 +10,14 @@ from hypothesis import strategies as st
 from headrace.errors import HeadraceError
 from headrace.sdk.combine_fn import combine_fn_of
 from headrace.sdk.reduction import reduction_of
+from headrace.sdk.testing.script import SECOND
+from headrace.sdk.testing.strategies.arriving import scripts
+from headrace.sdk.testing.strategies.windowing import wheres, windowings
 from headrace.triggers import AccumulationMode, AfterCount, AfterWatermark, WindowingStrategy
 from headrace.triggers.key_state import FORMAT, KeyState, freeze, thaw
 from headrace.windowing import FixedWindows, Sessions, TimestampCombiner
 from headrace.windowing.time import MAX_MICROS
 from headrace.windowing.window import BoundedWindow
-from tests.laws.strategies import SECOND, scripts, wheres, windowings
 from tests.triggers.one_key import OneKey, same
 
 COMBINES = {"list": None, "sum": sum, "largest": max}

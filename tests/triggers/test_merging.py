@@ -5,6 +5,8 @@ from math import log2
 import pytest
 
 from headrace.sdk.reduction import BagOf
+from headrace.sdk.testing.script import SECOND
+from headrace.sdk.testing.validity_windows import ValidityWindows
 from headrace.triggers import (
     AccumulationMode,
     AfterCount,
@@ -17,10 +19,8 @@ from headrace.triggers import (
 from headrace.triggers.trigger import NEVER
 from headrace.windowing import Sessions, TimestampCombiner
 from headrace.windowing.window import interval
-from tests.laws.strategies import SECOND
 from tests.triggers.counting import CountingTrigger, CountingWindow, heap_pushes
 from tests.triggers.one_key import OneKey, arrival
-from tests.validity_windows import ValidityWindows
 
 
 def seconds(start, end):

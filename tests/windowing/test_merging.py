@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace.errors import TimeError
+from headrace.sdk.testing.validity_windows import ValidityWindows
 from headrace.windowing.column import uniform
 from headrace.windowing.merging import Merge, merges
 from headrace.windowing.sessions import Sessions, overlapping
@@ -23,7 +24,6 @@ from headrace.windowing.window import (
     interval,
 )
 from headrace.windowing.window_fn import WindowFn
-from tests.validity_windows import ValidityWindows
 from tests.windowing.times import holds, instants, windows_at
 
 W = IntervalWindow

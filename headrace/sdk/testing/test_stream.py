@@ -17,6 +17,7 @@ from headrace.sdk.windowed_value import WindowedValue, instant
 from headrace.triggers.bundle import Bundle
 from headrace.windowing.time import (
     MAX_TIMESTAMP,
+    MICROS_PER_SECOND,
     MIN_TIMESTAMP,
     Duration,
     DurationTypes,
@@ -170,6 +171,19 @@ class TestStream(PTransform[Any, Any]):
         """
         return self._add(ProcessingTimeEvent(Duration.of(now) - self._now))
 
+    @property
+    def calls(self) -> tuple[str, ...]:
+        """The calls that add the events, as code.
+
+        >>> TestStream().add_elements(["a"], event_timestamp=3).advance_processing_time(5).calls
+        (".add_elements([TimestampedValue('a', 3)])", '.advance_processing_time(5)')
+        """
+        return tuple(map(_call, self._events))
+
+    def __repr__(self) -> str:
+        """Show the expression that makes it."""
+        return "TestStream()" + "".join(self.calls)
+
     def expand(self, pcoll: Any) -> PCollection[Any]:
         # A copy, since the stream itself may grow on.
         script = copy(self)
@@ -186,6 +200,37 @@ class TestStream(PTransform[Any, Any]):
                 self._now += step
         self._events.append(event)
         return self
+
+
+def _call(event: Event) -> str:
+    """Return the call of a stream's method that adds an event."""
+    match event:
+        case ElementEvent(timestamped_values=values):
+            return f".add_elements([{', '.join(map(_element, values))}])"
+        case WatermarkEvent(new_watermark=watermark) if watermark == MAX_TIMESTAMP:
+            return ".advance_watermark_to_infinity()"
+        case WatermarkEvent(new_watermark=watermark):
+            return f".advance_watermark_to({in_seconds(watermark.micros)})"
+        case ProcessingTimeEvent(advance_by=step):
+            return f".advance_processing_time({in_seconds(step.micros, 'Duration')})"
+
+
+def _element(stamped: TimestampedValue[Any]) -> str:
+    return f"TimestampedValue({stamped.value!r}, {in_seconds(stamped.micros)})"
+
+
+def in_seconds(micros: int, kind: str = "Timestamp") -> str:
+    """Return code for a time: seconds if they are whole.
+
+    Args:
+        micros: microseconds.
+        kind: "Timestamp" or "Duration".
+
+    >>> in_seconds(3_000_000), in_seconds(3_000_001)
+    ('3', 'Timestamp(micros=3000001)')
+    """
+    whole, rest = divmod(micros, MICROS_PER_SECOND)
+    return f"{kind}(micros={micros})" if rest else str(whole)
 
 
 def _require_progress(forward: bool, step: str) -> None:

@@ -12,24 +12,15 @@ from hypothesis import strategies as st
 import headrace as hr
 from headrace.runners.spark import chunks
 from headrace.sdk.encoding import encode_value
+from headrace.sdk.testing.playing import Heard, told, unknown
+from headrace.sdk.testing.runs import Run, anything_goes, build, name
+from headrace.sdk.testing.script import retracts, rows_of, stamped
+from headrace.sdk.testing.strategies.pipelines import runs
+from headrace.sdk.testing.strategies.windowing import aligned, merging
 from headrace.testing import capture
 from headrace.triggers.bundle import Bundle
 from headrace.windowing.time import MAX_MICROS, MIN_MICROS
-from tests.laws.playing import (
-    Changes,
-    Heard,
-    anything_goes,
-    build,
-    bundle,
-    bursts,
-    follow,
-    listen,
-    name,
-    play_batch,
-    stamped,
-    told,
-)
-from tests.laws.strategies import Run, aligned, merging, runs
+from tests.laws.playing import Changes, batch_of, bundle, follow, listen
 
 from .stages import Stream, run_batch
 
@@ -45,9 +36,8 @@ def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
 def follow_stages(run: Run, groups: int, tasks: int, watched: bool) -> list[Heard]:
     """Play a run on the stages, event by event."""
     with anything_goes() as p:
-        changing = any(diff < 0 for rows in bursts(run.script) for *_, diff in rows)
-        source = p | Changes() if changing else p | hr.Create([])
-        taps = build(source, run.steps, watched)
+        source = p | Changes() if retracts(run.script) else p | hr.Create([])
+        taps = build(source, run, watched)
     stream, heard = Stream(p.graph, groups, tasks), [Heard() for _ in taps]
     read, watermark, now = next(iter(p.graph)), MIN_MICROS, 0
     for event, (kind, what) in enumerate(run.script):
@@ -84,17 +74,17 @@ def test_a_stream_in_key_groups(
 @given(st.data(), st.integers(1, 2), st.integers(1, 3), st.integers(1, 2))
 def test_a_batch_in_key_groups(data: st.DataObject, steps: int, groups: int, width: int) -> None:
     run = data.draw(runs(steps, windows=data.draw(WINDOWS)))
-    rows = [row for burst in bursts(run.script) for row in burst]
+    rows = rows_of(run.script)
     with anything_goes() as p:
         half = len(rows) // 2
         halves = [
             p | f"read {n}" >> hr.Create(list(map(stamped, part)))
             for n, part in enumerate((rows[:half], rows[half:]))
         ]
-        taps = build(halves | hr.Flatten(), run.steps, watched=False)
+        taps = build(halves | hr.Flatten(), run, watched=False)
     counted = run_batch(p.graph, groups, width).steps
-    found = [told(tap, counted[name(n)]) for n, tap in enumerate(taps)]
-    expected = play_batch(rows, run.steps, "local")
+    found = [told(tap, counted[name(n)], unknown) for n, tap in enumerate(taps)]
+    expected = batch_of(rows, run.steps)
     assert list(map(unordered, found)) == list(map(unordered, expected))
 
 

@@ -1,0 +1,197 @@
+"""Runs as programs: text that can be pasted and run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import date
+from enum import Enum
+from importlib import import_module
+from typing import Any
+
+import attrs
+
+from headrace.sdk.testing.runs import UNSAFE, Run, Step, holds_lists, name, suffixes
+from headrace.sdk.testing.script import Script, retracts, stream
+from headrace.sdk.testing.test_stream import in_seconds
+from headrace.triggers.strategy import WindowingStrategy
+from headrace.triggers.trigger import Trigger
+from headrace.windowing.time import Duration, Timestamp
+
+_HOMES = (
+    "headrace.testing",
+    "headrace.testing.strategies",
+    "headrace.triggers",
+    "headrace.windowing",
+)
+"""Where the names of a program come from, but for ``hr``."""
+
+_SOURCES = ("elements", "others")
+
+_NAME = re.compile(r"(?<![.\w'\"])[A-Za-z_]\w*")
+
+
+def code(value: Any) -> str:
+    """Return the expression that makes a value: what has its default is left out.
+
+    >>> from headrace.triggers import AccumulationMode
+    >>> code((WindowingStrategy(allowed_lateness=5), AccumulationMode.RETRACTING))
+    '(WindowingStrategy(allowed_lateness=5), AccumulationMode.RETRACTING)'
+    """
+    match value:
+        case Enum():
+            return f"{type(value).__name__}.{value.name}"
+        case Timestamp() | Duration():
+            return in_seconds(value.micros, type(value).__name__)
+        case date():
+            return repr(value.isoformat())
+        case list() | tuple() if type(value) in (list, tuple):
+            return _brackets(value)
+        case Trigger():
+            return repr(value)
+    if attrs.has(type(value)):
+        return f"{type(value).__name__}({', '.join(_arguments(value))})"
+    return getattr(value, "__qualname__", None) or repr(value)
+
+
+def _brackets(values: Sequence[Any]) -> str:
+    inside = ", ".join(map(code, values))
+    if isinstance(values, list):
+        return f"[{inside}]"
+    return f"({inside},)" if len(values) == 1 else f"({inside})"
+
+
+def _arguments(value: Any) -> Iterator[str]:
+    """Yield the arguments of the call that makes an attrs object, without those that go without saying."""
+    for field in attrs.fields(type(value)):
+        default = field.default
+        if isinstance(default, attrs.Factory):  # type: ignore[arg-type]  # a class, to attrs
+            default = default.factory()
+        given = getattr(value, field.name)
+        if default is attrs.NOTHING or given != default:
+            yield f"{field.alias}={code(given)}"
+
+
+def program(run: Run, runner: str = "local") -> str:
+    """Return a run as a program, which prints what comes out of each grouping.
+
+    A script with retractions, which no pipeline begins with, is shown as the expression that makes the run.
+
+    Args:
+        run: the run.
+        runner: name of the runner.
+
+    >>> print(program(Run((("watermark", 9_000_000),), (Step(WindowingStrategy()),))))
+    import headrace as hr
+    from headrace.testing import TestPipeline, TestStream, capture
+    from headrace.windowing import GlobalWindows
+    <BLANKLINE>
+    with TestPipeline('local', argv=['--allow_unsafe_triggers']) as p:
+        elements = p | 'elements' >> (
+            TestStream()
+            .advance_watermark_to(9)
+        )
+        windowed_0 = elements | 'window 0' >> hr.WindowInto(
+            GlobalWindows(),
+        )
+        grouped_0 = windowed_0 | 'grouping 0' >> hr.CombinePerKey(sum)
+        panes_0 = capture(grouped_0, 'panes 0')
+    <BLANKLINE>
+    for pane in panes_0.elements:
+        print(pane)
+    """
+    if any(map(retracts, run.scripts)):
+        return repr(run)
+    lines = [f"with TestPipeline({runner!r}, argv={[UNSAFE]}) as p:"]
+    for each, script in zip(_SOURCES, run.scripts, strict=False):
+        lines += _indented(_source(each, script))
+    came = _SOURCES[0]
+    for n, step in enumerate(run.steps):
+        lines += _indented(_step(n, step, came))
+        came = f"grouped_{n}"
+    for n in range(len(run.steps)):
+        lines += ["", f"for pane in panes_{n}.elements:", "    print(pane)"]
+    return "\n".join([*_imports("\n".join(lines)), "", *lines])
+
+
+def _imports(text: str) -> Iterator[str]:
+    """Yield the imports that a text needs."""
+    used = set(_NAME.findall(text))
+    yield "import headrace as hr"
+    for home in _HOMES:
+        names = used & set(import_module(home).__all__)
+        used -= names
+        if names:
+            yield f"from {home} import {', '.join(sorted(names))}"
+
+
+def _indented(lines: Iterable[str], by: str = "    ") -> list[str]:
+    return [by + line for line in lines]
+
+
+def _source(called: str, script: Script) -> Iterator[str]:
+    yield f"{called} = p | {called!r} >> ("
+    yield from _indented(["TestStream()", *stream(script).calls])
+    yield ")"
+
+
+def _step(n: int, step: Step, came: str) -> Iterator[str]:
+    """Yield the lines of a grouping and of what stands in front of it."""
+    sides = [came, "others"] if step.beside else [came]
+    into = []
+    for side, suffix in zip(sides, suffixes(n, step), strict=True):
+        lines, prepared = _preparation(step, side, suffix)
+        yield from lines
+        into.append(prepared)
+    together = f"({', '.join(into)})" if step.beside else into[0]
+    if step.beside == "flatten":
+        together += f" | 'together {n}' >> hr.Flatten()"
+    yield f"grouped_{n} = {together} | {name(n)!r} >> {_grouping(step)}"
+    yield f"panes_{n} = capture(grouped_{n}, 'panes {n}')"
+
+
+def _grouping(step: Step) -> str:
+    if step.beside == "join":
+        return "hr.CoGroupByKey()"
+    if step.kind == "list":
+        return "hr.GroupByKey()"
+    return f"hr.CombinePerKey({'sum' if step.kind == 'sum' else 'Largest()'})"
+
+
+def _preparation(step: Step, came: str, suffix: str) -> tuple[list[str], str]:
+    """Return the lines that take a collection as far as the grouping, and its name there."""
+    lines, after = [], suffix.replace(" ", "_")
+    fresh = came in _SOURCES  # its values are numbers, and need no adapting
+    if step.only is not None:
+        test = f"lambda pair: {step.only.__name__}(pair[1])"
+        lines.append(f"chosen_{after} = {came} | 'only {suffix}' >> hr.Filter({test})")
+        came = f"chosen_{after}"
+    if step.one_key or not fresh:
+        key = "'all'" if step.one_key else "key"
+        value = "ordered(value)" if holds_lists(step) else "weight(value)"
+        pair = f"lambda key, value: ({key}, {value})"
+        lines.append(f"adapted_{after} = {came} | 'adapt {suffix}' >> hr.MapTuple({pair})")
+        came = f"adapted_{after}"
+    if step.assigns:
+        lines.append(f"windowed_{after} = {came} | 'window {suffix}' >> hr.WindowInto(")
+        lines += [*_indented(f"{argument}," for argument in _into(step.windowing)), ")"]
+        came = f"windowed_{after}"
+    return lines, came
+
+
+def _into(windowing: WindowingStrategy) -> Iterator[str]:
+    """Yield the arguments of a WindowInto, without those that go without saying."""
+    usual = WindowingStrategy()
+    yield code(windowing.window_fn)
+    if windowing.trigger != usual.trigger:
+        yield f"trigger={windowing.trigger!r}"
+    if (windowing.trigger, windowing.accumulation_mode) != (usual.trigger, usual.accumulation_mode):
+        yield f"accumulation_mode={code(windowing.accumulation_mode)}"
+    if windowing.allowed_lateness:
+        yield f"allowed_lateness={in_seconds(windowing.allowed_lateness, 'Duration')}"
+    if windowing.timestamp_combiner != usual.timestamp_combiner:
+        yield f"timestamp_combiner={code(windowing.timestamp_combiner)}"
+    if windowing.on_time != usual.on_time:
+        yield f"on_time_behavior={code(windowing.on_time)}"
+    if windowing.closing != usual.closing:
+        yield f"closing_behavior={code(windowing.closing)}"

@@ -1,0 +1,83 @@
+"""Smaller runs: what a counterexample is tried with, in order to show the smallest that still fails."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import attrs
+
+from headrace.sdk.testing.runs import Run, Step, inherited
+from headrace.sdk.testing.script import Script
+from headrace.triggers.composite_triggers import Repeatedly
+from headrace.triggers.data_triggers import AfterCount
+from headrace.triggers.strategy import WindowingStrategy
+from headrace.triggers.watermark_triggers import DefaultTrigger
+
+
+def smaller(run: Run) -> Iterator[Run]:
+    """Yield runs that are smaller by something, what takes off most first.
+
+    >>> from headrace.sdk.testing.runs import Step
+    >>> script = (("watermark", 3), ("watermark", 9))
+    >>> [less.script for less in smaller(Run(script, (Step(WindowingStrategy()),)))]
+    [(('watermark', 9),)]
+    """
+    for steps in _smaller_chains(run.steps):
+        if steps != run.steps:
+            yield _tidy(attrs.evolve(run, steps=steps))
+    for script in _smaller_scripts(run.script):
+        yield attrs.evolve(run, script=script)
+    for other in _smaller_scripts(run.other):
+        yield attrs.evolve(run, other=other)
+
+
+def _tidy(run: Run) -> Run:
+    """Leave out a script that nobody reads any more."""
+    return run if run.has_other else attrs.evolve(run, other=())
+
+
+def _smaller_chains(steps: tuple[Step, ...]) -> Iterator[tuple[Step, ...]]:
+    if len(steps) > 1:
+        yield steps[:-1]
+        if steps[1].assigns:
+            yield steps[1:]
+    for n, step in enumerate(steps):
+        for less in _smaller_steps(step):
+            yield inherited((*steps[:n], less, *steps[n + 1 :]))
+
+
+def _smaller_steps(step: Step) -> Iterator[Step]:
+    """Yield steps with one thing less to say."""
+    for name, usual in {"only": None, "beside": None, "one_key": False}.items():
+        yield from _with(step, **{name: usual})
+    said, usual_strategy = step.windowing, WindowingStrategy()
+    for field in attrs.fields(WindowingStrategy):
+        plain = getattr(usual_strategy, field.name)
+        if field.name not in {"window_fn", "trigger", "accumulation_mode"}:
+            yield from _with(step, windowing=attrs.evolve(said, **{field.name: plain}))
+    simple = (DefaultTrigger(), Repeatedly(AfterCount(1)))
+    for trigger in () if said.trigger in simple else (*simple, *said.trigger.children):
+        yield from _with(step, windowing=attrs.evolve(said, trigger=trigger))
+
+
+def _with(step: Step, **changes: Any) -> Iterator[Step]:
+    """Yield the step with changes, if these change anything and lose no data."""
+    less = attrs.evolve(step, **changes)
+    if less != step and not less.windowing.trigger.may_finish(less.windowing):
+        yield less
+
+
+def _smaller_scripts(script: Script) -> Iterator[tuple[Any, ...]]:
+    """Yield scripts without some events, or without an element; the last event stays."""
+    if not script:
+        return
+    *events, end = script
+    size = len(events)
+    for length in (size // 2, size // 4, 1):
+        for start in range(0, size, length) if length else ():
+            yield (*events[:start], *events[start + length :], end)
+    for n, (kind, what) in enumerate(events):
+        for i in range(len(what) if kind == "elements" and len(what) > 1 else 0):
+            fewer = (kind, (*what[:i], *what[i + 1 :]))
+            yield (*events[:n], fewer, *events[n + 1 :], end)

@@ -1,0 +1,202 @@
+"""Where, when and how: window functions, triggers, windowing strategies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+
+import attrs
+
+from headrace.sdk.testing.property_testing import st
+from headrace.sdk.testing.runs import is_big, is_odd, patience
+from headrace.sdk.testing.strategies.arriving import SECONDS, SUMMER_TIME_BEGINS, Scale
+from headrace.sdk.testing.validity_windows import ValidityWindows
+from headrace.triggers import (
+    AccumulationMode,
+    AfterAll,
+    AfterAny,
+    AfterBytes,
+    AfterCount,
+    AfterEach,
+    AfterElement,
+    AfterProcessingTime,
+    AfterWatermark,
+    Always,
+    AtPeriod,
+    ClosingBehavior,
+    DefaultTrigger,
+    Never,
+    OnTimeBehavior,
+    OrFinally,
+    Repeatedly,
+    Trigger,
+    WindowingStrategy,
+)
+from headrace.windowing.calendar import CalendarWindows
+from headrace.windowing.sessions import Sessions
+from headrace.windowing.time import DurationTypes, duration_micros
+from headrace.windowing.timestamp_combiner import TimestampCombiner
+from headrace.windowing.window_fn import WindowFn
+from headrace.windowing.windows import FixedWindows, GlobalWindows, SlidingWindows
+
+
+@attrs.frozen
+class Where:
+    """A window function, and a scale of event time on which elements meet in its windows.
+
+    >>> Where(FixedWindows(3600), Scale(unit=600_000_000)).window_fn
+    FixedWindows(size=Duration(3600), offset=Duration(0))
+    """
+
+    window_fn: WindowFn
+    scale: Scale = SECONDS
+
+
+@cache
+def aligned() -> st.SearchStrategy[Where]:
+    """Draw windows that are the same for all keys: the global one, fixed and sliding ones."""
+    sizes = st.integers(1, 20)
+    return st.one_of(
+        st.just(Where(GlobalWindows())),
+        st.builds(FixedWindows, sizes, st.integers(0, 5)).map(Where),
+        st.builds(SlidingWindows, sizes, st.integers(4, 12), st.integers(0, 3)).map(Where),
+    )
+
+
+@cache
+def calendars() -> st.SearchStrategy[Where]:
+    """Draw days and months in a zone or two."""
+    zones, start = st.sampled_from(["UTC", "America/New_York"]), st.just("2013-03-01")
+    window_fns = st.one_of(
+        st.builds(CalendarWindows.days, st.integers(1, 2), zones, start),
+        st.builds(CalendarWindows.months, st.just(1), zones, start),
+    )
+    return st.builds(Where, window_fns, st.just(SUMMER_TIME_BEGINS))
+
+
+@cache
+def merging() -> st.SearchStrategy[Where]:
+    """Draw windows that merge: sessions, with one gap or one for each element, and ones that shrink."""
+    return st.one_of(
+        st.builds(Sessions, st.integers(1, 10)).map(Where),
+        st.just(Where(Sessions(patience))),
+        st.just(Where(ValidityWindows())),
+    )
+
+
+def wheres() -> st.SearchStrategy[Where]:
+    """Draw all window functions, each with a scale that suits it."""
+    return st.one_of(aligned(), merging(), calendars())
+
+
+def window_fns(merging_ones: bool | None = None) -> st.SearchStrategy[WindowFn]:
+    """Draw window functions, whose windows are some seconds long, or days and months.
+
+    Args:
+        merging_ones: whether only those that merge, or only those that do not; None for all.
+
+    >>> from hypothesis import find
+    >>> find(window_fns(), lambda window_fn: window_fn.is_merging())
+    Sessions(gap_size=Duration(1))
+    """
+    kinds = {None: wheres(), True: merging(), False: st.one_of(aligned(), calendars())}
+    return kinds[merging_ones].map(lambda where: where.window_fn)
+
+
+@cache
+def leaves() -> st.SearchStrategy[Trigger]:
+    """Draw triggers that are not made of others."""
+    return st.one_of(
+        st.just(DefaultTrigger()),
+        st.builds(AfterCount, st.integers(1, 4)),
+        st.just(AfterWatermark()),
+        st.builds(AfterProcessingTime, st.integers(0, 15)),
+        st.builds(AtPeriod, st.integers(1, 12), st.integers(0, 5)),
+        st.builds(AfterElement, st.sampled_from([is_odd, is_big])),
+        st.builds(AfterBytes, st.integers(1, 30)),
+        st.just(Always()),
+        st.just(Never()),
+    )
+
+
+@cache
+def any_triggers(depth: int = 2) -> st.SearchStrategy[Trigger]:
+    """Draw all triggers down to a depth, some of which lose data."""
+    if not depth:
+        return leaves()
+    part = any_triggers(depth - 1)
+    maybe = st.none() | part
+    return st.one_of(
+        leaves(),
+        st.builds(AfterWatermark, early=maybe, late=maybe),
+        st.builds(AfterWatermark, early=part, late=part),
+        st.builds(Repeatedly, part),
+        st.builds(AfterAny, part, part),
+        st.builds(AfterAll, part, part),
+        st.builds(AfterEach, part, part),
+        st.builds(OrFinally, part, leaves()),
+    )
+
+
+@cache
+def safe_triggers(lateness: int, depth: int = 2) -> st.SearchStrategy[Trigger]:
+    """Draw triggers that lose nothing with a lateness, in microseconds; one that would is repeated."""
+    allowed = WindowingStrategy(allowed_lateness=lateness)
+    return any_triggers(depth).map(lambda t: Repeatedly(t) if t.may_finish(allowed) else t)
+
+
+def triggers(
+    depth: int = 2, safe: bool = True, lateness: DurationTypes = 0
+) -> st.SearchStrategy[Trigger]:
+    """Draw trigger expressions.
+
+    Args:
+        depth: so deep they are nested at the most.
+        safe: whether to leave out those that lose data; a pipeline refuses these, unless it is told to
+            ``--allow_unsafe_triggers``.
+        lateness: the allowed lateness for which they are to be safe; seconds, timedelta or Duration.
+
+    >>> from hypothesis import find
+    >>> find(triggers(), lambda trigger: trigger.predicates)
+    Repeatedly(AfterElement(is_odd))
+    """
+    return safe_triggers(duration_micros(lateness), depth) if safe else any_triggers(depth)
+
+
+@st.composite
+def windowings(
+    draw: st.DrawFn,
+    where: Where | WindowFn | None = None,
+    modes: Sequence[AccumulationMode] = tuple(AccumulationMode),
+    least_lateness: int = 0,
+    safe: bool = True,
+) -> WindowingStrategy:
+    """Draw windowing strategies: where, when and how, as ``WindowInto`` takes them.
+
+    Args:
+        draw: given by Hypothesis.
+        where: the window function, perhaps with its scale; any, if None.
+        modes: the accumulation modes.
+        least_lateness: they allow so much lateness or more, in microseconds.
+        safe: whether triggers that lose data are left out.
+
+    >>> from hypothesis import find
+    >>> find(windowings(FixedWindows(60)), lambda s: s.allowed_lateness).allowed_lateness
+    3000000
+    """
+    if where is None:
+        where = draw(wheres())
+    if isinstance(where, WindowFn):
+        where = Where(where)
+    lateness = least_lateness + draw(st.sampled_from([0, 3, 12, 10_000])) * where.scale.unit
+    return WindowingStrategy(
+        window_fn=where.window_fn,
+        trigger=draw(safe_triggers(lateness) if safe else any_triggers()),
+        accumulation_mode=draw(st.sampled_from(modes)),
+        allowed_lateness=lateness,
+        timestamp_combiner=draw(st.sampled_from(TimestampCombiner)),
+        on_time=draw(st.sampled_from(OnTimeBehavior)),
+        closing=draw(
+            st.sampled_from([ClosingBehavior.FIRE_IF_NON_EMPTY, ClosingBehavior.FIRE_ALWAYS])
+        ),
+    )

@@ -1,0 +1,29 @@
+"""Laws to hold transforms, CombineFns, window functions, coders and runners to.
+
+Needs ``pip install 'headrace[testing]'``. Each function tries random cases, the same each time, and raises
+:class:`LawBroken` with the smallest case that it found.
+"""
+
+from headrace.sdk.testing.coder_laws import check_coder
+from headrace.sdk.testing.combine_laws import check_combine_fn
+from headrace.sdk.testing.conformance import Report, Verdict, check_runner
+from headrace.sdk.testing.law import LawBroken
+from headrace.sdk.testing.transform_laws import (
+    check_deterministic,
+    check_order_independence,
+    check_streaming_equals_batch,
+)
+from headrace.sdk.testing.window_laws import check_window_fn
+
+__all__ = [
+    "LawBroken",
+    "Report",
+    "Verdict",
+    "check_coder",
+    "check_combine_fn",
+    "check_deterministic",
+    "check_order_independence",
+    "check_runner",
+    "check_streaming_equals_batch",
+    "check_window_fn",
+]

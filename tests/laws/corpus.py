@@ -1,0 +1,104 @@
+"""Cases that were found: runs that once broke a law, kept as readable data and tried again each time.
+
+``make laws`` writes the smallest run that breaks a law to ``tests/laws/found``, in a file of its own, with
+the name of the test. Commit it with the mend. A file holds the expression that makes the run; the program
+is what ``print(program(run))`` says, and a run that has lost its meaning fails to load.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.errors import HypothesisException
+
+import headrace.testing.strategies
+import headrace.triggers
+import headrace.windowing
+from headrace.sdk.testing.programs import code
+from headrace.sdk.testing.runs import Run
+
+FOUND = Path(__file__).parent / "found"
+KEEPS = "HEADRACE_CASES" in os.environ
+"""Whether this is ``make laws``."""
+
+Test = Callable[..., None]
+
+
+def law(runs: st.SearchStrategy[Run], **others: Any) -> Callable[[Test], Any]:
+    """Try a test on drawn runs (its argument ``run``), and keep the smallest that it fails for.
+
+    Args:
+        runs: the runs.
+        others: strategies for further arguments, by name.
+    """
+
+    def decorate(test: Test) -> Any:
+        drawn = given(run=runs, **others)(kept(test, FOUND) if KEEPS else test)
+
+        def on(run: Run) -> None:
+            """Try it on one run."""
+            fixtures = {"runner": "local"} if "runner" in inspect.signature(test).parameters else {}
+            again = settings(max_examples=20, database=None)
+            again(given(run=st.just(run), **others)(test))(**fixtures)
+
+        drawn.on = on
+        return drawn
+
+    return decorate
+
+
+def kept(test: Test, folder: Path) -> Test:
+    """The test, which writes down what it fails for; the last is the smallest, for so Hypothesis ends."""
+    written: list[Path] = []
+
+    def keeping(run: Run, **others: Any) -> None:
+        try:
+            test(run=run, **others)
+        except HypothesisException:
+            raise  # the run says nothing of this law
+        except Exception:
+            while written:
+                written.pop().unlink(missing_ok=True)
+            written.append(keep(run, f"{test.__module__}.{test.__name__}", folder))
+            raise
+
+    keeping.__name__, keeping.__qualname__ = test.__name__, test.__qualname__
+    keeping.__module__, keeping.__doc__ = test.__module__, test.__doc__
+    keeping.__signature__ = inspect.signature(test)  # type: ignore[attr-defined]
+    return keeping
+
+
+def keep(run: Run, finder: str, folder: Path) -> Path:
+    """Write down a run and the test that it failed, and return where."""
+    text = spelt(run)
+    digest = hashlib.sha256(text.encode()).hexdigest()[:8]
+    place = folder / f"{finder.rpartition('.')[2]}-{digest}.run"
+    folder.mkdir(exist_ok=True)
+    place.write_text(f"# {finder}\n{text}")
+    return place
+
+
+def spelt(run: Run) -> str:
+    """The expression that makes a run, an event and a step a line."""
+    lines = ["Run("]
+    for name in ("script", "steps", "other"):
+        parts = getattr(run, name)
+        if parts or name != "other":
+            lines += [f"    {name}=(", *(f"        {code(part)}," for part in parts), "    ),"]
+    return "\n".join([*lines, ")\n"])
+
+
+def read(place: Path) -> tuple[str, Run]:
+    """The test that a run failed, and the run."""
+    text = place.read_text()
+    names: dict[str, Any] = {}
+    for home in (headrace.testing.strategies, headrace.triggers, headrace.windowing):
+        names |= {name: getattr(home, name) for name in home.__all__}
+    return text.splitlines()[0].removeprefix("# "), eval(text, names)

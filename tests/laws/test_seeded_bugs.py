@@ -1,0 +1,125 @@
+"""Bugs put into the engine: the kit finds each, by the law that it breaks, within 1,000 cases."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import attrs
+import pytest
+
+from headrace.sdk.testing.conformance import IN_TIME, check_runner
+from headrace.sdk.testing.pane_laws import (
+    COUNTED,
+    EXPIRED_ONLY,
+    LIKE_BATCH,
+    NUMBERED,
+    ONE_ON_TIME,
+    TAKEN_BACK,
+)
+from headrace.triggers import grouping
+from headrace.triggers.bundle import RETRACT
+from headrace.triggers.data_triggers import AfterCount
+from headrace.triggers.grouping import Grouping
+from headrace.triggers.key_state import Output
+from headrace.triggers.merging import Merging
+from headrace.triggers.pane import PaneInfoTiming
+from headrace.triggers.trigger import FINISHED
+
+CASES = 1_000
+
+
+def hold_forgotten(patch: pytest.MonkeyPatch) -> None:
+    """The output watermark does not wait for a pane to come."""
+    patch.setattr(Grouping, "_hold", lambda self, key, arrival, watermark: None)
+
+
+def retraction_last(patch: pytest.MonkeyPatch) -> None:
+    """The new value goes out before the old one is taken back."""
+
+    def send(self, state, window, timestamp, pane, out):
+        old, state.outputs = state.outputs, ()
+        if not self._reduction.vanished(state.content):
+            value = self._reduction.result(state.content)
+            out.emit(value, timestamp, window, pane)
+            state.outputs = (Output(value, timestamp, window, pane),)
+        for output in old:
+            out.emit(output.value, output.timestamp, output.window, output.pane, RETRACT)
+        return bool(state.outputs)
+
+    patch.setattr(Grouping, "_retract_and_send", send)
+
+
+def counts_of_merged_windows_not_added(patch: pytest.MonkeyPatch) -> None:
+    """A trigger that counts goes on with the larger of the counts."""
+
+    def on_merge(self, states, last, clock):
+        return FINISHED if FINISHED in states else max(states)
+
+    patch.setattr(AfterCount, "on_merge", on_merge)
+
+
+def numbers_go_on_in_a_merged_window(patch: pytest.MonkeyPatch) -> None:
+    """A window that has become another goes on with the numbers of its panes."""
+    unite = Merging._unite
+
+    def and_go_on(self, key, target, sources, clock):
+        unite(self, key, target, sources, clock)
+        state = key.windows[target]
+        state.index = max(source.index for _, source, _ in sources)
+
+    patch.setattr(Merging, "_unite", and_go_on)
+
+
+def late_by_the_watermark(patch: pytest.MonkeyPatch) -> None:
+    """Elements behind the watermark are dropped, though their window lives."""
+    take = Grouping._take
+
+    def if_not_late(self, key, arrival, clock, out):
+        if arrival.latest < clock.watermark:
+            out.dropped.append(arrival)
+            return False
+        return take(self, key, arrival, clock, out)
+
+    patch.setattr(Grouping, "_take", if_not_late)
+
+
+def on_time_twice(patch: pytest.MonkeyPatch) -> None:
+    """A pane behind the ON_TIME one is called ON_TIME, too."""
+
+    def timing(state, last, watermark):
+        return PaneInfoTiming.EARLY if watermark <= last else PaneInfoTiming.ON_TIME
+
+    patch.setattr(grouping, "_timing", timing)
+
+
+@attrs.frozen
+class Bug:
+    """A bug, the laws that it breaks, and after how many cases that was seen when this was written."""
+
+    patch: Callable[[pytest.MonkeyPatch], None]
+    laws: frozenset[str] = attrs.field(converter=frozenset)
+    seen_after: int
+
+
+BUGS = [
+    Bug(hold_forgotten, [IN_TIME], 65),
+    Bug(retraction_last, [TAKEN_BACK.says], 2),
+    Bug(counts_of_merged_windows_not_added, [COUNTED.says], 59),
+    Bug(numbers_go_on_in_a_merged_window, [NUMBERED.says], 5),
+    Bug(late_by_the_watermark, [EXPIRED_ONLY.says, LIKE_BATCH.says], 2),
+    Bug(on_time_twice, [ONE_ON_TIME.says], 2),
+]
+
+
+@pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.patch.__name__)
+def test_a_bug_is_found(bug: Bug, monkeypatch: pytest.MonkeyPatch) -> None:
+    bug.patch(monkeypatch)
+    report = check_runner("local", CASES, reference=None, until_broken=True, shrinking=0)
+    after = {verdict.law: verdict.after for verdict in report.broken}
+    print(f"{bug.patch.__name__}: seen after {after} cases, {bug.seen_after} when this was written")
+    assert bug.laws & after.keys(), report
+
+
+def test_without_a_bug_nothing_is_found() -> None:
+    report = check_runner("local", cases=100, reference=None)
+    assert report.passed, report

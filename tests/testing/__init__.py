@@ -1,0 +1,1 @@
+"""What users test with: strategies, laws, the check of a runner, the plugin."""

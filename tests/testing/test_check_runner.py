@@ -1,0 +1,185 @@
+"""check_runner passes the local runner, and says of broken ones which law they break, with a program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import attrs
+import pytest
+
+from headrace.runners import local
+from headrace.sdk.graph import Graph, Write
+from headrace.sdk.io.sink import Sink, SinkBatch
+from headrace.sdk.testing.conformance import AGREES, RUNS
+from headrace.sdk.testing.pane_laws import NOTHING_LOST, ONE_ON_TIME
+from headrace.testing.laws import Report, check_runner
+from headrace.testing.strategies import Run
+from headrace.triggers import PaneInfoTiming
+from headrace.triggers.bundle import Bundle, Element
+from tests.laws.playing import foretell_ticking
+from tests.packing.merging import replaced
+
+Change = Callable[[Element], Element | None]
+
+
+@attrs.define
+class Twisting(Sink):
+    """Changes what another sink gets."""
+
+    sink: Sink
+    change: Change
+    accepts_retractions = True
+
+    def open(self) -> None:
+        self.sink.open()
+
+    def write(self, batch: SinkBatch) -> None:
+        rows = [row for row in map(self.change, batch.bundle.rows()) if row is not None]
+        self.sink.write(attrs.evolve(batch, bundle=Bundle.of(rows)))
+
+
+@attrs.frozen
+class Broken:
+    """The local runner, but for some elements of what comes out."""
+
+    change: Change
+
+    def run(self, graph: Graph, options: Any) -> Any:
+        def twist(node: Write) -> Write:
+            panes = node.label.rpartition("/")[2].startswith("panes")
+            return attrs.evolve(node, sink=Twisting(node.sink, self.change)) if panes else node
+
+        return local.run(replaced(graph, Write, twist), options)
+
+
+@attrs.frozen
+class Failing:
+    """The local runner, but that it cannot run certain graphs."""
+
+    label: str
+
+    def run(self, graph: Graph, options: Any) -> Any:
+        if any(self.label in node.label for node in graph):
+            raise NotImplementedError(f"no {self.label} today")
+        return local.run(graph, options)
+
+
+def without_threes(row: Element) -> Element | None:
+    """Lists lose their threes."""
+    key, value = row.value
+    if isinstance(value, list) and 3 in value:
+        return row._replace(value=(key, [v for v in value if v != 3]))
+    return row
+
+
+def always_on_time(row: Element) -> Element:
+    return row._replace(pane=row.pane._replace(timing=PaneInfoTiming.ON_TIME))
+
+
+def a_second_late(row: Element) -> Element:
+    return row._replace(timestamp=row.timestamp + 1_000_000)
+
+
+def verdicts(report: Report) -> dict[str, Any]:
+    return {verdict.law: verdict for verdict in report.broken}
+
+
+def test_the_local_runner_keeps_all_laws() -> None:
+    report = check_runner("local", cases=60)
+    assert report.passed, report
+    assert report.cases == 60
+    assert all(verdict.cases for verdict in report.verdicts)
+    said = str(report).splitlines()
+    assert said[0] == "local: 60 cases, all laws hold"
+    assert said[1].split() == ["mode", "cases", "result", "law"]
+    assert "  streaming     60  holds              every pipeline runs" in said
+
+
+def test_the_local_runner_says_what_the_oracle_says() -> None:
+    def reference(runs: Sequence[Run]) -> list[Any]:
+        return [foretell_ticking(run) if run.plain else None for run in runs]
+
+    report = check_runner("local", cases=60, batch=False, reference=reference)
+    assert report.passed, report
+    (agrees,) = (verdict for verdict in report.verdicts if verdict.law == AGREES)
+    assert 20 < agrees.cases <= 60
+
+
+@pytest.mark.parametrize("mode", ["streaming", "batch"])
+def test_one_mode_alone(mode: str) -> None:
+    report = check_runner("local", cases=20, streaming=mode == "streaming", batch=mode == "batch")
+    assert {verdict.mode for verdict in report.verdicts} == {mode}
+    assert report.passed
+
+
+def test_a_runner_that_loses_elements_is_found_out() -> None:
+    report = check_runner(Broken(without_threes), cases=60, batch=False, shrinking=2)
+    broken = verdicts(report)[NOTHING_LOST.says]
+    assert "3" in broken.broken.sides["lost"].__repr__()
+    assert not report.passed
+    assert f"BROKEN by case {broken.after}" in str(report)
+    assert broken.counterexample in str(report).replace("    import", "import").replace(
+        "\n    ", "\n"
+    )
+
+
+def test_the_counterexample_is_small_and_runs() -> None:
+    report = check_runner(Broken(without_threes), cases=100, batch=False, reference=None)
+    text = verdicts(report)[NOTHING_LOST.says].counterexample
+    assert text.count("TimestampedValue(") == 1
+    namespace: dict[str, Any] = {}
+    exec(text, namespace)
+    assert [value for _, value in namespace["panes_0"].values] == [[3]]
+
+
+def test_a_pane_that_is_on_time_twice_is_found_out() -> None:
+    report = check_runner(
+        Broken(always_on_time), cases=60, reference=None, until_broken=True, shrinking=0
+    )
+    assert ONE_ON_TIME.says in verdicts(report)
+
+
+def test_what_no_law_sees_the_reference_sees() -> None:
+    wrong = Broken(a_second_late)
+    broken = verdicts(check_runner(wrong, cases=20, batch=False))
+    assert list(broken) == [AGREES]
+    sides = broken[AGREES].broken.sides
+    assert len(sides["only the runner says"]) == len(sides["only the reference says"]) > 0
+    assert check_runner(wrong, cases=20, batch=False, reference=None).passed
+
+
+def test_a_runner_that_fails_is_found_out_with_the_pipeline_it_cannot_run() -> None:
+    report = check_runner(Failing("/only "), cases=40, reference=None, pack=10)
+    broken = verdicts(report)
+    assert list(broken) == [RUNS]
+    error = broken[RUNS].broken
+    assert repr(error.sides["raised"]) == "NotImplementedError('no /only  today')"
+    assert isinstance(error.__cause__, NotImplementedError)
+    assert "hr.Filter(" in error.given
+
+
+def test_many_cases_run_in_one_pipeline() -> None:
+    graphs: list[int] = []
+
+    class Counting:
+        def run(self, graph: Graph, options: Any) -> Any:
+            graphs.append(len(graph.nodes))
+            return local.run(graph, options)
+
+    check_runner(Counting(), cases=40, pack=40, batch=False, reference=None)
+    assert len(graphs) == 2  # the cases, and those of them that are played in another order
+
+
+def test_it_can_stop_at_the_first_pack() -> None:
+    report = check_runner(
+        Broken(without_threes), cases=400, pack=20, until_broken=True, reference=None, shrinking=0
+    )
+    assert report.cases < 400
+    assert not report.passed
+
+
+def test_the_same_seed_gives_the_same_report() -> None:
+    one, two = (check_runner("local", cases=15, random_seed=3) for _ in range(2))
+    assert one == two
+    assert one != check_runner("local", cases=15, random_seed=4)

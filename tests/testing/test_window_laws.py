@@ -1,0 +1,111 @@
+"""check_window_fn passes what is sound, and says of the rest which law it breaks."""
+
+from __future__ import annotations
+
+import re
+from itertools import count
+from typing import Any
+
+import attrs
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from headrace.testing.laws import LawBroken, check_window_fn
+from headrace.testing.strategies import Where, patience, wheres
+from headrace.windowing import (
+    FixedWindows,
+    IntervalWindow,
+    NonMergingWindowFn,
+    Sessions,
+    WindowFn,
+)
+
+
+class Behind(NonMergingWindowFn):
+    """Windows that end before their element."""
+
+    def assign(self, context: Any) -> Any:
+        return [IntervalWindow(context.timestamp - 10, context.timestamp)]
+
+
+@attrs.define
+class Changing(NonMergingWindowFn):
+    """Every other time another window."""
+
+    numbers: Any = attrs.field(factory=count)
+
+    def assign(self, context: Any) -> Any:
+        return [IntervalWindow(context.timestamp, context.timestamp + 1 + next(self.numbers) % 2)]
+
+
+class Starting(WindowFn):
+    """Windows of ten seconds that merge somehow."""
+
+    def assign(self, context: Any) -> Any:
+        return [IntervalWindow(context.timestamp, context.timestamp + 10)]
+
+
+class CutsShort(Starting):
+    """Merges into what the first two have in common."""
+
+    def merge(self, merge_context: Any) -> None:
+        windows = sorted(set(merge_context.windows))
+        if len(windows) > 1 and windows[0].end > windows[1].start:
+            merge_context.merge(windows[:2], IntervalWindow(windows[1].start, windows[0].end))
+
+
+class MergesPairs(Starting):
+    """Merges two neighbours that overlap, and leaves the third for the next time."""
+
+    def merge(self, merge_context: Any) -> None:
+        windows = sorted(set(merge_context.windows))
+        if len(windows) > 1 and windows[0].end > windows[1].start:
+            merge_context.merge(windows[:2], windows[0].union(windows[1]))
+
+
+class UpToThirty(Starting):
+    """Sessions that never become longer than thirty seconds: what fits in depends on who was first."""
+
+    def merge(self, merge_context: Any) -> None:
+        groups: list[list[Any]] = []
+        for window in sorted(set(merge_context.windows)):
+            fits = groups and window.start < max(w.end for w in groups[-1])
+            if fits and window.end - groups[-1][0].start <= 30:
+                groups[-1].append(window)
+            else:
+                groups.append([window])
+        for group in groups:
+            end = max(w.end for w in group)
+            merge_context.merge(group, IntervalWindow(group[0].start, end))
+
+
+SPOILT = {
+    Behind: "an element lies in its windows",
+    Changing: "the same element gets the same windows again",
+    CutsShort: "an element lies in the window that its own has become",
+    MergesPairs: "windows that have merged do not merge once more",
+    UpToThirty: "what windows become does not depend on what has merged before",
+}
+
+
+@pytest.mark.parametrize("kind", SPOILT, ids=lambda kind: kind.__name__)
+def test_a_law_that_is_broken_is_named(kind: type[WindowFn]) -> None:
+    with pytest.raises(LawBroken, match=re.escape(SPOILT[kind])) as raised:
+        check_window_fn(kind(), cases=500)
+    assert kind.__name__ in raised.value.given
+    assert "Timestamp(" in str(raised.value)
+    assert "what to do: " in str(raised.value)
+
+
+@settings(max_examples=30, suppress_health_check=[HealthCheck.nested_given])
+@given(wheres())
+def test_the_window_functions_that_are_drawn_are_sound(where: Where) -> None:
+    micros = where.scale
+    check_window_fn(
+        where.window_fn, [("a", 1), ("b", 6)], micros.unit / 1e6, micros.origin / 1e6, cases=15
+    )
+
+
+def test_window_functions_that_look_at_the_element() -> None:
+    check_window_fn(Sessions(patience), [("a", 1), ("a", 6)])
+    check_window_fn(FixedWindows(3600), unit=600)
