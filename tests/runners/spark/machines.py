@@ -27,21 +27,29 @@ class Writing(RuleBasedStateMachine):
 
     Attributes:
         run: what has been written.
+        groups: the number of key groups.
+        tasks: so many tasks read what comes.
         kills: the numbers of the events that workers die in.
     """
 
     def __init__(self) -> None:
         super().__init__()
         self.run = Run((), ())
+        self.groups = self.tasks = 1
         self.kills: set[int] = set()
         self._watermark = 0
         self._clock = 0
         self._dying = False
         self._drained = False
 
-    @initialize(drawn=st.one_of(runs(1), runs(2), runs(3), reunions()))
-    def begin(self, drawn: Run) -> None:
+    @initialize(
+        drawn=st.one_of(runs(1), runs(2), runs(3), reunions()),
+        groups=st.integers(1, 3),
+        tasks=st.integers(1, 2),
+    )
+    def begin(self, drawn: Run, groups: int, tasks: int) -> None:
         self.run = Run((), drawn.steps)
+        self.groups, self.tasks = groups, tasks
 
     @precondition(lambda self: not self._drained)
     @rule(burst=BURSTS)
@@ -73,6 +81,11 @@ class Writing(RuleBasedStateMachine):
         self._drained = True
         self._write(("watermark", MAX_MICROS))
 
+    @precondition(lambda self: self._drained)
+    @rule()
+    def rest(self) -> None:
+        """Do nothing; there is always something that a machine can do."""
+
     def _write(self, event: Event) -> None:
         if self._dying:
             self.kills.add(len(self.run.script))
@@ -91,16 +104,15 @@ class Writing(RuleBasedStateMachine):
 class SideBySide(Writing):
     """Lets the local runner's code and that of Spark's workers hear the stream as it is written."""
 
-    @initialize(groups=st.integers(1, 3), tasks=st.integers(1, 2))
-    def size(self, groups: int, tasks: int) -> None:
-        self._groups, self._tasks = groups, tasks
+    def __init__(self) -> None:
+        super().__init__()
         self._sides: tuple[Any, Any] | None = None
 
     def happen(self, event: Event, dying: bool) -> None:
         if self._sides is None:
             self._sides = (
                 Following(self.run),
-                FollowingStages(self.run, self._groups, self._tasks),
+                FollowingStages(self.run, self.groups, self.tasks),
             )
         local, stages = self._sides
         local.play(event)
