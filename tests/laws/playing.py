@@ -18,7 +18,8 @@ from headrace.runners.executor import Executor
 from headrace.runners.operators import operators_of
 from headrace.runners.planning import plan
 from headrace.sdk.encoding import encode_value
-from headrace.sdk.graph import MAIN, Collection, Read
+from headrace.sdk.graph import MAIN, Collection, Graph, Read
+from headrace.sdk.metrics import MetricResults
 from headrace.sdk.pvalue import PCollection
 from headrace.sdk.testing.answers import Part, source_watermarks
 from headrace.sdk.testing.capturing import Capture, Captured
@@ -33,7 +34,7 @@ from headrace.sdk.testing.runs import (
     holds_lists,
     name,
 )
-from headrace.sdk.testing.script import Row, event_at, retracts, ticking
+from headrace.sdk.testing.script import Event, Row, event_at, retracts, ticking
 from headrace.triggers.bundle import Bundle
 from headrace.triggers.strategy import WindowingStrategy
 from headrace.windowing.time import MAX_MICROS, MIN_MICROS
@@ -57,6 +58,62 @@ class Changes(hr.PTransform):
 # In the executor, event by event
 
 
+class Following:
+    """A run in the executor, event by event.
+
+    Attributes:
+        heard: what each grouping has heard and said until now.
+    """
+
+    def __init__(self, run: Run, watched: bool = False) -> None:
+        self._graph, self._taps = graph_of(run, watched)
+        self.heard = [Heard() for _ in self._taps]
+        self._executor = Executor(self._graph.nodes, operators_of(plan(self._graph), batch=False))
+        self._executor.open()
+        self._time = Time()
+
+    def play(self, event: Event) -> None:
+        """Let an event happen."""
+        read, brought = next(iter(self._graph)), self._time.pass_to(event)
+        if brought is not None:
+            self._executor.feed(read, brought)
+        self._executor.end_round({read.label: self._time.watermark}, self._time.now)
+        listen(self.heard, self._taps, self._time.event, self._executor.metrics())
+
+
+@attrs.define
+class Time:
+    """What time it is in a script.
+
+    Attributes:
+        event: the number of the event; -1 before the first.
+        watermark: in microseconds.
+        now: processing time, in microseconds.
+    """
+
+    event: int = -1
+    watermark: int = MIN_MICROS
+    now: int = 0
+
+    def pass_to(self, event: Event) -> Bundle | None:
+        """Go on to an event; return the elements that it brings."""
+        kind, what = event
+        self.event += 1
+        if kind == "watermark":
+            self.watermark = what
+        elif kind == "clock":
+            self.now = what
+        return bundle(what) if kind == "elements" else None
+
+
+def graph_of(run: Run, watched: bool) -> tuple[Graph, list[Taps]]:
+    """The graph of a run whose source is fed by hand, and where it is listened to."""
+    with anything_goes() as p:
+        source = p | Changes() if retracts(run.script) else p | hr.Create([])
+        taps = build(source, run, watched)
+    return p.graph, taps
+
+
 def follow(run: Run, watched: bool = False) -> list[Heard]:
     """Play a run and note what happens in each event.
 
@@ -65,26 +122,10 @@ def follow(run: Run, watched: bool = False) -> list[Heard]:
         watched: whether inputs and late elements are seen too; the engine then has to look at every
             element, where otherwise it may take short cuts.
     """
-    with anything_goes() as p:
-        source = p | Changes() if retracts(run.script) else p | hr.Create([])
-        taps = build(source, run, watched)
-    executor, heard = (
-        Executor(p.graph.nodes, operators_of(plan(p.graph), batch=False)),
-        [Heard() for _ in taps],
-    )
-    read, watermark, now = next(iter(p.graph)), MIN_MICROS, 0
-    executor.open()
-    for event, (kind, what) in enumerate(run.script):
-        if kind == "elements":
-            executor.feed(read, bundle(what))
-        watermark = what if kind == "watermark" else watermark
-        now = what if kind == "clock" else now
-        executor.end_round({read.label: watermark}, now)
-        counted = executor.metrics().steps
-        for n, tap in enumerate(taps):
-            listen(heard[n], tap, event, counted[name(n)])
-    executor.release()
-    return heard
+    following = Following(run, watched)
+    for event in run.script:
+        following.play(event)
+    return following.heard
 
 
 def bundle(rows: Sequence[Row]) -> Bundle:
@@ -92,12 +133,14 @@ def bundle(rows: Sequence[Row]) -> Bundle:
     return Bundle(list(zip(keys, values, strict=True)), timestamps, diffs=diffs)
 
 
-def listen(heard: Heard, tap: Taps, event: int, counted: Any) -> None:
-    heard.panes.extend(pane(row, event) for row in _new(tap.panes))
-    heard.inputs.extend((event, taken_in(row)) for row in _new(tap.inputs))
-    heard.late.extend((event, taken_in(row)) for row in _new(tap.late))
-    heard.dropped.append(counted.late_dropped)
-    heard.watermarks.append(counted.watermark)
+def listen(heard: list[Heard], taps: list[Taps], event: int, counted: MetricResults) -> None:
+    """Note what has come out in an event, and what was counted until then."""
+    for n, (told, tap) in enumerate(zip(heard, taps, strict=True)):
+        told.panes.extend(pane(row, event) for row in _new(tap.panes))
+        told.inputs.extend((event, taken_in(row)) for row in _new(tap.inputs))
+        told.late.extend((event, taken_in(row)) for row in _new(tap.late))
+        told.dropped.append(counted.steps[name(n)].late_dropped)
+        told.watermarks.append(counted.steps[name(n)].watermark)
 
 
 def _new(tap: Capture | None) -> list[Captured]:

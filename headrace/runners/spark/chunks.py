@@ -1,9 +1,9 @@
 """What a grouping remembers in one key group, kept in chunks: cost by what is touched.
 
-A chunk is a bucket of keys with what is remembered of them. There are as many as it takes for a chunk to
-hold few: they are split one at a time as keys come (linear hashing), so that a batch reads and writes the
-chunks of the keys that it touches and of those whose moment has come, and no others. A small table says
-when each chunk wants attention, and what it holds back.
+A chunk is a bucket of keys with what is remembered of them. Once there are many keys there are as many
+chunks as it takes for one to hold few: they are split one at a time as keys come (linear hashing), so that
+a batch reads and writes the chunks of the keys that it touches and of those whose moment has come, and no
+others. A small table says when each chunk wants attention, and what it holds back.
 """
 
 from __future__ import annotations
@@ -21,6 +21,9 @@ from headrace.windowing.time import MIN_MICROS
 
 KEYS: Final = 64
 """So many keys a chunk holds on the average before one is split."""
+
+WHOLE: Final = 2_048
+"""Up to so many keys are one chunk: to write them all costs less than to call Spark for each part."""
 
 
 _GOLDEN: Final = 0x9E3779B97F4A7C15
@@ -142,8 +145,9 @@ class Chunked(ABC):
 
     def grow(self) -> None:
         """Add chunks until there are enough of them."""
-        while self.directory.keys > KEYS * self.directory.chunks:
-            self._split()
+        if self.directory.keys > WHOLE:
+            while self.directory.keys > KEYS * self.directory.chunks:
+                self._split()
 
     def _split(self) -> None:
         """Add a chunk, and give it its share of the one that it is split from."""

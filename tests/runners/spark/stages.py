@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from copy import deepcopy
 from typing import Any
 from uuid import uuid4
 
@@ -76,9 +77,9 @@ class Stream:
 
     def __init__(self, graph: Graph, groups: int, tasks: int) -> None:
         planned = plan(graph)
-        start, stages = uuid4().hex, stage_plans(planned, groups, batch=False)
-        first, *keyed = (StreamPlan(stage, "run", start) for stage in stages)
-        self._first, self._keyed = FirstStage(first), [(p, State()) for p in keyed]
+        self._stages = stage_plans(planned, groups, batch=False)
+        self._states = [State() for _ in self._stages[1:]]
+        self._start()
         self._places = {node.label: place for place, node in enumerate(graph)}
         self._groups, self._tasks, self._round = groups, tasks, 0
         self._delivery = Delivery(planned, "run", streaming=True)
@@ -88,6 +89,29 @@ class Stream:
         self, bundles: Mapping[str, Bundle], watermarks: Mapping[str, int], now: int
     ) -> MetricResults:
         """Do what one micro-batch does."""
+        self._delivery.deliver(self._round, self._rows(bundles, watermarks, now))
+        self._round += 1
+        return self._delivery.metrics()
+
+    def die_in(
+        self, bundles: Mapping[str, Bundle], watermarks: Mapping[str, int], now: int
+    ) -> None:
+        """Let all workers die in a micro-batch; others go on with the state that was before it."""
+        before = deepcopy(self._states)
+        self._rows(bundles, watermarks, now)
+        self._states = before
+        self._start()
+
+    def _start(self) -> None:
+        """Start workers, which know nothing."""
+        start = uuid4().hex
+        first, *self._keyed = (StreamPlan(stage, "run", start) for stage in self._stages)
+        self._first = FirstStage(first)
+
+    def _rows(
+        self, bundles: Mapping[str, Bundle], watermarks: Mapping[str, int], now: int
+    ) -> list[Row]:
+        """Return what comes to the sinks."""
         control = Control(self._round, now, watermarks, done=False)
         rows = [Row(0, CONTROL, 0, dumps(control))]
         for label, bundle in bundles.items():
@@ -97,11 +121,9 @@ class Stream:
         found = [
             r for n in range(self._tasks) for r in self._call(self._first, rows[n :: self._tasks])
         ]
-        for stage, state in self._keyed:
+        for stage, state in zip(self._keyed, self._states, strict=True):
             found = list(self._level(stage, state, found))
-        self._delivery.deliver(self._round, found)
-        self._round += 1
-        return self._delivery.metrics()
+        return found
 
     def _level(self, stage: StreamPlan, state: State, rows: Iterable[Row]) -> Iterator[Row]:
         groups = defaultdict(list)

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from typing import Any
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import headrace as hr
 from headrace.runners.spark import chunks
-from headrace.sdk.encoding import encode_value
 from headrace.sdk.testing.playing import Heard, told, unknown
 from headrace.sdk.testing.runs import Run, anything_goes, build, name
-from headrace.sdk.testing.script import retracts, rows_of, stamped
+from headrace.sdk.testing.script import rows_of, stamped
 from headrace.sdk.testing.strategies.pipelines import runs
 from headrace.sdk.testing.strategies.windowing import aligned, merging
 from headrace.testing import capture
 from headrace.triggers.bundle import Bundle
 from headrace.windowing.time import MAX_MICROS, MIN_MICROS
-from tests.laws.playing import Changes, batch_of, bundle, follow, listen
+from tests.laws.playing import batch_of, follow
 
+from .following import FollowingStages, unordered
 from .stages import Stream, run_batch
 
 WINDOWS = st.sampled_from([None, aligned(), merging()])
@@ -31,31 +28,15 @@ WINDOWS = st.sampled_from([None, aligned(), merging()])
 def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Chunks are split as soon as they hold more than one key."""
     monkeypatch.setattr(chunks, "KEYS", 1)
+    monkeypatch.setattr(chunks, "WHOLE", 0)
 
 
 def follow_stages(run: Run, groups: int, tasks: int, watched: bool) -> list[Heard]:
     """Play a run on the stages, event by event."""
-    with anything_goes() as p:
-        source = p | Changes() if retracts(run.script) else p | hr.Create([])
-        taps = build(source, run, watched)
-    stream, heard = Stream(p.graph, groups, tasks), [Heard() for _ in taps]
-    read, watermark, now = next(iter(p.graph)), MIN_MICROS, 0
-    for event, (kind, what) in enumerate(run.script):
-        brought = {read.label: bundle(what)} if kind == "elements" else {}
-        watermark = what if kind == "watermark" else watermark
-        now = what if kind == "clock" else now
-        counted = stream.round(brought, {read.label: watermark}, now).steps
-        for n, tap in enumerate(taps):
-            listen(heard[n], tap, event, counted[name(n)])
-    return heard
-
-
-def unordered(heard: Heard) -> tuple[Any, ...]:
-    """All of what was heard, but the order within an event."""
-    panes = Counter((pane.event, encode_value(pane)) for pane in heard.panes)
-    inputs = Counter(map(encode_value, heard.inputs))
-    late = Counter(map(encode_value, heard.late))
-    return panes, inputs, late, heard.dropped, heard.watermarks
+    following = FollowingStages(run, groups, tasks, watched)
+    for event in run.script:
+        following.play(event)
+    return following.heard
 
 
 @given(st.data(), st.integers(1, 2), st.integers(1, 3), st.integers(1, 2), st.booleans())
