@@ -139,6 +139,10 @@ def _why(name: str) -> str:
     return " (a grouping behind the last one, or one less: Spark keeps state by level)"
 
 
+MANAGER: Final = "spark.sql.streaming.checkpointFileManagerClass"
+_MANAGERS: Final = "org.apache.spark.sql.execution.streaming.checkpointing"
+
+
 class Checkpoint:
     """The file in a checkpoint's directory, wherever Spark can write.
 
@@ -155,6 +159,16 @@ class Checkpoint:
         self._aside = self._path.suffix(".new")
         self._files = self._path.getFileSystem(hadoop)
         self._io = jvm.org.apache.commons.io.IOUtils
+
+    @property
+    def conf(self) -> dict[str, str]:
+        """Settings of Spark's for where it lies.
+
+        By default Spark starts a shell command for each file that it puts up on a local disk, several a
+        batch. Renaming is as atomic without.
+        """
+        local = self._files.getUri().getScheme() == "file"
+        return {MANAGER: f"{_MANAGERS}.FileSystemBasedCheckpointFileManager"} if local else {}
 
     def read(self) -> Manifest | None:
         """Return what the checkpoint says; None if it is new.

@@ -200,7 +200,10 @@ class StreamRun(PipelineResult):
         return resumed(before, now, self._checkpoint.directory)
 
     def _conf(self) -> dict[str, str]:
-        return {"spark.sql.shuffle.partitions": str(self._manifest.partitions)}
+        return {
+            "spark.sql.shuffle.partitions": str(self._manifest.partitions),
+            **self._checkpoint.conf,
+        }
 
     def _writer(self) -> Any:
         spark, settings = session_of_run(self._session.spark, self._conf()), self._settings
