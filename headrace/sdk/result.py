@@ -52,6 +52,13 @@ class PipelineResult:
         """Stop the run and return its state."""
         return self.state
 
+    def drain(self) -> str:
+        """Read no further, let the watermark go to the end of time, and return the state at the end.
+
+        What is buffered comes out; a run that is over stays as it is.
+        """
+        return self.state
+
     def metrics(self) -> Any:
         """Return what was counted (:class:`headrace.sdk.metrics.MetricResults`)."""
         raise NotImplementedError(f"{type(self).__name__} keeps no metrics")

@@ -16,7 +16,7 @@ from tests.second_opinion.borrowed import Run, aligned, follow
 from tests.second_opinion.cases import cases, data_triggers, sessions, timed_triggers
 from tests.second_opinion.trigger_driver import play
 
-pytestmark = pytest.mark.filterwarnings("ignore")
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 
 
 def check(run: Run) -> None:
