@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from collections import Counter
+from collections import Counter, defaultdict
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -136,18 +137,24 @@ class Dying:
 
 def kill_workers() -> None:
     """Kill all Python workers of this process's Spark, and what starts them."""
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit() and _is_worker(entry):
-            os.kill(int(entry.name), signal.SIGKILL)
+    for process in offspring(os.getpid()):
+        command = Path(f"/proc/{process}/cmdline")
+        with suppress(OSError):  # it has ended by itself
+            if b"pyspark.daemon" in command.read_bytes():
+                os.kill(process, signal.SIGKILL)
 
 
-def _is_worker(process: Path) -> bool:
-    try:
-        command = (process / "cmdline").read_bytes()
-        session = os.getsid(int(process.name))
-    except OSError:
-        return False
-    return b"pyspark.daemon" in command and session == os.getsid(0)
+def offspring(ancestor: int) -> list[int]:
+    """The processes that a process has started, and those that they have started."""
+    children = defaultdict(list)
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            parent = stat.read_text().rpartition(")")[2].split()[1]
+            children[int(parent)].append(int(stat.parent.name))
+    found = list(children[ancestor])
+    for process in found:
+        found.extend(children[process])
+    return found
 
 
 def told(heard: Heard) -> Counter[Any]:
