@@ -136,23 +136,29 @@ class Dying:
 
 
 def kill_workers() -> None:
-    """Kill all Python workers of this process's Spark, and what starts them."""
-    for process in offspring(os.getpid()):
-        command = Path(f"/proc/{process}/cmdline")
-        with suppress(OSError):  # it has ended by itself
-            if b"pyspark.daemon" in command.read_bytes():
+    """Kill all Python workers of this process's Spark; what forks them lives on, as Spark relies on it."""
+    for parent, process in offspring(os.getpid()):
+        if is_daemon(parent) and is_daemon(process):
+            with suppress(ProcessLookupError):
                 os.kill(process, signal.SIGKILL)
 
 
-def offspring(ancestor: int) -> list[int]:
-    """The processes that a process has started, and those that they have started."""
+def is_daemon(process: int) -> bool:
+    try:
+        return b"pyspark.daemon" in Path(f"/proc/{process}/cmdline").read_bytes()
+    except OSError:  # it has ended
+        return False
+
+
+def offspring(ancestor: int) -> list[tuple[int, int]]:
+    """Parent and child, of all processes that a process has started, and those that they have started."""
     children = defaultdict(list)
     for stat in Path("/proc").glob("[0-9]*/stat"):
         with suppress(OSError):
-            parent = stat.read_text().rpartition(")")[2].split()[1]
-            children[int(parent)].append(int(stat.parent.name))
+            parent = int(stat.read_text().rpartition(")")[2].split()[1])
+            children[parent].append((parent, int(stat.parent.name)))
     found = list(children[ancestor])
-    for process in found:
+    for _, process in found:
         found.extend(children[process])
     return found
 
