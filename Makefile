@@ -32,7 +32,7 @@ test: need-java $(VENV)/.with-dev $(VENV)/.with-beam $(VENV)/.with-spark $(VENV)
 	$(BIN)/pytest -n auto -m "not spark" $(ARGS)
 	$(BIN)/pytest -n 0 -m "spark and not ordeal" --ignore tests/faults $(ARGS)
 	$(BIN)/pytest -n 0 -m "spark and not ordeal" tests/faults $(ARGS)
-	$(BIN)/pytest -n 0 -m "ordeal and not network" $(ARGS)
+	$(BIN)/pytest -n 2 --dist loadscope -m "ordeal and not network" $(ARGS)
 
 test-ordeals: need-java $(VENV)/.with-dev $(VENV)/.with-spark $(VENV)/.with-demo ## kill, restart and cut off drivers, clusters and a Kafka broker [KILLS=50] [ARGS=...]
 	HEADRACE_KILLS=$(KILLS) $(BIN)/pytest -n 0 -m ordeal $(ARGS)

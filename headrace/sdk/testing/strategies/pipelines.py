@@ -148,8 +148,8 @@ def pipelines(
 
     >>> from hypothesis import find
     >>> run = find(pipelines(), lambda run: run.has_other and len(run.steps) > 1)
-    >>> [step.beside for step in run.steps]
-    ['flatten', None]
+    >>> any(step.beside for step in run.steps)
+    True
     """
     where = draw(wheres() if windows is None else windows)
     run = draw(runs(draw(st.integers(1, 3)), st.just(where), modes, to_infinity=True, safe=safe))
