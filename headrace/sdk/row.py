@@ -51,7 +51,7 @@ def rows_of(names: Iterable[str], columns: Iterable[list[Any]]) -> list[Row]:
     [Row(a=1, b='x'), Row(a=2, b='y')]
     """
     columns = list(columns)
-    count = len(columns[0]) if columns else 0
+    (count,) = set(map(len, columns)) or {0}
     rows = list(map(object.__new__, repeat(Row, count)))
     for name, column in zip(names, columns, strict=True):
         deque(map(setattr, rows, repeat(name), column), maxlen=0)

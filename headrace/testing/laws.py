@@ -6,8 +6,9 @@ Needs ``pip install 'headrace[testing]'``. Each function tries random cases, the
 
 from headrace.sdk.testing.coder_laws import check_coder
 from headrace.sdk.testing.combine_laws import check_combine_fn
-from headrace.sdk.testing.conformance import Report, Verdict, check_runner
+from headrace.sdk.testing.conformance import check_runner
 from headrace.sdk.testing.law import LawBroken
+from headrace.sdk.testing.report import Report, Verdict
 from headrace.sdk.testing.transform_laws import (
     check_deterministic,
     check_order_independence,

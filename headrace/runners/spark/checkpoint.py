@@ -152,6 +152,7 @@ class Checkpoint:
     """
 
     def __init__(self, session: SparkSession, directory: str) -> None:
+        self._session = session
         jvm: Any = session._jvm
         hadoop: Any = session._jsc.hadoopConfiguration()
         self.directory = directory
@@ -165,10 +166,12 @@ class Checkpoint:
         """Settings of Spark's for where it lies.
 
         By default Spark starts a shell command for each file that it puts up on a local disk, several a
-        batch. Renaming is as atomic without.
+        batch. Renaming is as atomic without. What the user has chosen stays.
         """
         local = self._files.getUri().getScheme() == "file"
-        return {MANAGER: f"{_MANAGERS}.FileSystemBasedCheckpointFileManager"} if local else {}
+        if not local or self._session.conf.get(MANAGER, None) is not None:
+            return {}
+        return {MANAGER: f"{_MANAGERS}.FileSystemBasedCheckpointFileManager"}
 
     def read(self) -> Manifest | None:
         """Return what the checkpoint says; None if it is new.

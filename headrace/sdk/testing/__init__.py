@@ -29,5 +29,6 @@ module                what it says
 ``pane_laws``         the laws of a grouping
 ``shrinking``         smaller runs
 ``conformance``       the whole kit against a runner
+``report``            what became of it
 ====================  ====================================================================
 """

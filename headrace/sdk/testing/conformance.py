@@ -24,11 +24,12 @@ from headrace.sdk.testing.answers import (
     shrinks,
     source_watermarks,
 )
-from headrace.sdk.testing.law import LawBroken
+from headrace.sdk.testing.law import IN_ANY_ORDER, LIKE_ITS_BATCH, LawBroken
 from headrace.sdk.testing.pane_laws import PANE_LAWS, tells_time
 from headrace.sdk.testing.playing import Heard, OneOf, Pane, play, play_batch
 from headrace.sdk.testing.programs import program
 from headrace.sdk.testing.property_testing import HealthCheck, Phase, given, seed, settings
+from headrace.sdk.testing.report import Report, Verdict
 from headrace.sdk.testing.runs import Run, can_be_built
 from headrace.sdk.testing.script import dealt, rows_of
 from headrace.sdk.testing.shrinking import smaller
@@ -54,77 +55,8 @@ AT_LEAST: Final = 100
 
 RUNS: Final = "every pipeline runs"
 AGREES: Final = "the panes are those of the reference"
-LIKE_ITS_BATCH: Final = "a stream comes to what a batch of the same elements comes to"
-IN_ANY_ORDER: Final = "the order of arrival means nothing in the end"
 IN_TIME: Final = "where every element comes in time nothing is dropped, however long panes wait"
 HELD: Final = "nothing is dropped behind a grouping that retracts, if it allows as much lateness"
-
-
-@attrs.frozen
-class Verdict:
-    """What became of one law.
-
-    Attributes:
-        law: the law, as a sentence.
-        mode: "streaming" or "batch".
-        cases: how many runs it was tried on.
-        broken: how it is broken, for the smallest run that was found; None if it holds.
-        after: the number of the run, from 1, that broke it first.
-        counterexample: that smallest run as a program, which can be pasted and run.
-    """
-
-    law: str
-    mode: str
-    cases: int
-    broken: LawBroken | None = None
-    after: int | None = None
-    counterexample: str | None = None
-
-    def __str__(self) -> str:
-        """Show a line of the table of a report."""
-        result = "holds" if self.broken is None else f"BROKEN by case {self.after}"
-        return f"{self.mode:<10}{self.cases:>6}  {result:<18} {self.law}"
-
-
-@attrs.frozen
-class Report:
-    """What became of all laws; printed, it is a table, and a program for each law that is broken.
-
-    Attributes:
-        runner: name of the runner.
-        cases: how many pipelines were drawn.
-        verdicts: one for each law and mode.
-
-    >>> print(Report("mine", 5, (Verdict("nothing is lost", "batch", 5),)))
-    mine: 5 cases, all laws hold
-      mode       cases  result             law
-      batch          5  holds              nothing is lost
-    """
-
-    runner: str
-    cases: int
-    verdicts: tuple[Verdict, ...]
-
-    @property
-    def passed(self) -> bool:
-        """Whether all laws hold."""
-        return not self.broken
-
-    @property
-    def broken(self) -> tuple[Verdict, ...]:
-        """The laws that do not hold."""
-        return tuple(verdict for verdict in self.verdicts if verdict.broken)
-
-    def __str__(self) -> str:
-        """Show the table, and what is broken."""
-        count = len(self.broken)
-        said = f"{count} of {len(self.verdicts)} laws broken" if count else "all laws hold"
-        lines = [f"{self.runner}: {self.cases} cases, {said}"]
-        lines += [f"  {'mode':<10}{'cases':>6}  {'result':<18} law"]
-        lines += [f"  {verdict}" for verdict in self.verdicts]
-        for verdict in self.broken:
-            lines += ["", f"{verdict.mode}: {verdict.broken}"]
-        return "\n".join(lines)
 
 
 def check_runner(

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from textwrap import indent
-from typing import Any
+from typing import Any, Final
 
 from headrace.errors import shorten
+
+LIKE_ITS_BATCH: Final = "a stream comes to what a batch of the same elements comes to"
+IN_ANY_ORDER: Final = "the order of arrival means nothing in the end"
 
 
 class LawBroken(AssertionError):

@@ -13,7 +13,7 @@ from headrace.sdk.pvalue import PCollection
 from headrace.sdk.reading import Create
 from headrace.sdk.testing.answers import united
 from headrace.sdk.testing.capturing import Captured, capture
-from headrace.sdk.testing.law import LawBroken
+from headrace.sdk.testing.law import IN_ANY_ORDER, LIKE_ITS_BATCH, LawBroken
 from headrace.sdk.testing.playing import OneOf
 from headrace.sdk.testing.property_testing import assume, st
 from headrace.sdk.testing.runs import ordered
@@ -87,7 +87,7 @@ def check_streaming_equals_batch(
         bench.refuse_drops(streamed, script)
         batched = bench.run(Create(rows_of(script)))
         bench.compare(
-            "a stream comes to what a batch of the same elements comes to",
+            LIKE_ITS_BATCH,
             script,
             {"stream": streamed, "batch": batched},
             "let the transform depend on elements and event time alone, not on the clock, on panes or "
@@ -129,7 +129,7 @@ def check_order_independence(
         for outcome, played in ((one, script), (two, other)):
             bench.refuse_drops(outcome, played)
         bench.compare(
-            "the order of arrival means nothing in the end",
+            IN_ANY_ORDER,
             script,
             {"stream": one, "in the other order": two},
             "let the transform not look at what came before; CombineFns have to be commutative",

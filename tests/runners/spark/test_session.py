@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 
 from headrace.errors import PipelineError, UnsupportedError
 from headrace.options.pipeline_options import PipelineOptions
+from headrace.runners.spark.checkpoint import MANAGER, Checkpoint
 from headrace.runners.spark.options import SparkSettings
 from headrace.runners.spark.session import prepare, session_for, session_of_run
 from headrace.runners.spark.starting import RUN_CONF, new_session
@@ -143,3 +144,15 @@ def test_another_python_for_the_workers(spark: SparkSession, monkeypatch) -> Non
     monkeypatch.setattr(spark.sparkContext, "pythonExec", "/nowhere/python")
     with pytest.raises(UnsupportedError, match="'/nowhere/python' cannot be started"):
         session_for(options(), spark)
+
+
+def test_a_checkpoint_on_a_local_disk_is_written_without_shell_commands(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    said = Checkpoint(spark, str(tmp_path)).conf[MANAGER]
+    assert said.endswith(".FileSystemBasedCheckpointFileManager")
+
+
+def test_the_user_chooses_how_a_checkpoint_is_written(spark: SparkSession, tmp_path: Path) -> None:
+    own = session_of_run(spark, {MANAGER: "theirs"})
+    assert Checkpoint(own, str(tmp_path)).conf == {}

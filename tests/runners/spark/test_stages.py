@@ -24,11 +24,11 @@ from .stages import Stream, run_batch
 WINDOWS = st.sampled_from([None, aligned(), merging()])
 
 
-@pytest.fixture(autouse=True)
-def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Chunks are split as soon as they hold more than one key."""
+@pytest.fixture(autouse=True, params=[0, 3])
+def small_chunks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Chunks are split as soon as they hold more than one key, or once there are more than three keys."""
     monkeypatch.setattr(chunks, "KEYS", 1)
-    monkeypatch.setattr(chunks, "WHOLE", 0)
+    monkeypatch.setattr(chunks, "WHOLE", request.param)
 
 
 def follow_stages(run: Run, groups: int, tasks: int, watched: bool) -> list[Heard]:
