@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import Phase, find, given, settings
 from hypothesis import strategies as st
+from hypothesis.errors import NoSuchExample
 
 import headrace as hr
 from headrace.sdk.testing.script import rows_of
@@ -68,6 +69,23 @@ def test_streams_hold_everything_that_may_happen() -> None:
         ".advance_watermark_to_infinity()"
     )
     assert smallest(st.tuples(streams(PAIRS), streams(PAIRS)), lambda s: s[0].events != s[1].events)
+
+
+def test_partitions_run_ahead_of_each_other() -> None:
+    assert smallest(streams(PAIRS, partitions=2), _runs_ahead)
+    with pytest.raises(NoSuchExample):
+        smallest(streams(PAIRS), _runs_ahead)
+
+
+def _runs_ahead(stream: TestStream) -> bool:
+    """Whether an element lies further before the watermark than one partition lets it."""
+    watermark = Timestamp(0)
+    for event in (e for e in stream.events if not isinstance(e, ProcessingTimeEvent)):
+        if isinstance(event, WatermarkEvent):
+            watermark = event.new_watermark
+        elif any(e.timestamp > watermark + 13 for e in event.timestamped_values):
+            return True
+    return False
 
 
 def _has_late(stream: TestStream) -> bool:

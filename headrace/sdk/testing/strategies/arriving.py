@@ -92,29 +92,42 @@ def _events(
     place: Callable[[T, int], Any],
     scale: Scale,
     to_infinity: bool | None,
+    partitions: int,
 ) -> tuple[Event, ...]:
     """Draw bursts of elements between steps of the watermark and the clock, which never go back.
+
+    The watermark is that of the partition that is furthest behind.
 
     Args:
         draw: draws.
         burst: what comes together.
-        place: makes an element of a part of a burst and of where the watermark is.
+        place: makes an element of a part of a burst and of where the watermark of its partition is.
         scale: of watermarks; the clock goes by seconds.
         to_infinity: whether the watermark goes to the end of time in the end; None for either.
+        partitions: how many the source has.
     """
-    rounds = st.lists(st.tuples(burst, st.integers(0, 8), st.integers(0, 12)), max_size=ROUNDS)
-    watermark, clock = scale.origin + draw(st.sampled_from([0, -1])), 0
+    start, clock = scale.origin + draw(st.sampled_from([0, -1])), 0
+    watermarks = [start] * partitions
     events: list[Event] = []
-    for parts, by_watermark, by_clock in draw(rounds):
-        elements = tuple(place(part, watermark) for part in parts)
-        watermark += by_watermark * scale.unit
+    for n, parts, by_watermark, by_clock in draw(_rounds(burst, partitions)):
+        elements = tuple(place(part, watermarks[n]) for part in parts)
+        before = min(watermarks)
+        watermarks[n] += by_watermark * scale.unit
         clock += by_clock * SECOND
         events += [("clock", clock)] * bool(by_clock)
         events += [("elements", elements)] * bool(elements)
-        events += [("watermark", watermark)] * bool(by_watermark)
+        events += [("watermark", min(watermarks))] * (min(watermarks) > before)
     if draw(st.sampled_from([True, False, True])) if to_infinity is None else to_infinity:
         events.append(("watermark", MAX_MICROS))
     return tuple(events)
+
+
+def _rounds(
+    burst: st.SearchStrategy[list[T]], partitions: int
+) -> st.SearchStrategy[list[tuple[int, list[T], int, int]]]:
+    """Draw which partition brings what, and how far its watermark and the clock go then."""
+    which = st.integers(0, partitions - 1)
+    return st.lists(st.tuples(which, burst, st.integers(0, 8), st.integers(0, 12)), max_size=ROUNDS)
 
 
 @cache
@@ -141,7 +154,7 @@ def scripts(
     to_infinity: bool | None = None,
     lateness: int | None = None,
 ) -> tuple[Event, ...]:
-    """Draw scripts of rows with some of them late, some of them equal.
+    """Draw scripts of rows from one to three partitions, with some of them late, some of them equal.
 
     Args:
         draw: given by Hypothesis.
@@ -152,7 +165,8 @@ def scripts(
         lateness: how far an element may lie behind the watermark, in microseconds; None for some units.
     """
     diffs = (1, 1, 1, -1) if retractions else (1,)
-    return _events(draw, _rows(scale, keys, diffs, lateness), _row, scale, to_infinity)
+    rows, partitions = _rows(scale, keys, diffs, lateness), draw(st.sampled_from([1, 1, 2, 3]))
+    return _events(draw, rows, _row, scale, to_infinity, partitions)
 
 
 @st.composite
@@ -162,12 +176,13 @@ def timelines(
     lateness: int = 0,
     scale: Scale = SECONDS,
     duplicates: bool = True,
+    partitions: int = 1,
 ) -> tuple[Event, ...]:
     """Draw what :func:`streams` draws, as scripts; the lateness is in microseconds."""
     copies = st.sampled_from([1, 1, 1, 2] if duplicates else [1])
     one = st.tuples(copies, elements, offsets(scale.unit, lateness))
     burst = st.lists(one, max_size=4).map(_copied)
-    return _events(draw, burst, _dated, scale, to_infinity=True)
+    return _events(draw, burst, _dated, scale, to_infinity=True, partitions=partitions)
 
 
 def _copied(parts: Sequence[tuple[int, Any, int]]) -> list[tuple[Any, int]]:
@@ -185,6 +200,7 @@ def streams(
     unit: DurationTypes = 1,
     origin: TimestampTypes = 0,
     duplicates: bool = True,
+    partitions: int = 1,
 ) -> st.SearchStrategy[TestStream]:
     """Draw test streams: bursts of elements between steps of the watermark and the clock.
 
@@ -199,10 +215,12 @@ def streams(
             seconds let elements meet in windows and fall on their boundaries.
         origin: where event time starts; seconds, datetime or Timestamp.
         duplicates: whether elements may come twice.
+        partitions: how many the source has, each with a watermark of its own. The watermark of the
+            source is that of the one that is furthest behind, and elements of the others lie far ahead.
 
     >>> from hypothesis import find, strategies as st
     >>> find(streams(st.integers(0, 9)), lambda stream: "Value" in repr(stream))
     TestStream().add_elements([TimestampedValue(0, 0)]).advance_watermark_to_infinity()
     """
     scale = Scale(Timestamp.of(origin).micros, duration_micros(unit))
-    return timelines(elements, duration_micros(lateness), scale, duplicates).map(stream)
+    return timelines(elements, duration_micros(lateness), scale, duplicates, partitions).map(stream)

@@ -298,5 +298,6 @@ def keeps_time(run: Run) -> bool:
 def of_all_kinds() -> st.SearchStrategy[Run]:
     """Draw what a runner is tried on: whole pipelines, and runs that certain laws see."""
     chains = runs(2, modes=[AccumulationMode.RETRACTING], to_infinity=True)
-    special = (chains, reunions(to_infinity=True), counting(), reaching_through())
-    return st.one_of(pipelines(), pipelines(), *special, in_time(), waiting())
+    merged = reunions(to_infinity=True)
+    special = (merged, merged.map(_waiting_for_all), counting(), counting(), reaching_through())
+    return st.one_of(pipelines(), pipelines(), chains, *special, in_time(), waiting())

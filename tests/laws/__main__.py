@@ -1,0 +1,94 @@
+"""Hold a runner to all laws with many random pipelines, and to what the oracle says of each.
+
+Most laws see only some pipelines; the report counts what each has seen.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import count, islice
+from multiprocessing import Pool
+from typing import Any
+
+import attrs
+
+from headrace.sdk.testing.playing import play
+from headrace.testing.laws import Report, check_runner
+from headrace.testing.strategies import Run
+from tests.laws.playing import foretell_ticking
+
+DRAWN = 3_000
+"""So many cases are one piece of work, with a seed of its own."""
+
+
+def oracle(runs: Sequence[Run]) -> list[Any]:
+    """What runs should say: the oracle's word, or the local runner's on pipelines that it does not know."""
+    unknown = [run for run in runs if not run.plain]
+    others = iter(play(unknown, "local") if unknown else ())
+    return [
+        foretell_ticking(run) if run.plain else [heard.panes for heard in next(others)]
+        for run in runs
+    ]
+
+
+def examine(runner: str, cases: int, pack: int, batch: bool, random_seed: int) -> Report:
+    """Do one piece of the work."""
+    return check_runner(
+        runner, cases, batch=batch, reference=oracle, pack=pack, random_seed=random_seed
+    )
+
+
+def united(reports: Sequence[Report]) -> Report:
+    """Add up reports of the same laws; of what is broken, the first is kept."""
+    verdicts = [
+        attrs.evolve(
+            next((verdict for verdict in said if verdict.broken), said[0]),
+            cases=sum(verdict.cases for verdict in said),
+        )
+        for said in zip(*(report.verdicts for report in reports), strict=True)
+    ]
+    return Report(reports[0].runner, sum(r.cases for r in reports), tuple(verdicts))
+
+
+def reports(asked: argparse.Namespace) -> Iterator[Report]:
+    """Yield a report of all cases until now, again and again, until enough have been tried."""
+    piece = partial(examine, asked.runner, min(DRAWN, asked.cases), asked.pack, asked.batch)
+    seeds = count(asked.seed, DRAWN)
+    done: list[Report] = []
+    with Pool(asked.processes) as pool:
+        while not done or not enough(united(done), asked):
+            done += pool.map(piece, islice(seeds, asked.processes))
+            yield united(done)
+
+
+def enough(report: Report, asked: argparse.Namespace) -> bool:
+    """Tell whether as much has been tried as was asked, or a law is broken."""
+    least = min(verdict.cases for verdict in report.verdicts)
+    return not report.passed or (report.cases >= asked.cases and least >= asked.each)
+
+
+def main() -> None:
+    """Read what is asked, and say what became of it."""
+    parser = argparse.ArgumentParser(prog="python -m tests.laws", description=__doc__)
+    parser.add_argument("--runner", default="local")
+    parser.add_argument("--cases", type=int, default=1_000, help="so many pipelines at least")
+    parser.add_argument("--each", type=int, default=0, help="until each law has seen so many")
+    parser.add_argument("--pack", type=int, default=50, help="so many run side by side in one")
+    parser.add_argument("--processes", type=int, default=os.cpu_count())
+    parser.add_argument("--batch", action=argparse.BooleanOptionalAction, default=True)
+    parser.add_argument("--seed", type=int, default=0)
+    asked = parser.parse_args()
+    start = time.monotonic()
+    for report in reports(asked):
+        print(f"{time.monotonic() - start:.0f} s, {str(report).splitlines()[0]}", flush=True)
+    print(report)
+    sys.exit(not report.passed)
+
+
+if __name__ == "__main__":
+    main()
