@@ -13,7 +13,7 @@ SPARK_DEMO := out/flights-on-spark
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test test-ordeals test-fast laws laws-beam conformance coverage mutants check format bench bench-spark docs need-java clean
+.PHONY: help demo test test-ordeals test-fast laws laws-runner laws-beam conformance coverage mutants check format bench bench-spark docs need-java clean
 
 help: ## list the tasks
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -42,6 +42,9 @@ test-fast: $(VENV)/.with-dev ## run the tests of the local runner, in under two 
 
 laws: $(VENV)/.with-dev ## try the laws on N random cases each, count them, keep what is found in tests/laws/found [N=1000] [ARGS=...]
 	HEADRACE_CASES=$(N) $(BIN)/pytest tests/laws -n 0 -m "not spark" --hypothesis-show-statistics $(ARGS)
+
+laws-runner: $(VENV)/.with-dev $(if $(filter spark,$(RUNNER)),need-java $(VENV)/.with-spark) ## hold a runner to all laws until each has seen N cases [RUNNER=local|spark] [N=1000] [ARGS=...]
+	$(BIN)/python -m tests.laws --runner=$(RUNNER) --each=$(N) $(ARGS)
 
 laws-beam: $(VENV)/.with-dev $(VENV)/.with-beam ## ask Beam's trigger code for its opinion on N random cases each [N=1000] [ARGS=...]
 	HEADRACE_CASES=$(N) $(BIN)/pytest tests/second_opinion/test_trigger_driver.py -n 0 --hypothesis-show-statistics $(ARGS)

@@ -22,7 +22,7 @@ from headrace.testing.laws import Report, check_runner
 from headrace.testing.strategies import Run
 from tests.laws.playing import foretell_ticking
 
-DRAWN = 3_000
+DRAWN = 600
 """So many cases are one piece of work, with a seed of its own."""
 
 
@@ -78,11 +78,14 @@ def main() -> None:
     parser.add_argument("--runner", default="local")
     parser.add_argument("--cases", type=int, default=1_000, help="so many pipelines at least")
     parser.add_argument("--each", type=int, default=0, help="until each law has seen so many")
-    parser.add_argument("--pack", type=int, default=50, help="so many run side by side in one")
-    parser.add_argument("--processes", type=int, default=os.cpu_count())
+    parser.add_argument("--pack", type=int, help="so many run side by side in one")
+    parser.add_argument("--processes", type=int)
     parser.add_argument("--batch", action=argparse.BooleanOptionalAction, default=True)
     parser.add_argument("--seed", type=int, default=0)
     asked = parser.parse_args()
+    on_spark = asked.runner == "spark"  # starts processes of its own, and takes seconds for each query
+    asked.pack = asked.pack or (150 if on_spark else 50)
+    asked.processes = asked.processes or (1 if on_spark else os.cpu_count())
     start = time.monotonic()
     for report in reports(asked):
         print(f"{time.monotonic() - start:.0f} s, {str(report).splitlines()[0]}", flush=True)

@@ -102,10 +102,10 @@ class Bug:
 
 
 BUGS = [
-    Bug(hold_forgotten, [IN_TIME], 65),
+    Bug(hold_forgotten, [IN_TIME], 62),
     Bug(retraction_last, [TAKEN_BACK.says], 2),
-    Bug(counts_of_merged_windows_not_added, [COUNTED.says], 59),
-    Bug(numbers_go_on_in_a_merged_window, [NUMBERED.says], 5),
+    Bug(counts_of_merged_windows_not_added, [COUNTED.says], 24),
+    Bug(numbers_go_on_in_a_merged_window, [NUMBERED.says], 2),
     Bug(late_by_the_watermark, [EXPIRED_ONLY.says, LIKE_BATCH.says], 2),
     Bug(on_time_twice, [ONE_ON_TIME.says], 2),
 ]
