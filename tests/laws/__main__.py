@@ -83,7 +83,9 @@ def main() -> None:
     parser.add_argument("--batch", action=argparse.BooleanOptionalAction, default=True)
     parser.add_argument("--seed", type=int, default=0)
     asked = parser.parse_args()
-    on_spark = asked.runner == "spark"  # starts processes of its own, and takes seconds for each query
+    on_spark = (
+        asked.runner == "spark"
+    )  # starts processes of its own, and takes seconds for each query
     asked.pack = asked.pack or (150 if on_spark else 50)
     asked.processes = asked.processes or (1 if on_spark else os.cpu_count())
     start = time.monotonic()

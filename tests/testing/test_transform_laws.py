@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import random
 from collections.abc import Callable
 from itertools import chain
@@ -144,3 +145,8 @@ def test_an_unsafe_trigger_is_refused_as_in_any_pipeline() -> None:
     assert not Repeatedly(AfterCount(1)).may_finish(into.windowing)
     with pytest.raises(PipelineError, match="trigger"):
         check_deterministic(into | hr.GroupByKey(), PAIRS)
+
+
+def test_a_broken_law_can_be_sent_from_another_process() -> None:
+    broken = LawBroken("1 + 1 is 2", "1 and 1", {"found": 3, "expected": 2}, "count again")
+    assert str(pickle.loads(pickle.dumps(broken))) == str(broken)

@@ -221,16 +221,22 @@ def _sessions_before(one: Taken, step: Step, took: Sequence[Taken]) -> set[Bound
 
 
 def batch(step: Step, elements: Sequence[Taken]) -> Answer:
-    """Return what a batch run makes of the elements that a step took."""
+    """Return what a batch run makes of the elements that a step took.
+
+    Where panes discard they say what has changed, and that is said of a window, too, out of which as many
+    elements went as came in.
+    """
     inside: dict[Place, list[Change]] = defaultdict(list)
     for key in {t.element.key for t in elements}:
         mine = [t for t in elements if t.element.key == key]
         become = united(step.windowing.window_fn, [t.window for t in mine])
         for t in mine:
             inside[key, become[t.window]].append(t.change)
-    kind = step.kind
+    kind, discards = step.kind, step.windowing.accumulation_mode is DISCARDING
     return {
-        at: comes_to(kind, changes) for at, changes in inside.items() if not vanished(kind, changes)
+        at: comes_to(kind, changes)
+        for at, changes in inside.items()
+        if discards or not vanished(kind, changes)
     }
 
 

@@ -34,7 +34,7 @@ class LawBroken(AssertionError):
         self.given = given
         self.sides = dict(sides)
         self.remedy = remedy
-        super().__init__(law)
+        super().__init__(law, given, self.sides, remedy)
 
     def __str__(self) -> str:
         """Join all parts, one a line; what is longer stands under its name."""
