@@ -53,7 +53,7 @@ conformance: $(VENV)/.with-dev $(VENV)/.with-beam ## write docs/reference/confor
 	$(BIN)/python -m tests.conformance $(if $(PRISM),--prism=$(PRISM))
 
 coverage: $(VENV)/.with-dev ## measure branch coverage; windowing and triggers must have 95 % each [ARGS=...]
-	$(BIN)/pytest -n auto -m "not spark and not slow" --cov --cov-report= $(ARGS)
+	$(BIN)/pytest -n auto -m "not spark" --cov --cov-report= $(ARGS)
 	$(BIN)/coverage report
 	$(BIN)/coverage report --include='headrace/windowing/*' --fail-under=95
 	$(BIN)/coverage report --include='headrace/triggers/*' --fail-under=95

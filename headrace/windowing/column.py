@@ -42,7 +42,7 @@ def stretch(column: Column[T], counts: Iterable[int]) -> Column[T]:
         return column
     rows: list[T] = []
     extend = rows.extend
-    for row, count in zip(column, counts, strict=False):
+    for row, count in zip(column, counts, strict=True):
         extend((row,) * count)
     return rows
 

@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 TOOL = Path(__file__).parents[2] / "tools" / "kill_once.py"
 
 QUERY = """
@@ -25,6 +27,7 @@ def kill_once(checkpoint: Path, batches: int) -> subprocess.CompletedProcess[str
     return subprocess.run(command, capture_output=True, text=True)
 
 
+@pytest.mark.slow
 def test_a_command_is_killed_and_runs_again(tmp_path: Path) -> None:
     done = kill_once(tmp_path / "new", 30)
     assert done.returncode == 3, done.stderr

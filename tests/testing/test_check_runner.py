@@ -113,6 +113,7 @@ def test_one_mode_alone(mode: str) -> None:
     assert report.passed
 
 
+@pytest.mark.slow
 def test_a_runner_that_loses_elements_is_found_out() -> None:
     report = check_runner(Broken(without_threes), cases=60, batch=False, shrinking=2)
     broken = verdicts(report)[NOTHING_LOST.says]
@@ -124,6 +125,7 @@ def test_a_runner_that_loses_elements_is_found_out() -> None:
     )
 
 
+@pytest.mark.slow
 def test_the_counterexample_is_small_and_runs() -> None:
     report = check_runner(Broken(without_threes), cases=100, batch=False, reference=None)
     text = verdicts(report)[NOTHING_LOST.says].counterexample
@@ -140,6 +142,7 @@ def test_a_pane_that_is_on_time_twice_is_found_out() -> None:
     assert ONE_ON_TIME.says in verdicts(report)
 
 
+@pytest.mark.slow
 def test_what_no_law_sees_the_reference_sees() -> None:
     wrong = Broken(a_second_late)
     broken = verdicts(check_runner(wrong, cases=20, batch=False))
@@ -159,6 +162,7 @@ def test_a_runner_that_fails_is_found_out_with_the_pipeline_it_cannot_run() -> N
     assert "hr.Filter(" in error.given
 
 
+@pytest.mark.slow
 def test_many_cases_run_in_one_pipeline() -> None:
     graphs: list[int] = []
 
@@ -171,6 +175,7 @@ def test_many_cases_run_in_one_pipeline() -> None:
     assert len(graphs) == 2  # the cases, and those of them that are played in another order
 
 
+@pytest.mark.slow
 def test_it_can_stop_at_the_first_pack() -> None:
     report = check_runner(
         Broken(without_threes), cases=400, pack=20, until_broken=True, reference=None, shrinking=0
@@ -179,6 +184,7 @@ def test_it_can_stop_at_the_first_pack() -> None:
     assert not report.passed
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_report() -> None:
     one, two = (check_runner("local", cases=15, random_seed=3) for _ in range(2))
     assert one == two

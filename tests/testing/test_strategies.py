@@ -187,6 +187,7 @@ def test_combine_fns_combine_numbers(fn: hr.CombineFn, numbers: list[int]) -> No
     assert len(found.values) == 1
 
 
+@pytest.mark.slow
 def test_pipelines_of_all_kinds_are_drawn() -> None:
     for wanted in (
         lambda run: len(run.steps) == 3,

@@ -99,6 +99,7 @@ class First(hr.CombineFn):
         return accumulator
 
 
+@pytest.mark.slow
 def test_a_transform_that_depends_on_the_order_is_shown() -> None:
     with pytest.raises(LawBroken, match="the order of arrival means nothing") as raised:
         check_order_independence(hr.CombinePerKey(First()), PAIRS)
@@ -117,6 +118,7 @@ def test_a_transform_that_is_left_to_chance_is_shown() -> None:
     assert raised.value.sides["only again"]
 
 
+@pytest.mark.slow
 def test_elements_that_are_dropped_are_reported() -> None:
     impatient = Grouped(AccumulationMode.RETRACTING, hr.CombinePerKey(sum))
     with pytest.raises(LawBroken, match="nothing is dropped") as raised:

@@ -126,7 +126,7 @@ def test_a_jump_over_many_windows_asks_each_once():
     assert len(key.said) == 1_000
 
 
-MANY = 100_000
+MANY = 20_000
 
 
 @pytest.mark.parametrize(("windows", "number"), [(FIXED, MANY), (Sessions(1), MANY // 5)])

@@ -17,7 +17,7 @@ from headrace.triggers import (
     WindowingStrategy,
 )
 from headrace.triggers.trigger import NEVER
-from headrace.windowing import Sessions, TimestampCombiner
+from headrace.windowing import Sessions, TimestampCombiner, WindowFn
 from headrace.windowing.window import interval
 from tests.triggers.counting import CountingTrigger, CountingWindow, heap_pushes
 from tests.triggers.one_key import OneKey, arrival
@@ -166,3 +166,37 @@ def test_merging_costs_by_what_merges():
         return key.strategy.trigger.calls.total(), pushed.total()
 
     assert cost(many(10)) == cost(many(1_000))
+
+
+class IntoTheFirst(WindowFn):
+    """Seconds that lie apart while there are two of them; of three the first takes in the others."""
+
+    def assign(self, context):
+        start = context.timestamp.micros
+        return [interval(start, start + SECOND)]
+
+    def merge(self, merge_context):
+        if len(merge_context.windows) > 2:
+            merge_context.merge(merge_context.windows, min(merge_context.windows))
+
+
+def test_a_window_that_takes_in_others_goes_on_with_its_count():
+    key = key_with(("a", 0), ("b", 5), windows=IntoTheFirst(), trigger=Repeatedly(AfterCount(1)))
+    key.arrive([("c", 9 * SECOND)])
+    assert [said[4].index for said in key.said] == [0, 0, 1]
+
+
+def test_only_what_stood_elsewhere_is_news():
+    once = AfterEach(AfterCount(1), Repeatedly(AfterCount(9)))
+    mode = AccumulationMode.RETRACTING
+    key = key_with(
+        ("a", 0),
+        ("b", 5),
+        ("c", 9),
+        windows=IntoTheFirst(),
+        trigger=once,
+        accumulation_mode=mode,
+    )
+    assert [(said[0], said[1]) for said in key.said] == [(1, ["a"]), (1, ["b"])]
+    (state,) = key.state.windows.values()
+    assert state.fresh == 2

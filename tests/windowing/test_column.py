@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import islice, repeat
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -69,6 +70,12 @@ def test_stretch_repeats_rows(drawn: tuple[int, Any], data: st.DataObject) -> No
         row for row, count in zip(as_list(column, size), counts, strict=True) for _ in range(count)
     ]
     assert as_list(stretch(column, counts), sum(counts)) == expected
+
+
+@pytest.mark.parametrize("counts", [[2], [2, 1, 3]])
+def test_stretch_wants_a_count_for_each_row(counts: list[int]) -> None:
+    with pytest.raises(ValueError, match="zip"):
+        stretch([7, 8], counts)
 
 
 @given(st.lists(sized, min_size=1, max_size=4))

@@ -221,6 +221,25 @@ def test_timestamps_compare_with_infinity_but_not_with_everything() -> None:
         assert Timestamp(0) < "later"
 
 
+def test_microseconds_are_whole() -> None:
+    assert type(Timestamp.now().micros) is int
+    assert type((Duration(2) * 1.5).micros) is int
+    assert Timestamp(9_007_199_254_993).micros == 9_007_199_254_993_000_000
+
+
+def test_nothing_has_no_sign() -> None:
+    assert repr(Timestamp(0)) == "Timestamp(0)"
+    assert repr(Duration(micros=0)) == "Duration(0)"
+
+
+def test_a_string_that_is_no_time_is_named() -> None:
+    with pytest.raises(TimeError, match="the time 'noon' is not in ISO 8601 form") as refusal:
+        micros("noon")
+    assert refusal.value.remedy == 'write it like "2013-01-01T05:00:00Z"'
+    with pytest.raises(TimeError, match=r"\[1\] is not a time"):
+        micros([1])  # type: ignore[arg-type]
+
+
 def test_arithmetic() -> None:
     assert Timestamp(10) + timedelta(seconds=5) == Timestamp(15)
     assert 5 + Timestamp(10) == 15

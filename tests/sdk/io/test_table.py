@@ -386,6 +386,7 @@ def started(database, first):
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 
 
+@pytest.mark.slow
 def test_a_process_that_is_killed_and_goes_on_leaves_the_same_table(database) -> None:
     """Killed in the midst of a batch, four times; each time the last batch is written again."""
     random_wait = random.Random(7)

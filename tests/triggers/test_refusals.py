@@ -1,0 +1,82 @@
+"""What is refused, word for word: what is wrong, where, and what to do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from headrace.errors import HeadraceError
+from headrace.triggers import (
+    AfterAny,
+    AfterBytes,
+    AfterCount,
+    AfterElement,
+    AfterProcessingTime,
+    AtPeriod,
+    Repeatedly,
+)
+from headrace.triggers.key_state import thaw
+
+REFUSALS = [
+    (
+        lambda: AfterProcessingTime(-1),
+        "a delay of -1 seconds is negative",
+        "AfterProcessingTime",
+        "pass a delay of at least 0 seconds",
+    ),
+    (
+        lambda: AtPeriod(0),
+        "a period of 0 seconds has no length",
+        "AtPeriod",
+        "pass a period of more than 0 seconds",
+    ),
+    (
+        lambda: AfterAny(),
+        "AfterAny is made of triggers, and there are none",
+        "AfterAny",
+        "pass at least one trigger",
+    ),
+    (
+        lambda: AfterCount(0),
+        "AfterCount waits for 0, which is not a positive integer",
+        "AfterCount",
+        "pass a whole number of at least 1, such as AfterCount(1)",
+    ),
+    (
+        lambda: AfterBytes(0.5),  # type: ignore[arg-type]
+        "AfterBytes waits for 0.5, which is not a positive integer",
+        "AfterBytes",
+        "pass a whole number of at least 1, such as AfterBytes(1)",
+    ),
+    (
+        lambda: AfterElement(3),  # type: ignore[arg-type]
+        "AfterElement takes a function of an element, and 3 is none",
+        "AfterElement",
+        "pass a function that returns true for the elements to wait for",
+    ),
+    (
+        lambda: Repeatedly(AfterCount),  # type: ignore[arg-type]
+        "Repeatedly is made of triggers, and <class 'headrace.triggers.data_triggers.AfterCount'> is none",
+        "Repeatedly",
+        "pass a trigger, such as AfterCount(1); a class needs its parentheses",
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("make", "wrong", "where", "remedy"), REFUSALS, ids=[row[1] for row in REFUSALS]
+)
+def test_what_is_refused(make: Any, wrong: str, where: str, remedy: str) -> None:
+    with pytest.raises(HeadraceError) as refusal:
+        make()
+    said = f"{wrong}\n  where: {where}\n  what to do: {remedy}"
+    assert str(refusal.value) == said
+
+
+def test_state_of_another_format_is_refused() -> None:
+    with pytest.raises(HeadraceError) as refusal:
+        thaw((0, ()), merging=False)
+    assert str(refusal.value).endswith(
+        "what to do: read it with the version of Headrace that wrote it, or start from a new checkpoint"
+    )

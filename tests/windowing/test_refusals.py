@@ -1,0 +1,121 @@
+"""What is refused, word for word: what is wrong, and what to do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+import pytest
+
+from headrace.errors import HeadraceError
+from headrace.windowing import (
+    BoundedOutOfOrderness,
+    CalendarWindows,
+    FixedWindows,
+    IntervalWindow,
+    Monotonic,
+    NonMergingWindowFn,
+    Percentile,
+    Sessions,
+    Timestamp,
+)
+from headrace.windowing.time import duration_micros, micros, micros_of_all
+
+
+@attrs.frozen
+class Backwards(NonMergingWindowFn):
+    """Assigns windows that end where they start."""
+
+    def assign(self, context: Any) -> list[IntervalWindow]:
+        return [IntervalWindow(7, 7)]
+
+
+REFUSALS = [
+    (
+        lambda: micros("noon"),
+        "the time 'noon' is not in ISO 8601 form",
+        'write it like "2013-01-01T05:00:00Z"',
+    ),
+    (
+        lambda: micros([1]),  # type: ignore[arg-type]
+        "[1] is not a time",
+        "use seconds since 1970, a datetime with a zone, an ISO 8601 string or a Timestamp",
+    ),
+    (
+        lambda: micros(1e30),
+        "the time 1e+30 lies outside of what a timestamp can hold",
+        "use seconds since 1970 (not milli- or microseconds)",
+    ),
+    (
+        lambda: micros_of_all([0.0, 1e30]),
+        "the time 1e+30 lies outside of what a timestamp can hold",
+        "use seconds since 1970 (not milli- or microseconds)",
+    ),
+    (
+        lambda: Timestamp(float("nan")),
+        "nan is not a number of seconds",
+        "use a finite number",
+    ),
+    (
+        lambda: micros("2013-01-01T05:00:00"),
+        "the time 2013-01-01T05:00:00 has no time zone, so it names no instant",
+        'give it one: datetime(…, tzinfo=UTC) or ZoneInfo("…"), "…Z" in a string',
+    ),
+    (
+        lambda: duration_micros("a"),  # type: ignore[arg-type]
+        "'a' is not a duration",
+        "use seconds, a timedelta or a Duration",
+    ),
+    (
+        lambda: duration_micros(1e30),
+        "the duration 1e+30 is longer than time itself",
+        "use seconds (not milli- or microseconds)",
+    ),
+    (lambda: FixedWindows(0), "the duration 0 is not positive", "use more than 0 seconds"),
+    (lambda: Sessions(-1), "the duration -1 is not positive", "use more than 0 seconds"),
+    (
+        lambda: BoundedOutOfOrderness(-1),
+        "the delay Duration(-1) is negative",
+        "use 0 seconds or more",
+    ),
+    (lambda: Monotonic(0), "the duration 0 is not positive", "use more than 0 seconds"),
+    (
+        lambda: Percentile(101),
+        "101 is not a percentile",
+        "use percent, 1 to 100, such as 95",
+    ),
+    (lambda: Percentile(95, memory=0), "cannot remember 0 elements", "use 1 or more"),
+    (
+        lambda: CalendarWindows.days(1, "UTC", "soon"),
+        "'soon' is not a date",
+        'write it like "2013-01-31"',
+    ),
+    (
+        lambda: CalendarWindows.days(1, "Nowhere"),
+        "there is no time zone 'Nowhere'",
+        'use an IANA name such as "Europe/Paris"; pip install tzdata brings them all',
+    ),
+    (
+        lambda: CalendarWindows.days(0),
+        "0 is not a number of calendar units",
+        "use a positive whole number",
+    ),
+    (
+        lambda: CalendarWindows.months(1, "UTC", "2013-01-31"),
+        "windows of months cannot start on day 31, which not every month has",
+        "start on a day up to 28",
+    ),
+    (
+        lambda: Backwards().assign_column(["a"], [0], [()]),
+        "Backwards() assigned [7.0, 7.0), not a window that holds an instant",
+        "return windows such as IntervalWindow(start, end), with start < end",
+    ),
+]
+
+
+@pytest.mark.parametrize(("make", "wrong", "remedy"), REFUSALS, ids=[row[1] for row in REFUSALS])
+def test_what_is_refused(make: Any, wrong: str, remedy: str) -> None:
+    with pytest.raises(HeadraceError) as refusal:
+        make()
+    said = str(refusal.value).splitlines()
+    assert (said[0], said[-1]) == (wrong, f"  what to do: {remedy}")
