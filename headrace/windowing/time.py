@@ -116,7 +116,7 @@ class _Micros:
         return self.micros // MICROS_PER_SECOND
 
     def __hash__(self) -> int:
-        return hash(int(self) if self.micros % MICROS_PER_SECOND == 0 else float(self))
+        return hash(float(self))
 
     def __eq__(self, other: object) -> bool:
         difference = self._minus(other)

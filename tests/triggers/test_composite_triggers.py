@@ -1,5 +1,6 @@
 """Repeatedly, AfterAny, AfterAll, AfterEach and OrFinally, alone and across merges."""
 
+import attrs
 import pytest
 
 from headrace.errors import PipelineError
@@ -17,7 +18,8 @@ from headrace.triggers import (
     OrFinally,
     Repeatedly,
 )
-from headrace.triggers.trigger import NEVER, Wake
+from headrace.triggers.trigger import NEVER, Clock, Wake
+from tests.triggers.counting import CountingTrigger
 from tests.triggers.one_window import LAST, OneWindow
 
 END = LAST + 1
@@ -321,3 +323,41 @@ def test_parts_are_triggers_and_not_their_classes(make) -> None:
 def test_both_parts_of_or_finally_are_triggers() -> None:
     with pytest.raises(PipelineError, match="OrFinally"):
         OrFinally(Never(), None)
+
+
+@attrs.frozen(repr=False)
+class Hearing(CountingTrigger):
+    """A trigger that takes down for which windows, and when, it merges."""
+
+    heard: list = attrs.field(factory=list, eq=False)
+
+    def on_merge(self, states, last, clock):
+        self.heard.append((len(list(states)), last, clock))
+        return self.inner.start
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        Repeatedly,
+        AfterAny,
+        AfterAll,
+        AfterEach,
+        lambda part: OrFinally(part, AfterCount(2)),
+        lambda part: OrFinally(AfterCount(2), part),
+        lambda part: AfterWatermark(early=part),
+    ],
+)
+def test_a_part_hears_what_its_windows_become(make):
+    part, clock = Hearing(AfterCount(3)), Clock(watermark=4, now=7)
+    trigger = make(part)
+    trigger.on_merge([trigger.start, trigger.start], 5, clock)
+    assert part.heard == [(2, 5, clock)]
+
+
+def test_a_late_part_hears_what_its_windows_become():
+    part, clock = Hearing(AfterCount(3)), Clock(watermark=6, now=7)
+    trigger = AfterWatermark(late=part)
+    late = trigger.on_fire(trigger.start, 5, clock)
+    trigger.on_merge([late, late], 5, clock)
+    assert part.heard == [(2, 5, clock)]

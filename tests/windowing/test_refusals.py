@@ -11,6 +11,7 @@ from headrace.errors import HeadraceError
 from headrace.windowing import (
     BoundedOutOfOrderness,
     CalendarWindows,
+    Duration,
     FixedWindows,
     IntervalWindow,
     Monotonic,
@@ -70,6 +71,11 @@ REFUSALS = [
         lambda: duration_micros(1e30),
         "the duration 1e+30 is longer than time itself",
         "use seconds (not milli- or microseconds)",
+    ),
+    (
+        lambda: micros(Duration(1)),  # type: ignore[arg-type]
+        "Duration(1) is not a time",
+        "use seconds since 1970, a datetime with a zone, an ISO 8601 string or a Timestamp",
     ),
     (lambda: FixedWindows(0), "the duration 0 is not positive", "use more than 0 seconds"),
     (lambda: Sessions(-1), "the duration -1 is not positive", "use more than 0 seconds"),

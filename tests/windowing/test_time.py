@@ -227,6 +227,11 @@ def test_microseconds_are_whole() -> None:
     assert Timestamp(9_007_199_254_993).micros == 9_007_199_254_993_000_000
 
 
+def test_all_of_time_is_a_duration() -> None:
+    assert duration_micros(Duration(micros=MAX_MICROS)) == MAX_MICROS
+    assert duration_micros(Duration(micros=-MAX_MICROS)) == -MAX_MICROS
+
+
 def test_nothing_has_no_sign() -> None:
     assert repr(Timestamp(0)) == "Timestamp(0)"
     assert repr(Duration(micros=0)) == "Duration(0)"
