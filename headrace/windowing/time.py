@@ -323,10 +323,6 @@ def positive(duration: DurationTypes) -> Duration:
 
 def _number(seconds: float) -> int:
     """Convert seconds: ints exactly, others to the nearest microsecond."""
-    return seconds * MICROS_PER_SECOND if isinstance(seconds, int) else _float(seconds)
-
-
-def _float(seconds: float) -> int:
     try:
         if _FLOAT_MIN < seconds < _FLOAT_MAX:
             return round(seconds * MICROS_PER_SECOND)
@@ -367,7 +363,7 @@ def _timedelta(stretch: timedelta) -> int:
 _Conversions: TypeAlias = Mapping[type, Callable[[Any], int]]
 
 _own_micros: Final = attrgetter("micros")
-_NUMBERS: Final[_Conversions] = {int: MICROS_PER_SECOND.__mul__, float: _float}
+_NUMBERS: Final[_Conversions] = {int: MICROS_PER_SECOND.__mul__, float: _number}
 _INSTANTS: Final[_Conversions] = {
     **_NUMBERS,
     str: _iso,

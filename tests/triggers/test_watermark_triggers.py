@@ -10,7 +10,7 @@ from headrace.triggers import (
     DefaultTrigger,
     Repeatedly,
 )
-from headrace.triggers.trigger import ASLEEP, NEVER, Wake
+from headrace.triggers.trigger import ASLEEP, NEVER, Clock, Wake
 from tests.triggers.one_window import LAST, OneWindow
 
 END = LAST + 1
@@ -172,6 +172,13 @@ def test_the_default_keeps_no_state_through_merges() -> None:
     one.watermark(END)
     assert not one.merge(other, last=149)
     assert one.watermark(150)
+
+
+def test_a_window_is_not_over_while_the_watermark_is_at_its_last_instant() -> None:
+    trigger = AfterWatermark(early=AfterCount(9), late=AfterCount(1))
+    assert not trigger.should_fire(trigger.start, LAST, Clock(LAST, 0))
+    assert trigger.wake(trigger.start, LAST, Clock(LAST, 0)) == Wake(LAST + 1, NEVER)
+    assert trigger.wake(trigger.start, LAST, Clock(END, 0)) == ASLEEP
 
 
 # ------------------------------------------------------------------------------------------ arguments

@@ -10,6 +10,7 @@ import pytest
 from headrace.errors import HeadraceError
 from headrace.windowing import (
     BoundedOutOfOrderness,
+    BoundedWindow,
     CalendarWindows,
     Duration,
     FixedWindows,
@@ -19,7 +20,9 @@ from headrace.windowing import (
     Percentile,
     Sessions,
     Timestamp,
+    WindowFn,
 )
+from headrace.windowing.merging import merges
 from headrace.windowing.time import duration_micros, micros, micros_of_all
 
 
@@ -31,7 +34,50 @@ class Backwards(NonMergingWindowFn):
         return [IntervalWindow(7, 7)]
 
 
+@attrs.frozen
+class Merging(WindowFn):
+    """Merges what it is told to."""
+
+    told: tuple[tuple[tuple[int, ...], tuple[int, int]], ...]
+
+    def assign(self, context: Any) -> list[IntervalWindow]:
+        return []
+
+    def merge(self, merge_context: WindowFn.MergeContext) -> None:
+        for starts, (start, end) in self.told:
+            merge_context.merge([seconds(n, n + 1) for n in starts], seconds(start, end))
+
+
+def seconds(start: int, end: int) -> BoundedWindow:
+    return IntervalWindow(start, end)
+
+
+def merging(*told: Any) -> Any:
+    """Let windows of the seconds 0, 1 and 2 be merged as is told."""
+    return merges(Merging(told), [], [seconds(n, n + 1) for n in range(3)])
+
+
+MERGES = "let merge name each of context.windows at most once, and a window to become"
+
 REFUSALS = [
+    (
+        lambda: merging(((0, 1), (2, 2))),
+        "Merging(told=(((0, 1), (2, 2)),)) merged [[0.0, 1.0), [1.0, 2.0)] "
+        "into [2.0, 2.0), not a window that holds an instant",
+        MERGES,
+    ),
+    (
+        lambda: merging(((0, 7), (0, 8))),
+        "Merging(told=(((0, 7), (0, 8)),)) merged [[0.0, 1.0), [7.0, 8.0)] "
+        "but not all of these are windows of the merge",
+        MERGES,
+    ),
+    (
+        lambda: merging(((0, 1), (0, 2)), ((1, 2), (1, 3))),
+        "Merging(told=(((0, 1), (0, 2)), ((1, 2), (1, 3)))) merged [[1.0, 2.0), [2.0, 3.0)] "
+        "but had already merged some of these",
+        MERGES,
+    ),
     (
         lambda: micros("noon"),
         "the time 'noon' is not in ISO 8601 form",

@@ -118,9 +118,9 @@ def test_the_hundredth_percentile_is_as_far_behind_as_the_slowest(seconds: list[
     assert watermark == (max(seconds) - slowest) * S
 
 
-def test_half_of_many_elements() -> None:
-    """Behind the newest by 0, 1, 2 and so on to 201 seconds."""
-    assert seen(Percentile(50, memory=202), *range(201, -1, -1)) == (201 - 100) * S
+def test_the_hundredth_percentile_of_many_elements() -> None:
+    """Behind the newest by 0, 1, 2 and so on to 101 seconds."""
+    assert seen(Percentile(100, memory=102), *range(101, -1, -1)) == 0
 
 
 def test_a_watermark_does_not_fall_out_of_time() -> None:
