@@ -12,9 +12,11 @@ from hypothesis.errors import NoSuchExample
 
 import headrace as hr
 from headrace.sdk.testing.script import rows_of
+from headrace.sdk.testing.strategies.pipelines import FOREVER, order_free
 from headrace.testing import TestPipeline, TestStream, capture
 from headrace.testing.strategies import (
     Run,
+    Step,
     aligned,
     calendars,
     combine_fns,
@@ -209,3 +211,19 @@ def test_a_pipeline_shrinks_to_little() -> None:
 @pytest.mark.parametrize("strategy", [aligned(), calendars(), merging()])
 def test_each_window_function_has_a_scale_on_which_elements_meet(strategy: Any) -> None:
     assert smallest(strategy, lambda where: where.scale.unit > 0)
+
+
+@pytest.mark.parametrize("mode", AccumulationMode)
+def test_a_grouping_in_the_middle_retracts_where_order_means_nothing(
+    mode: AccumulationMode,
+) -> None:
+    def step(mode: AccumulationMode) -> Step:
+        return Step(WindowingStrategy(accumulation_mode=mode, allowed_lateness=FOREVER))
+
+    retracting, script = AccumulationMode.RETRACTING, (("watermark", 7),)
+    for steps, free in (
+        ([mode], mode is retracting),
+        ([retracting, mode], True),
+        ([retracting, mode, retracting], mode is retracting),
+    ):
+        assert order_free(Run(script, tuple(map(step, steps)))) == free

@@ -230,16 +230,21 @@ def _waits_for_all(step: Step) -> Step:
 def order_free(run: Run) -> bool:
     """Tell whether the end result of a run depends on nothing but what came.
 
-    Nothing is dropped. The first grouping retracts, and panes lie at the ends of their windows, as other
-    timestamps tell of the order of arrival. The groupings behind it have no sessions of their own: a
-    session that a pane has joined to another stays one when that pane is retracted.
+    Nothing is dropped. The first grouping retracts, and so does each that another stands behind, which
+    would count accumulating panes twice. Panes lie at the ends of their windows, as other timestamps tell
+    of the order of arrival. The groupings behind the first have no sessions of their own: a session that
+    a pane has joined to another stays one when that pane is retracted.
     """
     first, *others = run.steps
     return (
-        first.windowing.accumulation_mode is AccumulationMode.RETRACTING
+        all(map(_retracts, (first, *run.steps[:-1])))
         and all(step.beside != "join" and _loses_nothing(step.windowing) for step in run.steps)
         and not any(step.assigns and step.windowing.window_fn.is_merging() for step in others)
     )
+
+
+def _retracts(step: Step) -> bool:
+    return step.windowing.accumulation_mode is AccumulationMode.RETRACTING
 
 
 def _loses_nothing(windowing: WindowingStrategy) -> bool:
