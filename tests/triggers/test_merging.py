@@ -9,6 +9,7 @@ from headrace.sdk.testing.script import SECOND
 from headrace.sdk.testing.validity_windows import ValidityWindows
 from headrace.triggers import (
     AccumulationMode,
+    AfterBytes,
     AfterCount,
     AfterEach,
     AfterWatermark,
@@ -62,6 +63,12 @@ def test_what_is_fresh_adds_up():
     key = key_with(("a", 0), ("b", 15), ("c", 8))
     (state,) = key.state.windows.values()
     assert state.fresh == 3
+
+
+def test_sizes_of_what_comes_together_add_up():
+    key = key_with(trigger=Repeatedly(AfterBytes(2)))
+    key.arrive([("a", 0), ("b", 5 * SECOND)])
+    assert [said[1] for said in key.said] == [["a", "b"]]
 
 
 def test_the_count_of_panes_goes_on_only_in_place():

@@ -272,3 +272,13 @@ def test_equal_arguments_make_equal_calendars() -> None:
     assert pickle.loads(pickle.dumps(one)) == one
     assert one.single
     assert not one.is_merging()
+
+
+def test_midnight_belongs_to_the_day_that_begins() -> None:
+    day = 86_400_000_000
+    column = CalendarWindows.days().assign_column(["a"] * 3, [0, day, 2 * day])
+    assert [(window[0], window[1]) for (window,) in column] == [
+        (0, day),
+        (day, 2 * day),
+        (2 * day, 3 * day),
+    ]
