@@ -53,7 +53,9 @@ conformance: $(VENV)/.with-dev $(VENV)/.with-beam ## write docs/reference/confor
 	$(BIN)/python -m tests.conformance $(if $(PRISM),--prism=$(PRISM))
 
 coverage: $(VENV)/.with-dev ## measure branch coverage; windowing and triggers must have 95 % each [ARGS=...]
-	$(BIN)/pytest -n auto -m "not spark" --cov --cov-report= $(ARGS)
+	$(BIN)/coverage erase
+	$(BIN)/coverage run -m pytest -n auto -m "not spark" $(ARGS)
+	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report
 	$(BIN)/coverage report --include='headrace/windowing/*' --fail-under=95
 	$(BIN)/coverage report --include='headrace/triggers/*' --fail-under=95
@@ -87,7 +89,7 @@ need-java:
 	@tools/need-java
 
 clean: ## remove the virtual environment and everything that was built
-	rm -rf $(VENV) site dist build .coverage htmlcov mutants
+	rm -rf $(VENV) site dist build .coverage .coverage.* htmlcov mutants
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
