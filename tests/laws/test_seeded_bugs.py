@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from pathlib import Path
 
 import attrs
 import pytest
@@ -26,6 +28,8 @@ from headrace.triggers.pane import PaneInfoTiming
 from headrace.triggers.trigger import FINISHED
 
 CASES = 1_000
+
+PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "testing.md"
 
 
 def hold_forgotten(patch: pytest.MonkeyPatch) -> None:
@@ -119,6 +123,11 @@ def test_a_bug_is_found(bug: Bug, monkeypatch: pytest.MonkeyPatch) -> None:
     after = {verdict.law: verdict.after for verdict in report.broken}
     print(f"{bug.patch.__name__}: seen after {after} cases, {bug.seen_after} when this was written")
     assert bug.laws & after.keys(), report
+
+
+def test_the_documentation_says_after_how_many_cases() -> None:
+    rows = re.findall(r"^\| .* \| (\d+) \| \d+ \|$", PAGE.read_text(), flags=re.MULTILINE)
+    assert [int(row) for row in rows] == [bug.seen_after for bug in BUGS]
 
 
 def test_without_a_bug_nothing_is_found() -> None:

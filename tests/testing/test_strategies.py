@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.errors import NoSuchExample
 
 import headrace as hr
+from headrace.errors import PipelineError
 from headrace.sdk.testing.script import rows_of
 from headrace.sdk.testing.strategies.pipelines import FOREVER, order_free
 from headrace.testing import TestPipeline, TestStream, capture
@@ -77,6 +78,11 @@ def test_partitions_run_ahead_of_each_other() -> None:
     assert smallest(streams(PAIRS, partitions=2), _runs_ahead)
     with pytest.raises(NoSuchExample):
         smallest(streams(PAIRS), _runs_ahead)
+
+
+def test_a_stream_comes_from_one_partition_at_least() -> None:
+    with pytest.raises(PipelineError, match="partitions, and 0 is no number of them"):
+        streams(PAIRS, partitions=0)
 
 
 def _runs_ahead(stream: TestStream) -> bool:

@@ -12,6 +12,7 @@ from typing import Any, Final, TypeVar
 
 import attrs
 
+from headrace.errors import PipelineError
 from headrace.sdk.testing.property_testing import st
 from headrace.sdk.testing.script import SECOND, Event, Row, stream
 from headrace.sdk.testing.test_stream import TestStream
@@ -218,9 +219,18 @@ def streams(
         partitions: how many the source has, each with a watermark of its own. The watermark of the
             source is that of the one that is furthest behind, and elements of the others lie far ahead.
 
+    Raises:
+        PipelineError: there are no partitions.
+
     >>> from hypothesis import find, strategies as st
     >>> find(streams(st.integers(0, 9)), lambda stream: "Value" in repr(stream))
     TestStream().add_elements([TimestampedValue(0, 0)]).advance_watermark_to_infinity()
     """
+    if partitions < 1:
+        raise PipelineError(
+            f"a stream comes from partitions, and {partitions} is no number of them",
+            where="streams",
+            remedy="pass a whole number of at least 1",
+        )
     scale = Scale(Timestamp.of(origin).micros, duration_micros(unit))
     return timelines(elements, duration_micros(lateness), scale, duplicates, partitions).map(stream)

@@ -1,0 +1,62 @@
+"""Counting cases in many pieces: `python -m tests.laws`."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+
+import attrs
+import pytest
+
+from headrace.sdk.testing.conformance import AGREES
+from headrace.testing.laws import LawBroken, Report, Verdict
+from headrace.testing.strategies import Run, Step, is_odd
+from headrace.triggers import WindowingStrategy
+from headrace.windowing.time import MAX_MICROS
+from tests.laws.__main__ import enough, examine, oracle, oracle_or_local, united
+
+ONE = Report("mine", 5, (Verdict("a", "batch", 5), Verdict("b", "batch", 2)))
+BROKEN = attrs.evolve(
+    ONE.verdicts[1], broken=LawBroken("b", "", {}, ""), after=2, counterexample="p"
+)
+
+
+def test_cases_add_up() -> None:
+    assert str(united([ONE, ONE])).splitlines()[0] == "mine: 10 cases, all laws hold"
+    assert [verdict.cases for verdict in united([ONE, ONE]).verdicts] == [10, 4]
+
+
+def test_what_is_broken_in_one_piece_is_broken() -> None:
+    report = united([ONE, attrs.evolve(ONE, verdicts=(ONE.verdicts[0], BROKEN)), ONE])
+    (verdict,) = report.broken
+    assert (verdict.law, verdict.cases, verdict.counterexample) == ("b", 6, "p")
+
+
+@pytest.mark.parametrize(
+    ("cases", "each", "report", "end"),
+    [
+        (5, 0, ONE, True),
+        (6, 0, ONE, False),
+        (5, 2, ONE, True),
+        (5, 3, ONE, False),
+        (9, 9, attrs.evolve(ONE, verdicts=(BROKEN,)), True),
+    ],
+)
+def test_when_enough_has_been_tried(cases: int, each: int, report: Report, end: bool) -> None:
+    assert enough(report, Namespace(cases=cases, each=each)) is end
+
+
+def test_a_piece_is_compared_with_the_oracle_where_that_knows_the_run() -> None:
+    report = examine("local", 60, 60, False, 3)
+    assert report.passed, report
+    (agrees,) = (verdict for verdict in report.verdicts if verdict.law == AGREES)
+    assert 30 < agrees.cases < 60
+
+
+def test_what_the_oracle_does_not_know_the_local_runner_says() -> None:
+    step = Step(WindowingStrategy())
+    rows = ("elements", (("a", 1, 0, 1), ("a", 2, 0, 1)))
+    plain = Run((rows, ("watermark", MAX_MICROS)), (step,))
+    filtered = attrs.evolve(plain, steps=(attrs.evolve(step, only=is_odd),))
+    assert oracle([filtered, plain])[0] is None
+    said = oracle_or_local([filtered, plain])
+    assert [[pane.value for pane in panes] for (panes,) in said] == [[1], [3]]
