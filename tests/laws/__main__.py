@@ -1,6 +1,7 @@
 """Hold a runner to all laws with many random pipelines, and to what the oracle says of each.
 
-Most laws see only some pipelines; the report counts what each has seen.
+Most laws see only some pipelines; the report counts what each has seen. Where each is to see so many, half
+of the pipelines are drawn for the law that has seen fewest.
 """
 
 from __future__ import annotations
@@ -9,21 +10,25 @@ import argparse
 import os
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import count, islice
 from multiprocessing import Pool
-from typing import Any
+from typing import Any, Final
 
 import attrs
 
 from headrace.sdk.testing.playing import play
+from headrace.sdk.testing.strategies.pipelines import KINDS_OF_RUNS, of_all_kinds
 from headrace.testing.laws import Report, check_runner
 from headrace.testing.strategies import Run
 from tests.laws.playing import foretell_ticking
 
 DRAWN = 600
 """So many cases are one piece of work, with a seed of its own."""
+
+MIXED: Final = "all"
+"""Runs of all kinds, as a kind."""
 
 
 def oracle(runs: Sequence[Run]) -> list[Any]:
@@ -40,11 +45,18 @@ def oracle_or_local(runs: Sequence[Run]) -> list[Any]:
     ]
 
 
-def examine(runner: str, cases: int, pack: int, batch: bool, random_seed: int) -> Report:
+def examine(runner: str, cases: int, pack: int, batch: bool, kind: str, random_seed: int) -> Report:
     """Do one piece of the work."""
+    pipelines = of_all_kinds() if kind == MIXED else KINDS_OF_RUNS[kind]()
     reference = oracle if runner == "local" else oracle_or_local
     return check_runner(
-        runner, cases, batch=batch, reference=reference, pack=pack, random_seed=random_seed
+        runner,
+        cases,
+        batch=batch,
+        reference=reference,
+        pack=pack,
+        random_seed=random_seed,
+        pipelines=pipelines,
     )
 
 
@@ -63,12 +75,29 @@ def united(reports: Sequence[Report]) -> Report:
 def reports(asked: argparse.Namespace) -> Iterator[Report]:
     """Yield a report of all cases until now, again and again, until enough have been tried."""
     piece = partial(examine, asked.runner, min(DRAWN, asked.cases), asked.pack, asked.batch)
-    seeds = count(asked.seed, DRAWN)
-    done: list[Report] = []
+    pieces = enumerate(count(asked.seed, DRAWN))
+    tried: dict[str, Report] = {}
     with Pool(asked.processes) as pool:
-        while not done or not enough(united(done), asked):
-            done += pool.map(piece, islice(seeds, asked.processes))
-            yield united(done)
+        while not tried or not enough(united(list(tried.values())), asked):
+            todo = [
+                (seldom_seen(tried, n // 2) if asked.each and n % 2 else MIXED, seed)
+                for n, seed in islice(pieces, asked.processes)
+            ]
+            for (kind, _), report in zip(todo, pool.starmap(piece, todo), strict=True):
+                tried[kind] = united([tried[kind], report]) if kind in tried else report
+            yield united(list(tried.values()))
+
+
+def seldom_seen(tried: Mapping[str, Report], number: int) -> str:
+    """Name the kind of runs that shows most often the law that has seen fewest; each kind once at first."""
+    untried = [kind for kind in KINDS_OF_RUNS if kind not in tried]
+    if untried:
+        return untried[number % len(untried)]
+    cases = [verdict.cases for verdict in united(list(tried.values())).verdicts]
+    rarest = cases.index(min(cases))
+    return max(
+        KINDS_OF_RUNS, key=lambda kind: tried[kind].verdicts[rarest].cases / tried[kind].cases
+    )
 
 
 def enough(report: Report, asked: argparse.Namespace) -> bool:

@@ -8,11 +8,22 @@ import attrs
 import pytest
 
 from headrace.sdk.testing.conformance import AGREES
+from headrace.sdk.testing.pane_laws import COUNTED
+from headrace.sdk.testing.strategies.pipelines import KINDS_OF_RUNS
 from headrace.testing.laws import LawBroken, Report, Verdict
 from headrace.testing.strategies import Run, Step, is_odd
 from headrace.triggers import WindowingStrategy
 from headrace.windowing.time import MAX_MICROS
-from tests.laws.__main__ import enough, examine, oracle, oracle_or_local, united
+from tests.laws.__main__ import (
+    MIXED,
+    enough,
+    examine,
+    oracle,
+    oracle_or_local,
+    reports,
+    seldom_seen,
+    united,
+)
 
 ONE = Report("mine", 5, (Verdict("a", "batch", 5), Verdict("b", "batch", 2)))
 BROKEN = attrs.evolve(
@@ -45,8 +56,27 @@ def test_when_enough_has_been_tried(cases: int, each: int, report: Report, end: 
     assert enough(report, Namespace(cases=cases, each=each)) is end
 
 
+def test_what_shows_the_rarest_law_is_drawn_next() -> None:
+    first, *others = KINDS_OF_RUNS
+    shows = attrs.evolve(ONE, verdicts=(ONE.verdicts[0], attrs.evolve(ONE.verdicts[1], cases=4)))
+    assert [seldom_seen({}, n) for n in range(len(others) + 1)] == [first, *others]
+    assert seldom_seen({MIXED: shows, first: ONE}, 0) == others[0]
+    assert seldom_seen(dict.fromkeys(KINDS_OF_RUNS, ONE) | {others[2]: shows}, 5) == others[2]
+
+
+@pytest.mark.slow
+def test_each_law_sees_so_many_cases_soon() -> None:
+    asked = Namespace(runner="local", cases=50, each=150, pack=50, batch=False, processes=2, seed=0)
+    *_, report = reports(asked)
+    assert report.passed, report
+    seen = {verdict.law: verdict.cases for verdict in report.verdicts}
+    assert min(seen.values()) >= 150
+    assert seen[COUNTED.says] >= 150
+    assert report.cases < 3_000
+
+
 def test_a_piece_is_compared_with_the_oracle_where_that_knows_the_run() -> None:
-    report = examine("local", 60, 60, False, 3)
+    report = examine("local", 60, 60, False, MIXED, 3)
     assert report.passed, report
     (agrees,) = (verdict for verdict in report.verdicts if verdict.law == AGREES)
     assert 30 < agrees.cases < 60

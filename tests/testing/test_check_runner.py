@@ -14,8 +14,8 @@ from headrace.sdk.io.sink import Sink, SinkBatch
 from headrace.sdk.testing.conformance import AGREES, RUNS
 from headrace.sdk.testing.pane_laws import NOTHING_LOST, ONE_ON_TIME
 from headrace.testing.laws import Report, check_runner
-from headrace.testing.strategies import Run
-from headrace.triggers import PaneInfoTiming
+from headrace.testing.strategies import Run, runs
+from headrace.triggers import AccumulationMode, PaneInfoTiming
 from headrace.triggers.bundle import Bundle, Element
 from tests.laws.playing import foretell_ticking
 from tests.packing.merging import replaced
@@ -189,3 +189,17 @@ def test_the_same_seed_gives_the_same_report() -> None:
     one, two = (check_runner("local", cases=15, random_seed=3) for _ in range(2))
     assert one == two
     assert one != check_runner("local", cases=15, random_seed=4)
+
+
+def test_a_runner_is_tried_on_what_it_knows() -> None:
+    only = runs(1, modes=[AccumulationMode.DISCARDING])
+    seen: list[Run] = []
+
+    def reference(some: Sequence[Run]) -> list[None]:
+        seen.extend(some)
+        return [None for _ in some]
+
+    report = check_runner("local", cases=20, reference=reference, pipelines=only)
+    assert report.passed, report
+    modes = {step.windowing.accumulation_mode for run in seen for step in run.steps}
+    assert (len(seen), modes) == (20, {AccumulationMode.DISCARDING})

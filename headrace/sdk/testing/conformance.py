@@ -28,10 +28,10 @@ from headrace.sdk.testing.law import IN_ANY_ORDER, LIKE_ITS_BATCH, LawBroken
 from headrace.sdk.testing.pane_laws import PANE_LAWS, tells_time
 from headrace.sdk.testing.playing import Heard, OneOf, Pane, play, play_batch
 from headrace.sdk.testing.programs import program
-from headrace.sdk.testing.property_testing import HealthCheck, Phase, given, seed, settings
+from headrace.sdk.testing.property_testing import HealthCheck, Phase, given, seed, settings, st
 from headrace.sdk.testing.report import Report, Verdict
 from headrace.sdk.testing.runs import Run, can_be_built
-from headrace.sdk.testing.script import dealt, rows_of
+from headrace.sdk.testing.script import dealt, ended, rows_of
 from headrace.sdk.testing.shrinking import smaller
 from headrace.sdk.testing.strategies.pipelines import keeps_time, of_all_kinds, order_free
 
@@ -69,6 +69,7 @@ def check_runner(
     shrinking: int = 25,
     random_seed: int = 0,
     until_broken: bool = False,
+    pipelines: st.SearchStrategy[Run] | None = None,
 ) -> Report:
     """Hold a runner to all laws, with random pipelines.
 
@@ -83,6 +84,8 @@ def check_runner(
         shrinking: how many packs may be spent on each law that is broken, to find a smaller run.
         random_seed: draws other pipelines.
         until_broken: whether to stop after the first pack that breaks a law.
+        pipelines: what is drawn, for a runner that knows a part of the model; by default all that
+            :mod:`headrace.testing.strategies` draws, and runs that certain laws see.
 
     Returns:
         The report. A test says ``assert report.passed, report``.
@@ -94,7 +97,8 @@ def check_runner(
     name = runner if isinstance(runner, str) else type(runner).__name__
     kit = _Kit(runner, streaming, batch, _reference(reference, runner))
     tally = _Tally()
-    for runs in _packs(cases, pack, random_seed):
+    drawn_from = of_all_kinds() if pipelines is None else pipelines
+    for runs in _packs(drawn_from, cases, pack, random_seed):
         tally.add(runs, kit.judge(runs))
         if until_broken and tally.broken:
             break
@@ -103,19 +107,21 @@ def check_runner(
     return Report(name, tally.drawn, tally.verdicts(kit.keys()))
 
 
-def _packs(cases: int, pack: int, random_seed: int) -> Iterator[list[Run]]:
+def _packs(
+    pipelines: st.SearchStrategy[Run], cases: int, pack: int, random_seed: int
+) -> Iterator[list[Run]]:
     """Yield random runs in packs; many are drawn ahead and mixed, for Hypothesis begins with small ones."""
     ahead = max(pack, AHEAD // pack * pack)
     for start in range(0, cases, ahead):
         count = min(ahead, cases - start)
-        runs = _drawn(max(count, AT_LEAST), random_seed + start)
+        runs = _drawn(pipelines, max(count, AT_LEAST), random_seed + start)
         Random(random_seed + start).shuffle(runs)
         for first in range(0, count, pack):
             yield runs[first : min(first + pack, count)]
 
 
-def _drawn(cases: int, random_seed: int) -> list[Run]:
-    """Draw runs, the same for the same seed."""
+def _drawn(pipelines: st.SearchStrategy[Run], cases: int, random_seed: int) -> list[Run]:
+    """Draw runs, the same for the same seed, and let each go on to the end of time."""
     found: list[Run] = []
 
     @seed(random_seed)
@@ -126,9 +132,10 @@ def _drawn(cases: int, random_seed: int) -> list[Run]:
         phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),
     )
-    @given(of_all_kinds())
+    @given(pipelines)
     def draw(run: Run) -> None:
-        found.append(run)
+        other = ended(run.other) if run.has_other else run.other
+        found.append(attrs.evolve(run, script=ended(run.script), other=other))
 
     draw()
     return found[:cases]

@@ -119,6 +119,18 @@ def dealt(script: Script, rows: Iterable[Any]) -> tuple[Event, ...]:
     )
 
 
+def ended(script: Script) -> tuple[Event, ...]:
+    """Return the script with the watermark at the end of time when all has come.
+
+    >>> ended([("watermark", 5)])[1] == ("watermark", MAX_MICROS)
+    True
+    >>> ended(ended([])) == ended([])
+    True
+    """
+    end = ("watermark", MAX_MICROS)
+    return tuple(script) if end in script else (*script, end)
+
+
 def punctual(script: Script, lateness: int = 0) -> tuple[Event, ...]:
     """Return the script with a watermark that waits, so that no element is later than that.
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from itertools import chain
+from typing import Any, Final
 
 import attrs
 
@@ -300,9 +301,27 @@ def keeps_time(run: Run) -> bool:
     )
 
 
+def _merged() -> st.SearchStrategy[Run]:
+    return reunions(to_infinity=True)
+
+
+KINDS_OF_RUNS: Final[dict[str, Callable[[], st.SearchStrategy[Run]]]] = {
+    "pipelines": pipelines,
+    "retracting": lambda: runs(2, modes=[AccumulationMode.RETRACTING], to_infinity=True),
+    "merged": _merged,
+    "merged, never late": lambda: _merged().map(_waiting_for_all),
+    "counting": counting,
+    "reaching through": reaching_through,
+    "in time": in_time,
+    "waiting": waiting,
+}
+"""What a runner is tried on: whole pipelines, and runs that certain laws see."""
+
+OFTEN: Final = ("pipelines", "counting")
+"""Kinds that are drawn twice as often as others."""
+
+
 def of_all_kinds() -> st.SearchStrategy[Run]:
-    """Draw what a runner is tried on: whole pipelines, and runs that certain laws see."""
-    chains = runs(2, modes=[AccumulationMode.RETRACTING], to_infinity=True)
-    merged = reunions(to_infinity=True)
-    special = (merged, merged.map(_waiting_for_all), counting(), counting(), reaching_through())
-    return st.one_of(pipelines(), pipelines(), chains, *special, in_time(), waiting())
+    """Draw runs of all kinds."""
+    names = chain.from_iterable([name] * (1 + (name in OFTEN)) for name in KINDS_OF_RUNS)
+    return st.one_of(*(KINDS_OF_RUNS[name]() for name in names))
