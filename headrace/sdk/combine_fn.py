@@ -66,7 +66,7 @@ class CombineFn:
         raise NotImplementedError(f"{type(self).__name__} does not define merge_accumulators")
 
     def compact(self, accumulator: Any, *args: Any, **kwargs: Any) -> Any:
-        """Return the accumulator in a smaller form, before it travels or is kept."""
+        """Return the accumulator in a smaller form, before it is sent to where it is merged."""
         return accumulator
 
     @abstractmethod

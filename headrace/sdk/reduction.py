@@ -50,6 +50,10 @@ class BagOf:
         one.extend(other)
         return one
 
+    def compact(self, content: list[Any]) -> list[Any]:
+        """Return the list as it is."""
+        return content
+
     def vanished(self, content: list[Any]) -> bool:
         """Tell whether nothing is there."""
         return not content
@@ -90,6 +94,10 @@ class MultisetOf:
             _count(one, encoding, value, count)
         return one
 
+    def compact(self, content: Multiset) -> Multiset:
+        """Return the multiset as it is."""
+        return content
+
     def vanished(self, content: Multiset) -> bool:
         """Tell whether no value is there; a debt is not a value."""
         return not any(count > 0 for _, count in content.values())
@@ -129,6 +137,10 @@ class Accumulate:
     def merge(self, one: Any, other: Any) -> Any:
         """Merge accumulators."""
         return self.fn.merge_accumulators([one, other])
+
+    def compact(self, content: Any) -> Any:
+        """Make the accumulator smaller, if its CombineFn can."""
+        return self.fn.compact(content)
 
     def vanished(self, content: Any) -> bool:
         """Say no: what was inserted stays."""
@@ -171,6 +183,10 @@ class Subtract:
     def merge(self, one: tuple[Any, int], other: tuple[Any, int]) -> tuple[Any, int]:
         """Merge accumulators and add numbers."""
         return self.fn.merge_accumulators([one[0], other[0]]), one[1] + other[1]
+
+    def compact(self, content: tuple[Any, int]) -> tuple[Any, int]:
+        """Make the accumulator smaller, if its CombineFn can."""
+        return self.fn.compact(content[0]), content[1]
 
     def vanished(self, content: tuple[Any, int]) -> bool:
         """Tell whether as much was taken out as was put in."""

@@ -25,6 +25,9 @@ class Reduction(Protocol):
     def merge(self, one: Content, other: Content) -> Content:
         """Merge two contents; either may be reused or changed by it."""
 
+    def compact(self, content: Content) -> Content:
+        """Return the content in a smaller form, to be sent to where it is merged."""
+
     def vanished(self, content: Content) -> bool:
         """Tell whether retractions have left nothing in the content."""
 

@@ -84,6 +84,8 @@ class KeyedDeparture(Operator):
     def _send(self) -> None:
         with recording(self.counted), blamed(self.step.node.label):
             for group, blocks in self._blocks().items():
+                for block in blocks:
+                    block.contents[:] = map(self.step.reduction.compact, block.contents)
                 self.outbox.append(Row(self.address.level, self.address.step, group, dumps(blocks)))
         self._rows = self._bytes = 0
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import headrace as hr
 from headrace.runners.spark import chunks
+from headrace.sdk.combine_fn import CallableCombineFn
 from headrace.sdk.testing.playing import Heard, told, unknown
 from headrace.sdk.testing.runs import Run, anything_goes, build, name
 from headrace.sdk.testing.script import rows_of, stamped
@@ -15,6 +19,7 @@ from headrace.sdk.testing.strategies.pipelines import runs
 from headrace.sdk.testing.strategies.windowing import aligned, merging
 from headrace.testing import capture
 from headrace.triggers.bundle import Bundle
+from headrace.windowing import FixedWindows, Sessions, WindowFn
 from headrace.windowing.time import MAX_MICROS, MIN_MICROS
 from tests.laws.playing import batch_of, follow
 
@@ -67,6 +72,36 @@ def test_a_batch_in_key_groups(data: st.DataObject, steps: int, groups: int, wid
     found = [told(tap, counted[name(n)], unknown) for n, tap in enumerate(taps)]
     expected = batch_of(rows, run.steps)
     assert list(map(unordered, found)) == list(map(unordered, expected))
+
+
+class Largest(CallableCombineFn):
+    """Accumulators that say how long they were when they were merged."""
+
+    def __init__(self, sizes: list[int]) -> None:
+        super().__init__(max)
+        self.sizes = sizes
+
+    def merge_accumulators(self, accumulators: Iterable[list[Any]]) -> list[Any]:
+        some = list(accumulators)
+        self.sizes += map(len, some)
+        return super().merge_accumulators(some)
+
+
+@pytest.mark.parametrize("windows", [FixedWindows(10), Sessions(10)])
+def test_accumulators_are_compact_when_they_travel(windows: WindowFn) -> None:
+    sizes: list[int] = []
+    with anything_goes() as p:
+        halves = [
+            p
+            | f"read {n}"
+            >> hr.Create([hr.window.TimestampedValue(("a", v), 0) for v in range(n, n + 9)])
+            for n in range(2)
+        ]
+        windowed = halves | hr.Flatten() | hr.WindowInto(windows)
+        found = capture(windowed | hr.CombinePerKey(Largest(sizes)))
+    run_batch(p.graph, groups=1, width=2)
+    assert found.values == [("a", 9)]
+    assert sizes == [1, 1]
 
 
 def test_a_flatten_of_several_levels_in_a_stream() -> None:
