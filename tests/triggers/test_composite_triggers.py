@@ -130,6 +130,13 @@ def test_a_finished_part_of_all_counts_as_ready() -> None:
     assert not window.finished
 
 
+def test_a_finished_part_of_all_is_not_told_of_a_firing() -> None:
+    part = CountingTrigger(AfterCount(1))
+    window = OneWindow(AfterAll(part, Repeatedly(AfterCount(2))))
+    assert [window.arrive() for _ in range(4)] == [False, True, False, True]
+    assert part.calls["on_fire"] == 1
+
+
 def test_all_wakes_for_the_later_of_two_deadlines_when_the_earlier_has_passed() -> None:
     window = OneWindow(AfterAll(AfterProcessingTime(10 * MICRO), AfterProcessingTime(60 * MICRO)))
     window.arrive()

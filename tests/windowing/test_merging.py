@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from itertools import pairwise, repeat
 from typing import Any
@@ -343,6 +343,23 @@ def test_a_refused_merge_names_what_was_merged_and_a_remedy() -> None:
         merges(Told(([W(0, 1)], None)), [], [W(0, 1)])
     assert refusal.value.where == "the windows [[0.0, 1.0)]"
     assert refusal.value.remedy.startswith("let merge name each of context.windows")
+
+
+class HearingContext(WindowFn.MergeContext):
+    """Hears what is to become one."""
+
+    def __init__(self, windows: Sequence[BoundedWindow]) -> None:
+        super().__init__(windows)
+        self.heard: list[tuple[list[BoundedWindow], BoundedWindow]] = []
+
+    def merge(self, to_be_merged: Iterable[BoundedWindow], merge_result: BoundedWindow) -> None:
+        self.heard.append((list(to_be_merged), merge_result))
+
+
+def test_a_session_alone_is_not_merged_with_itself() -> None:
+    context = HearingContext([W(0, 2), W(1, 3), W(5, 6)])
+    Sessions(2).merge(context)
+    assert context.heard == [([W(0, 2), W(1, 3)], W(0, 3))]
 
 
 def test_the_plain_context_cannot_merge() -> None:

@@ -8,6 +8,7 @@ import pickle
 from datetime import UTC, date, datetime, timedelta
 from fractions import Fraction
 from typing import Any
+from unittest.mock import ANY
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -217,8 +218,14 @@ def test_timestamps_compare_with_infinity_but_not_with_everything() -> None:
     assert -math.inf < MIN_TIMESTAMP < Timestamp(0) < MAX_TIMESTAMP < math.inf
     assert Timestamp(0) != math.nan
     assert Timestamp(0) != "1970-01-01T00:00:00Z"
-    with pytest.raises(TypeError):
+    with pytest.raises(
+        TypeError, match="'<' not supported between instances of 'Timestamp' and 'str'"
+    ):
         assert Timestamp(0) < "later"
+
+
+def test_what_a_timestamp_does_not_know_may_know_it() -> None:
+    assert Timestamp(0) == ANY
 
 
 def test_microseconds_are_whole() -> None:
