@@ -169,9 +169,7 @@ class CalendarWindows(NonMergingWindowFn):
 
     def _around(self, instant: int) -> tuple[int, int]:
         place = self._place(_local(instant, _zone(self.timezone)).date())
-        # Where clocks go back over midnight, the day on the clock is not the day of the window.
-        while instant < _bound(self, place):
-            place -= 1
+        # Where clocks go back over midnight, they show the day before once more.
         while _bound(self, place + 1) <= instant:
             place += 1
         return _bound(self, place), _bound(self, place + 1)
