@@ -43,7 +43,7 @@ test-fast: $(VENV)/.with-dev ## run the tests of the local runner, in under two 
 laws: $(VENV)/.with-dev ## try the laws on N random cases each, count them, keep what is found in tests/laws/found [N=1000] [ARGS=...]
 	HEADRACE_CASES=$(N) $(BIN)/pytest tests/laws -n 0 -m "not spark" --hypothesis-show-statistics $(ARGS)
 
-laws-runner: $(VENV)/.with-dev $(if $(filter spark,$(RUNNER)),need-java $(VENV)/.with-spark) ## hold a runner to all laws until each has seen N cases [RUNNER=local|spark] [N=1000] [ARGS=...]
+laws-runner: $(VENV)/.with-dev $(if $(filter spark,$(RUNNER)),need-java $(VENV)/.with-spark) ## hold a runner to all laws until each has seen N cases, keep what is found [RUNNER=local|spark] [N=1000] [ARGS=...]
 	$(BIN)/python -m tests.laws --runner=$(RUNNER) --each=$(N) $(ARGS)
 
 laws-beam: $(VENV)/.with-dev $(VENV)/.with-beam ## ask Beam's trigger code for its opinion on N random cases each [N=1000] [ARGS=...]

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import count, islice
 from multiprocessing import Pool
+from pathlib import Path
 from typing import Any, Final
 
 import attrs
@@ -22,6 +23,7 @@ from headrace.sdk.testing.playing import play
 from headrace.sdk.testing.strategies.pipelines import KINDS_OF_RUNS, of_all_kinds
 from headrace.testing.laws import Report, check_runner
 from headrace.testing.strategies import Run
+from tests.laws.corpus import FOUND, keep
 from tests.laws.playing import foretell_ticking
 
 DRAWN = 600
@@ -29,6 +31,10 @@ DRAWN = 600
 
 MIXED: Final = "all"
 """Runs of all kinds, as a kind."""
+
+
+KEEPER: Final = "tests.laws.test_counting.test_the_local_runner_keeps_all_laws"
+"""The test that tries again what was found."""
 
 
 def oracle(runs: Sequence[Run]) -> list[Any]:
@@ -100,6 +106,12 @@ def seldom_seen(tried: Mapping[str, Report], number: int) -> str:
     )
 
 
+def keep_what_is_broken(report: Report, folder: Path) -> list[Path]:
+    """Write down the smallest runs that break laws, to be tried again on the local runner each time."""
+    runs = [verdict.run for verdict in report.broken if verdict.run]
+    return sorted({keep(run, KEEPER, folder) for run in runs})
+
+
 def enough(report: Report, asked: argparse.Namespace) -> bool:
     """Tell whether as much has been tried as was asked, or a law is broken."""
     least = min(verdict.cases for verdict in report.verdicts)
@@ -125,6 +137,8 @@ def main() -> None:
     for report in reports(asked):
         print(f"{time.monotonic() - start:.0f} s, {str(report).splitlines()[0]}", flush=True)
     print(report)
+    for place in keep_what_is_broken(report, FOUND):
+        print(f"kept in {place}: commit it with the mend")
     sys.exit(not report.passed)
 
 

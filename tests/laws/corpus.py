@@ -1,8 +1,8 @@
 """Cases that were found: runs that once broke a law, kept as readable data and tried again each time.
 
-``make laws`` writes the smallest run that breaks a law to ``tests/laws/found``, in a file of its own, with
-the name of the test. Commit it with the mend. A file holds the expression that makes the run; the program
-is what ``print(program(run))`` says, and a run that has lost its meaning fails to load.
+``make laws`` and ``make laws-runner`` write the smallest run that breaks a law to ``tests/laws/found``, in a
+file of its own, with the name of the test. Commit it with the mend. A file holds the expression that makes
+the run; the program is what ``print(program(run))`` says, and a run that has lost its meaning fails to load.
 """
 
 from __future__ import annotations

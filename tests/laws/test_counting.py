@@ -3,31 +3,37 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from pathlib import Path
 
 import attrs
 import pytest
 
-from headrace.sdk.testing.conformance import AGREES
+from headrace.sdk.testing.conformance import AGREES, Kit
 from headrace.sdk.testing.pane_laws import COUNTED
 from headrace.sdk.testing.strategies.pipelines import KINDS_OF_RUNS
 from headrace.testing.laws import LawBroken, Report, Verdict
-from headrace.testing.strategies import Run, Step, is_odd
+from headrace.testing.strategies import Run, Step, is_odd, pipelines
 from headrace.triggers import WindowingStrategy
 from headrace.windowing.time import MAX_MICROS
 from tests.laws.__main__ import (
     MIXED,
     enough,
     examine,
+    keep_what_is_broken,
     oracle,
     oracle_or_local,
     reports,
     seldom_seen,
     united,
 )
+from tests.laws.corpus import law, read
 
 ONE = Report("mine", 5, (Verdict("a", "batch", 5), Verdict("b", "batch", 2)))
 BROKEN = attrs.evolve(
-    ONE.verdicts[1], broken=LawBroken("b", "", {}, ""), after=2, counterexample="p"
+    ONE.verdicts[1],
+    broken=LawBroken("b", "", {}, ""),
+    after=2,
+    run=Run((("watermark", 7),), (Step(WindowingStrategy()),)),
 )
 
 
@@ -39,7 +45,22 @@ def test_cases_add_up() -> None:
 def test_what_is_broken_in_one_piece_is_broken() -> None:
     report = united([ONE, attrs.evolve(ONE, verdicts=(ONE.verdicts[0], BROKEN)), ONE])
     (verdict,) = report.broken
-    assert (verdict.law, verdict.cases, verdict.counterexample) == ("b", 6, "p")
+    assert (verdict.law, verdict.cases, verdict.run) == ("b", 6, BROKEN.run)
+
+
+def test_the_smallest_run_that_breaks_a_law_is_kept(tmp_path: Path) -> None:
+    (place,) = keep_what_is_broken(attrs.evolve(ONE, verdicts=(BROKEN, BROKEN)), tmp_path)
+    assert read(place) == (
+        "tests.laws.test_counting.test_the_local_runner_keeps_all_laws",
+        BROKEN.run,
+    )
+
+
+@law(pipelines())
+def test_the_local_runner_keeps_all_laws(run: Run) -> None:
+    (judgement,) = Kit("local", streaming=True, batch=True, reference=oracle).judge([run])
+    for broken in filter(None, judgement.values()):
+        raise broken
 
 
 @pytest.mark.parametrize(

@@ -95,7 +95,7 @@ def check_runner(
     True
     """
     name = runner if isinstance(runner, str) else type(runner).__name__
-    kit = _Kit(runner, streaming, batch, _reference(reference, runner))
+    kit = Kit(runner, streaming, batch, _reference(reference, runner))
     tally = _Tally()
     drawn_from = of_all_kinds() if pipelines is None else pipelines
     for runs in _packs(drawn_from, cases, pack, random_seed):
@@ -178,11 +178,11 @@ class _Tally:
         if key not in self.broken:
             return Verdict(law, mode, self.tried[key])
         run, broken = self.broken[key]
-        return Verdict(law, mode, self.tried[key], broken, self.after[key], program(run))
+        return Verdict(law, mode, self.tried[key], broken, self.after[key], run)
 
 
 @attrs.frozen
-class _Kit:
+class Kit:
     """The laws, for one runner."""
 
     runner: OneOf
@@ -265,7 +265,7 @@ class _Kit:
                     found[key] = found.get(key) or _broken(law, each, run)
         return found
 
-    def _seeing(self, key: Key) -> _Kit:
+    def _seeing(self, key: Key) -> Kit:
         """Return what is needed of the kit to see a law."""
         law, mode = key
         both = law == LIKE_ITS_BATCH

@@ -5,6 +5,8 @@ from __future__ import annotations
 import attrs
 
 from headrace.sdk.testing.law import LawBroken
+from headrace.sdk.testing.programs import program
+from headrace.sdk.testing.runs import Run
 
 
 @attrs.frozen
@@ -17,7 +19,7 @@ class Verdict:
         cases: how many runs it was tried on.
         broken: how it is broken, for the smallest run that was found; None if it holds.
         after: the number of the run, from 1, that broke it first.
-        counterexample: that smallest run as a program, which can be pasted and run.
+        run: that smallest run.
     """
 
     law: str
@@ -25,7 +27,12 @@ class Verdict:
     cases: int
     broken: LawBroken | None = None
     after: int | None = None
-    counterexample: str | None = None
+    run: Run | None = None
+
+    @property
+    def counterexample(self) -> str | None:
+        """That smallest run as a program, which can be pasted and run."""
+        return None if self.run is None else program(self.run)
 
     def __str__(self) -> str:
         """Show a line of the table of a report."""
