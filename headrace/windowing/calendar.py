@@ -170,7 +170,7 @@ class CalendarWindows(NonMergingWindowFn):
     def _around(self, instant: int) -> tuple[int, int]:
         place = self._place(_local(instant, _zone(self.timezone)).date())
         # Where clocks go back over midnight, they show the day before once more.
-        while _bound(self, place + 1) <= instant:
+        if _bound(self, place + 1) <= instant:
             place += 1
         return _bound(self, place), _bound(self, place + 1)
 
