@@ -18,7 +18,7 @@ from headrace.triggers import (
     OrFinally,
     Repeatedly,
 )
-from headrace.triggers.trigger import NEVER, Clock, Wake
+from headrace.triggers.trigger import NEVER, Arrived, Clock, Wake
 from tests.triggers.counting import CountingTrigger
 from tests.triggers.one_window import LAST, OneWindow
 
@@ -117,6 +117,7 @@ def test_all_waits_for_every_part() -> None:
     window = OneWindow(AfterAll(AfterCount(2), AfterWatermark()))
     assert [window.arrive(2), window.watermark(END)] == [False, True]
     assert window.finished
+    assert not window.trigger.should_fire(window.state, LAST, window.clock)
 
 
 def test_a_part_of_all_that_is_ready_waits_for_the_others() -> None:
@@ -368,3 +369,34 @@ def test_a_late_part_hears_what_its_windows_become():
     late = trigger.on_fire(trigger.start, 5, clock)
     trigger.on_merge([late, late], 5, clock)
     assert part.heard == [(2, 5, clock)]
+
+
+# ------------------------------------------------------------------------------------------- states
+
+
+@pytest.mark.parametrize("kind", [AfterAny, AfterAll])
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda trigger, state, *now: trigger.on_elements(state, Arrived(1), 0),
+        lambda trigger, state, *now: trigger.should_fire(state, *now),
+        lambda trigger, state, *now: trigger.on_fire(state, *now),
+        lambda trigger, state, *now: trigger.on_merge([state, state], *now),
+        lambda trigger, state, *now: trigger.on_merge([trigger.start, state], *now),
+        lambda trigger, state, *now: trigger.wake(state, *now),
+    ],
+)
+def test_the_state_of_a_trigger_with_other_parts_is_refused(kind, ask):
+    """As of a checkpoint that another pipeline wrote."""
+    with_two, with_three = (kind(*[Repeatedly(AfterCount(9))] * n) for n in (2, 3))
+    for trigger, other in ((with_two, with_three), (with_three, with_two)):
+        state = other.on_elements(other.start, Arrived(9), 0) if kind is AfterAll else other.start
+        with pytest.raises(ValueError, match="zip"):
+            ask(trigger, state, LAST, Clock(0, 0))
+
+
+def test_the_states_of_or_finally_are_pairs():
+    trigger = OrFinally(AfterCount(1), AfterCount(2))
+    for state in ((0,), (0, 0, 0)):
+        with pytest.raises(ValueError, match="zip"):
+            trigger.on_merge([trigger.start, state], LAST, Clock(0, 0))

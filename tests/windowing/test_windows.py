@@ -299,7 +299,7 @@ def test_a_function_of_ones_own_sees_element_timestamp_and_window() -> None:
 def test_a_window_without_an_instant_is_refused(wrong: object) -> None:
     with pytest.raises(TimeError, match=r"ByElement .* assigned .*, not a window") as refusal:
         ByElement().assign_column([[wrong]], [7_000_000])
-    assert "Timestamp(7)" in refusal.value.where
+    assert refusal.value.where == f"the element {[wrong]!r} at Timestamp(7)"
 
 
 def test_a_subclass_that_assigns_anew_is_asked_for_each_element() -> None:
