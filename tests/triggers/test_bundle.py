@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from headrace.triggers.bundle import Bundle, Element
 from headrace.triggers.pane import NO_FIRING
+from headrace.triggers.panes import Panes
 from headrace.windowing.window import interval
 
 elements = st.builds(
@@ -79,3 +80,19 @@ def test_other_values_keep_all_that_is_said_of_them() -> None:
 def test_an_empty_bundle_has_no_rows(empty: Bundle) -> None:
     assert rows(empty) == []
     assert len(empty) == 0
+
+
+def test_rows_of_unequal_width_are_refused() -> None:
+    (row,) = Bundle([1]).rows()
+    with pytest.raises(ValueError, match="zip"):
+        Bundle.of([row, row[:4]])  # type: ignore[list-item]
+
+
+def test_panes_want_a_key_for_each_row() -> None:
+    panes = Panes()
+    panes.emit(1, 9, interval(0, 10), NO_FIRING)
+    with pytest.raises(ValueError, match="zip"):
+        panes.bundle([])
+    with pytest.raises(ValueError, match="zip"):
+        panes.bundle(["a", "b"])
+    assert panes.bundle(["a"]).values == [("a", 1)]
