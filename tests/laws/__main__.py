@@ -86,7 +86,7 @@ def reports(asked: argparse.Namespace) -> Iterator[Report]:
     with Pool(asked.processes) as pool:
         while not tried or not enough(united(list(tried.values())), asked):
             todo = [
-                (seldom_seen(tried, n // 2) if asked.each and n % 2 else MIXED, seed)
+                (seldom_seen(tried, n // 2) if asked.each and n % 2 else asked.kind, seed)
                 for n, seed in islice(pieces, asked.processes)
             ]
             for (kind, _), report in zip(todo, pool.starmap(piece, todo), strict=True):
@@ -124,6 +124,7 @@ def main() -> None:
     parser.add_argument("--runner", default="local")
     parser.add_argument("--cases", type=int, default=1_000, help="so many pipelines at least")
     parser.add_argument("--each", type=int, default=0, help="until each law has seen so many")
+    parser.add_argument("--kind", default=MIXED, choices=[MIXED, *KINDS_OF_RUNS])
     parser.add_argument("--pack", type=int, help="so many run side by side in one")
     parser.add_argument("--processes", type=int)
     parser.add_argument("--batch", action=argparse.BooleanOptionalAction, default=True)

@@ -87,7 +87,9 @@ def test_what_shows_the_rarest_law_is_drawn_next() -> None:
 
 @pytest.mark.slow
 def test_each_law_sees_so_many_cases_soon() -> None:
-    asked = Namespace(runner="local", cases=50, each=150, pack=50, batch=False, processes=2, seed=0)
+    asked = Namespace(
+        runner="local", cases=50, each=150, pack=50, batch=False, processes=2, seed=0, kind=MIXED
+    )
     *_, report = reports(asked)
     assert report.passed, report
     seen = {verdict.law: verdict.cases for verdict in report.verdicts}

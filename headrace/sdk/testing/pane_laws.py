@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import takewhile
 from typing import Any, Final
 
@@ -179,7 +180,7 @@ def _wrongly_merged(part: Part) -> Broken:
     for n, pane in enumerate(panes):
         if pane.diff < 0:
             continue
-        before_it = takewhile(lambda p: p.diff < 0, reversed(panes[:n]))
+        before_it = takewhile(partial(_makes_way, pane), reversed(panes[:n]))
         windows = [
             p.window for p in before_it if p.key == pane.key and lies_in(p.window, pane.window)
         ]
@@ -189,6 +190,11 @@ def _wrongly_merged(part: Part) -> Broken:
         beside = [o for o in others if o != said(pane) and lies_in(o[1], pane.window)]
         if beside:
             yield {"pane": pane, "still stands in a part of its window": beside, "expected": []}
+
+
+def _makes_way(pane: Pane, other: Pane) -> bool:
+    """Tell whether another pane is a retraction that goes out together with a pane."""
+    return other.diff < 0 and other.event == pane.event
 
 
 MERGED: Final = PaneLaw(
