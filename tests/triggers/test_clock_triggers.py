@@ -42,6 +42,13 @@ def test_it_wakes_at_its_deadline() -> None:
     assert window.wake == ASLEEP
 
 
+def test_what_is_due_wants_no_waking() -> None:
+    window = OneWindow(AfterProcessingTime(60))
+    window.arrive()
+    window.clock = window.clock._replace(now=60 * SECOND)
+    assert window.wake == ASLEEP
+
+
 def test_elements_that_come_after_the_deadline_fire_it_too() -> None:
     window = OneWindow(AfterProcessingTime(60))
     window.arrive()

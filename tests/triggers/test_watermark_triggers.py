@@ -35,6 +35,8 @@ def test_the_default_fires_at_everything_after_the_end() -> None:
 def test_the_default_wakes_at_the_end_of_the_window() -> None:
     window = OneWindow(DefaultTrigger())
     assert window.wake == Wake(END, NEVER)
+    window.watermark(LAST)
+    assert window.wake == Wake(END, NEVER)
     window.watermark(END)
     assert window.wake == ASLEEP
 
@@ -130,13 +132,14 @@ def test_it_rewinds_if_one_window_was_early() -> None:
     assert one.watermark(150)
 
 
-def test_it_rewinds_if_the_merged_window_has_not_ended() -> None:
+@pytest.mark.parametrize("last", [END, 149])
+def test_it_rewinds_if_the_merged_window_has_not_ended(last: int) -> None:
     one, other = OneWindow(AfterWatermark()), OneWindow(AfterWatermark())
     one.watermark(END)
     other.watermark(END)
-    assert not one.merge(other, last=149)
+    assert not one.merge(other, last=last)
     assert not one.finished
-    assert one.watermark(150)
+    assert one.watermark(last + 1)
 
 
 def test_it_fires_again_at_once_if_it_rewinds_past_the_end() -> None:

@@ -224,6 +224,11 @@ def test_timestamps_compare_with_infinity_but_not_with_everything() -> None:
         assert Timestamp(0) < "later"
 
 
+def test_a_timestamp_is_taken_as_it_is() -> None:
+    instant = Timestamp(5)
+    assert Timestamp.of(instant) is instant
+
+
 def test_what_a_timestamp_does_not_know_may_know_it() -> None:
     assert Timestamp(0) == ANY
 
