@@ -168,7 +168,7 @@ class AfterWatermark(Trigger):
         if phase is _LATE or clock.watermark > last:
             return wake
         watermark, now = wake
-        return wake_at((watermark if watermark <= last else last + 1, now))
+        return wake_at((min(watermark, last + 1), now))
 
     def get_continuation_trigger(self) -> Trigger:
         return AfterWatermark(

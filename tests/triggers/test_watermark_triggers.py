@@ -98,6 +98,18 @@ def test_it_wakes_for_early_and_for_the_end_and_then_for_late() -> None:
     assert window.wake == Wake(NEVER, 60_000_005)
 
 
+class Halfway(AfterCount):
+    """A trigger of a user's own, which wants to be asked in the middle of the window."""
+
+    def wake(self, state, last, clock):
+        return Wake(last // 2, NEVER)
+
+
+def test_early_may_wait_for_a_watermark_of_its_own() -> None:
+    window = OneWindow(AfterWatermark(early=Halfway(1)))
+    assert window.wake == Wake(LAST // 2, NEVER)
+
+
 # ------------------------------------------------------------------------------------------- merging
 
 
