@@ -134,6 +134,7 @@ def test_it_stays_finished_if_every_window_is_and_the_merged_one_has_ended() -> 
     other.watermark(END)
     assert not one.merge(other)
     assert one.finished
+    assert not one.trigger.should_fire(one.state, LAST, one.clock)
 
 
 def test_it_rewinds_if_one_window_was_early() -> None:
