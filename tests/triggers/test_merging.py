@@ -2,6 +2,7 @@
 
 from math import log2
 
+import attrs
 import pytest
 
 from headrace.sdk.reduction import BagOf
@@ -17,6 +18,7 @@ from headrace.triggers import (
     Repeatedly,
     WindowingStrategy,
 )
+from headrace.triggers.panes import united
 from headrace.triggers.trigger import NEVER
 from headrace.windowing import Sessions, TimestampCombiner, WindowFn
 from headrace.windowing.window import interval
@@ -191,6 +193,30 @@ def test_a_window_that_takes_in_others_goes_on_with_its_count():
     key = key_with(("a", 0), ("b", 5), windows=IntoTheFirst(), trigger=Repeatedly(AfterCount(1)))
     key.arrive([("c", 9 * SECOND)])
     assert [said[4].index for said in key.said] == [0, 0, 1]
+
+
+def test_a_window_that_takes_in_others_late_goes_on_with_both_counts():
+    late = AfterWatermark(late=AfterCount(1))
+    windows = {"windows": IntoTheFirst(), "allowed_lateness": 60 * SECOND}
+    key = key_with(("a", 0), ("b", 5), trigger=late, **windows)
+    key.watermark(20 * SECOND)
+    key.arrive([("c", 9 * SECOND)])
+    panes = [said[4] for said in key.said]
+    assert [(pane.index, pane.nonspeculative_index) for pane in panes] == [(0, 0), (0, 0), (1, 1)]
+
+
+@pytest.mark.parametrize(("watermark", "hold"), [(-1, 10 * SECOND - 1), (0, NEVER)])
+def test_a_window_that_shrinks_holds_until_the_watermark_is_past_it(watermark, hold):
+    key = key_with(("a", 0), windows=ValidityWindows(), allowed_lateness=60 * SECOND)
+    key.watermark(10 * SECOND + watermark)
+    key.arrive([("b", 10 * SECOND)])
+    assert key.state.holds.get(seconds(0, 10)) == hold
+
+
+def test_arrivals_of_a_window_are_put_together_with_their_elements():
+    some = [attrs.evolve(arrival(seconds(0, 9), [n], BagOf()), elements=[n]) for n in range(3)]
+    whole = united(seconds(0, 10), some, BagOf().merge)
+    assert (sorted(whole.content), whole.elements, whole.arrived.count) == ([0, 1, 2], [0, 1, 2], 3)
 
 
 def test_only_what_stood_elsewhere_is_news():
