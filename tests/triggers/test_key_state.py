@@ -13,11 +13,19 @@ from headrace.sdk.reduction import reduction_of
 from headrace.sdk.testing.script import SECOND
 from headrace.sdk.testing.strategies.arriving import scripts
 from headrace.sdk.testing.strategies.windowing import wheres, windowings
-from headrace.triggers import AccumulationMode, AfterCount, AfterWatermark, WindowingStrategy
-from headrace.triggers.key_state import FORMAT, KeyState, freeze, thaw
+from headrace.triggers import (
+    AccumulationMode,
+    AfterCount,
+    AfterWatermark,
+    PaneInfo,
+    PaneInfoTiming,
+    WindowingStrategy,
+)
+from headrace.triggers.key_state import FORMAT, KeyState, Output, WindowState, freeze, recall, thaw
+from headrace.triggers.trigger import NEVER
 from headrace.windowing import FixedWindows, Sessions, TimestampCombiner
 from headrace.windowing.time import MAX_MICROS
-from headrace.windowing.window import BoundedWindow
+from headrace.windowing.window import BoundedWindow, interval
 from tests.triggers.one_key import OneKey, same
 
 COMBINES = {"list": None, "sum": sum, "largest": max}
@@ -169,3 +177,14 @@ def test_windows_can_be_of_ones_own():
     again = thaw(pickle.loads(pickle.dumps(freeze(key))), merging=False)
     (found,) = again.dues.moments
     assert (type(found), found) == (Tagged, window)
+
+
+@pytest.mark.parametrize(("before", "recalled"), [(1, True), (0, False)])
+def test_what_stands_before_the_end_of_its_window_may_be_taken_back_late(before, recalled):
+    """A pane at the last instant is not: when the window is gone, nothing takes it back."""
+    window, strategy = interval(0, 10), WindowingStrategy(allowed_lateness=5 * SECOND)
+    pane = PaneInfo(True, False, PaneInfoTiming.EARLY, 0, -1)
+    instant = window.last - before
+    state = WindowState(None, [], outputs=(Output("said", instant, window, pane),))
+    lateness = 5 * SECOND
+    assert recall(state, window.last, strategy) == (instant + lateness if recalled else NEVER)
