@@ -32,7 +32,6 @@ DRAWN = 600
 MIXED: Final = "all"
 """Runs of all kinds, as a kind."""
 
-
 KEEPER: Final = "tests.laws.test_counting.test_the_local_runner_keeps_all_laws"
 """The test that tries again what was found."""
 

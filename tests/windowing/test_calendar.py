@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 from datetime import UTC, date, datetime, timedelta
-from itertools import repeat
+from itertools import pairwise, repeat
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -282,3 +282,26 @@ def test_midnight_belongs_to_the_day_that_begins() -> None:
         (day, 2 * day),
         (2 * day, 3 * day),
     ]
+
+
+@pytest.mark.parametrize(
+    ("zone", "change"),
+    [
+        ("America/St_Johns", "2010-11-07"),
+        ("America/Havana", "2020-11-01"),
+        ("America/Juneau", "1867-10-18"),
+        ("Asia/Manila", "1844-12-31"),
+        ("Pacific/Apia", "2011-12-30"),
+        ("Pacific/Kwajalein", "1969-09-30"),
+        ("Pacific/Kwajalein", "1993-08-21"),
+    ],
+)
+def test_the_window_holds_its_instant_wherever_clocks_change(zone: str, change: str) -> None:
+    """At one minute past midnight, from midnight, by a day forward and by a day back."""
+    middle = micros(f"{change}T00:00:00Z")
+    moments = range(middle - 2 * DAY, middle + 2 * DAY, DAY // 48)
+    windows = [windows_at(CalendarWindows.days(1, zone), instant) for instant in moments]
+    for instant, (window,) in zip(moments, windows, strict=True):
+        assert holds(window, instant)
+    for (one,), (two,) in pairwise(windows):
+        assert one == two or one[1] <= two[0]
