@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -65,17 +66,17 @@ def _in_order(value: Any) -> Any:
     return sorted(value) if isinstance(value, list) else value
 
 
-def in_beam(program: Program, streaming: bool = True) -> list[Seen]:
+def in_beam(program: Program, streaming: bool = True, flags: Sequence[str] = ()) -> list[Seen]:
     runner = "BundleBasedDirectRunner" if streaming else "FnApiRunner"
     _SEEN.clear()
-    options = BeamOptions(["--streaming"] * streaming)
+    options = BeamOptions([*flags, *["--streaming"] * streaming])
     with run_dry(), BeamPipeline(runner, options) as p:
         program(beam, p) | "See" >> beam.Map(_see)
     return _SEEN.copy()
 
 
-def here(program: Program) -> list[Seen]:
-    with testing.TestPipeline() as p:
+def here(program: Program, flags: Sequence[str] = ()) -> list[Seen]:
+    with testing.TestPipeline(argv=list(flags)) as p:
         found = testing.capture(program(hr, p))
     return [
         Seen(_in_order(e.value), float(e.timestamp), e.pane.timing.name, e.pane.is_last)
@@ -127,6 +128,39 @@ def test_the_lateness_of_sessions_is_judged_after_merging() -> None:
     assert values(here(program)) == [("k", ["a", "late"])]
 
 
+@difference("How far windows reach")
+def test_windows_that_merge_say_how_far_they_reach() -> None:
+    def merging(b: Any) -> Any:
+        class Merging(b.window.WindowFn):
+            def assign(self, context: Any) -> Any:
+                return [b.window.IntervalWindow(context.timestamp, context.timestamp + 10)]
+
+            def merge(self, merge_context: Any) -> None:
+                pass
+
+            def get_window_coder(self) -> Any:
+                return beam.coders.coders.IntervalWindowCoder()
+
+        return Merging()
+
+    assert beam.WindowInto(merging(beam))
+    with pytest.raises(hr.PipelineError, match="does not say how far they reach"):
+        hr.WindowInto(merging(hr))
+
+
+@difference("What a closed window drops")
+def test_what_a_closed_window_drops_changes_nothing() -> None:
+    def program(b: Any, p: Any) -> Any:
+        stream = script(b).add_elements([at(b, 0)]).add_elements([at(b, 5)])
+        stream = stream.add_elements([at(b, 12, "b")]).advance_watermark_to_infinity()
+        once = discarding(b, b.trigger.AfterCount(1))
+        return p | stream | b.WindowInto(b.window.Sessions(10), **once) | b.GroupByKey()
+
+    unsafe = ["--allow_unsafe_triggers"]
+    assert values(in_beam(program, flags=unsafe)) == [("k", ["a"])]
+    assert values(here(program, flags=unsafe)) == [("k", ["a"]), ("k", ["b"])]
+
+
 @difference("The end of a window")
 def test_a_window_is_over_when_the_watermark_is_at_its_end() -> None:
     def program(b: Any, p: Any) -> Any:
@@ -159,6 +193,22 @@ def test_an_expired_window_says_nothing_more() -> None:
 
     assert [(pane.timing, pane.is_last) for pane in in_beam(program)] == [("LATE", False)]
     assert [(pane.timing, pane.is_last) for pane in here(program)] == [("ON_TIME", True)]
+
+
+@pytest.mark.parametrize(("reached", "joined"), [(12, True), (20, False)])
+def test_a_session_that_has_expired_is_kept_for_one_gap(reached: int, joined: bool) -> None:
+    def program(b: Any, p: Any) -> Any:
+        stream = script(b).add_elements([at(b, 0)]).advance_watermark_to(reached)
+        stream = stream.add_elements([at(b, 12, "b"), at(b, 9, "c")])
+        mode = b.trigger.AccumulationMode.ACCUMULATING
+        sessions = b.WindowInto(
+            b.window.Sessions(10), trigger=b.trigger.DefaultTrigger(), accumulation_mode=mode
+        )
+        return p | stream.advance_watermark_to_infinity() | sessions | b.GroupByKey()
+
+    both = [("k", ["a"]), ("k", ["a", "b", "c"])]
+    assert values(in_beam(program)) == (both if joined else [("k", ["a"]), ("k", ["b"])])
+    assert values(here(program)) == (both if joined else [("k", ["a"]), ("k", ["b"])])
 
 
 # Panes
@@ -213,6 +263,27 @@ def test_an_element_behind_the_watermark_counts_at_the_watermark(combiner: str) 
 
     assert [pane.timestamp for pane in in_beam(program)] == [59.999999]
     assert [pane.timestamp for pane in here(program)] == [20]
+
+
+@difference("Timestamps of retracting panes")
+@pytest.mark.parametrize(("combiner", "latest"), [("EARLIEST", 1), ("LATEST", 5)])
+def test_a_retracting_pane_is_stamped_by_all_that_it_holds(combiner: str, latest: float) -> None:
+    def program(b: Any, p: Any, mode: str) -> Any:
+        stream = script(b).add_elements([at(b, 1)]).add_elements([at(b, 5)])
+        each = minutes(
+            b,
+            trigger=b.trigger.AfterWatermark(early=b.trigger.AfterCount(1)),
+            accumulation_mode=getattr(b.trigger.AccumulationMode, mode),
+            timestamp_combiner=getattr(b.window.TimestampCombiner, f"OUTPUT_AT_{combiner}"),
+        )
+        return p | stream.advance_watermark_to_infinity() | each | b.GroupByKey()
+
+    accumulating, retracting = (
+        [pane.timestamp for pane in here(partial(program, mode=mode))]
+        for mode in ("ACCUMULATING", "RETRACTING")
+    )
+    assert accumulating == [1, 5, 59.999999]
+    assert retracting == [1, 1, latest, latest, latest]
 
 
 @difference("On-time and closing behaviour")

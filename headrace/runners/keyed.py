@@ -70,13 +70,13 @@ class KeyedGrouping:
             out.credit(key)
             self._note(identity, state)
 
-    def reach(self, clock: Clock, out: KeyedPanes) -> None:
+    def wake(self, clock: Clock, out: KeyedPanes) -> None:
         """Wake the keys whose moment has come, the earliest first."""
         due = self._dues.pop(clock.watermark)
         alarmed = self._alarms.pop(clock.now)
         for identity in dict.fromkeys(due + alarmed):
             key, state = self._states[identity]
-            self.grouping.reach(state, clock, out.panes)
+            self.grouping.wake(state, clock, out.panes)
             out.credit(key)
             self._note(identity, state)
 
@@ -90,8 +90,8 @@ class KeyedGrouping:
         return len(self._states)
 
     def _note(self, identity: Hashable, state: KeyState) -> None:
-        """Bring the agendas up to what a key's state says now; forget a key without windows."""
-        if state.windows:
+        """Bring the agendas up to what a key's state says now; forget a key that holds nothing."""
+        if not state.is_empty:
             self._dues.set(identity, state.dues.first)
             self._alarms.set(identity, state.alarms.first)
             self._holds.set(identity, state.hold)

@@ -202,6 +202,7 @@ class StreamingGroup(Group):
     gathering: Gathering
     table: KeyedGrouping = attrs.field(init=False)
     watermark: int = attrs.field(default=MIN_MICROS, init=False)
+    complete: int = attrs.field(default=MIN_MICROS, init=False)
 
     @table.default
     def _no_keys(self) -> KeyedGrouping:
@@ -212,10 +213,11 @@ class StreamingGroup(Group):
         out = KeyedPanes()
         with self.at_work():
             self.table.add(self.gathering.drain(), Clock(self.watermark, clock.now), out)
-            self.table.reach(clock, out)
-        self.watermark = clock.watermark
+            self.table.wake(clock, out)
+        self.watermark = self.gathering.reached = clock.watermark
         self.emit(out)
-        return min(clock.watermark, self.table.hold)
+        self.complete = max(self.complete, min(clock.watermark, self.table.hold))
+        return self.complete
 
 
 @attrs.define(eq=False)
@@ -253,7 +255,7 @@ class BatchGroup(Group):
     ) -> None:
         state = KeyState()
         self.grouping.add(state, arrivals, start, out)
-        self.grouping.reach(state, end, out)
+        self.grouping.wake(state, end, out)
 
 
 @attrs.define(eq=False)

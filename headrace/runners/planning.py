@@ -55,6 +55,7 @@ class KeyedStep:
         changing: whether its input can hold retractions.
         assigns: whether it is left to the step to put its input into windows.
         reduction: what its panes hold.
+        hands_on_windows: whether a grouping behind it keeps the windows of its panes.
     """
 
     node: GroupByKey | CombinePerKey
@@ -62,14 +63,22 @@ class KeyedStep:
     changing: bool
     assigns: bool
     reduction: Reduction
+    hands_on_windows: bool
 
     @staticmethod
-    def of(node: GroupByKey | CombinePerKey, left: Container[str]) -> KeyedStep:
+    def of(graph: Graph, node: GroupByKey | CombinePerKey, left: Container[str]) -> KeyedStep:
         """Make the step of a node, given the AssignWindows nodes that leave their work to it."""
         (source,) = node.inputs
         combine_fn = node.combine_fn if isinstance(node, CombinePerKey) else None
         reduction = reduction_of(combine_fn, source.changing)
-        return KeyedStep(node, source.windowing, source.changing, source.node in left, reduction)
+        return KeyedStep(
+            node=node,
+            strategy=source.windowing,
+            changing=source.changing,
+            assigns=source.node in left,
+            reduction=reduction,
+            hands_on_windows=_hands_on_windows(graph, node),
+        )
 
     @property
     def lifted(self) -> bool:
@@ -86,9 +95,14 @@ class KeyedStep:
         """The output for panes."""
         return next(out for out in self.node.outputs if out.tag == MAIN)
 
-    def gathering(self, batch: bool) -> Gathering:
-        """Return a new, empty gathering for this step's input; in batch mode nothing comes late."""
-        return gathering_for(self._input(batch), self.reduction)
+    def gathering(self, batch: bool, apart: bool = False) -> Gathering:
+        """Return a new, empty gathering for this step's input.
+
+        Args:
+            batch: whether everything arrives at once, and nothing comes late.
+            apart: whether it is in another place than the grouping, and not told what is late.
+        """
+        return gathering_for(self._input(batch, apart), self.reduction)
 
     def column_gathering(self, batch: bool) -> ColumnGathering | None:
         """Return one that gives out columns; None if a window may have more panes than one.
@@ -116,7 +130,7 @@ class KeyedStep:
         """How the CombineFn adds up whole columns, if it can."""
         return tally_of(self.node.combine_fn) if isinstance(self.node, CombinePerKey) else None
 
-    def _input(self, batch: bool) -> Input:
+    def _input(self, batch: bool, apart: bool = False) -> Input:
         late = bool(self.strategy.late_tag) and not batch
         (source,) = self.node.inputs
         return Input(
@@ -126,11 +140,12 @@ class KeyedStep:
             changing=self.changing,
             assigns=self.assigns,
             keeps_late=late,
+            knows_late=batch or not apart,
         )
 
     def grouping(self) -> Grouping:
         """Return the grouping of this step."""
-        return Grouping(self.strategy, self.reduction)
+        return Grouping(self.strategy, self.reduction, self.changing, self.hands_on_windows)
 
 
 @attrs.frozen
@@ -174,7 +189,7 @@ def plan(graph: Graph) -> Plan:
         for depth in range(max(depths.values(), default=0) + 1)
     )
     left = frozenset(n.label for n in graph if _feeds_only_groupings(graph, n))
-    steps = {n.label: KeyedStep.of(n, left) for n in graph if isinstance(n, KEYED)}
+    steps = {n.label: KeyedStep.of(graph, n, left) for n in graph if isinstance(n, KEYED)}
     return Plan(graph, levels, depths, steps, left)
 
 
@@ -182,6 +197,19 @@ def _feeds_only_groupings(graph: Graph, node: Node) -> bool:
     return isinstance(node, AssignWindows) and all(
         isinstance(reader, KEYED) for reader in graph.consumers(node.outputs[0])
     )
+
+
+def _hands_on_windows(graph: Graph, node: Node) -> bool:
+    """Tell whether a grouping reads the output of a node in the windows that it has there."""
+    reached = {node.label}
+    for reader in graph:
+        if reached.isdisjoint(source.node for source in reader.inputs):
+            continue
+        if isinstance(reader, KEYED):
+            return True
+        if not isinstance(reader, AssignWindows):
+            reached.add(reader.label)
+    return False
 
 
 def _depths(graph: Graph) -> dict[str, int]:

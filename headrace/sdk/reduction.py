@@ -16,7 +16,7 @@ CombinePerKey  changing            :class:`Recompute`: a multiset, combined at f
 from __future__ import annotations
 
 from collections.abc import Iterable
-from copy import copy
+from copy import copy, deepcopy
 from itertools import chain, repeat
 from typing import Any
 
@@ -54,9 +54,22 @@ class BagOf:
         """Return the list as it is."""
         return content
 
+    def copy(self, content: list[Any]) -> list[Any]:
+        """Return another list of the same values."""
+        return content.copy()
+
     def vanished(self, content: list[Any]) -> bool:
         """Tell whether nothing is there."""
         return not content
+
+    def settled(self, content: list[Any]) -> bool:
+        """Tell whether nothing is there; a list owes nothing."""
+        return not content
+
+    @property
+    def folds(self) -> bool:
+        """Whether lists stay small: no."""
+        return False
 
     def result(self, content: list[Any]) -> list[Any]:
         """Return a copy, since the content will grow."""
@@ -98,9 +111,22 @@ class MultisetOf:
         """Return the multiset as it is."""
         return content
 
+    def copy(self, content: Multiset) -> Multiset:
+        """Return another multiset of the same values."""
+        return {encoding: entry.copy() for encoding, entry in content.items()}
+
     def vanished(self, content: Multiset) -> bool:
         """Tell whether no value is there; a debt is not a value."""
         return not any(count > 0 for _, count in content.values())
+
+    def settled(self, content: Multiset) -> bool:
+        """Tell whether there is no value and no debt."""
+        return not content
+
+    @property
+    def folds(self) -> bool:
+        """Whether multisets stay small: no."""
+        return False
 
     def result(self, content: Multiset) -> list[Any]:
         """Return the values, each as often as it counts."""
@@ -142,9 +168,22 @@ class Accumulate:
         """Make the accumulator smaller, if its CombineFn can."""
         return self.fn.compact(content)
 
+    def copy(self, content: Any) -> Any:
+        """Return another accumulator of the same inputs."""
+        return deepcopy(content)
+
     def vanished(self, content: Any) -> bool:
         """Say no: what was inserted stays."""
         return False
+
+    def settled(self, content: Any) -> bool:
+        """Say no: what was inserted stays."""
+        return False
+
+    @property
+    def folds(self) -> bool:
+        """Whether accumulators stay small: yes."""
+        return True
 
     def result(self, content: Any) -> Any:
         """Extract the output, and copy of it what may be the accumulator or a part of it."""
@@ -188,9 +227,22 @@ class Subtract:
         """Make the accumulator smaller, if its CombineFn can."""
         return self.fn.compact(content[0]), content[1]
 
+    def copy(self, content: tuple[Any, int]) -> tuple[Any, int]:
+        """Return another accumulator of the same inputs."""
+        return deepcopy(content)
+
     def vanished(self, content: tuple[Any, int]) -> bool:
         """Tell whether as much was taken out as was put in."""
         return content[1] <= 0
+
+    def settled(self, content: tuple[Any, int]) -> bool:
+        """Tell whether the accumulator is that of nothing; rounded sums may leave a rest."""
+        return content[1] == 0 and bool(content[0] == self.fn.create_accumulator())
+
+    @property
+    def folds(self) -> bool:
+        """Whether accumulators stay small: yes."""
+        return True
 
     def result(self, content: tuple[Any, int]) -> Any:
         """Extract the output, and copy it where it is the accumulator itself."""

@@ -4,6 +4,7 @@ Needs ``pip install 'headrace[testing]'``. Everything shrinks towards less, and 
 program that can be pasted and run.
 """
 
+from headrace.sdk.testing.linked_windows import LinkedWindows
 from headrace.sdk.testing.runs import (
     Largest,
     Run,
@@ -36,6 +37,7 @@ from headrace.sdk.testing.validity_windows import ValidityWindows
 
 __all__ = [
     "Largest",
+    "LinkedWindows",
     "Run",
     "Scale",
     "Step",

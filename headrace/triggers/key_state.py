@@ -15,12 +15,13 @@ import attrs
 from headrace.errors import HeadraceError
 from headrace.triggers.agenda import Agenda
 from headrace.triggers.pane import PaneInfo
+from headrace.triggers.parts import Parts
 from headrace.triggers.reduction import Content
-from headrace.triggers.strategy import WindowingStrategy
 from headrace.triggers.trigger import NEVER, TriggerState
+from headrace.windowing.time import MIN_MICROS
 from headrace.windowing.window import BoundedWindow
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 """Version of the frozen form; raised whenever its shape changes."""
 
 
@@ -46,6 +47,8 @@ class WindowState:
         nonspeculative: number of the next pane that is not EARLY.
         past_early: whether a pane that was not EARLY went out, of this window or of one merged into it.
         outputs: the last panes that have not been retracted, in order of window start.
+        expired: whether it has sent its last pane, and is kept only for elements that still reach it.
+        earliest: the earliest timestamp that has come, where the timestamp of a pane can become earlier.
     """
 
     trigger: TriggerState
@@ -55,6 +58,16 @@ class WindowState:
     nonspeculative: int = 0
     past_early: bool = False
     outputs: tuple[Output, ...] = ()
+    expired: bool = False
+    earliest: int = NEVER
+
+
+class Numbers(NamedTuple):
+    """The numbers with which a window goes on that may come back (see :class:`WindowState`)."""
+
+    next_index: int
+    next_nonspeculative: int
+    past_early: bool
 
 
 @attrs.define(slots=True)
@@ -68,6 +81,11 @@ class KeyState:
         alarms: the processing times that windows wait for.
         holds: the timestamps of panes to come, which the output watermark may not pass.
         recalls: how far the output watermark may go before panes that stand are retracted.
+        start: how far it may go while windows are kept that others may join from as far back as their start.
+        since: no window of the key that ends later than this is gone; only for windows that merge.
+        parts: what windows were merged from; kept only where they can come apart again.
+        homes: the window of each part, where it is not the one that covers it.
+        ceased: numbers of windows that have become others, and may come back.
     """
 
     windows: dict[BoundedWindow, WindowState] = attrs.field(factory=dict)
@@ -76,17 +94,32 @@ class KeyState:
     alarms: Agenda[BoundedWindow] = attrs.field(factory=Agenda)
     holds: Agenda[BoundedWindow] = attrs.field(factory=Agenda)
     recalls: Agenda[BoundedWindow] = attrs.field(factory=Agenda)
+    start: int = NEVER
+    since: int = MIN_MICROS
+    parts: Parts = attrs.field(factory=Parts)
+    homes: dict[BoundedWindow, BoundedWindow] = attrs.field(factory=dict)
+    ceased: dict[BoundedWindow, Numbers] = attrs.field(factory=dict)
 
     @property
     def hold(self) -> int:
         """The moment that the output watermark may not pass; NEVER if there is none."""
-        return min(self.holds.first, self.recalls.first)
+        return min(self.holds.first, self.recalls.first, self.start)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to remember."""
+        return not (self.windows or self.ceased or len(self.parts))
 
     def forget(self, window: BoundedWindow) -> None:
         """Let a live window go, with all its moments."""
         del self.windows[window]
         for agenda in (self.dues, self.alarms, self.holds, self.recalls):
             agenda.set(window, NEVER)
+
+    def leave(self, window: BoundedWindow) -> None:
+        """Forget what is left of a window that is no more, or of a part that is in none."""
+        self.ceased.pop(window, None)
+        self.parts.forget(window)
 
     def enlist(self, window: BoundedWindow, state: WindowState) -> None:
         """Add a live window to a key whose windows merge."""
@@ -97,25 +130,6 @@ class KeyState:
         """Let a live window go from a key whose windows merge."""
         self.forget(window)
         del self.order[bisect_left(self.order, window)]
-
-
-def recall(state: WindowState, last: int, strategy: WindowingStrategy) -> int:
-    """Return how far the output watermark may go before the panes that stand have been retracted.
-
-    Groupings behind this one allow as much lateness, so up to there none of them drops a retraction
-    apart from what replaces it. NEVER, if nothing can be retracted, or not as late as that: a pane at
-    the end of its window is not, unless the window has grown since.
-
-    Args:
-        state: the window.
-        last: its last instant, in microseconds.
-        strategy: of the grouping.
-    """
-    if not state.outputs:
-        return NEVER
-    standing = (pane.timestamp for pane in state.outputs if not pane.pane.is_last)
-    latest = min(standing, default=NEVER) + strategy.allowed_lateness
-    return latest if latest + 1 < strategy.expiry(last) else NEVER
 
 
 _values_of = attrgetter(*(field.name for field in attrs.fields(WindowState)))
@@ -129,7 +143,9 @@ def freeze(key: KeyState) -> tuple[Any, ...]:
     """
     windows = [(window, *_values_of(state)) for window, state in key.windows.items()]
     agendas = (key.dues, key.alarms, key.holds, key.recalls)
-    return FORMAT, windows, *(agenda.moments for agenda in agendas)
+    moments = [agenda.moments for agenda in agendas]
+    bounds = key.start, key.since
+    return FORMAT, windows, moments, bounds, key.parts.freeze(), key.homes, key.ceased
 
 
 def thaw(frozen: tuple[Any, ...], merging: bool) -> KeyState:
@@ -142,11 +158,27 @@ def thaw(frozen: tuple[Any, ...], merging: bool) -> KeyState:
     Raises:
         HeadraceError: the data was written by another version of the format.
     """
-    version, rows, *moments = frozen
+    version, *_ = frozen
     if version != FORMAT:
         raise HeadraceError(
             f"the stored state has format {version}, and this version reads format {FORMAT}",
             remedy="read it with the version of Headrace that wrote it, or start from a new checkpoint",
         )
+    _, rows, moments, bounds, parts, homes, ceased = frozen
     windows = {window: WindowState(*values) for window, *values in rows}
-    return KeyState(windows, sorted(windows) if merging else [], *map(Agenda, moments))
+    order = sorted(windows) if merging else []
+    dues, alarms, holds, recalls = map(Agenda, moments)
+    start, since = bounds
+    return KeyState(
+        windows=windows,
+        order=order,
+        dues=dues,
+        alarms=alarms,
+        holds=holds,
+        recalls=recalls,
+        start=start,
+        since=since,
+        parts=Parts.thaw(parts),
+        homes=homes,
+        ceased=ceased,
+    )

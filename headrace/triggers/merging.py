@@ -5,122 +5,154 @@ Windows that hold state unite their states; elements that have just arrived only
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import reduce
 from itertools import chain
 from operator import attrgetter
+from typing import NamedTuple
 
-from headrace.triggers.key_state import KeyState, Output, WindowState, recall
+import attrs
+
+from headrace.triggers.admission import Admission
+from headrace.triggers.key_state import KeyState, Output, WindowState
+from headrace.triggers.output_times import OutputTimes
 from headrace.triggers.panes import Arrival, Panes, united
 from headrace.triggers.reduction import Reduction
 from headrace.triggers.strategy import WindowingStrategy
-from headrace.triggers.trigger import NEVER, Clock
-from headrace.windowing.merging import Merge, merges
+from headrace.triggers.trigger import NEVER, Clock, Trigger
+from headrace.windowing.merging import Merge
 from headrace.windowing.window import BoundedWindow
 
 _window_of = attrgetter("window")
 
-Source = tuple[BoundedWindow, WindowState, int]
-"""A live window that merges: the window, its state, its hold."""
+
+class Source(NamedTuple):
+    """A window that becomes another, or a part of one: with its state, its hold and its recall."""
+
+    window: BoundedWindow
+    state: WindowState
+    hold: int
+    recall: int
 
 
+class Placed(NamedTuple):
+    """Arrivals in the windows that theirs have become.
+
+    Attributes:
+        arrivals: the arrivals, at most one for each window.
+        moved: the windows that took over the state of others.
+        speaking: those of them that speak at once, since what was said of their elements is taken back.
+    """
+
+    arrivals: list[Arrival]
+    moved: list[BoundedWindow]
+    speaking: Sequence[BoundedWindow] = ()
+
+
+@attrs.frozen
 class Merging:
     """The merging of one grouping's windows, one key at a time.
 
-    Args:
+    Attributes:
         strategy: its window function merges.
         reduction: how contents merge.
+        times: timestamps and holds of panes.
+        admission: which elements are taken.
     """
 
-    def __init__(self, strategy: WindowingStrategy, reduction: Reduction) -> None:
-        self._strategy = strategy
-        self._reduction = reduction
+    strategy: WindowingStrategy
+    reduction: Reduction
+    times: OutputTimes
+    admission: Admission
 
-    def merge(
-        self, key: KeyState, arrivals: Sequence[Arrival], clock: Clock, out: Panes
-    ) -> tuple[list[Arrival], list[BoundedWindow]]:
-        """Merge the windows of new elements with each other and with those that live.
-
-        Returns:
-            The arrivals in their merged windows, and the windows that took over the state of others.
-        """
-        kept, plan = self._plan(key, arrivals, clock.watermark, out)
-        arrived = {arrival.window: arrival for arrival in kept}
+    def place(self, key: KeyState, arrivals: Sequence[Arrival], clock: Clock, out: Panes) -> Placed:
+        """Merge the windows of new elements with each other and with those that are kept."""
+        taken, plan = self.admission.admit(key, arrivals, clock, out)
         unions = [(merge.target, _take_out(key, merge)) for merge in plan]
-        united = [target for target, sources in unions if sources]
+        moved = [target for target, sources in unions if sources]
         for target, sources in unions:
             if sources:
                 self._unite(key, target, sources, clock)
-        landed = [
-            self._land(merge.target, [arrived[w] for w in merge.sources if w in arrived])
-            for merge in plan
-            if not arrived.keys().isdisjoint(merge.sources)
-        ]
-        return landed, united
-
-    def _plan(
-        self, key: KeyState, arrivals: Sequence[Arrival], watermark: int, out: Panes
-    ) -> tuple[Sequence[Arrival], list[Merge]]:
-        """Plan the merges; new elements that are too late even so are dropped and merge nothing."""
-        while True:
-            plan = merges(self._strategy.window_fn, key.order, [a.window for a in arrivals])
-            late = {w for m in plan if self._is_late(key, m, watermark) for w in m.sources}
-            if not late:
-                return arrivals, plan
-            out.dropped.extend(a for a in arrivals if a.window in late)
-            arrivals = [a for a in arrivals if a.window not in late]
-
-    def _is_late(self, key: KeyState, merge: Merge, watermark: int) -> bool:
-        expired = self._strategy.expiry(merge.target.last) <= watermark
-        return expired and key.windows.keys().isdisjoint(merge.sources)
+        homes = {window: merge.target for merge in plan for window in merge.sources}
+        return Placed(landed(taken, homes, self.reduction), moved)
 
     def _unite(
         self, key: KeyState, target: BoundedWindow, sources: list[Source], clock: Clock
     ) -> None:
         """Make one state of those of several windows; the count of panes goes on only in place."""
-        windows, states, holds = zip(*sources, strict=True)
-        in_place = states[windows.index(target)] if target in windows else None
-        outputs = list(chain.from_iterable(state.outputs for state in states))
-        state = WindowState(
-            trigger=self._strategy.trigger.on_merge(
-                [state.trigger for state in states], target.last, clock
-            ),
-            content=reduce(self._reduction.merge, (state.content for state in states)),
-            fresh=sum(state.fresh for state in states) + _moved(outputs, target),
-            index=in_place.index if in_place else 0,
-            nonspeculative=in_place.nonspeculative if in_place else 0,
-            past_early=any(state.past_early for state in states),
-            outputs=tuple(sorted(outputs, key=_window_of)),
-        )
+        state = united_state(self.strategy, target, sources, clock)
+        state.content = reduce(self.reduction.merge, (source.state.content for source in sources))
+        in_place = next((s.state for s in sources if s.window == target), None)
+        if in_place is not None:
+            state.index, state.nonspeculative = in_place.index, in_place.nonspeculative
+        state.outputs = in_order(source.state.outputs for source in sources)
+        state.fresh += moved_outputs(state.outputs, target)
         key.enlist(target, state)
-        key.holds.set(target, self._united_hold(target.last, holds, clock.watermark))
-        key.recalls.set(target, recall(state, target.last, self._strategy))
-
-    def _united_hold(self, last: int, holds: Sequence[int], watermark: int) -> int:
-        """Hold on for what is held and has not come out; a window that shrank into the past cannot."""
-        held = [hold for hold in holds if hold != NEVER]
-        if not held or last < min(*held, watermark):
-            return NEVER
-        return min(self._strategy.output_time(last, min(held), max(held)), last)
-
-    def _land(self, target: BoundedWindow, arrivals: list[Arrival]) -> Arrival:
-        """Put arrivals together in the window that theirs have become."""
-        if len(arrivals) == 1 and arrivals[0].window == target:
-            return arrivals[0]
-        return united(target, arrivals, self._reduction.merge)
+        holds, recalls = [s.hold for s in sources], [s.recall for s in sources]
+        self.times.merged(key, target, holds, recalls, clock.watermark)
 
 
-def _take_out(key: KeyState, merge: Merge) -> list[Source]:
-    """Take the live sources of a merge out of a key, in order; none where nothing changes."""
-    live = sorted(window for window in merge.sources if window in key.windows)
-    if live == [merge.target]:
-        return []
-    sources = [(window, key.windows[window], key.holds.get(window)) for window in live]
-    for window in live:
+def united_state(
+    strategy: WindowingStrategy, target: BoundedWindow, sources: Sequence[Source], clock: Clock
+) -> WindowState:
+    """Return the state of a window that others become, without content, numbers and outputs."""
+    states = [source.state for source in sources]
+    trigger = strategy.trigger
+    return WindowState(
+        trigger=trigger.on_merge([state.trigger for state in states], target.last, clock)
+        if states
+        else trigger.start,
+        content=None,
+        fresh=sum(state.fresh for state in states),
+        past_early=any(state.past_early for state in states),
+        earliest=min((state.earliest for state in states), default=NEVER),
+    )
+
+
+def tell(trigger: Trigger, state: WindowState, arrival: Arrival, clock: Clock) -> None:
+    """Let a window know that elements have arrived."""
+    state.fresh += arrival.arrived.count
+    if not trigger.finished(state.trigger):
+        state.trigger = trigger.on_elements(state.trigger, arrival.arrived, clock.now)
+
+
+def in_order(outputs: Iterable[Iterable[Output]]) -> tuple[Output, ...]:
+    """Return panes that stand in order of window start."""
+    return tuple(sorted(chain.from_iterable(outputs), key=_window_of))
+
+
+def moved_outputs(outputs: Sequence[Output], target: BoundedWindow) -> int:
+    """Count the panes that stand in windows which are no more; to take them back is news."""
+    return sum(pane.window != target for pane in outputs)
+
+
+def landed(
+    arrivals: Sequence[Arrival], homes: dict[BoundedWindow, BoundedWindow], reduction: Reduction
+) -> list[Arrival]:
+    """Put arrivals together in the windows that theirs have become."""
+    together: dict[BoundedWindow, list[Arrival]] = {}
+    for arrival in arrivals:
+        together.setdefault(homes[arrival.window], []).append(arrival)
+    return [
+        some[0]
+        if len(some) == 1 and some[0].window == target
+        else united(target, some, reduction.merge)
+        for target, some in together.items()
+    ]
+
+
+def taken_out(key: KeyState, windows: Sequence[BoundedWindow]) -> list[Source]:
+    """Take windows out of a key."""
+    sources = [
+        Source(window, key.windows[window], key.holds.get(window), key.recalls.get(window))
+        for window in windows
+    ]
+    for window in windows:
         key.strike(window)
     return sources
 
 
-def _moved(outputs: list[Output], target: BoundedWindow) -> int:
-    """Count the panes that stand in windows which are no more; to take them back is news."""
-    return sum(pane.window != target for pane in outputs)
+def _take_out(key: KeyState, merge: Merge) -> list[Source]:
+    """Take the sources of a merge that are kept out of a key, in order; none where nothing changes."""
+    kept = sorted(window for window in merge.sources if window in key.windows)
+    return [] if kept == [merge.target] else taken_out(key, kept)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import reduce
 from itertools import chain
 from typing import Any, NamedTuple
@@ -28,6 +28,8 @@ class Arrival:
         earliest: the smallest of their timestamps in microseconds.
         latest: the largest.
         elements: the elements themselves, kept only where late ones have an output of their own.
+        times: how often each timestamp came more often than it went, kept only where panes of an input
+            that can hold retractions are stamped by all that they hold.
     """
 
     window: BoundedWindow
@@ -36,6 +38,7 @@ class Arrival:
     earliest: int
     latest: int
     elements: Sequence[Element] = ()
+    times: Mapping[int, int] = attrs.field(factory=dict)
 
 
 def united(
@@ -60,7 +63,17 @@ def united(
         earliest=min(a.earliest for a in arrivals),
         latest=max(a.latest for a in arrivals),
         elements=list(chain.from_iterable(a.elements for a in arrivals)),
+        times=_added(a.times for a in arrivals),
     )
+
+
+def _added(counts: Iterable[Mapping[int, int]]) -> dict[int, int]:
+    """Add up how often timestamps count."""
+    added: dict[int, int] = {}
+    for some in counts:
+        for timestamp, count in some.items():
+            added[timestamp] = added.get(timestamp, 0) + count
+    return added
 
 
 class ArrivalColumns(NamedTuple):

@@ -28,8 +28,21 @@ class Reduction(Protocol):
     def compact(self, content: Content) -> Content:
         """Return the content in a smaller form, to be sent to where it is merged."""
 
+    def copy(self, content: Content) -> Content:
+        """Return a content that is the same, and does not change when the other does."""
+
     def vanished(self, content: Content) -> bool:
         """Tell whether retractions have left nothing in the content."""
+
+    def settled(self, content: Content) -> bool:
+        """Tell whether the content is surely that of nothing, so that it may be forgotten.
+
+        A content that has vanished may still owe something: a retraction that came before its value.
+        """
+
+    @property
+    def folds(self) -> bool:
+        """Whether contents stay small when they merge, so that it pays to keep sums of them."""
 
     def result(self, content: Content) -> Any:
         """Return the value of a pane; later merges into the content must not change it."""

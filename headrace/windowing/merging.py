@@ -59,9 +59,18 @@ def merges(
     >>> merges(Sessions(20), [IntervalWindow(0, 20)], [IntervalWindow(10, 30)])
     [Merge(sources=[[0.0, 20.0), [10.0, 30.0)], target=[0.0, 30.0))]
     """
-    if type(window_fn).merge is Sessions.merge:
+    if are_sessions(window_fn):
         return _merge_overlapping(live, new)
     return _merge_as_told(window_fn, live, new)
+
+
+def are_sessions(window_fn: WindowFn) -> bool:
+    """Tell whether windows merge as sessions do: those that overlap become one that covers them.
+
+    >>> are_sessions(Sessions(20))
+    True
+    """
+    return type(window_fn).merge is Sessions.merge
 
 
 def _merge_overlapping(live: Sequence[BoundedWindow], new: Sequence[BoundedWindow]) -> list[Merge]:
@@ -114,15 +123,34 @@ class _Told(WindowFn.MergeContext):
         )
 
 
+def partition(
+    window_fn: WindowFn, windows: Sequence[BoundedWindow]
+) -> dict[BoundedWindow, BoundedWindow]:
+    """Return what each of some windows becomes if they are all there at once.
+
+    Args:
+        window_fn: a window function that merges; it is asked about all windows together.
+        windows: in order, no two of them equal.
+
+    Raises:
+        TimeError: as :func:`merges`.
+
+    >>> from headrace.windowing.window import IntervalWindow
+    >>> partition(Sessions(20), [IntervalWindow(0, 20), IntervalWindow(10, 30)])
+    {[0.0, 20.0): [0.0, 30.0), [10.0, 30.0): [0.0, 30.0)}
+    """
+    told = _Told(window_fn, list(windows))
+    window_fn.merge(told)
+    return {window: told.targets.get(window, window) for window in told.windows}
+
+
 def _merge_as_told(
     window_fn: WindowFn, live: Sequence[BoundedWindow], new: Sequence[BoundedWindow]
 ) -> list[Merge]:
     """Ask a user's function about all windows; what it does not name stays as it is."""
-    told = _Told(window_fn, sorted({*live, *new}))
-    window_fn.merge(told)
     groups: dict[BoundedWindow, list[BoundedWindow]] = {}
-    for window in told.windows:
-        groups.setdefault(told.targets.get(window, window), []).append(window)
+    for window, target in partition(window_fn, sorted({*live, *new})).items():
+        groups.setdefault(target, []).append(window)
     arrived = set(new)
     return [
         Merge(sources, target)

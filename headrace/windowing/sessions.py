@@ -22,7 +22,7 @@ def _gap(gap_size: DurationTypes | Callable[[Any], DurationTypes]) -> Gap:
     return gap_size if callable(gap_size) else positive(gap_size)
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class Sessions(WindowFn):
     """Each element's window lasts for a gap, and windows that overlap become one (Beam's Sessions).
 
@@ -31,17 +31,38 @@ class Sessions(WindowFn):
 
     Args:
         gap_size: seconds, timedelta or Duration; or a function from an element to one of these.
+        max_gap: the longest gap that the function returns; a grouping keeps sessions that have expired
+            for so long, since an element may still join them. For a function only, which needs it.
 
     Raises:
-        TimeError: a gap is not positive.
+        TimeError: a gap is not positive or longer than the longest; or a function has no longest gap.
 
     >>> Sessions(30).assign(WindowFn.AssignContext(100))
     [[100.0, 130.0)]
-    >>> Sessions(lambda visit: visit["patience"]).assign(WindowFn.AssignContext(0, {"patience": 5}))
+    >>> patient = Sessions(lambda visit: visit["patience"], max_gap=60)
+    >>> patient.assign(WindowFn.AssignContext(0, {"patience": 5}))
     [[0.0, 5.0)]
     """
 
     gap_size: Gap = attrs.field(converter=_gap)
+    max_gap: Duration | None = attrs.field(
+        default=None, converter=attrs.converters.optional(positive)
+    )
+
+    def __attrs_post_init__(self) -> None:
+        """Check that a longest gap is given where it is needed, and only there."""
+        if callable(self.gap_size) == (self.max_gap is not None):
+            return
+        if self.max_gap is None:
+            raise TimeError(
+                f"Sessions({shorten(self.gap_size)}) takes its gap from the element, and does not say how "
+                "long it can be",
+                remedy="add max_gap=…, the longest gap in seconds",
+            )
+        raise TimeError(
+            f"Sessions({self.gap_size!r}) has one gap, and a longest gap of {self.max_gap!r} beside it",
+            remedy="remove max_gap, or pass a function as gap_size",
+        )
 
     @property
     def single(self) -> bool:
@@ -69,21 +90,39 @@ class Sessions(WindowFn):
             return [(_from(t, t + gap.micros),) for t in timestamps]
         return list(zip(intervals(zip(timestamps, ends, strict=True))))
 
+    def reach(self) -> DurationTypes:
+        """Return the gap, the longest one if it depends on the element."""
+        gap = self.gap_size if isinstance(self.gap_size, Duration) else self.max_gap
+        assert gap is not None
+        return gap
+
     def merge(self, merge_context: WindowFn.MergeContext) -> None:
         """Merge the windows that overlap."""
         for sources, cover in overlapping(sorted(merge_context.windows)):
             if len(sources) > 1:
                 merge_context.merge(sources, cover)
 
+    def __repr__(self) -> str:
+        """Show the expression that makes these windows."""
+        longest = "" if self.max_gap is None else f", max_gap={self.max_gap!r}"
+        return f"{type(self).__name__}(gap_size={self.gap_size!r}{longest})"
+
     def _gap_of(self, element: Any) -> int:
         gap = self.gap_size
         if isinstance(gap, Duration):
             return gap.micros
         try:
-            return positive(gap(element)).micros
+            found = positive(gap(element))
+            assert self.max_gap is not None
+            if found > self.max_gap:
+                raise TimeError(
+                    f"the gap {found!r} is longer than max_gap={self.max_gap!r}",
+                    remedy="give Sessions a larger max_gap, or return a shorter gap",
+                )
         except TimeError as error:
             error.where = f"the gap of the element {shorten(element)}"
             raise
+        return found.micros
 
 
 def overlapping(

@@ -109,6 +109,26 @@ def intervals(bounds: Iterable[tuple[int, int]]) -> Iterator[IntervalWindow]:
 _new_interval = partial(tuple.__new__, IntervalWindow)
 
 
+def packed(windows: list[BoundedWindow]) -> Any:
+    """Return windows so that they pickle fast: intervals as a list of starts and one of ends.
+
+    >>> packed([interval(0, 60), interval(30, 90)])
+    ([0, 30], [60, 90])
+    """
+    if set(map(type, windows)) == {IntervalWindow}:
+        return [window[0] for window in windows], [window[1] for window in windows]
+    return windows
+
+
+def unpacked(windows: Any) -> Iterable[BoundedWindow]:
+    """Return the windows that were packed.
+
+    >>> list(unpacked(([0, 1_000_000], [1_000_000, 2_000_000])))
+    [[0.0, 1.0), [1.0, 2.0)]
+    """
+    return windows if isinstance(windows, list) else intervals(zip(*windows, strict=True))
+
+
 class GlobalWindow(BoundedWindow):
     """The one window that holds all of event time.
 

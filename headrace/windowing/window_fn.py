@@ -11,9 +11,9 @@ from collections.abc import Iterable
 from itertools import repeat
 from typing import Any, Final, TypeAlias
 
-from headrace.errors import TimeError, shorten
+from headrace.errors import PipelineError, TimeError, shorten
 from headrace.windowing.column import Column
-from headrace.windowing.time import Timestamp, TimestampTypes
+from headrace.windowing.time import Duration, DurationTypes, Timestamp, TimestampTypes
 from headrace.windowing.window import BoundedWindow
 
 Windows: TypeAlias = tuple[BoundedWindow, ...]
@@ -75,11 +75,14 @@ class WindowFn(ABC):
             raise NotImplementedError
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Let a class that assigns in a way of its own not inherit what follows from another."""
+        """Let a class that assigns or merges in a way of its own not inherit what follows from another."""
         super().__init_subclass__(**options)
         if "assign" in vars(cls):
             for inferred in {"assign_column", "single"} - vars(cls).keys():
                 setattr(cls, inferred, vars(WindowFn)[inferred])
+        merging = cls.is_merging is WindowFn.is_merging
+        if merging and {"assign", "merge"} & vars(cls).keys() and "reach" not in vars(cls):
+            cls.reach = WindowFn.reach  # type: ignore[method-assign]
 
     @abstractmethod
     def assign(self, context: AssignContext) -> Iterable[BoundedWindow]:
@@ -96,6 +99,25 @@ class WindowFn(ABC):
     def is_merging(self) -> bool:
         """Whether windows may merge."""
         return True
+
+    def reach(self) -> DurationTypes:
+        """Return how far back the window of one element can meet other windows, from its own end.
+
+        For sessions it is the gap. A grouping keeps a window that has expired for so much longer, since
+        an element that is not late may still merge with it. For windows that become shorter when they
+        merge, the end is the one that they become. Functions whose windows merge must define it.
+
+        Returns:
+            Seconds, timedelta or Duration.
+
+        Raises:
+            PipelineError: windows merge, and the function does not define it.
+        """
+        raise PipelineError(
+            f"the windows of {self!r} merge, and it does not say how far they reach",
+            remedy="define reach(), which returns how many seconds before its own end the window of an "
+            "element can meet another window: its length, if windows merge when they overlap",
+        )
 
     @property
     def single(self) -> bool:
@@ -156,3 +178,7 @@ class NonMergingWindowFn(WindowFn):
 
     def merge(self, merge_context: WindowFn.MergeContext) -> None:
         """Merge nothing."""
+
+    def reach(self) -> DurationTypes:
+        """Return how far back a window can meet others: not at all."""
+        return Duration(0)

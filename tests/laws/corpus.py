@@ -57,21 +57,23 @@ def law(runs: st.SearchStrategy[Run], **others: Any) -> Callable[[Test], Any]:
 def kept(test: Test, folder: Path) -> Test:
     """The test, which writes down what it fails for; the last is the smallest, for so Hypothesis ends."""
     written: list[Path] = []
+    signature = inspect.signature(test)
 
-    def keeping(run: Run, **others: Any) -> None:
+    def keeping(*given: Any, **others: Any) -> None:
         try:
-            test(run=run, **others)
+            test(*given, **others)
         except HypothesisException:
             raise  # the run says nothing of this law
         except Exception:
             while written:
                 written.pop().unlink(missing_ok=True)
+            run = signature.bind(*given, **others).arguments["run"]
             written.append(keep(run, f"{test.__module__}.{test.__name__}", folder))
             raise
 
     keeping.__name__, keeping.__qualname__ = test.__name__, test.__qualname__
     keeping.__module__, keeping.__doc__ = test.__module__, test.__doc__
-    keeping.__signature__ = inspect.signature(test)  # type: ignore[attr-defined]
+    keeping.__signature__ = signature  # type: ignore[attr-defined]
     return keeping
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from itertools import accumulate
+from itertools import accumulate, zip_longest
 from typing import Any
 
 import attrs
@@ -36,6 +36,7 @@ from headrace.sdk.testing.runs import (
 )
 from headrace.sdk.testing.script import Event, Row, event_at, retracts, ticking
 from headrace.triggers.bundle import Bundle
+from headrace.triggers.refinement import AccumulationMode
 from headrace.triggers.strategy import WindowingStrategy
 from headrace.windowing.time import MAX_MICROS, MIN_MICROS
 from tests.oracle import contents, translate
@@ -176,7 +177,7 @@ def foretell(run: Run) -> list[Played]:
         (kind, [Element(*row) for row in what] if kind == "elements" else what)
         for kind, what in run.script
     ]
-    return replay(script, list(map(stage, run.steps)))
+    return replay(script, stages(run))
 
 
 def foretell_ticking(run: Run) -> list[list[Pane]]:
@@ -189,8 +190,35 @@ def foretell_ticking(run: Run) -> list[list[Pane]]:
     ]
 
 
-def stage(step: Step) -> Stage:
-    """A step in the words of the oracle."""
+def stages(run: Run) -> list[Stage]:
+    """The groupings of a run in the words of the oracle, with what the plan knows of them."""
+    found, changing = [], retracts(run.script)
+    for step, behind in zip_longest(run.steps, run.steps[1:]):
+        found.append(stage(step, changing, inherited=behind is not None and not behind.assigns))
+        changing = says_changes(step, changing)
+    return found
+
+
+def says_changes(step: Step, changing: bool) -> bool:
+    """Whether what a step says may hold retractions, as a fact of the plan.
+
+    Args:
+        step: the step.
+        changing: whether what comes to it may.
+    """
+    mode = step.windowing.accumulation_mode
+    says_what_went = mode is AccumulationMode.DISCARDING and step.kind == "list"
+    return mode is AccumulationMode.RETRACTING or (changing and says_what_went)
+
+
+def stage(step: Step, changing: bool, inherited: bool) -> Stage:
+    """A step in the words of the oracle.
+
+    Args:
+        step: the step.
+        changing: whether its input may hold retractions.
+        inherited: whether the step behind it keeps its windows.
+    """
     strategy = translate.strategy(step.windowing, lambda value: len(encode_value(value)))
     remap = partial(adapted, step.one_key, holds_lists(step))
-    return Stage(strategy, CONTENTS[step.kind], remap, step.assigns)
+    return Stage(strategy, CONTENTS[step.kind], remap, step.assigns, changing, inherited)

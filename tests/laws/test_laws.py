@@ -24,7 +24,6 @@ from headrace.sdk.testing.answers import (
     Part,
     Taken,
     end_result,
-    joins_expired,
     meaning,
     shrinks,
 )
@@ -32,9 +31,18 @@ from headrace.sdk.testing.pane_laws import PaneLaw, behind, like_batch
 from headrace.sdk.testing.playing import Heard, Pane
 from headrace.sdk.testing.runs import Run, Step
 from headrace.sdk.testing.script import Row, dealt, rows_of
-from headrace.sdk.testing.strategies.pipelines import counting, reaching_through, reunions, runs
+from headrace.sdk.testing.strategies.pipelines import (
+    counting,
+    expiring,
+    reaching_through,
+    reunions,
+    runs,
+    splitting,
+    unsafe,
+)
 from headrace.sdk.testing.strategies.windowing import Where, aligned, calendars, merging
 from headrace.triggers import AccumulationMode
+from headrace.windowing import TimestampCombiner
 from tests.laws.corpus import law
 from tests.laws.playing import batch_of, follow, parts
 
@@ -44,10 +52,15 @@ def windows() -> st.SearchStrategy[Where]:
     return st.one_of(aligned(), merging(), merging(), calendars())
 
 
-def chains(least: int = 1, **options: Any) -> st.SearchStrategy[Run]:
-    """One grouping, or two in a row."""
-    numbers = st.integers(least, 2)
+def chains(least: int = 1, most: int = 3, **options: Any) -> st.SearchStrategy[Run]:
+    """One grouping, or some in a row."""
+    numbers = st.integers(least, most)
     return numbers.flatmap(lambda n: runs(n, windows=windows(), **options))
+
+
+def retracting() -> st.SearchStrategy[Run]:
+    """Groupings in a row, the first of which retracts, and whose windows often come apart."""
+    return st.one_of(chains(modes=[RETRACTING], retractions=True), splitting())
 
 
 def spoken(mode: AccumulationMode, **options: Any) -> st.SearchStrategy[Run]:
@@ -94,9 +107,29 @@ def test_panes_minus_retractions_are_batch(run: Run) -> None:
     holds(pane_laws.LIKE_BATCH, parts(run)[-1:])
 
 
+@law(st.one_of(splitting(), expiring(), unsafe()))
+def test_what_comes_apart_or_reaches_back_or_closes_is_like_batch(run: Run) -> None:
+    holds(pane_laws.LIKE_BATCH, parts(run))
+
+
+@law(retracting())
+def test_what_stands_in_the_end_has_the_timestamp_of_a_batch(run: Run) -> None:
+    holds(pane_laws.STAMPED, parts(run))
+
+
 @law(chains(modes=[RETRACTING, ACCUMULATING], retractions=True))
 def test_after_every_firing_a_pane_says_what_a_batch_of_all_until_then_says(run: Run) -> None:
     holds(pane_laws.UNTIL, parts(run))
+
+
+@law(retracting())
+def test_after_every_firing_what_stands_is_a_batch_of_all_that_has_fired(run: Run) -> None:
+    holds(pane_laws.STANDS, parts(run))
+
+
+@law(st.one_of(retracting(), expiring()))
+def test_no_two_panes_stand_in_windows_that_overlap(run: Run) -> None:
+    holds(pane_laws.APART, parts(run))
 
 
 @law(chains(modes=[DISCARDING]))
@@ -104,12 +137,12 @@ def test_after_every_firing_discarding_panes_add_up_to_a_batch_of_all_until_then
     holds(pane_laws.ADDING_UP, parts(run))
 
 
-@law(chains(modes=[RETRACTING], retractions=True))
+@law(retracting())
 def test_only_what_stands_is_taken_back_and_one_pane_stands_at_the_most(run: Run) -> None:
     holds(pane_laws.TAKEN_BACK, parts(run))
 
 
-@law(reunions())
+@law(st.one_of(reunions(), splitting()))
 def test_what_merges_is_taken_back_in_order_before_what_it_has_become(run: Run) -> None:
     holds(pane_laws.MERGED, parts(run))
 
@@ -139,7 +172,7 @@ def test_an_element_is_dropped_from_a_window_only_if_that_has_expired(run: Run) 
     holds(pane_laws.EXPIRED_ONLY, parts(run))
 
 
-@law(chains(retractions=True))
+@law(st.one_of(chains(retractions=True), expiring()))
 def test_what_has_expired_is_dropped(run: Run) -> None:
     holds(pane_laws.EXPIRED, parts(run))
 
@@ -161,7 +194,7 @@ def test_a_window_that_counts_holds_back_less_than_it_counts_to(run: Run) -> Non
 def test_a_batch_run_is_what_the_stream_comes_to(run: Run) -> None:
     """What was dropped is left out of the batch, but for elements of several windows at once."""
     part = parts(attrs.evolve(run, steps=run.steps[:1]))[0]
-    assume(all(len(e.windows) == 1 for _, e in part.heard.inputs) and not joins_expired(part))
+    assume(all(len(e.windows) == 1 for _, e in part.heard.inputs))
     streamed, _ = like_batch(part)
     (batched,) = batch_of(kept(run, part), [part.step])
     assert streamed == meaning(part.step, end_result(part.step, batched.panes))
@@ -218,7 +251,17 @@ def test_no_early_pane_lies_behind_the_output_watermark(run: Run) -> None:
     for part in parts(run):
         for pane in part.heard.panes:
             if pane.timing == "EARLY" and pane.diff > 0:
-                assert pane.timestamp >= before(pane, part)
+                assert pane.timestamp + behind_it(part) >= before(pane, part)
+
+
+def behind_it(part: Part) -> int:
+    """How far behind the output watermark a pane may lie that stands for more than what is new in it.
+
+    An element may have come so late, and the pane has its timestamp; groupings behind still take it.
+    """
+    windowing = part.step.windowing
+    at_end = windowing.timestamp_combiner is TimestampCombiner.OUTPUT_AT_EOW
+    return part.lateness if part.mode is RETRACTING and not at_end else 0
 
 
 def in_time(t: Taken, part: Part) -> bool:
@@ -246,9 +289,8 @@ def test_no_pane_with_data_that_came_in_time_lies_behind_the_output_watermark(ru
             if pane.diff > 0:
                 new = [t for t in behind(pane, part, took) if id(t) not in shown]
                 shown |= set(map(id, new))
-                assert not any(in_time(t, part) for t in new) or pane.timestamp >= before(
-                    pane, part
-                )
+                stamp = pane.timestamp + behind_it(part)
+                assert not any(in_time(t, part) for t in new) or stamp >= before(pane, part)
 
 
 @law(chains(least=2, modes=[RETRACTING]))
@@ -262,7 +304,7 @@ def test_a_retraction_is_never_later_than_the_lateness_that_was_allowed(run: Run
 # What is dropped
 
 
-@law(chains(least=2, modes=[RETRACTING], retractions=True))
+@law(chains(least=2, most=2, modes=[RETRACTING], retractions=True))
 def test_behind_a_grouping_that_retracts_nothing_is_dropped(run: Run) -> None:
     """If it allows as much lateness; so no retraction is dropped apart from its replacement."""
     assume(not any(map(shrinks, run.steps)))

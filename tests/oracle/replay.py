@@ -7,14 +7,14 @@ first, then how far the watermark and the clock have come.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import attrs
 
+from tests.oracle.holds import Holds, least
+from tests.oracle.kept import Change, Kept, Places, Row
 from tests.oracle.story import (
-    MAX,
     MIN,
     Arrival,
     Element,
@@ -23,14 +23,16 @@ from tests.oracle.story import (
     Moment,
     Pane,
     Story,
+    Unasked,
     Window,
-    arrivals,
     fresh,
+    has_news,
     outstanding,
     panes_out,
     past_early,
-    times,
+    told,
 )
+from tests.oracle.taking import Taking
 from tests.oracle.triggers import Default, Trigger
 from tests.oracle.windows import Global, WindowFn
 
@@ -52,12 +54,33 @@ class Strategy:
 
 @attrs.frozen
 class Stage:
-    """A grouping; before it, elements become others by ``remap``, in new windows if ``assigns``."""
+    """A grouping; before it, elements become others by ``remap``, in new windows if ``assigns``.
+
+    ``changing`` tells whether its input may hold retractions, ``inherited`` whether a grouping behind
+    it keeps its windows.
+    """
 
     strategy: Strategy
     contents: Any
     remap: Callable[[Any, Any], tuple[Any, Any]] = lambda key, value: (key, value)
     assigns: bool = True
+    changing: bool = False
+    inherited: bool = False
+
+    @property
+    def comes_apart(self) -> bool:
+        """Whether windows that have become one can be several again.
+
+        A discarding grouping only says what has changed, and in which window that was said stays.
+        """
+        of = self.strategy
+        return of.windows.merges() and self.changing and of.mode != "DISCARDING"
+
+    @property
+    def holds(self) -> Holds:
+        of = self.strategy
+        merges, reach = of.windows.merges(), of.windows.reach()
+        return Holds(of.timestamps, of.mode, of.lateness, merges, reach, self.changing)
 
 
 @attrs.define
@@ -85,15 +108,20 @@ def replay(script: Script, stages: Sequence[Stage]) -> list[Played]:
 
 @attrs.define
 class Grouping:
-    """The stories of all windows of all keys, and what time it is."""
+    """What is kept of all keys, and what time it is."""
 
     stage: Stage
+    holds: Holds = attrs.field(init=False)
     watermark: int = MIN
     now: int = 0
     event: int = 0
     asked: set[tuple[Any, Window]] = attrs.field(factory=set)
-    stories: dict[Any, dict[Window, Story]] = attrs.field(factory=lambda: defaultdict(dict))
+    keys: dict[Any, Kept] = attrs.field(factory=dict)
     played: Played = attrs.field(factory=Played)
+
+    @holds.default
+    def _holds_of_the_stage(self) -> Holds:
+        return self.stage.holds
 
     @property
     def strategy(self) -> Strategy:
@@ -110,12 +138,14 @@ class Grouping:
         for key in dict.fromkeys(e.key for e in elements):
             self.arrive(key, [e for e in elements if e.key == key])
         self.watermark = self.watermark if watermark is None else watermark
-        for key, stories in self.stories.items():
-            for window in sorted(stories):
+        for key, kept in self.keys.items():
+            for window in sorted(kept.stories.keys() - kept.closed):
                 now = self.now if (key, window) in self.asked else now_before
                 before = Moment(watermark_before, now, window[1] - 1)
-                if self.expired(window) or self.wakes(stories[window], window, before):
+                if self.expired(window) or self.wakes(kept.stories[window], window, before):
                     self.ask(key, window)
+            kept.forget(self.gone)
+            kept.check()
         self.played.watermarks.append(self.output_watermark())
         return self.played.panes[heard:]
 
@@ -126,104 +156,212 @@ class Grouping:
             windows = tuple(self.strategy.windows.assign((key, value), e.timestamp))
         return attrs.evolve(e, key=key, value=value, windows=windows)
 
-    def arrive(self, key: Any, elements: list[Element]) -> None:
-        """Merge, put each element where it is not late, and ask the windows that were touched."""
-        stories = self.stories[key]
-        rows = [(window, e) for e in elements for window in e.windows]
-        while True:
-            become = self.strategy.windows.merge(stories.keys() | {window for window, _ in rows})
-            alive = {become[window] for window in stories}
-            late = [w for w, _ in rows if become[w] not in alive and self.expired(become[w])]
-            if not late:
-                break
-            self.played.dropped += [(e, w) for w, e in rows if w in late]
-            rows = [(w, e) for w, e in rows if w not in late]
-        touched = self.unite(stories, become)
-        for target in sorted({become[w] for w, _ in rows}):
-            joined = [e for w, e in rows if become[w] == target]
-            if self.strategy.trigger.done(stories.get(target, ())):
-                self.played.dropped += [(e, target) for e in joined]
-            else:
-                output_times = tuple(self.output_time(e, target) for e in joined)
-                arrival = Arrival(tuple(joined), output_times, self.now)
-                stories[target] = (*stories.get(target, ()), arrival)
-                touched.add(target)
-        for target in sorted(touched):
-            self.ask(key, target)
+    # Elements come
 
-    def unite(self, stories: dict[Window, Story], become: dict[Window, Window]) -> set[Window]:
-        """Let live windows become what they become, all at once, and say which are new."""
-        united: dict[Window, Story] = {}
-        for target in sorted({become[window] for window in stories}):
-            sources = tuple((w, stories[w]) for w in sorted(stories) if become[w] == target)
-            if [w for w, _ in sources] != [target]:
-                united[target] = (Merge(sources, target, self.moment(target)),)
-        stories_that_stay = {w: s for w, s in stories.items() if become[w] == w and w not in united}
-        stories.clear()
-        stories.update(stories_that_stay | united)
-        return set(united)
+    def arrive(self, key: Any, elements: list[Element]) -> None:
+        """Take elements, let windows become others, and ask those that were touched."""
+        kept = self.keys.setdefault(key, self.nothing())
+        if not kept.stories:
+            kept.since = self.watermark - self.strategy.lateness - self.holds.reach
+        rows = self.taken(key, [(window, e) for e in elements for window in e.windows])
+        before, earlier_rows = kept.places(), kept.rows
+        kept.rows = [*earlier_rows, *rows]
+        change = Change(before, kept.places())
+        gone = [(own, e) for own, e in rows if own not in change.after]
+        touched = self.tell(key, gone, change.before, change.stay, stays=False)
+        if not kept.apart:
+            kept.rows = earlier_rows  # they come when windows have become others
+        speakers = self.move(key, change)
+        kept.rows = [*earlier_rows, *rows]
+        touched |= self.tell(key, rows, change.after, change.after, stays=True)
+        for window in sorted(speakers):
+            self.speak_at_once(key, window)
+        for window in sorted((touched & kept.stories.keys()) | set(change.new())):
+            self.ask(key, window)
+
+    def nothing(self) -> Kept:
+        return Kept(self.strategy.windows, self.stage.contents, self.stage.comes_apart)
+
+    def taken(self, key: Any, rows: list[Row]) -> list[Row]:
+        """Drop the elements that are too late, and those whose window has closed.
+
+        A retraction of what is not there joins no windows; it is taken until its own window has expired.
+        """
+        kept = self.keys[key]
+        stories = kept.stories
+        joining = {own for own, _ in rows if kept.would_stand(own, rows)}
+
+        def is_done(sources: list[Window], target: Window) -> bool:
+            story: Story = stories[target] if sources == [target] else ()
+            if not story:
+                merged = tuple((w, stories[w]) for w in sources)
+                story = (Merge(merged, target, self.moment(target)),)
+            return self.done(story)
+
+        taking = Taking(
+            self.strategy.windows, frozenset(stories), self.expired, is_done, kept.since
+        )
+        taken = taking.taken(joining)
+        taken |= {own for own, _ in rows if own not in joining and not self.expired(own)}
+        self.played.dropped += [(e, own) for own, e in rows if own not in taken]
+        return [(own, e) for own, e in rows if own in taken]
+
+    def tell(
+        self, key: Any, rows: list[Row], places: Places, left: Places, stays: bool
+    ) -> set[Window]:
+        """Let windows know of the elements that came to them, and say which these are.
+
+        ``left`` says what the windows hold now.
+        """
+        stories = self.keys[key].stories
+        touched = sorted({places[own] for own, _ in rows if own in places})
+        for window in touched:
+            came = tuple(e for own, e in rows if places.get(own) == window)
+            arrival = Arrival(came, self.moment(window), self.raw(key, window, left), stays)
+            stories[window] = (*stories.get(window, ()), arrival)
+        return set(touched)
+
+    def raw(self, key: Any, window: Window, places: Places) -> int | None:
+        """What the timestamps combine to of all that lies in a window."""
+        kept = self.keys[key]
+        return self.holds.raw(e for own, e in kept.rows if places.get(own) == window)
+
+    # Windows become others
+
+    def move(self, key: Any, change: Change) -> set[Window]:
+        """Let windows become others, all at once; what nobody takes over is taken back at once.
+
+        What has to speak at once is returned.
+        """
+        kept = self.keys[key]
+        stories, old, new = dict(kept.stories), change.old(), change.new()
+        for window in old:
+            del kept.stories[window]
+            if kept.apart and panes_out(stories[window]):
+                kept.ceased[window] = stories[window]
+        for window in new:
+            kept.stories[window] = self.begin(key, window, change, stories)
+            kept.ceased.pop(window, None)
+        kept.closed -= {*old, *new}
+        return self.correct(change, {window: outstanding(stories[window]) for window in old})
+
+    def begin(
+        self, key: Any, window: Window, change: Change, stories: dict[Window, Story]
+    ) -> Story:
+        """The story of a window that comes from others, or that was there before, or that is new."""
+        sources = tuple((source, stories[source]) for source in sorted(change.sources(window)))
+        earlier = self.keys[key].ceased.get(window, ())
+        if not (sources or earlier):
+            return ()
+        outputs = tuple(
+            pane
+            for source, story in sources
+            for pane in (outstanding(story) if self.retracts else ())
+            if heir(change, source, pane) == window
+        )
+        raw = self.raw(key, window, change.after)
+        return (Merge(sources, window, self.moment(window), outputs, earlier, raw),)
+
+    def correct(self, change: Change, said: dict[Window, list[Pane]]) -> set[Window]:
+        """Take back what windows said that have come apart, and say what is left of them."""
+        speakers: set[Window] = set()
+        if not self.retracts:
+            return speakers
+        for window in sorted(said):
+            lost = [pane for pane in said[window] if heir(change, window, pane) is None]
+            self.take_back(lost)
+            if lost:
+                speakers |= change.heirs(window) - {pane.window for pane in said[window]}
+        return speakers
+
+    def speak_at_once(self, key: Any, window: Window) -> None:
+        kept, moment = self.keys[key], self.moment(window)
+        out = self.say(key, window, self.expired(window))
+        kept.stories[window] = (*kept.stories[window], Unasked(moment, out))
+        kept.closed |= {window} if self.expired(window) else set()
+
+    # Triggers
+
+    def done(self, story: Story) -> bool:
+        return self.strategy.trigger.done(told(story))
 
     def wakes(self, story: Story, window: Window, before: Moment) -> bool:
         """Whether something that its trigger waits for has come to pass since a moment."""
-        trigger = self.strategy.trigger
-        return not trigger.done(story) and trigger.wakes(story, before, self.moment(window))
+        wakes = self.strategy.trigger.wakes
+        return not self.done(story) and wakes(told(story), before, self.moment(window))
 
     def ask(self, key: Any, window: Window) -> None:
         """Let a window fire if it is ready, or if it will not get another chance."""
+        kept = self.keys[key]
+        if window in kept.closed:
+            return
         self.asked.add((key, window))
-        story, trigger = self.stories[key][window], self.strategy.trigger
-        moment, expired = self.moment(window), self.expired(window)
-        done = trigger.done(story)
-        ready = not done and trigger.ready(story, moment)
-        if (ready or expired) and (self.news(story, window) or not done):
-            closing = expired or trigger.done((*story, Firing(moment)))
-            story = self.stories[key][window] = (*story, self.fire(key, window, closing))
+        story, moment, expired = kept.stories[window], self.moment(window), self.expired(window)
+        done = self.done(story)
+        ready = not done and self.strategy.trigger.ready(told(story), moment)
+        if (ready or expired) and (has_news(story) or not done):
+            closing = expired or self.done((*story, Firing(moment)))
+            out, spoke = self.fire(key, window, closing)
+            if ready:
+                kept.stories[window] = (*story, Firing(moment, out, spoke))
+            elif spoke:
+                kept.stories[window] = (*story, Unasked(moment, out))
         if expired:
-            self.stories[key] = {w: s for w, s in self.stories[key].items() if w != window}
+            kept.closed.add(window)
 
-    def fire(self, key: Any, window: Window, closing: bool) -> Firing:
-        """Send what the firing of a window has to say, if anything."""
-        story, moment, strategy = self.stories[key][window], self.moment(window), self.strategy
+    # Panes
+
+    def fire(self, key: Any, window: Window, closing: bool) -> tuple[Pane | None, bool]:
+        """Send what the firing of a window has to say; return its value, and whether there was any."""
+        story, moment, strategy = self.keys[key].stories[window], self.moment(window), self.strategy
+        timing = self.timing(story, moment)
+        on_time = timing == "ON_TIME" and strategy.on_time and strategy.trigger.has_on_time
+        if not (has_news(story) or on_time or (closing and strategy.closing)):
+            return None, False
+        return self.say(key, window, closing), True
+
+    def say(self, key: Any, window: Window, closing: bool) -> Pane | None:
+        """Send a pane, after what it replaces has been taken back; return its value that went out."""
         pane = self.next_pane(key, window, closing)
-        on_time = pane.timing == "ON_TIME" and strategy.on_time and strategy.trigger.has_on_time
-        if not (self.news(story, window) or on_time or (closing and strategy.closing)):
-            return Firing(moment)
-        out = [attrs.evolve(pane, value=v, diff=d) for v, d in self.values(story)]
-        if strategy.mode == "RETRACTING":
-            taken_back = outstanding(story)
-            self.played.panes += [attrs.evolve(p, diff=-1, event=self.event) for p in taken_back]
+        out = [attrs.evolve(pane, value=v, diff=d) for v, d in self.values(key, window)]
+        if self.retracts:
+            self.take_back(outstanding(self.keys[key].stories[window]))
         self.played.panes += out
-        return Firing(moment, out[-1] if out else None, changed=True)
+        return out[-1] if out else None
 
-    def news(self, story: Story, window: Window) -> bool:
-        """Whether something is new: elements, or that what was said was said of windows that are no more."""
-        retracts = self.strategy.mode == "RETRACTING"
-        moved = retracts and any(p.window != window for p in outstanding(story))
-        return moved or bool(fresh(story))
+    def take_back(self, panes: list[Pane]) -> None:
+        self.played.panes += [attrs.evolve(pane, diff=-1, event=self.event) for pane in panes]
 
-    def values(self, story: Story) -> list[tuple[Any, int]]:
-        contents, everything = self.stage.contents, list(arrivals(story))
+    @property
+    def retracts(self) -> bool:
+        return self.strategy.mode == "RETRACTING"
+
+    def values(self, key: Any, window: Window) -> list[tuple[Any, int]]:
+        contents, kept = self.stage.contents, self.keys[key]
         if self.strategy.mode == "DISCARDING":
-            return contents.changes([e for a in fresh(story) for e in a.elements])
-        elements = [e for a in everything for e in a.elements]
-        if self.strategy.mode == "RETRACTING" and contents.vanished(elements):
+            return contents.changes([e for a in fresh(kept.stories[window]) for e in a.elements])
+        elements = kept.elements(window)
+        if self.retracts and contents.vanished(elements):
             return []
         return [(contents.all(elements), 1)]
 
+    def timing(self, story: Story, moment: Moment) -> str:
+        if past_early(story):
+            return "LATE"
+        return "ON_TIME" if moment.past_window else "EARLY"
+
     def next_pane(self, key: Any, window: Window, closing: bool) -> Pane:
         """The pane that is due, all but its value."""
-        story, moment = self.stories[key][window], self.moment(window)
-        before = panes_out(story)
-        on_time_or_early = "ON_TIME" if moment.past_window else "EARLY"
-        timing = "LATE" if past_early(story) else on_time_or_early
+        kept, moment = self.keys[key], self.moment(window)
+        story = kept.stories[window]
+        before, timing = panes_out(story), self.timing(story, moment)
         nonspeculative = sum(p.timing != "EARLY" for p in before) if timing != "EARLY" else -1
-        timestamp = self.hold(story, window)
         return Pane(
             key=key,
             window=window,
             value=None,
             diff=1,
-            timestamp=moment.last if timestamp is None else timestamp,
+            timestamp=self.holds.stamp(story, self.raw(key, window, kept.places()), moment),
             timing=timing,
             index=len(before),
             nonspeculative=nonspeculative,
@@ -232,37 +370,37 @@ class Grouping:
             event=self.event,
         )
 
-    def output_time(self, e: Element, window: Window) -> int | None:
-        """When an element comes out, if it is not late: from the watermark to its window's end."""
-        last = window[1] - 1
-        if last < self.watermark:
-            return None
-        at_end = self.strategy.timestamps == "EOW"
-        return last if at_end else min(max(e.timestamp, self.watermark), last)
-
-    def hold(self, story: Story, window: Window) -> int | None:
-        """What keeps the output watermark back: the timestamp of the next pane, unless late."""
-        choose = {"EOW": lambda _: window[1] - 1, "EARLIEST": min, "LATEST": max}
-        waiting = times(story)
-        return choose[self.strategy.timestamps](waiting) if waiting else None
-
-    def recall(self, story: Story) -> int | None:
-        """What keeps it back too: the last moment to take back a pane that may have to be.
-
-        Later, a grouping behind this one could drop the retraction and take what replaces it.
-        """
-        if self.strategy.mode != "RETRACTING":
-            return None
-        standing = [p.timestamp for p in outstanding(story) if not p.last]
-        return min(standing) + self.strategy.lateness if standing else None
+    # What time it is
 
     def output_watermark(self) -> int:
-        alive = [(s, w) for stories in self.stories.values() for w, s in stories.items()]
-        bounds = [self.hold(s, w) for s, w in alive] + [self.recall(s) for s, _ in alive]
-        return min([self.watermark, *(bound for bound in bounds if bound is not None)])
+        """How far the output is complete; a watermark never goes back."""
+        bounds = [self.hold(w, s) for kept in self.keys.values() for w, s in kept.stories.items()]
+        reached = least([self.watermark, *bounds])
+        return max([reached, *self.played.watermarks[-1:]])
+
+    def hold(self, window: Window, story: Story) -> int | None:
+        """What holds the output watermark back on account of a window.
+
+        A grouping behind that keeps merging windows gets some that reach as far back as their start.
+        """
+        held, of = self.holds.held(story), self.holds
+        starts = self.stage.inherited and of.merges
+        start = window[0] + of.lateness + of.reach - 1 if starts else None
+        return least([held.pane, held.recall, start])
 
     def moment(self, window: Window) -> Moment:
         return Moment(self.watermark, self.now, window[1] - 1)
 
     def expired(self, window: Window) -> bool:
-        return self.watermark >= min(window[1] - 1 + self.strategy.lateness + 1, MAX)
+        return self.watermark >= self.holds.expiry(window)
+
+    def gone(self, window: Window) -> bool:
+        return self.watermark >= self.holds.forget(window)
+
+
+def heir(change: Change, window: Window, pane: Pane) -> Window | None:
+    """The window that takes over an output of another one, if there is just one that could."""
+    heirs = change.heirs(window)
+    if pane.window in heirs:
+        return pane.window
+    return next(iter(heirs)) if len(heirs) == 1 else None

@@ -1,6 +1,8 @@
 """The story of a window: all that has happened to it, in order, and what follows from that.
 
-A story is a tuple of arrivals, firings and merges; a merge holds the stories that it made one.
+A story is a tuple of arrivals, firings and merges. A merge holds the stories of the windows
+that a window comes from: several that become one, or one that comes apart, and then its story is part
+of the stories of all that is left of it.
 """
 
 from __future__ import annotations
@@ -60,11 +62,20 @@ class Moment:
 
 @attrs.frozen(cache_hash=True)
 class Arrival:
-    """Elements that came together, and the output time of each, None for one that was late."""
+    """Elements that came together.
+
+    ``raw`` is the timestamp that all elements combine to that the window holds then, and None if they
+    combine to none. ``stays`` is false of elements that left nothing of the window that they lie in.
+    """
 
     elements: tuple[Element, ...]
-    times: tuple[int | None, ...]
-    now: int
+    moment: Moment
+    raw: int | None = None
+    stays: bool = True
+
+    @property
+    def now(self) -> int:
+        return self.moment.now
 
 
 @attrs.frozen(cache_hash=True)
@@ -77,20 +88,49 @@ class Firing:
 
 
 @attrs.frozen(cache_hash=True)
+class Unasked:
+    """The window spoke, and its trigger knows nothing of it: another one came apart, or it expired."""
+
+    moment: Moment
+    out: Pane | None = attrs.field(default=None, hash=False)
+
+
+@attrs.frozen(cache_hash=True)
 class Merge:
-    """The windows that were, with their stories, and the window that they became."""
+    """The windows that a window comes from, with their stories.
+
+    ``outputs`` are those of theirs that it takes over. ``earlier`` is its own story, if it has stood
+    before. Without sources it is a window that begins anew.
+    """
 
     sources: tuple[tuple[Window, Story], ...]
     target: Window
     moment: Moment
+    outputs: tuple[Pane, ...] = attrs.field(default=(), hash=False)
+    earlier: Story = ()
+    raw: int | None = None
 
     @property
     def same(self) -> Story:
-        """The story that the merged window goes on with: that of a source of the same extent."""
-        return dict(self.sources).get(self.target, ())
+        """The story whose numbers go on: that of the same window, now or before."""
+        return dict(self.sources).get(self.target, self.earlier)
 
 
-Story = tuple["Arrival | Firing | Merge", ...]
+Story = tuple["Arrival | Firing | Unasked | Merge", ...]
+
+
+def told(story: Story) -> Story:
+    """What of a story its trigger gets to know."""
+    heard = [attrs.evolve(h, sources=_told(h)) if isinstance(h, Merge) else h for h in story]
+    return tuple(
+        h
+        for h in heard
+        if not isinstance(h, Unasked) and not (isinstance(h, Merge) and not h.sources)
+    )
+
+
+def _told(merge: Merge) -> tuple[tuple[Window, Story], ...]:
+    return tuple((window, told(source)) for window, source in merge.sources)
 
 
 def arrivals(story: Story) -> Iterator[Arrival]:
@@ -109,33 +149,32 @@ def fresh(story: Story) -> list[Arrival]:
     for happening in story:
         if isinstance(happening, Arrival):
             found.append(happening)
-        elif isinstance(happening, Firing):
-            found = []
-        else:
+        elif isinstance(happening, Merge):
             found = [a for _, source in happening.sources for a in fresh(source)]
+        else:
+            found = []
     return found
 
 
-def times(story: Story) -> list[int]:
-    """The output times of what is fresh and was not late, none past the window that it is in."""
-    found: list[int] = []
+def has_news(story: Story) -> bool:
+    """Whether something is fresh, or what was said was said of windows that are no more."""
+    news = False
     for happening in story:
         if isinstance(happening, Arrival):
-            found += [t for t in happening.times if t is not None]
-        elif isinstance(happening, Firing):
-            found = []
+            news = True
+        elif isinstance(happening, Merge):
+            moved = any(p.window != happening.target for p in happening.outputs)
+            news = moved or any(has_news(source) for _, source in happening.sources)
         else:
-            moment, before = happening.moment, [t for _, s in happening.sources for t in times(s)]
-            shrank = not before or moment.last < min(*before, moment.watermark)
-            found = [] if shrank else [min(t, moment.last) for t in before]
-    return found
+            news = False
+    return news
 
 
 def panes_out(story: Story) -> list[Pane]:
-    """The panes that count for the numbers of the next one: a window that grew starts anew."""
+    """The panes that count for the numbers of the next one: those of this very window."""
     found: list[Pane] = []
     for happening in story:
-        if isinstance(happening, Firing) and happening.out:
+        if isinstance(happening, Firing | Unasked) and happening.out:
             found.append(happening.out)
         elif isinstance(happening, Merge):
             found = panes_out(happening.same)
@@ -143,12 +182,15 @@ def panes_out(story: Story) -> list[Pane]:
 
 
 def past_early(story: Story) -> bool:
-    """Whether a pane that was not early ever went out, here or from a part of a merged window."""
+    """Whether a pane that was not early ever went out, here or from where the window comes from."""
     for happening in story:
-        if isinstance(happening, Firing) and happening.out and happening.out.timing != "EARLY":
-            return True
-        if isinstance(happening, Merge) and any(past_early(s) for _, s in happening.sources):
-            return True
+        if isinstance(happening, Firing | Unasked):
+            if happening.out and happening.out.timing != "EARLY":
+                return True
+        elif isinstance(happening, Merge):
+            before = [happening.earlier, *(source for _, source in happening.sources)]
+            if any(map(past_early, before)):
+                return True
     return False
 
 
@@ -156,8 +198,8 @@ def outstanding(story: Story) -> list[Pane]:
     """The outputs that still stand, in order of window start."""
     found: list[Pane] = []
     for happening in story:
-        if isinstance(happening, Firing) and happening.changed:
+        if isinstance(happening, Unasked) or (isinstance(happening, Firing) and happening.changed):
             found = [happening.out] if happening.out else []
         elif isinstance(happening, Merge):
-            found = [p for _, source in happening.sources for p in outstanding(source)]
+            found = list(happening.outputs)
     return sorted(found, key=lambda pane: pane.window)

@@ -62,11 +62,12 @@ WINDOW_FNS: dict[str, Callable[[Any], windows.WindowFn]] = {
     "SlidingWindows": lambda of: windows.Sliding(
         of.size.micros, of.period.micros, of.offset.micros
     ),
-    "Sessions": lambda of: windows.Sessions(_gap(of)),
+    "Sessions": lambda of: windows.Sessions(_gap(of), of.max_gap and of.max_gap.micros),
     "CalendarWindows": lambda of: windows.Calendar(
         of.number * (of.unit == "days"), of.number * (of.unit == "months"), of.timezone, of.start
     ),
     "ValidityWindows": lambda of: windows.Validity(),
+    "LinkedWindows": lambda of: windows.Linked(of.size.micros, of.near.micros),
 }
 
 

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 
 import attrs
 
-from tests.oracle.story import GLOBAL, Window
+from tests.oracle.story import GLOBAL, MAX, Window
 
 
 class WindowFn:
@@ -20,6 +20,14 @@ class WindowFn:
     def merge(self, windows: Iterable[Window]) -> dict[Window, Window]:
         """What each of a key's windows becomes."""
         return {w: w for w in windows}
+
+    def merges(self) -> bool:
+        """Whether windows may become others."""
+        return type(self).merge is not WindowFn.merge
+
+    def reach(self) -> int:
+        """How far back before its own end the window of one element can meet another window."""
+        return 0
 
 
 @attrs.frozen
@@ -46,7 +54,10 @@ def fixed(size: int, offset: int = 0) -> Sliding:
 
 @attrs.frozen
 class Sessions(WindowFn):
+    """``max_gap`` is the largest gap, where it depends on the element."""
+
     gap: int | Callable[[Any], int]
+    max_gap: int | None = None
 
     def assign(self, element: Any, timestamp: int) -> list[Window]:
         gap = self.gap(element) if callable(self.gap) else self.gap
@@ -61,6 +72,42 @@ class Sessions(WindowFn):
                 sessions.append((start, end))
         return {w: next(s for s in sessions if s[0] <= w[0] < s[1]) for w in windows}
 
+    def reach(self) -> int:
+        if not callable(self.gap):
+            return self.gap
+        if self.max_gap is None:
+            raise ValueError("a gap that depends on the element needs max_gap")
+        return self.max_gap
+
+
+@attrs.frozen
+class Linked(WindowFn):
+    """So long for each element; those that touch, or lie at most ``near`` apart, become one."""
+
+    size: int
+    near: int
+
+    def assign(self, element: Any, timestamp: int) -> list[Window]:
+        start = min(timestamp, MAX - 1)
+        return [(start, min(start + self.size, MAX))]
+
+    def merge(self, windows: Iterable[Window]) -> dict[Window, Window]:
+        return {w: self.cover(self.linked({w}, set(windows))) for w in windows}
+
+    def linked(self, found: set[Window], windows: set[Window]) -> set[Window]:
+        """All windows that are linked to some, directly or through others."""
+        more = {w for w in windows if any(self.are_near(w, f) for f in found)}
+        return found if more <= found else self.linked(found | more, windows)
+
+    def are_near(self, one: Window, other: Window) -> bool:
+        return one[0] <= other[1] + self.near and other[0] <= one[1] + self.near
+
+    def cover(self, windows: set[Window]) -> Window:
+        return min(start for start, _ in windows), max(end for _, end in windows)
+
+    def reach(self) -> int:
+        return self.size + self.near
+
 
 @attrs.frozen
 class Validity(WindowFn):
@@ -73,6 +120,9 @@ class Validity(WindowFn):
         starts = sorted({start for start, _ in windows})
         become = dict(pairwise(starts))
         return {w: (w[0], become[w[0]]) if w[0] in become else self.for_good(w[0]) for w in windows}
+
+    def reach(self) -> int:
+        return 1
 
     def for_good(self, start: int) -> Window:
         return start, max(GLOBAL[1], start + 1)

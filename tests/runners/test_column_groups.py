@@ -27,7 +27,7 @@ WINDOWS = [
     hr.window.SlidingWindows(10, 4),
     hr.window.SlidingWindows(4, 10),
     hr.window.Sessions(3),
-    hr.window.Sessions(_gap),
+    hr.window.Sessions(_gap, max_gap=20),
 ]
 GROUPINGS = {
     "group": hr.GroupByKey,

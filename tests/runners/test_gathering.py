@@ -38,13 +38,20 @@ ALIGNED = [
     SlidingWindows(10, 4),
     SlidingWindows(5, 10),
 ]
-SESSIONS = [Sessions(3), Sessions(patience)]
+SESSIONS = [Sessions(3), Sessions(patience, max_gap=7)]
 REDUCTIONS = [BagOf(), reduction_of(combine_fn_of(sum, (), {}), changing=False)]
 
 
-def input_of(window_fn, assigns=True, **more):
-    strategy = WindowingStrategy(window_fn, **more)
-    return Input("group", "windows", strategy, changing=False, assigns=assigns, keeps_late=False)
+def input_of(window_fn, assigns=True, knows_late=True, **more):
+    return Input(
+        label="group",
+        source="windows",
+        strategy=WindowingStrategy(window_fn, **more),
+        changing=False,
+        assigns=assigns,
+        keeps_late=False,
+        knows_late=knows_late,
+    )
 
 
 def bundle_of(rows, at_once=False):
@@ -88,16 +95,20 @@ def settled(arrivals):
 @pytest.mark.parametrize("assigns", [True, False])
 @pytest.mark.parametrize("reduction", REDUCTIONS, ids=["list", "sum"])
 @pytest.mark.parametrize(
-    ("window_fn", "kind"),
-    [*((fn, PlainGathering) for fn in ALIGNED), *((fn, SessionGathering) for fn in SESSIONS)],
+    ("window_fn", "kind", "knows_late"),
+    [
+        *((fn, PlainGathering, True) for fn in ALIGNED),
+        *((fn, SessionGathering, True) for fn in SESSIONS),
+        *((fn, PlainGathering, False) for fn in SESSIONS),
+    ],
 )
 @settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rows=bundles, at_once=st.booleans(), fold_at=st.sampled_from([1, 3, 1_000]))
 def test_every_kind_gathers_what_single_elements_say(
-    monkeypatch, window_fn, kind, reduction, assigns, rows, at_once, fold_at
+    monkeypatch, window_fn, kind, knows_late, reduction, assigns, rows, at_once, fold_at
 ):
     monkeypatch.setattr(plain, "FOLD_AT", fold_at)
-    input_ = input_of(window_fn, assigns)
+    input_ = input_of(window_fn, assigns, knows_late)
     arriving = [bundle_of(each, at_once) for each in rows]
     if not assigns:
         assign = attrs.evolve(input_, assigns=True).windows
@@ -140,6 +151,9 @@ class Eager(Sessions):
         gap = 1 if context.element[1] == 9 else self.gap_size.micros
         return [interval(start, start + gap)]
 
+    def reach(self):
+        return self.gap_size
+
 
 def test_sessions_of_ones_own_are_assigned_by_their_own_rule():
     gathering = gathering_for(input_of(Eager(60)), BagOf())
@@ -148,6 +162,19 @@ def test_sessions_of_ones_own_are_assigned_by_their_own_rule():
         (interval(0, 60 * SECOND), [1], 1),
         (interval(90 * SECOND, 90 * SECOND + 1), [9], 1),
     ]
+
+
+def test_what_is_late_keeps_its_own_window():
+    gathering = gathering_for(input_of(Sessions(10), allowed_lateness=5 * SECOND), BagOf())
+    gathering.reached = 15 * SECOND
+    gathering.add(bundle_of([("a", 1, 4), ("a", 2, 0), ("a", 3, 0), ("b", 4, -9), ("a", 5, 9)]))
+    found = {key: arrivals for _, key, arrivals in gathering.drain()}
+    windows = {key: [(a.window, a.content) for a in arrivals] for key, arrivals in found.items()}
+    assert windows == {
+        "a": [(interval(4 * SECOND, 19 * SECOND), [1, 5]), (interval(0, 10 * SECOND), [2, 3])],
+        "b": [(interval(-9 * SECOND, SECOND), [4])],
+    }
+    assert list(gathering.drain()) == []
 
 
 def test_an_element_may_have_been_put_into_several_sessions():

@@ -84,6 +84,9 @@ class BrokenMerge(WindowFn):
     def merge(self, merge_context):
         raise Broken("by the user")
 
+    def reach(self):
+        return 10
+
 
 def generator(partition):
     yield ("k", 1)
@@ -187,7 +190,7 @@ def Windowed(pcoll, windows, *behind):
 
 
 @MODES
-@pytest.mark.parametrize("windows", [BrokenWindows(), Sessions(broken)])
+@pytest.mark.parametrize("windows", [BrokenWindows(), Sessions(broken, max_gap=9)])
 @pytest.mark.parametrize("behind", [hr.Map(str), hr.GroupByKey(), hr.CombinePerKey(sum)])
 def test_window_functions(windows, behind, flags):
     assert blamed(Windowed(windows, behind), flags=flags) == ["in broken/windows"]

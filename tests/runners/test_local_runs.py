@@ -269,6 +269,15 @@ def test_garbage_is_collected_as_before_when_a_run_is_over():
     assert gc.get_threshold() == before
 
 
+def test_what_small_runs_leave_behind_is_collected():
+    """Each leaves some 200 objects that only the garbage collector frees."""
+    gc.collect()
+    for _ in range(200):
+        with hr.Pipeline() as p:
+            _ = p | hr.Create([("a", 1), ("b", 2)]) | hr.CombinePerKey(sum)
+    assert gc.collect() < 10_000
+
+
 def test_runs_at_the_same_time_leave_no_trace_on_the_garbage_collector():
     before = gc.get_threshold()
     first, second = rarely_collected(), rarely_collected()

@@ -161,13 +161,16 @@ class Own(Sessions):
     def assign(self, context):
         return super().assign(context)
 
+    def reach(self):
+        return 60
+
 
 KINDS = [
     (GlobalWindows(), {}, PlainGathering),
     (FixedWindows(60), {}, PlainGathering),
-    (Sessions(60), {}, SessionGathering),
-    (Sessions(len), {}, SessionGathering),
-    (Own(60), {}, ElementGathering),
+    (Sessions(60), {}, PlainGathering),
+    (Sessions(len, max_gap=9), {}, PlainGathering),
+    (Own(60), {}, PlainGathering),
     (FixedWindows(60), {"late_output_tag": "late"}, ElementGathering),
     (
         FixedWindows(60),
@@ -188,7 +191,23 @@ KINDS = [
 @pytest.mark.parametrize(("windows", "more", "kind"), KINDS)
 def test_elements_are_gathered_as_cheaply_as_can_be(words, windows, more, kind):
     _ = words | pairs() | hr.WindowInto(windows, **more) | "group" >> hr.GroupByKey()
-    assert type(step(words, "group").gathering(batch=False)) is kind
+    assert type(step(words, "group").gathering(batch=False, apart=True)) is kind
+
+
+@pytest.mark.parametrize(
+    ("windows", "kind"),
+    [
+        (Sessions(60), SessionGathering),
+        (Sessions(len, max_gap=9), SessionGathering),
+        (Own(60), ElementGathering),
+    ],
+)
+@pytest.mark.parametrize("where", [{"batch": False}, {"batch": True, "apart": True}])
+def test_sessions_merge_as_they_are_gathered_where_it_is_known_what_is_late(
+    words, windows, kind, where
+):
+    _ = words | pairs() | hr.WindowInto(windows) | "group" >> hr.GroupByKey()
+    assert type(step(words, "group").gathering(**where)) is kind
 
 
 def test_in_a_batch_nothing_is_kept_for_a_late_output(words):

@@ -147,6 +147,9 @@ class Offers(WindowFn):
             if after[0] < window[1]:
                 merge_context.merge([window], interval(window[0], after[0]))
 
+    def reach(self):
+        return 10
+
 
 @pytest.mark.parametrize("reached", [9, 12])
 def test_a_dropped_element_has_no_effect_on_merging(play, reached):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -9,7 +10,6 @@ import attrs
 
 from headrace.sdk.reduction import reduction_of
 from headrace.triggers import WindowingStrategy
-from headrace.triggers.bundle import Bundle
 from headrace.triggers.grouping import Grouping
 from headrace.triggers.key_state import KeyState
 from headrace.triggers.panes import Arrival, Panes
@@ -18,8 +18,8 @@ from headrace.triggers.trigger import Arrived, Clock
 from headrace.windowing.time import MIN_MICROS
 from headrace.windowing.window import BoundedWindow
 
-Row = tuple[Any, int]
-"""A value and its timestamp in microseconds."""
+Row = tuple[Any, ...]
+"""A value, its timestamp in microseconds, and -1 if it is a retraction."""
 
 Event = tuple[str, Any]
 """("elements", rows), ("watermark", microseconds) or ("clock", microseconds)."""
@@ -44,11 +44,13 @@ class OneKey:
         strategy: where, when and how.
         reduction: what its panes hold; lists, if nothing else is said.
         between: makes of the state of the key the one to go on with.
+        changing: whether retractions may come.
     """
 
     strategy: WindowingStrategy
     reduction: Reduction = attrs.field(factory=lambda: reduction_of(None, changing=False))
     between: Callable[[KeyState], KeyState] = same
+    changing: bool = False
     clock: Clock = attrs.field(factory=lambda: Clock(MIN_MICROS, 0))
     state: KeyState = attrs.field(factory=KeyState)
     panes: Panes = attrs.field(factory=Panes)
@@ -56,7 +58,7 @@ class OneKey:
 
     @grouping.default
     def _grouping(self) -> Grouping:
-        return Grouping(self.strategy, self.reduction)
+        return Grouping(self.strategy, self.reduction, self.changing)
 
     def arrive(self, rows: Iterable[Row]) -> None:
         """Elements arrive together."""
@@ -94,20 +96,25 @@ class OneKey:
     def _reach(self, clock: Clock) -> None:
         self.clock = clock
         self.state = self.between(self.state)
-        self.grouping.reach(self.state, clock, self.panes)
+        self.grouping.wake(self.state, clock, self.panes)
 
     def _arrivals(self, rows: list[Row]) -> Iterable[Arrival]:
-        bundle = Bundle([value for value, _ in rows], [time for _, time in rows])
-        pairs = [("k", value) for value in bundle.values]
-        columns = self.strategy.window_fn.assign_column(pairs, bundle.timestamps, bundle.windows)
+        values = [value for value, *_ in rows]
+        times = [time for _, time, *_ in rows]
+        pairs = [("k", value) for value in values]
+        columns = self.strategy.window_fn.assign_column(pairs, times)
         placed: dict[BoundedWindow, list[Row]] = {}
         for row, windows in zip(rows, columns, strict=False):
             for window in windows:
-                placed.setdefault(window, []).append(row)
+                placed.setdefault(window, []).append((*row, 1)[:3])
         for window, members in placed.items():
-            values, times = map(list, zip(*members, strict=True))
-            content = self.reduction.of(values)
-            yield Arrival(window, content, self._arrived(values), min(times), max(times))
+            values, times, diffs = map(list, zip(*members, strict=True))
+            content = self.reduction.of(values, diffs if self.changing else None)
+            net: Counter[int] = Counter()
+            for time, diff in zip(times, diffs, strict=True):
+                net[time] += diff
+            arrived = self._arrived(values)
+            yield Arrival(window, content, arrived, min(times), max(times), times=net)
 
     def _arrived(self, values: list[Any]) -> Arrived:
         marks = (p for p in self.strategy.trigger.predicates if any(map(p, values)))

@@ -119,11 +119,15 @@ def test_panes_that_stand_keep_the_watermark_until_they_are_taken_back():
     mode = AccumulationMode.RETRACTING
     key = key_with(trigger=slow, accumulation_mode=mode, allowed_lateness=5 * SECOND)
     key.arrive([("a", 0), ("b", 5 * SECOND)])
-    assert key.state.recalls.first == NEVER
+    assert key.state.recalls.moments == {seconds(0, 15): 20 * SECOND - 1}
     key.arrive([("c", 12 * SECOND)])
     assert key.state.recalls.moments == {seconds(0, 22): 20 * SECOND - 1}
     key.arrive([("d", 13 * SECOND)])
-    assert key.state.recalls.first == NEVER
+    assert key.state.recalls.moments == {seconds(0, 23): 28 * SECOND - 1}
+    key.watermark(38 * SECOND - 1)
+    assert key.state.hold == 28 * SECOND - 1
+    key.watermark(38 * SECOND)
+    assert key.state.hold == NEVER
 
 
 def test_the_first_pane_that_stands_keeps_the_watermark():
@@ -187,6 +191,9 @@ class IntoTheFirst(WindowFn):
     def merge(self, merge_context):
         if len(merge_context.windows) > 2:
             merge_context.merge(merge_context.windows, min(merge_context.windows))
+
+    def reach(self):
+        return 60
 
 
 def test_a_window_that_takes_in_others_goes_on_with_its_count():

@@ -85,7 +85,7 @@ def test_one_timestamp_for_all() -> None:
 
 
 def test_a_gap_for_each_element() -> None:
-    window_fn = Sessions(lambda seconds: seconds)
+    window_fn = Sessions(lambda seconds: seconds, max_gap=60)
     assert window_fn.assign_column([5, timedelta(minutes=1)], [0, 10**6]) == [
         (W(0, 5),),
         (W(1, 61),),
@@ -96,13 +96,29 @@ def test_a_gap_for_each_element() -> None:
     ]
 
 
-@pytest.mark.parametrize("gap", [0, -1, "soon"])
+@pytest.mark.parametrize("gap", [0, -1, "soon", 9.000001])
 def test_a_gap_that_is_none_is_refused_and_names_the_element(gap: Any) -> None:
     with pytest.raises(TimeError) as refusal:
-        Sessions(lambda element: element["gap"]).assign_column([{"gap": gap}], [0])
+        Sessions(lambda element: element["gap"], max_gap=9).assign_column([{"gap": gap}], [0])
     assert repr({"gap": gap}) in refusal.value.where
+
+
+@pytest.mark.parametrize("gap", [0, -1, "soon"])
+def test_a_gap_for_all_that_is_none_is_refused(gap: Any) -> None:
     with pytest.raises(TimeError):
         Sessions(gap)
+
+
+def test_sessions_reach_as_far_as_their_gap() -> None:
+    assert Sessions(60).reach() == Duration(60)
+    assert Sessions(lambda element: 1, max_gap=timedelta(hours=1)).reach() == Duration(3600)
+
+
+def test_a_gap_by_element_needs_a_longest_one() -> None:
+    with pytest.raises(TimeError, match="how long it can be"):
+        Sessions(lambda element: 1)
+    with pytest.raises(TimeError, match="remove max_gap"):
+        Sessions(60, max_gap=60)
 
 
 def test_equal_gaps_make_equal_sessions() -> None:

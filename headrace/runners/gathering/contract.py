@@ -20,7 +20,14 @@ Arrivals = Iterator[tuple[Hashable, Any, Sequence[Arrival]]]
 
 @runtime_checkable
 class Gathering(Protocol):
-    """Collects bundles, then gives out arrivals by key."""
+    """Collects bundles, then gives out arrivals by key.
+
+    Attributes:
+        reached: how far the input is complete, in microseconds; an element that is late may only be put
+            together with others of the same window.
+    """
+
+    reached: int
 
     @property
     def settled(self) -> bool:
@@ -55,6 +62,8 @@ class Input:
         changing: whether it can hold retractions.
         assigns: whether it is left to the gathering to put elements into windows.
         keeps_late: whether elements that come too late are wanted as they were.
+        knows_late: whether it is known here which elements are late: all arrive at once, or the gathering
+            is told how far the input is complete.
     """
 
     label: str
@@ -63,6 +72,7 @@ class Input:
     changing: bool
     assigns: bool
     keeps_late: bool
+    knows_late: bool
 
     def windows(self, bundle: Bundle) -> Column[Windows]:
         """Return the windows of the elements of a bundle; as one value if they all share them."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from typing import Any
 
 import attrs
@@ -15,6 +15,7 @@ from headrace.triggers.bundle import Bundle, Element
 from headrace.triggers.panes import Arrival
 from headrace.triggers.reduction import Reduction
 from headrace.triggers.trigger import Arrived
+from headrace.windowing.time import MIN_MICROS
 from headrace.windowing.window import BoundedWindow
 
 
@@ -24,8 +25,10 @@ class ElementGathering:
 
     input: Input
     reduction: Reduction
+    reached: int = MIN_MICROS
     settled: bool = attrs.field(init=False)
     _only_counts: bool = attrs.field(init=False)
+    _stamped: bool = attrs.field(init=False)
     _keys: Keys = attrs.field(factory=Keys, init=False)
     _waiting: dict[Hashable, dict[BoundedWindow, list[Element]]] = attrs.field(
         factory=lambda: defaultdict(lambda: defaultdict(list)), init=False
@@ -35,6 +38,7 @@ class ElementGathering:
         """Note whether the windows still have to merge, and what the trigger asks of elements."""
         self.settled = not self.input.strategy.window_fn.is_merging()
         self._only_counts = self.input.strategy.trigger.needs_only_counts
+        self._stamped = self.input.changing and self.input.strategy.stamps_all
 
     def add(self, bundle: Bundle) -> None:
         """Take the elements of a bundle."""
@@ -62,6 +66,7 @@ class ElementGathering:
             earliest=min(timestamps),
             latest=max(timestamps),
             elements=elements if self.input.keeps_late else (),
+            times=_net(timestamps, diffs) if self._stamped else {},
         )
 
     def _arrived(self, values: list[Any]) -> Arrived:
@@ -71,3 +76,11 @@ class ElementGathering:
         size = sum(len(encode_value(value)) for value in values) if trigger.wants_size else 0
         marks = (p for p in trigger.predicates if any(map(p, values)))
         return Arrived(len(values), size, frozenset(marks))
+
+
+def _net(timestamps: Iterable[int], diffs: Iterable[int]) -> dict[int, int]:
+    """Return how often each timestamp came more often than it went."""
+    net: dict[int, int] = defaultdict(int)
+    for timestamp, diff in zip(timestamps, diffs, strict=True):
+        net[timestamp] += diff
+    return {timestamp: count for timestamp, count in net.items() if count}

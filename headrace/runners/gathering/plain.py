@@ -15,6 +15,7 @@ from headrace.triggers.bundle import Bundle, Windows
 from headrace.triggers.panes import Arrival, ArrivalColumns
 from headrace.triggers.reduction import Reduction
 from headrace.triggers.trigger import Arrived
+from headrace.windowing.time import MIN_MICROS
 from headrace.windowing.window import BoundedWindow
 
 FOLD_AT = 1 << 20
@@ -28,6 +29,7 @@ class PlainGathering:
     input: Input
     reduction: Reduction
     settled: ClassVar[bool] = True
+    reached: int = MIN_MICROS
     _keys: Keys = attrs.field(factory=Keys, init=False)
     _waiting: dict[Windows, dict[Hashable, list[Any]]] = attrs.field(init=False)
     _rows: int = attrs.field(default=0, init=False)

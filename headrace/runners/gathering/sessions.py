@@ -17,7 +17,7 @@ from headrace.triggers.bundle import Bundle
 from headrace.triggers.panes import Arrival, ArrivalColumns
 from headrace.triggers.reduction import Reduction
 from headrace.triggers.trigger import Arrived
-from headrace.windowing.time import MAX_MICROS, Duration
+from headrace.windowing.time import MAX_MICROS, MIN_MICROS, Duration
 from headrace.windowing.window import interval, intervals
 
 COLUMN_ROWS = 1 << 12
@@ -34,10 +34,14 @@ class SessionGathering:
     input: Input
     reduction: Reduction
     settled: ClassVar[bool] = True
+    reached: int = MIN_MICROS
     _keys: Keys = attrs.field(factory=Keys, init=False)
     _open: dict[Hashable, Session] = attrs.field(factory=dict, init=False)
     _closed: dict[Hashable, list[Session]] = attrs.field(
         factory=lambda: defaultdict(list), init=False
+    )
+    _late: dict[Hashable, dict[tuple[int, int], list[Any]]] = attrs.field(
+        factory=lambda: defaultdict(lambda: defaultdict(list)), init=False
     )
 
     def add(self, bundle: Bundle) -> None:
@@ -46,20 +50,34 @@ class SessionGathering:
             bundle = exploded(bundle)
         keys, values = pairs(bundle, self.input.label)
         found = self._keys.identify(keys)
-        opened = self._open.get
+        opened, late, expired = self._open.get, self._late, self._expired()
         for key, value, (start, end) in zip(found, values, self._bounds(bundle), strict=False):
             session = opened(key)
-            if session is not None and session[0] <= start < session[1]:
+            if end <= expired:
+                late[key][start, end].append(value)
+            elif session is not None and session[0] <= start < session[1]:
                 session[2].append(value)
                 if end > session[1]:
                     session[1] = end
             else:
                 self._open_session(key, start, end, value)
 
+    def _expired(self) -> int:
+        """Return the latest end of a window that takes no more elements, in microseconds."""
+        lateness = self.input.strategy.allowed_lateness
+        return self.reached - lateness if self.reached < MAX_MICROS else MAX_MICROS
+
     def drain(self) -> Arrivals:
-        """Give out each key with its sessions in order."""
+        """Give out each key with its sessions in order, and with what is late in windows of its own."""
+        late, self._late = self._late, defaultdict(lambda: defaultdict(list))
+        names = {key: self._keys[key] for key in late}
         for identity, key, sessions in self._sessions():
-            yield identity, key, list(map(self._arrival, sessions))
+            mine = late.pop(identity, {}).items()
+            apart = ([start, end, values] for (start, end), values in mine)
+            yield identity, key, list(map(self._arrival, [*sessions, *apart]))
+        for identity, windows in late.items():
+            apart = ([start, end, values] for (start, end), values in windows.items())
+            yield identity, names[identity], list(map(self._arrival, apart))
 
     def columns(self) -> Iterator[ArrivalColumns]:
         """Give out the arrivals of many keys at a time."""

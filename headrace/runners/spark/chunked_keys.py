@@ -92,12 +92,12 @@ class ChunkedKeys(Chunked):
                 states[encoding] = key, thaw(loads(frozen), self.merging)
         for key, state in states.values():
             if state.dues.first <= watermark or state.alarms.first <= now:
-                self.grouping.reach(state, clock, out.panes)
+                self.grouping.wake(state, clock, out.panes)
                 out.credit(key)
 
     def _freeze(self, entries: Keys, states: dict[bytes, tuple[Any, KeyState]]) -> None:
         for encoding, (key, state) in states.items():
-            if state.windows:
+            if not state.is_empty:
                 moments = Moments(state.dues.first, state.alarms.first, state.hold)
                 entries[encoding] = key, moments, dumps(freeze(state))
             else:

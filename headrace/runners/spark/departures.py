@@ -62,7 +62,7 @@ class KeyedDeparture(Operator):
     def __attrs_post_init__(self) -> None:
         """Start with nothing gathered."""
         self._columns = self.step.column_gathering(self.batch)
-        self._gathering = self._columns or self.step.gathering(self.batch)
+        self._gathering = self._columns or self.step.gathering(self.batch, apart=True)
 
     def push(self, bundle: Bundle) -> None:
         """Gather a bundle; send what has been gathered whenever it has become much."""

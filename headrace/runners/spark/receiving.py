@@ -14,7 +14,7 @@ import attrs
 from headrace.runners.gathering import Arrivals
 from headrace.runners.gathering.sessions import COLUMN_ROWS, Session, unite
 from headrace.runners.planning import KeyedStep
-from headrace.runners.spark.shipment import Block, arrivals_in, unpack_windows
+from headrace.runners.spark.shipment import Block, arrivals_in, unpacked_windows
 from headrace.runners.spark.spilling import SpilledList, SpillFile
 from headrace.runners.tables import Tables
 from headrace.sdk.encoding import identities, identity
@@ -135,7 +135,7 @@ class ReceivedSessions:
     def take(self, blocks: list[Block], size: int) -> None:
         """Take blocks."""
         for block in blocks:
-            windows = unpack_windows(block.windows, len(block.keys))
+            windows = unpacked_windows(block.windows, len(block.keys))
             found = identities(block.keys)
             rows = zip(found, block.keys, windows, block.contents, strict=True)
             for known, key, window, content in rows:

@@ -18,7 +18,7 @@ from headrace.triggers.bundle import Windows
 from headrace.triggers.panes import Arrival, ArrivalColumns
 from headrace.triggers.trigger import Arrived, Trigger
 from headrace.windowing.column import Column
-from headrace.windowing.window import BoundedWindow, IntervalWindow, intervals
+from headrace.windowing.window import BoundedWindow, packed, unpacked
 
 
 class Block(NamedTuple):
@@ -26,10 +26,10 @@ class Block(NamedTuple):
 
     Attributes:
         keys: the keys.
-        windows: packed (:func:`pack_windows`).
+        windows: packed (:func:`packed_windows`).
         contents: the contents.
-        facts: (count, size, marks, earliest, latest, elements) of each; None where nobody asks. Marks
-            are places among the trigger's predicates.
+        facts: (count, size, marks, earliest, latest, elements, times) of each; None where nobody asks.
+            Marks are places among the trigger's predicates.
         count: how many elements there are; of blocks that were one before they were divided by key
             group, one says it for all.
     """
@@ -41,18 +41,14 @@ class Block(NamedTuple):
     count: int = 0  # type: ignore[assignment]  # hides tuple.count, which nobody needs here
 
 
-def pack_windows(windows: list[BoundedWindow] | BoundedWindow) -> Any:
+def packed_windows(windows: list[BoundedWindow] | BoundedWindow) -> Any:
     """Return windows so that they pickle fast; one window stands for all rows."""
-    if isinstance(windows, list) and set(map(type, windows)) == {IntervalWindow}:
-        return [w[0] for w in windows], [w[1] for w in windows]
-    return windows
+    return windows if isinstance(windows, BoundedWindow) else packed(windows)
 
 
-def unpack_windows(packed: Any, rows: int) -> Iterable[BoundedWindow]:
+def unpacked_windows(windows: Any, rows: int) -> Iterable[BoundedWindow]:
     """Return the window of each row."""
-    if isinstance(packed, BoundedWindow):
-        return repeat(packed, rows)
-    return packed if isinstance(packed, list) else intervals(zip(*packed, strict=True))
+    return repeat(windows, rows) if isinstance(windows, BoundedWindow) else unpacked(windows)
 
 
 def blocks_of_columns(
@@ -91,7 +87,7 @@ def _divide(some: ArrivalColumns, groups: list[int]) -> Iterator[tuple[int, Bloc
         windows.append(window)
         contents.append(content)
     for group, (keys, windows, contents) in found.items():
-        yield group, Block(keys, pack_windows(windows), contents)
+        yield group, Block(keys, packed_windows(windows), contents)
 
 
 def _one(windows: Column[Windows]) -> Windows:
@@ -113,7 +109,7 @@ def blocks_of_arrivals(
 def _block(rows: Sequence[tuple[Any, Arrival]], places: dict[Callable[..., Any], int]) -> Block:
     return Block(
         keys=[key for key, _ in rows],
-        windows=pack_windows([a.window for _, a in rows]),
+        windows=packed_windows([a.window for _, a in rows]),
         contents=[a.content for _, a in rows],
         facts=[_facts(a, places) for _, a in rows],
     )
@@ -123,15 +119,16 @@ def _facts(arrival: Arrival, places: dict[Callable[..., Any], int]) -> tuple[Any
     arrived = arrival.arrived
     marks = tuple(sorted(places[mark] for mark in arrived.marks))
     elements = tuple(arrival.elements)
-    return arrived.count, arrived.size, marks, arrival.earliest, arrival.latest, elements
+    times = arrival.earliest, arrival.latest
+    return arrived.count, arrived.size, marks, *times, elements, arrival.times
 
 
 def arrivals_in(blocks: Iterable[Block], trigger: Trigger) -> Iterator[tuple[Any, Arrival]]:
     """Return the key and the arrival of each row of blocks with facts."""
     predicates = tuple(trigger.predicates)
     for block in blocks:
-        windows = unpack_windows(block.windows, len(block.keys))
+        windows = unpacked_windows(block.windows, len(block.keys))
         rows = zip(block.keys, windows, block.contents, block.facts or (), strict=True)
-        for key, window, content, (count, size, marks, earliest, latest, elements) in rows:
+        for key, window, content, (count, size, marks, *rest) in rows:
             arrived = Arrived(count, size, frozenset(predicates[mark] for mark in marks))
-            yield key, Arrival(window, content, arrived, earliest, latest, elements)
+            yield key, Arrival(window, content, arrived, *rest)

@@ -23,6 +23,7 @@ module                what it says
 ``programs``          runs as programs that can be pasted
 ``strategies``        draw all this
 ``validity_windows``  a window function of one's own, whose windows shrink
+``linked_windows``    a window function of one's own, whose windows grow
 ``alignment``         scripts side by side on one clock
 ``playing``           many runs in one pipeline, on any runner
 ``answers``           what a batch would say, from scratch

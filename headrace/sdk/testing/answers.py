@@ -1,7 +1,9 @@
 """What the laws are stated in: what a grouping took in, and what all that comes to in a batch.
 
-Batch is computed here from scratch: elements lie in windows, windows become what their function says of all
-of them together, and a value is what the elements of a window come to.
+Batch is computed here from scratch, from elements and never from what an engine merged: elements lie in
+windows, windows become what their function says of all of them together, and a value is what the elements
+of a window come to. Windows that merge are those in which retractions have left something; only where
+panes discard, and say nothing but changes, all windows merge that ever came.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from typing import Any, TypeAlias
 
 import attrs
 
+from headrace.sdk.testing.linked_windows import LinkedWindows
 from headrace.sdk.testing.playing import Heard, Input, Pane
 from headrace.sdk.testing.runs import Step
 from headrace.sdk.testing.script import Script
@@ -96,14 +99,14 @@ def shrinks(step: Step) -> bool:
     return isinstance(step.windowing.window_fn, ValidityWindows)
 
 
+def grows(step: Step) -> bool:
+    """Tell whether windows merge, into ones that cover them."""
+    return isinstance(step.windowing.window_fn, (Sessions, LinkedWindows))
+
+
 def lies_in(inner: BoundedWindow, outer: BoundedWindow) -> bool:
     """Tell whether a window is a part of another."""
     return bool(outer[0] <= inner[0] and inner[1] <= outer[1])
-
-
-def overlap(one: BoundedWindow, other: BoundedWindow) -> bool:
-    """Tell whether windows have an instant in common."""
-    return bool(one[0] < other[1] and other[0] < one[1])
 
 
 # What a grouping took
@@ -194,50 +197,88 @@ def source_watermarks(script: Script) -> list[int]:
     return list(accumulate(steps, max, initial=MIN_MICROS))
 
 
-def joins_expired(part: Part) -> bool:
-    """Tell whether an element that was taken overlaps a session that had expired.
+def forgets(part: Part) -> bool:
+    """Tell whether windows that shrink may have been forgotten when a retraction would change them.
 
-    A batch joins the two. A stream has forgotten the old session, and starts another.
+    The window of an element that is valid for good never expires, but the one before it does: it may have
+    gone for good by the time that a retraction should make it longer again. That takes a retraction that
+    lies further behind the watermark than the allowed lateness, as none does that comes out of a grouping.
     """
-    if not isinstance(part.step.windowing.window_fn, Sessions):
-        return False
-    took = part.taken
-    return any(
-        overlap(t.window, window)
-        for t in took
-        for window in _sessions_before(t, part.step, took)
-        if window[1] + part.lateness <= part.complete[t.event]
+    return shrinks(part.step) and any(
+        t.element.diff < 0 and lags(t, part, by=part.lateness) for t in part.taken
     )
 
 
-def _sessions_before(one: Taken, step: Step, took: Sequence[Taken]) -> set[BoundedWindow]:
-    """Return the sessions of a key that there would be if none had expired."""
-    mine = [t for t in took if t.element.key == one.element.key]
-    windows = (t.window for t in mine if t.event < one.event)
-    return set(united(step.windowing.window_fn, windows).values())
+def lags(t: Taken, part: Part, by: int) -> bool:
+    """Tell whether an element may have lain further behind the watermark than by so many microseconds."""
+    return t.element.timestamp + by < part.complete[t.event]
 
 
 # What it comes to
 
 
-def batch(step: Step, elements: Sequence[Taken]) -> Answer:
+def contents(step: Step, elements: Iterable[Taken]) -> dict[Place, list[Taken]]:
+    """Return what lies in each window if all elements are there at once."""
+    parts: dict[Any, dict[BoundedWindow, list[Taken]]] = defaultdict(lambda: defaultdict(list))
+    for t in elements:
+        parts[t.element.key][t.window].append(t)
+    found: dict[Place, list[Taken]] = defaultdict(list)
+    for key, windows in parts.items():
+        present = _present(step, windows)
+        become = united(step.windowing.window_fn, present)
+        for window, inside in present.items():
+            found[key, become[window]] += inside
+    return found
+
+
+def _present(
+    step: Step, parts: dict[BoundedWindow, list[Taken]]
+) -> dict[BoundedWindow, list[Taken]]:
+    """Return the windows of which retractions have left something, if that matters to those beside them."""
+    discards = step.windowing.accumulation_mode is DISCARDING
+    if discards or not step.windowing.window_fn.is_merging():
+        return parts
+    return {
+        window: inside
+        for window, inside in parts.items()
+        if not vanished(step.kind, changes_in(inside))
+    }
+
+
+def changes_in(elements: Iterable[Taken]) -> list[Change]:
+    """Return what came and went."""
+    return [t.change for t in elements]
+
+
+def batch(step: Step, elements: Iterable[Taken]) -> Answer:
     """Return what a batch run makes of the elements that a step took.
 
     Where panes discard they say what has changed, and that is said of a window, too, out of which as many
     elements went as came in.
     """
-    inside: dict[Place, list[Change]] = defaultdict(list)
-    for key in {t.element.key for t in elements}:
-        mine = [t for t in elements if t.element.key == key]
-        become = united(step.windowing.window_fn, [t.window for t in mine])
-        for t in mine:
-            inside[key, become[t.window]].append(t.change)
     kind, discards = step.kind, step.windowing.accumulation_mode is DISCARDING
+    changes = {at: changes_in(inside) for at, inside in contents(step, elements).items()}
     return {
-        at: comes_to(kind, changes)
-        for at, changes in inside.items()
-        if discards or not vanished(kind, changes)
+        at: comes_to(kind, some)
+        for at, some in changes.items()
+        if discards or not vanished(kind, some)
     }
+
+
+def stamps(step: Step, elements: Iterable[Taken]) -> dict[Place, int]:
+    """Return the timestamp of each window's pane in a batch, of all that is in the window.
+
+    A timestamp counts if it came more often than it went; a window in which none did is left out.
+    """
+    found = {}
+    for (key, window), inside in contents(step, elements).items():
+        times: Counter[int] = Counter()
+        for t in inside:
+            times[t.element.timestamp] += t.element.diff
+        if there := +times:
+            stamp = step.windowing.output_time(window.last, min(there), max(there))
+            found[key, window] = min(stamp, window.last)
+    return found
 
 
 def standing(panes: Iterable[Pane]) -> Counter[tuple[Any, ...]]:

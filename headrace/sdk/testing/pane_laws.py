@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
-from itertools import takewhile
+from functools import cache, partial
+from itertools import groupby, pairwise, takewhile
+from operator import attrgetter
 from typing import Any, Final
 
 import attrs
@@ -23,14 +24,19 @@ from headrace.sdk.testing.answers import (
     Place,
     Taken,
     batch,
+    changes_in,
     changes_of,
     comes_to,
+    contents,
     end_result,
-    joins_expired,
+    forgets,
+    grows,
+    lags,
     lies_in,
     meaning,
     said,
     shrinks,
+    stamps,
     standing,
     united,
 )
@@ -40,7 +46,6 @@ from headrace.triggers.clock_triggers import AfterProcessingTime, AtPeriod
 from headrace.triggers.composite_triggers import Repeatedly
 from headrace.triggers.data_triggers import AfterCount
 from headrace.triggers.trigger import Trigger
-from headrace.windowing.sessions import Sessions
 
 Broken = Iterator[dict[str, Any]]
 """Where a law is broken: what came out and what should have, by name; nothing if it holds."""
@@ -114,20 +119,27 @@ DISTINCT: Final = PaneLaw("key, window, number and sign tell panes apart", alway
 
 
 def _wrong_numbers(part: Part) -> Broken:
+    returns = part.changing and part.step.windowing.window_fn.is_merging()
     for place, panes in firings(part).items():
         found = [(p.timing, p.index, p.nonspeculative, p.first, p.last) for p in panes]
-        expected = list(_numbered(panes))
+        expected = list(_numbered(panes, returns))
         if found != expected:
             yield {"window": place, "panes": found, "expected": expected}
 
 
-def _numbered(panes: Sequence[Pane]) -> Iterator[tuple[str, int, int, bool, bool]]:
-    """Yield timings and numbers as they should be: early, on time, late, counted from 0."""
+def _numbered(panes: Sequence[Pane], returns: bool) -> Iterator[tuple[str, int, int, bool, bool]]:
+    """Yield timings and numbers as they should be: early, on time, late, counted from 0.
+
+    A window that has sent its last pane may merge with another, and come back when they come apart; then it
+    sends another last pane.
+    """
     timings = sorted((p.timing for p in panes), key=("EARLY", "ON_TIME", "LATE").index)
     early = timings.count("EARLY")
+    ended = False
     for n, (timing, pane) in enumerate(zip(timings, panes, strict=True)):
         last = pane.last and n == len(panes) - 1
-        yield timing, n, -1 if n < early else n - early, n == 0, last
+        ended = ended or (returns and pane.last)
+        yield timing, n, -1 if n < early else n - early, n == 0, last or ended
 
 
 NUMBERED: Final = PaneLaw(
@@ -183,9 +195,9 @@ def _wrongly_merged(part: Part) -> Broken:
         before_it = takewhile(partial(_makes_way, pane), reversed(panes[:n]))
         windows = [
             p.window for p in before_it if p.key == pane.key and lies_in(p.window, pane.window)
-        ]
-        if windows != sorted(windows, reverse=True):
-            yield {"pane": pane, "taken back before it": windows[::-1], "expected": sorted(windows)}
+        ][::-1]
+        if not _in_order(windows, part.changing):
+            yield {"pane": pane, "taken back before it": windows, "expected": sorted(windows)}
         others = standing(p for p in panes[: n + 1] if p.key == pane.key)
         beside = [o for o in others if o != said(pane) and lies_in(o[1], pane.window)]
         if beside:
@@ -197,15 +209,43 @@ def _makes_way(pane: Pane, other: Pane) -> bool:
     return other.diff < 0 and other.event == pane.event
 
 
+def _in_order(windows: Sequence[Any], changing: bool) -> bool:
+    """Tell whether windows are in order; if they can come apart, those that do so are a row of their own."""
+    steps_back = sum(one > two for one, two in pairwise(windows))
+    return steps_back <= changing
+
+
 MERGED: Final = PaneLaw(
     "the panes of windows that merge are taken back in order before the pane of what they have become",
-    lambda part: (
-        part.mode is RETRACTING
-        and isinstance(part.step.windowing.window_fn, Sessions)
-        and part.watched
-        and not joins_expired(part)
-    ),
+    lambda part: part.mode is RETRACTING and grows(part.step),
     _wrongly_merged,
+)
+
+
+def _overlapping(part: Part) -> Broken:
+    """Look at what stands after each event, or, where events are not known, in the end."""
+    stand: Counter[tuple[Any, ...]] = Counter()
+    for event, panes in _by_event(part):
+        for pane in panes:
+            stand[said(pane)] += pane.diff
+        for key in {pane.key for pane in panes}:
+            windows = [what[1] for what, times in stand.items() if times > 0 and what[0] == key]
+            become = united(part.step.windowing.window_fn, windows)
+            if any(window != target for window, target in become.items()):
+                yield {"key": key, "after event": event, "windows that stand": sorted(windows)}
+
+
+def _by_event(part: Part) -> list[tuple[int, list[Pane]]]:
+    """Return what came out, event by event; as if in one, where events are not known."""
+    event = attrgetter("event") if part.timed else (lambda pane: -1)
+    ordered = sorted(part.heard.panes, key=event)
+    return [(n, list(panes)) for n, panes in groupby(ordered, key=event)]
+
+
+APART: Final = PaneLaw(
+    "no two panes of a key stand in windows that overlap, where such windows merge",
+    lambda part: part.mode is RETRACTING and grows(part.step),
+    _overlapping,
 )
 
 
@@ -213,22 +253,67 @@ MERGED: Final = PaneLaw(
 
 
 def _timed(part: Part) -> bool:
-    """See groupings of a kind whose events are known; up to sessions that a stream cannot join."""
-    return part.timed and part.watched and not joins_expired(part)
+    """See groupings of a kind whose events are known."""
+    return part.timed and part.watched and not forgets(part)
 
 
 def _wrong_until(part: Part) -> Broken:
-    took = part.taken
+    @cache
+    def answer(key: Any, event: int) -> dict[Place, Any]:
+        until = [t for t in part.taken if t.element.key == key and t.event <= event]
+        found = contents(part.step, until).items()
+        return {at: comes_to(part.step.kind, changes_in(inside)) for at, inside in found}
+
     for pane in part.heard.panes:
-        expected = until(pane, part, took)
-        if pane.diff > 0 and pane.value != expected:
-            yield {"pane": pane, "a batch of all until then": expected}
+        if pane.diff > 0:
+            expected = answer(pane.key, pane.event)
+            place = pane.key, pane.window
+            if place not in expected or pane.value != expected[place]:
+                yield {"pane": pane, "a batch of all until then": expected}
 
 
 UNTIL: Final = PaneLaw(
     "after every firing a pane says what a batch of all until then says",
     lambda part: part.mode is not DISCARDING and _timed(part),
     _wrong_until,
+    in_batch=False,
+)
+
+
+def _wrongly_left(part: Part) -> Broken:
+    """Follow what has fired.
+
+    A pane fires all that lies in its window; a retraction, all of those elements' own windows of which
+    something has fired before. What comes in their place has yet to fire.
+    """
+    stand: Counter[tuple[Any, ...]] = Counter()
+    fired: dict[Any, dict[int, Taken]] = defaultdict(dict)
+    took = part.taken
+    for event, panes in _by_event(part):
+        for pane in panes:
+            stand[said(pane)] += pane.diff
+            before = {t.window for t in fired[pane.key].values()}
+            new = behind(pane, part, took)
+            fired[pane.key] |= {id(t): t for t in new if pane.diff > 0 or t.window in before}
+        for key in {pane.key for pane in panes}:
+            found = Counter(dict(_at_places(stand, key)))
+            now = batch(part.step, fired[key].values())
+            expected = Counter({(*at, repr(value)): 1 for at, value in now.items()})
+            if found != expected:
+                yield {"after event": event, "stands": found, "a batch of what fired": expected}
+
+
+def _at_places(stand: Counter[tuple[Any, ...]], key: Any) -> Iterator[tuple[Any, int]]:
+    """Yield what stands of a key, but for timestamps."""
+    for (of, window, value, _), times in stand.items():
+        if of == key and times:
+            yield (of, window, value), times
+
+
+STANDS: Final = PaneLaw(
+    "after every firing what stands is what a batch makes of all that has fired",
+    lambda part: part.mode is RETRACTING and not shrinks(part.step) and _timed(part),
+    _wrongly_left,
     in_batch=False,
 )
 
@@ -249,7 +334,7 @@ def behind(pane: Pane, part: Part, took: Sequence[Taken]) -> list[Taken]:
 
 def inside(window: Any, pane: Pane, part: Part) -> bool:
     """Tell whether a window has become that of a pane; one that shrinks keeps its start."""
-    if isinstance(part.step.windowing.window_fn, Sessions):
+    if grows(part.step):
         return lies_in(window, pane.window)
     return bool(window[0] == pane.window[0])
 
@@ -284,12 +369,7 @@ ADDING_UP: Final = PaneLaw(
 
 
 def like_batch(part: Part) -> tuple[Answer, Answer]:
-    """Return what a grouping says in the end, and what a batch makes of all that it took.
-
-    Sessions with a limited lateness are like batch up to joining: an element that is taken, since its own
-    window has not expired, may overlap a session that has. The stream has sent that one for good and
-    starts a new session, and a batch joins the two.
-    """
+    """Return what a grouping says in the end, and what a batch makes of all that it took."""
     step = part.step
     streamed, batched = end_result(step, part.heard.panes), batch(step, part.taken)
     return meaning(step, streamed), meaning(step, batched)
@@ -303,13 +383,31 @@ def _unlike_batch(part: Part) -> Broken:
 
 def _ends(part: Part) -> bool:
     changing = part.changing and part.mode is ACCUMULATING
-    return part.ended and part.watched and not changing and not joins_expired(part)
+    return part.ended and part.watched and not changing and not forgets(part)
 
 
 LIKE_BATCH: Final = PaneLaw(
     "panes minus retractions, summed, are what a batch makes of all that was not dropped",
     _ends,
     _unlike_batch,
+)
+
+
+def _wrongly_stamped(part: Part) -> Broken:
+    took = part.taken
+    lagging = {t.element.key for t in took if lags(t, part, by=part.lateness)}
+    expected = stamps(part.step, took)
+    for key, window, value, timestamp in standing(part.heard.panes):
+        stamp = expected.get((key, window), timestamp)
+        if key not in lagging and timestamp != stamp:
+            yield {"pane": (key, window, value), "timestamp": timestamp, "that of a batch": stamp}
+
+
+STAMPED: Final = PaneLaw(
+    "a pane that stands in the end has the timestamp of a batch, if nothing lay behind the watermark by "
+    "more than the allowed lateness",
+    lambda part: part.mode is RETRACTING and _ends(part),
+    _wrongly_stamped,
 )
 
 
@@ -357,14 +455,30 @@ EXPIRED_ONLY: Final = PaneLaw(
 
 
 def _taken_expired(part: Part) -> Broken:
-    for t in part.taken:
-        if t.window[1] + part.lateness <= part.complete[t.event]:
+    took = part.taken
+    for t in took:
+        if _expired(t.window, t.event, part) and not _absorbed(t, part, took):
             yield {"taken": t, "watermark": part.complete[t.event], "expected": "dropped"}
 
 
+def _expired(window: Any, event: int, part: Part) -> bool:
+    return bool(window[1] + part.lateness <= part.complete[event])
+
+
+def _absorbed(t: Taken, part: Part, took: Sequence[Taken]) -> bool:
+    """Tell whether an element lies in a window that is there without it, and lives."""
+    if not grows(part.step):
+        return False
+    mine = [u for u in took if u.element.key == t.element.key]
+    before = {at[1] for at in contents(part.step, [u for u in mine if u.event < t.event])}
+    new = {u.window for u in mine if u.event == t.event and not _expired(u.window, u.event, part)}
+    windows = set(united(part.step.windowing.window_fn, before | new).values())
+    return any(lies_in(t.window, w) and not _expired(w, t.event, part) for w in windows)
+
+
 EXPIRED: Final = PaneLaw(
-    "what comes into a window that has expired is dropped",
-    lambda part: part.exact and part.watched and not part.step.windowing.window_fn.is_merging(),
+    "what comes into a window that has expired is dropped, but where a live window holds it",
+    lambda part: part.exact and part.watched and not shrinks(part.step),
     _taken_expired,
     in_batch=False,
 )
@@ -432,7 +546,6 @@ COUNTED: Final = PaneLaw(
         and not part.changing
         and _count_of(part.step.windowing.trigger)
         and not shrinks(part.step)
-        and not joins_expired(part)
     ),
     _held_back,
     in_batch=False,
@@ -448,7 +561,9 @@ def tells_time(trigger: Trigger) -> bool:
 
 PANE_LAWS: Final = (
     LIKE_BATCH,
+    STAMPED,
     UNTIL,
+    STANDS,
     ADDING_UP,
     NOTHING_LOST,
     ONE_ON_TIME,
@@ -456,6 +571,7 @@ PANE_LAWS: Final = (
     NUMBERED,
     TAKEN_BACK,
     MERGED,
+    APART,
     EXPIRED_ONLY,
     EXPIRED,
     KEEPS_WINDOWS,

@@ -206,7 +206,7 @@ def _played(parts: Iterable[_Part], runner: OneOf, when: When) -> list[list[Hear
         steps = p.run().metrics().steps
     return [
         [
-            told(tap, steps[f"{name}/{label(n, part._run.steps[n])}"], when)
+            told(tap, steps[f"{name}/{label(n, part._run.groupings[n])}"], when)
             for n, tap in enumerate(part.taps)
         ]
         for name, part in named.items()

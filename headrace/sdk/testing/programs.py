@@ -64,6 +64,8 @@ def _brackets(values: Sequence[Any]) -> str:
 def _arguments(value: Any) -> Iterator[str]:
     """Yield the arguments of the call that makes an attrs object, without those that go without saying."""
     for field in attrs.fields(type(value)):
+        if not field.init:
+            continue
         default = field.default
         if isinstance(default, attrs.Factory):  # type: ignore[arg-type]  # a class, to attrs
             default = default.factory()
@@ -105,11 +107,8 @@ def program(run: Run, runner: str = "local") -> str:
     lines = [f"with TestPipeline({runner!r}, argv={[UNSAFE]}) as p:"]
     for each, script in zip(_SOURCES, run.scripts, strict=False):
         lines += _indented(_source(each, script))
-    came = _SOURCES[0]
-    for n, step in enumerate(run.steps):
-        lines += _indented(_step(n, step, came))
-        came = f"grouped_{n}"
-    for n in range(len(run.steps)):
+    lines += _indented(_steps(run))
+    for n in range(len(run.groupings)):
         lines += ["", f"for pane in panes_{n}.elements:", "    print(pane)"]
     return "\n".join([*_imports("\n".join(lines)), "", *lines])
 
@@ -135,9 +134,20 @@ def _source(called: str, script: Script) -> Iterator[str]:
     yield ")"
 
 
-def _step(n: int, step: Step, came: str) -> Iterator[str]:
+def _steps(run: Run) -> Iterator[str]:
+    """Yield the lines of all groupings, those of a branch before the one that it comes into."""
+    came = _SOURCES[0]
+    for n, step in enumerate(run.steps):
+        other = _SOURCES[0 if step.branch else 1]
+        for number, aside in run.branch(n):
+            yield from _step(number, aside, [other])
+            other = f"grouped_{number}"
+        yield from _step(n, step, [came, other] if step.beside else [came])
+        came = f"grouped_{n}"
+
+
+def _step(n: int, step: Step, sides: Sequence[str]) -> Iterator[str]:
     """Yield the lines of a grouping and of what stands in front of it."""
-    sides = [came, "others"] if step.beside else [came]
     into = []
     for side, suffix in zip(sides, suffixes(n, step), strict=True):
         lines, prepared = _preparation(step, side, suffix)

@@ -7,9 +7,10 @@ same as a program.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from itertools import chain
 from typing import Any, Final, Literal, TypeAlias
 
 import attrs
@@ -70,7 +71,7 @@ def is_big(value: Any) -> bool:
 
 
 def patience(pair: tuple[Any, Any]) -> int:
-    """Return the gap of a session that depends on the element, in seconds.
+    """Return the gap of a session that depends on the element, in seconds: 7 at the most.
 
     >>> patience(("a", 9))
     3
@@ -119,8 +120,10 @@ class Step:
         assigns: whether elements get new windows before it, or keep those of their panes.
         one_key: whether all keys become one before it.
         only: which values come to it; None for all.
-        beside: whether the run's other script is put in with its input, or joined with it; the values of
-            a join are a tuple of two lists, and it has no kind.
+        beside: whether another collection is put in with its input, or joined with it: the run's other
+            script, or a branch. The values of a join are a tuple of two lists, and it has no kind.
+        branch: the groupings of that branch, through which the elements of the run's first script go,
+            too; none, if it is the other script that comes in.
     """
 
     windowing: WindowingStrategy
@@ -129,6 +132,7 @@ class Step:
     one_key: bool = False
     only: Callable[[Any], bool] | None = None
     beside: Beside | None = None
+    branch: tuple[Step, ...] = ()
 
 
 def inheriting(windowing: WindowingStrategy) -> WindowingStrategy:
@@ -168,7 +172,33 @@ class Run:
     @property
     def has_other(self) -> bool:
         """Whether a second source is read."""
-        return any(step.beside for step in self.steps)
+        return any(step.beside and not step.branch for step in self.steps)
+
+    @property
+    def groupings(self) -> tuple[Step, ...]:
+        """All groupings, in the order of their numbers: those in a row, then those of branches."""
+        return (*self.steps, *chain.from_iterable(step.branch for step in self.steps))
+
+    def branch(self, n: int) -> list[tuple[int, Step]]:
+        """The groupings of the branch that comes into the n-th step, with their numbers."""
+        first = len(self.steps) + sum(len(step.branch) for step in self.steps[:n])
+        return list(enumerate(self.steps[n].branch, first))
+
+    @property
+    def starts(self) -> frozenset[int]:
+        """The numbers of the groupings that stand right behind the first source, and nothing else."""
+        alone = [0] * (not self.steps[0].beside)
+        branches = (self.branch(n)[:1] for n in range(len(self.steps)))
+        return frozenset([*alone, *(n for n, _ in chain.from_iterable(branches))])
+
+    def up_to(self, n: int) -> tuple[Step, ...]:
+        """The n-th grouping and all that stand in front of it."""
+        for i in range(len(self.steps)):
+            numbers = [number for number, _ in self.branch(i)]
+            if n in numbers:
+                return self.steps[i].branch[: numbers.index(n) + 1]
+        own = self.steps[: n + 1]
+        return (*own, *chain.from_iterable(step.branch for step in own))
 
     @property
     def plain(self) -> bool:
@@ -256,20 +286,30 @@ def build(source: Any, run: Run, watched: bool, other: Any = None) -> list[Taps]
         watched: whether inputs and late elements are listened to as well.
         other: the collection of what the other script says, if the run has one.
     """
-    taps = []
+    elements = source
+    taps: dict[int, Taps] = {}
     for n, step in enumerate(run.steps):
-        sides = [source, other] if step.beside else [source]
-        named = zip(sides, suffixes(n, step), strict=True)
-        came = [_prepared(side, step, suffix, watched) for side, suffix in named]
-        if step.beside == "join":
-            source, inputs = came | name(n) >> CoGroupByKey(), None
-        else:
-            together = came | f"together {n}" >> Flatten() if step.beside else came[0]
-            inputs = capture(together, f"inputs {n}") if watched else None
-            source = together | name(n) >> grouping(step)
-        late = capture(source.late, f"late {n}") if inputs and step.assigns else None
-        taps.append(Taps(capture(source, f"panes {n}"), inputs, late))
-    return taps
+        side = elements if step.branch else other
+        for number, aside in run.branch(n):
+            side, taps[number] = _grouped(number, aside, [side], watched)
+        source, taps[n] = _grouped(n, step, [source, side] if step.beside else [source], watched)
+    return [taps[n] for n in sorted(taps)]
+
+
+def _grouped(
+    n: int, step: Step, sides: Sequence[PCollection[Any]], watched: bool
+) -> tuple[PCollection[Any], Taps]:
+    """Put a grouping behind what comes to it, and listen."""
+    named = zip(sides, suffixes(n, step), strict=True)
+    came: Any = [_prepared(side, step, suffix, watched) for side, suffix in named]
+    if step.beside == "join":
+        source, inputs = came | name(n) >> CoGroupByKey(), None
+    else:
+        together = came | f"together {n}" >> Flatten() if step.beside else came[0]
+        inputs = capture(together, f"inputs {n}") if watched else None
+        source = together | name(n) >> grouping(step)
+    late = capture(source.late, f"late {n}") if inputs and step.assigns else None
+    return source, Taps(capture(source, f"panes {n}"), inputs, late)
 
 
 def _prepared(side: PCollection[Any], step: Step, suffix: str, watched: bool) -> Any:

@@ -37,6 +37,10 @@ def _tidy(run: Run) -> Run:
     return run if run.has_other else attrs.evolve(run, other=())
 
 
+def _alone(step: Step) -> Step:
+    return attrs.evolve(step, beside=None, branch=())
+
+
 def _smaller_chains(steps: tuple[Step, ...]) -> Iterator[tuple[Step, ...]]:
     if len(steps) > 1:
         yield steps[:-1]
@@ -49,12 +53,16 @@ def _smaller_chains(steps: tuple[Step, ...]) -> Iterator[tuple[Step, ...]]:
 
 def _smaller_steps(step: Step) -> Iterator[Step]:
     """Yield steps with one thing less to say."""
-    for name, usual in {"only": None, "beside": None, "one_key": False}.items():
+    if step.beside:
+        yield _alone(step)
+    for name, usual in {"only": None, "one_key": False}.items():
         yield from _with(step, **{name: usual})
+    for branch in _smaller_chains(step.branch):
+        yield attrs.evolve(step, branch=branch)
     said, usual_strategy = step.windowing, WindowingStrategy()
     for field in attrs.fields(WindowingStrategy):
         plain = getattr(usual_strategy, field.name)
-        if field.name not in {"window_fn", "trigger", "accumulation_mode"}:
+        if field.init and field.name not in {"window_fn", "trigger", "accumulation_mode"}:
             yield from _with(step, windowing=attrs.evolve(said, **{field.name: plain}))
     simple = (DefaultTrigger(), Repeatedly(AfterCount(1)))
     for trigger in () if said.trigger in simple else (*simple, *said.trigger.children):
@@ -62,10 +70,14 @@ def _smaller_steps(step: Step) -> Iterator[Step]:
 
 
 def _with(step: Step, **changes: Any) -> Iterator[Step]:
-    """Yield the step with changes, if these change anything and lose no data."""
+    """Yield the step with changes, if these change anything and lose no data that it does not lose."""
     less = attrs.evolve(step, **changes)
-    if less != step and not less.windowing.trigger.may_finish(less.windowing):
+    if less != step and (_loses(step) or not _loses(less)):
         yield less
+
+
+def _loses(step: Step) -> bool:
+    return step.windowing.trigger.may_finish(step.windowing)
 
 
 def _smaller_scripts(script: Script) -> Iterator[tuple[Any, ...]]:

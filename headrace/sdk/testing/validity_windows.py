@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import attrs
 
+from headrace.windowing.time import Duration
 from headrace.windowing.window import GLOBAL_END_MICROS, BoundedWindow, IntervalWindow, interval
 from headrace.windowing.window_fn import WindowFn
 
@@ -21,6 +22,10 @@ class ValidityWindows(WindowFn):
     def assign(self, context: WindowFn.AssignContext) -> list[BoundedWindow]:
         """Return the window from the element's time on."""
         return [_for_good(context.timestamp.micros)]
+
+    def reach(self) -> Duration:
+        """Return one microsecond: a window meets the one that ends where it starts, and none before."""
+        return Duration(micros=1)
 
     def merge(self, merge_context: WindowFn.MergeContext) -> None:
         """Let each window end where the next one starts."""

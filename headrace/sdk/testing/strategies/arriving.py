@@ -53,15 +53,22 @@ SUMMER_TIME_BEGINS: Final = Scale(int(datetime(2013, 3, 10, tzinfo=UTC).timestam
 
 
 @cache
-def offsets(unit: int = SECOND, lateness: int | None = None) -> st.SearchStrategy[int]:
+def offsets(
+    unit: int = SECOND, lateness: int | None = None, edges: tuple[int, ...] = ()
+) -> st.SearchStrategy[int]:
     """Draw how far an element lies from the watermark, in microseconds: whole units, or just beside.
 
     Args:
         unit: microseconds.
         lateness: so many microseconds behind it at the most; None for as many as before it.
+        edges: so far behind it, in microseconds, something becomes of elements that does not before; a
+            third of all lie there, or just beside.
     """
     beside = st.one_of(st.just(0), st.sampled_from([0, 0, -1, 1]))
     apart = st.builds(lambda n, by: n * unit + by, st.integers(-REACH, REACH), beside)
+    if edges:
+        at_edges = st.builds(lambda edge, by: by - edge, st.sampled_from(edges), beside)
+        apart = st.one_of(apart, apart, at_edges)
     return apart if lateness is None else apart.map(lambda by: max(by, -lateness))
 
 
@@ -133,10 +140,14 @@ def _rounds(
 
 @cache
 def _rows(
-    scale: Scale, keys: Sequence[str], diffs: Sequence[int], lateness: int | None
+    scale: Scale,
+    keys: Sequence[str],
+    diffs: Sequence[int],
+    lateness: int | None,
+    edges: tuple[int, ...],
 ) -> st.SearchStrategy[list[Row]]:
     """Draw rows, the timestamp counted from the watermark; small values, some of them equal."""
-    apart = offsets(scale.unit, lateness)
+    apart = offsets(scale.unit, lateness, edges)
     one = st.tuples(st.sampled_from(keys), st.integers(0, 9), apart, st.sampled_from(diffs))
     return st.lists(one, max_size=4)
 
@@ -154,6 +165,7 @@ def scripts(
     retractions: bool = False,
     to_infinity: bool | None = None,
     lateness: int | None = None,
+    edges: tuple[int, ...] = (),
 ) -> tuple[Event, ...]:
     """Draw scripts of rows from one to three partitions, with some of them late, some of them equal.
 
@@ -164,9 +176,11 @@ def scripts(
         retractions: whether some elements are retractions, of something or of nothing.
         to_infinity: whether the watermark goes to the end of time in the end; None for either.
         lateness: how far an element may lie behind the watermark, in microseconds; None for some units.
+        edges: so far behind it, in microseconds, something becomes of elements that does not before.
     """
     diffs = (1, 1, 1, -1) if retractions else (1,)
-    rows, partitions = _rows(scale, keys, diffs, lateness), draw(st.sampled_from([1, 1, 2, 3]))
+    rows = _rows(scale, keys, diffs, lateness, edges)
+    partitions = draw(st.sampled_from([1, 1, 2, 3]))
     return _events(draw, rows, _row, scale, to_infinity, partitions)
 
 

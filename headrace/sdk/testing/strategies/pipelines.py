@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Final
 
 import attrs
 
@@ -21,25 +21,26 @@ from headrace.sdk.testing.runs import (
     is_odd,
 )
 from headrace.sdk.testing.script import SECOND, Event, punctual
-from headrace.sdk.testing.strategies.arriving import HOUR, Scale, scripts
+from headrace.sdk.testing.strategies.arriving import HOUR, REACH, Scale, scripts
 from headrace.sdk.testing.strategies.windowing import (
     Where,
     aligned,
     calendars,
+    growing,
     merging,
     wheres,
     windowings,
 )
 from headrace.triggers.clock_triggers import AfterProcessingTime
-from headrace.triggers.composite_triggers import AfterAll, Repeatedly
+from headrace.triggers.composite_triggers import AfterAll, AfterAny, Repeatedly
 from headrace.triggers.data_triggers import AfterCount
 from headrace.triggers.refinement import AccumulationMode, ClosingBehavior, OnTimeBehavior
 from headrace.triggers.strategy import WindowingStrategy
+from headrace.triggers.trigger import Trigger
 from headrace.triggers.watermark_triggers import AfterWatermark
 from headrace.windowing.calendar import CalendarWindows
 from headrace.windowing.sessions import Sessions
 from headrace.windowing.time import MAX_MICROS
-from headrace.windowing.timestamp_combiner import TimestampCombiner
 from headrace.windowing.windows import FixedWindows
 
 SLOW = (
@@ -48,6 +49,8 @@ SLOW = (
     Repeatedly(AfterAll(AfterWatermark(), AfterCount(3))),
 )
 """Triggers by which panes wait beyond the end of their window."""
+
+_MOSTLY_RETRACTING = (AccumulationMode.RETRACTING, AccumulationMode.RETRACTING, *AccumulationMode)
 
 FOREVER = 10_000 * HOUR
 """So late nothing is."""
@@ -59,6 +62,15 @@ EAGER = (
     AfterWatermark(early=AfterProcessingTime(1), late=AfterCount(1)),
 )
 """Triggers by which sessions have often fired by the time that they become one."""
+
+
+CLOSING = (
+    AfterCount(1),
+    AfterCount(2),
+    AfterWatermark(early=AfterCount(1)),
+    AfterAny(AfterCount(2), AfterProcessingTime(1)),
+)
+"""Triggers after which a window is closed, and takes nothing more."""
 
 
 @st.composite
@@ -87,16 +99,34 @@ def runs(
         lateness: how far an element may lie behind the watermark, in microseconds; None for some units.
     """
     where = draw(wheres() if windows is None else windows)
+    chain = draw(_chains(steps, where, modes, kinds, retractions, safe))
+    edges = _edges(chain[0], where.scale) if lateness is None else ()
+    script = draw(scripts(where.scale, "ab", retractions, to_infinity, lateness, edges))
+    return Run(script, tuple(chain))
+
+
+@st.composite
+def _chains(
+    draw: st.DrawFn,
+    steps: int,
+    where: Where,
+    modes: Sequence[AccumulationMode] = tuple(AccumulationMode),
+    kinds: Sequence[Kind] = KINDS,
+    retractions: bool = False,
+    safe: bool = True,
+) -> list[Step]:
+    """Draw so many groupings in a row."""
     windowing = draw(windowings(where, modes, safe=safe))
     chain = [Step(windowing, draw(_kinds(windowing, kinds, changing=retractions)))]
     for _ in range(steps - 1):
         chain.append(draw(_next_steps(chain, where.scale, retractions, safe)))
-    script = draw(
-        scripts(
-            where.scale, "ab", retractions=retractions, to_infinity=to_infinity, lateness=lateness
-        )
-    )
-    return Run(script, tuple(chain))
+    return chain
+
+
+def _edges(step: Step, scale: Scale) -> tuple[int, ...]:
+    """Return how far behind the watermark elements are late, or reach no window that has expired."""
+    lateness, reach = step.windowing.allowed_lateness, step.windowing.reach
+    return (lateness, lateness + reach) if lateness <= 2 * REACH * scale.unit else ()
 
 
 def _kinds(
@@ -136,7 +166,9 @@ def pipelines(
     modes: Sequence[AccumulationMode] = tuple(AccumulationMode),
     safe: bool = True,
 ) -> Run:
-    """Draw whole pipelines: one to three groupings, filters, a second source that is flattened or joined.
+    """Draw whole pipelines: one to three groupings, filters, another collection that is flattened or joined.
+
+    That is a second source, or a branch: the same elements, grouped in another way.
 
     A drawn pipeline is a :class:`Run`; a test that fails shows it as a program that can be pasted and run.
 
@@ -153,19 +185,64 @@ def pipelines(
     """
     where = draw(wheres() if windows is None else windows)
     run = draw(runs(draw(st.integers(1, 3)), st.just(where), modes, to_infinity=True, safe=safe))
+    run = attrs.evolve(run, steps=tuple(draw(_filtered(step)) for step in run.steps))
     beside: Beside | None = draw(st.sampled_from((None, None, "flatten", "join")))
-    steps = [
-        _filtered(step, draw(st.sampled_from([None, None, is_odd, is_big]))) for step in run.steps
-    ]
-    if beside is not None:
-        place = draw(st.sampled_from([n for n, step in enumerate(steps) if step.assigns]))
-        steps[place] = attrs.evolve(steps[place], beside=beside)
-    other = draw(scripts(where.scale, to_infinity=True)) if beside else ()
-    return Run(run.script, tuple(steps), other)
+    if beside is None:
+        return run
+    place = draw(st.sampled_from([n for n, step in enumerate(run.steps) if step.assigns]))
+    branch = draw(st.just(()) | _branches(run.steps[place], where.scale, safe))
+    other = () if branch else draw(scripts(where.scale, to_infinity=True))
+    return Run(run.script, _with_beside(run.steps, place, beside, branch), other)
 
 
-def _filtered(step: Step, only: Any) -> Step:
-    return attrs.evolve(step, only=only)
+def _filtered(step: Step) -> st.SearchStrategy[Step]:
+    """Draw which values come to a step."""
+    return st.sampled_from([None, None, is_odd, is_big]).map(
+        lambda only: attrs.evolve(step, only=only)
+    )
+
+
+@st.composite
+def _branches(draw: st.DrawFn, into: Step, scale: Scale, safe: bool) -> tuple[Step, ...]:
+    """Draw another way to a step for the elements of its source: a grouping or two."""
+    # The panes of a global window lie at the end of time, too far for a calendar.
+    dated = isinstance(into.windowing.window_fn, CalendarWindows)
+    where = attrs.evolve(
+        draw(calendars() if dated else st.one_of(aligned(), merging())), scale=scale
+    )
+    chain = draw(_chains(draw(st.integers(1, 2)), where, _MOSTLY_RETRACTING, safe=safe))
+    return tuple(draw(_filtered(step)) for step in chain)
+
+
+def _with_beside(
+    steps: Sequence[Step], place: int, beside: Beside, branch: tuple[Step, ...]
+) -> tuple[Step, ...]:
+    """Let another collection come into a step; what stands from there on can take its retractions."""
+    found = [*steps]
+    found[place] = attrs.evolve(found[place], beside=beside, branch=branch)
+    if any(map(_retracts, branch)):
+        least = max(step.windowing.allowed_lateness for step in branch)
+        for n in range(place, len(found)):
+            found[n] = _taking_back(found[n], least)
+            least = found[n].windowing.allowed_lateness
+    return inherited(found)
+
+
+def _taking_back(step: Step, least: int) -> Step:
+    """Return the step as one that takes retractions which come so late."""
+    lateness = max(step.windowing.allowed_lateness, least)
+    windowing = _repeated(attrs.evolve(step.windowing, allowed_lateness=lateness), step.windowing)
+    discards = windowing.accumulation_mode is AccumulationMode.DISCARDING
+    kind = "sum" if discards and step.kind == "largest" else step.kind
+    return attrs.evolve(step, windowing=windowing, kind=kind)
+
+
+def _repeated(windowing: WindowingStrategy, before: WindowingStrategy) -> WindowingStrategy:
+    """Return a strategy whose trigger loses no data, unless it has lost some before."""
+    trigger = windowing.trigger
+    if trigger.may_finish(windowing) and not trigger.may_finish(before):
+        trigger = Repeatedly(trigger)
+    return attrs.evolve(windowing, trigger=trigger)
 
 
 # Runs for certain laws
@@ -200,7 +277,65 @@ def _one_by_one(seconds: Sequence[int]) -> tuple[Event, ...]:
     return (*(("elements", (row,)) for row in rows), ("watermark", MAX_MICROS))
 
 
-def reaching_through(steps: int = 2) -> st.SearchStrategy[Run]:
+@st.composite
+def splitting(draw: st.DrawFn) -> Run:
+    """Draw runs of one key in which windows that have merged often come apart.
+
+    What joined them is taken back: a pane of the first grouping comes back with another timestamp, or is no
+    longer let through.
+    """
+    where = draw(st.one_of(aligned(), growing(), growing()))
+    kinds = st.sampled_from(KINDS)
+    steps = [Step(draw(_eager(where)), draw(kinds))]
+    for _ in range(draw(st.sampled_from([1, 1, 1, 2]))):
+        steps.append(draw(_coming_apart(steps[-1].windowing, kinds)))
+    script = draw(scripts(keys=draw(st.sampled_from(["a", "a", "ab"])), to_infinity=True))
+    return Run(script, tuple(steps))
+
+
+@st.composite
+def _coming_apart(draw: st.DrawFn, said: WindowingStrategy, kinds: st.SearchStrategy[Kind]) -> Step:
+    assigns = not said.window_fn.is_merging() or draw(st.booleans())
+    windowing = (
+        draw(_eager(draw(growing()), said.allowed_lateness)) if assigns else inheriting(said)
+    )
+    step = Step(windowing, draw(kinds), assigns, one_key=draw(st.booleans()))
+    return draw(_filtered(step))
+
+
+@st.composite
+def _eager(draw: st.DrawFn, where: Where, least_lateness: int = 0) -> WindowingStrategy:
+    """Draw strategies that retract, most of which fire often."""
+    windowing = draw(windowings(where, [AccumulationMode.RETRACTING], least_lateness))
+    trigger: Trigger | None = draw(st.sampled_from([*EAGER, Repeatedly(AfterCount(3)), None]))
+    return windowing if trigger is None else attrs.evolve(windowing, trigger=trigger)
+
+
+@st.composite
+def expiring(draw: st.DrawFn) -> Run:
+    """Draw runs of one key in which elements that are in time often reach windows that have expired."""
+    where = draw(growing())
+    lateness = draw(st.sampled_from([0, 1, 3])) * SECOND
+    windowing = attrs.evolve(draw(windowings(where, safe=True)), allowed_lateness=lateness)
+    windowing = _repeated(windowing, WindowingStrategy())
+    step = Step(windowing, draw(st.sampled_from(KINDS)))
+    script = draw(scripts(keys="a", to_infinity=True, edges=_edges(step, where.scale)))
+    return Run(script, (step,))
+
+
+@st.composite
+def unsafe(draw: st.DrawFn) -> Run:
+    """Draw runs whose triggers may lose data, in windows that merge, most of which close soon."""
+    run = draw(runs(draw(st.sampled_from([1, 1, 2])), growing(), to_infinity=True, safe=False))
+    first, *others = run.steps
+    trigger: Trigger | None = draw(st.sampled_from([None, *CLOSING]))
+    if trigger is not None:
+        windowing = attrs.evolve(first.windowing, trigger=trigger)
+        first = attrs.evolve(first, windowing=windowing)
+    return attrs.evolve(run, steps=inherited((first, *others)))
+
+
+def reaching_through(steps: int = 3) -> st.SearchStrategy[Run]:
     """Draw runs of so many steps at the most in which retractions reach through to the end.
 
     Their end result depends on nothing but what came (see :func:`order_free`).
@@ -209,21 +344,27 @@ def reaching_through(steps: int = 2) -> st.SearchStrategy[Run]:
     retracting = lengths.flatmap(
         lambda n: runs(n, modes=[AccumulationMode.RETRACTING], to_infinity=True)
     )
-    return retracting.map(_waiting_for_all).filter(order_free)
+    return st.one_of(retracting, splitting()).map(waiting_for_all)
 
 
-def _waiting_for_all(run: Run) -> Run:
-    return attrs.evolve(run, steps=inherited(map(_waits_for_all, run.steps)))
+def waiting_for_all(run: Run) -> Run:
+    """Return a run whose end result depends on nothing but what came, as in :func:`order_free`."""
+    *fronts, last = map(_waits_for_all, run.steps)
+    if not fronts or last.beside == "join" or _merges(last):
+        last = _in_retracting_mode(last)
+    return attrs.evolve(run, steps=inherited([*map(_in_retracting_mode, fronts), last]))
 
 
 def _waits_for_all(step: Step) -> Step:
-    windowing = attrs.evolve(
-        step.windowing,
-        allowed_lateness=FOREVER,
-        timestamp_combiner=TimestampCombiner.OUTPUT_AT_EOW,
-    )
+    windowing = attrs.evolve(step.windowing, allowed_lateness=FOREVER)
+    branch = tuple(_in_retracting_mode(_waits_for_all(aside)) for aside in step.branch)
     if windowing.trigger.may_finish(windowing):
         windowing = attrs.evolve(windowing, trigger=Repeatedly(windowing.trigger))
+    return attrs.evolve(step, windowing=windowing, branch=inherited(branch))
+
+
+def _in_retracting_mode(step: Step) -> Step:
+    windowing = attrs.evolve(step.windowing, accumulation_mode=AccumulationMode.RETRACTING)
     return attrs.evolve(step, windowing=windowing)
 
 
@@ -231,15 +372,15 @@ def order_free(run: Run) -> bool:
     """Tell whether the end result of a run depends on nothing but what came.
 
     Nothing is dropped. The first grouping retracts, and so does each that another stands behind, which
-    would count accumulating panes twice. Panes lie at the ends of their windows, as other timestamps tell
-    of the order of arrival. The groupings behind the first have no sessions of their own: a session that
-    a pane has joined to another stays one when that pane is retracted.
+    would count accumulating panes twice. The last one may discard or accumulate, if its windows do not
+    merge: what was said in windows that have come apart since is not taken back then.
     """
-    first, *others = run.steps
+    *fronts, last = run.steps
+    branches = [aside for step in run.steps for aside in step.branch]
     return (
-        all(map(_retracts, (first, *run.steps[:-1])))
-        and all(step.beside != "join" and _loses_nothing(step.windowing) for step in run.steps)
-        and not any(step.assigns and step.windowing.window_fn.is_merging() for step in others)
+        all(map(_retracts, (run.steps[0], *fronts, *branches)))
+        and (_retracts(last) or not (last.beside == "join" or _merges(last)))
+        and all(_loses_nothing(step.windowing) for step in run.groupings)
     )
 
 
@@ -247,9 +388,12 @@ def _retracts(step: Step) -> bool:
     return step.windowing.accumulation_mode is AccumulationMode.RETRACTING
 
 
+def _merges(step: Step) -> bool:
+    return step.windowing.window_fn.is_merging()
+
+
 def _loses_nothing(windowing: WindowingStrategy) -> bool:
-    waits = windowing.allowed_lateness >= FOREVER and not windowing.trigger.may_finish(windowing)
-    return waits and windowing.timestamp_combiner is TimestampCombiner.OUTPUT_AT_EOW
+    return windowing.allowed_lateness >= FOREVER and not windowing.trigger.may_finish(windowing)
 
 
 @st.composite
@@ -306,9 +450,13 @@ def _merged() -> st.SearchStrategy[Run]:
 
 KINDS_OF_RUNS: Final[dict[str, Callable[[], st.SearchStrategy[Run]]]] = {
     "pipelines": pipelines,
+    "pipelines, never late": lambda: pipelines().map(waiting_for_all),
     "retracting": lambda: runs(2, modes=[AccumulationMode.RETRACTING], to_infinity=True),
+    "splitting": splitting,
+    "expiring": expiring,
+    "unsafe": unsafe,
     "merged": _merged,
-    "merged, never late": lambda: _merged().map(_waiting_for_all),
+    "merged, never late": lambda: _merged().map(waiting_for_all),
     "counting": counting,
     "reaching through": reaching_through,
     "in time": in_time,
@@ -316,8 +464,8 @@ KINDS_OF_RUNS: Final[dict[str, Callable[[], st.SearchStrategy[Run]]]] = {
 }
 """What a runner is tried on: whole pipelines, and runs that certain laws see."""
 
-OFTEN: Final = ("pipelines", "counting")
-"""Kinds that are drawn twice as often as others."""
+OFTEN: Final = ("pipelines", "splitting", "splitting", "counting", "expiring")
+"""Kinds that are drawn more often than others: once more for each time that they are named."""
 
 
 def of_all_kinds() -> st.SearchStrategy[Run]:

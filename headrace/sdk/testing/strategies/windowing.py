@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
+from typing import Final
 
 import attrs
 
+from headrace.sdk.testing.linked_windows import LinkedWindows
 from headrace.sdk.testing.property_testing import st
 from headrace.sdk.testing.runs import is_big, is_odd, patience
 from headrace.sdk.testing.strategies.arriving import SECONDS, SUMMER_TIME_BEGINS, Scale
@@ -38,6 +40,9 @@ from headrace.windowing.time import DurationTypes, duration_micros
 from headrace.windowing.timestamp_combiner import TimestampCombiner
 from headrace.windowing.window_fn import WindowFn
 from headrace.windowing.windows import FixedWindows, GlobalWindows, SlidingWindows
+
+LATENESSES: Final = (0, 3, 12, 10_000, 1, 6)
+"""So many units of event time are allowed; elements come later and less late, by all but the longest."""
 
 
 @attrs.frozen
@@ -76,11 +81,18 @@ def calendars() -> st.SearchStrategy[Where]:
 
 @cache
 def merging() -> st.SearchStrategy[Where]:
-    """Draw windows that merge: sessions, with one gap or one for each element, and ones that shrink."""
+    """Draw windows that merge: growing ones, and ones that shrink."""
+    return st.one_of(growing(), st.just(Where(ValidityWindows())))
+
+
+@cache
+def growing() -> st.SearchStrategy[Where]:
+    """Draw windows that become larger ones: sessions, with one gap or one for each element; linked ones."""
+    sizes = st.integers(1, 5)
     return st.one_of(
         st.builds(Sessions, st.integers(1, 10)).map(Where),
-        st.just(Where(Sessions(patience))),
-        st.just(Where(ValidityWindows())),
+        st.just(Where(Sessions(patience, max_gap=7))),
+        st.builds(LinkedWindows, sizes, sizes).map(Where),
     )
 
 
@@ -188,7 +200,7 @@ def windowings(
         where = draw(wheres())
     if isinstance(where, WindowFn):
         where = Where(where)
-    lateness = least_lateness + draw(st.sampled_from([0, 3, 12, 10_000])) * where.scale.unit
+    lateness = least_lateness + draw(st.sampled_from(LATENESSES)) * where.scale.unit
     return WindowingStrategy(
         window_fn=where.window_fn,
         trigger=draw(safe_triggers(lateness) if safe else any_triggers()),

@@ -1,0 +1,93 @@
+"""What a retraction costs in a session of many elements: python benchmarks/large_session.py
+
+A sum over sessions, which says each change at once. One element goes and comes again: at the end of the
+session, which is shortened; in the middle beside an equal one, which changes the sum alone; and in the middle
+alone, so that the session comes apart and is joined again. Beside it, the cost of an element that comes into
+the same session of an input that cannot retract; and of writing the state of the key down and reading it
+again, as Spark does once a batch. Microseconds for each change.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from time import perf_counter
+
+from headrace.sdk.combine_fn import CombineFn
+from headrace.sdk.reduction import reduction_of
+from headrace.triggers import AccumulationMode, AfterCount, Repeatedly, WindowingStrategy
+from headrace.triggers.grouping import Grouping
+from headrace.triggers.key_state import KeyState, freeze, thaw
+from headrace.triggers.panes import Arrival, Panes
+from headrace.triggers.trigger import Arrived, Clock
+from headrace.windowing import Sessions
+from headrace.windowing.time import MIN_MICROS
+from headrace.windowing.window import interval
+
+GAP, STEP = 10_000_000, 6_000_000
+SIZES = (1_000, 10_000, 100_000)
+CHANGES = 200
+START = Clock(MIN_MICROS, 0)
+STRATEGY = WindowingStrategy(
+    Sessions(10), Repeatedly(AfterCount(1)), AccumulationMode.RETRACTING, allowed_lateness=0
+)
+
+
+class Key:
+    """A key with one session of many elements, six seconds apart."""
+
+    def __init__(self, size: int, changing: bool) -> None:
+        self.reduction = reduction_of(CombineFn.from_callable(sum), changing)
+        self.grouping = Grouping(STRATEGY, self.reduction, changing)
+        self.changing, self.state = changing, KeyState()
+        self.take([self.arrival(n, 1) for n in range(size)])
+
+    def arrival(self, n: int, diff: int) -> Arrival:
+        start = n * STEP
+        content = self.reduction.of([1], [diff] if self.changing else None)
+        return Arrival(interval(start, start + GAP), content, Arrived(1), start, start)
+
+    def take(self, arrivals: list[Arrival]) -> None:
+        self.grouping.add(self.state, arrivals, START, Panes())
+
+    def change(self, n: int, diff: int) -> None:
+        self.take([self.arrival(n, diff)])
+
+
+def micros(change: Callable[[int], None], times: int = CHANGES) -> float:
+    """Microseconds for each change; half of them take out what the other half puts in again."""
+    change(-1)
+    change(1)
+    start = perf_counter()
+    for n in range(times):
+        change(1 if n % 2 else -1)
+    return (perf_counter() - start) / times * 1e6
+
+
+def stored(key: Key) -> None:
+    """Write the state of a key down and read it."""
+    thaw(pickle.loads(pickle.dumps(freeze(key.state), protocol=5)), merging=True)
+
+
+def row(size: int) -> list[float]:
+    """Measure one size."""
+    plain, key, middle = Key(size, changing=False), Key(size, changing=True), size // 2
+    key.change(middle, 1)
+    return [
+        micros(lambda sign: plain.change(middle, 1)),
+        micros(lambda sign: key.change(size - 1, sign)),
+        micros(lambda sign: key.change(middle, sign)),
+        micros(lambda sign: key.change(middle + 9, sign)),
+        micros(lambda sign: stored(key), 4),
+    ]
+
+
+def main() -> None:
+    columns = ["insert only", "at the end", "beside", "apart", "stored"]
+    print(f"{'elements':>12}", *(f"{column:>12}" for column in columns))
+    for size in SIZES:
+        print(f"{size:>12,}", *(f"{time:>12,.0f}" for time in row(size)))
+
+
+if __name__ == "__main__":
+    main()
