@@ -148,7 +148,8 @@ class Admission:
         standing = [source for source in merge.sources if source in stand]
         if not any(source in live for source in standing):
             return False
-        return standing == [merge.target] or window[0] >= key.since
+        reaches_back_to = min(window[0], window[1] - self.strategy.reach)
+        return standing == [merge.target] or reaches_back_to > key.since
 
     def _closed(self, key: KeyState, plan: Admitted, clock: Clock) -> set[BoundedWindow]:
         """Return the own windows of arrivals that would come into a window whose trigger has finished."""

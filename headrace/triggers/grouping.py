@@ -223,9 +223,13 @@ class Grouping:
         key.holds.set(window, NEVER)
 
     def _hold_start(self, key: KeyState) -> None:
-        """Hold the output watermark where a grouping behind still knows all that may be joined."""
-        reach = self._strategy.allowed_lateness + self._strategy.reach
-        key.start = key.order[0][0] + reach - 1 if key.order else NEVER
+        """Hold the output watermark where a grouping behind still knows all that may be joined.
+
+        Sessions are joined where they overlap; others may be joined before their start.
+        """
+        known = self._strategy.reach if self._contents.sessions else 0
+        start = key.order[0][0] if key.order else NEVER
+        key.start = min(start + self._strategy.allowed_lateness + known - 1, NEVER)
 
     def _close(self, key: KeyState, window: BoundedWindow) -> None:
         if self._merging is None:

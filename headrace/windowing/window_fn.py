@@ -103,7 +103,8 @@ class WindowFn(ABC):
     def reach(self) -> DurationTypes:
         """Return how far back the window of one element can meet other windows, from its own end.
 
-        For sessions it is the gap. A grouping keeps a window that has expired for so much longer, since
+        That is the longest time by which a window that it merges with ends earlier. For sessions it is
+        the gap. A grouping keeps a window that has expired for so much longer, since
         an element that is not late may still merge with it. For windows that become shorter when they
         merge, the end is the one that they become. Functions whose windows merge must define it.
 

@@ -34,7 +34,7 @@ from tests.oracle.story import (
 )
 from tests.oracle.taking import Taking
 from tests.oracle.triggers import Default, Trigger
-from tests.oracle.windows import Global, WindowFn
+from tests.oracle.windows import Global, Sessions, WindowFn
 
 Script = Sequence[tuple[str, Any]]
 
@@ -381,11 +381,13 @@ class Grouping:
     def hold(self, window: Window, story: Story) -> int | None:
         """What holds the output watermark back on account of a window.
 
-        A grouping behind that keeps merging windows gets some that reach as far back as their start.
+        A grouping behind that keeps merging windows gets some that reach as far back as their start;
+        or further, if they merge where they do not overlap.
         """
         held, of = self.holds.held(story), self.holds
         starts = self.stage.inherited and of.merges
-        start = window[0] + of.lateness + of.reach - 1 if starts else None
+        known = of.reach if isinstance(self.strategy.windows, Sessions) else 0
+        start = window[0] + of.lateness + known - 1 if starts else None
         return least([held.pane, held.recall, start])
 
     def moment(self, window: Window) -> Moment:

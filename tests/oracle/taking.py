@@ -64,7 +64,8 @@ class Taking:
             sources = {w for w in stand if become[w] == become[window]}
             speaks = any(not self.expired(w) for w in sources)
             as_it_is = sources == {become[window]}
-            if speaks and (as_it_is or window[0] >= self.since):
+            reaches_back_to = min(window[0], window[1] - self.windows.reach())
+            if speaks and (as_it_is or reaches_back_to > self.since):
                 taken.add(window)
         return own - taken
 

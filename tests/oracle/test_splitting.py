@@ -337,8 +337,8 @@ BOTH = come((1, 0), (1, 8))
 def test_an_element_whose_window_has_expired_is_taken_as_far_as_nothing_is_gone(
     rows: Any, late: Any
 ) -> None:
-    """At 12 all is known that ends after 2; the key begins with a session, from 3 to 22."""
-    begin = [until(12), come((1, 3), (1, 5), (1, 12)), until(14)]
+    """At 11 all is known that ends after 1; the key begins with a session, from 3 to 22."""
+    begin = [until(11), come((1, 3), (1, 5), (1, 12)), until(14)]
     played = play(sessions(lateness=0), *begin, come(*rows), END, changing=False)
     assert dropped(played) == late
     assert played.panes[-1].value == 3 + len(rows) - len(late)

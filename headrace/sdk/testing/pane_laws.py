@@ -211,8 +211,8 @@ def _makes_way(pane: Pane, other: Pane) -> bool:
 
 def _in_order(windows: Sequence[Any], changing: bool) -> bool:
     """Tell whether windows are in order; if they can come apart, those that do so are a row of their own."""
-    steps_back = sum(one > two for one, two in pairwise(windows))
-    return steps_back <= changing
+    steps_back = [one for one, two in pairwise(windows) if one > two]
+    return len(steps_back) <= changing
 
 
 MERGED: Final = PaneLaw(
@@ -457,7 +457,7 @@ EXPIRED_ONLY: Final = PaneLaw(
 def _taken_expired(part: Part) -> Broken:
     took = part.taken
     for t in took:
-        if _expired(t.window, t.event, part) and not _absorbed(t, part, took):
+        if _expired(t.window, t.event, part) and _expired(_joined(t, part, took), t.event, part):
             yield {"taken": t, "watermark": part.complete[t.event], "expected": "dropped"}
 
 
@@ -465,19 +465,16 @@ def _expired(window: Any, event: int, part: Part) -> bool:
     return bool(window[1] + part.lateness <= part.complete[event])
 
 
-def _absorbed(t: Taken, part: Part, took: Sequence[Taken]) -> bool:
-    """Tell whether an element lies in a window that is there without it, and lives."""
-    if not grows(part.step):
-        return False
+def _joined(t: Taken, part: Part, took: Sequence[Taken]) -> Any:
+    """Return what the window of an element becomes, with those that stand before and those that come too."""
     mine = [u for u in took if u.element.key == t.element.key]
     before = {at[1] for at in contents(part.step, [u for u in mine if u.event < t.event])}
-    new = {u.window for u in mine if u.event == t.event and not _expired(u.window, u.event, part)}
-    windows = set(united(part.step.windowing.window_fn, before | new).values())
-    return any(lies_in(t.window, w) and not _expired(w, t.event, part) for w in windows)
+    new = {u.window for u in mine if u.event == t.event}
+    return united(part.step.windowing.window_fn, before | new)[t.window]
 
 
 EXPIRED: Final = PaneLaw(
-    "what comes into a window that has expired is dropped, but where a live window holds it",
+    "what comes into a window that has expired is dropped, but where that joins a live one",
     lambda part: part.exact and part.watched and not shrinks(part.step),
     _taken_expired,
     in_batch=False,

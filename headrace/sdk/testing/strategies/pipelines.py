@@ -350,7 +350,7 @@ def reaching_through(steps: int = 3) -> st.SearchStrategy[Run]:
 def waiting_for_all(run: Run) -> Run:
     """Return a run whose end result depends on nothing but what came, as in :func:`order_free`."""
     *fronts, last = map(_waits_for_all, run.steps)
-    if not fronts or last.beside == "join" or _merges(last):
+    if not fronts or last.beside == "join" or last.kind == "largest" or _merges(last):
         last = _in_retracting_mode(last)
     return attrs.evolve(run, steps=inherited([*map(_in_retracting_mode, fronts), last]))
 
@@ -464,7 +464,7 @@ KINDS_OF_RUNS: Final[dict[str, Callable[[], st.SearchStrategy[Run]]]] = {
 }
 """What a runner is tried on: whole pipelines, and runs that certain laws see."""
 
-OFTEN: Final = ("pipelines", "splitting", "splitting", "counting", "expiring")
+OFTEN: Final = ("pipelines", "splitting", "splitting", "expiring", *["counting"] * 3)
 """Kinds that are drawn more often than others: once more for each time that they are named."""
 
 
