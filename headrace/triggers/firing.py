@@ -76,8 +76,7 @@ class Firing:
         """Send a pane for which no trigger was asked: what was said of its elements is taken back."""
         state, last = key.windows[window], window.last
         expired = self._strategy.expiry(last) <= watermark
-        closing = expired or self._strategy.trigger.finished(state.trigger)
-        self._fire(key, window, watermark, _timing(state, last, watermark), closing, out)
+        self._fire(key, window, watermark, _timing(state, last, watermark), expired, out)
         state.expired = expired
 
     def _fire(

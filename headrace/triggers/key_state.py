@@ -122,7 +122,8 @@ class KeyState:
         self.parts.forget(window)
 
     def enlist(self, window: BoundedWindow, state: WindowState) -> None:
-        """Add a live window to a key whose windows merge."""
+        """Add a live window to a key whose windows merge; it may have waited to be forgotten."""
+        self.dues.set(window, NEVER)
         self.windows[window] = state
         insort(self.order, window)
 

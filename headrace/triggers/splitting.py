@@ -1,16 +1,17 @@
 """Windows that come apart: merging where a retraction can take away what joined two windows.
 
 A key remembers the parts of its windows. The windows that stand are always those that all present parts
-make together. When they change, each new window takes over what the old ones knew of its parts. What was
-said of a window that has come apart is taken back at once, and its parts speak at once: it has no trigger
-any more, and theirs may fire at different times.
+make together. When they change, each new window takes over what the old ones knew of its parts. A pane that
+stands goes to the new window that covers its own. If none does, as the window has come apart or become
+shorter, it is taken back at once, and what is left speaks at once: the window has no trigger any more, and
+those of its parts may fire at different times.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import reduce
 from itertools import chain
 from typing import Protocol
@@ -242,20 +243,25 @@ def _hand_down(
     outputs: dict[BoundedWindow, list[Output]],
     out: Panes,
 ) -> list[BoundedWindow]:
-    """Give the panes that stand of a window to its heirs, or take them back at once.
+    """Give the panes that stand of a window to the heirs that cover theirs, or take them back at once.
 
     Returns:
         The heirs that have to speak at once: of what was taken back, they hold a share.
     """
     taken_back = False
     for pane in source.state.outputs:
-        if len(heirs) == 1 or pane.window in heirs:
-            outputs[heirs[0] if len(heirs) == 1 else pane.window].append(pane)
-        else:
+        heir = next((heir for heir in heirs if _lies_in(pane.window, heir)), None)
+        if heir is None:
             out.emit(pane.value, pane.timestamp, pane.window, pane.pane, RETRACT)
             taken_back = True
+        else:
+            outputs[heir].append(pane)
     own = {pane.window for pane in source.state.outputs}
     return [heir for heir in heirs if heir not in own] if taken_back else []
+
+
+def _lies_in(inner: BoundedWindow, outer: BoundedWindow) -> bool:
+    return bool(outer[0] <= inner[0] and inner[1] <= outer[1])
 
 
 @attrs.frozen
@@ -293,10 +299,12 @@ class OfSessions:
     def _pieces(
         self, key: KeyState, gone: Iterable[BoundedWindow]
     ) -> dict[BoundedWindow, list[BoundedWindow]]:
+        """Return what is left of sessions that do not stay as they are."""
         lost: dict[BoundedWindow, list[BoundedWindow]] = {}
         for part in gone:
             lost.setdefault(self.home(key, part), []).append(part)
-        return {session: key.parts.pieces(session, parts) for session, parts in lost.items()}
+        left = {session: key.parts.pieces(session, parts) for session, parts in lost.items()}
+        return {session: pieces for session, pieces in left.items() if pieces != [session]}
 
 
 @attrs.frozen
@@ -329,15 +337,14 @@ class AsTold:
 
 
 def _changed(
-    sources: Sources, touched: Iterable[BoundedWindow]
+    sources: Sources, touched: Collection[BoundedWindow]
 ) -> tuple[Sources, list[BoundedWindow]]:
     """Leave out windows that stay as they are; name those of which nothing is left.
 
     A window all of whose parts have been replaced by others is the same window.
     """
     heirs = Counter(window for some in sources.values() for window in some)
-    left = [window for window in touched if not heirs[window]]
-    vanished = [window for window in left if sources.get(window, left)]
-    stays = {window for window in sources if sources[window] == [window] and heirs[window] == 1}
-    stays.update(set(left).difference(vanished))
-    return {target: some for target, some in sources.items() if target not in stays}, vanished
+    stays = {w for w in touched if sources.get(w) == [w] and heirs[w] == 1}
+    stays |= {w for w in touched if sources.get(w) == [] and not heirs[w]}
+    changed = {target: some for target, some in sources.items() if target not in stays}
+    return changed, [w for w in touched if not heirs[w] and w not in stays]

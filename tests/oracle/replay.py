@@ -257,7 +257,7 @@ class Grouping:
             pane
             for source, story in sources
             for pane in (outstanding(story) if self.retracts else ())
-            if heir(change, source, pane) == window
+            if self.heir(change, source, pane) == window
         )
         raw = self.raw(key, window, change.after)
         return (Merge(sources, window, self.moment(window), outputs, earlier, raw),)
@@ -268,11 +268,22 @@ class Grouping:
         if not self.retracts:
             return speakers
         for window in sorted(said):
-            lost = [pane for pane in said[window] if heir(change, window, pane) is None]
+            lost = [pane for pane in said[window] if self.heir(change, window, pane) is None]
             self.take_back(lost)
             if lost:
                 speakers |= change.heirs(window) - {pane.window for pane in said[window]}
         return speakers
+
+    def heir(self, change: Change, window: Window, pane: Pane) -> Window | None:
+        """The window that takes over an output of another one: that in which it lies, if there is one.
+
+        Where windows never come apart, it is the one that the other has become.
+        """
+        start, end = pane.window
+        heirs = sorted(change.heirs(window))
+        if not self.stage.comes_apart:
+            return heirs[0]
+        return next((w for w in heirs if w[0] <= start and end <= w[1]), None)
 
     def speak_at_once(self, key: Any, window: Window) -> None:
         kept, moment = self.keys[key], self.moment(window)
@@ -398,11 +409,3 @@ class Grouping:
 
     def gone(self, window: Window) -> bool:
         return self.watermark >= self.holds.forget(window)
-
-
-def heir(change: Change, window: Window, pane: Pane) -> Window | None:
-    """The window that takes over an output of another one, if there is just one that could."""
-    heirs = change.heirs(window)
-    if pane.window in heirs:
-        return pane.window
-    return next(iter(heirs)) if len(heirs) == 1 else None

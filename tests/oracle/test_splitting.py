@@ -137,12 +137,14 @@ def test_what_is_left_of_a_window_speaks_whatever_its_trigger_says() -> None:
     ]
 
 
-def test_a_window_that_only_gets_smaller_waits_for_its_trigger() -> None:
+def test_a_window_that_gets_smaller_speaks_at_once_and_one_that_does_not_waits() -> None:
     thrice = sessions(triggers.Repeatedly(triggers.AfterCount(3)))
-    script = [come((1, 0), (1, 4), (1, 8)), come((1, 8, -1)), come((1, 4, -1)), come((1, 0))]
+    script = [come((1, 0), (1, 4), (1, 8)), come((1, 4, -1)), come((1, 8, -1)), come((1, 0))]
     assert said(play(thrice, *script)) == [
         (0, 1, (0, 18), 3),
-        (3, -1, (0, 18), 3),
+        (2, -1, (0, 18), 3),
+        (2, 1, (0, 10), 1),
+        (3, -1, (0, 10), 1),
         (3, 1, (0, 10), 2),
     ]
 
@@ -187,7 +189,9 @@ def test_a_window_of_which_nothing_is_left_is_taken_back_at_once() -> None:
     script = [come((1, 0), (1, 1)), come((1, 0, -1)), come((1, 1, -1)), come((1, 0), (1, 1))]
     assert said(play(twice, *script), *SAID, "index") == [
         (0, 1, (0, 11), 2, 0),
-        (2, -1, (0, 11), 2, 0),
+        (1, -1, (0, 11), 2, 0),
+        (1, 1, (1, 11), 1, 0),
+        (2, -1, (1, 11), 1, 0),
         (3, 1, (0, 11), 2, 1),
     ]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import accumulate
 from typing import Any
 
+import attrs
 import pytest
 from hypothesis import Phase, find, given, settings
 from hypothesis import strategies as st
@@ -12,17 +13,29 @@ from hypothesis.errors import NoSuchExample
 
 import headrace as hr
 from headrace.errors import PipelineError
-from headrace.sdk.testing.script import rows_of
-from headrace.sdk.testing.strategies.pipelines import FOREVER, order_free
+from headrace.sdk.testing.runs import can_be_built
+from headrace.sdk.testing.script import SECOND, rows_of
+from headrace.sdk.testing.shrinking import smaller
+from headrace.sdk.testing.strategies.arriving import offsets
+from headrace.sdk.testing.strategies.pipelines import (
+    FOREVER,
+    expiring,
+    order_free,
+    splitting,
+    unsafe,
+    waiting_for_all,
+)
 from headrace.testing import TestPipeline, TestStream, capture
 from headrace.testing.strategies import (
     Run,
     Step,
+    Where,
     aligned,
     calendars,
     combine_fns,
     merging,
     pipelines,
+    runs,
     scripts,
     streams,
     timestamps,
@@ -31,8 +44,14 @@ from headrace.testing.strategies import (
     windowings,
 )
 from headrace.testing.test_stream import ElementEvent, ProcessingTimeEvent, WatermarkEvent
-from headrace.triggers import AccumulationMode, Trigger, WindowingStrategy
-from headrace.windowing import MAX_TIMESTAMP, Timestamp, WindowFn
+from headrace.triggers import (
+    AccumulationMode,
+    AfterCount,
+    AfterWatermark,
+    Trigger,
+    WindowingStrategy,
+)
+from headrace.windowing import MAX_TIMESTAMP, Sessions, Timestamp, TimestampCombiner, WindowFn
 from tests.testing.elements import PAIRS
 
 EASILY = settings(
@@ -137,7 +156,7 @@ def test_scripts_go_forward(script: Any) -> None:
 
 def test_window_functions_of_all_kinds_are_drawn() -> None:
     names = {"GlobalWindows", "FixedWindows", "SlidingWindows", "Sessions", "CalendarWindows"}
-    for name in names | {"ValidityWindows"}:
+    for name in names | {"LinkedWindows", "ValidityWindows"}:
         assert smallest(window_fns(), lambda w, n=name: type(w).__name__ == n)
 
 
@@ -201,10 +220,81 @@ def test_pipelines_of_all_kinds_are_drawn() -> None:
         lambda run: len(run.steps) == 3,
         lambda run: any(step.beside == "join" for step in run.steps),
         lambda run: any(step.beside == "flatten" for step in run.steps[1:]),
+        lambda run: any(step.beside == "flatten" and step.branch for step in run.steps),
+        lambda run: any(step.beside == "join" and len(step.branch) == 2 for step in run.steps),
         lambda run: any(step.only for step in run.steps),
         lambda run: any(step.one_key for step in run.steps),
     ):
         assert smallest(pipelines(), wanted)
+
+
+@pytest.mark.parametrize("late_by", [3, 7])
+@pytest.mark.parametrize("micros", [-1, 0, 1])
+def test_elements_lie_where_they_are_late_and_where_they_reach_no_further(
+    late_by: int, micros: int
+) -> None:
+    """Sessions of four seconds, which live on for three, are kept for seven."""
+    behind = offsets(edges=(3 * SECOND, 7 * SECOND))
+    assert smallest(behind, lambda apart: apart == micros - late_by * SECOND)
+
+
+def test_a_run_has_scripts_that_reach_what_has_expired() -> None:
+    where = st.just(Where(Sessions(4)))
+    assert smallest(expiring() | runs(windows=where), _overlaps_what_has_expired)
+
+
+def _overlaps_what_has_expired(run: Run) -> bool:
+    """Whether an element in time overlaps the window of an element that has expired."""
+    windowing = run.steps[0].windowing
+    gap, lateness = windowing.reach, windowing.allowed_lateness
+    ends: list[int] = []
+    watermark = -(1 << 62)
+    for kind, what in run.script:
+        if kind == "watermark":
+            watermark = what
+        for row in what if kind == "elements" else ():
+            start, end = row[2], row[2] + gap
+            if end + lateness > watermark and any(
+                start < e and e + lateness <= watermark for e in ends
+            ):
+                return True
+            ends.append(end)
+    return False
+
+
+def test_triggers_that_close_windows_are_drawn() -> None:
+    run = smallest(unsafe(), lambda run: run.steps[0].windowing.trigger == AfterCount(2))
+    assert run.steps[0].windowing.window_fn.is_merging()
+
+
+def test_windows_that_merge_stand_behind_retractions() -> None:
+    run = smallest(splitting(), lambda run: len(run.steps) == 3)
+    assert run.steps[0].windowing.accumulation_mode is AccumulationMode.RETRACTING
+    assert all(step.windowing.window_fn.is_merging() for step in run.steps[1:])
+
+
+def test_what_comes_into_a_step_from_a_branch_can_be_taken_back() -> None:
+    """Steps behind allow as much lateness; the numbers of a branch's groupings follow those of the steps."""
+    run = smallest(pipelines(), lambda run: len(run.steps) == 2 and run.steps[0].branch)
+    (number, aside), *_ = run.branch(0)
+    assert number == 2
+    assert run.groupings[2] is aside
+    assert not run.has_other
+    assert run.up_to(1)[:2] == run.steps
+    assert run.up_to(2) == (aside,)
+    assert run.starts == {2}
+
+
+@given(pipelines())
+def test_every_pipeline_can_be_built(run: Run) -> None:
+    assert can_be_built(run)
+
+
+@given(pipelines())
+def test_the_end_result_of_what_waits_for_all_depends_on_nothing_but_what_came(run: Run) -> None:
+    waiting = waiting_for_all(run)
+    assert order_free(waiting)
+    assert can_be_built(waiting)
 
 
 def test_a_pipeline_shrinks_to_little() -> None:
@@ -233,3 +323,53 @@ def test_a_grouping_in_the_middle_retracts_where_order_means_nothing(
         ([retracting, mode, retracting], mode is retracting),
     ):
         assert order_free(Run(script, tuple(map(step, steps)))) == free
+
+
+@pytest.mark.parametrize("mode", AccumulationMode)
+def test_windows_that_can_come_apart_retract_where_order_means_nothing(
+    mode: AccumulationMode,
+) -> None:
+    """So do joins, and the groupings of branches."""
+    retracting = AccumulationMode.RETRACTING
+    sessions = WindowingStrategy(Sessions(5), accumulation_mode=mode, allowed_lateness=FOREVER)
+    plain = WindowingStrategy(accumulation_mode=retracting, allowed_lateness=FOREVER)
+    step = Step(plain)
+    for steps in (
+        (step, Step(sessions)),
+        (step, Step(attrs.evolve(plain, accumulation_mode=mode), beside="join")),
+        (Step(plain, beside="flatten", branch=(Step(sessions),)),),
+    ):
+        assert order_free(Run((), steps)) == (mode is retracting)
+
+
+@pytest.mark.parametrize("combiner", TimestampCombiner)
+def test_the_timestamps_of_panes_do_not_tell_of_the_order(combiner: TimestampCombiner) -> None:
+    windowing = WindowingStrategy(
+        accumulation_mode=AccumulationMode.RETRACTING,
+        allowed_lateness=FOREVER,
+        timestamp_combiner=combiner,
+    )
+    assert order_free(Run((), (Step(windowing), Step(windowing))))
+
+
+# Smaller ones
+
+
+def test_a_branch_becomes_smaller() -> None:
+    step, beside = Step(WindowingStrategy()), Step(WindowingStrategy(), "list")
+    run = Run((), (Step(WindowingStrategy(), beside="join", branch=(step, beside)),))
+    less = [candidate.steps for candidate in smaller(run)]
+    assert (step,) in less
+    assert (Step(WindowingStrategy(), beside="join", branch=(step,)),) in less
+    assert not any(candidate.has_other for candidate in smaller(run))
+
+
+def test_what_loses_data_stays_so_while_it_becomes_smaller() -> None:
+    """And what loses none does not begin to."""
+    lossy = WindowingStrategy(trigger=AfterCount(1), allowed_lateness=5)
+    less = [candidate.steps[0].windowing for candidate in smaller(Run((), (Step(lossy),)))]
+    assert WindowingStrategy(trigger=AfterCount(1)) in less
+    safe = attrs.evolve(lossy, trigger=AfterWatermark(late=AfterCount(1)))
+    for candidate in smaller(Run((), (Step(safe),))):
+        windowing = candidate.steps[0].windowing
+        assert not windowing.trigger.may_finish(windowing)

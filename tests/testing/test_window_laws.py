@@ -9,9 +9,12 @@ import attrs
 import pytest
 from hypothesis import HealthCheck, given, settings
 
+from headrace.sdk.testing.answers import united
+from headrace.sdk.testing.linked_windows import LinkedWindows
 from headrace.testing.laws import LawBroken, check_window_fn
 from headrace.testing.strategies import Where, patience, wheres
 from headrace.windowing import (
+    Duration,
     FixedWindows,
     IntervalWindow,
     NonMergingWindowFn,
@@ -107,5 +110,30 @@ def test_the_window_functions_that_are_drawn_are_sound(where: Where) -> None:
 
 
 def test_window_functions_that_look_at_the_element() -> None:
-    check_window_fn(Sessions(patience), [("a", 1), ("a", 6)])
+    check_window_fn(Sessions(patience, max_gap=7), [("a", 1), ("a", 6)])
     check_window_fn(FixedWindows(3600), unit=600)
+
+
+def windows_of(seconds: list[int]) -> list[list[float]]:
+    """What windows three seconds long become that merge if they are two seconds apart."""
+    linked = LinkedWindows(3, 2)
+    windows = [linked.assign(WindowFn.AssignContext(second))[0] for second in seconds]
+    become = sorted(set(united(linked, windows).values()))
+    return [[window.start.micros / 1e6, window.end.micros / 1e6] for window in become]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "windows"),
+    [
+        ([0, 5], [[0, 8]]),
+        ([0, 6], [[0, 3], [6, 9]]),
+        ([0, 10, 5], [[0, 13]]),
+        ([0, 1, 20], [[0, 4], [20, 23]]),
+    ],
+)
+def test_linked_windows_merge_if_they_are_near(seconds: list[int], windows: Any) -> None:
+    assert windows_of(seconds) == windows
+
+
+def test_linked_windows_reach_back_to_the_furthest_window_that_they_merge_with() -> None:
+    assert LinkedWindows(3, 2).reach() == Duration(5)

@@ -31,8 +31,8 @@ from headrace.sdk.testing.programs import program
 from headrace.sdk.testing.property_testing import (
     HealthCheck,
     Phase,
+    assume,
     given,
-    reject,
     seed,
     settings,
     st,
@@ -41,7 +41,7 @@ from headrace.sdk.testing.report import Report, Verdict
 from headrace.sdk.testing.runs import Run, can_be_built
 from headrace.sdk.testing.script import dealt, ended, rows_of
 from headrace.sdk.testing.shrinking import smaller
-from headrace.sdk.testing.strategies.pipelines import keeps_time, of_all_kinds, order_free
+from headrace.sdk.testing.strategies.pipelines import each_kind, keeps_time, order_free
 from headrace.windowing.time import MIN_MICROS
 
 Played: TypeAlias = Sequence[Sequence[Any]]
@@ -65,8 +65,8 @@ AT_LEAST: Final = 100
 AT_ALL: Final = 3
 """A script of fewer elements brings next to nothing."""
 
-FEW: Final = 10
-"""So many of these are kept of what is drawn at once."""
+FEW: Final = 30
+"""One of so many may be such a run."""
 
 RUNS: Final = "every pipeline runs"
 AGREES: Final = "the panes are those of the reference"
@@ -112,8 +112,8 @@ def check_runner(
     name = runner if isinstance(runner, str) else type(runner).__name__
     kit = Kit(runner, streaming, batch, _reference(reference, runner))
     tally = _Tally()
-    drawn_from = of_all_kinds() if pipelines is None else pipelines
-    for runs in _packs(drawn_from, cases, pack, random_seed):
+    kinds = each_kind() if pipelines is None else [pipelines]
+    for runs in _packs(kinds, cases, pack, random_seed):
         tally.add(runs, kit.judge(runs))
         if until_broken and tally.broken:
             break
@@ -123,13 +123,16 @@ def check_runner(
 
 
 def _packs(
-    pipelines: st.SearchStrategy[Run], cases: int, pack: int, random_seed: int
+    kinds: Sequence[st.SearchStrategy[Run]], cases: int, pack: int, random_seed: int
 ) -> Iterator[list[Run]]:
     """Yield random runs in packs; many are drawn ahead and mixed, for Hypothesis begins with small ones."""
     ahead = max(pack, AHEAD // pack * pack)
     for start in range(0, cases, ahead):
         count = min(ahead, cases - start)
-        runs = _drawn(pipelines, max(count, AT_LEAST), random_seed + start)
+        share = -(-max(count, AT_LEAST) // len(kinds))
+        runs = [
+            run for n, k in enumerate(kinds) for run in _drawn(k, share, random_seed + start + n)
+        ]
         Random(random_seed + start).shuffle(runs)
         for first in range(0, count, pack):
             yield runs[first : min(first + pack, count)]
@@ -155,13 +158,15 @@ def _drawn(pipelines: st.SearchStrategy[Run], cases: int, random_seed: int) -> l
     def draw(run: Run) -> None:
         other = ended(run.other) if run.has_other else run.other
         run = attrs.evolve(run, script=ended(run.script), other=other)
-        if len(small) >= FEW and len(rows_of(run.script)) < AT_ALL:
+        if len(rows_of(run.script)) < AT_ALL:
             small.append(run)
-            reject()
-        (small if len(rows_of(run.script)) < AT_ALL else found).append(run)
+            assume(len(small) * FEW <= cases)
+        else:
+            found.append(run)
 
     draw()
-    return (small[:FEW] + found + small[FEW:])[:cases]
+    few = cases // FEW
+    return (small[:few] + found + small[few:])[:cases]
 
 
 def _reference(reference: OneOf | Reference | None, runner: OneOf) -> Reference | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 try:
-    from hypothesis import HealthCheck, Phase, assume, given, reject, seed, settings
+    from hypothesis import HealthCheck, Phase, assume, given, seed, settings
     from hypothesis import strategies as st
     from hypothesis.errors import HypothesisWarning
 except ModuleNotFoundError as missing:
@@ -18,7 +18,6 @@ __all__ = [
     "Phase",
     "assume",
     "given",
-    "reject",
     "seed",
     "settings",
     "st",

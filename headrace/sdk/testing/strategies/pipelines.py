@@ -464,11 +464,11 @@ KINDS_OF_RUNS: Final[dict[str, Callable[[], st.SearchStrategy[Run]]]] = {
 }
 """What a runner is tried on: whole pipelines, and runs that certain laws see."""
 
-OFTEN: Final = ("pipelines", "splitting", "splitting", "expiring", *["counting"] * 3)
+OFTEN: Final = ("pipelines", "splitting", "splitting", "expiring", "waiting", *["counting"] * 3)
 """Kinds that are drawn more often than others: once more for each time that they are named."""
 
 
-def of_all_kinds() -> st.SearchStrategy[Run]:
-    """Draw runs of all kinds."""
+def each_kind() -> list[st.SearchStrategy[Run]]:
+    """Return strategies of all kinds, some of them more than once; all are worth as many cases."""
     names = sorted([*KINDS_OF_RUNS, *OFTEN], key=[*KINDS_OF_RUNS].index)
-    return st.one_of(*(KINDS_OF_RUNS[name]() for name in names))
+    return [KINDS_OF_RUNS[name]() for name in names]
