@@ -164,6 +164,7 @@ class Splitting:
             before = [old[window] for window in sources[target]]
             whole = all(len(heirs[source.window]) == 1 for source in before)
             self._open(key, target, before, whole, outputs[target], clock)
+            key.windows[target].fresh += target in replaced.speaking
             replaced.opened[target] = before
         return replaced
 

@@ -239,14 +239,20 @@ class Grouping:
             del kept.stories[window]
             if kept.apart and panes_out(stories[window]):
                 kept.ceased[window] = stories[window]
+        speakers = self.correct(change, {window: outstanding(stories[window]) for window in old})
         for window in new:
-            kept.stories[window] = self.begin(key, window, change, stories)
+            kept.stories[window] = self.begin(key, window, change, stories, window in speakers)
             kept.ceased.pop(window, None)
         kept.closed -= {*old, *new}
-        return self.correct(change, {window: outstanding(stories[window]) for window in old})
+        return speakers
 
     def begin(
-        self, key: Any, window: Window, change: Change, stories: dict[Window, Story]
+        self,
+        key: Any,
+        window: Window,
+        change: Change,
+        stories: dict[Window, Story],
+        speaks: bool,
     ) -> Story:
         """The story of a window that comes from others, or that was there before, or that is new."""
         sources = tuple((source, stories[source]) for source in sorted(change.sources(window)))
@@ -260,7 +266,7 @@ class Grouping:
             if self.heir(change, source, pane) == window
         )
         raw = self.raw(key, window, change.after)
-        return (Merge(sources, window, self.moment(window), outputs, earlier, raw),)
+        return (Merge(sources, window, self.moment(window), outputs, earlier, raw, speaks),)
 
     def correct(self, change: Change, said: dict[Window, list[Pane]]) -> set[Window]:
         """Take back what windows said that have come apart, and say what is left of them."""

@@ -100,7 +100,8 @@ class Merge:
     """The windows that a window comes from, with their stories.
 
     ``outputs`` are those of theirs that it takes over. ``earlier`` is its own story, if it has stood
-    before. Without sources it is a window that begins anew.
+    before. It ``speaks`` at once if others of theirs, which nobody takes over, are taken back. Without
+    sources it is a window that begins anew.
     """
 
     sources: tuple[tuple[Window, Story], ...]
@@ -109,6 +110,7 @@ class Merge:
     outputs: tuple[Pane, ...] = attrs.field(default=(), hash=False)
     earlier: Story = ()
     raw: int | None = None
+    speaks: bool = False
 
     @property
     def same(self) -> Story:
@@ -164,7 +166,7 @@ def has_news(story: Story) -> bool:
             news = True
         elif isinstance(happening, Merge):
             moved = any(p.window != happening.target for p in happening.outputs)
-            news = moved or any(has_news(source) for _, source in happening.sources)
+            news = moved or happening.speaks or any(has_news(source) for _, source in happening.sources)
         else:
             news = False
     return news

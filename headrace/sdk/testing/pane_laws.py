@@ -281,26 +281,36 @@ UNTIL: Final = PaneLaw(
 
 
 def _wrongly_left(part: Part) -> Broken:
-    """Follow what has fired.
-
-    A pane fires all that lies in its window; a retraction, all of those elements' own windows of which
-    something has fired before. What comes in their place has yet to fire.
-    """
+    """Follow what has fired, and compare what stands with a batch of it."""
     stand: Counter[tuple[Any, ...]] = Counter()
     fired: dict[Any, dict[int, Taken]] = defaultdict(dict)
     took = part.taken
     for event, panes in _by_event(part):
         for pane in panes:
             stand[said(pane)] += pane.diff
-            before = {t.window for t in fired[pane.key].values()}
-            new = behind(pane, part, took)
-            fired[pane.key] |= {id(t): t for t in new if pane.diff > 0 or t.window in before}
+            fired[pane.key] |= _fires(pane, part, took, fired[pane.key].values())
         for key in {pane.key for pane in panes}:
             found = Counter(dict(_at_places(stand, key)))
             now = batch(part.step, fired[key].values())
             expected = Counter({(*at, repr(value)): 1 for at, value in now.items()})
             if found != expected:
                 yield {"after event": event, "stands": found, "a batch of what fired": expected}
+
+
+def _fires(
+    pane: Pane, part: Part, took: Sequence[Taken], before: Iterable[Taken]
+) -> dict[int, Taken]:
+    """Return what a pane fires, given what has fired before.
+
+    A pane fires all that lies in its window; a retraction, all that came into those elements' own windows
+    of which something has fired that is still there. What comes in their place has yet to fire.
+    """
+    inside = behind(pane, part, took)
+    if pane.diff < 0:
+        there = contents(part.step, before).values()
+        windows = {t.window for some in there for t in some}
+        inside = [t for t in inside if t.window in windows]
+    return {id(t): t for t in inside}
 
 
 def _at_places(stand: Counter[tuple[Any, ...]], key: Any) -> Iterator[tuple[Any, int]]:
