@@ -53,7 +53,13 @@ class Firing:
         }[strategy.accumulation_mode]
 
     def fire(
-        self, key: KeyState, window: BoundedWindow, watermark: int, closing: bool, out: Panes
+        self,
+        key: KeyState,
+        window: BoundedWindow,
+        watermark: int,
+        closing: bool,
+        out: Panes,
+        asked: bool = True,
     ) -> None:
         """Send a pane, unless it has nothing new and nobody wants it empty.
 
@@ -63,32 +69,16 @@ class Firing:
             watermark: the input watermark, in microseconds.
             closing: whether it is the last pane of the window.
             out: takes the pane.
+            asked: whether the trigger was asked; else the pane goes out in any case.
         """
         state = key.windows[window]
         timing = _timing(state, window.last, watermark)
         due_when_empty = (timing is _ON_TIME and self._empty_on_time) or (
             closing and self._empty_last
         )
-        if state.fresh or due_when_empty:
-            self._fire(key, window, watermark, timing, closing, out)
-
-    def speak(self, key: KeyState, window: BoundedWindow, watermark: int, out: Panes) -> None:
-        """Send a pane for which no trigger was asked: what was said of its elements is taken back."""
-        state, last = key.windows[window], window.last
-        expired = self._strategy.expiry(last) <= watermark
-        self._fire(key, window, watermark, _timing(state, last, watermark), expired, out)
-        state.expired = expired
-
-    def _fire(
-        self,
-        key: KeyState,
-        window: BoundedWindow,
-        watermark: int,
-        timing: PaneInfoTiming,
-        closing: bool,
-        out: Panes,
-    ) -> None:
-        state, early = key.windows[window], timing is _EARLY
+        if asked and not (state.fresh or due_when_empty):
+            return
+        early = timing is _EARLY
         pane = pane_info(timing, state.index, -1 if early else state.nonspeculative, closing)
         timestamp = self._times.timestamp(key, window, watermark)
         if self._send(key, window, timestamp, pane, out):
@@ -98,6 +88,12 @@ class Firing:
         state.fresh = 0
         key.holds.set(window, NEVER)
         self._times.recall(key, window, watermark)
+
+    def speak(self, key: KeyState, window: BoundedWindow, watermark: int, out: Panes) -> None:
+        """Send a pane for which no trigger was asked: what was said of its elements is taken back."""
+        expired = self._strategy.expiry(window.last) <= watermark
+        self.fire(key, window, watermark, expired, out, asked=False)
+        key.windows[window].expired = expired
 
     def _send_and_discard(
         self, key: KeyState, window: BoundedWindow, timestamp: int, pane: PaneInfo, out: Panes

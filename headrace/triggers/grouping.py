@@ -63,17 +63,17 @@ class Grouping:
         self._reduction: Reduction = self._stamping or reduction
         merging = strategy.window_fn.is_merging()
         discarding = strategy.accumulation_mode is AccumulationMode.DISCARDING
-        parted = merging and changing and not discarding
-        self._contents = Contents(self._reduction, parted, are_sessions(strategy.window_fn))
+        self._parted = merging and changing and not discarding
+        self._contents = Contents(self._reduction, self._parted, are_sessions(strategy.window_fn))
         self._times = OutputTimes(strategy, self._contents, self._stamping, changing)
         self._firing = Firing(strategy, self._reduction, self._contents, self._times)
-        self._merging = self._merging_of(parted) if merging else None
+        self._merging = self._merging_of() if merging else None
         self._hands_on_windows = merging and hands_on_windows
 
-    def _merging_of(self, parted: bool) -> Merging | Splitting:
+    def _merging_of(self) -> Merging | Splitting:
         admission = Admission(self._strategy, self._contents)
         common = self._strategy, self._reduction, self._times, admission
-        return Splitting(*common, self._contents) if parted else Merging(*common)
+        return Splitting(*common, self._contents) if self._parted else Merging(*common)
 
     def add(self, key: KeyState, arrivals: Sequence[Arrival], clock: Clock, out: Panes) -> None:
         """Take elements that arrived together for a key, at most one arrival for each window."""
@@ -166,19 +166,25 @@ class Grouping:
 
     def _take(self, key: KeyState, arrival: Arrival, clock: Clock, out: Panes) -> bool:
         """Put elements into their window; drop them where it has expired or closed."""
-        window = arrival.window
+        window, trigger = arrival.window, self._trigger
         state = key.windows.get(window)
+        if self._parted:
+            assert state is not None
+            tell(trigger, state, arrival, clock)
+            self._times.arrived(key, arrival, clock.watermark)
+            return True
         if state is None:
             if self._strategy.expiry(window.last) <= clock.watermark:
                 out.dropped.append(arrival)
                 return False
             state = self._open(key, arrival)
-        elif not self._contents.parted:
-            if self._trigger.finished(state.trigger):
-                out.dropped.append(arrival)
-                return False
+        elif trigger.finished(state.trigger):
+            out.dropped.append(arrival)
+            return False
+        else:
             state.content = self._reduction.merge(state.content, arrival.content)
-        tell(self._trigger, state, arrival, clock)
+        state.fresh += arrival.arrived.count
+        state.trigger = trigger.on_elements(state.trigger, arrival.arrived, clock.now)
         self._times.arrived(key, arrival, clock.watermark)
         return True
 

@@ -61,11 +61,11 @@ class OutputTimes:
     def arrived(self, key: KeyState, arrival: Arrival, watermark: int) -> None:
         """Wait for the pane of elements that have come into their window."""
         window = arrival.window
-        self.seen(key, window, arrival, watermark)
         if self.stamping is None:
             if window.last >= watermark:
                 self._hold(key, arrival, watermark)
             return
+        self.seen(key, window, arrival, watermark)
         timestamp = self._of_all(key, window, watermark)
         if timestamp >= watermark:
             key.holds.set(window, timestamp)
@@ -127,11 +127,18 @@ class OutputTimes:
         if not self._retracts:
             return
         state, merging = key.windows[window], self.strategy.reach > 0
-        limits = [pane.timestamp for pane in state.outputs if merging or not pane.pane.is_last]
-        if self.stamping is not None and state.fresh:
-            limits.append(self._of_all(key, window, watermark))
-        if self._falls:
-            limits.append(state.earliest)
-        latest = min(limits, default=NEVER) + self.strategy.allowed_lateness
+        limit = NEVER
+        for pane in state.outputs:
+            if pane.timestamp < limit and (merging or not pane.pane.is_last):
+                limit = pane.timestamp
+        if self.stamping is not None:
+            limit = min(limit, self._of_news(key, window, watermark))
+        latest = limit + self.strategy.allowed_lateness
         in_time = latest + 1 < self.strategy.gone(window.last)
         key.recalls.set(window, latest if in_time else NEVER)
+
+    def _of_news(self, key: KeyState, window: BoundedWindow, watermark: int) -> int:
+        """Return the earliest timestamp that a pane to come may have; NEVER if nothing is new."""
+        state = key.windows[window]
+        timestamp = self._of_all(key, window, watermark) if state.fresh else NEVER
+        return min(timestamp, state.earliest) if self._falls else timestamp
