@@ -42,10 +42,13 @@ class Admission:
     Attributes:
         strategy: where, when and how.
         contents: what windows hold.
+        hands_on_windows: whether a grouping behind merges the windows again. It knows as much as there may
+            be before the start of those that are kept here, and no more.
     """
 
     strategy: WindowingStrategy
     contents: Contents
+    hands_on_windows: bool
     may_close: bool = attrs.field(init=False)
 
     @may_close.default
@@ -56,22 +59,21 @@ class Admission:
         self, key: KeyState, arrivals: Sequence[Arrival], clock: Clock, out: Panes
     ) -> Admitted:
         """Decide what is taken; the rest is dropped."""
-        left = arrivals
+        owing = [a for a in arrivals if self.contents.parted and not self.contents.joins(key, a)]
+        left = _without(arrivals, {a.window for a in owing}) if owing else arrivals
         while True:
             plan = self._plan(key, left, clock.watermark)
             closed = self._closed(key, plan, clock) if self.may_close else set()
             if not closed:
                 break
             left = _without(left, closed)
-        if len(plan.arrivals) < len(arrivals):
-            out.dropped.extend(_without(arrivals, {a.window for a in plan.arrivals}))
-        return plan
+        taken = [*plan.arrivals, *self._in_time(owing, clock.watermark)]
+        if len(taken) < len(arrivals):
+            out.dropped.extend(_without(arrivals, {a.window for a in taken}))
+        return Admitted(taken, plan.merges)
 
     def _plan(self, key: KeyState, arrivals: Sequence[Arrival], watermark: int) -> Admitted:
         """Merge what is in time with the windows that are kept, then see what these take of the rest."""
-        owing = [a for a in arrivals if self.contents.parted and not self.contents.joins(key, a)]
-        if owing:
-            arrivals = _without(arrivals, {a.window for a in owing})
         in_time = self._in_time(arrivals, watermark)
         behind = (
             [] if len(in_time) == len(arrivals) else _without(arrivals, {a.window for a in in_time})
@@ -84,7 +86,7 @@ class Admission:
             in_time = _without(in_time, late)
         if behind:
             behind, plan = self._joining(key, behind, plan, watermark)
-        return Admitted([*in_time, *behind, *self._in_time(owing, watermark)], plan)
+        return Admitted([*in_time, *behind], plan)
 
     def _in_time(self, arrivals: Sequence[Arrival], watermark: int) -> list[Arrival]:
         expiry = self.strategy.expiry
@@ -148,8 +150,9 @@ class Admission:
         standing = [source for source in merge.sources if source in stand]
         if not any(source in live for source in standing):
             return False
+        known_since = standing[0][0] - 1 if self.hands_on_windows else key.since
         reaches_back_to = min(window[0], window[1] - self.strategy.reach)
-        return standing == [merge.target] or reaches_back_to > key.since
+        return standing == [merge.target] or bool(reaches_back_to > known_since)
 
     def _closed(self, key: KeyState, plan: Admitted, clock: Clock) -> set[BoundedWindow]:
         """Return the own windows of arrivals that would come into a window whose trigger has finished."""

@@ -67,11 +67,11 @@ class Grouping:
         self._contents = Contents(self._reduction, self._parted, are_sessions(strategy.window_fn))
         self._times = OutputTimes(strategy, self._contents, self._stamping, changing)
         self._firing = Firing(strategy, self._reduction, self._contents, self._times)
-        self._merging = self._merging_of() if merging else None
         self._hands_on_windows = merging and hands_on_windows
+        self._merging = self._merging_of() if merging else None
 
     def _merging_of(self) -> Merging | Splitting:
-        admission = Admission(self._strategy, self._contents)
+        admission = Admission(self._strategy, self._contents, self._hands_on_windows)
         common = self._strategy, self._reduction, self._times, admission
         return Splitting(*common, self._contents) if self._parted else Merging(*common)
 

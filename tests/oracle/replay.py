@@ -199,7 +199,12 @@ class Grouping:
             return self.done(story)
 
         taking = Taking(
-            self.strategy.windows, frozenset(stories), self.expired, is_done, kept.since
+            self.strategy.windows,
+            frozenset(stories),
+            self.expired,
+            is_done,
+            kept.since,
+            self.stage.inherited,
         )
         taken = taking.taken(joining)
         taken |= {own for own, _ in rows if own not in joining and not self.expired(own)}

@@ -166,7 +166,11 @@ def has_news(story: Story) -> bool:
             news = True
         elif isinstance(happening, Merge):
             moved = any(p.window != happening.target for p in happening.outputs)
-            news = moved or happening.speaks or any(has_news(source) for _, source in happening.sources)
+            news = (
+                moved
+                or happening.speaks
+                or any(has_news(source) for _, source in happening.sources)
+            )
         else:
             news = False
     return news

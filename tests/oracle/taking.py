@@ -15,7 +15,8 @@ from tests.oracle.windows import WindowFn
 class Taking:
     """The windows that stand, and what can be asked about one.
 
-    No window that ends later than ``since`` is gone.
+    No window that ends later than ``since`` is gone. If the windows are ``handed_on`` to a grouping that
+    merges them again, that one knows what there is before the start of those that stand, and no more.
 
     ``expired`` tells whether a window speaks no more; ``is_done`` whether the trigger is done of a
     window that would come from others, given these and what it would be.
@@ -26,6 +27,7 @@ class Taking:
     expired: Callable[[Window], bool]
     is_done: Callable[[list[Window], Window], bool]
     since: int
+    handed_on: bool
 
     def taken(self, own: Iterable[Window]) -> set[Window]:
         """Of the own windows of elements that have come together, those that are taken."""
@@ -64,8 +66,9 @@ class Taking:
             sources = {w for w in stand if become[w] == become[window]}
             speaks = any(not self.expired(w) for w in sources)
             as_it_is = sources == {become[window]}
+            since = min(sources, default=(0, 0))[0] - 1 if self.handed_on else self.since
             reaches_back_to = min(window[0], window[1] - self.windows.reach())
-            if speaks and (as_it_is or reaches_back_to > self.since):
+            if speaks and (as_it_is or reaches_back_to > since):
                 taken.add(window)
         return own - taken
 
