@@ -140,7 +140,7 @@ class KeyedStep:
             changing=self.changing,
             assigns=self.assigns,
             keeps_late=late,
-            knows_late=batch or not apart,
+            knows_dropped=batch or not (apart or self.strategy.trigger.may_finish(self.strategy)),
         )
 
     def grouping(self) -> Grouping:

@@ -42,7 +42,7 @@ SESSIONS = [Sessions(3), Sessions(patience, max_gap=7)]
 REDUCTIONS = [BagOf(), reduction_of(combine_fn_of(sum, (), {}), changing=False)]
 
 
-def input_of(window_fn, assigns=True, knows_late=True, **more):
+def input_of(window_fn, assigns=True, knows_dropped=True, **more):
     return Input(
         label="group",
         source="windows",
@@ -50,7 +50,7 @@ def input_of(window_fn, assigns=True, knows_late=True, **more):
         changing=False,
         assigns=assigns,
         keeps_late=False,
-        knows_late=knows_late,
+        knows_dropped=knows_dropped,
     )
 
 
@@ -95,7 +95,7 @@ def settled(arrivals):
 @pytest.mark.parametrize("assigns", [True, False])
 @pytest.mark.parametrize("reduction", REDUCTIONS, ids=["list", "sum"])
 @pytest.mark.parametrize(
-    ("window_fn", "kind", "knows_late"),
+    ("window_fn", "kind", "knows_dropped"),
     [
         *((fn, PlainGathering, True) for fn in ALIGNED),
         *((fn, SessionGathering, True) for fn in SESSIONS),
@@ -105,10 +105,10 @@ def settled(arrivals):
 @settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rows=bundles, at_once=st.booleans(), fold_at=st.sampled_from([1, 3, 1_000]))
 def test_every_kind_gathers_what_single_elements_say(
-    monkeypatch, window_fn, kind, knows_late, reduction, assigns, rows, at_once, fold_at
+    monkeypatch, window_fn, kind, knows_dropped, reduction, assigns, rows, at_once, fold_at
 ):
     monkeypatch.setattr(plain, "FOLD_AT", fold_at)
-    input_ = input_of(window_fn, assigns, knows_late)
+    input_ = input_of(window_fn, assigns, knows_dropped)
     arriving = [bundle_of(each, at_once) for each in rows]
     if not assigns:
         assign = attrs.evolve(input_, assigns=True).windows

@@ -8,7 +8,7 @@ of bundles and is then drained; which kind serves depends on what the grouping n
 kind                for
 ==================  =====================================================================
 PlainGathering      where nothing counts but values and windows
-SessionGathering    the same, for windows that merge when they overlap, if it is known what is late
+SessionGathering    the same, for windows that merge when they overlap, if it is known what is dropped
 ElementGathering    all else: timestamps of panes, retractions, predicates, late outputs
 TallyGathering      sums and counts in batch mode, whose values need not be kept
 ==================  =====================================================================
@@ -46,8 +46,8 @@ def gathering_for(input_: Input, reduction: Reduction) -> Gathering:
         or not strategy.trigger.needs_only_counts
         or strategy.timestamp_combiner is not TimestampCombiner.OUTPUT_AT_EOW
     )
-    # Whether an element is late depends on its own window, so sessions merge only where that is known.
-    if plain and not (input_.knows_late and strategy.window_fn.is_merging()):
+    # Whether an element is dropped depends on its own window, so sessions merge only where that is known.
+    if plain and not (input_.knows_dropped and strategy.window_fn.is_merging()):
         return PlainGathering(input_, reduction)
     if plain and _are_sessions(strategy.window_fn):
         return SessionGathering(input_, reduction)

@@ -62,8 +62,8 @@ class Input:
         changing: whether it can hold retractions.
         assigns: whether it is left to the gathering to put elements into windows.
         keeps_late: whether elements that come too late are wanted as they were.
-        knows_late: whether it is known here which elements are late: all arrive at once, or the gathering
-            is told how far the input is complete.
+        knows_dropped: whether it is known here which elements are dropped: all arrive at once, or windows do
+            not close before they expire and the gathering is told how far the input is complete.
     """
 
     label: str
@@ -72,7 +72,7 @@ class Input:
     changing: bool
     assigns: bool
     keeps_late: bool
-    knows_late: bool
+    knows_dropped: bool
 
     def windows(self, bundle: Bundle) -> Column[Windows]:
         """Return the windows of the elements of a bundle; as one value if they all share them."""
