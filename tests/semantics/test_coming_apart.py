@@ -26,7 +26,7 @@ def retracting(window_fn, trigger=EACH, lateness=1_000, **more):
 
 
 def by_amount(windows=None, trigger=EACH):
-    """Who has how much, grouped by the amount: in windows of their own, or in those of the sums."""
+    """Sum per name, then group the names by sum; in new windows, or in those of the sums."""
     sums = [retracting(windows or SESSIONS), "sum" >> hr.CombinePerKey(sum), hr.KvSwap()]
     again = ["again" >> retracting(SESSIONS, trigger)] if windows else []
     return [*sums, *again, hr.GroupByKey()]

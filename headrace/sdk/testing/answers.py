@@ -210,7 +210,7 @@ def forgets(part: Part) -> bool:
 
 
 def lags(t: Taken, part: Part, by: int) -> bool:
-    """Tell whether an element may have lain further behind the watermark than by so many microseconds."""
+    """Tell whether an element may have lain further behind the watermark than this, in microseconds."""
     return t.element.timestamp + by < part.complete[t.event]
 
 

@@ -66,7 +66,7 @@ AT_ALL: Final = 3
 """A script of fewer elements brings next to nothing."""
 
 FEW: Final = 30
-"""One of so many may be such a run."""
+"""One in this many may be such a run."""
 
 RUNS: Final = "every pipeline runs"
 AGREES: Final = "the panes are those of the reference"

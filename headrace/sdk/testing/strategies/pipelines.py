@@ -115,7 +115,7 @@ def _chains(
     retractions: bool = False,
     safe: bool = True,
 ) -> list[Step]:
-    """Draw so many groupings in a row."""
+    """Draw N groupings in a row."""
     windowing = draw(windowings(where, modes, safe=safe))
     chain = [Step(windowing, draw(_kinds(windowing, kinds, changing=retractions)))]
     for _ in range(steps - 1):
