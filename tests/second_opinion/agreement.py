@@ -9,14 +9,15 @@ docs/reference/differences.md:
 - "The last pane": Beam's mark means that the trigger has finished, and is not compared.
 - "The first pane after the end of the window": what we call on time is late in Beam if it was an
   element that let it out.
+- "What a closed window drops": Beam is not given the elements that our sessions drop.
 - "Timing where the clock fires", "Timing of merged sessions", "Timing and the output watermark": neither
   the timing nor the count of panes that are not early is compared.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
 from typing import Any
 
@@ -25,13 +26,29 @@ import attrs
 from headrace.triggers import WindowingStrategy
 from headrace.windowing.time import MIN_MICROS
 from tests.oracle.story import Pane, Window
-from tests.second_opinion.borrowed import UNKNOWN, Event, Run
+from tests.second_opinion.borrowed import UNKNOWN, Event, Heard, Run
 from tests.second_opinion.cases import has_sessions, is_timed, watches
 
 Place = tuple[int, Any, Window]
 """The event, the key and the window of panes."""
 
 Told = dict[Place, list[tuple[Any, ...]]]
+
+
+def without_dropped(run: Run, heard: Heard) -> tuple[Event, ...]:
+    """The script that Beam's sessions are given: without the elements that ours dropped."""
+    if not has_sessions(run.steps[0].windowing):
+        return tuple(run.script)
+    return tuple(_without_dropped(run.script, heard))
+
+
+def _without_dropped(script: Sequence[Event], heard: Heard) -> Iterator[Event]:
+    dropped = Counter((event, e.key, e.value, e.timestamp) for event, e in heard.late)
+    for n, (kind, what) in enumerate(script):
+        rows = what if kind == "elements" else ()
+        left = Counter((n, *row[:3]) for row in rows) - dropped
+        kept = tuple(row for row in rows if (n, *row[:3]) in left)
+        yield (kind, kept) if rows else (kind, what)
 
 
 @attrs.frozen
