@@ -13,7 +13,7 @@ SPARK_DEMO := out/flights-on-spark
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test test-ordeals test-fast laws laws-runner laws-beam conformance coverage mutants check format bench bench-spark docs need-java clean
+.PHONY: help demo test test-chaos test-fast laws laws-runner laws-beam conformance coverage mutants check format bench bench-spark docs need-java clean
 
 help: ## list the tasks
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -30,12 +30,12 @@ endif
 
 test: need-java $(VENV)/.with-dev $(VENV)/.with-beam $(VENV)/.with-spark $(VENV)/.with-demo ## run all tests, Beam's opinion included (installs Java for Spark if it can) [ARGS=...]
 	$(BIN)/pytest -n auto -m "not spark" $(ARGS)
-	$(BIN)/pytest -n 0 -m "spark and not ordeal" --ignore tests/faults $(ARGS)
-	$(BIN)/pytest -n 0 -m "spark and not ordeal" tests/faults $(ARGS)
-	$(BIN)/pytest -n 2 --dist loadscope -m "ordeal and not network" $(ARGS)
+	$(BIN)/pytest -n 0 -m "spark and not chaos" --ignore tests/faults $(ARGS)
+	$(BIN)/pytest -n 0 -m "spark and not chaos" tests/faults $(ARGS)
+	$(BIN)/pytest -n 2 --dist loadscope -m "chaos and not network" $(ARGS)
 
-test-ordeals: need-java $(VENV)/.with-dev $(VENV)/.with-spark $(VENV)/.with-demo ## kill, restart and cut off drivers, clusters and a Kafka broker [KILLS=50] [ARGS=...]
-	HEADRACE_KILLS=$(KILLS) $(BIN)/pytest -n 0 -m ordeal $(ARGS)
+test-chaos: need-java $(VENV)/.with-dev $(VENV)/.with-spark $(VENV)/.with-demo ## kill, restart and cut off drivers, clusters and a Kafka broker [KILLS=50] [ARGS=...]
+	HEADRACE_KILLS=$(KILLS) $(BIN)/pytest -n 0 -m chaos $(ARGS)
 
 test-fast: $(VENV)/.with-dev ## run the tests of the local runner, in under two minutes [ARGS=...]
 	$(BIN)/pytest -n auto -m "not spark and not slow" $(ARGS)
@@ -47,7 +47,7 @@ laws-runner: $(VENV)/.with-dev $(if $(filter spark,$(RUNNER)),need-java $(VENV)/
 	$(BIN)/python -m tests.laws --runner=$(RUNNER) --each=$(N) $(ARGS)
 
 laws-beam: $(VENV)/.with-dev $(VENV)/.with-beam ## ask Beam's trigger code for its opinion on N random cases each [N=1000] [ARGS=...]
-	HEADRACE_CASES=$(N) $(BIN)/pytest tests/second_opinion/test_trigger_driver.py -n 0 --hypothesis-show-statistics $(ARGS)
+	HEADRACE_CASES=$(N) $(BIN)/pytest tests/beam_reference/test_trigger_driver.py -n 0 --hypothesis-show-statistics $(ARGS)
 
 conformance: $(VENV)/.with-dev $(VENV)/.with-beam ## write docs/reference/conformance.md and capabilities.md [PRISM=path/to/prism]
 	$(BIN)/python -m tests.conformance $(if $(PRISM),--prism=$(PRISM))

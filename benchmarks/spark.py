@@ -26,7 +26,7 @@ from contest import MismatchError
 from pyspark.sql import SparkSession
 
 from headrace.options import PipelineOptions
-from headrace.runners.spark.session import prepare
+from headrace.runners.spark.cluster.session import prepare
 
 QUICK: Final = 0.02
 """So small inputs are with ``--quick``."""

@@ -21,7 +21,7 @@ from headrace.sdk.dofn import DoFn
 from headrace.sdk.flatten import Flatten, Partition, PartitionFn, Reshuffle
 from headrace.sdk.group_by import GroupBy, Select
 from headrace.sdk.group_by_key import GroupByKey
-from headrace.sdk.keyed import Distinct, Keys, KvSwap, Values, WithKeys
+from headrace.sdk.pairs import Distinct, Keys, KvSwap, Values, WithKeys
 from headrace.sdk.pardo import (
     Filter,
     FlatMap,
@@ -61,7 +61,7 @@ def explain(pipeline: Pipeline) -> str:
     >>> print(explain(p))
     Level 0...
     """
-    from headrace.runners.explaining import explain as explain_graph
+    from headrace.runners.explain import explain as explain_graph
 
     return explain_graph(pipeline.graph)
 

@@ -16,8 +16,8 @@ from hypothesis import HealthCheck, Phase, settings
 from headrace.sdk.graph import Graph
 from headrace.sdk.options import PipelineOptions
 from headrace.sdk.result import PipelineResult
-from tests.packing.packs import PackingRunner, Packs
-from tests.packing.rehearsal import rehearse
+from tests.batching.batches import PackingRunner, Packs
+from tests.batching.dry_run import dry_run
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -82,7 +82,7 @@ def runner(request: pytest.FixtureRequest) -> Any:
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """A local session of Spark on two cores, ready for functions of these tests."""
     pytest.importorskip("pyspark")
-    from headrace.runners.spark.session import prepare
+    from headrace.runners.spark.cluster.session import prepare
 
     warehouse = tmp_path_factory.mktemp("warehouse")
     flags = ["--spark-master=local[2]", f"--spark-conf=spark.sql.warehouse.dir={warehouse}"]
@@ -105,7 +105,7 @@ class SmallSpark:
 
     def run(self, graph: Graph, options: PipelineOptions) -> PipelineResult:
         from headrace.runners.spark import SparkRunner
-        from headrace.runners.spark.options import SparkOptions
+        from headrace.runners.spark.cluster.options import SparkOptions
 
         options.view_as(SparkOptions).key_groups = 2
         return SparkRunner().run(graph, options)
@@ -116,7 +116,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> None:
     if PACKS in item.config.stash or not _is_packed(item):
         return
     packs = item.config.stash[PACKS] = Packs(SmallSpark(), rehearsing=True)
-    rehearse([each for each in item.session.items if _is_packed(each)], then=item)
+    dry_run([each for each in item.session.items if _is_packed(each)], then=item)
     packs.rehearsing = False
     packs.record()
 

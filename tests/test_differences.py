@@ -26,7 +26,7 @@ with warnings.catch_warnings():
     from apache_beam.testing.test_pipeline import TestPipeline as BeamPipeline
     from apache_beam.testing.test_stream import TestStream as BeamStream
 
-    from tests.second_opinion.local_runner import run_dry
+    from tests.beam_reference.local_runner import run_dry
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.docs.pages import PAGES, ROOT, Python, blocks, name, needs_spark, steps, takes_long
-from tests.docs.playing import agree, play, played_elsewhere, run_program, run_python
+from tests.docs.run_pages import agree, play, played_elsewhere, run_program, run_python
 
 README = ROOT / "README.md"
 TO_PLAY = [page for page in PAGES if any(steps(page))]

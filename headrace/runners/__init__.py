@@ -4,7 +4,7 @@
 module                        what it says
 ============================  ===============================================================
 planning, explaining          a graph as levels; the plan as text
-gathering, tables             elements put together by key and window in front of a grouping
+precombiner, tables             elements put together by key and window in front of a grouping
 operators, executor           what each kind of node does with bundles, in rounds
 keyed                         a grouping over all the keys of one place
 modes                         in one go or as a stream, and how much at once

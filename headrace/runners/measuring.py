@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from headrace.runners.keyed import KeyedPanes
+from headrace.runners.keyed_operators import KeyedPanes
 from headrace.sdk.step_metrics import StepMetrics
 from headrace.triggers.bundle import RETRACT
 

@@ -14,23 +14,23 @@ from typing import Any
 import attrs
 
 from headrace.errors import UnsupportedError
-from headrace.runners.blaming import blamed
-from headrace.runners.gathering import Arrivals, ColumnGathering, Gathering
-from headrace.runners.keyed import KeyedGrouping, KeyedPanes
+from headrace.runners.error_context import failing_in
+from headrace.runners.invoker import ParDoInvoker
+from headrace.runners.keyed_operators import KeyedGrouping, KeyedPanes
 from headrace.runners.measuring import count_panes
 from headrace.runners.planning import KeyedStep, Plan
-from headrace.runners.tables import Tables
+from headrace.runners.precombine import Arrivals, ColumnPrecombiner, Precombiner
+from headrace.runners.window_state import Tables
 from headrace.sdk import graph
-from headrace.sdk.invoker import ParDoInvoker
 from headrace.sdk.io.sink import PartSink, SinkBatch
 from headrace.sdk.metrics import MetricsContainer, recording
 from headrace.sdk.step_metrics import StepMetrics
-from headrace.triggers.agenda import Agenda
 from headrace.triggers.bundle import Bundle
 from headrace.triggers.grouping import Grouping
 from headrace.triggers.key_state import KeyState
 from headrace.triggers.pane import PaneInfoTiming
-from headrace.triggers.panes import Arrival, ArrivalColumns, Panes
+from headrace.triggers.pane_output import Arrival, ArrivalColumns, Panes
+from headrace.triggers.timer_queue import TimerQueue
 from headrace.triggers.trigger import Clock
 from headrace.windowing.time import MIN_MICROS
 from headrace.windowing.window import BoundedWindow
@@ -90,7 +90,7 @@ class AssignWindows(Operator):
         """Hand a bundle on in its new windows."""
         (output,) = self.node.outputs
         assign = output.windowing.window_fn.assign_column
-        with blamed(self.node.label):
+        with failing_in(self.node.label):
             windows = assign(bundle.values, bundle.timestamps, bundle.windows)
         self.send(output, attrs.evolve(bundle, windows=windows))
 
@@ -144,7 +144,7 @@ class Group(Operator):
     step: KeyedStep
     send: Send
     metrics: StepMetrics
-    gathering: Any
+    precombiner: Any
     counted: MetricsContainer = attrs.field(factory=MetricsContainer, init=False)
     grouping: Grouping = attrs.field(init=False)
 
@@ -155,7 +155,7 @@ class Group(Operator):
     def push(self, bundle: Bundle) -> None:
         """Collect a bundle until the round ends."""
         with self.at_work():
-            self.gathering.add(bundle)
+            self.precombiner.add(bundle)
 
     def open(self) -> None:
         """Set the CombineFn up, if there is one."""
@@ -172,12 +172,12 @@ class Group(Operator):
     @contextmanager
     def at_work(self) -> Iterator[None]:
         """Count for this step, and name it in whatever goes wrong."""
-        with recording(self.counted), blamed(self.step.node.label):
+        with recording(self.counted), failing_in(self.step.node.label):
             yield
 
-    def emit_only_panes(self, arrivals: Iterable[ArrivalColumns]) -> None:
+    def emit_final_panes(self, arrivals: Iterable[ArrivalColumns]) -> None:
         """Send the panes of windows that have one each."""
-        panes = resized(map(self.grouping.only_panes, arrivals))
+        panes = resized(map(self.grouping.final_panes, arrivals))
         while (bundle := self._next(panes)) is not None:
             self.metrics.panes[PaneInfoTiming.ON_TIME.name] += len(bundle)
             self.send(self.step.main, bundle)
@@ -199,7 +199,7 @@ class Group(Operator):
 class StreamingGroup(Group):
     """A grouping in streaming mode: live keys, rounds of data, watermark and clock."""
 
-    gathering: Gathering
+    precombiner: Precombiner
     table: KeyedGrouping = attrs.field(init=False)
     watermark: int = attrs.field(default=MIN_MICROS, init=False)
     complete: int = attrs.field(default=MIN_MICROS, init=False)
@@ -212,9 +212,9 @@ class StreamingGroup(Group):
         """Group what was collected, then reach for the watermark and the clock."""
         out = KeyedPanes()
         with self.at_work():
-            self.table.add(self.gathering.drain(), Clock(self.watermark, clock.now), out)
+            self.table.add(self.precombiner.drain(), Clock(self.watermark, clock.now), out)
             self.table.wake(clock, out)
-        self.watermark = self.gathering.reached = clock.watermark
+        self.watermark = self.precombiner.reached = clock.watermark
         self.emit(out)
         self.complete = max(self.complete, min(clock.watermark, self.table.hold))
         return self.complete
@@ -224,11 +224,11 @@ class StreamingGroup(Group):
 class BatchGroup(Group):
     """A grouping in batch mode: each key lives from its data to the end of time in one go."""
 
-    gathering: Gathering
+    precombiner: Precombiner
 
     def end_round(self, clock: Clock) -> int:
         """Group everything, key by key."""
-        arrivals = self.gathering.drain()
+        arrivals = self.precombiner.drain()
         full = True
         while full:
             with self.at_work():
@@ -241,16 +241,16 @@ class BatchGroup(Group):
         """Group on until there are panes for a bundle, or no keys any more."""
         start, out = Clock(MIN_MICROS, clock.now), KeyedPanes()
         for _, key, arrivals in drained:
-            if self.gathering.settled:
-                self.grouping.live_through(arrivals, start, clock, out.panes)
+            if self.precombiner.settled:
+                self.grouping.run_to_completion(arrivals, start, clock, out.panes)
             else:
-                self._live_through(arrivals, start, clock, out.panes)
+                self._run_to_completion(arrivals, start, clock, out.panes)
             out.credit(key)
             if len(out) >= FLUSH_AT:
                 break
         return out
 
-    def _live_through(
+    def _run_to_completion(
         self, arrivals: Sequence[Arrival], start: Clock, end: Clock, out: Panes
     ) -> None:
         state = KeyState()
@@ -262,11 +262,11 @@ class BatchGroup(Group):
 class ColumnGroup(Group):
     """A grouping in batch mode whose windows have one pane each, at their ends: whole columns of them."""
 
-    gathering: ColumnGathering
+    precombiner: ColumnPrecombiner
 
     def end_round(self, clock: Clock) -> int:
         """Group everything, many keys at a time."""
-        self.emit_only_panes(self.gathering.columns())
+        self.emit_final_panes(self.precombiner.columns())
         return clock.watermark
 
 
@@ -277,9 +277,9 @@ class WaitingGroup(Group):
     Each has one pane, so nothing has to be known of a key but the content of its windows.
     """
 
-    gathering: ColumnGathering
+    precombiner: ColumnPrecombiner
     tables: Tables = attrs.field(init=False)
-    expiries: Agenda[BoundedWindow] = attrs.field(factory=Agenda, init=False)
+    expiries: TimerQueue[BoundedWindow] = attrs.field(factory=TimerQueue, init=False)
     watermark: int = attrs.field(default=MIN_MICROS, init=False)
 
     @tables.default
@@ -289,10 +289,10 @@ class WaitingGroup(Group):
     def end_round(self, clock: Clock) -> int:
         """Add what was collected, then send the panes of all windows that the watermark has passed."""
         with self.at_work():
-            for columns in self.gathering.columns():
+            for columns in self.precombiner.columns():
                 self._add(columns)
         self.watermark = clock.watermark
-        self.emit_only_panes(map(self.tables.take, self.expiries.pop(clock.watermark)))
+        self.emit_final_panes(map(self.tables.take, self.expiries.pop(clock.watermark)))
         return min(clock.watermark, self.expiries.first - 1)
 
     def _add(self, columns: ArrivalColumns) -> None:
@@ -338,7 +338,7 @@ class Write(Operator):
         if self.waiting or (isinstance(self.node.sink, PartSink) and not self.streaming):
             bundle = Bundle.concat(self.waiting)
             self.waiting = []
-            with blamed(self.node.label):
+            with failing_in(self.node.label):
                 self.node.sink.write(
                     SinkBatch(
                         self.batches,
@@ -353,17 +353,17 @@ class Write(Operator):
 
     def open(self) -> None:
         """Open the sink."""
-        with blamed(self.node.label):
+        with failing_in(self.node.label):
             self.node.sink.open()
 
     def finish(self) -> None:
         """Close the sink."""
-        with blamed(self.node.label):
+        with failing_in(self.node.label):
             self.node.sink.close()
 
 
 @attrs.frozen
-class Site:
+class OperatorContext:
     """Where an operator is put: the way out, its counts, and, for a grouping, its step.
 
     ``left`` tells whether the node leaves its work to those that read from it; ``batch`` whether there
@@ -382,45 +382,47 @@ def operators_of(plan: Plan, batch: bool) -> Callable[[graph.Node, Send, StepMet
 
     def make(node: graph.Node, send: Send, metrics: StepMetrics) -> Operator:
         step, left = plan.steps.get(node.label), node.label in plan.left
-        return operator_for(node, Site(send, metrics, step, left, batch))
+        return operator_for(node, OperatorContext(send, metrics, step, left, batch))
 
     return make
 
 
-def operator_for(node: graph.Node, site: Site) -> Operator:
+def operator_for(node: graph.Node, context: OperatorContext) -> Operator:
     """Return the operator of a node.
 
     Raises:
         UnsupportedError: there is none; raised before any data flows.
     """
-    make = _forward if site.left else OPERATORS.get(type(node))
+    make = _forward if context.left else OPERATORS.get(type(node))
     if make is None:
         kind = type(node).__name__
         raise UnsupportedError(f"no runner knows a {kind} node", where=node.label)
-    return make(node, site)
+    return make(node, context)
 
 
-def _forward(node: Any, site: Site) -> Operator:
-    return Forward(node, site.send)
+def _forward(node: Any, context: OperatorContext) -> Operator:
+    return Forward(node, context.send)
 
 
-def _group(node: Any, site: Site) -> Operator:
-    assert site.step is not None
-    columns = site.step.column_gathering(site.batch)
+def _group(node: Any, context: OperatorContext) -> Operator:
+    assert context.step is not None
+    columns = context.step.column_precombiner(context.batch)
     if columns is not None:
-        kind = ColumnGroup if site.batch else WaitingGroup
-        return kind(site.step, site.send, site.metrics, columns)
-    make = BatchGroup if site.batch else StreamingGroup
-    return make(site.step, site.send, site.metrics, site.step.gathering(site.batch))
+        kind = ColumnGroup if context.batch else WaitingGroup
+        return kind(context.step, context.send, context.metrics, columns)
+    make = BatchGroup if context.batch else StreamingGroup
+    return make(
+        context.step, context.send, context.metrics, context.step.precombiner(context.batch)
+    )
 
 
-OPERATORS: dict[type[graph.Node], Callable[[Any, Site], Operator]] = {
+OPERATORS: dict[type[graph.Node], Callable[[Any, OperatorContext], Operator]] = {
     graph.Read: _forward,
     graph.Flatten: _forward,
     graph.Reshuffle: _forward,
-    graph.AssignWindows: lambda node, site: AssignWindows(node, site.send),
-    graph.ParDo: lambda node, site: ParDo(node, site.send, ParDoInvoker(node)),
+    graph.AssignWindows: lambda node, context: AssignWindows(node, context.send),
+    graph.ParDo: lambda node, context: ParDo(node, context.send, ParDoInvoker(node)),
     graph.GroupByKey: _group,
     graph.CombinePerKey: _group,
-    graph.Write: lambda node, site: Write(node, streaming=not site.batch),
+    graph.Write: lambda node, context: Write(node, streaming=not context.batch),
 }

@@ -4,7 +4,7 @@
 
 A node's level is the number of shuffles on the longest way to it. All keyed steps of a level stand side
 by side; the element-wise nodes of a level are fused into chains, in which bundles pass from function to
-function. The plan is data; both runners walk it, and :func:`headrace.runners.explaining.explain` prints it.
+function. The plan is data; both runners walk it, and :func:`headrace.runners.explain.explain` prints it.
 """
 
 from __future__ import annotations
@@ -14,14 +14,16 @@ from collections.abc import Container
 
 import attrs
 
-from headrace.runners.gathering import (
-    ColumnGathering,
-    Gathering,
+from headrace.runners.number_tables import NumberTable, number_table_of
+from headrace.runners.precombine import (
+    ColumnPrecombiner,
     Input,
-    PlainGathering,
-    TallyGathering,
-    gathering_for,
+    NumberPrecombiner,
+    PlainPrecombiner,
+    Precombiner,
+    precombiner_for,
 )
+from headrace.runners.reductions import reduction_of
 from headrace.sdk.graph import (
     MAIN,
     AssignWindows,
@@ -34,8 +36,6 @@ from headrace.sdk.graph import (
     Read,
     Reshuffle,
 )
-from headrace.sdk.reduction import reduction_of
-from headrace.sdk.tally import Tally, tally_of
 from headrace.triggers.grouping import Grouping
 from headrace.triggers.reduction import Reduction
 from headrace.triggers.strategy import WindowingStrategy
@@ -95,29 +95,29 @@ class KeyedStep:
         """The output for panes."""
         return next(out for out in self.node.outputs if out.tag == MAIN)
 
-    def gathering(self, batch: bool, apart: bool = False) -> Gathering:
-        """Return a new, empty gathering for this step's input.
+    def precombiner(self, batch: bool, apart: bool = False) -> Precombiner:
+        """Return a new, empty precombiner for this step's input.
 
         Args:
             batch: whether everything arrives at once, and nothing comes late.
             apart: whether it is in another place than the grouping, and not told what is late.
         """
-        return gathering_for(self._input(batch, apart), self.reduction)
+        return precombiner_for(self._input(batch, apart), self.reduction)
 
-    def column_gathering(self, batch: bool) -> ColumnGathering | None:
+    def column_precombiner(self, batch: bool) -> ColumnPrecombiner | None:
         """Return one that gives out columns; None if a window may have more panes than one.
 
         Args:
             batch: whether there is one round; then nothing comes late.
         """
-        if self.changing or not self.strategy.trigger.patient:
+        if self.changing or not self.strategy.trigger.fires_only_at_end:
             return None
         if not batch and not self._expires_at_its_end:
             return None
-        gathering = self.gathering(batch=True)
-        if isinstance(gathering, PlainGathering) and self.tally is not None:
-            return TallyGathering(self._input(batch=True), self.tally)
-        return gathering if isinstance(gathering, ColumnGathering) else None
+        precombiner = self.precombiner(batch=True)
+        if isinstance(precombiner, PlainPrecombiner) and self.number_table is not None:
+            return NumberPrecombiner(self._input(batch=True), self.number_table)
+        return precombiner if isinstance(precombiner, ColumnPrecombiner) else None
 
     @property
     def _expires_at_its_end(self) -> bool:
@@ -126,9 +126,11 @@ class KeyedStep:
         return not (merging or self.strategy.allowed_lateness or self.strategy.late_tag)
 
     @property
-    def tally(self) -> Tally | None:
+    def number_table(self) -> NumberTable | None:
         """How the CombineFn adds up whole columns, if it can."""
-        return tally_of(self.node.combine_fn) if isinstance(self.node, CombinePerKey) else None
+        return (
+            number_table_of(self.node.combine_fn) if isinstance(self.node, CombinePerKey) else None
+        )
 
     def _input(self, batch: bool, apart: bool = False) -> Input:
         late = bool(self.strategy.late_tag) and not batch
@@ -171,7 +173,7 @@ class Plan:
         depths: the level of each node by its label.
         steps: the keyed steps by label.
         left: labels of the AssignWindows nodes that leave their work to the steps behind them, for
-            a gathering can do it cheaper than by giving every element its windows.
+            a precombiner can do it cheaper than by giving every element its windows.
     """
 
     graph: Graph

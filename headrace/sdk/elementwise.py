@@ -1,7 +1,7 @@
 """What a ParDo node does with each element: one of these few kinds.
 
 The kinds exist apart from DoFns because whole bundles go through them with much less ado. They are the
-values of :attr:`headrace.sdk.graph.ParDo.fn`; :mod:`headrace.sdk.invoker` knows how to run each.
+values of :attr:`headrace.sdk.graph.ParDo.fn`; :mod:`headrace.runners.invoker` knows how to run each.
 """
 
 from __future__ import annotations

@@ -14,10 +14,10 @@ from headrace.errors import PipelineError, shorten
 from headrace.sdk import graph as kinds
 from headrace.sdk.graph import Graph, Node
 from headrace.sdk.options import PipelineOptions, StandardOptions, TypeOptions
+from headrace.sdk.picklability import check_shippable
 from headrace.sdk.pvalue import PBegin, PCollection, PDone
 from headrace.sdk.result import PipelineResult
-from headrace.sdk.running import Runner, find_runner
-from headrace.sdk.shipping import check_shippable
+from headrace.sdk.runner_lookup import Runner, find_runner
 from headrace.sdk.transform import NamedTransform, PTransform, pvalues_in
 
 

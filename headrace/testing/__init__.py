@@ -1,5 +1,11 @@
 """What tests of pipelines need: scripted sources, assertions, captures."""
 
+from headrace.sdk.io.test_stream import (
+    ElementEvent,
+    ProcessingTimeEvent,
+    TestStream,
+    WatermarkEvent,
+)
 from headrace.sdk.testing.asserting import AssertThat, TestWindowedValue, assert_that
 from headrace.sdk.testing.capturing import Capture, Captured, capture
 from headrace.sdk.testing.matchers import (
@@ -13,12 +19,6 @@ from headrace.sdk.testing.matchers import (
     matches_all,
 )
 from headrace.sdk.testing.test_pipeline import TestPipeline
-from headrace.sdk.testing.test_stream import (
-    ElementEvent,
-    ProcessingTimeEvent,
-    TestStream,
-    WatermarkEvent,
-)
 
 __all__ = [
     "AssertThat",

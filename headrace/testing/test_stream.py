@@ -1,6 +1,6 @@
 """Scripted sources, under Beam's name for the module."""
 
-from headrace.sdk.testing.test_stream import (
+from headrace.sdk.io.test_stream import (
     ElementEvent,
     ProcessingTimeEvent,
     TestStream,

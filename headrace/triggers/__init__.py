@@ -8,10 +8,10 @@ from headrace.triggers.composite_triggers import (
     OrFinally,
     Repeatedly,
 )
+from headrace.triggers.data_loss import DataLossReason
 from headrace.triggers.data_triggers import AfterBytes, AfterCount, AfterElement, Always, Never
 from headrace.triggers.pane import PaneInfo, PaneInfoTiming
 from headrace.triggers.refinement import AccumulationMode, ClosingBehavior, OnTimeBehavior
-from headrace.triggers.safety import DataLossReason
 from headrace.triggers.strategy import WindowingStrategy
 from headrace.triggers.trigger import Trigger
 from headrace.triggers.watermark_triggers import AfterWatermark, DefaultTrigger

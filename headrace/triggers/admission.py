@@ -16,7 +16,7 @@ import attrs
 
 from headrace.triggers.contents import Contents
 from headrace.triggers.key_state import KeyState
-from headrace.triggers.panes import Arrival, Panes
+from headrace.triggers.pane_output import Arrival, Panes
 from headrace.triggers.strategy import WindowingStrategy
 from headrace.triggers.trigger import Clock
 from headrace.windowing.merging import Merge, merges

@@ -10,7 +10,7 @@ from typing import Final
 import attrs
 
 from headrace.triggers.key_state import KeyState, WindowState
-from headrace.triggers.panes import Arrival
+from headrace.triggers.pane_output import Arrival
 from headrace.triggers.parts import Parts
 from headrace.triggers.reduction import Content, Reduction
 from headrace.windowing.window import BoundedWindow

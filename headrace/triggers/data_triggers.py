@@ -153,7 +153,7 @@ class AfterElement(_DataTrigger):
         return False
 
     def on_elements(self, state: TriggerState, arrived: Arrived, now: int) -> TriggerState:
-        return state or self.predicate in arrived.marks
+        return state or self.predicate in arrived.matched_predicates
 
     def on_merge(self, states: Sequence[TriggerState], last: int, clock: Clock) -> TriggerState:
         return FINISHED if FINISHED in states else any(states)

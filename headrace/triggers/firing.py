@@ -9,7 +9,7 @@ from headrace.triggers.contents import Contents
 from headrace.triggers.key_state import KeyState, Output, WindowState
 from headrace.triggers.output_times import OutputTimes
 from headrace.triggers.pane import PaneInfo, PaneInfoTiming, pane_info
-from headrace.triggers.panes import Panes
+from headrace.triggers.pane_output import Panes
 from headrace.triggers.reduction import Reduction
 from headrace.triggers.refinement import AccumulationMode, ClosingBehavior, OnTimeBehavior
 from headrace.triggers.strategy import WindowingStrategy
@@ -76,7 +76,7 @@ class Firing:
         due_when_empty = (timing is _ON_TIME and self._empty_on_time) or (
             closing and self._empty_last
         )
-        if asked and not (state.fresh or due_when_empty):
+        if asked and not (state.pending or due_when_empty):
             return
         early = timing is _EARLY
         pane = pane_info(timing, state.index, -1 if early else state.nonspeculative, closing)
@@ -85,7 +85,7 @@ class Firing:
             state.index += 1
             state.nonspeculative += not early
             state.past_early = state.past_early or not early
-        state.fresh = 0
+        state.pending = 0
         key.holds.set(window, NEVER)
         self._times.recall(key, window, watermark)
 

@@ -22,20 +22,20 @@ from headrace.triggers.bundle import INSERT, Bundle
 from headrace.triggers.contents import Contents
 from headrace.triggers.firing import Firing
 from headrace.triggers.key_state import KeyState, WindowState
-from headrace.triggers.merging import Merging, tell
 from headrace.triggers.output_times import OutputTimes
 from headrace.triggers.pane import PaneInfoTiming, pane_info
-from headrace.triggers.panes import Arrival, ArrivalColumns, Panes
+from headrace.triggers.pane_output import Arrival, ArrivalColumns, Panes
 from headrace.triggers.reduction import Content, Reduction
 from headrace.triggers.refinement import AccumulationMode
-from headrace.triggers.splitting import Splitting
 from headrace.triggers.stamping import stamping
 from headrace.triggers.strategy import WindowingStrategy
 from headrace.triggers.trigger import NEVER, Clock
+from headrace.triggers.window_merging import Merging, tell
+from headrace.triggers.window_splitting import Splitting
 from headrace.windowing.merging import are_sessions
 from headrace.windowing.window import BoundedWindow
 
-_ONLY_PANE: Final = pane_info(PaneInfoTiming.ON_TIME, 0, 0, True)
+_FINAL_PANE: Final = pane_info(PaneInfoTiming.ON_TIME, 0, 0, True)
 
 
 class Grouping:
@@ -58,7 +58,7 @@ class Grouping:
     ) -> None:
         self._strategy = strategy
         self._trigger = strategy.trigger
-        self._patient = self._trigger.patient
+        self._fires_only_at_end = self._trigger.fires_only_at_end
         self._stamping = stamping(strategy, reduction, changing)
         self._reduction: Reduction = self._stamping or reduction
         merging = strategy.window_fn.is_merging()
@@ -92,28 +92,28 @@ class Grouping:
             touched = list(dict.fromkeys(touched))
         for window in touched:
             if not self._waits(key, window, clock):
-                self._attend(key, window, clock, out)
+                self._evaluate(key, window, clock, out)
         if self._hands_on_windows:
             self._hold_start(key)
 
     def _waits(self, key: KeyState, window: BoundedWindow, clock: Clock) -> bool:
         """Tell at little cost whether the window has noted already when its trigger is to be asked."""
-        patient = self._patient and clock.watermark <= window.last
-        return patient and key.dues.get(window) != NEVER
+        fires_only_at_end = self._fires_only_at_end and clock.watermark <= window.last
+        return fires_only_at_end and key.event_timers.get(window) != NEVER
 
     def wake(self, key: KeyState, clock: Clock, out: Panes) -> None:
         """Let a key know how far the watermark and the clock have come."""
-        due = key.dues.pop(clock.watermark)
-        alarmed = key.alarms.pop(clock.now)
+        due = key.event_timers.pop(clock.watermark)
+        alarmed = key.processing_timers.pop(clock.now)
         for window in dict.fromkeys(due + alarmed) if alarmed else due:
             if window in key.windows:
-                self._attend(key, window, clock, out)
+                self._evaluate(key, window, clock, out)
             else:
                 key.leave(window)
         if self._hands_on_windows:
             self._hold_start(key)
 
-    def live_through(
+    def run_to_completion(
         self, arrivals: Sequence[Arrival], start: Clock, end: Clock, out: Panes
     ) -> None:
         """Give a key its whole life in one call: elements arrive at a start, then time comes to its end.
@@ -137,14 +137,14 @@ class Grouping:
             else:
                 self._send_only_pane(arrival, out)
 
-    def only_panes(self, arrivals: ArrivalColumns) -> Bundle:
-        """Give many keys their whole lives in one call: :meth:`live_through`, by columns.
+    def final_panes(self, arrivals: ArrivalColumns) -> Bundle:
+        """Give many keys their whole lives in one call: :meth:`run_to_completion`, by columns.
 
-        It takes a trigger that is patient, and insertions alone; then a window has one pane, at its end.
+        It takes a trigger that fires only at the end, and insertions alone: each window has one pane.
         """
         values = map(self._reduction.final, arrivals.contents)
         pairs = list(zip(arrivals.keys, values, strict=True))
-        return Bundle(pairs, arrivals.lasts, arrivals.windows, repeat(_ONLY_PANE))
+        return Bundle(pairs, arrivals.lasts, arrivals.windows, repeat(_FINAL_PANE))
 
     def _send_only_pane(self, arrival: Arrival, out: Panes) -> None:
         window, last = arrival.window, arrival.window.last
@@ -153,7 +153,7 @@ class Grouping:
         else:
             timestamp = self._stamping.timestamp(self._stamping.stamped(arrival).content)
         for value, diff in self._only_values(arrival.content):
-            out.emit(value, min(timestamp, last), window, _ONLY_PANE, diff)
+            out.emit(value, min(timestamp, last), window, _FINAL_PANE, diff)
 
     def _only_values(self, content: Content) -> Iterable[tuple[Any, int]]:
         """Return what a window says that has one pane: in every mode all that it holds."""
@@ -183,7 +183,7 @@ class Grouping:
             return False
         else:
             state.content = self._reduction.merge(state.content, arrival.content)
-        state.fresh += arrival.arrived.count
+        state.pending += arrival.arrived.count
         state.trigger = trigger.on_elements(state.trigger, arrival.arrived, clock.now)
         self._times.arrived(key, arrival, clock.watermark)
         return True
@@ -195,7 +195,7 @@ class Grouping:
             insort(key.order, window)
         return state
 
-    def _attend(self, key: KeyState, window: BoundedWindow, clock: Clock, out: Panes) -> None:
+    def _evaluate(self, key: KeyState, window: BoundedWindow, clock: Clock, out: Panes) -> None:
         """Ask a window's trigger, fire, and close the window if it has expired."""
         state, last, trigger = key.windows[window], window.last, self._trigger
         if not state.expired:
@@ -204,7 +204,7 @@ class Grouping:
             fires = not closed and trigger.should_fire(state.trigger, last, clock)
             if fires:
                 state.trigger = trigger.on_fire(state.trigger, last, clock)
-            if (fires or expired) and (state.fresh or not closed):
+            if (fires or expired) and (state.pending or not closed):
                 closing = expired or trigger.finished(state.trigger)
                 self._firing.fire(key, window, clock.watermark, closing, out)
             state.expired = expired
@@ -219,13 +219,13 @@ class Grouping:
         """Note when the window wants to be asked again."""
         state = key.windows[window]
         wake = self._trigger.wake(state.trigger, window.last, clock)
-        key.dues.set(window, min(wake.watermark, self._strategy.expiry(window.last)))
-        key.alarms.set(window, wake.now)
+        key.event_timers.set(window, min(wake.watermark, self._strategy.expiry(window.last)))
+        key.processing_timers.set(window, wake.now)
 
     def _retain(self, key: KeyState, window: BoundedWindow) -> None:
         """Keep a window that has expired, for elements that are not late may still merge with it."""
-        key.dues.set(window, self._strategy.gone(window.last))
-        key.alarms.set(window, NEVER)
+        key.event_timers.set(window, self._strategy.gone(window.last))
+        key.processing_timers.set(window, NEVER)
         key.holds.set(window, NEVER)
 
     def _hold_start(self, key: KeyState) -> None:
@@ -242,5 +242,5 @@ class Grouping:
             key.forget(window)
         else:
             self._contents.drop(key, window)
-            key.strike(window)
+            key.remove_window(window)
             key.since = max(key.since, window[1])

@@ -13,10 +13,10 @@ from typing import Any, Final, NamedTuple
 import attrs
 
 from headrace.errors import HeadraceError
-from headrace.triggers.agenda import Agenda
 from headrace.triggers.pane import PaneInfo
 from headrace.triggers.parts import Parts
 from headrace.triggers.reduction import Content
+from headrace.triggers.timer_queue import TimerQueue
 from headrace.triggers.trigger import NEVER, TriggerState
 from headrace.windowing.time import MIN_MICROS
 from headrace.windowing.window import BoundedWindow
@@ -41,7 +41,7 @@ class WindowState:
     Attributes:
         trigger: state of the trigger.
         content: what the pane would hold.
-        fresh: how many elements have come since the last pane, and how many panes stand in windows
+        pending: how many elements have come since the last pane, and how many panes stand in windows
             that have merged or moved since; a pane with neither is empty.
         index: number of the next pane.
         nonspeculative: number of the next pane that is not EARLY.
@@ -53,7 +53,7 @@ class WindowState:
 
     trigger: TriggerState
     content: Content
-    fresh: int = 0
+    pending: int = 0
     index: int = 0
     nonspeculative: int = 0
     past_early: bool = False
@@ -77,10 +77,10 @@ class KeyState:
     Attributes:
         windows: the live windows.
         order: the same in order, kept only for window functions that merge.
-        dues: the watermarks that windows wait for.
-        alarms: the processing times that windows wait for.
+        event_timers: the watermarks that windows wait for.
+        processing_timers: the processing times that windows wait for.
         holds: the timestamps of panes to come, which the output watermark may not pass.
-        recalls: how far the output watermark may go before panes that stand are retracted.
+        retraction_holds: how far the output watermark may go before panes that stand are retracted.
         start: how far it may go while windows are kept that others may join from as far back as their start.
         since: no window of the key that ends later than this is gone; only for windows that merge.
         parts: what windows were merged from; kept only where they can come apart again.
@@ -90,10 +90,10 @@ class KeyState:
 
     windows: dict[BoundedWindow, WindowState] = attrs.field(factory=dict)
     order: list[BoundedWindow] = attrs.field(factory=list)
-    dues: Agenda[BoundedWindow] = attrs.field(factory=Agenda)
-    alarms: Agenda[BoundedWindow] = attrs.field(factory=Agenda)
-    holds: Agenda[BoundedWindow] = attrs.field(factory=Agenda)
-    recalls: Agenda[BoundedWindow] = attrs.field(factory=Agenda)
+    event_timers: TimerQueue[BoundedWindow] = attrs.field(factory=TimerQueue)
+    processing_timers: TimerQueue[BoundedWindow] = attrs.field(factory=TimerQueue)
+    holds: TimerQueue[BoundedWindow] = attrs.field(factory=TimerQueue)
+    retraction_holds: TimerQueue[BoundedWindow] = attrs.field(factory=TimerQueue)
     start: int = NEVER
     since: int = MIN_MICROS
     parts: Parts = attrs.field(factory=Parts)
@@ -103,7 +103,7 @@ class KeyState:
     @property
     def hold(self) -> int:
         """The moment that the output watermark may not pass; NEVER if there is none."""
-        return min(self.holds.first, self.recalls.first, self.start)
+        return min(self.holds.first, self.retraction_holds.first, self.start)
 
     @property
     def is_empty(self) -> bool:
@@ -113,21 +113,26 @@ class KeyState:
     def forget(self, window: BoundedWindow) -> None:
         """Let a live window go, with all its moments."""
         del self.windows[window]
-        for agenda in (self.dues, self.alarms, self.holds, self.recalls):
-            agenda.set(window, NEVER)
+        for timers in (
+            self.event_timers,
+            self.processing_timers,
+            self.holds,
+            self.retraction_holds,
+        ):
+            timers.set(window, NEVER)
 
     def leave(self, window: BoundedWindow) -> None:
         """Forget what is left of a window that is no more, or of a part that is in none."""
         self.ceased.pop(window, None)
         self.parts.forget(window)
 
-    def enlist(self, window: BoundedWindow, state: WindowState) -> None:
+    def add_window(self, window: BoundedWindow, state: WindowState) -> None:
         """Add a live window to a key whose windows merge; it may have waited to be forgotten."""
-        self.dues.set(window, NEVER)
+        self.event_timers.set(window, NEVER)
         self.windows[window] = state
         insort(self.order, window)
 
-    def strike(self, window: BoundedWindow) -> None:
+    def remove_window(self, window: BoundedWindow) -> None:
         """Let a live window go from a key whose windows merge."""
         self.forget(window)
         del self.order[bisect_left(self.order, window)]
@@ -143,8 +148,8 @@ def freeze(key: KeyState) -> tuple[Any, ...]:
     True
     """
     windows = [(window, *_values_of(state)) for window, state in key.windows.items()]
-    agendas = (key.dues, key.alarms, key.holds, key.recalls)
-    moments = [agenda.moments for agenda in agendas]
+    timers = (key.event_timers, key.processing_timers, key.holds, key.retraction_holds)
+    moments = [queue.moments for queue in timers]
     bounds = key.start, key.since
     return FORMAT, windows, moments, bounds, key.parts.freeze(), key.homes, key.ceased
 
@@ -168,15 +173,15 @@ def thaw(frozen: tuple[Any, ...], merging: bool) -> KeyState:
     _, rows, moments, bounds, parts, homes, ceased = frozen
     windows = {window: WindowState(*values) for window, *values in rows}
     order = sorted(windows) if merging else []
-    dues, alarms, holds, recalls = map(Agenda, moments)
+    event_timers, processing_timers, holds, retraction_holds = map(TimerQueue, moments)
     start, since = bounds
     return KeyState(
         windows=windows,
         order=order,
-        dues=dues,
-        alarms=alarms,
+        event_timers=event_timers,
+        processing_timers=processing_timers,
         holds=holds,
-        recalls=recalls,
+        retraction_holds=retraction_holds,
         start=start,
         since=since,
         parts=Parts.thaw(parts),

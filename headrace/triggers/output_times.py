@@ -12,7 +12,7 @@ import attrs
 
 from headrace.triggers.contents import Contents
 from headrace.triggers.key_state import KeyState
-from headrace.triggers.panes import Arrival
+from headrace.triggers.pane_output import Arrival
 from headrace.triggers.refinement import AccumulationMode
 from headrace.triggers.stamping import Stamping
 from headrace.triggers.strategy import WindowingStrategy
@@ -23,7 +23,7 @@ from headrace.windowing.window import BoundedWindow
 
 @attrs.define(slots=True)
 class OutputTimes:
-    """Timestamps, holds and recalls of one grouping's panes.
+    """Timestamps, holds and retraction_holds of one grouping's panes.
 
     Args:
         strategy: where, when and how.
@@ -80,7 +80,7 @@ class OutputTimes:
 
     def _taken_until(self, key: KeyState, window: BoundedWindow, watermark: int) -> int:
         """Return the earliest timestamp that groupings behind surely take."""
-        complete = min(watermark, key.holds.get(window), key.recalls.get(window))
+        complete = min(watermark, key.holds.get(window), key.retraction_holds.get(window))
         return complete - self.strategy.allowed_lateness
 
     def _hold(self, key: KeyState, arrival: Arrival, watermark: int) -> None:
@@ -102,10 +102,10 @@ class OutputTimes:
         key: KeyState,
         window: BoundedWindow,
         holds: Sequence[int],
-        recalls: Sequence[int],
+        retraction_holds: Sequence[int],
         watermark: int,
     ) -> None:
-        """Take over the holds and recalls of the windows that have become one.
+        """Take over the holds and retraction_holds of the windows that have become one.
 
         A window that shrank into the past cannot hold on for what has not come out.
         """
@@ -115,7 +115,7 @@ class OutputTimes:
         if held and last >= min(*held, watermark):
             hold = min(self.strategy.output_time(last, min(held), max(held)), last)
         key.holds.set(window, hold)
-        key.recalls.set(window, min(recalls, default=NEVER))
+        key.retraction_holds.set(window, min(retraction_holds, default=NEVER))
         self.recall(key, window, watermark)
 
     def recall(self, key: KeyState, window: BoundedWindow, watermark: int) -> None:
@@ -135,10 +135,10 @@ class OutputTimes:
             limit = min(limit, self._of_news(key, window, watermark))
         latest = limit + self.strategy.allowed_lateness
         in_time = latest + 1 < self.strategy.gone(window.last)
-        key.recalls.set(window, latest if in_time else NEVER)
+        key.retraction_holds.set(window, latest if in_time else NEVER)
 
     def _of_news(self, key: KeyState, window: BoundedWindow, watermark: int) -> int:
         """Return the earliest timestamp that a pane to come may have; NEVER if nothing is new."""
         state = key.windows[window]
-        timestamp = self._of_all(key, window, watermark) if state.fresh else NEVER
+        timestamp = self._of_all(key, window, watermark) if state.pending else NEVER
         return min(timestamp, state.earliest) if self._falls else timestamp

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 import attrs
 
-from headrace.triggers.panes import Arrival
+from headrace.triggers.pane_output import Arrival
 from headrace.triggers.reduction import Content, Reduction
 from headrace.triggers.strategy import WindowingStrategy
 from headrace.triggers.trigger import NEVER

@@ -16,7 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from headrace.errors import PipelineError, shorten
-from headrace.triggers.safety import DataLossReason
+from headrace.triggers.data_loss import DataLossReason
 
 if TYPE_CHECKING:
     from headrace.triggers.strategy import WindowingStrategy
@@ -51,12 +51,12 @@ class Arrived(NamedTuple):
     Attributes:
         count: how many.
         size: their encoded size in bytes; 0 unless the trigger asks (:attr:`Trigger.wants_size`).
-        marks: the predicates of the trigger expression that one of them fulfils.
+        matched_predicates: the predicates of the trigger expression that one of them fulfils.
     """
 
     count: int  # type: ignore[assignment]  # hides tuple.count, which nobody needs here
     size: int = 0
-    marks: frozenset[Any] = frozenset()
+    matched_predicates: frozenset[Any] = frozenset()
 
 
 class Wake(NamedTuple):
@@ -148,7 +148,7 @@ class Trigger:
 
     @property
     def predicates(self) -> tuple[Predicate, ...]:
-        """What has to be asked of each element, to be reported in :attr:`Arrived.marks`."""
+        """What has to be asked of each element, to be reported in :attr:`Arrived.matched_predicates`."""
         asked = (child.predicates for child in self.children)
         return tuple(dict.fromkeys(predicate for some in asked for predicate in some))
 
@@ -158,7 +158,7 @@ class Trigger:
         return any(child.wants_size for child in self.children)
 
     @property
-    def patient(self) -> bool:
+    def fires_only_at_end(self) -> bool:
         """Whether it never fires before the end of its window, whatever arrives."""
         return False
 

@@ -68,7 +68,7 @@ class DefaultTrigger(Trigger):
         return True
 
     @property
-    def patient(self) -> bool:
+    def fires_only_at_end(self) -> bool:
         return True
 
 
@@ -184,7 +184,7 @@ class AfterWatermark(Trigger):
         return True
 
     @property
-    def patient(self) -> bool:
+    def fires_only_at_end(self) -> bool:
         return self.early is None
 
     @property

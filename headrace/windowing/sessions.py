@@ -39,8 +39,8 @@ class Sessions(WindowFn):
 
     >>> Sessions(30).assign(WindowFn.AssignContext(100))
     [[100.0, 130.0)]
-    >>> patient = Sessions(lambda visit: visit["patience"], max_gap=60)
-    >>> patient.assign(WindowFn.AssignContext(0, {"patience": 5}))
+    >>> fires_only_at_end = Sessions(lambda visit: visit["patience"], max_gap=60)
+    >>> fires_only_at_end.assign(WindowFn.AssignContext(0, {"patience": 5}))
     [[0.0, 5.0)]
     """
 

@@ -16,9 +16,9 @@ from headrace.windowing.column import Column, materialise
 from headrace.windowing.time import MAX_MICROS, MIN_MICROS, Duration, DurationTypes, positive
 from headrace.windowing.watermark_estimator import (
     AsReported,
-    BehindMost,
-    BehindNewest,
+    BoundedDelayEstimator,
     EstimatorState,
+    PercentileEstimator,
     WatermarkEstimator,
 )
 
@@ -80,7 +80,7 @@ class BoundedOutOfOrderness(WatermarkPolicy):
 
     def estimator(self) -> WatermarkEstimator:
         """Return an estimator for one partition that has seen nothing yet."""
-        return BehindNewest(_micros(self.idle_timeout), self.delay.micros)
+        return BoundedDelayEstimator(_micros(self.idle_timeout), self.delay.micros)
 
 
 @attrs.frozen
@@ -101,7 +101,7 @@ class Monotonic(WatermarkPolicy):
 
     def estimator(self) -> WatermarkEstimator:
         """Return an estimator for one partition that has seen nothing yet."""
-        return BehindNewest(_micros(self.idle_timeout), 0)
+        return BoundedDelayEstimator(_micros(self.idle_timeout), 0)
 
 
 @attrs.frozen
@@ -130,7 +130,7 @@ class Percentile(WatermarkPolicy):
 
     def estimator(self) -> WatermarkEstimator:
         """Return an estimator for one partition that has seen nothing yet."""
-        return BehindMost(_micros(self.idle_timeout), self.p, self.memory)
+        return PercentileEstimator(_micros(self.idle_timeout), self.p, self.memory)
 
 
 @attrs.frozen

@@ -46,7 +46,7 @@ class WatermarkEstimator(ABC):
         """Return how far the partition is complete by what was observed, in microseconds."""
 
     @abstractmethod
-    def learn(self, timestamps: list[int]) -> None:
+    def update(self, timestamps: list[int]) -> None:
         """Take note of the timestamps of elements, one at least, in order of arrival."""
 
     def observe(self, timestamps: list[int], now: int) -> None:
@@ -59,7 +59,7 @@ class WatermarkEstimator(ABC):
         if timestamps:
             self._alive = max(self._alive, now)
             self._stirred = False
-            self.learn(timestamps)
+            self.update(timestamps)
 
     def report(self, watermark: int) -> None:
         """Take note of what the source says itself, in microseconds.
@@ -105,10 +105,10 @@ def _observed(kind: type[WatermarkEstimator]) -> list[str]:
 
 
 @attrs.define
-class BehindNewest(WatermarkEstimator):
+class BoundedDelayEstimator(WatermarkEstimator):
     """So far behind the newest element.
 
-    >>> BehindNewest(idle_timeout=None, delay=10).watermark(now=0) == MIN_MICROS
+    >>> BoundedDelayEstimator(idle_timeout=None, delay=10).watermark(now=0) == MIN_MICROS
     True
     """
 
@@ -118,15 +118,17 @@ class BehindNewest(WatermarkEstimator):
     def estimate(self) -> int:
         return max(MIN_MICROS, self._newest - self.delay)
 
-    def learn(self, timestamps: list[int]) -> None:
+    def update(self, timestamps: list[int]) -> None:
         self._newest = max(self._newest, max(timestamps))
 
 
 @attrs.define
-class BehindMost(WatermarkEstimator):
+class PercentileEstimator(WatermarkEstimator):
     """As far behind the newest element as all but the slowest of the last elements came.
 
-    >>> BehindMost(idle_timeout=None, percentile=50, memory=10).watermark(now=0) == MIN_MICROS
+    >>> PercentileEstimator(idle_timeout=None, percentile=50, memory=10).watermark(
+    ...     now=0
+    ... ) == MIN_MICROS
     True
     """
 
@@ -141,7 +143,7 @@ class BehindMost(WatermarkEstimator):
         rank = ceil(self.percentile / 100 * len(self._behind))
         return max(MIN_MICROS, self._newest - sorted(self._behind)[rank - 1])
 
-    def learn(self, timestamps: list[int]) -> None:
+    def update(self, timestamps: list[int]) -> None:
         older, last = timestamps[: -self.memory], timestamps[-self.memory :]
         before = max(self._newest, max(older, default=MIN_MICROS))
         newest = list(accumulate(last, max, initial=before))
@@ -161,5 +163,5 @@ class AsReported(WatermarkEstimator):
     def estimate(self) -> int:
         return self._reported
 
-    def learn(self, timestamps: list[int]) -> None:
+    def update(self, timestamps: list[int]) -> None:
         pass

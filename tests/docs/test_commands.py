@@ -78,7 +78,7 @@ def flags_of_the_page(page: Path) -> set[str]:
 @cache
 def flags_of_programs() -> frozenset[str]:
     """Return the flags that every pipeline takes, and those of the example and the tools."""
-    import headrace.runners.spark.options  # noqa: F401  # flags are those of all classes of options
+    import headrace.runners.spark.cluster.options  # noqa: F401  # flags are those of all classes of options
 
     def pipelines(parser: ArgumentParser) -> None:
         for kind in PipelineOptions.__subclasses__():

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.docs.pages import Command, File, Printed, Python, needs_spark, steps
-from tests.docs.playing import agree, play
+from tests.docs.run_pages import agree, play
 
 PAGE = """
 ```python

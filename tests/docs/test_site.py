@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from headrace.runners.spark.options import SparkOptions
+from headrace.runners.spark.cluster.options import SparkOptions
 from tests.docs.pages import FENCE, PAGES, ROOT, name
 
 DOCS = ROOT / "docs"

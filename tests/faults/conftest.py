@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.playing import contents, play
+from tests.faults.run_and_kill import contents, play
 
 HERE = Path(__file__).parent
 

@@ -20,7 +20,7 @@ from headrace.options import PipelineOptions
 from headrace.sdk.io.ledger import Ledger
 from headrace.triggers import AccumulationMode, AfterCount, AfterWatermark
 from headrace.windowing import FixedWindows, Sessions
-from tests.faults.blows import passing, set_timer
+from tests.faults.kill_points import passing, set_timer
 
 PARTITIONS = ("p", "q")
 ROUND = 12
@@ -108,13 +108,13 @@ def watch_driver() -> None:
     """Let blows fall in what the driver does."""
     from sqlalchemy import event
 
-    from headrace.runners.spark.checkpoint import Checkpoint
-    from headrace.runners.spark.delivery import Delivery
+    from headrace.runners.spark.cluster.driver_sinks import DriverSinks
+    from headrace.runners.spark.state.checkpoint_manifest import Checkpoint
     from headrace.sdk.io.file_sink import FileSink
     from headrace.sdk.io.table.database import Database
 
     around(Checkpoint, "write", "checkpoint", "checkpoint")
-    around(Delivery, "deliver", "delivery", "delivered")
+    around(DriverSinks, "deliver", "delivery", "delivered")
     around(FileSink, "commit", "files", "files")
     around(FileSink, "_put_up", "put up", "put up")
     around(Ledger, "_replace", "ledger", "ledger")
@@ -130,7 +130,7 @@ def watch_driver() -> None:
 
 def watch_workers() -> None:
     """Let blows fall in what workers and the planner do; imported there with this module."""
-    from headrace.runners.spark.feed import FeedReader
+    from headrace.runners.spark.sources.data_source import FeedReader
     from headrace.runners.spark.streaming import StateChunks
     from headrace.sdk.io.file_sink import FileSink
 

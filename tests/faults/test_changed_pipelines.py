@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import headrace as hr
-from headrace.runners.spark.options import LEAST_KEY_GROUPS
+from headrace.runners.spark.cluster.options import LEAST_KEY_GROUPS
 from headrace.triggers import AccumulationMode
 from headrace.windowing import FixedWindows
 from tests.faults.runs import Lines, append, finish, lines_of, start, write

@@ -11,7 +11,7 @@ import pytest
 import headrace as hr
 from headrace.io import BoundedSource
 from headrace.options import PipelineOptions
-from headrace.runners.spark.failures import WorkerDiedError
+from headrace.runners.spark.cluster.error_transport import WorkerDiedError
 from headrace.sdk.io.file_naming import FileNaming
 from headrace.sdk.io.line_sinks import TextSink
 from headrace.sdk.io.sink import Commit

@@ -15,12 +15,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.blows import Blow
-from tests.faults.playing import contents, play
+from tests.faults.kill_points import Blow
+from tests.faults.run_and_kill import contents, play
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.ordeal,
+    pytest.mark.chaos,
     pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes in /proc"),
 ]
 
@@ -52,11 +52,11 @@ PLACES = {
 def blows_of(series: int) -> list[Blow]:
     """Ten blows of fifty that are spread over all places."""
     dice = random.Random(f"series {series // 5}")
-    dealt = [place for _ in range(3) for place in dice.sample(list(PLACES), len(PLACES))]
+    with_rows = [place for _ in range(3) for place in dice.sample(list(PLACES), len(PLACES))]
     hits = dice.choices(["all", "driver", "jvm"], [6, 1, 1], k=50)
     all_blows = [
         Blow(place, dice.randint(1, PLACES[place]), hit)
-        for place, hit in zip(dealt, hits, strict=False)
+        for place, hit in zip(with_rows, hits, strict=False)
     ]
     return all_blows[series % 5 * SERIES :][:SERIES]
 

@@ -1,4 +1,4 @@
-"""Rounds of sources: what is recorded of a round brings it again, in another process, after changes."""
+"""SourceRounds of sources: what is recorded of a round brings it again, in another process, after changes."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import pytest
 import headrace as hr
 from headrace.io import Batch, BoundedSource, UnboundedSource
 from headrace.options import PipelineOptions
+from headrace.runners import source_rounds as under_test
 from headrace.runners.local.feeding import feed_for
-from headrace.runners.spark import rounds as under_test
-from headrace.runners.spark.rounds import FORMAT, Position, Rounds, drained, position_of
+from headrace.runners.source_rounds import FORMAT, Position, SourceRounds, drained, position_of
 from headrace.sdk.graph import Read
 from headrace.windowing.time import MAX_MICROS
 from tests.faults.runs import append, write
@@ -33,8 +33,8 @@ def reading(*sources: Any, policy: Any = None) -> tuple[Read, ...]:
     return tuple(p.graph)
 
 
-def rounds(*sources: Any, policy: Any = None, limit: int = 100) -> Rounds:
-    return Rounds(reading(*sources, policy=policy), limit, heartbeat=0)
+def rounds(*sources: Any, policy: Any = None, limit: int = 100) -> SourceRounds:
+    return SourceRounds(reading(*sources, policy=policy), limit, heartbeat=0)
 
 
 def logged(position: Position) -> Position:
@@ -93,7 +93,7 @@ class Looks(UnboundedSource):
 
 
 def test_a_round_that_only_learned_where_to_read_on_counts(clock):
-    seldom = Rounds(reading(Looks()), limit=100, heartbeat=60_000_000)
+    seldom = SourceRounds(reading(Looks()), limit=100, heartbeat=60_000_000)
     looked, bundles = seldom.go_on(seldom.begin())
     assert values(bundles) == {"0": []}
     assert values(seldom.go_on(looked)[1]) == {"0": ["found"]}

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.playing import contents, started, wait_for_end_of
+from tests.faults.run_and_kill import contents, started, wait_for_end_of
 
-pytestmark = [pytest.mark.slow, pytest.mark.ordeal]
+pytestmark = [pytest.mark.slow, pytest.mark.chaos]
 
 
 def logged(home: Path, kind: str) -> set[int]:

@@ -19,12 +19,12 @@ from typing import Any, Final
 
 import attrs
 
-from headrace.sdk.testing.playing import play
+from headrace.sdk.testing.run_on_runner import play
 from headrace.sdk.testing.strategies.pipelines import KINDS_OF_RUNS
 from headrace.testing.laws import Report, check_runner
 from headrace.testing.strategies import Run
 from tests.laws.corpus import FOUND, keep
-from tests.laws.playing import foretell_ticking
+from tests.laws.event_by_event import foretell_ticking
 
 DRAWN = 600
 """So many cases are one piece of work, with a seed of its own."""

@@ -17,7 +17,7 @@ from hypothesis import assume
 from hypothesis import strategies as st
 
 from headrace.sdk.testing import pane_laws
-from headrace.sdk.testing.answers import (
+from headrace.sdk.testing.batch_oracle import (
     ACCUMULATING,
     DISCARDING,
     RETRACTING,
@@ -28,9 +28,9 @@ from headrace.sdk.testing.answers import (
     shrinks,
 )
 from headrace.sdk.testing.pane_laws import PaneLaw, behind, like_batch
-from headrace.sdk.testing.playing import Heard, Pane
+from headrace.sdk.testing.run_on_runner import Observation, Pane
 from headrace.sdk.testing.runs import Run, Step
-from headrace.sdk.testing.script import Row, dealt, rows_of
+from headrace.sdk.testing.script import Row, rows_of, with_rows
 from headrace.sdk.testing.strategies.pipelines import (
     counting,
     expiring,
@@ -44,7 +44,7 @@ from headrace.sdk.testing.strategies.windowing import Where, aligned, calendars,
 from headrace.triggers import AccumulationMode
 from headrace.windowing import TimestampCombiner
 from tests.laws.corpus import law
-from tests.laws.playing import batch_of, follow, parts
+from tests.laws.event_by_event import batch_of, follow, parts
 
 
 def windows() -> st.SearchStrategy[Where]:
@@ -225,12 +225,12 @@ def test_groupings_in_a_row_come_to_what_they_come_to_in_a_batch(run: Run) -> No
 def test_the_order_of_arrival_means_nothing_in_the_end(run: Run, order: Any) -> None:
     rows = rows_of(run.script)
     order.shuffle(rows)
-    other = attrs.evolve(run, script=dealt(run.script, rows))
+    other = attrs.evolve(run, script=with_rows(run.script, rows))
     for step, one, two in zip(run.steps, follow(run), follow(other), strict=True):
         assert same_in_the_end(step, one, two)
 
 
-def same_in_the_end(step: Step, one: Heard, other: Heard) -> bool:
+def same_in_the_end(step: Step, one: Observation, other: Observation) -> bool:
     results = [meaning(step, end_result(step, heard.panes)) for heard in (one, other)]
     return results[0] == results[1]
 

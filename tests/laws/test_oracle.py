@@ -9,12 +9,12 @@ import attrs
 import pytest
 from hypothesis import HealthCheck, settings
 
-from headrace.sdk.testing.playing import UNKNOWN, Heard, perform
+from headrace.sdk.testing.run_on_runner import UNKNOWN, Observation, perform
 from headrace.sdk.testing.runs import Run
 from headrace.sdk.testing.strategies.pipelines import reunions, runs
 from headrace.sdk.testing.strategies.windowing import aligned, merging
 from tests.laws.corpus import law
-from tests.laws.playing import follow, foretell
+from tests.laws.event_by_event import follow, foretell
 from tests.oracle.replay import Played
 
 
@@ -43,7 +43,7 @@ TOLD = (
 )
 
 
-def agrees(heard: Heard, played: Played) -> None:
+def agrees(heard: Observation, played: Played) -> None:
     assert in_order(heard.panes) == in_order(played.panes)
     assert heard.watermarks == played.watermarks
     assert max(heard.dropped, default=0) == len(played.dropped)

@@ -22,19 +22,19 @@ from headrace.sdk.testing.pane_laws import (
     TAKEN_BACK,
     UNTIL,
 )
-from headrace.triggers import firing, grouping, merging, splitting
+from headrace.triggers import firing, grouping, window_merging, window_splitting
 from headrace.triggers.admission import Admission
 from headrace.triggers.bundle import RETRACT
 from headrace.triggers.data_triggers import AfterCount
 from headrace.triggers.firing import Firing
 from headrace.triggers.grouping import Grouping
 from headrace.triggers.key_state import Output
-from headrace.triggers.merging import Merging
 from headrace.triggers.output_times import OutputTimes
 from headrace.triggers.pane import PaneInfoTiming
-from headrace.triggers.splitting import OfSessions
 from headrace.triggers.strategy import WindowingStrategy
 from headrace.triggers.trigger import FINISHED
+from headrace.triggers.window_merging import Merging
+from headrace.triggers.window_splitting import OfSessions
 
 CASES = 300
 
@@ -129,13 +129,13 @@ def dropped_elements_stretch(patch: pytest.MonkeyPatch) -> None:
 
 def earlier_trigger_state_kept(patch: pytest.MonkeyPatch) -> None:
     """When windows merge, the trigger goes on as in the earlier one."""
-    united_state = merging.united_state
+    united_state = window_merging.united_state
 
     def of_the_earlier(strategy, target, sources, clock):
         state = united_state(strategy, target, sources, clock)
         return attrs.evolve(state, trigger=sources[0].state.trigger) if sources else state
 
-    for module in (merging, splitting):
+    for module in (window_merging, window_splitting):
         patch.setattr(module, "united_state", of_the_earlier)
 
 

@@ -1,1 +1,1 @@
-"""Planning, gathering, and the local runner."""
+"""Planning, precombiner, and the local runner."""

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import headrace as hr
-from headrace.runners import operators, reading
-from headrace.runners.gathering import plain
+from headrace.runners import operators, source_bundles
+from headrace.runners.precombine import plain
 from headrace.sdk.testing.capturing import capture
 from headrace.triggers import AfterWatermark, DefaultTrigger, Repeatedly
 from headrace.triggers.bundle import Bundle
@@ -64,7 +64,7 @@ def panes(events, windows, grouping, **strategy):
 def test_a_patient_trigger_gives_the_panes_of_its_equal(events, windows, grouping, mode, stamp):
     strategy = {"accumulation_mode": mode, "timestamp_combiner": stamp}
     by_columns = panes(events, windows, grouping, trigger=DefaultTrigger(), **strategy)
-    # The same trigger to the model, but not one that says that it is patient.
+    # The same trigger to the model, but not one that says that it is fires_only_at_end.
     by_windows = panes(events, windows, grouping, trigger=Repeatedly(AfterWatermark()), **strategy)
     assert by_columns == by_windows
 
@@ -81,5 +81,5 @@ def test_many_values_are_folded_as_they_come(monkeypatch, windows):
     events = [("a", number % 5, number) for number in range(20)]
     expected = panes(events, windows, GROUPINGS["max"])
     monkeypatch.setattr(plain, "FOLD_AT", 3)
-    monkeypatch.setattr(reading, "BUNDLE_ROWS", 4)
+    monkeypatch.setattr(source_bundles, "BUNDLE_ROWS", 4)
     assert panes(events, windows, GROUPINGS["max"]) == expected

@@ -117,7 +117,7 @@ class BrokenTopic(Topic):
 MODES = pytest.mark.parametrize("flags", [[], ["--streaming"]], ids=["batch", "streaming"])
 
 
-def blamed(*transforms, flags=()):
+def failing_in(*transforms, flags=()):
     """The notes on the error of a pipeline of pairs and these transforms."""
     p = TestPipeline(argv=list(flags))
     pcoll = p
@@ -136,7 +136,7 @@ def blamed(*transforms, flags=()):
     "transform", [hr.Map(broken), hr.FlatMap(broken), hr.Filter(broken), hr.WithTimestamps(broken)]
 )
 def test_functions(transform, flags):
-    notes = blamed(transform, flags=flags)
+    notes = failing_in(transform, flags=flags)
     assert notes == ["on the element ('k', 1)", "in broken"]
 
 
@@ -145,7 +145,7 @@ def test_functions(transform, flags):
     "method", ["setup", "start_bundle", "process", "finish_bundle", "teardown"]
 )
 def test_dofns(method, flags):
-    assert blamed(hr.ParDo(BrokenDoFn(method)), flags=flags)[-1] == "in broken"
+    assert failing_in(hr.ParDo(BrokenDoFn(method)), flags=flags)[-1] == "in broken"
 
 
 @MODES
@@ -154,30 +154,30 @@ def test_dofns(method, flags):
 )
 def test_combine_fns(method, flags):
     combine = hr.CombinePerKey(BrokenCombineFn(method))
-    assert blamed(hr.WindowInto(FIXED), combine, flags=flags) == ["in broken"]
+    assert failing_in(hr.WindowInto(FIXED), combine, flags=flags) == ["in broken"]
 
 
 def test_combine_fns_that_merge_accumulators():
     """That happens when elements of a window come in two bundles."""
     combine = hr.CombinePerKey(BrokenCombineFn("merge_accumulators"))
     flags = ["--streaming", "--max-records-per-batch=1"]
-    assert blamed(hr.WindowInto(FIXED), combine, flags=flags) == ["in broken"]
+    assert failing_in(hr.WindowInto(FIXED), combine, flags=flags) == ["in broken"]
 
 
 @MODES
 @pytest.mark.parametrize("source", [BrokenLines({"p": []}), BrokenPartitions({})])
 def test_bounded_sources(source, flags):
-    assert blamed(hr.Read(source), flags=flags) == ["in broken"]
+    assert failing_in(hr.Read(source), flags=flags) == ["in broken"]
 
 
 def test_unbounded_sources():
-    assert blamed(hr.Read(BrokenTopic({"p": []}))) == ["in broken"]
+    assert failing_in(hr.Read(BrokenTopic({"p": []}))) == ["in broken"]
 
 
 @MODES
 @pytest.mark.parametrize("method", ["open", "write", "close"])
 def test_sinks(method, flags):
-    assert blamed(hr.Write(BrokenSink(method)), flags=flags) == ["in broken"]
+    assert failing_in(hr.Write(BrokenSink(method)), flags=flags) == ["in broken"]
 
 
 @hr.ptransform_fn
@@ -193,12 +193,12 @@ def Windowed(pcoll, windows, *behind):
 @pytest.mark.parametrize("windows", [BrokenWindows(), Sessions(broken, max_gap=9)])
 @pytest.mark.parametrize("behind", [hr.Map(str), hr.GroupByKey(), hr.CombinePerKey(sum)])
 def test_window_functions(windows, behind, flags):
-    assert blamed(Windowed(windows, behind), flags=flags) == ["in broken/windows"]
+    assert failing_in(Windowed(windows, behind), flags=flags) == ["in broken/windows"]
 
 
 @MODES
 def test_window_functions_that_merge(flags):
-    assert blamed(hr.WindowInto(BrokenMerge()), hr.GroupByKey(), flags=flags) == ["in broken"]
+    assert failing_in(hr.WindowInto(BrokenMerge()), hr.GroupByKey(), flags=flags) == ["in broken"]
 
 
 @MODES
@@ -208,7 +208,7 @@ def test_predicates_of_triggers(flags):
         trigger=Repeatedly(AfterElement(broken)),
         accumulation_mode=AccumulationMode.DISCARDING,
     )
-    assert blamed(windows, hr.GroupByKey(), flags=flags) == ["in broken"]
+    assert failing_in(windows, hr.GroupByKey(), flags=flags) == ["in broken"]
 
 
 def test_only_the_transform_that_broke_is_named():

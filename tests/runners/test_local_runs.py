@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import headrace as hr
 from headrace.options import PipelineOptions
 from headrace.runners import progress
-from headrace.runners.garbage import rarely_collected
+from headrace.runners.gc_tuning import rarely_collected
 from headrace.sdk.testing.script import SECOND
 from headrace.sdk.testing.strategies.windowing import aligned, merging, windowings
 from headrace.testing import TestPipeline, TestStream, capture

@@ -72,8 +72,8 @@ def test_the_watermark_follows_the_elements_by_a_policy():
     flags = [*STREAMING, "--max-records-per-batch=1"]
     in_order = grouped(letters, hr.Monotonic(), flags=flags)
     assert in_order == [("ab", "ON_TIME"), ("c", "ON_TIME"), ("e", "ON_TIME")]
-    patient = grouped(letters, hr.BoundedOutOfOrderness(10), flags=flags)
-    assert patient == [("abd", "ON_TIME"), ("c", "ON_TIME"), ("e", "ON_TIME")]
+    fires_only_at_end = grouped(letters, hr.BoundedOutOfOrderness(10), flags=flags)
+    assert fires_only_at_end == [("abd", "ON_TIME"), ("c", "ON_TIME"), ("e", "ON_TIME")]
 
 
 def test_without_a_policy_a_bounded_source_is_complete_when_it_ends():

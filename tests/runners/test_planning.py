@@ -3,10 +3,10 @@
 import pytest
 
 import headrace as hr
-from headrace.runners.gathering.elements import ElementGathering
-from headrace.runners.gathering.plain import PlainGathering
-from headrace.runners.gathering.sessions import SessionGathering
 from headrace.runners.planning import plan
+from headrace.runners.precombine.per_element import ElementPrecombiner
+from headrace.runners.precombine.per_session import SessionPrecombiner
+from headrace.runners.precombine.plain import PlainPrecombiner
 from headrace.sdk.graph import Graph
 from headrace.triggers import (
     AccumulationMode,
@@ -166,16 +166,16 @@ class Own(Sessions):
 
 
 KINDS = [
-    (GlobalWindows(), {}, PlainGathering),
-    (FixedWindows(60), {}, PlainGathering),
-    (Sessions(60), {}, PlainGathering),
-    (Sessions(len, max_gap=9), {}, PlainGathering),
-    (Own(60), {}, PlainGathering),
-    (FixedWindows(60), {"late_output_tag": "late"}, ElementGathering),
+    (GlobalWindows(), {}, PlainPrecombiner),
+    (FixedWindows(60), {}, PlainPrecombiner),
+    (Sessions(60), {}, PlainPrecombiner),
+    (Sessions(len, max_gap=9), {}, PlainPrecombiner),
+    (Own(60), {}, PlainPrecombiner),
+    (FixedWindows(60), {"late_output_tag": "late"}, ElementPrecombiner),
     (
         FixedWindows(60),
         {"timestamp_combiner": TimestampCombiner.OUTPUT_AT_LATEST},
-        ElementGathering,
+        ElementPrecombiner,
     ),
     (
         FixedWindows(60),
@@ -183,7 +183,7 @@ KINDS = [
             "trigger": Repeatedly(AfterElement(bool)),
             "accumulation_mode": AccumulationMode.DISCARDING,
         },
-        ElementGathering,
+        ElementPrecombiner,
     ),
 ]
 
@@ -191,15 +191,15 @@ KINDS = [
 @pytest.mark.parametrize(("windows", "more", "kind"), KINDS)
 def test_elements_are_gathered_as_cheaply_as_can_be(words, windows, more, kind):
     _ = words | pairs() | hr.WindowInto(windows, **more) | "group" >> hr.GroupByKey()
-    assert type(step(words, "group").gathering(batch=False, apart=True)) is kind
+    assert type(step(words, "group").precombiner(batch=False, apart=True)) is kind
 
 
 @pytest.mark.parametrize(
     ("windows", "kind"),
     [
-        (Sessions(60), SessionGathering),
-        (Sessions(len, max_gap=9), SessionGathering),
-        (Own(60), ElementGathering),
+        (Sessions(60), SessionPrecombiner),
+        (Sessions(len, max_gap=9), SessionPrecombiner),
+        (Own(60), ElementPrecombiner),
     ],
 )
 @pytest.mark.parametrize("where", [{"batch": False}, {"batch": True, "apart": True}])
@@ -207,13 +207,13 @@ def test_sessions_merge_as_they_are_gathered_where_it_is_known_what_is_late(
     words, windows, kind, where
 ):
     _ = words | pairs() | hr.WindowInto(windows) | "group" >> hr.GroupByKey()
-    assert type(step(words, "group").gathering(**where)) is kind
+    assert type(step(words, "group").precombiner(**where)) is kind
 
 
 def test_in_a_batch_nothing_is_kept_for_a_late_output(words):
     windows = hr.WindowInto(FixedWindows(60), late_output_tag="late")
     _ = words | pairs() | windows | "group" >> hr.GroupByKey()
-    assert type(step(words, "group").gathering(batch=True)) is PlainGathering
+    assert type(step(words, "group").precombiner(batch=True)) is PlainPrecombiner
 
 
 def test_changes_are_gathered_element_by_element(words):
@@ -223,5 +223,5 @@ def test_changes_are_gathered_element_by_element(words):
         accumulation_mode=AccumulationMode.RETRACTING,
     )
     _ = words | pairs() | retracting | "one" >> hr.CombinePerKey(sum) | "two" >> hr.GroupByKey()
-    assert type(step(words, "one").gathering(batch=False)) is PlainGathering
-    assert type(step(words, "two").gathering(batch=False)) is ElementGathering
+    assert type(step(words, "one").precombiner(batch=False)) is PlainPrecombiner
+    assert type(step(words, "two").precombiner(batch=False)) is ElementPrecombiner

@@ -5,7 +5,7 @@ from functools import partial
 
 import pytest
 
-from tests.semantics.plays import Played, perform
+from tests.semantics.scenarios import Played, perform
 
 
 @pytest.fixture

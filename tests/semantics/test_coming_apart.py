@@ -7,7 +7,7 @@ import pytest
 import headrace as hr
 from headrace.triggers import AfterCount, AfterWatermark, Repeatedly
 from headrace.windowing import FixedWindows, TimestampCombiner
-from tests.semantics.plays import (
+from tests.semantics.scenarios import (
     ACCUMULATING,
     EACH,
     END,

@@ -10,7 +10,7 @@ from headrace.triggers import AfterWatermark
 from headrace.triggers.pane import NO_FIRING
 from headrace.windowing import GlobalWindow, GlobalWindows, IntervalWindow, Timestamp
 from headrace.windowing.time import MAX_TIMESTAMP, MIN_TIMESTAMP
-from tests.semantics.plays import (
+from tests.semantics.scenarios import (
     END,
     FIXED,
     MICRO,

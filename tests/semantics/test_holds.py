@@ -5,7 +5,7 @@ import pytest
 import headrace as hr
 from headrace.triggers import AfterCount, AfterProcessingTime, AfterWatermark, Never, Repeatedly
 from headrace.windowing import FixedWindows, TimestampCombiner
-from tests.semantics.plays import (
+from tests.semantics.scenarios import (
     EACH,
     EARLY_AND_LATE,
     END,

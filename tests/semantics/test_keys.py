@@ -11,7 +11,7 @@ import pytest
 
 import headrace as hr
 from headrace.triggers import AfterCount, Repeatedly
-from tests.semantics.plays import ACCUMULATING, END, FIXED, RETRACTING, arrive, at, into, words
+from tests.semantics.scenarios import ACCUMULATING, END, FIXED, RETRACTING, arrive, at, into, words
 
 
 class Colour(Enum):

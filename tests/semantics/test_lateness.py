@@ -8,7 +8,7 @@ import pytest
 import headrace as hr
 from headrace.windowing import WindowFn
 from headrace.windowing.window import interval
-from tests.semantics.plays import (
+from tests.semantics.scenarios import (
     END,
     FIXED,
     MICRO,

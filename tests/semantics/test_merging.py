@@ -13,7 +13,7 @@ from headrace.triggers import (
     AtPeriod,
     Repeatedly,
 )
-from tests.semantics.plays import (
+from tests.semantics.scenarios import (
     ACCUMULATING,
     EARLY_AND_LATE,
     END,

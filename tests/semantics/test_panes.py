@@ -11,7 +11,7 @@ from headrace.triggers import (
     Repeatedly,
 )
 from headrace.windowing import GlobalWindows
-from tests.semantics.plays import (
+from tests.semantics.scenarios import (
     ACCUMULATING,
     AT_THE_END,
     DISCARDING,

@@ -9,7 +9,7 @@ import headrace as hr
 from headrace.testing import TestPipeline
 from headrace.triggers import AfterCount, AfterWatermark, Repeatedly
 from headrace.windowing import GlobalWindows
-from tests.semantics.plays import (
+from tests.semantics.scenarios import (
     ACCUMULATING,
     DISCARDING,
     EACH,

@@ -5,7 +5,7 @@ import pytest
 import headrace as hr
 from headrace.triggers import AfterCount, AfterProcessingTime, AfterWatermark, Repeatedly
 from headrace.windowing import FixedWindows, GlobalWindows
-from tests.semantics.plays import (
+from tests.semantics.scenarios import (
     ACCUMULATING,
     DISCARDING,
     EACH,

@@ -6,7 +6,7 @@ import headrace as hr
 from headrace.sdk.testing.validity_windows import ValidityWindows
 from headrace.triggers import AfterCount, AfterEach, AfterWatermark, Repeatedly
 from headrace.windowing import Sessions
-from tests.semantics.plays import (
+from tests.semantics.scenarios import (
     EACH,
     EARLY_AND_LATE,
     END,

@@ -17,8 +17,8 @@ from headrace.testing.laws import Report, check_runner
 from headrace.testing.strategies import Run, runs
 from headrace.triggers import AccumulationMode, PaneInfoTiming
 from headrace.triggers.bundle import Bundle, Element
-from tests.laws.playing import foretell_ticking
-from tests.packing.merging import replaced
+from tests.batching.merge_scripts import replaced
+from tests.laws.event_by_event import foretell_ticking
 
 Change = Callable[[Element], Element | None]
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis.vendor.pretty import pretty
 
-from headrace.sdk.testing.playing import pane, perform
 from headrace.sdk.testing.programs import program
+from headrace.sdk.testing.run_on_runner import pane, perform
 from headrace.sdk.testing.runs import Run, Step
 from headrace.testing import TestStream
 from headrace.testing.strategies import pipelines, runs, streams

@@ -9,7 +9,7 @@ import attrs
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from headrace.sdk.testing.answers import united
+from headrace.sdk.testing.batch_oracle import united
 from headrace.sdk.testing.linked_windows import LinkedWindows
 from headrace.testing.laws import LawBroken, check_window_fn
 from headrace.testing.strategies import Where, patience, wheres

@@ -10,8 +10,8 @@ from unittest.mock import patch
 
 import attrs
 
-from headrace.sdk.reduction import BagOf
-from headrace.triggers import Trigger, agenda
+from headrace.runners.reductions import BagOf
+from headrace.triggers import Trigger, timer_queue
 from headrace.windowing.window import IntervalWindow
 
 
@@ -92,13 +92,13 @@ class CountingWindow(IntervalWindow):
 
 @contextmanager
 def heap_pushes() -> Iterator[Counter]:
-    """Count what is pushed on the heaps of agendas."""
+    """Count what is pushed on the heaps of timer queues."""
     pushed: Counter = Counter()
-    push = agenda.heappush
+    push = timer_queue.heappush
 
     def count(heap: list, entry: tuple) -> None:
         pushed["push"] += 1
         push(heap, entry)
 
-    with patch.object(agenda, "heappush", count):
+    with patch.object(timer_queue, "heappush", count):
         yield pushed

@@ -54,8 +54,8 @@ def _composites(parts: st.SearchStrategy[Trigger]) -> st.SearchStrategy[Trigger]
 
 triggers: st.SearchStrategy[Trigger] = st.recursive(leaves, _composites, max_leaves=6)
 
-marks = st.sets(st.sampled_from([str.isupper, str.islower]))
-arrivals = st.tuples(st.just("arrive"), counts, counts, marks)
+matched_predicates = st.sets(st.sampled_from([str.isupper, str.islower]))
+arrivals = st.tuples(st.just("arrive"), counts, counts, matched_predicates)
 watermarks = st.tuples(st.just("watermark"), st.integers(0, 150))
 nows = st.tuples(st.just("now"), st.integers(0, 100))
 histories = st.lists(arrivals | watermarks | nows, max_size=10)

@@ -8,11 +8,11 @@ from typing import Any
 
 import attrs
 
-from headrace.sdk.reduction import reduction_of
+from headrace.runners.reductions import reduction_of
 from headrace.triggers import WindowingStrategy
 from headrace.triggers.grouping import Grouping
 from headrace.triggers.key_state import KeyState
-from headrace.triggers.panes import Arrival, Panes
+from headrace.triggers.pane_output import Arrival, Panes
 from headrace.triggers.reduction import Reduction
 from headrace.triggers.trigger import Arrived, Clock
 from headrace.windowing.time import MIN_MICROS
@@ -117,5 +117,5 @@ class OneKey:
             yield Arrival(window, content, arrived, min(times), max(times), times=net)
 
     def _arrived(self, values: list[Any]) -> Arrived:
-        marks = (p for p in self.strategy.trigger.predicates if any(map(p, values)))
-        return Arrived(len(values), len(values), frozenset(marks))
+        matched_predicates = (p for p in self.strategy.trigger.predicates if any(map(p, values)))
+        return Arrived(len(values), len(values), frozenset(matched_predicates))

@@ -23,15 +23,15 @@ class OneWindow:
     clock: Clock = attrs.field(default=Clock(0, 0))
     state: TriggerState = attrs.Factory(lambda self: self.trigger.start, takes_self=True)
 
-    def arrive(self, count: int = 1, size: int = 0, marks: Iterable[Any] = ()) -> bool:
+    def arrive(self, count: int = 1, size: int = 0, matched_predicates: Iterable[Any] = ()) -> bool:
         """Let elements arrive together; a window whose trigger has finished takes none."""
         if not self.finished:
-            self.take(count, size, marks)
+            self.take(count, size, matched_predicates)
         return self.ask()
 
-    def take(self, count: int = 1, size: int = 0, marks: Iterable[Any] = ()) -> None:
+    def take(self, count: int = 1, size: int = 0, matched_predicates: Iterable[Any] = ()) -> None:
         """Take elements without asking the trigger."""
-        arrived = Arrived(count, size, frozenset(marks))
+        arrived = Arrived(count, size, frozenset(matched_predicates))
         self.state = self.trigger.on_elements(self.state, arrived, self.clock.now)
 
     def watermark(self, watermark: int) -> bool:

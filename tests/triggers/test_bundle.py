@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from headrace.triggers.bundle import Bundle, Element
 from headrace.triggers.pane import NO_FIRING
-from headrace.triggers.panes import Panes
+from headrace.triggers.pane_output import Panes
 from headrace.windowing.window import interval
 
 elements = st.builds(

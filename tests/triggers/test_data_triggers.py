@@ -73,26 +73,26 @@ def test_a_size_that_fired_in_one_window_has_fired_in_the_merged_one() -> None:
 def test_after_element_waits_for_a_mark() -> None:
     window = OneWindow(AfterElement(str.isupper))
     assert not window.arrive(5)
-    assert not window.arrive(5, marks=[str.islower])
-    assert window.arrive(5, marks=[str.islower, str.isupper])
+    assert not window.arrive(5, matched_predicates=[str.islower])
+    assert window.arrive(5, matched_predicates=[str.islower, str.isupper])
     assert window.finished
 
 
 def test_a_mark_is_remembered_until_it_fires() -> None:
     window = OneWindow(AfterAll(AfterElement(str.isupper), AfterCount(2)))
-    assert [window.arrive(marks=[str.isupper]), window.arrive()] == [False, True]
+    assert [window.arrive(matched_predicates=[str.isupper]), window.arrive()] == [False, True]
 
 
 def test_a_mark_survives_a_merge_until_it_fires() -> None:
     one, other = OneWindow(AfterElement(str.isupper)), OneWindow(AfterElement(str.isupper))
     one.arrive()
-    other.take(marks=[str.isupper])
+    other.take(matched_predicates=[str.isupper])
     assert one.merge(other)
 
 
 def test_a_mark_that_fired_in_one_window_has_fired_in_the_merged_one() -> None:
     one, other = OneWindow(AfterElement(str.isupper)), OneWindow(AfterElement(str.isupper))
-    one.arrive(marks=[str.isupper])
+    one.arrive(matched_predicates=[str.isupper])
     one.merge(other)
     assert one.finished
 
@@ -113,7 +113,7 @@ def test_always_fires_on_a_merge_that_brings_something_unfired() -> None:
     one, other = OneWindow(Always()), OneWindow(Always())
     one.arrive()
     assert not one.merge(other)
-    other.take(marks=[str.isupper])
+    other.take(matched_predicates=[str.isupper])
     assert one.merge(other)
 
 

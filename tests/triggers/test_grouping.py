@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from headrace.runners.reductions import BagOf, reduction_of
 from headrace.sdk.combine_fn import combine_fn_of
-from headrace.sdk.reduction import BagOf, reduction_of
 from headrace.sdk.testing.script import SECOND
 from headrace.sdk.testing.strategies.windowing import aligned, windowings
 from headrace.triggers import (
@@ -19,7 +19,7 @@ from headrace.triggers import (
 )
 from headrace.triggers.grouping import Grouping
 from headrace.triggers.key_state import KeyState
-from headrace.triggers.panes import Arrival, ArrivalColumns, Panes
+from headrace.triggers.pane_output import Arrival, ArrivalColumns, Panes
 from headrace.triggers.trigger import NEVER, Arrived, Clock
 from headrace.windowing import FixedWindows, GlobalWindows, Sessions
 from headrace.windowing.time import MAX_MICROS, MIN_MICROS
@@ -189,7 +189,7 @@ def test_a_whole_life_in_one_call_says_what_its_events_say(strategy, rows):
     by_events.play([("elements", rows), ("watermark", MAX_MICROS)])
     at_once = Panes()
     arrivals = list(OneKey(strategy)._arrivals(rows))
-    Grouping(strategy, BagOf()).live_through(arrivals, START, END, at_once)
+    Grouping(strategy, BagOf()).run_to_completion(arrivals, START, END, at_once)
     assert by_window(at_once) == by_window(by_events.panes)
 
 
@@ -204,7 +204,7 @@ def test_a_whole_life_says_the_same_of_changes(mode, diffs):
     came = Arrival(window, content, Arrived(len(diffs)), window.last, window.last)
     by_events = OneKey(strategy, reduction)
     at_once = Panes()
-    Grouping(strategy, reduction).live_through([came], START, END, at_once)
+    Grouping(strategy, reduction).run_to_completion([came], START, END, at_once)
     by_events.take([came])
     by_events.watermark(MAX_MICROS)
     assert by_window(at_once) == by_window(by_events.panes)
@@ -215,7 +215,7 @@ def test_the_columns_of_whole_lives_have_to_fit():
     window = (interval(0, 10 * SECOND),)
     columns = ArrivalColumns(["k"], [window], [0], [["a"], ["b"]], 2)
     with pytest.raises(ValueError, match="longer"):
-        grouping.only_panes(columns)
+        grouping.final_panes(columns)
 
 
 def by_window(panes):
@@ -229,4 +229,4 @@ def by_window(panes):
 
 def test_a_key_that_nothing_has_come_to_wants_nothing():
     key = KeyState()
-    assert (key.dues.first, key.alarms.first, key.hold) == (NEVER, NEVER, NEVER)
+    assert (key.event_timers.first, key.processing_timers.first, key.hold) == (NEVER, NEVER, NEVER)

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headrace.errors import HeadraceError
+from headrace.runners.reductions import reduction_of
 from headrace.sdk.combine_fn import combine_fn_of
-from headrace.sdk.reduction import reduction_of
 from headrace.sdk.testing.script import SECOND
 from headrace.sdk.testing.strategies.arriving import scripts
 from headrace.sdk.testing.strategies.windowing import wheres, windowings
@@ -104,11 +104,11 @@ def test_frozen_state_is_plain_data_that_thaws_as_it_was(life):
 def test_nothing_is_left_at_the_end_of_time(life):
     key = life.lived().state
     assert key.is_empty
-    assert not any(agenda.moments for agenda in agendas(key))
+    assert not any(timers.moments for timers in queues(key))
 
 
-def agendas(key):
-    return key.dues, key.alarms, key.holds, key.recalls
+def queues(key):
+    return key.event_timers, key.processing_timers, key.holds, key.retraction_holds
 
 
 def test_windows_are_in_order_again_when_they_thaw():
@@ -133,7 +133,7 @@ def test_a_window_that_expired_is_forgotten_while_others_live():
     key.arrive([(1, 1 * SECOND), (2, 12 * SECOND)])
     key.watermark(15 * SECOND)
     assert [window.start for window in key.state.windows] == [10]
-    assert all(len(agenda.moments) <= 1 for agenda in agendas(key.state))
+    assert all(len(timers.moments) <= 1 for timers in queues(key.state))
 
 
 def test_windows_that_merged_are_forgotten():
@@ -143,7 +143,7 @@ def test_windows_that_merged_are_forgotten():
     (window,) = key.state.windows
     assert (window.start, window.end) == (0, 40)
     assert key.state.order == [window]
-    assert all(set(agenda.moments) <= {window} for agenda in agendas(key.state))
+    assert all(set(timers.moments) <= {window} for timers in queues(key.state))
 
 
 MOVES = {
@@ -167,7 +167,7 @@ def test_a_session_that_is_extended_without_end_stays_small(way, combiner):
     for second in MOVES[way]:
         key.arrive([(1, second * SECOND)])
     assert len(key.state.windows) == len(key.state.order) == 2
-    assert max(len(agenda._heap) for agenda in agendas(key.state)) < 100
+    assert max(len(timers._heap) for timers in queues(key.state)) < 100
 
 
 class Tagged(BoundedWindow):
@@ -177,9 +177,9 @@ class Tagged(BoundedWindow):
 def test_windows_can_be_of_ones_own():
     window = tuple.__new__(Tagged, (0, 10, "north"))
     key = KeyState()
-    key.dues.set(window, MAX_MICROS)
+    key.event_timers.set(window, MAX_MICROS)
     again = thaw(pickle.loads(pickle.dumps(freeze(key))), merging=False)
-    (found,) = again.dues.moments
+    (found,) = again.event_timers.moments
     assert (type(found), found) == (Tagged, window)
 
 
@@ -196,4 +196,4 @@ def test_what_stands_before_the_end_of_its_window_may_be_taken_back_late(before,
     )
     key, instant = OneKey(strategy), window.last - before
     key.arrive([("said", instant)])
-    assert key.state.recalls.get(window) == (instant + lateness if recalled else NEVER)
+    assert key.state.retraction_holds.get(window) == (instant + lateness if recalled else NEVER)

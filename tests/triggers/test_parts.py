@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from headrace.runners.reductions import reduction_of
 from headrace.sdk.combine_fn import combine_fn_of
-from headrace.sdk.reduction import reduction_of
 from headrace.triggers import parts as parts_module
 from headrace.triggers.parts import Parts
 from headrace.windowing.sessions import overlapping

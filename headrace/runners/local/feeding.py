@@ -12,20 +12,20 @@ from typing import Any, Protocol
 
 import attrs
 
-from headrace.runners.blaming import blamed
+from headrace.runners.error_context import failing_in
 from headrace.runners.local.clock import ProcessingClock, ScriptedClock
-from headrace.runners.reading import bundles_of
+from headrace.runners.source_bundles import bundles_of
 from headrace.sdk.graph import Read
 from headrace.sdk.io.cursor import Cursor
 from headrace.sdk.io.source import Batch, BoundedSource, ReadsBundles, UnboundedSource
-from headrace.sdk.outputs import as_bundle
-from headrace.sdk.testing.test_stream import (
+from headrace.sdk.io.test_stream import (
     ElementEvent,
     Event,
     ProcessingTimeEvent,
     TestStream,
     WatermarkEvent,
 )
+from headrace.sdk.outputs import as_bundle
 from headrace.triggers.bundle import Bundle
 from headrace.windowing.time import MAX_MICROS, MIN_MICROS, micros
 from headrace.windowing.watermark import FromSource, PartitionedWatermark
@@ -150,7 +150,7 @@ def feed_for(node: Read, batch: bool, clock: ProcessingClock, limit: int) -> Fee
     if batch:
         return WholeFeed(source)
     reader = _bounded_reader if isinstance(source, BoundedSource) else _unbounded_reader
-    with blamed(node.label):
+    with failing_in(node.label):
         readers = {n: reader(source, p) for n, p in enumerate(source.partitions())}
     policy = node.watermark or FromSource()
     return PartitionFeed(readers, PartitionedWatermark(policy, list(readers)), limit)

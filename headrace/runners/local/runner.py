@@ -10,12 +10,17 @@ from __future__ import annotations
 from threading import Event, Thread
 from typing import Final
 
-from headrace.runners.blaming import blamed_for_each
+from headrace.runners.error_context import failing_in_each
+from headrace.runners.execution_mode import (
+    has_test_stream,
+    is_streaming,
+    is_unbounded,
+    records_at_once,
+)
 from headrace.runners.executor import Executor
-from headrace.runners.garbage import rarely_collected
+from headrace.runners.gc_tuning import rarely_collected
 from headrace.runners.local.clock import ProcessingClock, ScriptedClock, WallClock
 from headrace.runners.local.feeding import feed_for
-from headrace.runners.modes import is_endless, is_scripted, is_streaming, records_at_once
 from headrace.runners.operators import operators_of
 from headrace.runners.planning import plan
 from headrace.runners.progress import Progress
@@ -54,9 +59,9 @@ class LocalRun(PipelineResult):
         super().__init__(PipelineState.STARTING)
         standard = options.view_as(StandardOptions)
         reads = [node for node in graph if isinstance(node, Read)]
-        self._endless = is_endless(graph)
+        self._endless = is_unbounded(graph)
         batch = not is_streaming(graph, options)
-        self._clock: ProcessingClock = ScriptedClock() if is_scripted(graph) else WallClock()
+        self._clock: ProcessingClock = ScriptedClock() if has_test_stream(graph) else WallClock()
         planned = plan(graph)
         self._executor = Executor(graph.nodes, operators_of(planned, batch))
         limit = records_at_once(options)
@@ -142,7 +147,7 @@ class LocalRun(PipelineResult):
         """Ask all sources what they have for a round, and return how many elements that was."""
         heard = 0
         for node, feed in self._feeds:
-            for bundle in blamed_for_each(node.label, feed.poll(self._clock.now())):
+            for bundle in failing_in_each(node.label, feed.poll(self._clock.now())):
                 self._executor.feed(node, bundle)
                 self._progress.advance(len(bundle))
                 heard += len(bundle)

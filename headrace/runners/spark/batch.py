@@ -18,19 +18,19 @@ import attrs
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from headrace.runners.blaming import blamed, blamed_for_each
-from headrace.runners.garbage import rarely_collected
+from headrace.runners.error_context import failing_in, failing_in_each
+from headrace.runners.gc_tuning import rarely_collected
 from headrace.runners.operators import BatchGroup, ColumnGroup, Operator, Send, operators_of
 from headrace.runners.planning import Plan
-from headrace.runners.reading import bundles_of
-from headrace.runners.spark.bundles import unpack
-from headrace.runners.spark.departures import Scope
-from headrace.runners.spark.failures import carrying
-from headrace.runners.spark.native import bundles_in, is_native, native_reads
-from headrace.runners.spark.place import place
-from headrace.runners.spark.receiving import receiving_for
+from headrace.runners.source_bundles import bundles_of
+from headrace.runners.spark.cluster.error_transport import carrying
+from headrace.runners.spark.cluster.task_context import place
+from headrace.runners.spark.shuffle.bundle_columns import unpack
+from headrace.runners.spark.shuffle.read import shuffle_read_for
+from headrace.runners.spark.shuffle.wire import SCHEMA, Row, loads, record_batch, rows_of
+from headrace.runners.spark.shuffle.write import Scope
+from headrace.runners.spark.sources.native import bundles_in, is_native, native_reads
 from headrace.runners.spark.stage import PIECE_BYTES, Stage, StagePlan, in_pieces, stage_plans
-from headrace.runners.spark.wire import SCHEMA, Row, loads, record_batch, rows_of
 from headrace.sdk.graph import Node, Read
 from headrace.sdk.step_metrics import StepMetrics
 from headrace.triggers.bundle import Bundle
@@ -87,8 +87,8 @@ class BatchStage:
         step = plan.steps.get(node.label)
         if step is None:
             return operators_of(plan, batch=True)(node, send, metrics)
-        kind = BatchGroup if step.column_gathering(batch=True) is None else ColumnGroup
-        return kind(step, send, metrics, receiving_for(step))
+        kind = BatchGroup if step.column_precombiner(batch=True) is None else ColumnGroup
+        return kind(step, send, metrics, shuffle_read_for(step))
 
     def _read(self, stage: Stage, batches: Iterable[pa.RecordBatch]) -> Iterator[Row]:
         for batch in batches:
@@ -99,13 +99,13 @@ class BatchStage:
     def _bundles(self, batch: pa.RecordBatch) -> Iterator[tuple[Node, Bundle]]:
         if self.native is not None:
             read = self.plan.read(self.native)
-            for _, bundle in blamed_for_each(read.label, bundles_in(read.source, batch)):
+            for _, bundle in failing_in_each(read.label, bundles_in(read.source, batch)):
                 yield read, bundle
             return
         for number in batch.column(0).to_pylist():
             at, partition = self.partitions[number]
             read = self.plan.read(at)
-            for bundle in blamed_for_each(read.label, bundles_of(read.source, partition)):
+            for bundle in failing_in_each(read.label, bundles_of(read.source, partition)):
                 yield read, bundle
 
     def _receive(self, stage: Stage, batches: Iterable[pa.RecordBatch]) -> Iterator[Row]:
@@ -120,7 +120,7 @@ class BatchStage:
             before = row.step, row.group
             payload = loads(row.payload)
             if stage.is_keyed(row.step):
-                stage.operator(row.step).gathering.take(payload, len(row.payload))  # type: ignore[attr-defined]
+                stage.operator(row.step).precombiner.take(payload, len(row.payload))  # type: ignore[attr-defined]
             else:
                 stage.operator(row.step).push(unpack(payload))
                 yield from stage.sent()
@@ -167,5 +167,5 @@ def _partitions(plan: Plan, stage: StagePlan) -> Iterator[tuple[int, Any]]:
     for at, label in enumerate(stage.names):
         node = next(n for n in plan.graph if n.label == label)
         if isinstance(node, Read) and not is_native(node.source):
-            with blamed(label):
+            with failing_in(label):
                 yield from ((at, partition) for partition in node.source.partitions())

@@ -17,19 +17,24 @@ from typing import Any, Final
 import attrs
 from pyspark.sql import DataFrame, SparkSession
 
-from headrace.runners.modes import is_endless, is_streaming, records_at_once
+from headrace.runners.execution_mode import is_streaming, is_unbounded, records_at_once
 from headrace.runners.planning import Plan, plan
 from headrace.runners.progress import Progress
 from headrace.runners.spark import batch, streaming
-from headrace.runners.spark.checkpoint import Checkpoint, Manifest, manifest_of, resumed
-from headrace.runners.spark.delivery import Delivery
-from headrace.runners.spark.failures import unwrap, unwrapping
-from headrace.runners.spark.feed import FeedPlan, feed
-from headrace.runners.spark.native import native_reads
-from headrace.runners.spark.options import SparkSettings, default_key_groups, spark_settings
-from headrace.runners.spark.session import Session, prepare, session_of_run
+from headrace.runners.spark.cluster.driver_sinks import DriverSinks
+from headrace.runners.spark.cluster.error_transport import unwrap, unwrapping
+from headrace.runners.spark.cluster.options import SparkSettings, default_key_groups, spark_settings
+from headrace.runners.spark.cluster.session import Session, prepare, session_of_run
+from headrace.runners.spark.shuffle.wire import rows_of
+from headrace.runners.spark.sources.data_source import FeedPlan, feed
+from headrace.runners.spark.sources.native import native_reads
 from headrace.runners.spark.stage import stage_plans
-from headrace.runners.spark.wire import rows_of
+from headrace.runners.spark.state.checkpoint_manifest import (
+    Checkpoint,
+    Manifest,
+    manifest_of,
+    resumed,
+)
 from headrace.sdk.graph import Graph, Read, Write
 from headrace.sdk.io.to_dataframe import TableSink
 from headrace.sdk.metrics import MetricResults
@@ -76,7 +81,7 @@ class BatchRun(PipelineResult):
         super().__init__(PipelineState.RUNNING)
         settings = spark_settings(options)
         progress = Progress(options.view_as(StandardOptions).progress)
-        self._delivery = Delivery(planned, "", streaming=False, progress=progress)
+        self._delivery = DriverSinks(planned, "", streaming=False, progress=progress)
         spark = session_of_run(session.spark, batch.CONF)
         with progress, unwrapping():
             groups = settings.key_groups or default_key_groups(session.cores)
@@ -99,14 +104,14 @@ class StreamRun(PipelineResult):
 
     Args:
         planned: what to run.
-        options: see :mod:`headrace.runners.spark.options`.
+        options: see :mod:`headrace.runners.spark.cluster.options`.
         session: where to run it.
     """
 
     def __init__(self, planned: Plan, options: PipelineOptions, session: Session) -> None:
         super().__init__(PipelineState.STARTING)
         self._plan = planned
-        self._endless = is_endless(planned.graph)
+        self._endless = is_unbounded(planned.graph)
         self._session = session
         self._settings: SparkSettings = spark_settings(options)
         self._limit = records_at_once(options)
@@ -121,7 +126,7 @@ class StreamRun(PipelineResult):
         except BaseException:
             shutil.rmtree(self._place, ignore_errors=True)
             raise
-        self._delivery = Delivery(
+        self._delivery = DriverSinks(
             planned, self._manifest.run, streaming=True, progress=self._progress
         )
         self._query: Any = None

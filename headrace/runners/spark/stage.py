@@ -14,10 +14,10 @@ import attrs
 from headrace.runners.executor import Executor
 from headrace.runners.operators import Operator, Send
 from headrace.runners.planning import Level, Plan
-from headrace.runners.spark.departures import Address, Scope, SinkDeparture, departure_for
-from headrace.runners.spark.key_group import KeyGroups
-from headrace.runners.spark.script import ScriptClasses, classes_in
-from headrace.runners.spark.wire import REPORT, Row, dumps
+from headrace.runners.spark.cluster.main_classes import ScriptClasses, classes_in
+from headrace.runners.spark.shuffle.key_group import KeyGroups
+from headrace.runners.spark.shuffle.wire import REPORT, Row, dumps
+from headrace.runners.spark.shuffle.write import Address, Scope, SinkWrite, write_for
 from headrace.sdk.graph import Graph, Node, ParDo, Read, Write
 from headrace.sdk.io.sink import PartSink
 from headrace.sdk.step_metrics import StepMetrics
@@ -132,10 +132,10 @@ class Stage:
         if depth > self._plan.level:
             step = self._plan.plan.steps.get(node.label)
             address = Address(depth, place)
-            return departure_for(node, step, address, self._groups, self._plan.batch, self.outbox)
+            return write_for(node, step, address, self._groups, self._plan.batch, self.outbox)
         if isinstance(node, Write):
             address = Address(self._plan.last, place)
-            return SinkDeparture(node, address, self._plan.groups, self.outbox, self.scope)
+            return SinkWrite(node, address, self._plan.groups, self.outbox, self.scope)
         return self._local(node, send, metrics)
 
     def operator(self, place: int) -> Operator:

@@ -22,24 +22,29 @@ from pyspark.sql.functions import current_timestamp
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
 from headrace.errors import PipelineError
-from headrace.runners.blaming import blamed_for_each
-from headrace.runners.garbage import rarely_collected
-from headrace.runners.keyed import KeyedPanes
+from headrace.runners.error_context import failing_in_each
+from headrace.runners.gc_tuning import rarely_collected
+from headrace.runners.keyed_operators import KeyedPanes
 from headrace.runners.operators import Group, Operator, Send, operators_of
-from headrace.runners.spark.bundles import unpack
-from headrace.runners.spark.chunked_keys import ChunkedKeys
-from headrace.runners.spark.chunked_windows import ChunkedWindows
-from headrace.runners.spark.chunks import ChunkStore, Directory
-from headrace.runners.spark.control import CONTROL, Control, together
-from headrace.runners.spark.departures import Scope
-from headrace.runners.spark.failures import carrying
-from headrace.runners.spark.keeping import kept
-from headrace.runners.spark.native import NativeRead, bundles_in
-from headrace.runners.spark.observing import OBSERVED, Observed, Observer, SourceClock
-from headrace.runners.spark.place import batch_number, place
-from headrace.runners.spark.receiving import Blocks, ReceivedArrivals
+from headrace.runners.spark.cluster.error_transport import carrying
+from headrace.runners.spark.cluster.task_context import batch_number, place
+from headrace.runners.spark.shuffle.bundle_columns import unpack
+from headrace.runners.spark.shuffle.read import Blocks, ReadArrivals
+from headrace.runners.spark.shuffle.wire import SCHEMA, Row, dumps, loads, record_batch, rows_of
+from headrace.runners.spark.shuffle.write import Scope
+from headrace.runners.spark.sources.control_rows import CONTROL, Control, together
+from headrace.runners.spark.sources.native import NativeRead, bundles_in
+from headrace.runners.spark.sources.native_watermarks import (
+    OBSERVED,
+    NativeWatermarkObserver,
+    Observed,
+    SourceClock,
+)
 from headrace.runners.spark.stage import Stage, StagePlan, in_pieces
-from headrace.runners.spark.wire import SCHEMA, Row, dumps, loads, record_batch, rows_of
+from headrace.runners.spark.state.chunked_keys import ChunkedKeys
+from headrace.runners.spark.state.chunked_windows import ChunkedWindows
+from headrace.runners.spark.state.chunks import ChunkStore, Directory
+from headrace.runners.spark.state.stage_cache import kept
 from headrace.sdk.graph import Node, Read
 from headrace.sdk.step_metrics import StepMetrics
 from headrace.triggers.trigger import Clock
@@ -56,7 +61,7 @@ STATE_FORMAT: Final = 1
 class ChunkedGroup(Group):
     """A grouping whose live keys are in chunks of Spark's state."""
 
-    gathering: ReceivedArrivals
+    precombiner: ReadArrivals
     keys: ChunkedKeys | None = None
 
     def end_round(self, clock: Clock) -> int:
@@ -65,7 +70,7 @@ class ChunkedGroup(Group):
         out = KeyedPanes()
         with self.at_work():
             clock = self.keys.not_back(clock)
-            self.keys.round(self.gathering.drain(), clock, out)
+            self.keys.round(self.precombiner.drain(), clock, out)
         self.emit(out)
         return min(clock.watermark, self.keys.directory.hold)
 
@@ -79,7 +84,7 @@ class ChunkedGroup(Group):
 class WaitingChunks(Group):
     """A grouping whose windows have one pane each, with their contents in chunks of Spark's state."""
 
-    gathering: Blocks
+    precombiner: Blocks
     keys: ChunkedWindows | None = None
 
     def end_round(self, clock: Clock) -> int:
@@ -87,9 +92,9 @@ class WaitingChunks(Group):
         assert self.keys is not None
         with self.at_work():
             clock = self.keys.not_back(clock)
-            passed, late = self.keys.round(self.gathering.drain(), clock)
+            passed, late = self.keys.round(self.precombiner.drain(), clock)
         self.metrics.late_dropped += late
-        self.emit_only_panes(passed)
+        self.emit_final_panes(passed)
         return min(clock.watermark, self.keys.directory.hold)
 
     def remember(self, directory: Directory, store: ChunkStore) -> None:
@@ -131,9 +136,9 @@ class StreamPlan:
         step = plan.steps.get(node.label)
         if step is None:
             return operators_of(plan, batch=False)(node, send, metrics)
-        if step.column_gathering(batch=False) is not None:
+        if step.column_precombiner(batch=False) is not None:
             return WaitingChunks(step, send, metrics, Blocks())
-        return ChunkedGroup(step, send, metrics, ReceivedArrivals(step))
+        return ChunkedGroup(step, send, metrics, ReadArrivals(step))
 
     @property
     def reads(self) -> tuple[Read, ...]:
@@ -204,7 +209,7 @@ class NativeStage:
 
     def _rows(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Row]:
         read = self.plan.stage.read(self.place)
-        observer = Observer(read.watermark or FromSource())
+        observer = NativeWatermarkObserver(read.watermark or FromSource())
         with self.plan.at_work(batch_number(), MIN_MICROS, place(self.branch)) as stage:
             came = False
             for batch in batches:
@@ -218,9 +223,9 @@ class NativeStage:
             yield stage.report()
 
     def _take(
-        self, stage: Stage, read: Read, batch: pa.RecordBatch, observer: Observer
+        self, stage: Stage, read: Read, batch: pa.RecordBatch, observer: NativeWatermarkObserver
     ) -> Iterator[Row]:
-        for name, bundle in blamed_for_each(read.label, bundles_in(read.source, batch)):
+        for name, bundle in failing_in_each(read.label, bundles_in(read.source, batch)):
             observer.note(name, bundle)
             stage.executor.feed(read, bundle)
             yield from stage.sent()
@@ -311,7 +316,7 @@ class KeyedStage(StatefulProcessor):
     def _take(self, stage: Stage, row: Row) -> None:
         operator, payload = stage.operator(row.step), loads(row.payload)
         if isinstance(operator, (ChunkedGroup, WaitingChunks)):
-            operator.gathering.take(payload, len(row.payload))
+            operator.precombiner.take(payload, len(row.payload))
         else:
             operator.push(unpack(payload))
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from headrace.sdk.combine import CombineGlobally, CombinePerKey
 from headrace.sdk.combine_fn import CombineFn
-from headrace.sdk.keyed import PairedWith
+from headrace.sdk.pairs import PairedWith
 from headrace.sdk.pvalue import PCollection
 from headrace.sdk.transform import PTransform
 

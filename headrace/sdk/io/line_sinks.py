@@ -18,7 +18,7 @@ from headrace.sdk.io.file_source import names_of
 from headrace.sdk.io.files import open_file
 from headrace.sdk.io.plain_data import converted, in_json, in_text
 from headrace.sdk.io.record import fields_of
-from headrace.sdk.io.tabling import columns_of, names_in, with_diff
+from headrace.sdk.io.record_columns import columns_of, names_in, with_diff
 from headrace.triggers.bundle import Bundle
 
 _encode: Final = json.JSONEncoder(default=in_json, ensure_ascii=False).encode

@@ -12,7 +12,7 @@ from headrace.errors import ElementError, PipelineError, shorten
 from headrace.sdk.io.arrow import arrow
 from headrace.sdk.io.file_sink import FileSink, Piece
 from headrace.sdk.io.plain_data import converted, in_arrow
-from headrace.sdk.io.tabling import columns_of, names_in
+from headrace.sdk.io.record_columns import columns_of, names_in
 from headrace.triggers.bundle import Bundle
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import chain
 
-from headrace.sdk.testing.test_stream import (
+from headrace.sdk.io.test_stream import (
     ElementEvent,
     Event,
     ProcessingTimeEvent,

@@ -7,8 +7,8 @@ from typing import Any, Protocol
 
 from headrace.sdk.encoding import encode_key
 from headrace.sdk.testing.law import LawBroken
+from headrace.sdk.testing.law_runner import Drawn, drawn_from, try_each
 from headrace.sdk.testing.property_testing import st
-from headrace.sdk.testing.trying import Drawn, drawn_from, try_each
 
 
 class Coder(Protocol):

@@ -15,8 +15,8 @@ import attrs
 
 from headrace.sdk.combine_fn import CombineFn
 from headrace.sdk.testing.law import LawBroken
+from headrace.sdk.testing.law_runner import Drawn, drawn_from, try_each
 from headrace.sdk.testing.property_testing import st
-from headrace.sdk.testing.trying import Drawn, drawn_from, try_each
 
 Equal: TypeAlias = Callable[[Any, Any], bool]
 

@@ -1,7 +1,8 @@
 """The whole kit against a runner: random pipelines, held to all laws, and to what another runner says.
 
-Many pipelines run side by side in one (see :mod:`headrace.sdk.testing.playing`), for a runner on which each
-takes seconds. A counterexample is made smaller the same way: all that are a little smaller run together.
+Many pipelines run side by side in one (see :mod:`headrace.sdk.testing.run_on_runner`), for a runner on
+which each takes seconds. A counterexample is made smaller the same way: all that are a little smaller run
+together.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ from typing import Any, Final, TypeAlias
 
 import attrs
 
-from headrace.sdk.running import DEFAULT_RUNNER, find_runner
-from headrace.sdk.testing.answers import (
+from headrace.sdk.runner_lookup import DEFAULT_RUNNER, find_runner
+from headrace.sdk.testing.batch_oracle import (
     RETRACTING,
     Part,
     end_result,
@@ -26,7 +27,6 @@ from headrace.sdk.testing.answers import (
 )
 from headrace.sdk.testing.law import IN_ANY_ORDER, LIKE_ITS_BATCH, LawBroken
 from headrace.sdk.testing.pane_laws import PANE_LAWS, tells_time
-from headrace.sdk.testing.playing import Heard, OneOf, Pane, play, play_batch
 from headrace.sdk.testing.programs import program
 from headrace.sdk.testing.property_testing import (
     HealthCheck,
@@ -38,8 +38,9 @@ from headrace.sdk.testing.property_testing import (
     st,
 )
 from headrace.sdk.testing.report import Report, Verdict
+from headrace.sdk.testing.run_on_runner import Observation, OneOf, Pane, play, play_batch
 from headrace.sdk.testing.runs import Run, can_be_built
-from headrace.sdk.testing.script import dealt, ended, rows_of
+from headrace.sdk.testing.script import ended, rows_of, with_rows
 from headrace.sdk.testing.shrinking import smaller
 from headrace.sdk.testing.strategies.pipelines import each_kind, keeps_time, order_free
 from headrace.windowing.time import MIN_MICROS
@@ -111,15 +112,15 @@ def check_runner(
     """
     name = runner if isinstance(runner, str) else type(runner).__name__
     kit = Kit(runner, streaming, batch, _reference(reference, runner))
-    tally = _Tally()
+    number_table = _Tally()
     kinds = each_kind() if pipelines is None else [pipelines]
     for runs in _packs(kinds, cases, pack, random_seed):
-        tally.add(runs, kit.judge(runs))
-        if until_broken and tally.broken:
+        number_table.add(runs, kit.judge(runs))
+        if until_broken and number_table.broken:
             break
-    for key in tally.broken:
-        tally.broken[key] = kit.shrunk(key, tally.broken[key], pack, shrinking)
-    return Report(name, tally.drawn, tally.verdicts(kit.keys()))
+    for key in number_table.broken:
+        number_table.broken[key] = kit.shrunk(key, number_table.broken[key], pack, shrinking)
+    return Report(name, number_table.drawn, number_table.verdicts(kit.keys()))
 
 
 def _packs(
@@ -257,21 +258,21 @@ class Kit:
 
     def _played(
         self, runs: Sequence[Run], found: Sequence[Judgement], mode: str
-    ) -> dict[int, list[Heard]]:
+    ) -> dict[int, list[Observation]]:
         """Play runs together; if that fails, look for one to blame, and leave out what runs with it."""
-        played: dict[int, list[Heard]] = {}
+        played: dict[int, list[Observation]] = {}
         left = [range(len(runs))]
-        blamed = False
+        failing_in = False
         while left:
             some = left.pop()
             try:
                 heard = self._play([runs[n] for n in some], mode)
             except Exception as error:
                 middle = len(some) // 2
-                if middle and not blamed:
+                if middle and not failing_in:
                     left += [some[middle:], some[:middle]]
-                elif not blamed:
-                    blamed = True
+                elif not failing_in:
+                    failing_in = True
                     found[some[0]][RUNS, mode] = _failure(runs[some[0]], error)
                 continue
             played.update(zip(some, heard, strict=True))
@@ -279,12 +280,12 @@ class Kit:
                 found[n][RUNS, mode] = None
         return played
 
-    def _play(self, runs: Sequence[Run], mode: str) -> list[list[Heard]]:
+    def _play(self, runs: Sequence[Run], mode: str) -> list[list[Observation]]:
         if mode == "batch":
             return play_batch(runs, self.runner, watched=True)
         return play(runs, self.runner, watched=True)
 
-    def _of_panes(self, run: Run, heard: Sequence[Heard], mode: str) -> Judgement:
+    def _of_panes(self, run: Run, heard: Sequence[Observation], mode: str) -> Judgement:
         found: Judgement = {}
         for each in parts(run, heard, mode):
             for law in PANE_LAWS:
@@ -321,7 +322,7 @@ class Kit:
         return broken
 
 
-def parts(run: Run, heard: Sequence[Heard], mode: str) -> Iterator[Part]:
+def parts(run: Run, heard: Sequence[Observation], mode: str) -> Iterator[Part]:
     """Yield the groupings of a run that was played from outside, where no watermark is seen."""
     stream = mode == "streaming"
     known = source_watermarks(run.script)
@@ -363,11 +364,13 @@ def _failure(run: Run, error: Exception) -> LawBroken:
 
 def _the_other_way(run: Run) -> Run:
     """Return a run to which the same elements come, the last one first."""
-    script, other = (dealt(each, rows_of(each)[::-1]) for each in (run.script, run.other))
+    script, other = (with_rows(each, rows_of(each)[::-1]) for each in (run.script, run.other))
     return attrs.evolve(run, script=script, other=other)
 
 
-def _same(law: str, run: Run, one: Sequence[Heard], two: Sequence[Heard], name: str) -> Judgement:
+def _same(
+    law: str, run: Run, one: Sequence[Observation], two: Sequence[Observation], name: str
+) -> Judgement:
     """Compare what a run comes to in the end with what it comes to another way."""
     for step, here, there in zip(run.groupings, one, two, strict=True):
         found, expected = (meaning(step, end_result(step, heard.panes)) for heard in (here, there))
@@ -378,7 +381,7 @@ def _same(law: str, run: Run, one: Sequence[Heard], two: Sequence[Heard], name: 
     return {(law, "streaming"): None}
 
 
-def _of_drops(run: Run, heard: Sequence[Heard]) -> Judgement:
+def _of_drops(run: Run, heard: Sequence[Observation]) -> Judgement:
     """Say whether something was dropped where nothing may be."""
     found: Judgement = {}
     if keeps_time(run):
@@ -390,7 +393,7 @@ def _of_drops(run: Run, heard: Sequence[Heard]) -> Judgement:
     return found
 
 
-def _dropping(law: str, run: Run, heard: Sequence[Heard], remedy: str) -> LawBroken | None:
+def _dropping(law: str, run: Run, heard: Sequence[Observation], remedy: str) -> LawBroken | None:
     dropped = [max(each.dropped) for each in heard]
     late = [late for each in heard for _, late in each.late]
     sides = {"dropped by each grouping": dropped, "expected": 0, "of these were seen": late}
@@ -409,7 +412,7 @@ def _retracts_in_front(run: Run) -> bool:
     )
 
 
-def _agreement(run: Run, heard: Sequence[Heard], says: Played | None) -> Judgement:
+def _agreement(run: Run, heard: Sequence[Observation], says: Played | None) -> Judgement:
     """Compare panes with those of a reference, if that knows the run."""
     if says is None:
         return {}

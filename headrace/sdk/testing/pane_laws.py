@@ -1,7 +1,7 @@
 """The laws of a grouping: what holds of the panes of any grouping, whatever it is and whatever came.
 
 A law says in which groupings it can be seen (``sees``), and holds them to it (``check``). What it needs are a
-:class:`~headrace.sdk.testing.answers.Part`, a grouping with all that it heard and said.
+:class:`~headrace.sdk.testing.batch_oracle.Part`, a grouping with all that it heard and said.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import attrs
 
-from headrace.sdk.testing.answers import (
+from headrace.sdk.testing.batch_oracle import (
     ACCUMULATING,
     DISCARDING,
     RETRACTING,
@@ -41,7 +41,7 @@ from headrace.sdk.testing.answers import (
     united,
 )
 from headrace.sdk.testing.law import LawBroken
-from headrace.sdk.testing.playing import Pane
+from headrace.sdk.testing.run_on_runner import Pane
 from headrace.triggers.clock_triggers import AfterProcessingTime, AtPeriod
 from headrace.triggers.composite_triggers import Repeatedly
 from headrace.triggers.data_triggers import AfterCount

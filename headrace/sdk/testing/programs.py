@@ -11,9 +11,9 @@ from typing import Any
 
 import attrs
 
+from headrace.sdk.io.test_stream import in_seconds
 from headrace.sdk.testing.runs import UNSAFE, Run, Step, holds_lists, name, suffixes
 from headrace.sdk.testing.script import Script, retracts, stream
-from headrace.sdk.testing.test_stream import in_seconds
 from headrace.triggers.strategy import WindowingStrategy
 from headrace.triggers.trigger import Trigger
 from headrace.windowing.time import Duration, Timestamp

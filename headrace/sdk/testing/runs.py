@@ -24,7 +24,7 @@ from headrace.sdk.group_by_key import GroupByKey
 from headrace.sdk.pardo import Filter, MapTuple
 from headrace.sdk.pvalue import PCollection
 from headrace.sdk.reading import Create
-from headrace.sdk.running import Runner
+from headrace.sdk.runner_lookup import Runner
 from headrace.sdk.testing.capturing import Capture, capture
 from headrace.sdk.testing.script import Event
 from headrace.sdk.testing.test_pipeline import TestPipeline

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, TypeAlias
 
 from headrace.errors import PipelineError
-from headrace.sdk.testing.test_stream import TestStream
+from headrace.sdk.io.test_stream import TestStream
 from headrace.windowing.time import MAX_MICROS, MIN_MICROS, Duration, Timestamp
 from headrace.windowing.timestamped_value import TimestampedValue
 
@@ -110,7 +110,7 @@ def event_at(now: int) -> int:
     return now // SECOND - 1
 
 
-def dealt(script: Script, rows: Iterable[Any]) -> tuple[Event, ...]:
+def with_rows(script: Script, rows: Iterable[Any]) -> tuple[Event, ...]:
     """Return the script with other rows in its bursts."""
     left = iter(rows)
     return tuple(

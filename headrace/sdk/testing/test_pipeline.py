@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from headrace.sdk.options import PipelineOptions
 from headrace.sdk.pipeline import Pipeline
 from headrace.sdk.result import PipelineResult
-from headrace.sdk.running import Runner
+from headrace.sdk.runner_lookup import Runner
 
 
 class TestPipeline(Pipeline):

@@ -9,19 +9,19 @@ from typing import Any, TypeAlias
 import attrs
 
 from headrace.errors import PipelineError
+from headrace.sdk.io.test_stream import TestStream
 from headrace.sdk.pvalue import PCollection
 from headrace.sdk.reading import Create
-from headrace.sdk.testing.answers import united
+from headrace.sdk.testing.batch_oracle import united
 from headrace.sdk.testing.capturing import Captured, capture
 from headrace.sdk.testing.law import IN_ANY_ORDER, LIKE_ITS_BATCH, LawBroken
-from headrace.sdk.testing.playing import OneOf
+from headrace.sdk.testing.law_runner import Drawn, drawn_from, try_each
 from headrace.sdk.testing.property_testing import assume, st
+from headrace.sdk.testing.run_on_runner import OneOf
 from headrace.sdk.testing.runs import ordered
-from headrace.sdk.testing.script import Script, dealt, punctual, rows_of, stream
+from headrace.sdk.testing.script import Script, punctual, rows_of, stream, with_rows
 from headrace.sdk.testing.strategies.arriving import Scale, timelines
 from headrace.sdk.testing.test_pipeline import TestPipeline
-from headrace.sdk.testing.test_stream import TestStream
-from headrace.sdk.testing.trying import Drawn, drawn_from, try_each
 from headrace.sdk.transform import PTransform
 from headrace.triggers.refinement import AccumulationMode
 from headrace.triggers.strategy import WindowingStrategy
@@ -124,7 +124,7 @@ def check_order_independence(
         rows = rows_of(script)
         assume(len(rows) > 1)
         order.shuffle(rows)
-        other = punctual(dealt(script, rows), late)
+        other = punctual(with_rows(script, rows), late)
         one, two = bench.run(stream(script)), bench.run(stream(other))
         for outcome, played in ((one, script), (two, other)):
             bench.refuse_drops(outcome, played)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 
-from headrace.sdk.testing.answers import united
+from headrace.sdk.testing.batch_oracle import united
 from headrace.sdk.testing.law import LawBroken
+from headrace.sdk.testing.law_runner import Drawn, drawn_from, try_each
 from headrace.sdk.testing.property_testing import st
 from headrace.sdk.testing.strategies.arriving import offsets
-from headrace.sdk.testing.trying import Drawn, drawn_from, try_each
 from headrace.windowing.time import (
     DurationTypes,
     Timestamp,

@@ -6,10 +6,10 @@ from collections import Counter
 from typing import Any
 
 from headrace.sdk.encoding import encode_value
-from headrace.sdk.testing.playing import Heard
+from headrace.sdk.testing.run_on_runner import Observation
 from headrace.sdk.testing.runs import Run
 from headrace.sdk.testing.script import Event
-from tests.laws.playing import Time, graph_of, listen
+from tests.laws.event_by_event import Time, graph_of, listen
 
 from .stages import Stream
 
@@ -23,7 +23,7 @@ class FollowingStages:
 
     def __init__(self, run: Run, groups: int, tasks: int, watched: bool = False) -> None:
         graph, self._taps = graph_of(run, watched)
-        self.heard = [Heard() for _ in self._taps]
+        self.heard = [Observation() for _ in self._taps]
         self._read = next(iter(graph)).label
         self._stream = Stream(graph, groups, tasks)
         self._time = Time()
@@ -38,7 +38,7 @@ class FollowingStages:
         listen(self.heard, self._taps, self._time.event, self._stream.round(*batch))
 
 
-def unordered(heard: Heard) -> tuple[Any, ...]:
+def unordered(heard: Observation) -> tuple[Any, ...]:
     """All of what was heard, but the order within an event."""
     panes = Counter((pane.event, encode_value(pane)) for pane in heard.panes)
     inputs = Counter(map(encode_value, heard.inputs))

@@ -12,7 +12,7 @@ from typing import Any
 import headrace as hr
 from headrace.io import Sink, SinkBatch
 from headrace.options.pipeline_options import PipelineOptions
-from headrace.runners.spark.session import prepare
+from headrace.runners.spark.cluster.session import prepare
 from headrace.windowing import BoundedOutOfOrderness
 
 DELAY = 60

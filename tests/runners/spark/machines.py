@@ -13,7 +13,7 @@ from headrace.sdk.testing.script import SECOND, Event
 from headrace.sdk.testing.strategies.arriving import offsets
 from headrace.sdk.testing.strategies.pipelines import reunions, runs
 from headrace.windowing.time import MAX_MICROS
-from tests.laws.playing import Following
+from tests.laws.event_by_event import Following
 
 from .following import FollowingStages, unordered
 

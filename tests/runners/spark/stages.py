@@ -17,12 +17,12 @@ import pyarrow as pa
 
 from headrace.runners.planning import plan
 from headrace.runners.spark.batch import BatchStage
-from headrace.runners.spark.bundles import pack
-from headrace.runners.spark.control import CONTROL, Control
-from headrace.runners.spark.delivery import Delivery
+from headrace.runners.spark.cluster.driver_sinks import DriverSinks
+from headrace.runners.spark.shuffle.bundle_columns import pack
+from headrace.runners.spark.shuffle.wire import Row, dumps, record_batch, rows_of
+from headrace.runners.spark.sources.control_rows import CONTROL, Control
 from headrace.runners.spark.stage import stage_plans
 from headrace.runners.spark.streaming import FirstStage, KeyedStage, StreamPlan
-from headrace.runners.spark.wire import Row, dumps, record_batch, rows_of
 from headrace.sdk.graph import Graph, Read
 from headrace.sdk.metrics import MetricResults
 from headrace.triggers.bundle import Bundle
@@ -82,7 +82,7 @@ class Stream:
         self._start()
         self._places = {node.label: place for place, node in enumerate(graph)}
         self._groups, self._tasks, self._round = groups, tasks, 0
-        self._delivery = Delivery(planned, "run", streaming=True)
+        self._delivery = DriverSinks(planned, "run", streaming=True)
         self._delivery.open()
 
     def round(
@@ -154,7 +154,7 @@ def run_batch(graph: Graph, groups: int, width: int) -> MetricResults:
     for stage in stages[1:]:
         parts = [sorted(r for r in rows if r.group % width == n) for n in range(width)]
         rows = [r for part in parts for r in _run(BatchStage(stage, 0), part)]
-    delivery = Delivery(planned, "", streaming=False)
+    delivery = DriverSinks(planned, "", streaming=False)
     delivery.open()
     delivery.deliver(0, rows)
     delivery.close()

@@ -18,7 +18,7 @@ LINES = 20_001
 
 SUBMIT = (SPARK_HOME / "bin" / "spark-submit", "--conf", "spark.driver.host=127.0.0.1")
 
-pytestmark = [pytest.mark.slow, pytest.mark.ordeal]
+pytestmark = [pytest.mark.slow, pytest.mark.chaos]
 
 
 def by_flag(cluster: Cluster) -> list:

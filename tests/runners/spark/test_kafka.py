@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[3]
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.ordeal,
+    pytest.mark.chaos,
     pytest.mark.network,
     pytest.mark.skipif(not kafka.is_installed(), reason=kafka.NOT_INSTALLED),
 ]

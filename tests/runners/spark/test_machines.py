@@ -23,12 +23,12 @@ from pyspark.sql import SparkSession
 from headrace.io import Sink, SinkBatch
 from headrace.options import PipelineOptions
 from headrace.runners.spark import SparkRunner
-from headrace.runners.spark.options import SparkOptions
+from headrace.runners.spark.cluster.options import SparkOptions
 from headrace.sdk.encoding import encode_value
 from headrace.sdk.graph import Graph, Write
 from headrace.sdk.result import PipelineResult
 from headrace.sdk.testing.capturing import Capture
-from headrace.sdk.testing.playing import Heard, play
+from headrace.sdk.testing.run_on_runner import Observation, play
 from headrace.sdk.testing.runs import Run
 
 from .machines import SideBySide, Writing
@@ -76,12 +76,12 @@ class Kept(Sink):
     accepts_retractions: ClassVar[bool] = True
 
     capture: Capture
-    strike: Any
+    remove_window: Any
     batches: dict[int, SinkBatch] = attrs.field(factory=dict)
 
     def write(self, batch: SinkBatch) -> None:
         self.batches[batch.id] = batch
-        self.strike(batch.id)
+        self.remove_window(batch.id)
 
     def close(self) -> None:
         self.capture.elements.clear()
@@ -111,16 +111,16 @@ class Dying:
     def run(self, graph: Graph, options: PipelineOptions) -> PipelineResult:
         said = options.view_as(SparkOptions)
         said.key_groups, said.checkpoint = 2, str(self.home / "checkpoint")
-        patient = Graph(tuple(self._patient(node) for node in graph))
+        fires_only_at_end = Graph(tuple(self._fires_only_at_end(node) for node in graph))
         while True:
             try:
-                return SparkRunner().run(patient, options)
+                return SparkRunner().run(fires_only_at_end, options)
             except Exception:
                 if self.deaths >= 3 * BLOWS:  # one that is killed as it starts dies twice
                     raise
                 self.deaths += 1
 
-    def _patient(self, node: Any) -> Any:
+    def _fires_only_at_end(self, node: Any) -> Any:
         if isinstance(node, Write) and isinstance(node.sink, Capture):
             return attrs.evolve(node, sink=Kept(node.sink, self._strike))
         return node
@@ -163,7 +163,7 @@ def offspring(ancestor: int) -> list[tuple[int, int]]:
     return found
 
 
-def told(heard: Heard) -> Counter[Any]:
+def told(heard: Observation) -> Counter[Any]:
     return Counter(map(encode_value, heard.panes))
 
 

@@ -4,7 +4,7 @@ import pytest
 
 import headrace as hr
 from headrace.options.pipeline_options import PipelineOptions
-from headrace.runners.spark.options import SparkOptions, spark_settings
+from headrace.runners.spark.cluster.options import SparkOptions, spark_settings
 
 
 def settings(*flags: str):

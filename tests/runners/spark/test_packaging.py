@@ -11,7 +11,14 @@ import pytest
 from pyspark.sql import SparkSession
 
 from headrace.errors import PipelineError
-from headrace.runners.spark.packaging import ALWAYS, Source, ship, sources, user_modules, zipped
+from headrace.runners.spark.cluster.packaging import (
+    ALWAYS,
+    Source,
+    ship,
+    sources,
+    user_modules,
+    zipped,
+)
 
 
 @pytest.fixture

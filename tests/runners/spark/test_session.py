@@ -11,10 +11,10 @@ from pyspark.sql import SparkSession
 
 from headrace.errors import PipelineError, UnsupportedError
 from headrace.options.pipeline_options import PipelineOptions
-from headrace.runners.spark.checkpoint import MANAGER, Checkpoint
-from headrace.runners.spark.options import SparkSettings
-from headrace.runners.spark.session import prepare, session_for, session_of_run
-from headrace.runners.spark.starting import RUN_CONF, new_session
+from headrace.runners.spark.cluster.new_session import RUN_CONF, new_session
+from headrace.runners.spark.cluster.options import SparkSettings
+from headrace.runners.spark.cluster.session import prepare, session_for, session_of_run
+from headrace.runners.spark.state.checkpoint_manifest import MANAGER, Checkpoint
 
 from .cluster import SPARK_HOME
 
@@ -23,8 +23,8 @@ SHUFFLE = "spark.sql.shuffle.partitions"
 SCRIPT = """
 import json, sys
 from headrace.options.pipeline_options import PipelineOptions
-from headrace.runners.spark.options import SparkSettings
-from headrace.runners.spark.session import prepare
+from headrace.runners.spark.cluster.options import SparkSettings
+from headrace.runners.spark.cluster.session import prepare
 session = prepare(PipelineOptions(sys.argv[1:]))
 conf = dict(session.spark.sparkContext.getConf().getAll())
 again = prepare(PipelineOptions([]))

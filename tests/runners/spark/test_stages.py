@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import headrace as hr
-from headrace.runners.spark import chunks
+from headrace.runners.spark.state import chunks
 from headrace.sdk.combine_fn import CallableCombineFn
-from headrace.sdk.testing.playing import Heard, told, unknown
+from headrace.sdk.testing.run_on_runner import Observation, told, unknown
 from headrace.sdk.testing.runs import Run, anything_goes, build, name
 from headrace.sdk.testing.script import rows_of, stamped
 from headrace.sdk.testing.strategies.pipelines import runs
@@ -21,7 +21,7 @@ from headrace.testing import capture
 from headrace.triggers.bundle import Bundle
 from headrace.windowing import FixedWindows, Sessions, WindowFn
 from headrace.windowing.time import MAX_MICROS, MIN_MICROS
-from tests.laws.playing import batch_of, follow
+from tests.laws.event_by_event import batch_of, follow
 
 from .following import FollowingStages, unordered
 from .stages import Stream, run_batch
@@ -36,7 +36,7 @@ def small_chunks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(chunks, "WHOLE", request.param)
 
 
-def follow_stages(run: Run, groups: int, tasks: int, watched: bool) -> list[Heard]:
+def follow_stages(run: Run, groups: int, tasks: int, watched: bool) -> list[Observation]:
     """Play a run on the stages, event by event."""
     following = FollowingStages(run, groups, tasks, watched)
     for event in run.script:

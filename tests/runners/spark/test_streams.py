@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 
 import headrace as hr
 from headrace.runners.spark import SparkRunner
-from headrace.runners.spark.starting import RUN_CONF
+from headrace.runners.spark.cluster.new_session import RUN_CONF
 from headrace.testing import capture
 from headrace.triggers import AccumulationMode, AfterProcessingTime, AtPeriod, Repeatedly
 from headrace.windowing import FixedWindows, GlobalWindows

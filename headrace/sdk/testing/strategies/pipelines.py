@@ -7,7 +7,7 @@ from typing import Final
 
 import attrs
 
-from headrace.sdk.testing.answers import shrinks
+from headrace.sdk.testing.batch_oracle import shrinks
 from headrace.sdk.testing.property_testing import st
 from headrace.sdk.testing.runs import (
     KINDS,

@@ -7,8 +7,8 @@ from beside import FixedWindows, place
 from kit.counting import Count
 
 from headrace.options.pipeline_options import PipelineOptions
-from headrace.runners.spark.failures import carrying, unwrapping
-from headrace.runners.spark.session import prepare
+from headrace.runners.spark.cluster.error_transport import carrying, unwrapping
+from headrace.runners.spark.cluster.session import prepare
 
 SIZE = 60
 

@@ -1,0 +1,70 @@
+"""The plan as text: levels, fused chains, and what each grouping does and keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+
+from headrace.runners.planning import KeyedStep, Level, Plan, plan
+from headrace.runners.reductions import MultisetOf, Subtract
+from headrace.sdk.graph import CombinePerKey, Graph, Node
+from headrace.triggers.refinement import AccumulationMode
+from headrace.windowing.time import MAX_MICROS
+
+
+def explain(graph: Graph) -> str:
+    """Return the plan of a graph as text."""
+    planned = plan(graph)
+    return "\n".join(
+        line for depth, level in enumerate(planned.levels) for line in _level(planned, depth, level)
+    )
+
+
+def _level(planned: Plan, depth: int, level: Level) -> Iterator[str]:
+    yield f"Level {depth}" + (", after a shuffle by key" if depth else "")
+    for node in level.shuffles:
+        yield f"  {_kind(node)} {node.label!r}"
+        step = planned.steps.get(node.label)
+        if step is not None:
+            yield from (f"    {name}: {said}" for name, said in _grouping(step))
+    for chain in level.chains:
+        fused = "fused: " if len(chain) > 1 else ""
+        yield "  " + fused + " -> ".join(f"{_kind(node)} {node.label!r}" for node in chain)
+
+
+def _grouping(step: KeyedStep) -> Iterator[tuple[str, str]]:
+    strategy = step.strategy
+    yield "windows", repr(strategy.window_fn)
+    yield "trigger", repr(strategy.trigger)
+    yield "panes", AccumulationMode(strategy.accumulation_mode).name.lower()
+    yield "allowed lateness", _duration(strategy.allowed_lateness)
+    if isinstance(step.node, CombinePerKey):
+        yield (
+            "combined before the shuffle",
+            "yes" if step.lifted else "no, the trigger sees elements",
+        )
+    yield "keeps", _kept(step)
+
+
+def _kept(step: KeyedStep) -> str:
+    """Say what a grouping remembers of a window."""
+    if isinstance(step.reduction, MultisetOf):
+        why = "its input can retract"
+        if isinstance(step.node, CombinePerKey):
+            why += ", and the CombineFn has no subtract_input"
+        kept = f"a multiset of values, since {why}"
+    elif isinstance(step.reduction, Subtract):
+        kept = "an accumulator, from which retractions are subtracted"
+    else:
+        kept = "an accumulator" if isinstance(step.node, CombinePerKey) else "a list of values"
+    if step.strategy.accumulation_mode is AccumulationMode.RETRACTING:
+        kept += "; the last pane, to retract it"
+    return kept
+
+
+def _duration(micros: int) -> str:
+    return "for ever" if micros >= MAX_MICROS else str(timedelta(microseconds=micros))
+
+
+def _kind(node: Node) -> str:
+    return type(node).__name__

@@ -1,0 +1,69 @@
+"""Precombiner that keeps no values: sums and counts grow in tables, one for each window."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterator, Sequence
+from itertools import repeat
+from typing import Any
+
+import attrs
+
+from headrace.runners.number_tables import NumberTable, Table
+from headrace.runners.precombine.key_index import Keys, pairs
+from headrace.runners.precombine.protocol import Input
+from headrace.triggers.bundle import Bundle, Windows
+from headrace.triggers.pane_output import ArrivalColumns
+from headrace.windowing.window import BoundedWindow
+
+
+@attrs.define
+class NumberPrecombiner:
+    """Numbers by window and key, for windows that do not merge."""
+
+    input: Input
+    number_table: NumberTable
+    _keys: Keys = attrs.field(factory=Keys, init=False)
+    _tables: dict[BoundedWindow, Table] = attrs.field(init=False)
+    _counts: Counter[BoundedWindow] = attrs.field(factory=Counter, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        """Start empty."""
+        self._tables = defaultdict(self.number_table.table)
+
+    def add(self, bundle: Bundle) -> None:
+        """Take the elements of a bundle."""
+        keys, values = pairs(bundle, self.input.label)
+        found = self._keys.identify(keys)
+        column = self.input.windows(bundle)
+        if isinstance(column, repeat):
+            self._add(next(column), found, values)
+            return
+        parts: dict[Windows, tuple[list[Hashable], list[Any]]] = defaultdict(lambda: ([], []))
+        for key, value, windows in zip(found, values, column, strict=True):
+            part = parts[windows]
+            part[0].append(key)
+            part[1].append(value)
+        for windows, part in parts.items():
+            self._add(windows, *part)
+
+    def _add(self, windows: Windows, keys: Sequence[Hashable], values: list[Any]) -> None:
+        for window in windows:
+            self.number_table.add(self._tables[window], keys, values)
+            self._counts[window] += len(values)
+
+    def columns(self) -> Iterator[ArrivalColumns]:
+        """Give out the arrivals of one window at a time."""
+        tables, self._tables = self._tables, defaultdict(self.number_table.table)
+        keys, self._keys = self._keys, Keys()
+        counts, self._counts = self._counts, Counter()
+        for window, table in tables.items():
+            windows: Windows = (window,)
+            contents = list(table.values())
+            yield ArrivalColumns(
+                keys=keys.named(table),
+                windows=repeat(windows),
+                lasts=repeat(window.last),
+                contents=contents,
+                count=counts[window],
+            )

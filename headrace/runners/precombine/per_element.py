@@ -1,0 +1,86 @@
+"""Precombiner for groupings that look at more than values and windows."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Hashable, Iterable
+from typing import Any
+
+import attrs
+
+from headrace.runners.precombine.key_index import Keys, pairs
+from headrace.runners.precombine.protocol import Arrivals, Input
+from headrace.sdk.encoding import encode_value
+from headrace.triggers.bundle import Bundle, Element
+from headrace.triggers.pane_output import Arrival
+from headrace.triggers.reduction import Reduction
+from headrace.triggers.trigger import Arrived
+from headrace.windowing.time import MIN_MICROS
+from headrace.windowing.window import BoundedWindow
+
+
+@attrs.define
+class ElementPrecombiner:
+    """Whole elements by key and window, for groupings that look at more than values and windows."""
+
+    input: Input
+    reduction: Reduction
+    reached: int = MIN_MICROS
+    settled: bool = attrs.field(init=False)
+    _only_counts: bool = attrs.field(init=False)
+    _stamped: bool = attrs.field(init=False)
+    _keys: Keys = attrs.field(factory=Keys, init=False)
+    _waiting: dict[Hashable, dict[BoundedWindow, list[Element]]] = attrs.field(
+        factory=lambda: defaultdict(lambda: defaultdict(list)), init=False
+    )
+
+    def __attrs_post_init__(self) -> None:
+        """Note whether the windows still have to merge, and what the trigger asks of elements."""
+        self.settled = not self.input.strategy.window_fn.is_merging()
+        self._only_counts = self.input.strategy.trigger.needs_only_counts
+        self._stamped = self.input.changing and self.input.strategy.stamps_all
+
+    def add(self, bundle: Bundle) -> None:
+        """Take the elements of a bundle."""
+        keys, values = pairs(bundle, self.input.label)
+        found = self._keys.identify(keys)
+        placed = attrs.evolve(bundle, windows=self.input.windows(bundle))
+        for key, element in zip(found, placed.with_values(values).rows(), strict=True):
+            windows = self._waiting[key]
+            for window in element.windows:
+                windows[window].append(element)
+
+    def drain(self) -> Arrivals:
+        """Give out each key with one arrival a window."""
+        waiting, self._waiting = self._waiting, defaultdict(lambda: defaultdict(list))
+        keys, self._keys = self._keys, Keys()
+        for key, windows in waiting.items():
+            yield key, keys[key], [self._arrival(*entry) for entry in windows.items()]
+
+    def _arrival(self, window: BoundedWindow, elements: list[Element]) -> Arrival:
+        values, timestamps, _, _, diffs = map(list, zip(*elements, strict=True))
+        return Arrival(
+            window=window,
+            content=self.reduction.of(values, diffs if self.input.changing else None),
+            arrived=self._arrived(values),
+            earliest=min(timestamps),
+            latest=max(timestamps),
+            elements=elements if self.input.keeps_late else (),
+            times=_net(timestamps, diffs) if self._stamped else {},
+        )
+
+    def _arrived(self, values: list[Any]) -> Arrived:
+        if self._only_counts:
+            return Arrived(len(values))
+        trigger = self.input.strategy.trigger
+        size = sum(len(encode_value(value)) for value in values) if trigger.wants_size else 0
+        matched_predicates = (p for p in trigger.predicates if any(map(p, values)))
+        return Arrived(len(values), size, frozenset(matched_predicates))
+
+
+def _net(timestamps: Iterable[int], diffs: Iterable[int]) -> dict[int, int]:
+    """Return how often each timestamp came more often than it went."""
+    net: dict[int, int] = defaultdict(int)
+    for timestamp, diff in zip(timestamps, diffs, strict=True):
+        net[timestamp] += diff
+    return {timestamp: count for timestamp, count in net.items() if count}

@@ -1,0 +1,149 @@
+"""Precombiner for windows that merge when they overlap, where nothing counts but values and windows."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from itertools import islice, repeat
+from operator import itemgetter
+from typing import Any, ClassVar
+
+import attrs
+
+from headrace.runners.precombine.key_index import Keys, pairs
+from headrace.runners.precombine.protocol import Arrivals, Input
+from headrace.sdk.binding import exploded
+from headrace.triggers.bundle import Bundle
+from headrace.triggers.pane_output import Arrival, ArrivalColumns
+from headrace.triggers.reduction import Reduction
+from headrace.triggers.trigger import Arrived
+from headrace.windowing.time import MAX_MICROS, MIN_MICROS, Duration
+from headrace.windowing.window import interval, intervals
+
+COLUMN_ROWS = 1 << 12
+"""So many sessions are given out as one set of columns."""
+
+
+@attrs.define
+class SessionPrecombiner:
+    """Values by key and session: what overlaps is put together before anything else sees it.
+
+    Each key has one session open, into which most elements fall; those that do not open another.
+    """
+
+    input: Input
+    reduction: Reduction
+    settled: ClassVar[bool] = True
+    reached: int = MIN_MICROS
+    _keys: Keys = attrs.field(factory=Keys, init=False)
+    _open: dict[Hashable, Session] = attrs.field(factory=dict, init=False)
+    _closed: dict[Hashable, list[Session]] = attrs.field(
+        factory=lambda: defaultdict(list), init=False
+    )
+    _late: dict[Hashable, dict[tuple[int, int], list[Any]]] = attrs.field(
+        factory=lambda: defaultdict(lambda: defaultdict(list)), init=False
+    )
+
+    def add(self, bundle: Bundle) -> None:
+        """Take the elements of a bundle; one that a DoFn put into several windows counts in each."""
+        if not self.input.assigns:
+            bundle = exploded(bundle)
+        keys, values = pairs(bundle, self.input.label)
+        found = self._keys.identify(keys)
+        opened, late, expired = self._open.get, self._late, self._expired()
+        for key, value, (start, end) in zip(found, values, self._bounds(bundle), strict=False):
+            session = opened(key)
+            if end <= expired:
+                late[key][start, end].append(value)
+            elif session is not None and session[0] <= start < session[1]:
+                session[2].append(value)
+                if end > session[1]:
+                    session[1] = end
+            else:
+                self._open_session(key, start, end, value)
+
+    def _expired(self) -> int:
+        """Return the latest end of a window that takes no more elements, in microseconds."""
+        lateness = self.input.strategy.allowed_lateness
+        return self.reached - lateness if self.reached < MAX_MICROS else MAX_MICROS
+
+    def drain(self) -> Arrivals:
+        """Give out each key with its sessions in order, and with what is late in windows of its own."""
+        late, self._late = self._late, defaultdict(lambda: defaultdict(list))
+        names = {key: self._keys[key] for key in late}
+        for identity, key, sessions in self._sessions():
+            mine = late.pop(identity, {}).items()
+            apart = ([start, end, values] for (start, end), values in mine)
+            yield identity, key, list(map(self._arrival, [*sessions, *apart]))
+        for identity, windows in late.items():
+            apart = ([start, end, values] for (start, end), values in windows.items())
+            yield identity, names[identity], list(map(self._arrival, apart))
+
+    def columns(self) -> Iterator[ArrivalColumns]:
+        """Give out the arrivals of many keys at a time."""
+        rows = ((key, *session) for _, key, sessions in self._sessions() for session in sessions)
+        while some := list(islice(rows, COLUMN_ROWS)):
+            keys, starts, ends, values = zip(*some, strict=True)
+            yield ArrivalColumns(
+                keys=list(keys),
+                windows=list(zip(intervals(zip(starts, ends, strict=True)))),
+                lasts=[end - 1 for end in ends],
+                count=sum(map(len, values)),
+                contents=list(map(self.reduction.of, values)),
+            )
+
+    def _sessions(self) -> Iterator[tuple[Hashable, Any, list[Session]]]:
+        opened, self._open = self._open, {}
+        closed, self._closed = self._closed, defaultdict(list)
+        keys, self._keys = self._keys, Keys()
+        for identity, session in opened.items():
+            yield (
+                identity,
+                keys[identity],
+                unite([*closed.get(identity, ()), session], list.__iadd__),
+            )
+
+    def _bounds(self, bundle: Bundle) -> Iterable[tuple[int, int]]:
+        """Return where the window of each element starts and ends."""
+        gap = getattr(self.input.strategy.window_fn, "gap_size", None)
+        times = bundle.timestamps
+        if not self.input.assigns or isinstance(times, repeat) or not isinstance(gap, Duration):
+            return (window for (window,) in self.input.windows(bundle))
+        if max(times) > MAX_MICROS - gap.micros:
+            return (window for (window,) in self.input.windows(bundle))
+        return zip(times, [instant + gap.micros for instant in times], strict=True)
+
+    def _open_session(self, key: Hashable, start: int, end: int, value: Any) -> None:
+        before = self._open.get(key)
+        if before is not None:
+            self._closed[key].append(before)
+        self._open[key] = [start, end, [value]]
+
+    def _arrival(self, session: Session) -> Arrival:
+        start, end, values = session
+        content = self.reduction.of(values)
+        return Arrival(interval(start, end), content, Arrived(len(values)), end - 1, end - 1)
+
+
+Session = list[Any]
+"""Start, end, and values (or a content)."""
+
+
+def unite(sessions: list[Session], merge: Callable[[Any, Any], Any]) -> list[Session]:
+    """Put sessions in order, and those that overlap together.
+
+    Args:
+        sessions: start, end, and values or a content of each.
+        merge: puts the values of two together.
+    """
+    if len(sessions) == 1:
+        return sessions
+    sessions.sort(key=itemgetter(0))
+    united = [sessions[0]]
+    for start, end, values in sessions[1:]:
+        last = united[-1]
+        if start < last[1]:
+            last[1], last[2] = max(last[1], end), merge(last[2], values)
+        else:
+            united.append([start, end, values])
+    return united

@@ -1,0 +1,128 @@
+"""Precombiner for windows that do not merge, where nothing counts but values and windows."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Iterator
+from itertools import repeat
+from typing import Any, ClassVar
+
+import attrs
+
+from headrace.runners.precombine.key_index import Keys, pairs
+from headrace.runners.precombine.protocol import Arrivals, Input
+from headrace.triggers.bundle import Bundle, Windows
+from headrace.triggers.pane_output import Arrival, ArrivalColumns
+from headrace.triggers.reduction import Reduction
+from headrace.triggers.trigger import Arrived
+from headrace.windowing.time import MIN_MICROS
+from headrace.windowing.window import BoundedWindow
+
+FOLD_AT = 1 << 20
+"""So many rows may wait as values; then they are folded into contents."""
+
+
+@attrs.define
+class PlainPrecombiner:
+    """Values by windows and key, for windows that do not merge."""
+
+    input: Input
+    reduction: Reduction
+    settled: ClassVar[bool] = True
+    reached: int = MIN_MICROS
+    _keys: Keys = attrs.field(factory=Keys, init=False)
+    _waiting: dict[Windows, dict[Hashable, list[Any]]] = attrs.field(init=False)
+    _rows: int = attrs.field(default=0, init=False)
+    _folded: dict[BoundedWindow, dict[Hashable, tuple[Any, int]]] = attrs.field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        """Start empty."""
+        self._clear()
+        self._folded = defaultdict(dict)
+
+    def add(self, bundle: Bundle) -> None:
+        """Take the elements of a bundle."""
+        keys, values = pairs(bundle, self.input.label)
+        found = self._keys.identify(keys)
+        waiting = self._waiting
+        column = self.input.windows(bundle)
+        if isinstance(column, repeat):
+            group = waiting[next(column)]
+            for key, value in zip(found, values, strict=True):
+                group[key].append(value)
+        else:
+            for key, value, windows in zip(found, values, column, strict=True):
+                waiting[windows][key].append(value)
+        self._rows += len(values)
+        if self._rows >= FOLD_AT:
+            self._fold()
+
+    def drain(self) -> Arrivals:
+        """Give out each key with one arrival a window."""
+        by_key: dict[Hashable, list[Arrival]] = defaultdict(list)
+        for key, arrival in self._arrivals():
+            by_key[key].append(arrival)
+        keys, self._keys = self._keys, Keys()
+        for key, arrivals in by_key.items():
+            yield key, keys[key], arrivals
+
+    def columns(self) -> Iterator[ArrivalColumns]:
+        """Give out the arrivals of one window at a time."""
+        if self._folded or any(len(windows) != 1 for windows in self._waiting):
+            self._fold()
+        for windows, values in self._waiting.items():
+            count = sum(map(len, values.values()))
+            contents = list(map(self.reduction.of, values.values()))
+            yield self._column(windows, values, contents, count)
+        for window, folded in self._folded.items():
+            contents = [content for content, _ in folded.values()]
+            yield self._column((window,), folded, contents, sum(n for _, n in folded.values()))
+        self._clear()
+        self._folded = defaultdict(dict)
+        self._keys = Keys()
+
+    def _column(
+        self, windows: Windows, found: Iterable[Hashable], contents: list[Any], count: int
+    ) -> ArrivalColumns:
+        keys, last = self._keys.named(found), windows[0].last
+        return ArrivalColumns(keys, repeat(windows), repeat(last), contents, count)
+
+    def _arrivals(self) -> Iterator[tuple[Hashable, Arrival]]:
+        """Give out each arrival with the identity of its key, window by window, and be empty again."""
+        if self._folded or any(len(windows) != 1 for windows in self._waiting):
+            self._fold()
+        content_of = self.reduction.of
+        for (window,), group in self._waiting.items():
+            last = window.last
+            for key, values in group.items():
+                content, arrived = content_of(values), Arrived(len(values))
+                yield key, Arrival(window, content, arrived, last, last)
+        for window, folded in self._folded.items():
+            last = window.last
+            for key, (content, count) in folded.items():
+                yield key, Arrival(window, content, Arrived(count), last, last)
+        self._clear()
+        self._folded = defaultdict(dict)
+
+    def _fold(self) -> None:
+        """Turn the values that wait into contents; an element of several windows goes into each."""
+        for windows, group in self._waiting.items():
+            for window in windows:
+                self._fold_into(self._folded[window], group)
+        self._clear()
+
+    def _fold_into(
+        self, folded: dict[Hashable, tuple[Any, int]], group: dict[Hashable, list[Any]]
+    ) -> None:
+        reduction = self.reduction
+        for key, values in group.items():
+            content = reduction.of(values.copy())
+            if key in folded:
+                before, count = folded[key]
+                folded[key] = reduction.merge(before, content), count + len(values)
+            else:
+                folded[key] = content, len(values)
+
+    def _clear(self) -> None:
+        self._waiting = defaultdict(lambda: defaultdict(list))
+        self._rows = 0

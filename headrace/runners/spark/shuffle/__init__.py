@@ -1,0 +1,1 @@
+"""The shuffle: elements and arrivals as rows between stages, written, sent and put together again."""

@@ -1,0 +1,136 @@
+"""Arrivals on the wire: what a grouping is to get, packed into columns for each key group.
+
+In front of a shuffle a precombiner puts elements together by key and window, so what travels is one content
+for each key and window of a flush, however many elements that was. A block is a run of arrivals as
+columns; where windows have one pane each, at their ends, contents are all that a grouping needs to know
+(:class:`~headrace.triggers.pane_output.ArrivalColumns`), and a block carries no facts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import repeat
+from typing import Any, NamedTuple
+
+from headrace.runners.precombine import Arrivals
+from headrace.runners.spark.shuffle.key_group import KeyGroups
+from headrace.triggers.bundle import Windows
+from headrace.triggers.pane_output import Arrival, ArrivalColumns
+from headrace.triggers.trigger import Arrived, Trigger
+from headrace.windowing.column import Column
+from headrace.windowing.window import BoundedWindow, packed, unpacked
+
+
+class Block(NamedTuple):
+    """Arrivals side by side.
+
+    Attributes:
+        keys: the keys.
+        windows: packed (:func:`packed_windows`).
+        contents: the contents.
+        facts: (count, size, matched predicates, earliest, latest, elements, times) of each; None where
+            nobody asks. Predicates are places among the trigger's predicates.
+        count: how many elements there are; of blocks that were one before they were divided by key
+            group, one says it for all.
+    """
+
+    keys: list[Any]
+    windows: Any
+    contents: list[Any]
+    facts: list[tuple[Any, ...]] | None = None
+    count: int = 0  # type: ignore[assignment]  # hides tuple.count, which nobody needs here
+
+
+def packed_windows(windows: list[BoundedWindow] | BoundedWindow) -> Any:
+    """Return windows so that they pickle fast; one window stands for all rows."""
+    return windows if isinstance(windows, BoundedWindow) else packed(windows)
+
+
+def unpacked_windows(windows: Any, rows: int) -> Iterable[BoundedWindow]:
+    """Return the window of each row."""
+    return repeat(windows, rows) if isinstance(windows, BoundedWindow) else unpacked(windows)
+
+
+def blocks_of_columns(
+    columns: Iterable[ArrivalColumns], groups: KeyGroups
+) -> dict[int, list[Block]]:
+    """Divide arrivals without facts by key group."""
+    parts: dict[int, list[Block]] = {}
+    for some in columns:
+        divide = _divide_alike if isinstance(some.windows, repeat) else _divide
+        for group, block in divide(some, groups.of(some.keys)):
+            parts.setdefault(group, []).append(block)
+    return parts
+
+
+def _divide_alike(some: ArrivalColumns, groups: list[int]) -> Iterator[tuple[int, Block]]:
+    (window,) = _one(some.windows)
+    found: dict[int, tuple[list[Any], list[Any]]] = {g: ([], []) for g in set(groups)}
+    for key, content, group in zip(some.keys, some.contents, groups, strict=True):
+        keys, contents = found[group]
+        keys.append(key)
+        contents.append(content)
+    count = some.count
+    for group, (keys, contents) in found.items():
+        yield group, Block(keys, window, contents, count=count)
+        count = 0
+
+
+def _divide(some: ArrivalColumns, groups: list[int]) -> Iterator[tuple[int, Block]]:
+    found: dict[int, tuple[list[Any], list[Any], list[Any]]] = {
+        g: ([], [], []) for g in set(groups)
+    }
+    rows = zip(some.keys, some.windows, some.contents, groups, strict=False)
+    for key, (window,), content, group in rows:
+        keys, windows, contents = found[group]
+        keys.append(key)
+        windows.append(window)
+        contents.append(content)
+    for group, (keys, windows, contents) in found.items():
+        yield group, Block(keys, packed_windows(windows), contents)
+
+
+def _one(windows: Column[Windows]) -> Windows:
+    return next(iter(windows))
+
+
+def blocks_of_arrivals(
+    arrivals: Arrivals, groups: KeyGroups, trigger: Trigger
+) -> dict[int, list[Block]]:
+    """Divide arrivals with all that is known of them by key group."""
+    places = {predicate: n for n, predicate in enumerate(trigger.predicates)}
+    rows = [(key, arrival) for _, key, some in arrivals for arrival in some]
+    found: dict[int, list[tuple[Any, Arrival]]] = {}
+    for row, group in zip(rows, groups.of([key for key, _ in rows]), strict=True):
+        found.setdefault(group, []).append(row)
+    return {group: [_block(some, places)] for group, some in found.items()}
+
+
+def _block(rows: Sequence[tuple[Any, Arrival]], places: dict[Callable[..., Any], int]) -> Block:
+    return Block(
+        keys=[key for key, _ in rows],
+        windows=packed_windows([a.window for _, a in rows]),
+        contents=[a.content for _, a in rows],
+        facts=[_facts(a, places) for _, a in rows],
+    )
+
+
+def _facts(arrival: Arrival, places: dict[Callable[..., Any], int]) -> tuple[Any, ...]:
+    arrived = arrival.arrived
+    matched_predicates = tuple(sorted(places[mark] for mark in arrived.matched_predicates))
+    elements = tuple(arrival.elements)
+    times = arrival.earliest, arrival.latest
+    return arrived.count, arrived.size, matched_predicates, *times, elements, arrival.times
+
+
+def arrivals_in(blocks: Iterable[Block], trigger: Trigger) -> Iterator[tuple[Any, Arrival]]:
+    """Return the key and the arrival of each row of blocks with facts."""
+    predicates = tuple(trigger.predicates)
+    for block in blocks:
+        windows = unpacked_windows(block.windows, len(block.keys))
+        rows = zip(block.keys, windows, block.contents, block.facts or (), strict=True)
+        for key, window, content, (count, size, matched_predicates, *rest) in rows:
+            arrived = Arrived(
+                count, size, frozenset(predicates[mark] for mark in matched_predicates)
+            )
+            yield key, Arrival(window, content, arrived, *rest)

@@ -1,0 +1,121 @@
+"""What a grouping gives out: panes by column, and what it had to drop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import reduce
+from itertools import chain
+from typing import Any, NamedTuple
+
+import attrs
+
+from headrace.triggers.bundle import INSERT, Bundle, Element, Windows
+from headrace.triggers.pane import PaneInfo
+from headrace.triggers.reduction import Content
+from headrace.triggers.trigger import Arrived
+from headrace.windowing.column import Column
+from headrace.windowing.window import BoundedWindow
+
+
+@attrs.define(slots=True)
+class Arrival:
+    """The elements that arrived together for one key in one window, already reduced to a content.
+
+    Attributes:
+        window: the window, before any merging with what is there.
+        content: the elements as a content of the grouping's reduction.
+        arrived: what the trigger gets to know of them.
+        earliest: the smallest of their timestamps in microseconds.
+        latest: the largest.
+        elements: the elements themselves, kept only where late ones have an output of their own.
+        times: how often each timestamp came more often than it went, kept only where panes of an input
+            that can hold retractions are stamped by all that they hold.
+    """
+
+    window: BoundedWindow
+    content: Content
+    arrived: Arrived
+    earliest: int
+    latest: int
+    elements: Sequence[Element] = ()
+    times: Mapping[int, int] = attrs.field(factory=dict)
+
+
+def merge_arrivals(
+    window: BoundedWindow, arrivals: Sequence[Arrival], merge: Callable[[Content, Content], Content]
+) -> Arrival:
+    """Put arrivals together in one window.
+
+    Args:
+        window: the window.
+        arrivals: one at least; their contents are used up.
+        merge: merges contents.
+    """
+    arrived = [a.arrived for a in arrivals]
+    return Arrival(
+        window=window,
+        content=reduce(merge, (a.content for a in arrivals)),
+        arrived=Arrived(
+            count=sum(a.count for a in arrived),
+            size=sum(a.size for a in arrived),
+            matched_predicates=frozenset().union(*(a.matched_predicates for a in arrived)),
+        ),
+        earliest=min(a.earliest for a in arrivals),
+        latest=max(a.latest for a in arrivals),
+        elements=list(chain.from_iterable(a.elements for a in arrivals)),
+        times=_added(a.times for a in arrivals),
+    )
+
+
+def _added(counts: Iterable[Mapping[int, int]]) -> dict[int, int]:
+    """Add up how often timestamps count."""
+    added: dict[int, int] = {}
+    for some in counts:
+        for timestamp, count in some.items():
+            added[timestamp] = added.get(timestamp, 0) + count
+    return added
+
+
+class ArrivalColumns(NamedTuple):
+    """Arrivals of many keys side by side, one row for each key and window.
+
+    Attributes:
+        keys: the keys.
+        windows: the window of each row, alone in a tuple.
+        lasts: the last instant of each window, in microseconds.
+        contents: the elements of each row as a content.
+        count: how many elements there are in all rows together, once for each of their windows.
+    """
+
+    keys: list[Any]
+    windows: Column[Windows]
+    lasts: Column[int]
+    contents: list[Content]
+    count: int  # type: ignore[assignment]  # hides tuple.count, which nobody needs here
+
+
+@attrs.define(slots=True)
+class Panes:
+    """A collector of panes, as the columns of a bundle that is still to get its keys."""
+
+    values: list[Any] = attrs.field(factory=list)
+    timestamps: list[int] = attrs.field(factory=list)
+    windows: list[Windows] = attrs.field(factory=list)
+    panes: list[PaneInfo] = attrs.field(factory=list)
+    diffs: list[int] = attrs.field(factory=list)
+    dropped: list[Arrival] = attrs.field(factory=list)
+
+    def emit(
+        self, value: Any, timestamp: int, window: BoundedWindow, pane: PaneInfo, diff: int = INSERT
+    ) -> None:
+        """Add one row."""
+        self.values.append(value)
+        self.timestamps.append(timestamp)
+        self.windows.append((window,))
+        self.panes.append(pane)
+        self.diffs.append(diff)
+
+    def bundle(self, keys: list[Any]) -> Bundle:
+        """Return the rows so far as (key, value) pairs, given the key of each row."""
+        pairs = list(zip(keys, self.values, strict=True))
+        return Bundle(pairs, self.timestamps, self.windows, self.panes, self.diffs)

@@ -1,0 +1,91 @@
+"""A timer queue: items, each with the moment of its timer; the earliest is always at hand.
+
+A heap over a dictionary. An item that changes its moment leaves the old entry where it is; an entry counts
+only while it is the dictionary's, so nothing is ever searched for or removed from the middle. When most
+entries no longer count, the heap is made anew of those that do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from heapq import heapify, heappop, heappush
+from typing import Final, Generic, TypeVar
+
+from headrace.triggers.trigger import NEVER
+
+T = TypeVar("T", bound=Hashable)
+
+_SLACK: Final = 16
+"""So many entries more than twice the items may lie on a heap."""
+
+
+class TimerQueue(Generic[T]):
+    """Items by moment, in microseconds; ties in the order in which they were set.
+
+    >>> timers = TimerQueue({"b": 20})
+    >>> timers.set("a", 30)
+    >>> timers.set("a", 10)
+    >>> timers.first, timers.pop(until=20), timers.first == NEVER
+    (10, ['a', 'b'], True)
+    """
+
+    __slots__ = ("_entries", "_heap", "_serial")
+
+    def __init__(self, moments: dict[T, int] | None = None) -> None:
+        in_order = enumerate((moments or {}).items())
+        self._entries = {item: (moment, n, item) for n, (item, moment) in in_order}
+        self._heap = list(self._entries.values())
+        self._serial = len(self._heap)
+        heapify(self._heap)
+
+    @property
+    def moments(self) -> dict[T, int]:
+        """The moment of each item, in the order in which they were set."""
+        return {item: entry[0] for item, entry in self._entries.items()}
+
+    def set(self, item: T, moment: int) -> None:
+        """Give an item its moment, instead of the one it had; NEVER removes its timer."""
+        before = self._entries.get(item)
+        if before is None:
+            if moment == NEVER:
+                return
+        elif before[0] == moment:
+            return
+        else:
+            del self._entries[item]
+        if moment != NEVER:
+            self._serial += 1
+            entry = self._entries[item] = (moment, self._serial, item)
+            heappush(self._heap, entry)
+        if len(self._heap) > 2 * len(self._entries) + _SLACK:
+            self._heap = list(self._entries.values())
+            heapify(self._heap)
+
+    def get(self, item: T) -> int:
+        """Return the moment of an item; NEVER if it has none."""
+        entry = self._entries.get(item)
+        return NEVER if entry is None else entry[0]
+
+    @property
+    def first(self) -> int:
+        """The earliest moment; NEVER if there is none."""
+        heap, entries = self._heap, self._entries
+        while heap:
+            entry = heap[0]
+            if entries.get(entry[2]) is entry:
+                return entry[0]
+            heappop(heap)
+        return NEVER
+
+    def pop(self, until: int) -> list[T]:
+        """Remove the timers that are due and return their items, the earliest first."""
+        popped = []
+        while self.first <= until:
+            item = heappop(self._heap)[2]
+            del self._entries[item]
+            popped.append(item)
+        return popped
+
+    def __eq__(self, other: object) -> bool:
+        """Compare the timers."""
+        return isinstance(other, TimerQueue) and self.moments == other.moments

@@ -1,0 +1,34 @@
+"""Our pipelines against the same ones on Beam's bundle-based local runner, where both agree.
+
+A pipeline of Beam's takes a while, so these are fewer cases than those of the trigger driver.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("apache_beam", reason="Beam is what this compares with")
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.beam_reference.cases import cases, data_triggers, sessions, timed_triggers
+from tests.beam_reference.comparison import check
+from tests.beam_reference.kit import Run, aligned
+from tests.beam_reference.local_runner import play
+
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
+
+WINDOWS = st.one_of(aligned(), sessions())
+
+
+@settings(max_examples=max(20, settings().max_examples // 10))
+@given(cases(WINDOWS, data_triggers(), in_pipeline=True))
+def test_triggers_that_look_at_the_data(run: Run) -> None:
+    check(run, play)
+
+
+@settings(max_examples=max(20, settings().max_examples // 10))
+@given(cases(aligned(), timed_triggers(), in_pipeline=True))
+def test_triggers_that_look_at_the_clock(run: Run) -> None:
+    check(run, play)

@@ -1,0 +1,34 @@
+"""Our grouping against Beam's GeneralTriggerDriver: the same panes in the same events, where both agree.
+
+`HEADRACE_CASES=10000` tries so many cases in each test.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("apache_beam", reason="Beam is what this compares with")
+
+from hypothesis import given
+
+from tests.beam_reference.cases import cases, data_triggers, sessions, timed_triggers
+from tests.beam_reference.comparison import check
+from tests.beam_reference.kit import Run, aligned
+from tests.beam_reference.trigger_driver import play
+
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
+
+
+@given(cases(aligned(), data_triggers()))
+def test_windows_that_are_the_same_for_all_keys(run: Run) -> None:
+    check(run, play)
+
+
+@given(cases(sessions(), data_triggers()))
+def test_sessions(run: Run) -> None:
+    check(run, play)
+
+
+@given(cases(aligned(), timed_triggers()))
+def test_triggers_that_look_at_the_clock(run: Run) -> None:
+    check(run, play)

@@ -1,0 +1,113 @@
+"""A script played by Beam's GeneralTriggerDriver, key by key, with the clock and watermark in our hands.
+
+This is Beam's counterpart of our grouping: what it says is what Beam's Python runners say that run
+triggers themselves. A driver says what fires; it does not drop windows that have expired.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import attrs
+
+from headrace.triggers import WindowingStrategy
+from headrace.windowing.time import MIN_MICROS
+from tests.beam_reference import in_beam
+from tests.beam_reference.kit import Event, Row
+from tests.oracle.story import Pane
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    from apache_beam.transforms.trigger import GeneralTriggerDriver, InMemoryUnmergedState
+    from apache_beam.transforms.window import WindowedValue, WindowFn
+    from apache_beam.utils.windowed_value import PaneInfoTiming
+
+BEFORE_EVENT_TIME = 10**15
+"""Microseconds by which the clock is set back: Beam compares the moment of a processing-time timer
+with the ends of windows, so its clock has to be behind all of them."""
+
+
+@attrs.define
+class Clock:
+    """Processing time, as Beam's triggers ask for it."""
+
+    now: int = -BEFORE_EVENT_TIME
+
+    def time(self) -> Any:
+        return in_beam.instant(self.now)
+
+
+@attrs.define
+class Playing:
+    """A driver, its state for each key, and the watermark."""
+
+    driver: Any
+    window_fn: Any
+    clock: Clock
+    watermark: int = MIN_MICROS
+    keys: dict[str, Any] = attrs.field(factory=lambda: defaultdict(InMemoryUnmergedState))
+
+    def add(self, rows: Sequence[Row]) -> Iterator[tuple[str, Any]]:
+        """Elements that come together."""
+        arrivals: dict[str, list[Any]] = defaultdict(list)
+        for key, value, timestamp, _ in rows:
+            arrivals[key].append(self.windowed(value, in_beam.instant(timestamp)))
+        now = in_beam.instant(self.watermark)
+        for key, values in arrivals.items():
+            for out in self.driver.process_elements(self.keys[key], values, now, now):
+                yield key, out
+
+    def windowed(self, value: int, timestamp: Any) -> Any:
+        windows = self.window_fn.assign(WindowFn.AssignContext(timestamp, value))
+        return WindowedValue(value, timestamp, tuple(windows))
+
+    def due(self) -> Iterator[tuple[str, Any]]:
+        """Timers that are due, the earliest first, until there are no more."""
+        for key, state in self.keys.items():
+            while timers := self._due(state):
+                for window, (name, domain, moment, _) in timers:
+                    fired = self.driver.process_timer(window, name, domain, moment, state)
+                    yield from ((key, out) for out in fired)
+
+    def _due(self, state: Any) -> list[Any]:
+        watermark, now = in_beam.instant(self.watermark), self.clock.time()
+        fired, _ = state.get_timers(clear=True, watermark=watermark, processing_time=now)
+        return sorted(fired, key=lambda timer: timer[1][2])
+
+
+def play(script: Sequence[Event], windowing: WindowingStrategy) -> list[Pane]:
+    """The panes that Beam makes of a script."""
+    theirs, clock = in_beam.windowing(windowing), Clock()
+    playing = Playing(GeneralTriggerDriver(theirs, clock), theirs.windowfn, clock)
+    return [pane(n, *out) for n, event in enumerate(script) for out in after(playing, *event)]
+
+
+def after(playing: Playing, kind: str, what: Any) -> Iterator[tuple[str, Any]]:
+    """What comes out in an event."""
+    if kind == "elements":
+        yield from playing.add(what)
+    elif kind == "watermark":
+        playing.watermark = what
+    else:
+        playing.clock.now = what - BEFORE_EVENT_TIME
+    yield from playing.due()
+
+
+def pane(event: int, key: str, out: Any) -> Pane:
+    (window,), info = out.windows, out.pane_info
+    return Pane(
+        key=key,
+        window=(window.start.micros, window.end.micros),
+        value=sorted(out.value),
+        diff=1,
+        timestamp=out.timestamp.micros,
+        timing=PaneInfoTiming.to_string(info.timing),
+        index=info.index,
+        nonspeculative=info.nonspeculative_index,
+        first=info.is_first,
+        last=info.is_last,
+        event=event,
+    )

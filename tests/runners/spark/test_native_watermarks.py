@@ -1,0 +1,71 @@
+"""What key groups make of what tasks have observed: the watermarks that the driver would have told."""
+
+import pickle
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headrace.runners.spark.sources.control_rows import Control
+from headrace.runners.spark.sources.native_watermarks import Observed, SourceClock, condensed
+from headrace.sdk.graph import Read
+from headrace.windowing import BoundedOutOfOrderness, FromSource, Monotonic, Percentile
+from headrace.windowing.time import MAX_MICROS, MIN_MICROS
+
+SECOND = 1_000_000
+
+READS = (
+    Read("fed", (), (), None),
+    Read("kafka", (), (), None, BoundedOutOfOrderness(1, idle_timeout=10)),
+)
+
+
+def fed(now: int, watermark: int = 0, kafka: int = MIN_MICROS) -> Control:
+    return Control(1, now * SECOND, {"fed": watermark * SECOND, "kafka": kafka}, done=False)
+
+
+def seen(now: int, **seconds: int) -> Observed:
+    timestamps = {(name,): [second * SECOND] for name, second in seconds.items()}
+    return Observed("kafka", 0, now * SECOND, timestamps)
+
+
+def told(clock: SourceClock, *heard: Control | Observed) -> tuple[int, ...]:
+    """Go on from the state that is kept between batches; return now and the watermarks in seconds."""
+    clock.restore(pickle.loads(pickle.dumps(clock.state())))
+    control = clock.go_on(
+        [each for each in heard if isinstance(each, Control)],
+        [each for each in heard if isinstance(each, Observed)],
+    )
+    assert list(control.watermarks) == ["fed", "kafka"]
+    return tuple(t // SECOND for t in (control.now, *control.watermarks.values()))
+
+
+def test_the_slowest_partition_says_and_idle_ones_do_not() -> None:
+    clock, start = SourceClock(READS, ["kafka"]), MIN_MICROS // SECOND
+    assert told(clock, fed(100)) == (100, 0, start)
+    assert told(clock, seen(101, a=50, b=20)) == (101, 0, 19)  # a batch without a round of the feed
+    assert told(clock, fed(102, watermark=7), seen(103, a=60)) == (103, 7, 19)
+    assert told(clock, fed(102, watermark=8)) == (103, 8, 19)  # the clock does not go back
+    assert told(clock, fed(111, watermark=8)) == (111, 8, 59)  # b has been silent for 10 seconds
+    assert told(clock, seen(112, b=30)) == (112, 8, 59)  # and comes too late to hold anything back
+    assert told(clock, fed(200, watermark=8)) == (200, 8, 59)  # all are idle
+    end = MAX_MICROS // SECOND
+    assert told(clock, fed(201, 8, kafka=MAX_MICROS), seen(201, a=70)) == (201, 8, end)
+    assert told(clock, seen(202, a=71)) == (202, 8, end)
+
+
+def test_a_first_batch_without_a_round() -> None:
+    start = MIN_MICROS // SECOND
+    assert told(SourceClock(READS, ["kafka"]), seen(5, a=3)) == (5, start, 2)
+
+
+@pytest.mark.parametrize(
+    "policy", [BoundedOutOfOrderness(3), Monotonic(), Percentile(80, memory=4), FromSource()]
+)
+@given(st.lists(st.lists(st.integers(0, 50), min_size=1, max_size=12), max_size=5))
+def test_what_is_left_out_makes_no_difference(policy, rounds) -> None:
+    whole, short = policy.estimator(), policy.estimator()
+    for now, timestamps in enumerate(rounds):
+        whole.observe(timestamps, now)
+        short.observe(condensed(timestamps, policy), now)
+        assert whole.state() == short.state()
