@@ -18,7 +18,7 @@ from contextlib import ExitStack
 
 import attrs
 
-from headrace.runners.operators import Operator, Send
+from headrace.runners.operator import Operator, Send
 from headrace.sdk.graph import Collection, Node
 from headrace.sdk.metrics import MetricResults, MetricsContainer
 from headrace.sdk.step_metrics import StepMetrics

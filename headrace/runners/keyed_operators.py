@@ -1,23 +1,27 @@
-"""A grouping over all the keys of one place: who is alive, and whose moment has come.
+"""Tables of keyed operators: the keys of one place, and whose moment has come.
 
-The grouping knows one key; this is the table of keys around it, with timers over their moments, so that a
-step of the watermark costs by the keys that it concerns.
+A keyed operator (:class:`~headrace.triggers.keyed_operator.KeyedOperator`) works on one key; a table
+remembers the keys, with timer queues over their moments, so that a round costs by the keys that it concerns.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from typing import Any
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from typing import Any, TypeAlias
 
 import attrs
 
-from headrace.runners.precombine import Arrivals
 from headrace.triggers.bundle import Bundle, Element
-from headrace.triggers.grouping import Grouping
-from headrace.triggers.key_state import KeyState
+from headrace.triggers.keyed_operator import KeyedOperator, Moments
 from headrace.triggers.pane_output import Panes
 from headrace.triggers.timer_queue import TimerQueue
 from headrace.triggers.trigger import NEVER, Clock
+
+Arrived: TypeAlias = tuple[Hashable, Any, Any]
+"""The identity of a key, the key, and what arrived for it."""
+
+Entry: TypeAlias = tuple[Any, Moments, bytes]
+"""A key, its moments, and its frozen state."""
 
 
 @attrs.define(eq=False)
@@ -51,51 +55,83 @@ class KeyedPanes:
 
 
 @attrs.define(eq=False)
-class KeyedGrouping:
-    """The live keys of one grouping."""
+class KeyedTable:
+    """The live keys of one keyed operator.
 
-    grouping: Grouping
-    _states: dict[Hashable, tuple[Any, KeyState]] = attrs.field(factory=dict, init=False)
-    _event_timers: TimerQueue[Hashable] = attrs.field(factory=TimerQueue, init=False)
-    _processing_timers: TimerQueue[Hashable] = attrs.field(factory=TimerQueue, init=False)
-    _holds: TimerQueue[Hashable] = attrs.field(factory=TimerQueue, init=False)
+    Args:
+        operator: what works on each key.
+        loads: reads a state that was stored; needed if there are entries.
+        stored: entries of keys that were stored, by identity; a state is thawed when it is needed.
+    """
 
-    def add(self, arrivals: Arrivals, clock: Clock, out: KeyedPanes) -> None:
+    operator: KeyedOperator[Any, Any, Panes]
+    loads: Callable[[bytes], Any] | None = None
+    stored: dict[Hashable, Entry] = attrs.field(factory=dict)
+    _states: dict[Hashable, tuple[Any, Any]] = attrs.field(factory=dict, init=False)
+    _event_timers: TimerQueue[Hashable] = attrs.field(init=False)
+    _processing_timers: TimerQueue[Hashable] = attrs.field(init=False)
+    _holds: TimerQueue[Hashable] = attrs.field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        """Set the timers of stored keys."""
+        self._event_timers, self._processing_timers, self._holds = map(self._timers, range(3))
+
+    def _timers(self, which: int) -> TimerQueue[Hashable]:
+        moments = ((key, entry[1][which]) for key, entry in self.stored.items())
+        return TimerQueue({key: moment for key, moment in moments if moment != NEVER})
+
+    def process(self, arrivals: Iterable[Arrived], clock: Clock, out: KeyedPanes) -> None:
         """Take what arrived together, key by key."""
-        for identity, key, arrived in arrivals:
-            if identity not in self._states:
-                self._states[identity] = key, KeyState()
-            key, state = self._states[identity]
-            self.grouping.add(state, arrived, clock, out.panes)
-            out.credit(key)
-            self._note(identity, state)
+        for identity, key, elements in arrivals:
+            known = self._states.get(identity) or self._state(identity, key)
+            self.operator.process(known[1], elements, clock, out.panes)
+            out.credit(known[0])
+            self._note(identity, known[1])
 
     def wake(self, clock: Clock, out: KeyedPanes) -> None:
         """Wake the keys whose moment has come, the earliest first."""
         due = self._event_timers.pop(clock.watermark)
-        alarmed = self._processing_timers.pop(clock.now)
-        for identity in dict.fromkeys(due + alarmed):
-            key, state = self._states[identity]
-            self.grouping.wake(state, clock, out.panes)
+        due += self._processing_timers.pop(clock.now)
+        for identity in dict.fromkeys(due):
+            key, state = self._states.get(identity) or self._state(identity, None)
+            self.operator.wake(state, clock, out.panes)
             out.credit(key)
             self._note(identity, state)
 
+    def _state(self, identity: Hashable, key: Any) -> tuple[Any, Any]:
+        """Return a key with its state: stored, or new."""
+        entry = self.stored.pop(identity, None)
+        if entry is None:
+            state = self.operator.new_state()
+        else:
+            assert self.loads is not None
+            key, state = entry[0], self.operator.thaw(self.loads(entry[2]))
+        known = self._states[identity] = key, state
+        return known
+
+    def _note(self, identity: Hashable, state: Any) -> None:
+        """Set the timers to what a key's state says now; forget a key that has nothing to remember."""
+        moments = self.operator.moments(state)
+        if moments is None:
+            del self._states[identity]
+            moments = Moments()
+        self._event_timers.set(identity, moments.event_timer)
+        self._processing_timers.set(identity, moments.processing_timer)
+        self._holds.set(identity, moments.hold)
+
     @property
-    def hold(self) -> int:
-        """The moment that the output watermark may not pass; NEVER if there is none."""
-        return self._holds.first
+    def moments(self) -> Moments:
+        """The earliest moments of all keys."""
+        return Moments(self._event_timers.first, self._processing_timers.first, self._holds.first)
 
     def __len__(self) -> int:
         """Return the number of live keys."""
-        return len(self._states)
+        return len(self._states) + len(self.stored)
 
-    def _note(self, identity: Hashable, state: KeyState) -> None:
-        """Bring the timers up to what a key's state says now; forget a key that holds nothing."""
-        if not state.is_empty:
-            self._event_timers.set(identity, state.event_timers.first)
-            self._processing_timers.set(identity, state.processing_timers.first)
-            self._holds.set(identity, state.hold)
-        else:
-            del self._states[identity]
-            for timers in (self._event_timers, self._processing_timers, self._holds):
-                timers.set(identity, NEVER)
+    def entries(self, dumps: Callable[[Any], bytes]) -> Iterator[tuple[Hashable, Entry]]:
+        """Yield all keys, to be stored, by identity."""
+        yield from self.stored.items()
+        for identity, (key, state) in self._states.items():
+            moments = self.operator.moments(state)
+            assert moments is not None
+            yield identity, (key, moments, dumps(self.operator.freeze(state)))

@@ -14,7 +14,7 @@ import attrs
 from headrace.sdk.combine_fn import CombineFn, SumCombineFn
 from headrace.sdk.combiners.counting import CountCombineFn
 
-Table: TypeAlias = dict[Hashable, Any]
+Numbers: TypeAlias = dict[Hashable, Any]
 """Accumulators by key."""
 
 
@@ -28,7 +28,7 @@ class NumberTable:
         merge: adds columns of keys and accumulators to a table.
     """
 
-    table: Callable[[], Table]
+    table: Callable[[], Numbers]
     add: Callable[[Any, Sequence[Hashable], Sequence[Any]], None]
     merge: Callable[[Any, Sequence[Hashable], Sequence[Any]], None]
 
@@ -38,7 +38,7 @@ def number_table_of(fn: CombineFn) -> NumberTable | None:
     return _NUMBER_TABLES.get(type(fn))
 
 
-def _sum(table: Table, keys: Sequence[Hashable], values: Sequence[Any]) -> None:
+def _sum(table: Numbers, keys: Sequence[Hashable], values: Sequence[Any]) -> None:
     for key, value in zip(keys, values, strict=True):
         table[key] += value
 

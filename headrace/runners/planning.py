@@ -36,6 +36,7 @@ from headrace.sdk.graph import (
     Read,
     Reshuffle,
 )
+from headrace.triggers.emission import has_only_final_panes
 from headrace.triggers.grouping import Grouping
 from headrace.triggers.reduction import Reduction
 from headrace.triggers.strategy import WindowingStrategy
@@ -110,20 +111,12 @@ class KeyedStep:
         Args:
             batch: whether there is one round; then nothing comes late.
         """
-        if self.changing or not self.strategy.trigger.fires_only_at_end:
-            return None
-        if not batch and not self._expires_at_its_end:
+        if not has_only_final_panes(self.strategy, self.changing, batch):
             return None
         precombiner = self.precombiner(batch=True)
         if isinstance(precombiner, PlainPrecombiner) and self.number_table is not None:
             return NumberPrecombiner(self._input(batch=True), self.number_table)
         return precombiner if isinstance(precombiner, ColumnPrecombiner) else None
-
-    @property
-    def _expires_at_its_end(self) -> bool:
-        """Whether a window is gone when its pane goes out, and nobody asks what came later."""
-        merging = self.strategy.window_fn.is_merging()
-        return not (merging or self.strategy.allowed_lateness or self.strategy.late_tag)
 
     @property
     def number_table(self) -> NumberTable | None:

@@ -58,11 +58,11 @@ class BagOf:
         """Return another list of the same values."""
         return content.copy()
 
-    def vanished(self, content: list[Any]) -> bool:
+    def is_empty(self, content: list[Any]) -> bool:
         """Tell whether nothing is there."""
         return not content
 
-    def settled(self, content: list[Any]) -> bool:
+    def can_forget(self, content: list[Any]) -> bool:
         """Tell whether nothing is there; a list owes nothing."""
         return not content
 
@@ -115,11 +115,11 @@ class MultisetOf:
         """Return another multiset of the same values."""
         return {encoding: entry.copy() for encoding, entry in content.items()}
 
-    def vanished(self, content: Multiset) -> bool:
+    def is_empty(self, content: Multiset) -> bool:
         """Tell whether no value is there; a debt is not a value."""
         return not any(count > 0 for _, count in content.values())
 
-    def settled(self, content: Multiset) -> bool:
+    def can_forget(self, content: Multiset) -> bool:
         """Tell whether there is no value and no debt."""
         return not content
 
@@ -172,11 +172,11 @@ class Accumulate:
         """Return another accumulator of the same inputs."""
         return deepcopy(content)
 
-    def vanished(self, content: Any) -> bool:
+    def is_empty(self, content: Any) -> bool:
         """Say no: what was inserted stays."""
         return False
 
-    def settled(self, content: Any) -> bool:
+    def can_forget(self, content: Any) -> bool:
         """Say no: what was inserted stays."""
         return False
 
@@ -231,11 +231,11 @@ class Subtract:
         """Return another accumulator of the same inputs."""
         return deepcopy(content)
 
-    def vanished(self, content: tuple[Any, int]) -> bool:
+    def is_empty(self, content: tuple[Any, int]) -> bool:
         """Tell whether as much was taken out as was put in."""
         return content[1] <= 0
 
-    def settled(self, content: tuple[Any, int]) -> bool:
+    def can_forget(self, content: tuple[Any, int]) -> bool:
         """Tell whether the accumulator is that of nothing; rounded sums may leave a rest."""
         return content[1] == 0 and bool(content[0] == self.fn.create_accumulator())
 

@@ -1,24 +1,31 @@
-"""Contents by window and key, to which whole columns are added."""
+"""Contents by window and key, to which whole columns are added.
+
+They are all that has to be remembered where each window has one pane, at its end
+(:func:`~headrace.triggers.emission.has_only_final_panes`).
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from itertools import repeat
 from typing import Any
 
 import attrs
 
-from headrace.runners.number_tables import Table
+from headrace.runners.number_tables import Numbers
 from headrace.runners.planning import KeyedStep
 from headrace.sdk.encoding import identities
+from headrace.triggers.keyed_operator import AT_REST, Moments
 from headrace.triggers.pane_output import ArrivalColumns
+from headrace.triggers.timer_queue import TimerQueue
+from headrace.triggers.trigger import NEVER, Clock
 from headrace.windowing.window import BoundedWindow
 
 
 @attrs.define
-class Tables:
-    """The contents of a grouping whose windows do not merge and have one pane each.
+class WindowContents:
+    """The contents of a grouping whose windows do not merge.
 
     Attributes:
         step: the grouping.
@@ -27,10 +34,10 @@ class Tables:
 
     step: KeyedStep
     names: dict[Hashable, Any] = attrs.field(factory=dict)
-    _tables: dict[BoundedWindow, Table] = attrs.field(init=False)
+    _tables: dict[BoundedWindow, Numbers] = attrs.field(init=False)
 
     @_tables.default
-    def _no_tables(self) -> dict[BoundedWindow, Table]:
+    def _no_tables(self) -> dict[BoundedWindow, Numbers]:
         number_table = self.step.number_table
         return defaultdict(number_table.table if number_table else dict)
 
@@ -50,16 +57,77 @@ class Tables:
                 table[key] = merge(table[key], content) if key in table else content
 
     def take(self, window: BoundedWindow) -> ArrivalColumns:
-        """Take a window out, with all that it holds."""
-        table, names = self._tables.pop(window), self.names
-        keys = [names.get(k, k) for k in table] if names else list(table)
-        contents = list(table.values())
-        return ArrivalColumns(keys, repeat((window,)), repeat(window.last), contents, len(keys))
+        """Remove a window, and return its contents."""
+        return columns_of(window, *self._columns(self._tables.pop(window)))
 
-    def windows(self) -> Iterator[tuple[BoundedWindow, Table]]:
-        """Return each window with its table."""
+    def tables(self) -> Iterator[tuple[BoundedWindow, Numbers]]:
+        """Yield each window with its contents by the identities of their keys."""
         return iter(self._tables.items())
+
+    def columns(self) -> Iterator[tuple[BoundedWindow, list[Any], list[Any]]]:
+        """Yield each window with its keys and their contents."""
+        for window, table in self._tables.items():
+            yield window, *self._columns(table)
+
+    def _columns(self, table: Numbers) -> tuple[list[Any], list[Any]]:
+        names = self.names
+        keys = [names.get(k, k) for k in table] if names else list(table)
+        return keys, list(table.values())
 
     def __len__(self) -> int:
         """Return the number of contents."""
         return sum(map(len, self._tables.values()))
+
+
+@attrs.define(eq=False)
+class WindowTable:
+    """The windows of a grouping that wait for the watermark, and are gone at their ends.
+
+    Args:
+        step: the grouping.
+    """
+
+    step: KeyedStep
+    contents: WindowContents = attrs.field(init=False)
+    _ends: TimerQueue[BoundedWindow] = attrs.field(factory=TimerQueue, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        """Start empty."""
+        self.contents = WindowContents(self.step)
+
+    def process(
+        self, arrivals: Iterable[ArrivalColumns], clock: Clock, out: list[ArrivalColumns]
+    ) -> None:
+        """Add contents to their windows; each set of columns is of one window, which is not late."""
+        for columns in arrivals:
+            self.add(window_of(columns), columns.keys, columns.contents)
+
+    def add(self, window: BoundedWindow, keys: list[Any], contents: list[Any]) -> None:
+        """Add the contents of keys to a window."""
+        self.contents.add(window, keys, contents)
+        self._ends.set(window, self.step.strategy.expiry(window.last))
+
+    def wake(self, clock: Clock, out: list[ArrivalColumns]) -> None:
+        """Give out the windows that the watermark has passed."""
+        out += map(self.contents.take, self._ends.pop(clock.watermark))
+
+    @property
+    def moments(self) -> Moments:
+        """When the first window ends."""
+        end = self._ends.first
+        return AT_REST if end == NEVER else Moments(event_timer=end, hold=end - 1)
+
+    def __len__(self) -> int:
+        """Return the number of contents."""
+        return len(self.contents)
+
+
+def columns_of(window: BoundedWindow, keys: list[Any], contents: list[Any]) -> ArrivalColumns:
+    """Return the contents of keys in one window as columns."""
+    return ArrivalColumns(keys, repeat((window,)), repeat(window.last), contents, len(keys))
+
+
+def window_of(columns: ArrivalColumns) -> BoundedWindow:
+    """Return the window that all rows of columns share."""
+    (window,) = next(iter(columns.windows))
+    return window

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import attrs
 
 from headrace.triggers.contents import Contents
+from headrace.triggers.emission import is_late
 from headrace.triggers.key_state import KeyState
 from headrace.triggers.pane_output import Arrival, Panes
 from headrace.triggers.strategy import WindowingStrategy
@@ -89,15 +90,14 @@ class Admission:
         return Admitted([*in_time, *behind], plan)
 
     def _in_time(self, arrivals: Sequence[Arrival], watermark: int) -> list[Arrival]:
-        expiry = self.strategy.expiry
-        return [arrival for arrival in arrivals if expiry(arrival.window.last) > watermark]
+        return [a for a in arrivals if not is_late(self.strategy, a.window.last, watermark)]
 
     def _merges(self, live: Sequence[BoundedWindow], arrivals: Iterable[Arrival]) -> list[Merge]:
         return merges(self.strategy.window_fn, live, [a.window for a in arrivals])
 
     def _is_late(self, key: KeyState, merge: Merge, watermark: int) -> bool:
         """Tell whether a merge makes a window that has expired, and none of its sources lives."""
-        if self.strategy.expiry(merge.target.last) > watermark:
+        if not is_late(self.strategy, merge.target.last, watermark):
             return False
         states = (key.windows[window] for window in merge.sources if window in key.windows)
         return all(state.expired for state in states)
@@ -136,7 +136,7 @@ class Admission:
     def _is_live(self, key: KeyState, window: BoundedWindow, watermark: int) -> bool:
         """Tell whether a window that stands still takes elements."""
         state = key.windows.get(window)
-        return self.strategy.expiry(window.last) > watermark and not (state and state.expired)
+        return not (is_late(self.strategy, window.last, watermark) or (state and state.expired))
 
     def _takes(
         self,

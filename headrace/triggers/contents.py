@@ -48,7 +48,7 @@ class Contents:
     def joins(self, key: KeyState, arrival: Arrival) -> bool:
         """Tell whether the part of an arrival is present, or will be; a mere retraction joins nothing."""
         present = key.parts.shows(arrival.window)
-        return present or not self.reduction.vanished(arrival.content)
+        return present or not self.reduction.is_empty(arrival.content)
 
     def _from_parts(self, key: KeyState, window: BoundedWindow) -> Content:
         if self.sessions:

@@ -4,7 +4,7 @@ For one key: new elements, the input watermark and processing time go in; panes,
 attention and a watermark hold come out. It knows no engine and looks at no value: contents are made and
 read by a :class:`~headrace.triggers.reduction.Reduction`. Every runner runs this code.
 
-A call of :meth:`Grouping.add` is a bundle: windows merge, and come apart, first, all at once; then each
+A call of :meth:`Grouping.process` is a bundle: windows merge, and come apart, first, all at once; then each
 window takes its elements; then each touched window's trigger is asked once. :meth:`Grouping.wake` is a
 step of the watermark or the clock: each window whose moment has come is asked once, closed if it has
 expired, and forgotten when nothing can merge with it any more.
@@ -13,19 +13,18 @@ expired, and forgotten when nothing can merge with it any more.
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Iterable, Sequence
-from itertools import repeat
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Any
 
 from headrace.triggers.admission import Admission
-from headrace.triggers.bundle import INSERT, Bundle
+from headrace.triggers.bundle import Bundle
 from headrace.triggers.contents import Contents
-from headrace.triggers.firing import Firing
-from headrace.triggers.key_state import KeyState, WindowState
+from headrace.triggers.emission import PaneEmitter, is_late
+from headrace.triggers.key_state import KeyState, WindowState, freeze, thaw
+from headrace.triggers.keyed_operator import Moments
 from headrace.triggers.output_times import OutputTimes
-from headrace.triggers.pane import PaneInfoTiming, pane_info
 from headrace.triggers.pane_output import Arrival, ArrivalColumns, Panes
-from headrace.triggers.reduction import Content, Reduction
+from headrace.triggers.reduction import Reduction
 from headrace.triggers.refinement import AccumulationMode
 from headrace.triggers.stamping import stamping
 from headrace.triggers.strategy import WindowingStrategy
@@ -34,8 +33,6 @@ from headrace.triggers.window_merging import Merging, tell
 from headrace.triggers.window_splitting import Splitting
 from headrace.windowing.merging import are_sessions
 from headrace.windowing.window import BoundedWindow
-
-_FINAL_PANE: Final = pane_info(PaneInfoTiming.ON_TIME, 0, 0, True)
 
 
 class Grouping:
@@ -66,7 +63,7 @@ class Grouping:
         self._parted = merging and changing and not discarding
         self._contents = Contents(self._reduction, self._parted, are_sessions(strategy.window_fn))
         self._times = OutputTimes(strategy, self._contents, self._stamping, changing)
-        self._firing = Firing(strategy, self._reduction, self._contents, self._times)
+        self._emitter = PaneEmitter(strategy, self._reduction, self._contents, self._times)
         self._hands_on_windows = merging and hands_on_windows
         self._merging = self._merging_of() if merging else None
 
@@ -75,7 +72,25 @@ class Grouping:
         common = self._strategy, self._reduction, self._times, admission
         return Splitting(*common, self._contents) if self._parted else Merging(*common)
 
-    def add(self, key: KeyState, arrivals: Sequence[Arrival], clock: Clock, out: Panes) -> None:
+    def new_state(self) -> KeyState:
+        """Return the state of a key that has seen nothing."""
+        return KeyState()
+
+    def moments(self, key: KeyState) -> Moments | None:
+        """Return when a key wants to be woken; None if nothing of it need be remembered."""
+        if key.is_empty:
+            return None
+        return Moments(key.event_timers.first, key.processing_timers.first, key.hold)
+
+    def freeze(self, key: KeyState) -> tuple[Any, ...]:
+        """Return the state of a key as plain data."""
+        return freeze(key)
+
+    def thaw(self, frozen: tuple[Any, ...]) -> KeyState:
+        """Return the state that :meth:`freeze` gave."""
+        return thaw(frozen, merging=self._merging is not None)
+
+    def process(self, key: KeyState, arrivals: Sequence[Arrival], clock: Clock, out: Panes) -> None:
         """Take elements that arrived together for a key, at most one arrival for each window."""
         if self._stamping is not None:
             arrivals = list(map(self._stamping.stamped, arrivals))
@@ -88,7 +103,7 @@ class Grouping:
             arrivals, moved, speaking = self._merging.place(key, arrivals, clock, out)
             touched = [a.window for a in arrivals if self._take(key, a, clock, out)] + moved
             for window in speaking:
-                self._firing.speak(key, window, clock.watermark, out)
+                self._emitter.correct(key, window, clock.watermark, out)
             touched = list(dict.fromkeys(touched))
         for window in touched:
             if not self._waits(key, window, clock):
@@ -118,7 +133,7 @@ class Grouping:
     ) -> None:
         """Give a key its whole life in one call: elements arrive at a start, then time comes to its end.
 
-        The panes are those of :meth:`add` and :meth:`wake`. A window that does not fire as its elements
+        The panes are those of :meth:`process` and :meth:`wake`. A window that does not fire as its elements
         arrive has one pane only, and that takes no state.
 
         Args:
@@ -132,37 +147,14 @@ class Grouping:
             state = trigger.on_elements(trigger.start, arrival.arrived, start.now)
             if trigger.should_fire(state, arrival.window.last, start):
                 key = KeyState()
-                self.add(key, [arrival], start, out)
+                self.process(key, [arrival], start, out)
                 self.wake(key, end, out)
             else:
-                self._send_only_pane(arrival, out)
+                self._emitter.emit_final(arrival, out)
 
     def final_panes(self, arrivals: ArrivalColumns) -> Bundle:
-        """Give many keys their whole lives in one call: :meth:`run_to_completion`, by columns.
-
-        It takes a trigger that fires only at the end, and insertions alone: each window has one pane.
-        """
-        values = map(self._reduction.final, arrivals.contents)
-        pairs = list(zip(arrivals.keys, values, strict=True))
-        return Bundle(pairs, arrivals.lasts, arrivals.windows, repeat(_FINAL_PANE))
-
-    def _send_only_pane(self, arrival: Arrival, out: Panes) -> None:
-        window, last = arrival.window, arrival.window.last
-        if self._stamping is None:
-            timestamp = self._strategy.output_time(last, arrival.earliest, arrival.latest)
-        else:
-            timestamp = self._stamping.timestamp(self._stamping.stamped(arrival).content)
-        for value, diff in self._only_values(arrival.content):
-            out.emit(value, min(timestamp, last), window, _FINAL_PANE, diff)
-
-    def _only_values(self, content: Content) -> Iterable[tuple[Any, int]]:
-        """Return what a window says that has one pane: in every mode all that it holds."""
-        mode = self._strategy.accumulation_mode
-        if mode is AccumulationMode.DISCARDING:
-            return self._reduction.deltas(content)
-        if mode is AccumulationMode.RETRACTING and self._reduction.vanished(content):
-            return ()
-        return ((self._reduction.result(content), INSERT),)
+        """Run many keys to completion, by columns; see :func:`~.emission.has_only_final_panes`."""
+        return self._emitter.final_panes(arrivals)
 
     def _take(self, key: KeyState, arrival: Arrival, clock: Clock, out: Panes) -> bool:
         """Put elements into their window; drop them where it has expired or closed."""
@@ -174,7 +166,7 @@ class Grouping:
             self._times.arrived(key, arrival, clock.watermark)
             return True
         if state is None:
-            if self._strategy.expiry(window.last) <= clock.watermark:
+            if is_late(self._strategy, window.last, clock.watermark):
                 out.dropped.append(arrival)
                 return False
             state = self._open(key, arrival)
@@ -199,14 +191,14 @@ class Grouping:
         """Ask a window's trigger, fire, and close the window if it has expired."""
         state, last, trigger = key.windows[window], window.last, self._trigger
         if not state.expired:
-            expired = self._strategy.expiry(last) <= clock.watermark
+            expired = is_late(self._strategy, last, clock.watermark)
             closed = trigger.finished(state.trigger)
             fires = not closed and trigger.should_fire(state.trigger, last, clock)
             if fires:
                 state.trigger = trigger.on_fire(state.trigger, last, clock)
             if (fires or expired) and (state.pending or not closed):
                 closing = expired or trigger.finished(state.trigger)
-                self._firing.fire(key, window, clock.watermark, closing, out)
+                self._emitter.fire(key, window, clock.watermark, closing, out)
             state.expired = expired
         if not state.expired:
             self._schedule(key, window, clock)

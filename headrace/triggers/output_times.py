@@ -58,6 +58,15 @@ class OutputTimes:
         whole = self.stamping.timestamp(self.contents.of(key, window))
         return min(max(whole, self._taken_until(key, window, watermark)), window.last)
 
+    def of_arrival(self, arrival: Arrival) -> int:
+        """Return the timestamp of a pane that holds the elements of one arrival, in microseconds."""
+        last = arrival.window.last
+        if self.stamping is None:
+            timestamp = self.strategy.output_time(last, arrival.earliest, arrival.latest)
+        else:
+            timestamp = self.stamping.timestamp(self.stamping.stamped(arrival).content)
+        return min(timestamp, last)
+
     def arrived(self, key: KeyState, arrival: Arrival, watermark: int) -> None:
         """Wait for the pane of elements that have come into their window."""
         window = arrival.window

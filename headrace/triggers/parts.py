@@ -100,13 +100,13 @@ class Parts:
         A part that comes or goes is shown or hidden by the caller (:meth:`show`, :meth:`hide`).
         """
         before = self._contents.pop(window, _NOTHING)
-        was = before is not _NOTHING and not reduction.vanished(before)
+        was = before is not _NOTHING and not reduction.is_empty(before)
         after = change if before is _NOTHING else reduction.merge(before, change)
-        if not reduction.settled(after):
+        if not reduction.can_forget(after):
             self._contents[window] = after
         if was:
             self._block_of(window).changed()
-        return was, not reduction.vanished(after)
+        return was, not reduction.is_empty(after)
 
     def show(self, window: BoundedWindow) -> None:
         """Put a part among those that are present."""

@@ -31,10 +31,10 @@ class Reduction(Protocol):
     def copy(self, content: Content) -> Content:
         """Return a content that is the same, and does not change when the other does."""
 
-    def vanished(self, content: Content) -> bool:
+    def is_empty(self, content: Content) -> bool:
         """Tell whether retractions have left nothing in the content."""
 
-    def settled(self, content: Content) -> bool:
+    def can_forget(self, content: Content) -> bool:
         """Tell whether the content is surely that of nothing, so that it may be forgotten.
 
         A content that has vanished may still owe something: a retraction that came before its value.

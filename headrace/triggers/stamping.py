@@ -83,13 +83,13 @@ class Stamping:
         copied = (times[0].copy(), times[1].copy()) if self.changing else times
         return self.inner.copy(content[0]), copied
 
-    def vanished(self, content: Stamped) -> bool:
+    def is_empty(self, content: Stamped) -> bool:
         """Tell whether retractions have left nothing."""
-        return self.inner.vanished(content[0])
+        return self.inner.is_empty(content[0])
 
-    def settled(self, content: Stamped) -> bool:
+    def can_forget(self, content: Stamped) -> bool:
         """Tell whether the content is surely that of nothing."""
-        return self.inner.settled(content[0])
+        return self.inner.can_forget(content[0])
 
     @property
     def folds(self) -> bool:

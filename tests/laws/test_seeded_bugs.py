@@ -22,11 +22,11 @@ from headrace.sdk.testing.pane_laws import (
     TAKEN_BACK,
     UNTIL,
 )
-from headrace.triggers import firing, grouping, window_merging, window_splitting
+from headrace.triggers import emission, grouping, window_merging, window_splitting
 from headrace.triggers.admission import Admission
 from headrace.triggers.bundle import RETRACT
 from headrace.triggers.data_triggers import AfterCount
-from headrace.triggers.firing import Firing
+from headrace.triggers.emission import PaneEmitter
 from headrace.triggers.grouping import Grouping
 from headrace.triggers.key_state import Output
 from headrace.triggers.output_times import OutputTimes
@@ -53,7 +53,7 @@ def retraction_last(patch: pytest.MonkeyPatch) -> None:
         state = key.windows[window]
         old, state.outputs = state.outputs, ()
         content = self._contents.of(key, window)
-        if not self._reduction.vanished(content):
+        if not self._reduction.is_empty(content):
             value = self._reduction.result(content)
             out.emit(value, timestamp, window, pane)
             state.outputs = (Output(value, timestamp, window, pane),)
@@ -61,7 +61,7 @@ def retraction_last(patch: pytest.MonkeyPatch) -> None:
             out.emit(output.value, output.timestamp, output.window, output.pane, RETRACT)
         return bool(state.outputs)
 
-    patch.setattr(Firing, "_retract_and_send", send)
+    patch.setattr(PaneEmitter, "_retract_and_send", send)
 
 
 def counts_of_merged_windows_not_added(patch: pytest.MonkeyPatch) -> None:
@@ -104,7 +104,7 @@ def on_time_twice(patch: pytest.MonkeyPatch) -> None:
     def timing(state, last, watermark):
         return PaneInfoTiming.EARLY if watermark <= last else PaneInfoTiming.ON_TIME
 
-    patch.setattr(firing, "_timing", timing)
+    patch.setattr(emission, "_timing", timing)
 
 
 def sessions_do_not_split(patch: pytest.MonkeyPatch) -> None:

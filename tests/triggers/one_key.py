@@ -67,7 +67,7 @@ class OneKey:
     def take(self, arrivals: Sequence[Arrival]) -> None:
         """Arrivals come, one for each window."""
         self.state = self.between(self.state)
-        self.grouping.add(self.state, arrivals, self.clock, self.panes)
+        self.grouping.process(self.state, arrivals, self.clock, self.panes)
 
     def watermark(self, watermark: int) -> None:
         self._reach(self.clock._replace(watermark=watermark))

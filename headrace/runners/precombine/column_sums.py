@@ -9,7 +9,7 @@ from typing import Any
 
 import attrs
 
-from headrace.runners.number_tables import NumberTable, Table
+from headrace.runners.number_tables import Numbers, NumberTable
 from headrace.runners.precombine.key_index import Keys, pairs
 from headrace.runners.precombine.protocol import Input
 from headrace.triggers.bundle import Bundle, Windows
@@ -24,7 +24,7 @@ class NumberPrecombiner:
     input: Input
     number_table: NumberTable
     _keys: Keys = attrs.field(factory=Keys, init=False)
-    _tables: dict[BoundedWindow, Table] = attrs.field(init=False)
+    _tables: dict[BoundedWindow, Numbers] = attrs.field(init=False)
     _counts: Counter[BoundedWindow] = attrs.field(factory=Counter, init=False)
 
     def __attrs_post_init__(self) -> None:

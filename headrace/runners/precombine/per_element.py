@@ -26,7 +26,7 @@ class ElementPrecombiner:
     input: Input
     reduction: Reduction
     reached: int = MIN_MICROS
-    settled: bool = attrs.field(init=False)
+    windows_merged: bool = attrs.field(init=False)
     _only_counts: bool = attrs.field(init=False)
     _stamped: bool = attrs.field(init=False)
     _keys: Keys = attrs.field(factory=Keys, init=False)
@@ -36,7 +36,7 @@ class ElementPrecombiner:
 
     def __attrs_post_init__(self) -> None:
         """Note whether the windows still have to merge, and what the trigger asks of elements."""
-        self.settled = not self.input.strategy.window_fn.is_merging()
+        self.windows_merged = not self.input.strategy.window_fn.is_merging()
         self._only_counts = self.input.strategy.trigger.needs_only_counts
         self._stamped = self.input.changing and self.input.strategy.stamps_all
 

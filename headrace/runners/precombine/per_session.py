@@ -33,7 +33,7 @@ class SessionPrecombiner:
 
     input: Input
     reduction: Reduction
-    settled: ClassVar[bool] = True
+    windows_merged: ClassVar[bool] = True
     reached: int = MIN_MICROS
     _keys: Keys = attrs.field(factory=Keys, init=False)
     _open: dict[Hashable, Session] = attrs.field(factory=dict, init=False)

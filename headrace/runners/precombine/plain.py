@@ -28,7 +28,7 @@ class PlainPrecombiner:
 
     input: Input
     reduction: Reduction
-    settled: ClassVar[bool] = True
+    windows_merged: ClassVar[bool] = True
     reached: int = MIN_MICROS
     _keys: Keys = attrs.field(factory=Keys, init=False)
     _waiting: dict[Windows, dict[Hashable, list[Any]]] = attrs.field(init=False)

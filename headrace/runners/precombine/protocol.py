@@ -30,7 +30,7 @@ class Precombiner(Protocol):
     reached: int
 
     @property
-    def settled(self) -> bool:
+    def windows_merged(self) -> bool:
         """Whether windows that can merge among each other have done so in what is given out."""
 
     def add(self, bundle: Bundle) -> None:

@@ -20,7 +20,9 @@ from pyspark.sql import DataFrame, SparkSession
 
 from headrace.runners.error_context import failing_in, failing_in_each
 from headrace.runners.gc_tuning import rarely_collected
-from headrace.runners.operators import BatchGroup, ColumnGroup, Operator, Send, operators_of
+from headrace.runners.grouping_operators import batch_group
+from headrace.runners.operator import Operator, Send
+from headrace.runners.operators import operators_of
 from headrace.runners.planning import Plan
 from headrace.runners.source_bundles import bundles_of
 from headrace.runners.spark.cluster.error_transport import carrying
@@ -87,8 +89,7 @@ class BatchStage:
         step = plan.steps.get(node.label)
         if step is None:
             return operators_of(plan, batch=True)(node, send, metrics)
-        kind = BatchGroup if step.column_precombiner(batch=True) is None else ColumnGroup
-        return kind(step, send, metrics, shuffle_read_for(step))
+        return batch_group(step, send, metrics, shuffle_read_for(step, batch=True))
 
     def _read(self, stage: Stage, batches: Iterable[pa.RecordBatch]) -> Iterator[Row]:
         for batch in batches:

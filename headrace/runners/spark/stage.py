@@ -12,7 +12,7 @@ from typing import Final
 import attrs
 
 from headrace.runners.executor import Executor
-from headrace.runners.operators import Operator, Send
+from headrace.runners.operator import Operator, Send
 from headrace.runners.planning import Level, Plan
 from headrace.runners.spark.cluster.main_classes import ScriptClasses, classes_in
 from headrace.runners.spark.shuffle.key_group import KeyGroups

@@ -24,12 +24,13 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 from headrace.errors import PipelineError
 from headrace.runners.error_context import failing_in_each
 from headrace.runners.gc_tuning import rarely_collected
-from headrace.runners.keyed_operators import KeyedPanes
-from headrace.runners.operators import Group, Operator, Send, operators_of
+from headrace.runners.grouping_operators import FinalPaneGroup, StreamingGroup, streaming_group
+from headrace.runners.operator import Operator, Send
+from headrace.runners.operators import operators_of
 from headrace.runners.spark.cluster.error_transport import carrying
 from headrace.runners.spark.cluster.task_context import batch_number, place
 from headrace.runners.spark.shuffle.bundle_columns import unpack
-from headrace.runners.spark.shuffle.read import Blocks, ReadArrivals
+from headrace.runners.spark.shuffle.read import ShuffleRead, shuffle_read_for
 from headrace.runners.spark.shuffle.wire import SCHEMA, Row, dumps, loads, record_batch, rows_of
 from headrace.runners.spark.shuffle.write import Scope
 from headrace.runners.spark.sources.control_rows import CONTROL, Control, together
@@ -41,13 +42,12 @@ from headrace.runners.spark.sources.native_watermarks import (
     SourceClock,
 )
 from headrace.runners.spark.stage import Stage, StagePlan, in_pieces
-from headrace.runners.spark.state.chunked_keys import ChunkedKeys
-from headrace.runners.spark.state.chunked_windows import ChunkedWindows
-from headrace.runners.spark.state.chunks import ChunkStore, Directory
+from headrace.runners.spark.state.chunked_keys import KeyedChunks
+from headrace.runners.spark.state.chunked_windows import WindowChunks
+from headrace.runners.spark.state.chunks import ChunkedStore, ChunkKind, ChunkStore, Directory
 from headrace.runners.spark.state.stage_cache import kept
 from headrace.sdk.graph import Node, Read
 from headrace.sdk.step_metrics import StepMetrics
-from headrace.triggers.trigger import Clock
 from headrace.windowing.time import MIN_MICROS
 from headrace.windowing.watermark import FromSource
 
@@ -55,51 +55,6 @@ _SPARK_ROW: Final = SparkRow(*Row._fields)
 
 STATE_FORMAT: Final = 1
 """Version of what is kept in Spark's state store."""
-
-
-@attrs.define(eq=False)
-class ChunkedGroup(Group):
-    """A grouping whose live keys are in chunks of Spark's state."""
-
-    precombiner: ReadArrivals
-    keys: ChunkedKeys | None = None
-
-    def end_round(self, clock: Clock) -> int:
-        """Group what was received, then reach for the watermark and the clock."""
-        assert self.keys is not None
-        out = KeyedPanes()
-        with self.at_work():
-            clock = self.keys.not_back(clock)
-            self.keys.round(self.precombiner.drain(), clock, out)
-        self.emit(out)
-        return min(clock.watermark, self.keys.directory.hold)
-
-    def remember(self, directory: Directory, store: ChunkStore) -> None:
-        """Go to the chunks of another key group."""
-        merging = self.step.strategy.window_fn.is_merging()
-        self.keys = ChunkedKeys(directory, store, self.grouping, merging)
-
-
-@attrs.define(eq=False)
-class WaitingChunks(Group):
-    """A grouping whose windows have one pane each, with their contents in chunks of Spark's state."""
-
-    precombiner: Blocks
-    keys: ChunkedWindows | None = None
-
-    def end_round(self, clock: Clock) -> int:
-        """Add what was received, then send the panes of all windows that the watermark has passed."""
-        assert self.keys is not None
-        with self.at_work():
-            clock = self.keys.not_back(clock)
-            passed, late = self.keys.round(self.precombiner.drain(), clock)
-        self.metrics.late_dropped += late
-        self.emit_final_panes(passed)
-        return min(clock.watermark, self.keys.directory.hold)
-
-    def remember(self, directory: Directory, store: ChunkStore) -> None:
-        """Go to the chunks of another key group."""
-        self.keys = ChunkedWindows(directory, store, self.step)
 
 
 @attrs.frozen
@@ -136,9 +91,7 @@ class StreamPlan:
         step = plan.steps.get(node.label)
         if step is None:
             return operators_of(plan, batch=False)(node, send, metrics)
-        if step.column_precombiner(batch=False) is not None:
-            return WaitingChunks(step, send, metrics, Blocks())
-        return ChunkedGroup(step, send, metrics, ReadArrivals(step))
+        return streaming_group(step, send, metrics, shuffle_read_for(step, batch=False))
 
     @property
     def reads(self) -> tuple[Read, ...]:
@@ -308,15 +261,17 @@ class KeyedStage(StatefulProcessor):
             _check_format(version)
         for label in self._own(self._plan.stage.plan.steps):
             operator = stage.executor[label]
-            assert isinstance(operator, (ChunkedGroup, WaitingChunks))
+            assert isinstance(operator, StreamingGroup)
             directory = directories.setdefault(label, Directory())
-            operator.remember(directory, StateChunks(self._chunks, label))
+            chunks = StateChunks(self._chunks, label)
+            operator.store = ChunkedStore(directory, chunks, _kind_of_chunk(operator))
         return stored, directories
 
     def _take(self, stage: Stage, row: Row) -> None:
         operator, payload = stage.operator(row.step), loads(row.payload)
-        if isinstance(operator, (ChunkedGroup, WaitingChunks)):
-            operator.precombiner.take(payload, len(row.payload))
+        if isinstance(operator, StreamingGroup):
+            received: ShuffleRead = operator.precombiner
+            received.take(payload, len(row.payload))
         else:
             operator.push(unpack(payload))
 
@@ -328,6 +283,12 @@ class KeyedStage(StatefulProcessor):
             for label, known in labels.items()
             if label in plan.steps and plan.depths[label] == level
         }
+
+
+def _kind_of_chunk(operator: StreamingGroup) -> ChunkKind[Any]:
+    if isinstance(operator, FinalPaneGroup):
+        return WindowChunks(operator.step)
+    return KeyedChunks(operator.grouping)
 
 
 @attrs.frozen

@@ -17,10 +17,11 @@ from headrace.runners.precombine.per_session import COLUMN_ROWS, Session, unite
 from headrace.runners.reductions import BagOf
 from headrace.runners.spark.shuffle.blocks import Block, arrivals_in, unpacked_windows
 from headrace.runners.spark.shuffle.spilling import SpilledList, SpillFile
-from headrace.runners.window_state import Tables
+from headrace.runners.window_state import WindowContents, columns_of
 from headrace.sdk.encoding import identities, identity
 from headrace.triggers.pane_output import Arrival, ArrivalColumns, merge_arrivals
 from headrace.triggers.reduction import Reduction
+from headrace.windowing.time import MIN_MICROS
 from headrace.windowing.window import BoundedWindow, interval
 
 SPILL_AT: Final = 1 << 25
@@ -45,10 +46,11 @@ class Blocks:
         """Take blocks."""
         self._blocks += blocks
 
-    def drain(self) -> list[Block]:
-        """Give out all blocks, and be empty again."""
+    def columns(self) -> Iterator[ArrivalColumns]:
+        """Give out all blocks, each of one window, and be empty again."""
         blocks, self._blocks = self._blocks, []
-        return blocks
+        for block in blocks:
+            yield columns_of(block.windows, block.keys, block.contents)._replace(count=block.count)
 
 
 @attrs.define
@@ -56,15 +58,16 @@ class ReadArrivals:
     """Arrivals by key, for groupings that look at more than contents."""
 
     step: KeyedStep
+    reached: int = MIN_MICROS
     bags: Bags = attrs.field(init=False)
-    settled: bool = attrs.field(init=False)
+    windows_merged: bool = attrs.field(init=False)
     _keys: dict[Hashable, tuple[Any, dict[BoundedWindow, Arrival]]] = attrs.field(
         factory=dict, init=False
     )
 
     def __attrs_post_init__(self) -> None:
         """Note whether windows still have to merge: from two workers they may overlap."""
-        self.settled = not self.step.strategy.window_fn.is_merging()
+        self.windows_merged = not self.step.strategy.window_fn.is_merging()
         self.bags = Bags(self.step.reduction)
 
     def take(self, blocks: list[Block], size: int) -> None:
@@ -96,7 +99,7 @@ class ReadColumns:
 
     step: KeyedStep
     bags: Bags = attrs.field(init=False)
-    _tables: Tables = attrs.field(init=False)
+    _contents: WindowContents = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
         """Start empty."""
@@ -105,20 +108,20 @@ class ReadColumns:
     def take(self, blocks: list[Block], size: int) -> None:
         """Take blocks, each of one window."""
         for block in blocks:
-            self._tables.add(block.windows, block.keys, block.contents)
+            self._contents.add(block.windows, block.keys, block.contents)
         if self.bags.full(size):
-            for _, table in self._tables.windows():
+            for _, table in self._contents.tables():
                 table.update({k: self.bags.spilled(content) for k, content in table.items()})
 
     def columns(self) -> Iterator[ArrivalColumns]:
         """Give out the contents of one window at a time."""
-        tables = self._tables
+        contents = self._contents
         self._clear()
-        for window in [window for window, _ in tables.windows()]:
-            yield tables.take(window)
+        for window in [window for window, _ in contents.tables()]:
+            yield contents.take(window)
 
     def _clear(self) -> None:
-        self._tables = Tables(self.step)
+        self._contents = WindowContents(self.step)
         self.bags = Bags(self.step.reduction)
 
 
@@ -195,9 +198,11 @@ class Bags:
         return kept
 
 
-def shuffle_read_for(step: KeyedStep) -> Any:
-    """Return what takes the blocks of a step in a batch: a precombiner, by columns if it can be."""
-    if step.column_precombiner(batch=True) is None:
+def shuffle_read_for(step: KeyedStep, batch: bool) -> Any:
+    """Return what reads the blocks of a step: a precombiner, by columns where that is enough."""
+    if step.column_precombiner(batch) is None:
         return ReadArrivals(step)
+    if not batch:
+        return Blocks()
     merging = step.strategy.window_fn.is_merging()
     return ReadSessions(step) if merging else ReadColumns(step)

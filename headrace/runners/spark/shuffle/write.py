@@ -13,7 +13,7 @@ from typing import Final
 import attrs
 
 from headrace.runners.error_context import failing_in
-from headrace.runners.operators import Operator
+from headrace.runners.operator import Operator
 from headrace.runners.planning import KeyedStep
 from headrace.runners.precombine import ColumnPrecombiner, Precombiner
 from headrace.runners.spark.shuffle.blocks import Block, blocks_of_arrivals, blocks_of_columns

@@ -8,14 +8,15 @@ others. A small table says when each chunk wants attention, and what it holds ba
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable
-from typing import Any, Final, NamedTuple, Protocol
+from collections.abc import Callable, Iterable
+from typing import Any, Final, Protocol, TypeVar
 from zlib import crc32
 
 import attrs
 
 from headrace.runners.spark.shuffle.wire import dumps, loads
+from headrace.runners.stores import Table
+from headrace.triggers.keyed_operator import Moments
 from headrace.triggers.trigger import NEVER, Clock
 from headrace.windowing.time import MIN_MICROS
 
@@ -27,6 +28,9 @@ WHOLE: Final = 2_048
 
 
 _GOLDEN: Final = 0x9E3779B97F4A7C15
+
+
+Kept = TypeVar("Kept")
 
 
 class ChunkStore(Protocol):
@@ -42,23 +46,13 @@ class ChunkStore(Protocol):
         """Forget a chunk."""
 
 
-class Moments(NamedTuple):
-    """When a key, or a chunk of keys, wants attention, and what it holds back, in microseconds."""
-
-    due: int
-    alarm: int
-    hold: int
-
-
-AT_REST: Final = Moments(NEVER, NEVER, NEVER)
-
-
 @attrs.define
 class Directory:
     """What is known of a grouping's chunks without reading them; plain data, kept between batches.
 
     Attributes:
         watermark: the input watermark that the grouping has reached, in microseconds.
+        output_watermark: how far its output is complete, in microseconds.
         chunks: how many chunks there are, empty ones too.
         sizes: how much each chunk holds; empty ones are left out.
         moments: the moments of each chunk that holds something.
@@ -66,6 +60,7 @@ class Directory:
     """
 
     watermark: int = MIN_MICROS
+    output_watermark: int = MIN_MICROS
     chunks: int = 1
     sizes: dict[int, int] = attrs.field(factory=dict)
     moments: dict[int, Moments] = attrs.field(factory=dict)
@@ -84,8 +79,8 @@ class Directory:
         watermark, now = clock
         return [
             chunk
-            for chunk, (due, alarm, _) in self.moments.items()
-            if due <= watermark or alarm <= now
+            for chunk, (event_timer, processing_timer, _) in self.moments.items()
+            if event_timer <= watermark or processing_timer <= now
         ]
 
     def note(self, chunk: int, size: int, moments: Moments) -> None:
@@ -95,55 +90,85 @@ class Directory:
         if size:
             self.sizes[chunk], self.moments[chunk] = size, moments
 
-    @property
-    def hold(self) -> int:
-        """The moment that the output watermark may not pass; NEVER if there is none."""
-        return min((m.hold for m in self.moments.values()), default=NEVER)
+    def advance(self, watermark: int) -> None:
+        """Note that a round has ended at an input watermark."""
+        hold = min((m.hold for m in self.moments.values()), default=NEVER)
+        self.watermark = watermark
+        self.output_watermark = max(self.output_watermark, min(watermark, hold))
 
 
-@attrs.define
-class Chunked(ABC):
-    """What a grouping remembers in one key group; subclasses say what a chunk is.
+class ChunkKind(Protocol[Kept]):
+    """What a chunk is: how a table is made of one, and how a chunk and arrivals are divided by key."""
 
-    Args:
-        directory: what is known of the chunks.
-        store: where they are kept.
-    """
+    def thaw(self, chunk: Any) -> Kept:
+        """Return a chunk as a table; None is an empty one."""
 
-    directory: Directory
-    store: ChunkStore
+    def freeze(self, table: Kept) -> Any:
+        """Return a table as a chunk."""
 
-    @abstractmethod
-    def measure(self, chunk: Any) -> tuple[int, Moments]:
-        """Return how much a chunk holds, and when it wants attention."""
+    def spread(
+        self, arrivals: Iterable[Any], chunk_of: Callable[[bytes], int]
+    ) -> dict[int, list[Any]]:
+        """Divide arrivals by the chunks of their keys."""
 
-    @abstractmethod
     def divide(self, chunk: Any, moves: Callable[[bytes], bool]) -> tuple[Any, Any]:
         """Divide a chunk by the encodings of its keys into what stays and what moves."""
 
-    def not_back(self, clock: Clock) -> Clock:
-        """Hold on to the watermark that has been reached: a source that is new may be far behind."""
-        return Clock(max(clock.watermark, self.directory.watermark), clock.now)
 
-    def read(self, number: int) -> Any:
+@attrs.define(eq=False)
+class ChunkedStore:
+    """A store whose keys are in chunks, of which a round reads and writes only those that it concerns.
+
+    Args:
+        directory: what is known of the chunks.
+        chunks: where they are kept.
+        kind: what a chunk is.
+    """
+
+    directory: Directory
+    chunks: ChunkStore
+    kind: ChunkKind[Any]
+
+    @property
+    def watermark(self) -> int:
+        """The input watermark of the last round, in microseconds."""
+        return self.directory.watermark
+
+    @property
+    def output_watermark(self) -> int:
+        """How far the output is complete after the last round, in microseconds."""
+        return self.directory.output_watermark
+
+    def round(self, arrivals: Iterable[Any], clock: Clock, out: Any) -> None:
+        """Run a round."""
+        start = Clock(self.watermark, clock.now)
+        touched = self.kind.spread(arrivals, self.directory.chunk_of)
+        for number in {**touched, **dict.fromkeys(self.directory.due(clock))}:
+            table = self.kind.thaw(self._read(number))
+            table.process(touched.pop(number, ()), start, out)
+            table.wake(clock, out)
+            self._write(number, table, self.kind.freeze(table))
+        self._grow()
+        self.directory.advance(clock.watermark)
+
+    def _read(self, number: int) -> Any:
         """Return a chunk; None if it is empty."""
         if number not in self.directory.sizes:
             return None
-        data = self.store.get(number)
+        data = self.chunks.get(number)
         assert data is not None
         return loads(data)
 
-    def write(self, number: int, chunk: Any) -> None:
-        """Keep a chunk, or forget it if it is empty."""
-        before = number in self.directory.sizes
-        size, moments = self.measure(chunk)
-        self.directory.note(number, size, moments)
+    def _write(self, number: int, table: Table[Any, Any], chunk: Any) -> None:
+        """Keep a chunk, or remove it if it is empty."""
+        before, size = number in self.directory.sizes, len(table)
+        self.directory.note(number, size, table.moments)
         if size:
-            self.store.put(number, dumps(chunk))
+            self.chunks.put(number, dumps(chunk))
         elif before:
-            self.store.remove(number)
+            self.chunks.remove(number)
 
-    def grow(self) -> None:
+    def _grow(self) -> None:
         """Add chunks until there are enough of them."""
         if self.directory.keys > WHOLE:
             while self.directory.keys > KEYS * self.directory.chunks:
@@ -154,8 +179,8 @@ class Chunked(ABC):
         new = self.directory.chunks
         old = new - (1 << (new.bit_length() - 1))
         self.directory.chunks += 1
-        chunk = self.read(old)
+        chunk = self._read(old)
         if chunk is not None:
-            stays, moves = self.divide(chunk, lambda e: self.directory.chunk_of(e) == new)
-            self.write(old, stays)
-            self.write(new, moves)
+            halves = self.kind.divide(chunk, lambda e: self.directory.chunk_of(e) == new)
+            for number, half in zip((old, new), halves, strict=True):
+                self._write(number, self.kind.thaw(half), half)

@@ -1,16 +1,23 @@
-"""Firing: what a pane says, how it is called, and what it takes back."""
+"""Emission: what is late, which windows have only one pane, and how a pane goes out.
+
+Every pane of every runner is made here. A window that fires when its trigger says so has its panes from
+:meth:`PaneEmitter.fire`. A window with only one pane, at its end, needs no trigger and no state:
+:meth:`PaneEmitter.emit_final` and :meth:`PaneEmitter.final_panes` make that pane from its content alone.
+"""
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Iterable
+from itertools import repeat
+from typing import Any, Final
 
-from headrace.triggers.bundle import RETRACT
+from headrace.triggers.bundle import INSERT, RETRACT, Bundle
 from headrace.triggers.contents import Contents
 from headrace.triggers.key_state import KeyState, Output, WindowState
 from headrace.triggers.output_times import OutputTimes
 from headrace.triggers.pane import PaneInfo, PaneInfoTiming, pane_info
-from headrace.triggers.pane_output import Panes
-from headrace.triggers.reduction import Reduction
+from headrace.triggers.pane_output import Arrival, ArrivalColumns, Panes
+from headrace.triggers.reduction import Content, Reduction
 from headrace.triggers.refinement import AccumulationMode, ClosingBehavior, OnTimeBehavior
 from headrace.triggers.strategy import WindowingStrategy
 from headrace.triggers.trigger import NEVER
@@ -19,9 +26,35 @@ from headrace.windowing.window import BoundedWindow
 _EARLY: Final = PaneInfoTiming.EARLY
 _ON_TIME: Final = PaneInfoTiming.ON_TIME
 _LATE: Final = PaneInfoTiming.LATE
+_FINAL: Final = pane_info(_ON_TIME, 0, 0, True)
 
 
-class Firing:
+def is_late(strategy: WindowingStrategy, last: int, watermark: int) -> bool:
+    """Return whether a window takes no more elements, since it has expired.
+
+    Args:
+        strategy: where, when and how.
+        last: the last instant of the window, in microseconds.
+        watermark: the input watermark of the grouping, in microseconds.
+    """
+    return strategy.expiry(last) <= watermark
+
+
+def has_only_final_panes(strategy: WindowingStrategy, changing: bool, batch: bool) -> bool:
+    """Return whether each window has one pane, at its end, and is gone then.
+
+    Args:
+        strategy: where, when and how.
+        changing: whether the input can hold retractions.
+        batch: whether all elements arrive at once, so that none is late.
+    """
+    if changing or not strategy.trigger.fires_only_at_end:
+        return False
+    merging = strategy.window_fn.is_merging()
+    return batch or not (merging or strategy.allowed_lateness or strategy.late_tag)
+
+
+class PaneEmitter:
     """The panes of one grouping.
 
     Args:
@@ -89,11 +122,33 @@ class Firing:
         key.holds.set(window, NEVER)
         self._times.recall(key, window, watermark)
 
-    def speak(self, key: KeyState, window: BoundedWindow, watermark: int, out: Panes) -> None:
+    def correct(self, key: KeyState, window: BoundedWindow, watermark: int, out: Panes) -> None:
         """Send a pane for which no trigger was asked: what was said of its elements is taken back."""
-        expired = self._strategy.expiry(window.last) <= watermark
+        expired = is_late(self._strategy, window.last, watermark)
         self.fire(key, window, watermark, expired, out, asked=False)
         key.windows[window].expired = expired
+
+    def emit_final(self, arrival: Arrival, out: Panes) -> None:
+        """Send the only pane of a window, which holds the elements of one arrival."""
+        window = arrival.window
+        timestamp = self._times.of_arrival(arrival)
+        for value, diff in self._final_values(arrival.content):
+            out.emit(value, timestamp, window, _FINAL, diff)
+
+    def final_panes(self, arrivals: ArrivalColumns) -> Bundle:
+        """Return the only panes of many windows, of insertions alone, as a bundle."""
+        values = map(self._reduction.final, arrivals.contents)
+        pairs = list(zip(arrivals.keys, values, strict=True))
+        return Bundle(pairs, arrivals.lasts, arrivals.windows, repeat(_FINAL))
+
+    def _final_values(self, content: Content) -> Iterable[tuple[Any, int]]:
+        """Return what the only pane of a window says: in every mode all that it holds."""
+        mode = self._strategy.accumulation_mode
+        if mode is AccumulationMode.DISCARDING:
+            return self._reduction.deltas(content)
+        if mode is AccumulationMode.RETRACTING and self._reduction.is_empty(content):
+            return ()
+        return ((self._reduction.result(content), INSERT),)
 
     def _send_and_discard(
         self, key: KeyState, window: BoundedWindow, timestamp: int, pane: PaneInfo, out: Panes
@@ -119,7 +174,7 @@ class Firing:
             out.emit(old.value, old.timestamp, old.window, old.pane, RETRACT)
         state.outputs = ()
         content = self._contents.of(key, window)
-        if self._reduction.vanished(content):
+        if self._reduction.is_empty(content):
             return False
         value = self._reduction.result(content)
         out.emit(value, timestamp, window, pane)

@@ -1,0 +1,41 @@
+"""What an operator is: a node at work, in one place."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import TypeAlias
+
+from headrace.sdk.graph import Collection
+from headrace.sdk.metrics import MetricsContainer
+from headrace.triggers.bundle import Bundle
+from headrace.triggers.trigger import Clock
+
+Send: TypeAlias = Callable[[Collection, Bundle], None]
+"""Hands a bundle to all operators that read a collection."""
+
+
+class Operator:
+    """A node at work; most nodes need only :meth:`push`."""
+
+    @abstractmethod
+    def push(self, bundle: Bundle) -> None:
+        """Take a bundle."""
+
+    def end_round(self, clock: Clock) -> int:
+        """Take the input watermark and the clock, and return the output watermark."""
+        return clock.watermark
+
+    def open(self) -> None:
+        """Prepare; called once before the first bundle."""
+
+    def finish(self) -> None:
+        """Complete what goes outside; called once, after a run that did not fail."""
+
+    def release(self) -> None:
+        """Let go of resources; called once, however the run ended."""
+
+    @property
+    def counted(self) -> MetricsContainer:
+        """What the user's functions have counted."""
+        return MetricsContainer()
