@@ -11,7 +11,13 @@ from headrace.sdk.outputs import as_bundle
 from headrace.triggers.bundle import Bundle
 
 BUNDLE_ROWS = 1 << 12
-"""So many records of a bounded source make a bundle."""
+"""The number of records of a bounded source in a bundle."""
+
+
+def all_bundles_of(source: BoundedSource[Any]) -> Iterator[Bundle]:
+    """Read a source from end to end."""
+    for partition in source.partitions():
+        yield from bundles_of(source, partition)
 
 
 def bundles_of(source: BoundedSource[Any], partition: Any) -> Iterator[Bundle]:

@@ -1,23 +1,22 @@
-"""SourceRounds of the sources that Python reads, for a stream that can be replayed.
+"""Rounds: the sources of a stream, read by the local runner and by Spark's driver.
 
-A round takes so many records from each partition of each source, and notes the watermarks and the
-processing time. What tells one round from the next is a :class:`Position`, plain data: it goes into
-Spark's offset log, so that after a crash the same round brings the same elements, watermark and clock.
+A round reads at most N records from each partition of each source, and records the watermarks and the
+processing time in a :class:`~headrace.runners.source_positions.Position`. The same two positions always
+bring the same elements. A test stream performs one event of its script in each round.
 """
 
 from __future__ import annotations
 
-import base64
-import pickle
 import time
-from collections.abc import Mapping
-from typing import Any, Final, Protocol
+from collections.abc import Callable
+from typing import Any, Protocol
 
 import attrs
 
 from headrace.errors import PipelineError, shorten
 from headrace.runners.error_context import failing_in
 from headrace.runners.source_bundles import bundles_of
+from headrace.runners.source_positions import Partition, Position, ReadPosition
 from headrace.sdk.encoding import encode_value
 from headrace.sdk.graph import Read
 from headrace.sdk.io.cursor import Cursor
@@ -30,158 +29,55 @@ from headrace.sdk.io.test_stream import (
 )
 from headrace.sdk.outputs import as_bundle
 from headrace.triggers.bundle import Bundle
-from headrace.windowing.time import MAX_MICROS, MIN_MICROS, micros
+from headrace.windowing.time import MAX_MICROS, micros
 from headrace.windowing.watermark import FromSource, PartitionedWatermark
 
-FORMAT: Final = 1
-"""Version of the positions in the offset log."""
 
-
-@attrs.frozen
-class Partition:
-    """How far a partition has been read.
-
-    Attributes:
-        offset: where to read on: a number of records, or what an unbounded source said.
-        rows: so many records were read in the round that ended here.
-        finished: whether there is nothing more.
-    """
-
-    offset: Any = None
-    rows: int = 0
-    finished: bool = False
-
-
-@attrs.frozen
-class ReadPosition:
-    """How far a source has been read.
-
-    Attributes:
-        names: the partitions, as the source calls them, in the order in which they were first seen.
-        partitions: how far each of them has been read.
-        watermark: how far the source is complete, in microseconds.
-        observed: the state of its watermark estimators, by the partitions' places among the names.
-    """
-
-    names: tuple[Any, ...] = ()
-    partitions: tuple[Partition, ...] = ()
-    watermark: int = MIN_MICROS
-    observed: Any = None
-
-    @property
-    def done(self) -> bool:
-        """Whether all has been read, and the watermark says so."""
-        return self.watermark == MAX_MICROS and all(p.finished for p in self.partitions)
-
-
-@attrs.frozen
-class Position:
-    """The end of a round.
-
-    Attributes:
-        round: number of the round, from 1; 0 is before all rounds.
-        now: processing time of the round, in microseconds.
-        reads: how far each source has been read, by the label of its Read.
-    """
-
-    round: int
-    now: int
-    reads: Mapping[str, ReadPosition]
-
-    @property
-    def done(self) -> bool:
-        """Whether all sources are done."""
-        return all(read.done for read in self.reads.values())
-
-    @property
-    def progress(self) -> dict[str, tuple[Any, ...]]:
-        """How far each source is complete, and where its partitions are read on, by label."""
-        return {
-            label: (read.watermark, *(partition.offset for partition in read.partitions))
-            for label, read in self.reads.items()
-        }
-
-    @property
-    def watermarks(self) -> dict[str, int]:
-        """The watermark of each source by label."""
-        return {label: read.watermark for label, read in self.reads.items()}
-
-    def as_json(self) -> dict[str, Any]:
-        """Return what the offset log keeps: to be read by people, and whole for :func:`position_of`."""
-        return {
-            "format": FORMAT,
-            "round": self.round,
-            "now": self.now,
-            "watermarks": self.watermarks,
-            "position": base64.b64encode(pickle.dumps(self)).decode(),
-        }
-
-
-def position_of(offset: Mapping[str, Any]) -> Position:
-    """Return the position that :meth:`Position.as_json` wrote.
-
-    Raises:
-        PipelineError: it is of another format, or damaged.
-    """
-    version = offset.get("format")
-    if isinstance(version, int) and version != FORMAT:
-        raise PipelineError(
-            f"the checkpoint's offsets have format {version}, and this version of Headrace reads "
-            f"format {FORMAT}",
-            where="the directory offsets in the checkpoint",
-            remedy="resume it with the version that wrote it, or start from a new checkpoint",
-        )
-    try:
-        position: Position = pickle.loads(base64.b64decode(offset["position"], validate=True))
-    except Exception as error:
-        raise PipelineError(
-            f"the checkpoint is damaged: an offset cannot be read ({type(error).__name__}: {error})",
-            where="the directory offsets in the checkpoint",
-            remedy="restore it from a copy, or start from a new checkpoint; if what the source gives as "
-            "next_offset is of a class of yours, the class must still be importable",
-        ) from error
-    return position
+def wall_micros() -> int:
+    """Return the time of day in microseconds since 1970."""
+    return time.time_ns() // 1000
 
 
 class RoundReader(Protocol):
     """A source that is read in rounds."""
 
-    def begin(self) -> ReadPosition:
+    def start(self) -> ReadPosition:
         """Return the position before the first round."""
 
-    def go_on(self, before: ReadPosition, now: int) -> tuple[ReadPosition, list[Bundle]]:
+    def read(self, before: ReadPosition, now: int) -> tuple[ReadPosition, list[Bundle]]:
         """Read a round."""
 
-    def again(self, before: ReadPosition, after: ReadPosition) -> list[Bundle]:
-        """Read what a round has brought before."""
+    def replay(self, before: ReadPosition, after: ReadPosition) -> list[Bundle]:
+        """Read again what a round brought."""
 
-    def passed(self, before: ReadPosition, now: int) -> int:
+    def time_after(self, before: ReadPosition, now: int) -> int:
         """Return the processing time after a round, in microseconds."""
 
 
 @attrs.define
 class PartitionReader:
-    """A bounded or unbounded source: so many records of each of its partitions a round."""
+    """A bounded or unbounded source: at most N records of each of its partitions in a round."""
 
     node: Read
     limit: int
     _names: list[Any] = attrs.field(init=False)
     _open: dict[bytes, tuple[int, Cursor]] = attrs.field(factory=dict, init=False)
+    _watermarks: tuple[Any, PartitionedWatermark | None] = attrs.field(
+        default=(None, None), init=False
+    )
 
     @_names.default
     def _partitions(self) -> list[Any]:
         with failing_in(self.node.label):
             return list(self.node.source.partitions())
 
-    def begin(self) -> ReadPosition:
+    def start(self) -> ReadPosition:
         return self._with_all(ReadPosition())
 
-    def go_on(self, before: ReadPosition, now: int) -> tuple[ReadPosition, list[Bundle]]:
+    def read(self, before: ReadPosition, now: int) -> tuple[ReadPosition, list[Bundle]]:
         before = self._with_all(before)
         names = before.names
-        watermarks = PartitionedWatermark(self.node.watermark or FromSource(), range(len(names)))
-        if before.observed is not None:
-            watermarks.restore(before.observed)
+        watermarks = self._watermarks_at(before)
         partitions, bundles = [], []
         for number, partition in enumerate(before.partitions):
             if not partition.finished:
@@ -192,19 +88,33 @@ class PartitionReader:
             partitions.append(partition)
         ended = all(p.finished for p in partitions)
         watermark = MAX_MICROS if ended else watermarks.watermark(now)
-        return ReadPosition(names, tuple(partitions), watermark, watermarks.state()), bundles
+        observed = watermarks.state()
+        self._watermarks = observed, watermarks
+        return ReadPosition(names, tuple(partitions), watermark, observed), bundles
 
-    def again(self, before: ReadPosition, after: ReadPosition) -> list[Bundle]:
+    def _watermarks_at(self, position: ReadPosition) -> PartitionedWatermark:
+        """Return the watermark estimators at a position: as they are, if they come from there."""
+        observed, watermarks = self._watermarks
+        partitions = range(len(position.names))
+        if watermarks is None or observed is not position.observed:
+            watermarks = PartitionedWatermark(self.node.watermark or FromSource(), partitions)
+            if position.observed is not None:
+                watermarks.restore(position.observed)
+        for partition in partitions:
+            watermarks.add(partition)
+        return watermarks
+
+    def replay(self, before: ReadPosition, after: ReadPosition) -> list[Bundle]:
         starts = dict(zip(map(encode_value, before.names), before.partitions, strict=True))
         found = []
         for name, end in zip(after.names, after.partitions, strict=True):
             start = starts.get(encode_value(name), Partition())
             if end.rows and not start.finished:
                 self._require(name)
-                found.append(self._again(name, start.offset, end.rows))
+                found.append(self._replay(name, start.offset, end.rows))
         return found
 
-    def _again(self, name: Any, offset: Any, rows: int) -> Bundle:
+    def _replay(self, name: Any, offset: Any, rows: int) -> Bundle:
         records, *_ = self._records(name, offset, rows)
         bundle = Cursor(iter([as_bundle(records)])).take(rows)
         if len(bundle) < rows:
@@ -217,7 +127,7 @@ class PartitionReader:
             )
         return bundle
 
-    def passed(self, before: ReadPosition, now: int) -> int:
+    def time_after(self, before: ReadPosition, now: int) -> int:
         return now
 
     def _with_all(self, position: ReadPosition) -> ReadPosition:
@@ -283,10 +193,10 @@ class ScriptReader:
 
     stream: TestStream
 
-    def begin(self) -> ReadPosition:
+    def start(self) -> ReadPosition:
         return ReadPosition((None,), (Partition(0, finished=not self.stream.events),))
 
-    def go_on(self, before: ReadPosition, now: int) -> tuple[ReadPosition, list[Bundle]]:
+    def read(self, before: ReadPosition, now: int) -> tuple[ReadPosition, list[Bundle]]:
         (start,) = before.partitions
         if start.finished:
             return before, []
@@ -298,11 +208,11 @@ class ScriptReader:
         end = Partition(start.offset + 1, finished=finished)
         return attrs.evolve(before, partitions=(end,), watermark=watermark), self._bundles(start)
 
-    def again(self, before: ReadPosition, after: ReadPosition) -> list[Bundle]:
+    def replay(self, before: ReadPosition, after: ReadPosition) -> list[Bundle]:
         (start,) = before.partitions
         return [] if start.finished else self._bundles(start)
 
-    def passed(self, before: ReadPosition, now: int) -> int:
+    def time_after(self, before: ReadPosition, now: int) -> int:
         (start,) = before.partitions
         event = None if start.finished else self.stream.events[start.offset]
         return now + event.advance_by.micros if isinstance(event, ProcessingTimeEvent) else now
@@ -314,18 +224,18 @@ class ScriptReader:
 
 @attrs.define
 class NativeReader:
-    """A source that Spark reads itself: nothing is known here but that it goes on, until it is drained."""
+    """A source that Spark reads itself; it has no end here until it is drained."""
 
-    def begin(self) -> ReadPosition:
-        return ReadPosition((Partition(),))
+    def start(self) -> ReadPosition:
+        return ReadPosition(partitions=(Partition(),))
 
-    def go_on(self, before: ReadPosition, now: int) -> tuple[ReadPosition, list[Bundle]]:
+    def read(self, before: ReadPosition, now: int) -> tuple[ReadPosition, list[Bundle]]:
         return before, []
 
-    def again(self, before: ReadPosition, after: ReadPosition) -> list[Bundle]:
+    def replay(self, before: ReadPosition, after: ReadPosition) -> list[Bundle]:
         return []
 
-    def passed(self, before: ReadPosition, now: int) -> int:
+    def time_after(self, before: ReadPosition, now: int) -> int:
         return now
 
 
@@ -335,89 +245,75 @@ class SourceRounds:
 
     Args:
         reads: the Read nodes.
-        limit: at most so many records of a partition a round.
-        heartbeat: where nothing comes, a round comes after so many microseconds all the same.
+        limit: maximum number of records per partition and round.
+        heartbeat: maximum idle time between rounds, in microseconds.
         natives: labels of sources that Spark reads itself.
+        wall: the wall clock, in microseconds since 1970; test streams use the time of their scripts.
     """
 
     reads: tuple[Read, ...]
     limit: int
     heartbeat: int
     natives: tuple[str, ...] = ()
-    _readings: dict[str, RoundReader] = attrs.field(init=False)
-    _scripted: bool = attrs.field(init=False)
+    wall: Callable[[], int] = wall_micros
+    _readers: dict[str, RoundReader] = attrs.field(init=False)
+    scripted: bool = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
         """Look at the sources."""
-        self._scripted = any(isinstance(node.source, TestStream) for node in self.reads)
-        self._readings = {
+        self.scripted = any(isinstance(node.source, TestStream) for node in self.reads)
+        self._readers = {
             node.label: ScriptReader(node.source)
             if isinstance(node.source, TestStream)
             else PartitionReader(node, self.limit)
             for node in self.reads
         }
-        self._readings.update((label, NativeReader()) for label in self.natives)
+        self._readers.update((label, NativeReader()) for label in self.natives)
 
-    def begin(self) -> Position:
+    def start(self) -> Position:
         """Return the position before all rounds."""
-        now = 0 if self._scripted else _wall()
-        return Position(0, now, {label: r.begin() for label, r in self._readings.items()})
+        now = 0 if self.scripted else self.wall()
+        return Position(0, now, {label: r.start() for label, r in self._readers.items()})
 
-    def go_on(self, before: Position) -> tuple[Position, dict[str, list[Bundle]]]:
-        """Read a round; the position stays where it is if there is nothing new to tell."""
-        if before.round and self.over(before):
+    def read(self, before: Position) -> tuple[Position, dict[str, list[Bundle]]]:
+        """Read a round; return the same position if there is nothing new."""
+        if before.round and self.is_finished(before):
             return before, {}
         now = self._now(before)
         reads, bundles = {}, {}
-        for label, reading in self._readings.items():
+        for label, reader in self._readers.items():
             start = self._start(before, label)
-            reads[label], bundles[label] = reading.go_on(start, now)
-            now = reading.passed(start, now)
+            with failing_in(label):
+                reads[label], bundles[label] = reader.read(start, now)
+            now = reader.time_after(start, now)
         after = Position(before.round + 1, now, reads)
         quiet = after.progress == before.progress and not any(map(_rows, bundles.values()))
-        if quiet and not self._scripted and now - before.now < self.heartbeat and not after.done:
+        if quiet and not self.scripted and now - before.now < self.heartbeat and not after.done:
             return before, {}
         return after, bundles
 
-    def again(self, before: Position, after: Position) -> dict[str, list[Bundle]]:
-        """Read what a round has brought before."""
+    def replay(self, before: Position, after: Position) -> dict[str, list[Bundle]]:
+        """Read again what a round brought."""
         return {
-            label: reading.again(self._start(before, label), after.reads[label])
-            for label, reading in self._readings.items()
+            label: reader.replay(self._start(before, label), after.reads[label])
+            for label, reader in self._readers.items()
             if label in after.reads
         }
 
     def _start(self, before: Position, label: str) -> ReadPosition:
         """Return where a source is to be read on: from its beginning, if it is new."""
-        return before.reads.get(label) or self._readings[label].begin()
+        return before.reads.get(label) or self._readers[label].start()
 
-    def over(self, position: Position) -> bool:
-        """Tell whether no source has anything more to say."""
-        if not self._scripted:
-            return position.done and all(label in position.reads for label in self._readings)
+    def is_finished(self, position: Position) -> bool:
+        """Return whether all sources have come to their ends."""
+        if not self.scripted:
+            return position.done and all(label in position.reads for label in self._readers)
         ended = (p.finished for read in position.reads.values() for p in read.partitions)
         return all(ended)
 
     def _now(self, before: Position) -> int:
-        return before.now if self._scripted else max(before.now, _wall())
-
-
-def drained(position: Position) -> Position:
-    """Return the position of a round that brings nothing more, with all watermarks at the end of time."""
-    reads = {
-        label: attrs.evolve(
-            read,
-            partitions=tuple(attrs.evolve(p, rows=0, finished=True) for p in read.partitions),
-            watermark=MAX_MICROS,
-        )
-        for label, read in position.reads.items()
-    }
-    return Position(position.round + 1, position.now, reads)
+        return before.now if self.scripted else max(before.now, self.wall())
 
 
 def _rows(bundles: list[Bundle]) -> int:
     return sum(map(len, bundles))
-
-
-def _wall() -> int:
-    return time.time_ns() // 1000

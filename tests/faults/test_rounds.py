@@ -10,9 +10,9 @@ import pytest
 import headrace as hr
 from headrace.io import Batch, BoundedSource, UnboundedSource
 from headrace.options import PipelineOptions
-from headrace.runners import source_rounds as under_test
-from headrace.runners.local.feeding import feed_for
-from headrace.runners.source_rounds import FORMAT, Position, SourceRounds, drained, position_of
+from headrace.runners import source_rounds
+from headrace.runners.source_positions import FORMAT, Position, drained, position_of
+from headrace.runners.source_rounds import SourceRounds
 from headrace.sdk.graph import Read
 from headrace.windowing.time import MAX_MICROS
 from tests.faults.runs import append, write
@@ -22,7 +22,7 @@ from tests.runners.sources import DONE, Lines, SteppedClock, Topic, at
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> SteppedClock:
     stepped = SteppedClock()
-    monkeypatch.setattr(under_test, "_wall", stepped.now)
+    monkeypatch.setattr(source_rounds, "wall_micros", stepped.now)
     return stepped
 
 
@@ -34,7 +34,8 @@ def reading(*sources: Any, policy: Any = None) -> tuple[Read, ...]:
 
 
 def rounds(*sources: Any, policy: Any = None, limit: int = 100) -> SourceRounds:
-    return SourceRounds(reading(*sources, policy=policy), limit, heartbeat=0)
+    reads = reading(*sources, policy=policy)
+    return SourceRounds(reads, limit, heartbeat=0, wall=lambda: source_rounds.wall_micros())
 
 
 def logged(position: Position) -> Position:
@@ -57,32 +58,29 @@ IDLE = {
 
 
 @pytest.mark.parametrize("policy", [hr.Monotonic(), hr.Monotonic(idle_timeout=3), None])
-def test_each_round_is_the_local_runners_even_if_each_is_in_a_new_process(clock, policy):
+def test_a_round_is_the_same_if_each_is_read_in_a_new_process(clock, policy):
     """Elements and watermarks, partition by partition, idle or not; and so is each round's replay."""
-    (node,) = reading(Topic(IDLE), policy=policy)
-    local = feed_for(node, False, clock, 100)
-    position = rounds(Topic(IDLE), policy=policy).begin()
+    same_process = rounds(Topic(IDLE), policy=policy)
+    position = same_process.start()
     while not position.done:
-        after, bundles = rounds(Topic(IDLE), policy=policy).go_on(logged(position))
-        expected = [value for bundle in local.poll(clock.now()) for _, value in bundle.values]
-        assert values(bundles) == {"0": expected}
-        assert after.watermarks == {"0": local.watermark}
-        again = rounds(Topic(IDLE), policy=policy).again(logged(position), logged(after))
+        expected = same_process.read(position)
+        after, bundles = rounds(Topic(IDLE), policy=policy).read(logged(position))
+        assert (after.watermarks, values(bundles)) == (expected[0].watermarks, values(expected[1]))
+        again = rounds(Topic(IDLE), policy=policy).replay(logged(position), logged(after))
         assert values(again) == values(bundles)
-        position = after
+        position = expected[0]
         clock.seconds += 1
-    assert local.done
 
 
 def test_a_replay_brings_the_recorded_number_of_records_though_there_are_more_by_now(
     clock, tmp_path
 ):
     source = write(tmp_path / "lines", p=["1 a 1", "2 a 2"])
-    before = rounds(source).begin()
-    after, _ = rounds(source).go_on(before)
+    before = rounds(source).start()
+    after, _ = rounds(source).read(before)
     append(tmp_path / "lines", "p", "3 a 3")
-    assert values(rounds(source).again(before, logged(after))) == {"0": [1, 2]}
-    assert values(rounds(source).go_on(logged(after))[1]) == {"0": [3]}
+    assert values(rounds(source).replay(before, logged(after))) == {"0": [1, 2]}
+    assert values(rounds(source).read(logged(after))[1]) == {"0": [3]}
 
 
 class Looks(UnboundedSource):
@@ -94,18 +92,18 @@ class Looks(UnboundedSource):
 
 def test_a_round_that_only_learned_where_to_read_on_counts(clock):
     seldom = SourceRounds(reading(Looks()), limit=100, heartbeat=60_000_000)
-    looked, bundles = seldom.go_on(seldom.begin())
+    looked, bundles = seldom.read(seldom.start())
     assert values(bundles) == {"0": []}
-    assert values(seldom.go_on(looked)[1]) == {"0": ["found"]}
+    assert values(seldom.read(looked)[1]) == {"0": ["found"]}
 
 
 def test_records_that_are_gone_when_they_are_wanted_again(clock, tmp_path):
     source = write(tmp_path / "lines", p=["1 a 1", "2 a 2"])
-    before = rounds(source).begin()
-    after, _ = rounds(source).go_on(before)
+    before = rounds(source).start()
+    after, _ = rounds(source).read(before)
     write(tmp_path / "lines", p=["1 a 1"])
     with pytest.raises(hr.PipelineError, match=r"gave 2 records .* and gives 1 now"):
-        rounds(source).again(before, after)
+        rounds(source).replay(before, after)
 
 
 @pytest.mark.parametrize("kind", ["unbounded", "bounded"])
@@ -121,47 +119,47 @@ def test_partitions_that_are_new_are_read_from_their_beginning(clock, tmp_path, 
         return Lines(values)
 
     old = source(b=["1 a 1", "2 a 2", "3 a 3"])
-    before = rounds(old, limit=1).begin()
-    position, _ = rounds(old, limit=1).go_on(before)
+    before = rounds(old, limit=1).start()
+    position, _ = rounds(old, limit=1).read(before)
     new = source(a=["1 a 11", "1 a 12"], b=["1 a 1", "2 a 2", "3 a 3"])
-    assert values(rounds(new).again(before, position)) == {"0": [1]}
-    after, bundles = rounds(new, limit=1).go_on(logged(position))
+    assert values(rounds(new).replay(before, position)) == {"0": [1]}
+    after, bundles = rounds(new, limit=1).read(logged(position))
     assert sorted(values(bundles)["0"]) == [2, 11]
-    assert sorted(values(rounds(new).again(position, logged(after)))["0"]) == [2, 11]
-    assert sorted(values(rounds(new, limit=1).go_on(after)[1])["0"]) == [3, 12]
+    assert sorted(values(rounds(new).replay(position, logged(after)))["0"]) == [2, 11]
+    assert sorted(values(rounds(new, limit=1).read(after)[1])["0"]) == [3, 12]
 
 
 def test_partitions_that_are_gone(clock, tmp_path):
     """One that was read to its end may go; any other not."""
     source = write(tmp_path / "lines", a=["1 a 1", "end"], b=["1 b 2"])
-    position, _ = rounds(source).go_on(rounds(source).begin())
+    position, _ = rounds(source).read(rounds(source).start())
     (tmp_path / "lines" / "a").unlink()
     append(tmp_path / "lines", "b", "2 b 3")
-    position, bundles = rounds(source).go_on(position)
+    position, bundles = rounds(source).read(position)
     assert values(bundles) == {"0": [3]}
     (tmp_path / "lines" / "b").unlink()
     with pytest.raises(hr.PipelineError, match="no partition 'b' any more") as error:
-        rounds(source).go_on(position)
+        rounds(source).read(position)
     assert error.value.where == "0"
 
 
 def test_a_source_that_is_new_is_read_from_its_beginning(clock):
     first, second = Topic({"p": [[at(1, "a")], DONE]}), Topic({"p": [[at(2, "b")], DONE]})
-    before = rounds(first).begin()
-    position, _ = rounds(first).go_on(before)
+    before = rounds(first).start()
+    position, _ = rounds(first).read(before)
     both = rounds(first, second)
-    assert values(both.again(before, position)) == {"0": ["a"]}
-    position, bundles = both.go_on(logged(position))
+    assert values(both.replay(before, position)) == {"0": ["a"]}
+    position, bundles = both.read(logged(position))
     assert values(bundles) == {"0": [], "1": ["b"]}
-    assert both.go_on(position)[0].done
+    assert both.read(position)[0].done
 
 
 def test_a_source_that_is_new_keeps_a_run_from_being_over(clock):
     first, second = Topic({"p": [DONE]}), Topic({"p": [[at(2, "b")], DONE]})
-    position, _ = rounds(first).go_on(rounds(first).begin())
+    position, _ = rounds(first).read(rounds(first).start())
     assert position.done
-    assert rounds(first).over(position)
-    assert not rounds(first, second).over(position)
+    assert rounds(first).is_finished(position)
+    assert not rounds(first, second).is_finished(position)
 
 
 def test_a_bounded_source_is_opened_once_though_it_is_read_in_many_rounds(clock):
@@ -173,18 +171,18 @@ def test_a_bounded_source_is_opened_once_though_it_is_read_in_many_rounds(clock)
             return [at(n, n) for n in range(10)]
 
     whole = rounds(Counted(), limit=2)
-    position = whole.begin()
+    position = whole.start()
     while not position.done:
-        position, _ = whole.go_on(position)
+        position, _ = whole.read(position)
     assert len(opened) == 1
 
 
 def test_a_drained_position_is_at_the_end_of_time(clock):
-    position, _ = rounds(Topic(IDLE)).go_on(rounds(Topic(IDLE)).begin())
+    position, _ = rounds(Topic(IDLE)).read(rounds(Topic(IDLE)).start())
     end = logged(drained(position))
     assert end.done
     assert end.watermarks == {"0": MAX_MICROS}
-    assert values(rounds(Topic(IDLE)).again(position, end)) == {"0": []}
+    assert values(rounds(Topic(IDLE)).replay(position, end)) == {"0": []}
 
 
 def test_a_position_of_another_format_or_none_at_all():

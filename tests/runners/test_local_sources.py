@@ -8,8 +8,6 @@ import headrace as hr
 from headrace.io import Batch, UnboundedSource
 from headrace.options import PipelineOptions
 from headrace.runners.local import LocalRun
-from headrace.runners.local.clock import ScriptedClock
-from headrace.runners.local.feeding import feed_for
 from headrace.testing import Capture, TestPipeline, TestStream, assert_that, capture, equal_to
 from headrace.triggers import AccumulationMode, AfterCount, AfterProcessingTime, Repeatedly
 from headrace.windowing import FixedWindows
@@ -244,42 +242,38 @@ def test_a_source_can_be_drained_while_it_is_read():
 
     class Closing(Topic):
         def read(self, partition, offset, limit):
-            feeds.drain()
+            run._drained.set()
             return Batch([at(1, "a")], None, finished=True)
 
     p = hr.Pipeline(options=PipelineOptions([]))
     captured = capture(p | hr.Read(Closing({"p": [], "q": []})) | FIXED | hr.GroupByKey())
     run = LocalRun(p.graph, p.options)
-    ((_, feeds),) = run._feeds
     run.start().wait_until_finish()
     assert captured.values in ([("k", ["a"])], [("k", ["a", "a"])])
 
 
-def test_a_source_that_is_drained_between_two_rounds_is_done_after_the_next():
-    """Else the run could end before time has come to its end."""
-    feed = feed_for(reading(Topic({"p": [[at(1, "a")]]})), False, SteppedClock(), 10)
-    assert len(list(feed.poll(0))) == 1
-    feed.drain()
-    assert not feed.done
-    assert list(feed.poll(1)) == []
-    assert (feed.done, feed.watermark) == (True, MAX_MICROS)
+def test_a_source_that_is_drained_between_two_rounds_comes_to_the_end_of_time(clock):
+    class Waiting(Topic):
+        def read(self, partition, offset, limit):
+            if offset:
+                run._drained.set()
+            return super().read(partition, offset, limit)
+
+    p = hr.Pipeline(options=PipelineOptions([]))
+    captured = capture(p | hr.Read(Waiting({"p": [[at(1, "a")], []]})) | FIXED | hr.GroupByKey())
+    run = LocalRun(p.graph, p.options)
+    run.start().wait_until_finish()
+    assert captured.values == [("k", ["a"])]
 
 
 def test_a_script_that_is_drained_says_nothing_more():
-    stream = TestStream().add_elements(["a"]).add_elements(["b"])
-    feed = feed_for(reading(stream), False, ScriptedClock(), 10)
-    assert len(list(feed.poll(0))) == 1
-    feed.drain()
-    assert list(feed.poll(1)) == []
-    assert (feed.done, feed.watermark) == (True, MAX_MICROS)
-
-
-def reading(source):
-    """The node of a Read."""
     p = hr.Pipeline(options=PipelineOptions([]))
-    _ = p | (source if isinstance(source, TestStream) else hr.Read(source))
-    (node,) = p.graph
-    return node
+    stream = p | TestStream().add_elements(["a"]).add_elements(["b"])
+    captured = capture(stream | hr.Map(lambda value: run._drained.set() or value))
+    run = LocalRun(p.graph, p.options)
+    run.start().wait_until_finish()
+    assert captured.values == ["a"]
+    assert run.metrics().steps["TestStream"].watermark == MAX_MICROS
 
 
 def test_the_wall_clock_is_asked_for_processing_time():

@@ -1,24 +1,13 @@
-"""Processing time, given from outside: the wall's, or a script's.
+"""Processing time of the local runner: the wall clock, which a test can replace.
 
-Nothing inside the model reads a clock of its own, so a run of a test stream gives the same panes each time.
+Nothing inside the model reads a clock. A run of a test stream uses the time of the stream's script instead.
 """
 
 from __future__ import annotations
 
 import time
-from typing import Protocol
 
-import attrs
-
-
-class ProcessingClock(Protocol):
-    """Tells processing time in microseconds, and can wait."""
-
-    def now(self) -> int:
-        """Return the processing time in microseconds."""
-
-    def idle(self, seconds: float) -> None:
-        """Wait for input; return after so many seconds at the latest."""
+from headrace.runners.source_rounds import wall_micros
 
 
 class WallClock:
@@ -26,22 +15,8 @@ class WallClock:
 
     def now(self) -> int:
         """Return the time of day in microseconds since 1970."""
-        return time.time_ns() // 1000
+        return wall_micros()
 
     def idle(self, seconds: float) -> None:
         """Sleep."""
         time.sleep(seconds)
-
-
-@attrs.define
-class ScriptedClock:
-    """A clock that moves only when told to."""
-
-    time: int = 0
-
-    def now(self) -> int:
-        """Return what the script has come to."""
-        return self.time
-
-    def idle(self, seconds: float) -> None:
-        """Go on at once: a script does not wait."""

@@ -7,27 +7,27 @@ round by the wall's clock, until its sources end or it is told to stop.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from threading import Event, Thread
 from typing import Final
 
 from headrace.runners.error_context import failing_in_each
-from headrace.runners.execution_mode import (
-    has_test_stream,
-    is_streaming,
-    is_unbounded,
-    records_at_once,
-)
+from headrace.runners.execution_mode import is_streaming, is_unbounded, records_at_once
 from headrace.runners.executor import Executor
 from headrace.runners.gc_tuning import rarely_collected
-from headrace.runners.local.clock import ProcessingClock, ScriptedClock, WallClock
-from headrace.runners.local.feeding import feed_for
+from headrace.runners.local.clock import WallClock
 from headrace.runners.operators import operators_of
 from headrace.runners.planning import plan
 from headrace.runners.progress import Progress
+from headrace.runners.source_bundles import all_bundles_of
+from headrace.runners.source_positions import drained
+from headrace.runners.source_rounds import SourceRounds
 from headrace.sdk.graph import Graph, Read
 from headrace.sdk.metrics import MetricResults
 from headrace.sdk.options import PipelineOptions, StandardOptions
 from headrace.sdk.result import PipelineResult, PipelineState
+from headrace.triggers.bundle import Bundle
+from headrace.windowing.time import MAX_MICROS
 
 IDLE_SECONDS: Final = 0.05
 """How long to wait before sources that had nothing are asked again."""
@@ -58,16 +58,14 @@ class LocalRun(PipelineResult):
     def __init__(self, graph: Graph, options: PipelineOptions) -> None:
         super().__init__(PipelineState.STARTING)
         standard = options.view_as(StandardOptions)
-        reads = [node for node in graph if isinstance(node, Read)]
+        self._reads = tuple(node for node in graph if isinstance(node, Read))
         self._endless = is_unbounded(graph)
-        batch = not is_streaming(graph, options)
-        self._clock: ProcessingClock = ScriptedClock() if has_test_stream(graph) else WallClock()
-        planned = plan(graph)
-        self._executor = Executor(graph.nodes, operators_of(planned, batch))
-        limit = records_at_once(options)
-        self._feeds = [(node, feed_for(node, batch, self._clock, limit)) for node in reads]
+        self._batch = not is_streaming(graph, options)
+        self._clock = WallClock()
+        self._executor = Executor(graph.nodes, operators_of(plan(graph), self._batch))
+        self._limit = records_at_once(options)
         self._progress = Progress(standard.progress)
-        self._cancelled = Event()
+        self._cancelled, self._drained = Event(), Event()
         self._thread: Thread | None = None
         self._error: BaseException | None = None
 
@@ -100,8 +98,7 @@ class LocalRun(PipelineResult):
 
     def drain(self) -> str:
         """Read no further, let the watermark go to the end of time, and return the state."""
-        for _, feed in self._feeds:
-            feed.drain()
+        self._drained.set()
         return self.wait_until_finish()
 
     def metrics(self) -> MetricResults:
@@ -118,7 +115,7 @@ class LocalRun(PipelineResult):
         try:
             self._executor.open()
             with self._progress, rarely_collected():
-                self._rounds()
+                (self._read_all if self._batch else self._read_rounds)()
             if not self._cancelled.is_set():
                 self._executor.finish()
             self._state = self._final_state()
@@ -131,24 +128,33 @@ class LocalRun(PipelineResult):
     def _final_state(self) -> str:
         return PipelineState.CANCELLED if self._cancelled.is_set() else PipelineState.DONE
 
-    def _rounds(self) -> None:
-        """Run rounds until all sources are done, or the run is cancelled."""
+    def _read_all(self) -> None:
+        """Read all sources in one round."""
+        for node in self._reads:
+            self._feed(node, failing_in_each(node.label, all_bundles_of(node.source)))
+        ends = {node.label: MAX_MICROS for node in self._reads}
+        self._executor.end_round(ends, self._clock.now())
+
+    def _read_rounds(self) -> None:
+        """Run rounds until all sources have come to their ends, or the run is cancelled."""
+        rounds = SourceRounds(self._reads, self._limit, heartbeat=0, wall=self._clock.now)
+        position = rounds.start()
         while not self._cancelled.is_set():
-            heard = self._hear_all()
-            done = all(feed.done for _, feed in self._feeds)  # before its watermark is looked at
-            watermarks = {node.label: feed.watermark for node, feed in self._feeds}
-            self._executor.end_round(watermarks, self._clock.now())
-            if done:
+            position, bundles = (
+                (drained(position), {}) if self._drained.is_set() else rounds.read(position)
+            )
+            fed = sum(self._feed(node, bundles.get(node.label, ())) for node in self._reads)
+            self._executor.end_round(position.watermarks, position.now)
+            if rounds.is_finished(position):
                 return
-            if not heard:
+            if not fed and not rounds.scripted:
                 self._clock.idle(IDLE_SECONDS)
 
-    def _hear_all(self) -> int:
-        """Ask all sources what they have for a round, and return how many elements that was."""
-        heard = 0
-        for node, feed in self._feeds:
-            for bundle in failing_in_each(node.label, feed.poll(self._clock.now())):
-                self._executor.feed(node, bundle)
-                self._progress.advance(len(bundle))
-                heard += len(bundle)
-        return heard
+    def _feed(self, node: Read, bundles: Iterable[Bundle]) -> int:
+        """Feed bundles of a source, and return the number of elements."""
+        fed = 0
+        for bundle in bundles:
+            self._executor.feed(node, bundle)
+            self._progress.advance(len(bundle))
+            fed += len(bundle)
+        return fed

@@ -18,7 +18,8 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 
-from headrace.runners.source_rounds import Position, SourceRounds, drained, position_of
+from headrace.runners.source_positions import Position, drained, position_of
+from headrace.runners.source_rounds import SourceRounds
 from headrace.runners.spark.cluster.error_transport import carrying
 from headrace.runners.spark.shuffle.bundle_columns import pack
 from headrace.runners.spark.shuffle.wire import SCHEMA, Row, dumps, record_batch
@@ -84,20 +85,20 @@ class FeedReader(DataSourceStreamReader):
 
     @carried
     def initialOffset(self) -> dict[str, Any]:
-        return self._rounds.begin().as_json()
+        return self._rounds.start().as_json()
 
     @carried
     def latestOffset(self, start: dict[str, Any], limit: Any) -> dict[str, Any]:
         before = position_of(start)
         if os.path.exists(self._plan.pause):
             return start
-        ended = before.done and self._rounds.over(before)
+        ended = before.done and self._rounds.is_finished(before)
         if ended and not self._silent:
             return start
         if ended or os.path.exists(self._plan.drain):
             self._silent = False  # a run that had ended says so once more after a restart
             return drained(before).as_json()
-        after, bundles = self._rounds.go_on(before)
+        after, bundles = self._rounds.read(before)
         if after is before:
             return start
         self._silent = False
@@ -111,7 +112,7 @@ class FeedReader(DataSourceStreamReader):
             return []
         bundles = self._ahead.pop(after.round, None)
         if bundles is None:
-            bundles = self._rounds.again(before, after)
+            bundles = self._rounds.replay(before, after)
         return self._shares(after, bundles)
 
     def read(self, partition: Any) -> Iterator[pa.RecordBatch]:
