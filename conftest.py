@@ -1,6 +1,6 @@
-"""Examples in docstrings see all public names, as if imported from where they live.
+"""Makes all public names available in doctests, without imports.
 
-Where pyspark is not installed, the Spark runner and its tests are left out.
+If pyspark is not installed, the Spark runner and its tests are not collected.
 """
 
 from importlib.util import find_spec

@@ -1,7 +1,7 @@
 """The workloads as Apache Beam pipelines on its FnApiRunner.
 
-That is what Beam's DirectRunner means today: it tries Prism, a program in Go that is downloaded on first
-use, and where that cannot be had or cannot run the pipeline (sessions), runs the FnApiRunner in this process.
+Beam's DirectRunner falls back to this runner: it tries Prism first, a Go program that is downloaded on first
+use, and runs the FnApiRunner in this process if Prism is unavailable or cannot run the pipeline (sessions).
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from workloads import GAP, WINDOW, Event, Results
 RUNNER = "FnApiRunner"
 
 found: Results = {}
-"""Where results go; a global, since Beam runs a copy of every function but those of a module."""
+"""The results. A global, since Beam pickles local functions but imports module-level ones."""
 
 
 class SumAndCount(beam.CombineFn):
-    """The sum of numbers, and how many they are."""
+    """Sum and count of numbers."""
 
     def create_accumulator(self) -> tuple[int, int]:
         return 0, 0

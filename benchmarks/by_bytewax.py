@@ -1,6 +1,6 @@
 """The workloads as bytewax dataflows, one worker in this process.
 
-Its event clock moves on with the wall's clock too, so it waits generously, lest an event count as late.
+Its event clock also advances with the wall clock. A long wait keeps events from becoming late.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from bytewax.testing import TestingSink, TestingSource, run_main
 from workloads import GAP, WINDOW, Event, Results
 
 BATCH: Final = 10_000
-"""Items that travel together; ten times as fast as the default of one hundred is."""
+"""Items per batch; ten times as fast as the default of 100."""
 
 EPOCH: Final = datetime.fromtimestamp(0, UTC)
 CLOCK: Final = EventClock(
@@ -45,7 +45,7 @@ def windowed_sum(events: list[Event]) -> Results:
 
 
 def sessions(events: list[Event]) -> Results:
-    # To bytewax, events exactly a gap apart are one session; to everyone else they are two.
+    # bytewax puts events exactly one gap apart into one session; the others make two.
     windower = SessionWindower(gap=timedelta(seconds=GAP, microseconds=-1))
     flow = Dataflow("sessions")
     keyed = op.key_on("key", op.input("in", flow, TestingSource(events, BATCH)), lambda e: e[1])

@@ -1,10 +1,9 @@
-"""The workloads on Spark by hand, as DataFrames: all of it in the JVM; results arrive as Arrow columns."""
+"""The workloads as hand-written Spark DataFrame queries, run in the JVM; results arrive as Arrow columns."""
 
 from __future__ import annotations
 
 import pyarrow as pa
-from pyspark.sql import SparkSession
-from pyspark.sql import functions as F
+from pyspark.sql import SparkSession, functions as F
 from workloads import GAP, WINDOW, Results
 
 
@@ -15,7 +14,7 @@ def windowed_sum(spark: SparkSession, paths: list[str]) -> pa.Table:
 
 
 def sessions(spark: SparkSession, paths: list[str]) -> pa.Table:
-    # To Spark, events exactly a gap apart are one session; to everyone else they are two.
+    # Spark puts events exactly one gap apart into one session; the others make two.
     gap = f"{GAP - 1} seconds 999999 microseconds"
     window = F.session_window(F.timestamp_seconds("time"), gap).alias("window")
     sums = spark.read.parquet(*paths).groupBy("key", window)

@@ -1,4 +1,4 @@
-"""The workloads as plain loops over dictionaries: the least that Python code can do."""
+"""The workloads as plain loops over dictionaries: the simplest Python code."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ import headrace as hr
 
 
 class SumAndCount(hr.CombineFn):
-    """The sum of numbers, and how many they are."""
+    """Sum and count of numbers."""
 
     def create_accumulator(self) -> tuple[int, int]:
         return 0, 0

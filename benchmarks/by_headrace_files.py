@@ -1,7 +1,7 @@
-"""The workloads as Headrace pipelines over Parquet files, on whichever runner.
+"""The workloads as Headrace pipelines over Parquet files, on any runner.
 
-``Rows`` reads what the hand-written RDD code reads, by the same function, so that the two differ in what
-comes behind it. ``Dictionaries`` reads with ``hr.io.ReadFromParquet``, as most users would.
+``Rows`` reads files with the same function as the hand-written RDD code, so the two differ only after the
+read. ``Dictionaries`` reads with ``hr.io.ReadFromParquet``, as most users do.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ MICROS = 1_000_000
 
 
 class Input(Protocol):
-    """How files are read."""
+    """A way to read the files."""
 
     def pairs(self, p: hr.Pipeline, paths: list[str]) -> Any:
-        """Return pairs of key and value with their timestamps."""
+        """Return timestamped pairs of key and value."""
 
     def lines(self, p: hr.Pipeline, paths: list[str]) -> Any:
         """Return lines."""
@@ -31,7 +31,7 @@ class Input(Protocol):
 
 @attrs.frozen
 class EventFiles(hr.io.BoundedSource[Event]):
-    """Events of Parquet files, each file a partition."""
+    """Events from Parquet files; each file is a partition."""
 
     paths: list[str]
 
@@ -44,7 +44,7 @@ class EventFiles(hr.io.BoundedSource[Event]):
 
 @attrs.frozen
 class LineFiles(hr.io.BoundedSource[str]):
-    """Lines of Parquet files, each file a partition."""
+    """Lines from Parquet files; each file is a partition."""
 
     paths: list[str]
 
@@ -56,7 +56,7 @@ class LineFiles(hr.io.BoundedSource[str]):
 
 
 class Rows:
-    """Tuples and strings from sources of our own."""
+    """Reads tuples and strings with custom sources."""
 
     def pairs(self, p: hr.Pipeline, paths: list[str]) -> Any:
         events = p | hr.Read(EventFiles(paths)) | hr.WithTimestamps(lambda event: event[0])
@@ -67,7 +67,7 @@ class Rows:
 
 
 class Dictionaries:
-    """Dictionaries, as ``hr.io.ReadFromParquet`` gives them."""
+    """Reads dictionaries with ``hr.io.ReadFromParquet``."""
 
     def pairs(self, p: hr.Pipeline, paths: list[str]) -> Any:
         read = hr.io.ReadFromParquet(paths, columns=["key", "value"], timestamp="time")
@@ -79,8 +79,8 @@ class Dictionaries:
 
 
 @attrs.define
-class Kept(hr.io.Sink):
-    """Keeps the batches that it is given, in the process that runs the pipeline."""
+class CollectingSink(hr.io.Sink):
+    """Collects batches in the process that runs the pipeline."""
 
     batches: list[hr.io.SinkBatch] = attrs.field(factory=list)
 
@@ -88,47 +88,47 @@ class Kept(hr.io.Sink):
         self.batches.append(batch)
 
 
-def windowed_sum(runner: Any, files: Input, paths: list[str]) -> Kept:
-    kept = Kept()
+def windowed_sum(runner: Any, files: Input, paths: list[str]) -> CollectingSink:
+    sink = CollectingSink()
     with hr.Pipeline(runner, argv=[]) as p:
         (
             files.pairs(p, paths)
             | hr.WindowInto(hr.window.FixedWindows(WINDOW))
             | hr.CombinePerKey(sum)
-            | hr.Write(kept)
+            | hr.Write(sink)
         )
-    return kept
+    return sink
 
 
-def sessions(runner: Any, files: Input, paths: list[str]) -> Kept:
-    kept = Kept()
+def sessions(runner: Any, files: Input, paths: list[str]) -> CollectingSink:
+    sink = CollectingSink()
     with hr.Pipeline(runner, argv=[]) as p:
         (
             files.pairs(p, paths)
             | hr.WindowInto(hr.window.Sessions(GAP))
             | hr.CombinePerKey(SumAndCount())
-            | hr.Write(kept)
+            | hr.Write(sink)
         )
-    return kept
+    return sink
 
 
-def word_count(runner: Any, files: Input, paths: list[str]) -> Kept:
-    kept = Kept()
+def word_count(runner: Any, files: Input, paths: list[str]) -> CollectingSink:
+    sink = CollectingSink()
     with hr.Pipeline(runner, argv=[]) as p:
         (
             files.lines(p, paths)
             | hr.FlatMap(str.split)
             | hr.combiners.Count.PerElement()
-            | hr.Write(kept)
+            | hr.Write(sink)
         )
-    return kept
+    return sink
 
 
-def results(workload: str, kept: Kept) -> Results:
+def results(workload: str, sink: CollectingSink) -> Results:
     if workload == "word_count":
-        return dict(pair for batch in kept.batches for pair in batch.bundle.values)
+        return dict(pair for batch in sink.batches for pair in batch.bundle.values)
     return {
         (key, window[0] / MICROS): result
-        for batch in kept.batches
+        for batch in sink.batches
         for (key, result), (window,) in zip(batch.bundle.values, batch.bundle.windows, strict=False)
     }

@@ -1,4 +1,4 @@
-"""The workloads on Spark by hand, as RDDs: tasks read Parquet with pyarrow, then map and reduce by key."""
+"""The workloads as hand-written Spark RDD code: tasks read Parquet with pyarrow, map, and reduce by key."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""A group that is larger than its worker's memory: one key, and workers that may not hold its values.
+"""A group that is larger than its worker's memory: one key whose values exceed the worker's limit.
 
 python benchmarks/large_group.py                            # 5 GB in workers limited to 1 GB; 2 minutes
 python benchmarks/large_group.py --megabytes=700 --prove
 
-The limit is Spark's own (``spark.executor.pyspark.memory``), which limits the address space of each
-Python worker. ``--prove`` then keeps the values in a list, to show that the limit is one: this must fail.
+The limit is Spark's ``spark.executor.pyspark.memory``, which limits the address space of each Python worker.
+``--prove`` then keeps the values in a list, to show that the limit is effective: this must fail.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from typing import Any
 import headrace as hr
 
 SIZE = 10_000
-"""Bytes of a value."""
+"""Bytes per value."""
 
 PARTS = 4
 
 
 class Values(hr.io.BoundedSource[tuple[str, str]]):
-    """Pairs of one key and strings that are all different."""
+    """Pairs of one key and distinct strings."""
 
     def __init__(self, number: int) -> None:
         self.number = number
 
     def partitions(self) -> Sequence[int]:
-        """Return the partitions: numbers, of which each is the first of those it counts."""
+        """Return the partitions; each is the first number of its values."""
         return range(PARTS)
 
     def read(self, partition: int) -> Iterator[tuple[str, str]]:
@@ -44,24 +44,24 @@ class Values(hr.io.BoundedSource[tuple[str, str]]):
             yield "key", f"{number:>{SIZE}}"
 
 
-class Watched(hr.DoFn):
-    """Leaves a file that says how much memory the worker has used."""
+class MemoryProbe(hr.DoFn):
+    """Writes the memory use of its worker to a file."""
 
-    def __init__(self, place: str) -> None:
-        self.place = place
+    def __init__(self, directory: str) -> None:
+        self.directory = directory
 
     def process(self, element: Any) -> Iterable[Any]:
-        """Hand an element on."""
+        """Emit the element unchanged."""
         yield element
 
     def teardown(self) -> None:
-        """Write what the kernel has noted: peaks in kB, and the limit in bytes."""
+        """Write the kernel's figures: peaks in kB, and the limit in bytes."""
         status = Path("/proc/self/status").read_text().splitlines()
-        noted = {
+        figures = {
             name: int(rest.split()[0]) for name, _, rest in map(_split, status) if name in PEAKS
         }
-        noted["limit"] = resource.getrlimit(resource.RLIMIT_AS)[0]
-        Path(self.place, f"{os.getpid()}.json").write_text(json.dumps(noted))
+        figures["limit"] = resource.getrlimit(resource.RLIMIT_AS)[0]
+        Path(self.directory, f"{os.getpid()}.json").write_text(json.dumps(figures))
 
 
 PEAKS = ("VmPeak", "VmHWM")
@@ -72,7 +72,7 @@ def _split(line: str) -> tuple[str, str, str]:
 
 
 def summed(group: tuple[str, Iterable[str]], hold: bool) -> tuple[str, int, int, int]:
-    """Read a group: its key, the number of its values, their bytes, and the sum of their numbers."""
+    """Return a group's key, and the number, bytes and sum of its values."""
     key, values = group
     if hold:
         values = [*values]
@@ -83,16 +83,16 @@ def summed(group: tuple[str, Iterable[str]], hold: bool) -> tuple[str, int, int,
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Group, check, and print what it took."""
+    """Group, check the result, and print the resources used."""
     flags = _flags(argv)
-    with tempfile.TemporaryDirectory(prefix="headrace-large-group-") as place:
+    with tempfile.TemporaryDirectory(prefix="headrace-large-group-") as directory:
         start = time.monotonic()
-        found = Path(place, "found")
+        found = Path(directory, "found")
         number = flags.megabytes * 1_000_000 // SIZE
         run(number, found, flags, hold=False)
-        whole = ("key", number, number * SIZE, number * (number - 1) // 2)
-        assert found.read_text() == f"{whole}\n"
-        report = _report(Path(place), flags, time.monotonic() - start)
+        expected = ("key", number, number * SIZE, number * (number - 1) // 2)
+        assert found.read_text() == f"{expected}\n"
+        report = _report(Path(directory), flags, time.monotonic() - start)
         if flags.prove:
             report["held in a list"] = _failure(lambda: run(number, found, flags, hold=True))
     print(json.dumps(report))
@@ -100,7 +100,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def run(number: int, found: Path, flags: argparse.Namespace, hold: bool) -> None:
-    """Read and group so many values, and write what was found in the group to a file."""
+    """Read and group `number` values, and write the key, count, size and sum to a file."""
     options = hr.options.PipelineOptions(
         [
             f"--spark-master={flags.master}",
@@ -108,11 +108,11 @@ def run(number: int, found: Path, flags: argparse.Namespace, hold: bool) -> None
             f"--spark-conf=spark.driver.memory={flags.jvm}m",
         ]
     )
-    watched = hr.ParDo(Watched(str(found.parent)))
+    probe = hr.ParDo(MemoryProbe(str(found.parent)))
     with hr.Pipeline(runner="spark", options=options) as p:
-        groups = p | hr.Read(Values(number)) | "source" >> watched | hr.GroupByKey()
-        told = groups | "consumer" >> watched | hr.Map(summed, hold)
-        told | hr.io.WriteToText(found, shard_name_template="")
+        groups = p | hr.Read(Values(number)) | "source" >> probe | hr.GroupByKey()
+        summaries = groups | "consumer" >> probe | hr.Map(summed, hold)
+        summaries | hr.io.WriteToText(found, shard_name_template="")
 
 
 def _failure(act: Callable[[], object]) -> str:
@@ -120,11 +120,11 @@ def _failure(act: Callable[[], object]) -> str:
         act()
     except Exception as error:
         return type(error).__name__
-    return "nothing happened"
+    return "no error"
 
 
-def _report(place: Path, flags: argparse.Namespace, seconds: float) -> dict[str, Any]:
-    workers = [json.loads(file.read_text()) for file in place.glob("*.json")]
+def _report(directory: Path, flags: argparse.Namespace, seconds: float) -> dict[str, Any]:
+    workers = [json.loads(file.read_text()) for file in directory.glob("*.json")]
     return {
         "values, MB": flags.megabytes,
         "limit, MB": min(w["limit"] for w in workers) >> 20,
@@ -137,12 +137,12 @@ def _report(place: Path, flags: argparse.Namespace, seconds: float) -> dict[str,
 
 def _flags(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--megabytes", type=int, default=5_000, help="of values (default: 5000)")
-    parser.add_argument("--limit", type=int, default=1024, help="MB for a worker (default: 1024)")
-    parser.add_argument("--jvm", type=int, default=1024, help="MB for Spark itself (default: 1024)")
+    parser.add_argument("--megabytes", type=int, default=5_000, help="MB of values (default: 5000)")
+    parser.add_argument("--limit", type=int, default=1024, help="MB per worker (default: 1024)")
+    parser.add_argument("--jvm", type=int, default=1024, help="MB for the JVM (default: 1024)")
     parser.add_argument("--master", default="local[2]", help="Spark's master (default: local[2])")
     parser.add_argument(
-        "--prove", action="store_true", help="then do it without spilling: must fail"
+        "--prove", action="store_true", help="repeat without spilling; this must fail"
     )
     return parser.parse_args(argv)
 

@@ -1,10 +1,10 @@
-"""What a retraction costs in a session of many elements: python benchmarks/large_session.py
+"""The cost of a retraction in a session with many elements: python benchmarks/large_session.py
 
-A sum over sessions, which says each change at once. One element goes and comes again: at the end of the
-session, which is shortened; in the middle beside an equal one, which changes the sum alone; and in the middle
-alone, so that the session comes apart and is joined again. Beside it, the cost of an element that comes into
-the same session of an input that cannot retract; and of writing the state of the key down and reading it
-again, as Spark does once a batch. Microseconds for each change.
+A sum over sessions that fires on every change. One element is retracted and added again: at the end of the
+session, which becomes shorter; in the middle next to an equal element, which changes only the sum; and in the
+middle alone, which splits the session and merges it again. Compared with an insertion into the same session
+of an insert-only input, and with serializing and restoring the state of the key, which Spark does once per
+batch. All times are microseconds per change.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ STRATEGY = WindowingStrategy(
 
 
 class Key:
-    """A key with one session of many elements, six seconds apart."""
+    """A key with one session of many elements at intervals of six seconds."""
 
     def __init__(self, size: int, changing: bool) -> None:
         self.reduction = reduction_of(CombineFn.from_callable(sum), changing)
@@ -48,14 +48,14 @@ class Key:
         return Arrival(interval(start, start + GAP), content, Arrived(1), start, start)
 
     def take(self, arrivals: list[Arrival]) -> None:
-        self.grouping.add(self.state, arrivals, START, Panes())
+        self.grouping.process(self.state, arrivals, START, Panes())
 
     def change(self, n: int, diff: int) -> None:
         self.take([self.arrival(n, diff)])
 
 
 def micros(change: Callable[[int], None], times: int = CHANGES) -> float:
-    """Microseconds for each change; half of them take out what the other half puts in again."""
+    """Return microseconds per change; removals and insertions alternate."""
     change(-1)
     change(1)
     start = perf_counter()
@@ -64,8 +64,8 @@ def micros(change: Callable[[int], None], times: int = CHANGES) -> float:
     return (perf_counter() - start) / times * 1e6
 
 
-def stored(key: Key) -> None:
-    """Write the state of a key down and read it."""
+def restore(key: Key) -> None:
+    """Serialize the state of a key and restore it."""
     thaw(pickle.loads(pickle.dumps(freeze(key.state), protocol=5)), merging=True)
 
 
@@ -78,12 +78,12 @@ def row(size: int) -> list[float]:
         micros(lambda sign: key.change(size - 1, sign)),
         micros(lambda sign: key.change(middle, sign)),
         micros(lambda sign: key.change(middle + 9, sign)),
-        micros(lambda sign: stored(key), 4),
+        micros(lambda sign: restore(key), 4),
     ]
 
 
 def main() -> None:
-    columns = ["insert only", "at the end", "beside", "apart", "stored"]
+    columns = ["insert only", "end", "equal", "split", "state"]
     print(f"{'elements':>12}", *(f"{column:>12}" for column in columns))
     for size in SIZES:
         print(f"{size:>12,}", *(f"{time:>12,.0f}" for time in row(size)))

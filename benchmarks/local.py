@@ -1,8 +1,8 @@
-"""The local runner beside plain loops, Beam and bytewax: events per second, on checked results.
+"""The local runner compared with plain loops, Beam and bytewax: events per second, with checked results.
 
-python benchmarks/local.py                      # all workloads, all who are installed
-python benchmarks/local.py --only sessions --repeat 3 --scale 0.1 --rivals none
-python benchmarks/local.py --scaling            # time per element as inputs grow, some minutes
+python benchmarks/local.py                      # all workloads, all installed implementations
+python benchmarks/local.py --only sessions --repeat 3 --scale 0.1 --others none
+python benchmarks/local.py --scaling            # time per element as inputs grow; takes minutes
 """
 
 from __future__ import annotations
@@ -18,29 +18,29 @@ from typing import Any
 
 import attrs
 import scaling
-from contest import (
+from comparison import (
     BEAM,
     BY_HAND,
     CLOCKS,
     DICT_LOOP,
     HEADRACE,
-    RIVALS,
+    OTHERS,
     TUNED_LOOP,
-    Contest,
-    Contestant,
+    Comparison,
+    Implementation,
+    Measurement,
     MismatchError,
-    Outcome,
 )
 from table import table
 from workloads import WORKLOADS, Workload
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run what the flags ask for, and return the exit code."""
+    """Run the selected benchmarks, and return the exit code."""
     flags = _flags(argv)
     print(_machine(flags))
     try:
-        report = _scaling(flags) if flags.scaling else _contests(flags)
+        report = _scaling(flags) if flags.scaling else _comparisons(flags)
     except MismatchError as mismatch:
         print(f"error: {mismatch}", file=sys.stderr)
         return 1
@@ -49,15 +49,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _contests(flags: argparse.Namespace) -> list[dict[str, Any]]:
-    contestants = _contestants(flags.rivals)
+def _comparisons(flags: argparse.Namespace) -> list[dict[str, Any]]:
+    implementations = _implementations(flags.others)
     chosen = [w for w in WORKLOADS if not flags.only or w.name in flags.only]
     report: list[dict[str, Any]] = []
     for workload in chosen:
-        contest = Contest(workload, contestants, flags.repeat, flags.scale, CLOCKS[flags.clock])
-        outcomes = contest.run()
-        print(f"\n{workload.title}\n{contest_table(workload, outcomes)}", flush=True)
-        report.extend(_record(workload, outcome) for outcome in outcomes)
+        comparison = Comparison(
+            workload, implementations, flags.repeat, flags.scale, CLOCKS[flags.clock]
+        )
+        measurements = comparison.run()
+        print(f"\n{workload.title}\n{comparison_table(workload, measurements)}", flush=True)
+        report.extend(_record(workload, measurement) for measurement in measurements)
     return report
 
 
@@ -72,38 +74,43 @@ def _scaling(flags: argparse.Namespace) -> list[dict[str, Any]]:
     return report
 
 
-def contest_table(workload: Workload, outcomes: Sequence[Outcome]) -> str:
-    """Lay out the rates, and the ratios to the dict loop, the tuned loop and Beam."""
-    yardsticks = [o for o in outcomes if o.contestant in (DICT_LOOP, TUNED_LOOP, BEAM)]
+def comparison_table(workload: Workload, measurements: Sequence[Measurement]) -> str:
+    """Format the rates, and the ratios to the dict loop, the tuned loop and Beam."""
+    baselines = [o for o in measurements if o.implementation in (DICT_LOOP, TUNED_LOOP, BEAM)]
     header = ["", workload.unit, f"{workload.unit}/s"]
-    header += [f"× {o.contestant.name.split(',')[0]}" for o in yardsticks]
-    return table(header, (_row(outcome, yardsticks) for outcome in outcomes))
+    header += [f"× {o.implementation.name.split(',')[0]}" for o in baselines]
+    return table(header, (_row(measurement, baselines) for measurement in measurements))
 
 
-def _row(outcome: Outcome, yardsticks: Iterable[Outcome]) -> list[str]:
-    ratios = [_ratio(outcome.times(yardstick)) for yardstick in yardsticks]
-    return [outcome.contestant.name, f"{outcome.rows:,}", f"{outcome.rate:,.0f}", *ratios]
+def _row(measurement: Measurement, baselines: Iterable[Measurement]) -> list[str]:
+    ratios = [_ratio(measurement.speedup(baseline)) for baseline in baselines]
+    return [
+        measurement.implementation.name,
+        f"{measurement.rows:,}",
+        f"{measurement.rate:,.0f}",
+        *ratios,
+    ]
 
 
 def _ratio(ratio: float) -> str:
     return f"{ratio:.1f}" if ratio >= 10 else f"{ratio:.3f}"
 
 
-def _record(workload: Workload, outcome: Outcome) -> dict[str, Any]:
+def _record(workload: Workload, measurement: Measurement) -> dict[str, Any]:
     return {
         "workload": workload.name,
-        "contestant": outcome.contestant.name,
-        "rows": outcome.rows,
-        "rows_per_second": outcome.rate,
-        "seconds": outcome.seconds,
+        "implementation": measurement.implementation.name,
+        "rows": measurement.rows,
+        "rows_per_second": measurement.rate,
+        "seconds": measurement.seconds,
     }
 
 
-def _contestants(rivals: Sequence[str]) -> list[Contestant]:
-    chosen = [rival for name, rival in RIVALS.items() if name in rivals]
-    for missing in (rival for rival in chosen if not rival.installed):
+def _implementations(others: Sequence[str]) -> list[Implementation]:
+    chosen = [other for name, other in OTHERS.items() if name in others]
+    for missing in (other for other in chosen if not other.installed):
         print(f"{missing.name}: not installed ({missing.needs})")
-    return [*BY_HAND, HEADRACE, *(rival for rival in chosen if rival.installed)]
+    return [*BY_HAND, HEADRACE, *(other for other in chosen if other.installed)]
 
 
 def _machine(flags: argparse.Namespace) -> str:
@@ -120,16 +127,18 @@ def _flags(argv: Sequence[str] | None) -> argparse.Namespace:
     )
     names = [w.name for w in WORKLOADS] + [s.name for s in scaling.SERIES]
     parser.add_argument("--repeat", type=int, help="rounds (default: 5; 1 with --scaling)")
-    parser.add_argument("--scale", type=float, default=1.0, help="size of inputs (default 1)")
+    parser.add_argument(
+        "--scale", type=float, default=1.0, help="relative size of inputs (default: 1)"
+    )
     parser.add_argument("--only", nargs="+", choices=names, metavar="NAME", help=", ".join(names))
     parser.add_argument(
-        "--rivals", nargs="*", choices=[*RIVALS, "none"], default=[*RIVALS], help="(default: all)"
+        "--others", nargs="*", choices=[*OTHERS, "none"], default=[*OTHERS], help="(default: all)"
     )
-    parser.add_argument(
-        "--scaling", action="store_true", help="does the time per element stay the same?"
-    )
+    parser.add_argument("--scaling", action="store_true", help="time per element as inputs grow")
     parser.add_argument("--clock", choices=CLOCKS, default="wall", help="(default: wall)")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write all times there too")
+    parser.add_argument(
+        "--json", type=Path, metavar="FILE", help="also write all times to this file"
+    )
     flags = parser.parse_args(argv)
     flags.repeat = flags.repeat or (1 if flags.scaling else 5)
     return flags

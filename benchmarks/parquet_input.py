@@ -1,4 +1,4 @@
-"""Inputs as Parquet files, and how Python reads them by hand: with pyarrow, as plain tuples and strings."""
+"""Writes inputs as Parquet files, and reads them with pyarrow as plain tuples and strings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LINES: Final = pa.schema([("line", pa.string())])
 
 
 def write_events(path: Path, events: Iterable[Event]) -> None:
-    """Write events; whoever watches the directory sees the whole file or none."""
+    """Write events; the file appears in the directory only when it is complete."""
     _write(path, zip(*events, strict=True), EVENTS)
 
 

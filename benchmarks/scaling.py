@@ -1,8 +1,8 @@
-"""Time per element as inputs grow: it should stay what it is.
+"""Time per element as inputs grow: it should stay constant.
 
-Each series changes one number and keeps the work per element: so many elements for each key and window. The
-first two run in batch mode. The others stream: elements come out of order, by up to as much event time as so
-many windows take, the watermark is as far behind, and windows open and close all the time.
+Each series varies one number and keeps the work per element, i.e. the number of elements per key and window.
+The first two run in batch mode. The others run in streaming mode: elements are out of order by up to the
+length of N windows, the watermark trails by as much, and windows open and close continuously.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from statistics import median
 from typing import Any, Final
 
 import attrs
-from contest import Clock, MismatchError, timed
+from comparison import Clock, MismatchError, timed
 from table import table
 from workloads import Event
 
@@ -23,21 +23,21 @@ import headrace as hr
 WINDOW: Final = 60
 GAP: Final = 30
 BURST: Final = 20
-"""All elements of a window come within its first seconds, so that sessions stay apart."""
+"""All elements lie in the first seconds of their window, so that sessions do not merge."""
 
 LIVE: Final = 100_000
-"""So many windows are alive, over all keys."""
+"""Number of live windows, over all keys."""
 
 
 @attrs.frozen
 class Shape:
-    """An input: how many windows of how many keys, how full, and in what disorder.
+    """The dimensions of an input.
 
     Attributes:
-        windows: number of windows of each key.
+        windows: number of windows per key.
         keys: number of keys.
-        each: number of elements of each key and window.
-        disorder: elements arrive late by at most so many windows.
+        each: number of elements per key and window.
+        disorder: largest delay of an element, in windows.
     """
 
     windows: int
@@ -50,7 +50,7 @@ class Shape:
         return self.windows * self.keys * self.each
 
     def events(self) -> list[Event]:
-        """Make the elements, in order of arrival."""
+        """Return the elements, in order of arrival."""
         if self.disorder:
             return self._out_of_order()
         source = random.Random(2015)
@@ -72,7 +72,7 @@ class Shape:
 
 @attrs.frozen
 class Point:
-    """One measurement: the number that changes, the size of the input, and the time per element."""
+    """One measurement: the varied number, the size of the input, and the time per element."""
 
     number: int
     rows: int
@@ -81,31 +81,31 @@ class Point:
 
 @attrs.frozen
 class Series:
-    """Measurements over one number.
+    """Measurements that vary one number.
 
     Attributes:
-        name: for the flag ``--only``.
-        title: what the table says.
-        changes: what the number counts.
+        name: name for the flag ``--only``.
+        title: title of the table.
+        varied: what the varied number counts.
         numbers: its values.
-        shape: the input for each of them.
+        shape: returns the input for a value.
         window_fn: the windows.
-        copies: the number of windows that an element lies in.
+        copies: number of windows per element.
     """
 
     name: str
     title: str
-    changes: str
+    varied: str
     numbers: tuple[int, ...]
     shape: Callable[[int], Shape]
     window_fn: hr.window.WindowFn
     copies: int = 1
 
     def run(self, scale: float, repeat: int, clock: Clock) -> Iterator[Point]:
-        """Measure at each number, but for those that the scale puts out of reach.
+        """Measure each value, up to the scaled maximum.
 
         Raises:
-            MismatchError: elements were lost or doubled.
+            MismatchError: elements were lost or duplicated.
         """
         smallest = Shape(windows=1, keys=1, each=1)
         self._total(smallest.events(), smallest)  # the first run imports the runner
@@ -130,7 +130,7 @@ class Series:
         with hr.Pipeline("local", argv=argv) as p:
             (
                 p
-                | hr.io.Read(Streamed(data), watermark=_watermark(shape))
+                | hr.io.Read(TimestampedEvents(data), watermark=_watermark(shape))
                 | "Pair" >> hr.Map(lambda event: (event[1], event[2]))
                 | hr.WindowInto(self.window_fn)
                 | hr.CombinePerKey(sum)
@@ -145,8 +145,8 @@ def _watermark(shape: Shape) -> hr.BoundedOutOfOrderness | None:
 
 
 @attrs.frozen(eq=False)
-class Streamed(hr.io.BoundedSource[Event]):
-    """Events with their timestamps, as a source that knows them gives them."""
+class TimestampedEvents(hr.io.BoundedSource[Event]):
+    """A source of timestamped events."""
 
     events: Sequence[Event]
 
@@ -161,24 +161,24 @@ def _live(number: int) -> Shape:
 SERIES: Final = (
     Series(
         name="events",
-        title="more and more events, in batch mode: 1,000 keys, 10 events per key and window",
-        changes="events",
+        title="number of events, batch: 1,000 keys, 10 events per key and window",
+        varied="events",
         numbers=(10_000, 100_000, 1_000_000, 10_000_000),
         shape=lambda number: Shape(windows=number // 10_000, keys=1_000, each=10),
         window_fn=hr.window.FixedWindows(WINDOW),
     ),
     Series(
         name="keys",
-        title="more and more keys, in batch mode: 3 events per key and window",
-        changes="keys",
+        title="number of keys, batch: 3 events per key and window",
+        varied="keys",
         numbers=(10, 100, 1_000, 10_000, 100_000, 1_000_000),
         shape=lambda number: Shape(windows=1_000_000 // number, keys=number, each=3),
         window_fn=hr.window.FixedWindows(WINDOW),
     ),
     Series(
         name="live_windows",
-        title="more and more live windows per key, streaming: sliding windows, two for each event",
-        changes="live windows",
+        title="live windows per key, streaming: sliding windows, two per event",
+        varied="live windows",
         numbers=(10, 100, 1_000, 10_000, 100_000),
         shape=_live,
         window_fn=hr.window.SlidingWindows(2 * WINDOW, WINDOW),
@@ -186,8 +186,8 @@ SERIES: Final = (
     ),
     Series(
         name="live_sessions",
-        title="more and more live sessions per key, streaming",
-        changes="live sessions",
+        title="live sessions per key, streaming",
+        varied="live sessions",
         numbers=(10, 100, 1_000, 10_000, 100_000),
         shape=_live,
         window_fn=hr.window.Sessions(GAP),
@@ -196,9 +196,9 @@ SERIES: Final = (
 
 
 def series_table(series: Series, points: Sequence[Point]) -> str:
-    """Lay out the times per element, and how they compare with the first."""
+    """Format the times per element, and their ratios to the first."""
     first = points[0].microseconds
-    header = [series.changes, "events", "microseconds per event", "× first"]
+    header = [series.varied, "events", "microseconds per event", "× first"]
     return table(
         header,
         [

@@ -1,8 +1,8 @@
-"""Headrace on Spark beside Spark by hand, batch and streaming, in one session, on checked results.
+"""Headrace on Spark compared with hand-written Spark code, batch and streaming, with checked results.
 
-python benchmarks/spark.py                          # everything, some minutes
+python benchmarks/spark.py                          # everything; takes minutes
 python benchmarks/spark.py --only batch --repeat 3
-python benchmarks/spark.py --quick                  # small inputs: does it all work?
+python benchmarks/spark.py --quick                  # small inputs, as a smoke test
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ import spark_idle
 import spark_latency
 import spark_state
 import spark_streaming
-from contest import MismatchError
+from comparison import MismatchError
 from pyspark.sql import SparkSession
 
 from headrace.options import PipelineOptions
 from headrace.runners.spark.cluster.session import prepare
 
-QUICK: Final = 0.02
-"""So small inputs are with ``--quick``."""
+QUICK_SCALE: Final = 0.02
+"""Relative size of inputs with ``--quick``."""
 
 Part = Callable[[SparkSession, Path, float, int], Iterator[str]]
 
@@ -43,9 +43,9 @@ PARTS: Final[dict[str, Part]] = {
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run what the flags ask for, and return the exit code."""
+    """Run the selected benchmarks, and return the exit code."""
     flags = _flags(argv)
-    _let_workers_find_us()
+    _add_to_python_path()
     session = prepare(PipelineOptions([f"--spark-master=local[{flags.cores}]"])).spark
     try:
         for name in flags.only or PARTS:
@@ -59,27 +59,27 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(name: str, session: SparkSession, flags: argparse.Namespace) -> None:
-    with tempfile.TemporaryDirectory(prefix=f"headrace-bench-{name}-") as place:
+    with tempfile.TemporaryDirectory(prefix=f"headrace-bench-{name}-") as directory:
         scale, repeat = flags.events / 1_000_000, flags.repeat
-        for said in PARTS[name](session, Path(place), scale, repeat):
-            print(f"\n{said}\n{_machine(flags)}", flush=True)
+        for text in PARTS[name](session, Path(directory), scale, repeat):
+            print(f"\n{text}\n{_machine(flags)}", flush=True)
 
 
-def _let_workers_find_us() -> None:
-    """Put this directory on the path of all of Spark's Python processes.
+def _add_to_python_path() -> None:
+    """Add this directory to the Python path of all of Spark's Python processes.
 
-    What is shipped reaches the workers, but not the processes beside the driver in which Spark first looks
-    at a transformWithState or a source in Python.
+    Shipped files reach the workers, but not the processes on the driver that analyze transformWithState and
+    Python data sources.
     """
-    places = [str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")]
-    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, places))
+    paths = [str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")]
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
 
 
 def _machine(flags: argparse.Namespace) -> str:
     return (
         f"  (Python {platform.python_version()}, Spark {pyspark.__version__} on {flags.cores} of "
-        f"{os.cpu_count()} cores, medians of {flags.repeat}; load of the last minute, ours "
-        f"included: {os.getloadavg()[0]:.1f})"
+        f"{os.cpu_count()} cores, medians of {flags.repeat}; load of the last minute, with "
+        f"this process: {os.getloadavg()[0]:.1f})"
     )
 
 
@@ -92,14 +92,14 @@ def _flags(argv: Sequence[str] | None) -> argparse.Namespace:
         "--events",
         type=int,
         default=1_000_000,
-        help="size of the batch inputs; all others grow and shrink with it (default: 1000000)",
+        help="size of the batch inputs; the others scale with it (default: 1000000)",
     )
     parser.add_argument("--repeat", type=int, default=5, help="rounds, or batches (default: 5)")
     parser.add_argument("--cores", type=int, default=2, help="(default: 2)")
-    parser.add_argument("--quick", action="store_true", help="small inputs, once")
+    parser.add_argument("--quick", action="store_true", help="small inputs, one round")
     flags = parser.parse_args(argv)
     if flags.quick:
-        flags.events, flags.repeat = int(1_000_000 * QUICK), 1
+        flags.events, flags.repeat = int(1_000_000 * QUICK_SCALE), 1
     return flags
 
 

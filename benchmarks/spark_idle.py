@@ -1,6 +1,6 @@
-"""Idle time on Spark: what a batch costs that brings nothing but the time (Headrace's heartbeat).
+"""Idle batches on Spark: the time of a batch without events (Headrace's heartbeat).
 
-Spark's own queries start no batch then, and so fire nothing that waits for processing time.
+Spark's own queries start no batch without data, so their processing-time timers do not fire.
 """
 
 from __future__ import annotations
@@ -10,39 +10,39 @@ from pathlib import Path
 from typing import Final
 
 from pyspark.sql import SparkSession
-from spark_state import by_headrace, load
-from stream import Running, Stream, batches, in_ms, settled, wait
+from spark_state import by_headrace, write_keys
+from stream import RunningQuery, Stream, batches, in_ms, wait_for_batches, wait_until
 from table import table
 
 KEYS: Final = (10_000, 1_000_000)
-"""So many keys are alive meanwhile."""
+"""Numbers of live keys."""
 
-BEATS: Final = 5
-"""So many idle batches at least for each round that is asked for."""
+HEARTBEATS_PER_ROUND: Final = 5
+"""Minimum number of idle batches per round."""
 
 
-def run(spark: SparkSession, place: Path, scale: float, repeat: int) -> Iterator[str]:
-    """Measure idle batches beside few keys and beside many."""
+def run(spark: SparkSession, directory: Path, scale: float, repeat: int) -> Iterator[str]:
+    """Measure idle batches with few live keys and with many."""
     rows = []
     for keys in (int(keys * scale) for keys in KEYS):
-        seconds = _measure(spark, place / str(keys), keys, BEATS * repeat)
-        rows.append([f"{keys:,} keys alive", in_ms(seconds), str(len(seconds))])
-    header = ["", "ms a batch", "batches"]
+        seconds = _measure(spark, directory / str(keys), keys, HEARTBEATS_PER_ROUND * repeat)
+        rows.append([f"{keys:,} live keys", in_ms(seconds), str(len(seconds))])
+    header = ["", "ms per batch", "batches"]
     yield f"idle: batches without events\n{table(header, rows)}"
 
 
-def _measure(spark: SparkSession, place: Path, keys: int, beats: int) -> list[float]:
-    place.mkdir()
-    stream = Stream(place)
-    files = load(stream, keys)
-    running = by_headrace(spark, place)
+def _measure(spark: SparkSession, directory: Path, keys: int, heartbeats: int) -> list[float]:
+    directory.mkdir()
+    stream = Stream(directory)
+    files = write_keys(stream, keys)
+    running = by_headrace(spark, directory)
     try:
-        settled(running, files)
-        wait(running, lambda: len(_idle(running)) > beats)  # a heartbeat a second
+        wait_for_batches(running, files)
+        wait_until(running, lambda: len(_idle(running)) > heartbeats)  # one heartbeat per second
     finally:
         running.stop()
     return _idle(running)[1:]
 
 
-def _idle(running: Running) -> list[float]:
+def _idle(running: RunningQuery) -> list[float]:
     return [batch.seconds for batch in batches(running) if batch.rows <= 1]

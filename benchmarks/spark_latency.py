@@ -1,8 +1,8 @@
-"""Latency on Spark: from the moment that an event is made to the moment that the sink has it.
+"""Latency on Spark: the time from the creation of an event to its arrival in the sink.
 
-A thread makes 1,000 events a second and writes what it has made into a new file ten times a second, which
-is 50 ms of the latency in the mean. Events are grouped by key and tell their number; each batch gives out
-the highest number of each key that came, so all events of that key up to then have arrived.
+A thread creates 1,000 events per second and writes them to a new file ten times per second, which adds 50 ms
+to the mean latency. The value of an event is its number. Each batch emits the highest number of each key in
+it; all events of that key up to this number have arrived.
 """
 
 from __future__ import annotations
@@ -18,25 +18,24 @@ from typing import Any, Final
 import attrs
 import stream_by_headrace
 import stream_by_spark
-from contest import MismatchError
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
-from stream import Running, Stream, wait
+from comparison import MismatchError
+from pyspark.sql import DataFrame, SparkSession, functions as F
+from stream import RunningQuery, Stream, wait_until
 from table import table
 from workloads import Event
 
 import headrace as hr
 
 RATE: Final = 1_000
-TICK: Final = 0.1
+FILE_INTERVAL: Final = 0.1
 KEYS: Final = 100
-SECONDS: Final = 6
-"""So long a run lasts for each round that is asked for."""
+SECONDS_PER_ROUND: Final = 6
+"""Duration of a run per round."""
 
-WARM_UP: Final = 4
-"""Events of the first seconds are not counted."""
+WARM_UP_SECONDS: Final = 4
+"""Seconds whose events are not counted."""
 
-FILES_A_BATCH: Final = 100
+FILES_PER_BATCH: Final = 100
 
 
 def newest_by_spark(rows: DataFrame) -> DataFrame:
@@ -56,40 +55,40 @@ def newest_by_headrace(pairs: Any) -> Any:
     )
 
 
-def _by_spark(spark: SparkSession, place: Path) -> Running:
-    return stream_by_spark.start(spark, place, newest_by_spark, "update", FILES_A_BATCH)
+def _by_spark(spark: SparkSession, directory: Path) -> RunningQuery:
+    return stream_by_spark.start(spark, directory, newest_by_spark, "update", FILES_PER_BATCH)
 
 
-def _by_headrace(spark: SparkSession, place: Path) -> Running:
-    return stream_by_headrace.start(spark, place, newest_by_headrace, FILES_A_BATCH)
+def _by_headrace(spark: SparkSession, directory: Path) -> RunningQuery:
+    return stream_by_headrace.start(spark, directory, newest_by_headrace, FILES_PER_BATCH)
 
 
 @attrs.define
-class Maker:
-    """Makes events as time goes by: their value is their number.
+class EventGenerator:
+    """Creates events at a fixed rate; the value of an event is its number.
 
     Attributes:
-        stream: where they go.
-        total: how many.
-        made: when each was made.
+        stream: where the events are written.
+        total: number of events.
+        created: creation time of each event.
     """
 
     stream: Stream
     total: int
-    made: list[float] = attrs.field(factory=list)
+    created: list[float] = attrs.field(factory=list)
 
     def run(self) -> None:
-        """Make them all."""
-        begun = time.time()
-        while len(self.made) < self.total:
-            time.sleep(max(0.0, begun + len(self.made) / RATE + TICK - time.time()))
-            self.stream.put(list(self._next(begun)))
+        """Create all events."""
+        started = time.time()
+        while len(self.created) < self.total:
+            time.sleep(max(0.0, started + len(self.created) / RATE + FILE_INTERVAL - time.time()))
+            self.stream.put(list(self._next(started)))
 
-    def _next(self, begun: float) -> Iterator[Event]:
-        first = len(self.made)
-        for number in range(first, min(self.total, first + int(RATE * TICK))):
-            self.made.append(begun + number / RATE)
-            yield self.made[-1], key_of(number), number
+    def _next(self, started: float) -> Iterator[Event]:
+        first = len(self.created)
+        for number in range(first, min(self.total, first + int(RATE * FILE_INTERVAL))):
+            self.created.append(started + number / RATE)
+            yield self.created[-1], key_of(number), number
 
 
 def key_of(number: int) -> str:
@@ -97,57 +96,62 @@ def key_of(number: int) -> str:
     return f"key-{number % KEYS}"
 
 
-def run(spark: SparkSession, place: Path, scale: float, repeat: int) -> Iterator[str]:
-    """Measure latencies; the rate stays what it is at every scale.
+def run(spark: SparkSession, directory: Path, scale: float, repeat: int) -> Iterator[str]:
+    """Measure latencies; the rate is the same at every scale.
 
     Raises:
         MismatchError: events have not arrived.
     """
     rows = []
     for name, start in {"Spark's own": _by_spark, "Headrace": _by_headrace}.items():
-        seconds = _measure(spark, place / name, start, (WARM_UP + SECONDS * repeat) * RATE)
+        seconds = _measure(
+            spark, directory / name, start, (WARM_UP_SECONDS + SECONDS_PER_ROUND * repeat) * RATE
+        )
         cuts = quantiles(seconds, n=100)
         rows.append(
             [name, f"{len(seconds):,}", f"{cuts[49] * 1000:,.0f}", f"{cuts[98] * 1000:,.0f}"]
         )
     header = ["", "events", "p50 ms", "p99 ms"]
-    yield f"latency: {RATE:,} events/s, {KEYS} keys, newest of each key\n{table(header, rows)}"
+    yield f"latency: {RATE:,} events/s, {KEYS} keys, newest event per key\n{table(header, rows)}"
 
 
 def _measure(
-    spark: SparkSession, place: Path, start: Callable[[SparkSession, Path], Running], total: int
+    spark: SparkSession,
+    directory: Path,
+    start: Callable[[SparkSession, Path], RunningQuery],
+    total: int,
 ) -> list[float]:
-    place.mkdir()
-    maker = Maker(Stream(place), total)
-    maker.stream.put([(time.time(), key_of(0), -1)])  # the query has begun when this has arrived
-    running = start(spark, place)
+    directory.mkdir()
+    generator = EventGenerator(Stream(directory), total)
+    generator.stream.put([(time.time(), key_of(0), -1)])  # the query is running when this arrives
+    running = start(spark, directory)
     try:
-        wait(running, lambda: running.rows() > 0)
-        thread = threading.Thread(target=maker.run, daemon=True)
+        wait_until(running, lambda: running.rows() > 0)
+        thread = threading.Thread(target=generator.run, daemon=True)
         thread.start()
-        wait(running, lambda: not thread.is_alive() and _newest(running) == total - 1)
+        wait_until(running, lambda: not thread.is_alive() and _newest(running) == total - 1)
     finally:
         running.stop()
-    return _latencies(maker.made, _found(running))[WARM_UP * RATE :]
+    return _latencies(generator.created, _found(running))[WARM_UP_SECONDS * RATE :]
 
 
-def _latencies(made: list[float], found: Iterable[tuple[float, str, int]]) -> list[float]:
-    """Return each event's time of arrival less that of its making, in the order of the events."""
+def _latencies(created: list[float], found: Iterable[tuple[float, str, int]]) -> list[float]:
+    """Return the time from creation to arrival of each event, in order of creation."""
     numbers = defaultdict(list)
-    for number in reversed(range(len(made))):
+    for number in reversed(range(len(created))):
         numbers[key_of(number)].append(number)
     arrival: dict[int, float] = {}
     for instant, key, newest in found:
         while numbers[key] and numbers[key][-1] <= newest:
             arrival[numbers[key].pop()] = instant
-    if len(arrival) < len(made):
-        raise MismatchError(f"{len(made) - len(arrival)} events have not arrived")
-    return [arrival[number] - instant for number, instant in enumerate(made)]
+    if len(arrival) < len(created):
+        raise MismatchError(f"{len(created) - len(arrival)} events have not arrived")
+    return [arrival[number] - instant for number, instant in enumerate(created)]
 
 
 def _found(running: Any) -> Iterator[tuple[float, str, int]]:
-    """Return (time of arrival, key, newest number) of all results."""
-    if isinstance(running, stream_by_spark.Running):
+    """Yield (time of arrival, key, newest number) of all results."""
+    if isinstance(running, stream_by_spark.RunningQuery):
         for instant, columns in running.arrived:
             rows = zip(columns[0].to_pylist(), columns[2].to_pylist(), strict=True)
             yield from ((instant, key, newest) for key, newest in rows)

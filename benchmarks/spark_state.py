@@ -1,8 +1,7 @@
-"""Live state on Spark: what a batch costs that touches few keys of many.
+"""State size on Spark: the time of a batch that touches few of many live keys.
 
-A window of a day is open all the time, so that every key that has come is alive. First come many keys that
-are idle from then on, a part of them in each batch; then batches that touch a thousand keys, which are some
-of those. The yardstick is the same without the idle keys.
+A one-day window stays open, so that all keys stay live. The first batches add many keys that are idle
+afterwards; the following batches touch a thousand of them. The baseline is the same without idle keys.
 """
 
 from __future__ import annotations
@@ -15,84 +14,84 @@ from typing import Final
 
 import stream_by_headrace
 import stream_by_spark
-from contest import require_same
+from comparison import require_same
 from pyspark.sql import SparkSession
-from stream import WARM_UP, Running, Stream, in_ms, seconds_a_batch, settled, wait
+from stream import WARM_UP, RunningQuery, Stream, batch_seconds, in_ms, wait_for_batches, wait_until
 from table import table
 from workloads import Event, Results
 
 IDLE: Final = 1_000_000
 TOUCHED: Final = 1_000
-LOAD: Final = 100_000
-"""So many new keys come in a batch."""
+KEYS_PER_BATCH: Final = 100_000
+"""New keys per batch."""
 
 DAY: Final = 86_400
-TOUCHES: Final = 3
-"""So many batches for each round that is asked for, since they are short."""
+BATCHES_PER_ROUND: Final = 3
+"""Batches per round; they are short."""
 
-Start = Callable[[SparkSession, Path], Running]
-
-
-def by_spark(spark: SparkSession, place: Path) -> Running:
-    return stream_by_spark.start(spark, place, partial(stream_by_spark.sums, size=DAY))
+Start = Callable[[SparkSession, Path], RunningQuery]
 
 
-def by_headrace(spark: SparkSession, place: Path) -> Running:
-    return stream_by_headrace.start(spark, place, partial(stream_by_headrace.sums, size=DAY))
+def by_spark(spark: SparkSession, directory: Path) -> RunningQuery:
+    return stream_by_spark.start(spark, directory, partial(stream_by_spark.sums, size=DAY))
 
 
-def run(spark: SparkSession, place: Path, scale: float, repeat: int) -> Iterator[str]:
+def by_headrace(spark: SparkSession, directory: Path) -> RunningQuery:
+    return stream_by_headrace.start(spark, directory, partial(stream_by_headrace.sums, size=DAY))
+
+
+def run(spark: SparkSession, directory: Path, scale: float, repeat: int) -> Iterator[str]:
     """Measure with and without idle keys.
 
     Raises:
-        MismatchError: somebody computed something else.
+        MismatchError: the results are wrong.
     """
     idle, touched = int(IDLE * scale), max(1, int(TOUCHED * min(1, scale)))
-    touches = WARM_UP + TOUCHES * repeat
+    touches = WARM_UP + BATCHES_PER_ROUND * repeat
     rows = []
     for name, start in {"Spark's own": by_spark, "Headrace": by_headrace}.items():
-        few = _measure(name, start, spark, place / f"{name}-few", touched, touched, touches)
-        many = _measure(name, start, spark, place / f"{name}-many", idle, touched, touches)
+        few = _measure(name, start, spark, directory / f"{name}-few", touched, touched, touches)
+        many = _measure(name, start, spark, directory / f"{name}-many", idle, touched, touches)
         ratio = f"{median(many) / median(few):.2f}"
         rows.append([name, in_ms(few), in_ms(many), ratio])
-    header = ["ms a batch", f"{touched:,} keys alive", f"{idle:,} keys alive", "ratio"]
-    yield f"live state: batches that touch {touched:,} keys\n{table(header, rows)}"
+    header = ["ms per batch", f"{touched:,} live keys", f"{idle:,} live keys", "ratio"]
+    yield f"state size: batches that touch {touched:,} keys\n{table(header, rows)}"
 
 
 def _measure(
     name: str,
     start: Start,
     spark: SparkSession,
-    place: Path,
+    directory: Path,
     keys: int,
     touched: int,
     touches: int,
 ) -> list[float]:
-    place.mkdir()
-    stream = Stream(place)
-    loads = load(stream, keys)
+    directory.mkdir()
+    stream = Stream(directory)
+    loading = write_keys(stream, keys)
     names = [f"user-{number}" for number in range(0, keys, keys // touched)][:touched]
     for number in range(touches):
         stream.put([(float(2_000 + number), key, 1) for key in names])
     stream.end(DAY)
-    running = start(spark, place)
+    running = start(spark, directory)
     try:
-        wait(running, lambda: running.rows() >= keys)
-        settled(running, loads + touches)
+        wait_until(running, lambda: running.rows() >= keys)
+        wait_for_batches(running, loading + touches)
     finally:
         running.stop()
     expected: Results = {(f"user-{number}", 0.0): 1 for number in range(keys)}
     expected.update(((key, 0.0), 1 + touches) for key in names)
     require_same(f"{name}, {keys:,} keys", running.results(), expected)
-    return seconds_a_batch(running, loads + touches, loads + WARM_UP)
+    return batch_seconds(running, loading + touches, loading + WARM_UP)
 
 
-def load(stream: Stream, keys: int) -> int:
-    """Let so many keys come, each once; return how many files that took."""
-    for first in range(0, keys, LOAD):
+def write_keys(stream: Stream, keys: int) -> int:
+    """Write `keys` keys, each once; return the number of files."""
+    for first in range(0, keys, KEYS_PER_BATCH):
         batch: list[Event] = [
             (float(stream.files), f"user-{number}", 1)
-            for number in range(first, min(keys, first + LOAD))
+            for number in range(first, min(keys, first + KEYS_PER_BATCH))
         ]
         stream.put(batch)
     return stream.files

@@ -1,4 +1,4 @@
-"""Streaming on Spark: sums in fixed windows, by Spark's own aggregation, by hand, and by Headrace."""
+"""Streaming on Spark: sums in fixed windows, by Spark's aggregation, transformWithState, and Headrace."""
 
 from __future__ import annotations
 
@@ -12,83 +12,87 @@ import attrs
 import by_dict_loop
 import stream_by_headrace
 import stream_by_spark
-from contest import require_same
+from comparison import require_same
 from pyspark.sql import SparkSession
-from stream import WARM_UP, Running, Stream, in_ms, seconds_a_batch, settled, wait
+from stream import WARM_UP, RunningQuery, Stream, batch_seconds, in_ms, wait_for_batches, wait_until
 from table import table
 from workloads import WINDOW, Results, events
 
 ROWS: Final = 200_000
-"""Events of a batch, which spread over one window."""
+"""Events per batch; they span one window."""
 
 KEYS: Final = 10_000
 
 FILES: Final = 2
-"""So many files make a batch, and so many tasks read it."""
+"""Files per batch, and tasks that read them."""
 
-BY_KEY: Final = "transformWithState for each key and window"
+KEY_STATE: Final = "transformWithState for each key and window"
 
-Start = Callable[[SparkSession, Path], Running]
+Start = Callable[[SparkSession, Path], RunningQuery]
 
 
 @attrs.frozen
-class Contestant:
-    """A query; `chained` ones group twice."""
+class Implementation:
+    """A query; a `chained` one groups twice."""
 
     name: str
     start: Start
     chained: bool = False
 
 
-SPARKS_OWN: Final = Contestant(
+SPARK_AGGREGATION: Final = Implementation(
     "Spark's own aggregation",
-    partial(stream_by_spark.start, compute=stream_by_spark.sums, a_batch=FILES),
+    partial(stream_by_spark.start, compute=stream_by_spark.sums, files_per_batch=FILES),
 )
-CONTESTANTS: Final = (
-    SPARKS_OWN,
-    Contestant(
-        BY_KEY,
-        partial(stream_by_spark.start, compute=stream_by_spark.sums_by_key_state, a_batch=FILES),
+IMPLEMENTATIONS: Final = (
+    SPARK_AGGREGATION,
+    Implementation(
+        KEY_STATE,
+        partial(
+            stream_by_spark.start, compute=stream_by_spark.sums_by_key_state, files_per_batch=FILES
+        ),
     ),
-    Contestant(
+    Implementation(
         "Headrace, one grouping",
-        partial(stream_by_headrace.start, compute=stream_by_headrace.sums, a_batch=FILES),
+        partial(stream_by_headrace.start, compute=stream_by_headrace.sums, files_per_batch=FILES),
     ),
-    Contestant(
+    Implementation(
         "Headrace, one grouping, source in Python",
         partial(
             stream_by_headrace.start,
             compute=stream_by_headrace.sums,
-            a_batch=FILES,
+            files_per_batch=FILES,
             read=stream_by_headrace.by_python,
         ),
     ),
-    Contestant(
+    Implementation(
         "Spark's own aggregation, two chained",
-        partial(stream_by_spark.start, compute=stream_by_spark.sums_of_sums, a_batch=FILES),
+        partial(stream_by_spark.start, compute=stream_by_spark.sums_of_sums, files_per_batch=FILES),
         chained=True,
     ),
-    Contestant(
+    Implementation(
         "Headrace, two groupings chained",
-        partial(stream_by_headrace.start, compute=stream_by_headrace.sums_of_sums, a_batch=FILES),
+        partial(
+            stream_by_headrace.start, compute=stream_by_headrace.sums_of_sums, files_per_batch=FILES
+        ),
         chained=True,
     ),
 )
 
-WARMING: Final = [c for c in CONTESTANTS if c.name != BY_KEY]
-"""They run twice, and the first time is not counted; for one that takes ten times as long it is no matter."""
+WARMED_UP: Final = [c for c in IMPLEMENTATIONS if c.name != KEY_STATE]
+"""These run twice; the first run is not counted. The other is so slow that warm-up is irrelevant."""
 
 
-def run(spark: SparkSession, place: Path, scale: float, repeat: int) -> Iterator[str]:
-    """Run all contestants over the same files.
+def run(spark: SparkSession, directory: Path, scale: float, repeat: int) -> Iterator[str]:
+    """Run all implementations on the same files.
 
     Raises:
-        MismatchError: somebody computed something else.
+        MismatchError: the results are wrong.
     """
     rows, keys, batches = int(ROWS * scale), max(1, int(KEYS * scale)), WARM_UP + repeat
-    stream, expected = _input(place / "events", rows, keys, batches)
+    stream, expected = _input(directory / "events", rows, keys, batches)
     seconds = {}
-    for c in (*WARMING, *CONTESTANTS):
+    for c in (*WARMED_UP, *IMPLEMENTATIONS):
         seconds[c.name] = _run(c, spark, stream, expected[c.chained], batches)
     title = (
         f"streaming: batches of {rows:,} events, {keys:,} keys, fixed windows of {WINDOW} s, sum"
@@ -97,17 +101,17 @@ def run(spark: SparkSession, place: Path, scale: float, repeat: int) -> Iterator
 
 
 def _input(
-    place: Path, rows: int, keys: int, batches: int
+    directory: Path, rows: int, keys: int, batches: int
 ) -> tuple[Stream, tuple[Results, Results]]:
-    place.mkdir()
-    stream = Stream(place)
-    # To Spark, what comes at the epoch itself is late: that is where the watermark begins.
-    made = [(WINDOW + t, k, v) for t, k, v in events(rows * batches, keys, WINDOW * batches)]
-    a_file = rows // FILES
+    directory.mkdir()
+    stream = Stream(directory)
+    # Spark's watermark starts at the epoch, so an event at the epoch would be late.
+    created = [(WINDOW + t, k, v) for t, k, v in events(rows * batches, keys, WINDOW * batches)]
+    rows_per_file = rows // FILES
     for number in range(batches * FILES):
-        stream.put(made[number * a_file : (number + 1) * a_file])
+        stream.put(created[number * rows_per_file : (number + 1) * rows_per_file])
     stream.end(WINDOW * (batches + 1))
-    sums = by_dict_loop.windowed_sum(made)
+    sums = by_dict_loop.windowed_sum(created)
     return stream, (sums, _sums_of_sums(sums))
 
 
@@ -119,24 +123,28 @@ def _sums_of_sums(sums: Results) -> Results:
 
 
 def _run(
-    who: Contestant, spark: SparkSession, stream: Stream, expected: Results, batches: int
+    implementation: Implementation,
+    spark: SparkSession,
+    stream: Stream,
+    expected: Results,
+    batches: int,
 ) -> list[float]:
-    running = who.start(spark, stream.directory)
+    running = implementation.start(spark, stream.directory)
     try:
-        wait(running, lambda: running.rows() >= len(expected))
-        settled(running, batches)
+        wait_until(running, lambda: running.rows() >= len(expected))
+        wait_for_batches(running, batches)
     finally:
         running.stop()
-    require_same(who.name, running.results(), expected)
-    return seconds_a_batch(running, batches)
+    require_same(implementation.name, running.results(), expected)
+    return batch_seconds(running, batches)
 
 
 def _table(seconds: dict[str, list[float]], rows: int) -> str:
-    own = median(seconds[SPARKS_OWN.name])
+    baseline = median(seconds[SPARK_AGGREGATION.name])
     return table(
-        ["", "ms a batch", "events/s", "× Spark's own time"],
+        ["", "ms per batch", "events/s", "× Spark's time"],
         (
-            [name, in_ms(each), f"{rows / median(each):,.0f}", f"{median(each) / own:.2f}"]
+            [name, in_ms(each), f"{rows / median(each):,.0f}", f"{median(each) / baseline:.2f}"]
             for name, each in seconds.items()
         ),
     )

@@ -1,7 +1,7 @@
-"""Streams for measurement: files that come so many a batch, a query over them, and Spark's word on its time.
+"""Streams for the benchmarks: files of events, a query over them, and its batch times as Spark reports them.
 
-The time of a batch is what Spark itself notes as ``triggerExecution``: finding out what is new, reading,
-computing, the sink, and the commit of state and offsets.
+The time of a batch is Spark's ``triggerExecution``: discovery of new data, reading, computation, sink, and
+the commit of state and offsets.
 """
 
 from __future__ import annotations
@@ -14,38 +14,38 @@ from statistics import median
 from typing import Any, Final, Protocol
 
 import attrs
-from contest import MismatchError
+from comparison import MismatchError
 from parquet_input import write_events
 from workloads import WINDOW, Event, Results
 
-BEGUN: Final = 1_600_000_000
-"""Modification time of the first file, in seconds; Spark's file source takes files in that order."""
+FIRST_MODIFIED: Final = 1_600_000_000
+"""Modification time of the first file, in seconds; Spark's file source reads files in this order."""
 
-THE_END: Final = "the end"
-"""Key of an event that comes last and moves the watermark past all windows."""
+END_KEY: Final = "the end"
+"""Key of the last event, which advances the watermark past all windows."""
 
 SCHEMA: Final = "time double, key string, value long"
-"""The files' columns in Spark's words."""
+"""The columns of the files, as a Spark schema."""
 
 WARM_UP: Final = 2
-"""So many batches are not counted."""
+"""Number of batches that are not counted."""
 
-PATIENCE: Final = 900.0
-"""Seconds that results may take."""
+TIMEOUT: Final = 900.0
+"""Maximum time to wait for results, in seconds."""
 
 POLL: Final = 0.05
 
 
-class Running(Protocol):
-    """A query that runs."""
+class RunningQuery(Protocol):
+    """A running query."""
 
     query: Any
 
     def results(self) -> Results:
-        """Return the results that the sink has got until now."""
+        """Return the results in the sink so far."""
 
     def rows(self) -> int:
-        """Return how many results the sink has got until now."""
+        """Return the number of results in the sink so far."""
 
     def stop(self) -> None:
         """Stop the query."""
@@ -56,8 +56,8 @@ class Stream:
     """Files in a directory, in the order in which they are read.
 
     Attributes:
-        directory: where they are.
-        files: how many there are.
+        directory: the directory.
+        files: number of files.
     """
 
     directory: Path
@@ -67,29 +67,29 @@ class Stream:
         """Add a file."""
         path = self.directory / name_of(self.files)
         write_events(path, events)
-        os.utime(path, (BEGUN + self.files,) * 2)
+        os.utime(path, (FIRST_MODIFIED + self.files,) * 2)
         self.files += 1
 
     def end(self, after: float) -> None:
-        """Add an event that moves the watermark past windows that end until then, in seconds."""
-        self.put([(after + 100 * WINDOW, THE_END, 0)])
+        """Add an event that advances the watermark past windows that end by `after`, in seconds."""
+        self.put([(after + 100 * WINDOW, END_KEY, 0)])
 
 
 def name_of(number: int) -> str:
-    """Return the name of the file of a batch."""
+    """Return the name of the n-th file."""
     return f"{number:06}.parquet"
 
 
 @attrs.frozen
 class Batch:
-    """What Spark says of a batch: its time in seconds, and how many rows it read."""
+    """What Spark reports of a batch: its time in seconds, and the number of rows that it read."""
 
     seconds: float
     rows: int
 
 
-def batches(running: Running) -> list[Batch]:
-    """Return all batches until now; triggers that started none are left out."""
+def batches(running: RunningQuery) -> list[Batch]:
+    """Return all batches so far, without triggers that started none."""
     found = {p["batchId"]: p for p in running.query.recentProgress if "addBatch" in p["durationMs"]}
     return [
         Batch(p["durationMs"]["triggerExecution"] / 1000, p["numInputRows"]) for p in found.values()
@@ -97,33 +97,33 @@ def batches(running: Running) -> list[Batch]:
 
 
 def with_data(found: Sequence[Batch]) -> list[Batch]:
-    """Return the batches that read events: one control row is all that a heartbeat of Headrace's brings."""
+    """Return the batches that read events; a heartbeat of Headrace reads one control row."""
     return [batch for batch in found if batch.rows > 1]
 
 
-def seconds_a_batch(running: Running, number: int, skipped: int = WARM_UP) -> list[float]:
-    """Return the times of so many batches with data, but for the very first."""
+def batch_seconds(running: RunningQuery, number: int, skipped: int = WARM_UP) -> list[float]:
+    """Return the times of the first `number` batches with data, without the skipped ones."""
     return [batch.seconds for batch in with_data(batches(running))[skipped:number]]
 
 
-def wait(running: Running, until: Callable[[], bool]) -> None:
-    """Wait for something that a query does.
+def wait_until(running: RunningQuery, condition: Callable[[], bool]) -> None:
+    """Wait until a condition holds.
 
     Raises:
-        MismatchError: it does not happen.
+        MismatchError: the query ended, or the time is up.
     """
-    limit = time.monotonic() + PATIENCE
-    while not until():
+    limit = time.monotonic() + TIMEOUT
+    while not condition():
         if not running.query.isActive:
             raise MismatchError(f"the query has ended: {running.query.exception()}")
         if time.monotonic() > limit:
-            raise MismatchError(f"no end after {PATIENCE:.0f} s and {running.rows():,} results")
+            raise MismatchError(f"not finished after {TIMEOUT:.0f} s: {running.rows():,} results")
         time.sleep(POLL)
 
 
-def settled(running: Running, number: int) -> None:
-    """Wait until so many batches with data have been noted."""
-    wait(running, lambda: len(with_data(batches(running))) >= number)
+def wait_for_batches(running: RunningQuery, number: int) -> None:
+    """Wait until Spark reports `number` batches with data."""
+    wait_until(running, lambda: len(with_data(batches(running))) >= number)
 
 
 def in_ms(seconds: Sequence[float]) -> str:

@@ -21,21 +21,21 @@ MICROS = 1_000_000
 
 
 @attrs.frozen
-class FileByFile(hr.io.UnboundedSource[Event]):
-    """Events of files that come one after another; an offset counts files.
+class FileSource(hr.io.UnboundedSource[Event]):
+    """Events of the files in a directory, in order; the offset is the number of files read.
 
     Attributes:
-        directory: where they are.
-        a_batch: so many files make a batch, if there are as many.
+        directory: the directory.
+        files_per_batch: maximum number of files per batch.
     """
 
     directory: str
-    a_batch: int = 1
+    files_per_batch: int = 1
 
     def read(self, partition: Any, offset: Any, limit: int) -> hr.io.Batch[Event]:
         first = number = offset or 0
         records: list[Event] = []
-        while number < first + self.a_batch and (path := self._path(number)).exists():
+        while number < first + self.files_per_batch and (path := self._path(number)).exists():
             records += events_of(str(path))
             number += 1
         if not records:
@@ -48,20 +48,22 @@ class FileByFile(hr.io.UnboundedSource[Event]):
 
 
 Reader = Callable[[hr.Pipeline, Path, int], Any]
-"""How files are read: of the pipeline, the directory, and files a batch, pairs of key and value."""
+"""Takes a pipeline, a directory and the files per batch; returns pairs of key and value."""
 
 
-def by_python(p: hr.Pipeline, directory: Path, a_batch: int) -> Any:
-    """Read with a source of our own, through Headrace's feed in Python."""
-    events = p | hr.Read(FileByFile(str(directory), a_batch)) | hr.WithTimestamps(itemgetter(0))
+def by_python(p: hr.Pipeline, directory: Path, files_per_batch: int) -> Any:
+    """Read with a custom source, through Headrace's Python data source."""
+    events = (
+        p | hr.Read(FileSource(str(directory), files_per_batch)) | hr.WithTimestamps(itemgetter(0))
+    )
     return events | "Pair" >> hr.Map(lambda event: (event[1], event[2]))
 
 
-def by_spark(p: hr.Pipeline, directory: Path, a_batch: int) -> Any:
-    """Let Spark read, as its own query does."""
+def by_spark(p: hr.Pipeline, directory: Path, files_per_batch: int) -> Any:
+    """Read with Spark's file source, as the Spark queries do."""
     rows = p | hr.io.ReadFromSpark(
         "parquet",
-        {"path": str(directory), "maxFilesPerTrigger": str(a_batch)},
+        {"path": str(directory), "maxFilesPerTrigger": str(files_per_batch)},
         schema=SCHEMA,
         streaming=True,
         timestamp="time",
@@ -85,8 +87,8 @@ def sums_of_sums(pairs: Any) -> Any:
 
 
 @attrs.define
-class Arrivals(hr.io.Sink):
-    """Keeps what arrives, and when, in the process that runs the pipeline."""
+class CollectingSink(hr.io.Sink):
+    """Collects bundles and their times of arrival, in the process that runs the pipeline."""
 
     arrived: list[tuple[float, Any]] = attrs.field(factory=list)
 
@@ -95,11 +97,11 @@ class Arrivals(hr.io.Sink):
 
 
 @attrs.define
-class Running:
-    """A run of Headrace's; see ``stream.Running``."""
+class RunningQuery:
+    """A running pipeline; see ``stream.RunningQuery``."""
 
     run: Any
-    sink: Arrivals
+    sink: CollectingSink
 
     @property
     def query(self) -> Any:
@@ -123,11 +125,11 @@ def start(
     spark: SparkSession,
     directory: Path,
     compute: Callable[[Any], Any],
-    a_batch: int = 1,
+    files_per_batch: int = 1,
     read: Reader = by_spark,
-) -> Running:
+) -> RunningQuery:
     """Start a pipeline over the files of a directory."""
-    sink = Arrivals()
+    sink = CollectingSink()
     p = hr.Pipeline(SparkRunner(spark), argv=["--streaming", "--max-records-per-batch=10000000"])
-    _ = compute(read(p, directory, a_batch)) | hr.Write(sink)
-    return Running(p.run(), sink)
+    _ = compute(read(p, directory, files_per_batch)) | hr.Write(sink)
+    return RunningQuery(p.run(), sink)

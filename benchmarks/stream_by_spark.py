@@ -1,4 +1,4 @@
-"""The streams on Spark by hand: its own windowed aggregation, and a state for each key in Python."""
+"""The streams as Spark queries: windowed aggregation, and transformWithState in Python."""
 
 from __future__ import annotations
 
@@ -9,17 +9,18 @@ from typing import Any
 
 import attrs
 import pyarrow as pa
-from pyspark.sql import DataFrame, Row, SparkSession
-from pyspark.sql import functions as F
+from pyspark.sql import DataFrame, Row, SparkSession, functions as F
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 from stream import SCHEMA
 from workloads import DISORDER, WINDOW, Results
 
 
-def events(spark: SparkSession, directory: Path, a_batch: int | None = 1) -> DataFrame:
-    """Read a directory that grows, so many files a batch, or all that are there."""
+def events(spark: SparkSession, directory: Path, files_per_batch: int | None = 1) -> DataFrame:
+    """Read a growing directory, `files_per_batch` files per batch; None reads all available files."""
     reader = spark.readStream.schema(SCHEMA)
-    reader = reader if a_batch is None else reader.option("maxFilesPerTrigger", a_batch)
+    reader = (
+        reader if files_per_batch is None else reader.option("maxFilesPerTrigger", files_per_batch)
+    )
     stamped = reader.parquet(str(directory)).withColumn("at", F.timestamp_seconds("time"))
     return stamped.withWatermark("at", f"{DISORDER} seconds")
 
@@ -42,7 +43,7 @@ def sums_of_sums(rows: DataFrame) -> DataFrame:
 
 
 def sums_by_key_state(rows: DataFrame) -> DataFrame:
-    """Sum up by key and window with transformWithState in Python, a ValueState and a timer for each."""
+    """Sum up by key and window with transformWithState in Python, with one ValueState and timer each."""
     start = (F.floor(F.col("time") / WINDOW) * WINDOW).cast("double").alias("start")
     keyed = rows.select("at", "key", "value", start).groupBy("key", "start")
     schema = "key string, start double, total long"
@@ -50,7 +51,7 @@ def sums_by_key_state(rows: DataFrame) -> DataFrame:
 
 
 class SumOfWindow(StatefulProcessor):
-    """The sum of one key and window, given out when the watermark has passed the window."""
+    """The sum of one key and window, emitted when the watermark passes the end of the window."""
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         self._handle = handle
@@ -74,8 +75,8 @@ class SumOfWindow(StatefulProcessor):
 
 
 @attrs.define
-class Running:
-    """A query of Spark's; see ``stream.Running``."""
+class RunningQuery:
+    """A running Spark query; see ``stream.RunningQuery``."""
 
     query: Any = None
     arrived: list[tuple[float, pa.Table]] = attrs.field(factory=list)
@@ -103,11 +104,11 @@ def start(
     directory: Path,
     compute: Callable[[DataFrame], DataFrame],
     mode: str = "append",
-    a_batch: int | None = 1,
-) -> Running:
+    files_per_batch: int | None = 1,
+) -> RunningQuery:
     """Start a query over the files of a directory."""
-    running = Running()
-    writer = compute(events(spark, directory, a_batch)).writeStream.outputMode(mode)
+    running = RunningQuery()
+    writer = compute(events(spark, directory, files_per_batch)).writeStream.outputMode(mode)
     checkpoint = str(directory.with_name(f"{directory.name}-checkpoint-{time.time_ns()}"))
     writer = writer.foreachBatch(running.take).option("checkpointLocation", checkpoint)
     running.query = writer.start()

@@ -1,4 +1,4 @@
-"""Tables of text: first column to the left, numbers to the right."""
+"""Text tables: the first column is left-aligned, the others right-aligned."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Iterable, Sequence
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Lay out a table.
+    """Format a table.
 
-    >>> print(table(["who", "events/s"], [["a dict loop", "1,440,000"]]))
-    who           events/s
-    a dict loop  1,440,000
+    >>> print(table(["name", "events/s"], [["dict loop", "1,440,000"]]))
+    name        events/s
+    dict loop  1,440,000
     """
     lines = [header, *rows]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]

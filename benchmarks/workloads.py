@@ -1,8 +1,8 @@
-"""Workloads: what is computed, over which input.
+"""The workloads and their inputs.
 
-The inputs are plain tuples and strings in memory, random but the same in every run. Times are multiples of
-1/8 s, which is exact in floats, in microseconds and in milliseconds (to which Beam cuts the bounds of
-windows), so that all contestants see the same instants.
+The inputs are plain tuples and strings in memory, random with a fixed seed. Times are multiples of 1/8 s:
+they are exact in floats, in microseconds and in milliseconds (to which Beam truncates window bounds), so all
+implementations see the same instants.
 """
 
 from __future__ import annotations
@@ -26,24 +26,24 @@ GAP: Final = 30
 """Gap between sessions in seconds."""
 
 DISORDER: Final = 5
-"""Events arrive up to so many seconds late."""
+"""Maximum delay of an event in seconds."""
 
 VOCABULARY: Final = 20_000
-WORDS_A_LINE: Final = 10
-TICKS_A_SECOND: Final = 8
+WORDS_PER_LINE: Final = 10
+TICKS_PER_SECOND: Final = 8
 
 
 @attrs.frozen
 class Workload:
-    """One computation, which every contestant offers as a function of this name.
+    """One computation; every implementation has a function of this name.
 
     Attributes:
-        name: name of the contestants' function.
-        title: what the table says.
-        unit: what is counted.
+        name: name of the function.
+        title: title of the table.
+        unit: name of the input rows.
         rows: size of the input at scale 1.
-        slow_rows: how much of it those get who would take minutes.
-        generate: makes an input of so many rows.
+        slow_rows: size of the input for slow implementations.
+        generate: returns an input of the given size.
     """
 
     name: str
@@ -55,13 +55,13 @@ class Workload:
 
 
 def events(rows: int, keys: int, span: float) -> list[Event]:
-    """Make events spread evenly over some seconds of event time, slightly out of order."""
+    """Return events spread evenly over `span` seconds of event time, slightly out of order."""
     source = random.Random(2015)
     names = [f"user-{number}" for number in range(keys)]
-    ticks, late = span * TICKS_A_SECOND / rows, DISORDER * TICKS_A_SECOND
+    ticks, late = span * TICKS_PER_SECOND / rows, DISORDER * TICKS_PER_SECOND
     return [
         (
-            max(0, int(row * ticks - source.random() * late)) / TICKS_A_SECOND,
+            max(0, int(row * ticks - source.random() * late)) / TICKS_PER_SECOND,
             source.choice(names),
             source.randrange(100),
         )
@@ -70,12 +70,14 @@ def events(rows: int, keys: int, span: float) -> list[Event]:
 
 
 def lines(rows: int) -> list[str]:
-    """Make lines of words, of which a few are frequent and most are rare."""
+    """Return lines of words; few words are frequent and most are rare."""
     source = random.Random(2015)
     words = [f"word{number}" for number in range(VOCABULARY)]
     weights = [1 / (rank + 10) for rank in range(VOCABULARY)]
-    drawn = source.choices(words, weights, k=rows * WORDS_A_LINE)
-    return [" ".join(drawn[at : at + WORDS_A_LINE]) for at in range(0, len(drawn), WORDS_A_LINE)]
+    drawn = source.choices(words, weights, k=rows * WORDS_PER_LINE)
+    return [
+        " ".join(drawn[at : at + WORDS_PER_LINE]) for at in range(0, len(drawn), WORDS_PER_LINE)
+    ]
 
 
 WORKLOADS: Final = (
@@ -89,7 +91,7 @@ WORKLOADS: Final = (
     ),
     Workload(
         name="sessions",
-        title="sessions: 1,000 keys, gap 30 s, about 20 events a session, their sum and count",
+        title="sessions: 1,000 keys, gap 30 s, about 20 events per session, sum and count",
         unit="events",
         rows=1_000_000,
         slow_rows=100_000,
@@ -97,7 +99,7 @@ WORKLOADS: Final = (
     ),
     Workload(
         name="word_count",
-        title="word count: lines of 10 words, 20,000 different words",
+        title="word count: lines of 10 words, 20,000 distinct words",
         unit="lines",
         rows=200_000,
         slow_rows=200_000,

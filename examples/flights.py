@@ -2,14 +2,14 @@
 
     python examples/flights.py --streaming --mode retracting
 
-The records of 336,776 flights arrive as they are complete, so in event time, which is the scheduled
-departure, they are out of order by hours. Asked is
+The records of 336,776 flights arrive in the order of completion. Event time is the scheduled departure, so
+records are out of order by hours. The job computes
 
-(a) for each airport and hour: the flights, how many of them were cancelled, and their delays; and from the
-    panes of these hours, early and late ones included, the totals of each day;
-(b) for each aircraft: its working days, as sessions, and how many legs each had.
+(a) for each airport and hour: the number of flights, the number of cancelled ones, and the delays; and from
+    the panes of these hours, including early and late ones, the totals of each day;
+(b) for each aircraft: its working days, as sessions, and the number of legs of each.
 
-In the end both are compared, row by row, with what plain Python makes of the whole file.
+At the end it compares both, row by row, with the results of plain Python on the whole file.
 """
 
 from __future__ import annotations
@@ -31,22 +31,22 @@ import headrace as hr
 from headrace.triggers import AccumulationMode, AfterCount, AfterWatermark
 from headrace.windowing import BoundedOutOfOrderness, CalendarWindows, FixedWindows, Sessions
 
-ENOUGH_LATENESS = 20.0
-"""Hours of lateness that are enough: the latest record of the year is 19 and a half behind the watermark."""
+DEFAULT_LATENESS = 20.0
+"""Default allowed lateness in hours: the latest record of the year is 19.5 hours behind the watermark."""
 
-A_DAYS_FLIGHTS = 1000
-"""So many records a streaming round takes, so that panes of all timings can be seen."""
+RECORDS_PER_ROUND = 1000
+"""Default records per streaming round: about one day, so that panes of all timings occur."""
 
 MODES = {
     "discarding": (AccumulationMode.DISCARDING, total),
     "accumulating": (AccumulationMode.ACCUMULATING, last),
     "retracting": (AccumulationMode.RETRACTING, only),
 }
-"""How the panes of a window relate to each other, and how a reader makes one value of them."""
+"""The accumulation mode, and the function that returns a window's final value from its panes."""
 
 
 class Sinks(NamedTuple):
-    """What the pipeline leaves behind."""
+    """The outputs of the pipeline."""
 
     hours: Results
     days: Results
@@ -55,33 +55,35 @@ class Sinks(NamedTuple):
     late_for_working_days: LateFlights
 
 
-def sinks_for(mode: str, kept: Path | None = None) -> Sinks:
-    """Return empty sinks, or what is left of them after a run that was killed.
+def sinks_for(mode: str, directory: Path | None = None) -> Sinks:
+    """Return empty sinks, or those of a run that was killed.
 
     Args:
         mode: one of ``MODES``, for (a).
-        kept: a directory in which they outlive the process; None for in memory only.
+        directory: stores the sinks, so that they survive the process; None keeps them in memory.
     """
-    _, settle = MODES[mode]
-    makes = {
-        "hours": partial(Results, settle),
-        "days": partial(Results, settle),
+    _, final_value = MODES[mode]
+    factories = {
+        "hours": partial(Results, final_value),
+        "days": partial(Results, final_value),
         "working_days": partial(Results, only),
         "late_for_hours": LateFlights,
         "late_for_working_days": LateFlights,
     }
-    return Sinks(**{name: make(kept and kept / name) for name, make in makes.items()})
+    return Sinks(
+        **{name: factory(directory and directory / name) for name, factory in factories.items()}
+    )
 
 
 def build(pipeline: hr.Pipeline, path: Path, mode: str, lateness: float, sinks: Sinks) -> None:
-    """Put the pipeline together.
+    """Build the pipeline.
 
     Args:
         pipeline: an empty pipeline.
         path: the file of flights.
         mode: one of ``MODES``, for (a).
         lateness: allowed lateness in seconds.
-        sinks: where everything goes.
+        sinks: the outputs.
     """
     accumulation_mode, _ = MODES[mode]
     trigger = AfterWatermark(early=AfterCount(10), late=AfterCount(1))
@@ -117,8 +119,8 @@ def build(pipeline: hr.Pipeline, path: Path, mode: str, lateness: float, sinks: 
         | "Days" >> hr.CombinePerKey(SumHours())
     )
 
-    # A late flight can make two working days one. Retractions take both back, so that the reader need not
-    # know how windows merge; that is why --mode has no say here.
+    # A late flight can merge two working days. Retractions remove both, so readers need no knowledge of
+    # merging windows; therefore this step ignores --mode.
     working_days = (
         flights
         | "Flown" >> hr.Filter(lambda flight: flight.flown)
@@ -142,13 +144,13 @@ def build(pipeline: hr.Pipeline, path: Path, mode: str, lateness: float, sinks: 
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run the job; return 1 if its answers are not those of plain Python."""
+    """Run the job; return 1 if its answers differ from those of plain Python."""
     args, flags = _parse(argv)
     lateness = args.allowed_lateness
     print(
         f"{args.input.name}: {args.mode} panes, {lateness:g} hours of lateness allowed", flush=True
     )
-    pipeline = hr.Pipeline(argv=[f"--max-records-per-batch={A_DAYS_FLIGHTS}", *flags])
+    pipeline = hr.Pipeline(argv=[f"--max-records-per-batch={RECORDS_PER_ROUND}", *flags])
     sinks = sinks_for(args.mode, args.keep)
     build(pipeline, args.input, args.mode, lateness * HOUR, sinks)
 
@@ -173,7 +175,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _comparisons(found: dict[str, Rows], sinks: Sinks, args: Namespace) -> dict[str, Comparison]:
-    """Compare each answer with what plain Python makes of the flights that were not dropped."""
+    """Compare each answer with that of plain Python, computed from the flights that were not dropped."""
     flights = list(read_flights(args.input))
     in_hours = batch.without(flights, sinks.late_for_hours.flights)
     in_working_days = batch.without(flights, sinks.late_for_working_days.flights)
@@ -181,7 +183,7 @@ def _comparisons(found: dict[str, Rows], sinks: Sinks, args: Namespace) -> dict[
     if args.mode == "discarding":
         hours = without_percentiles(hours)
     working_days = found["working days"]
-    if args.allowed_lateness < ENOUGH_LATENESS:
+    if args.allowed_lateness < DEFAULT_LATENESS:
         working_days = rejoined(working_days)
     return {
         "hours": compare(found["hours"], hours),
@@ -191,10 +193,10 @@ def _comparisons(found: dict[str, Rows], sinks: Sinks, args: Namespace) -> dict[
 
 
 def _parse(argv: list[str] | None) -> tuple[Namespace, list[str]]:
-    """Return this job's own arguments, and the flags that are left for the pipeline and its runner."""
+    """Return the arguments of this job, and the remaining flags for the pipeline and its runner."""
     parser = ArgumentParser(
         description="Flights from New York in 2013: delays by hour and day, and working days of aircraft.",
-        epilog="Everything else goes to the runner, such as --runner=spark, --streaming and --progress.",
+        epilog="All other flags go to the pipeline, such as --runner=spark, --streaming and --progress.",
     )
     parser.add_argument(
         "--mode",
@@ -205,10 +207,10 @@ def _parse(argv: list[str] | None) -> tuple[Namespace, list[str]]:
     parser.add_argument(
         "--allowed-lateness",
         type=float,
-        default=ENOUGH_LATENESS,
+        default=DEFAULT_LATENESS,
         metavar="HOURS",
-        help=f"for so long windows live on behind the watermark (default: {ENOUGH_LATENESS:g}, "
-        "which is enough for every flight of the year)",
+        help="time after the end of a window for which late records are accepted "
+        f"(default: {DEFAULT_LATENESS:g}, enough for every flight of the year)",
     )
     parser.add_argument(
         "--input",
@@ -222,13 +224,13 @@ def _parse(argv: list[str] | None) -> tuple[Namespace, list[str]]:
         type=Path,
         default=Path("out/flights"),
         metavar="DIR",
-        help="where the results are written as JSON lines (default: out/flights)",
+        help="directory of the results, as JSON lines (default: out/flights)",
     )
     parser.add_argument(
         "--keep",
         type=Path,
         metavar="DIR",
-        help="keep all panes in files there, for a run that is to be resumed from its --checkpoint",
+        help="store all panes in this directory, for runs that resume from a --checkpoint",
     )
     args, flags = parser.parse_known_args(argv)
     if args.input is None:

@@ -1,138 +1,223 @@
 """Headrace: the Dataflow model in Python, in memory or on Apache Spark, in batch or streaming.
 
 Everything under Beam's names: ``import headrace as hr``, then ``hr.Pipeline``, ``hr.Map``, ``hr.window``.
+Modules load when one of their names is first used, so importing headrace costs little.
 """
 
-from headrace import io, metrics, options, pvalue, transforms, typehints
-from headrace.errors import (
-    ElementError,
-    FailuresError,
-    FileError,
-    HeadraceError,
-    KeyEncodingError,
-    PipelineError,
-    TimeError,
-    UnsupportedError,
-)
-from headrace.sdk.co_group_by_key import CoGroupByKey, FullJoin, InnerJoin, LeftJoin, RightJoin
-from headrace.sdk.combine import CombineGlobally, CombinePerKey, CombineValues
-from headrace.sdk.combine_fn import CombineFn
-from headrace.sdk.dofn import DoFn
-from headrace.sdk.flatten import Flatten, Partition, PartitionFn, Reshuffle
-from headrace.sdk.group_by import GroupBy, Select
-from headrace.sdk.group_by_key import GroupByKey
-from headrace.sdk.pairs import Distinct, Keys, KvSwap, Values, WithKeys
-from headrace.sdk.pardo import (
-    Filter,
-    FlatMap,
-    FlatMapTuple,
-    Map,
-    MapTuple,
-    ParDo,
-    ToChangelog,
-    WithTimestamps,
-)
-from headrace.sdk.pipeline import Pipeline
-from headrace.sdk.pvalue import PCollection, TaggedOutput
-from headrace.sdk.reading import Create, Impulse, Read
-from headrace.sdk.row import Row
-from headrace.sdk.transform import PTransform, ptransform_fn
-from headrace.sdk.window_into import WindowInto
-from headrace.sdk.windowed_value import WindowedValue
-from headrace.sdk.writing import Write
-from headrace.transforms import combiners, trigger, window
-from headrace.triggers import AccumulationMode
-from headrace.windowing import (
-    BoundedOutOfOrderness,
-    Duration,
-    FromSource,
-    Monotonic,
-    Percentile,
-    Timestamp,
-    TimestampedValue,
-)
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from headrace import (
+        io as io,
+        metrics as metrics,
+        options as options,
+        pvalue as pvalue,
+        transforms as transforms,
+        typehints as typehints,
+    )
+    from headrace.errors import (
+        ElementError as ElementError,
+        FailuresError as FailuresError,
+        FileError as FileError,
+        HeadraceError as HeadraceError,
+        KeyEncodingError as KeyEncodingError,
+        PipelineError as PipelineError,
+        TimeError as TimeError,
+        UnsupportedError as UnsupportedError,
+    )
+    from headrace.sdk.co_group_by_key import (
+        CoGroupByKey as CoGroupByKey,
+        FullJoin as FullJoin,
+        InnerJoin as InnerJoin,
+        LeftJoin as LeftJoin,
+        RightJoin as RightJoin,
+    )
+    from headrace.sdk.combine import (
+        CombineGlobally as CombineGlobally,
+        CombinePerKey as CombinePerKey,
+        CombineValues as CombineValues,
+    )
+    from headrace.sdk.combine_fn import CombineFn as CombineFn
+    from headrace.sdk.dofn import DoFn as DoFn
+    from headrace.sdk.flatten import (
+        Flatten as Flatten,
+        Partition as Partition,
+        PartitionFn as PartitionFn,
+        Reshuffle as Reshuffle,
+    )
+    from headrace.sdk.group_by import GroupBy as GroupBy, Select as Select
+    from headrace.sdk.group_by_key import GroupByKey as GroupByKey
+    from headrace.sdk.pairs import (
+        Distinct as Distinct,
+        Keys as Keys,
+        KvSwap as KvSwap,
+        Values as Values,
+        WithKeys as WithKeys,
+    )
+    from headrace.sdk.pardo import (
+        Filter as Filter,
+        FlatMap as FlatMap,
+        FlatMapTuple as FlatMapTuple,
+        Map as Map,
+        MapTuple as MapTuple,
+        ParDo as ParDo,
+        ToChangelog as ToChangelog,
+        WithTimestamps as WithTimestamps,
+    )
+    from headrace.sdk.pipeline import Pipeline as Pipeline
+    from headrace.sdk.pvalue import (
+        PCollection as PCollection,
+        PipelineBuilder as _PipelineBuilder,
+        TaggedOutput as TaggedOutput,
+    )
+    from headrace.sdk.reading import Create as Create, Impulse as Impulse, Read as Read
+    from headrace.sdk.row import Row as Row
+    from headrace.sdk.transform import PTransform as PTransform, ptransform_fn as ptransform_fn
+    from headrace.sdk.window_into import WindowInto as WindowInto
+    from headrace.sdk.windowed_value import WindowedValue as WindowedValue
+    from headrace.sdk.writing import Write as Write
+    from headrace.transforms import combiners as combiners, trigger as trigger, window as window
+    from headrace.triggers import AccumulationMode as AccumulationMode
+    from headrace.windowing import (
+        BoundedOutOfOrderness as BoundedOutOfOrderness,
+        Duration as Duration,
+        FromSource as FromSource,
+        Monotonic as Monotonic,
+        Percentile as Percentile,
+        Timestamp as Timestamp,
+        TimestampedValue as TimestampedValue,
+    )
+
+_MODULES: Final = {
+    "io": "headrace.io",
+    "metrics": "headrace.metrics",
+    "options": "headrace.options",
+    "pvalue": "headrace.pvalue",
+    "transforms": "headrace.transforms",
+    "typehints": "headrace.typehints",
+    "combiners": "headrace.transforms.combiners",
+    "trigger": "headrace.transforms.trigger",
+    "window": "headrace.transforms.window",
+}
+"""The public modules by name."""
+
+_NAMES: Final = {
+    "headrace.errors": (
+        "ElementError",
+        "FailuresError",
+        "FileError",
+        "HeadraceError",
+        "KeyEncodingError",
+        "PipelineError",
+        "TimeError",
+        "UnsupportedError",
+    ),
+    "headrace.sdk.co_group_by_key": (
+        "CoGroupByKey",
+        "FullJoin",
+        "InnerJoin",
+        "LeftJoin",
+        "RightJoin",
+    ),
+    "headrace.sdk.combine": (
+        "CombineGlobally",
+        "CombinePerKey",
+        "CombineValues",
+    ),
+    "headrace.sdk.combine_fn": ("CombineFn",),
+    "headrace.sdk.dofn": ("DoFn",),
+    "headrace.sdk.flatten": (
+        "Flatten",
+        "Partition",
+        "PartitionFn",
+        "Reshuffle",
+    ),
+    "headrace.sdk.group_by": (
+        "GroupBy",
+        "Select",
+    ),
+    "headrace.sdk.group_by_key": ("GroupByKey",),
+    "headrace.sdk.pairs": (
+        "Distinct",
+        "Keys",
+        "KvSwap",
+        "Values",
+        "WithKeys",
+    ),
+    "headrace.sdk.pardo": (
+        "Filter",
+        "FlatMap",
+        "FlatMapTuple",
+        "Map",
+        "MapTuple",
+        "ParDo",
+        "ToChangelog",
+        "WithTimestamps",
+    ),
+    "headrace.sdk.pipeline": ("Pipeline",),
+    "headrace.sdk.pvalue": (
+        "PCollection",
+        "TaggedOutput",
+    ),
+    "headrace.sdk.reading": (
+        "Create",
+        "Impulse",
+        "Read",
+    ),
+    "headrace.sdk.row": ("Row",),
+    "headrace.sdk.transform": (
+        "PTransform",
+        "ptransform_fn",
+    ),
+    "headrace.sdk.window_into": ("WindowInto",),
+    "headrace.sdk.windowed_value": ("WindowedValue",),
+    "headrace.sdk.writing": ("Write",),
+    "headrace.triggers": ("AccumulationMode",),
+    "headrace.windowing": (
+        "BoundedOutOfOrderness",
+        "Duration",
+        "FromSource",
+        "Monotonic",
+        "Percentile",
+        "Timestamp",
+        "TimestampedValue",
+    ),
+}
+"""The public names by the module that defines them."""
+
+_HOMES: Final = {name: module for module, names in _NAMES.items() for name in names}
+
+__all__ = sorted([*_MODULES, *_HOMES, "explain"])
 
 
-def explain(pipeline: Pipeline) -> str:
+def __getattr__(name: str) -> Any:
+    """Load a module or a name when it is first used."""
+    if name in _MODULES:
+        value = import_module(_MODULES[name])
+    elif name in _HOMES:
+        value = getattr(import_module(_HOMES[name]), name)
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
+def explain(pipeline: _PipelineBuilder) -> str:
     """Return the plan of a pipeline as text: levels, fused steps, and what each grouping does.
 
-    >>> p = Pipeline()
-    >>> _ = p | Create([("a", 1)]) | CombinePerKey(sum)
-    >>> print(explain(p))
+    >>> import headrace as hr
+    >>> p = hr.Pipeline()
+    >>> _ = p | hr.Create([("a", 1)]) | hr.CombinePerKey(sum)
+    >>> print(hr.explain(p))
     Level 0...
     """
     from headrace.runners.explain import explain as explain_graph
 
     return explain_graph(pipeline.graph)
-
-
-__all__ = [
-    "AccumulationMode",
-    "BoundedOutOfOrderness",
-    "CoGroupByKey",
-    "CombineFn",
-    "CombineGlobally",
-    "CombinePerKey",
-    "CombineValues",
-    "Create",
-    "Distinct",
-    "DoFn",
-    "Duration",
-    "ElementError",
-    "FailuresError",
-    "FileError",
-    "Filter",
-    "FlatMap",
-    "FlatMapTuple",
-    "Flatten",
-    "FromSource",
-    "FullJoin",
-    "GroupBy",
-    "GroupByKey",
-    "HeadraceError",
-    "Impulse",
-    "InnerJoin",
-    "KeyEncodingError",
-    "Keys",
-    "KvSwap",
-    "LeftJoin",
-    "Map",
-    "MapTuple",
-    "Monotonic",
-    "PCollection",
-    "PTransform",
-    "ParDo",
-    "Partition",
-    "PartitionFn",
-    "Percentile",
-    "Pipeline",
-    "PipelineError",
-    "Read",
-    "Reshuffle",
-    "RightJoin",
-    "Row",
-    "Select",
-    "TaggedOutput",
-    "TimeError",
-    "Timestamp",
-    "TimestampedValue",
-    "ToChangelog",
-    "UnsupportedError",
-    "Values",
-    "WindowInto",
-    "WindowedValue",
-    "WithKeys",
-    "WithTimestamps",
-    "Write",
-    "combiners",
-    "explain",
-    "io",
-    "metrics",
-    "options",
-    "ptransform_fn",
-    "pvalue",
-    "transforms",
-    "trigger",
-    "typehints",
-    "window",
-]

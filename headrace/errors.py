@@ -11,7 +11,7 @@ _REPR.maxdict = 3
 
 
 def shorten(value: object) -> str:
-    """Return the repr of a value, cut short enough for one line of an error message.
+    """Return the repr of a value, shortened to fit into one line of an error message.
 
     >>> shorten(list(range(100)))
     '[0, 1, 2, 3, ...]'
@@ -20,11 +20,11 @@ def shorten(value: object) -> str:
 
 
 class HeadraceError(Exception):
-    """Base of all errors that Headrace raises itself.
+    """Base class of all errors that Headrace raises.
 
     Args:
         problem: what is wrong.
-        where: the full label of the transform, and the element where one is to blame.
+        where: the full label of the transform, and the element if one causes the error.
         remedy: what the reader can do about it.
 
     >>> print(HeadraceError("the key {1} has no order", where="GroupByKey", remedy="use a tuple"))
@@ -40,7 +40,7 @@ class HeadraceError(Exception):
         super().__init__(problem)
 
     def __str__(self) -> str:
-        """Join the parts that are present, one a line."""
+        """Join the parts that are present, one per line."""
         lines = [self.problem]
         if self.where:
             lines.append(f"  where: {self.where}")
@@ -49,7 +49,7 @@ class HeadraceError(Exception):
         return "\n".join(lines)
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle by parts, since the base class would call with the message alone."""
+        """Pickle all parts; by default only the message would be passed to the constructor."""
         return _rebuild, (type(self), self.problem, self.where, self.remedy)
 
 
@@ -58,7 +58,7 @@ def _rebuild(cls: type[HeadraceError], problem: str, where: str, remedy: str) ->
 
 
 class TimeError(HeadraceError, ValueError):
-    """A timestamp, duration or zone that cannot be understood or is out of range.
+    """A timestamp, duration or time zone that is malformed or out of range.
 
     >>> Timestamp.of("yesterday")
     Traceback (most recent call last):
@@ -76,7 +76,7 @@ class PipelineError(HeadraceError, ValueError):
 
 
 class UnsupportedError(PipelineError):
-    """A node or feature that the chosen runner cannot do.
+    """A node or feature that the runner does not support.
 
     >>> Pipeline(runner="abacus").run()
     Traceback (most recent call last):
@@ -85,7 +85,7 @@ class UnsupportedError(PipelineError):
 
 
 class ElementError(HeadraceError, TypeError):
-    """An element that a transform cannot take, such as a non-pair before a grouping.
+    """An element that a transform does not accept, such as a non-pair before a grouping.
 
     >>> with TestPipeline() as p:
     ...     _ = p | Create([1, 2]) | Map(lambda x: x) | GroupByKey()
@@ -105,7 +105,7 @@ class KeyEncodingError(ElementError):
 
 
 class FailuresError(HeadraceError, ValueError):
-    """More elements failed than ``with_exception_handling(threshold=…)`` puts up with.
+    """More elements failed than ``with_exception_handling(threshold=…)`` allows.
 
     >>> with TestPipeline() as p:
     ...     _ = p | Create(["1", "x"]) | Map(int).with_exception_handling(threshold=0.1)
@@ -115,7 +115,7 @@ class FailuresError(HeadraceError, ValueError):
 
 
 class FileError(HeadraceError, ValueError):
-    """A file, or a record in one, that cannot be read or written.
+    """A file or record that cannot be read or written.
 
     >>> Pipeline() | hr.io.ReadFromText("nowhere/*.txt")
     Traceback (most recent call last):

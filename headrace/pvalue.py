@@ -1,4 +1,4 @@
-"""Collections and what else transforms take and give, under Beam's name for the module."""
+"""Collections and other inputs and outputs of transforms, under Beam's name for the module."""
 
 from headrace.sdk.pvalue import DoOutputsTuple, PBegin, PCollection, PDone, PValue, TaggedOutput
 from headrace.sdk.row import Row

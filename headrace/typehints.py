@@ -1,7 +1,16 @@
 """Types of elements, under Beam's name for the module."""
 
-from typing import Any, Dict, Iterable, List, Optional, Set, Tuple, Union  # noqa: UP035
-from typing import Tuple as KV  # noqa: UP035
+from typing import (  # noqa: UP035
+    Any,
+    Dict,
+    Iterable,
+    List,
+    Optional,
+    Set,
+    Tuple,
+    Tuple as KV,
+    Union,
+)
 
 from headrace.sdk.type_hints import with_input_types, with_output_types
 

@@ -1,7 +1,6 @@
-"""The runner that a test of the semantics runs on; how hard hypothesis looks.
+"""Fixtures for the runners that tests of the semantics run on, and the profiles of Hypothesis.
 
-The latter is chosen with HEADRACE_PROFILE=fast|ci|deep|mutants, or as a number of cases for each test with
-HEADRACE_CASES.
+HEADRACE_PROFILE=quick|fast|ci|deep|mutants selects a profile, HEADRACE_CASES a number of cases per test.
 """
 
 from __future__ import annotations
@@ -16,12 +15,13 @@ from hypothesis import HealthCheck, Phase, settings
 from headrace.sdk.graph import Graph
 from headrace.sdk.options import PipelineOptions
 from headrace.sdk.result import PipelineResult
-from tests.batching.batches import PackingRunner, Packs
+from tests.batching.batches import BATCHES, Batches, BatchingRunner
 from tests.batching.dry_run import dry_run
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+settings.register_profile("quick", max_examples=40, deadline=None)
 settings.register_profile("fast", max_examples=100, deadline=None)
 settings.register_profile("ci", settings.get_profile("fast"), derandomize=True, print_blob=True)
 settings.register_profile(
@@ -34,7 +34,7 @@ settings.register_profile(
     "cases", settings.get_profile("deep"), max_examples=int(os.environ.get("HEADRACE_CASES", "100"))
 )
 settings.register_profile(
-    "mutants",  # dead is dead: no smaller case is looked for
+    "mutants",  # no shrinking: one failing case is enough
     settings.get_profile("ci"),
     max_examples=30,
     database=None,
@@ -45,14 +45,17 @@ settings.load_profile(os.environ.get("HEADRACE_PROFILE", PROFILE))
 
 
 ON_SPARK = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
-"""Marks of tests on Spark; xdist gives all of them to one process, since there is one session in each."""
+"""Marks of tests on Spark; xdist runs all of them in one process, so that there is one Spark session."""
 
-PACKS = pytest.StashKey[Packs]()
+RUNNERS = [
+    pytest.param("local", marks=pytest.mark.on_runner("local")),
+    pytest.param("spark", marks=[pytest.mark.on_runner("spark"), *ON_SPARK]),
+]
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out the tests of other runners, if one is asked for with ``--runner``."""
-    wanted = config.getoption("--runner", None)  # of Headrace's own plugin, once it is installed
+    """With ``--runner``, deselect the tests of other runners."""
+    wanted = config.getoption("--runner", None)  # an option of Headrace's own plugin, if installed
     others = [item for item in items if wanted and _runner_of(item) not in (None, wanted)]
     if others:
         config.hook.pytest_deselected(items=others)
@@ -60,22 +63,26 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _runner_of(item: pytest.Item) -> str | None:
-    callspec = getattr(item, "callspec", None)
-    return callspec.params.get("runner") if callspec is not None else None
+    mark = item.get_closest_marker("on_runner")
+    return str(mark.args[0]) if mark else None
 
 
-@pytest.fixture(params=["local", pytest.param("spark", marks=ON_SPARK)])
+@pytest.fixture(params=RUNNERS)
 def runner(request: pytest.FixtureRequest) -> Any:
-    """Each runner that the semantics are tested on; bounded pipelines are jobs of Spark's, others queries."""
+    """Each runner that the semantics are tested on; on Spark, bounded pipelines are jobs, others queries."""
     if request.param == "local":
         return "local"
     local_only = request.node.get_closest_marker("local_only")
     if local_only:
         pytest.skip(*local_only.args)
-    request.getfixturevalue("spark")
     if request.node.get_closest_marker("alone"):
+        request.getfixturevalue("spark")
         return SmallSpark()
-    return PackingRunner(request.config.stash[PACKS], request.node.nodeid)
+    batches = request.config.stash[BATCHES]
+    if not batches.dry_run:
+        request.getfixturevalue("spark")
+        batches.record()
+    return BatchingRunner(batches, request.node.nodeid)
 
 
 @pytest.fixture(scope="session")
@@ -112,14 +119,13 @@ class SmallSpark:
 
 
 def pytest_runtest_protocol(item: pytest.Item) -> None:
-    """Before the first test on Spark, let all of them show their pipelines, and run these."""
-    if PACKS in item.config.stash or not _is_packed(item):
+    """Before the first batched test, collect the pipelines of all batched tests."""
+    if BATCHES in item.config.stash or not _is_batched(item):
         return
-    packs = item.config.stash[PACKS] = Packs(SmallSpark(), rehearsing=True)
-    dry_run([each for each in item.session.items if _is_packed(each)], then=item)
-    packs.rehearsing = False
-    packs.record()
+    batches = item.config.stash[BATCHES] = Batches(SmallSpark(), dry_run=True)
+    dry_run([each for each in item.session.items if _is_batched(each)], batches)
+    batches.dry_run = False
 
 
-def _is_packed(item: pytest.Item) -> bool:
+def _is_batched(item: pytest.Item) -> bool:
     return _runner_of(item) == "spark" and not item.get_closest_marker("alone")

@@ -5,6 +5,7 @@ The public modules are `headrace` itself, the homes `headrace.windowing`, `headr
 The examples themselves are run as doctests by `make check`.
 """
 
+import ast
 import importlib
 import importlib.resources
 import importlib.util
@@ -22,7 +23,7 @@ import headrace
 
 ROOMS = ("windowing", "triggers", "sdk", "runners")
 HOMES = ("headrace.windowing", "headrace.triggers", "headrace.testing")
-INTERNAL = ("headrace.errors",)  # its public names are exported by headrace itself
+INTERNAL = ("headrace.errors", "headrace.stored_formats")  # headrace itself exports what is public
 
 
 def alias_modules(package: ModuleType) -> Iterator[str]:
@@ -156,13 +157,41 @@ def test_the_package_says_that_it_is_typed() -> None:
     assert (importlib.resources.files("headrace") / "py.typed").is_file()
 
 
-def test_import_brings_attrs_and_nothing_else() -> None:
-    program = (
-        "import sys; before = set(sys.modules); import headrace; "
-        "print(*{name.partition('.')[0] for name in set(sys.modules) - before})"
+def loaded_by(program: str) -> set[str]:
+    """The modules that a program loads in a process of its own, standard library aside."""
+    measured = (
+        f"import sys; before = set(sys.modules); {program}; print(*set(sys.modules) - before)"
     )
-    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    run = subprocess.run([sys.executable, "-c", measured], capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
-    loaded = set(run.stdout.split())
-    assert "headrace" in loaded
-    assert loaded - {"headrace", "attr", "attrs"} - sys.stdlib_module_names == set()
+    return {m for m in run.stdout.split() if m.split(".")[0] not in sys.stdlib_module_names}
+
+
+def test_import_loads_nothing_else_until_a_name_is_used() -> None:
+    assert loaded_by("import headrace") == {"headrace"}
+    assert "headrace.sdk.pipeline" in loaded_by("import headrace; headrace.Pipeline")
+
+
+def test_all_public_names_need_only_attrs() -> None:
+    loaded = loaded_by("from headrace import *")
+    assert {module.split(".")[0] for module in loaded} == {"headrace", "attr", "attrs"}
+
+
+def test_type_checkers_see_the_names_that_are_loaded_when_used() -> None:
+    tree = ast.parse(inspect.getsource(headrace))
+    (static,) = (node for node in tree.body if isinstance(node, ast.If))
+    seen = {
+        alias.asname: f"{statement.module}.{alias.name}"
+        for statement in static.body
+        if isinstance(statement, ast.ImportFrom)
+        for alias in statement.names
+        if not (alias.asname or alias.name).startswith("_")
+    }
+    names = {name: f"{module}.{name}" for module, some in headrace._NAMES.items() for name in some}
+    assert seen == headrace._MODULES | names
+    assert {*seen, "explain"} == set(headrace.__all__) <= set(dir(headrace))
+
+
+def test_a_name_that_is_missing_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="has no attribute 'Mapp'"):
+        headrace.Mapp  # noqa: B018

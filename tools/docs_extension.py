@@ -1,7 +1,7 @@
-"""What griffe, which reads the package for the reference, does not know of our classes and docstrings.
+"""A griffe extension: adds what the API reference lacks when griffe only reads the source.
 
-attrs makes constructors that are nowhere in the source; they are looked up in the running package. And
-docstrings hold doctests, roles and tables in the form of Sphinx, which Markdown would misread.
+attrs generates constructors that are not in the source; their signatures come from the imported package.
+Doctests, roles and tables in docstrings use Sphinx syntax and are converted to Markdown.
 """
 
 from __future__ import annotations
@@ -20,29 +20,29 @@ TABLE = re.compile(r"^=+ [= ]*$\n(?:.*\n)*?=+ [= ]*$(?!\n\S)", re.MULTILINE)
 
 
 class ReadableReference(griffe.Extension):
-    """Adds the constructors of attrs classes, and turns docstrings into Markdown."""
+    """Adds the constructors of attrs classes, and converts docstrings to Markdown."""
 
     def on_package(self, *, pkg: griffe.Module, **kwargs: Any) -> None:
-        """Look at a whole package once it is loaded."""
-        for thing in _all_in(pkg):
-            if thing.docstring is not None:
-                thing.docstring.value = markdown(thing.docstring.value)
-            if thing.is_class and "__init__" not in thing.members:
-                _add_constructor(thing)
+        """Extend a package after it is loaded."""
+        for item in _all_in(pkg):
+            if item.docstring is not None:
+                item.docstring.value = markdown(item.docstring.value)
+            if item.is_class and "__init__" not in item.members:
+                _add_constructor(item)
 
 
-def _all_in(thing: Any) -> list[Any]:
-    members = [member for member in thing.members.values() if not member.is_alias]
-    return [thing, *(inner for member in members for inner in _all_in(member))]
+def _all_in(item: Any) -> list[Any]:
+    members = [member for member in item.members.values() if not member.is_alias]
+    return [item, *(inner for member in members for inner in _all_in(member))]
 
 
 def _add_constructor(cls: griffe.Class) -> None:
-    real: Any = import_module(cls.module.path)
+    runtime_object: Any = import_module(cls.module.path)
     for name in cls.path.removeprefix(cls.module.path + ".").split("."):
-        real = getattr(real, name)
-    if "__attrs_attrs__" not in vars(real) and "__new__" not in vars(real):
+        runtime_object = getattr(runtime_object, name)
+    if "__attrs_attrs__" not in vars(runtime_object) and "__new__" not in vars(runtime_object):
         return
-    parameters = [_parameter(each) for each in signature(real).parameters.values()]
+    parameters = [_parameter(each) for each in signature(runtime_object).parameters.values()]
     constructor = griffe.Function("__init__", parameters=griffe.Parameters(*parameters))
     cls.set_member("__init__", constructor)
 
@@ -68,21 +68,21 @@ def _default(default: object) -> str:
 
 
 def markdown(docstring: str) -> str:
-    """Return a docstring with doctests, roles and tables as Markdown has them."""
+    """Convert the doctests, roles and tables of a docstring to Markdown."""
     text = TABLE.sub(lambda found: _table(found[0]), docstring)
     text = DOCTEST.sub(lambda found: f"```pycon\n{found[0]}\n```", text)
     return ROLE.sub(lambda found: f"`{found[2].split('.')[-1] if found[1] else found[2]}`", text)
 
 
 def _table(text: str) -> str:
-    """Return a simple table of reStructuredText as one of Markdown."""
+    """Convert a reStructuredText simple table to Markdown."""
     border, *lines = text.splitlines()
     starts = [found.start() for found in re.finditer("=+", border)]
     bounds = [*pairwise(starts), (starts[-1], None)]
     rows = [[line[start:end].strip() for start, end in bounds] for line in lines]
-    headed = sum(line.startswith("=") for line in lines) > 1
-    header = rows[0] if headed else [""] * len(bounds)
-    body = [row for row in rows[headed:] if not row[0].startswith("=")]
+    has_header = sum(line.startswith("=") for line in lines) > 1
+    header = rows[0] if has_header else [""] * len(bounds)
+    body = [row for row in rows[has_header:] if not row[0].startswith("=")]
     return "\n".join(map(_row, [header, ["---"] * len(bounds), *body]))
 
 

@@ -2,7 +2,8 @@
 
     python tools/kill_once.py --after 5 CHECKPOINT -- COMMAND …
 
-What the command started, Spark's Java included, is killed with it. The exit code is that of the second run.
+The child processes of the command, such as Spark's JVM, are killed too. The exit code is that of the
+second run.
 """
 
 from __future__ import annotations
@@ -16,14 +17,14 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 POLL = 0.1
-"""Seconds between looks at the checkpoint."""
+"""Interval between checks of the checkpoint, in seconds."""
 
 
 def main() -> int:
-    """Run it twice."""
+    """Run the command twice; return the exit code of the second run."""
     args = _parse()
     if committed(args.checkpoint) >= 0:
-        print(f"{args.checkpoint} is not new", file=sys.stderr)
+        print(f"{args.checkpoint} already has committed batches", file=sys.stderr)
         return 2
     first = subprocess.Popen(args.command, start_new_session=True)
     try:
@@ -33,26 +34,26 @@ def main() -> int:
         _kill(first)
         raise
     if first.returncode is not None:
-        print(f"it ended before batch {args.after}, and was not killed", file=sys.stderr)
+        print(f"the command ended before batch {args.after} and was not killed", file=sys.stderr)
         return first.returncode or 2
     _kill(first)
     last = committed(args.checkpoint)
     print(
-        f"\nKilled with SIGKILL after batch {last}, Java and all. Once more, from its checkpoint "
-        "(what a run counts begins here):\n",
+        f"\nKilled with SIGKILL after batch {last}, with all child processes. Restarting from the "
+        "checkpoint (counts restart at 0):\n",
         flush=True,
     )
     return subprocess.run(args.command, check=False).returncode
 
 
 def committed(checkpoint: Path) -> int:
-    """Return the number of the last batch that Spark has noted as done; -1 if there is none."""
+    """Return the number of the last batch that Spark committed; -1 if there is none."""
     numbers = (file.name for file in checkpoint.glob("commits/*"))
     return max((int(name) for name in numbers if name.isdigit()), default=-1)
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    """Kill a process that leads a group, with the group; Python workers end with their Java."""
+    """Kill a process and its process group; Python workers end with their JVM."""
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
 
@@ -60,8 +61,8 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
 def _parse() -> Namespace:
     parser = ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--after", type=int, default=5, metavar="BATCH", help="default: 5")
-    parser.add_argument("checkpoint", type=Path, help="a directory that is not there yet")
-    parser.add_argument("command", nargs="+", help="what to run, behind --")
+    parser.add_argument("checkpoint", type=Path, help="a new directory")
+    parser.add_argument("command", nargs="+", help="the command, after --")
     return parser.parse_args()
 
 

@@ -1,7 +1,7 @@
-"""Say how many mutants were killed, and fail if they were too few.
+"""Print the percentage of mutants killed, and fail if it is too low.
 
-A mutant that a test stopped by running out of time is killed; one that no test reaches has survived.
-What could not be run at all is not counted, and told.
+A mutant that times out counts as killed; one that no test reaches counts as survived. Mutants that could not
+be run are not counted; their number is printed.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ SURVIVED = ("survived", "no_tests")
 
 
 def share_killed(stats: dict[str, int]) -> float:
-    """Return the percentage of the mutants tried that were killed.
+    """Return the percentage of mutants killed, among those tried.
 
     Raises:
-        ValueError: none was tried.
+        ValueError: no mutant was tried.
     """
     killed, survived = (sum(stats[name] for name in names) for names in (KILLED, SURVIVED))
     if not killed + survived:
@@ -28,17 +28,17 @@ def share_killed(stats: dict[str, int]) -> float:
 
 
 def main() -> None:
-    """Read the statistics of a run of mutmut, and judge them."""
+    """Read the statistics of a mutmut run, and check them."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("stats", type=Path, help="mutmut-cicd-stats.json")
-    parser.add_argument("--least", type=float, default=90, help="percentage that must be killed")
-    said = parser.parse_args()
-    stats = json.loads(said.stats.read_text())
+    parser.add_argument("--least", type=float, default=90, help="minimum percentage killed")
+    args = parser.parse_args()
+    stats = json.loads(args.stats.read_text())
     share = share_killed(stats)
     tried = sum(stats[name] for name in KILLED + SURVIVED)
     print(f"{share:.1f} % of {tried} mutants killed; {stats['total'] - tried} not tried")
-    if share < said.least:
-        sys.exit(f"less than {said.least:g} %; see them with: mutmut results")
+    if share < args.least:
+        sys.exit(f"less than {args.least:g} %; list the survivors with: mutmut results")
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
-"""The parts of the flights example; `flights.py` beside this directory puts them together.
+"""The modules of the flights example; `flights.py`, next to this directory, builds the pipeline from them.
 
-records      the file, read into small tuples; the source that replays them as they became known
-answers      what is computed: the delays of an hour, the totals of a day, working days
-results      what a reader of the results holds in the end: the panes less their retractions
-batch        the same answers by plain Python over the whole file
-comparison   both beside each other, row by row
-report       everything that is printed or written
+records      reads the file into tuples; a source that replays them in order of completion
+answers      the aggregations: delays per hour, totals per day, working days
+results      sinks that compute final results: the panes without those retracted
+batch        the same answers in plain Python, from the whole file
+comparison   compares both, row by row
+report       prints and writes the results
 """

@@ -1,4 +1,4 @@
-"""What is computed: the delays of an hour; from these the totals of a day; an aircraft's working days."""
+"""The aggregations: delays per hour, from these the totals per day, and working days of aircraft."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from flights.records import Flight
 HOUR = 3600
 
 WORKING_DAY_GAP = 6 * HOUR
-"""So many seconds after a departure without another one, an aircraft's working day is over."""
+"""An aircraft's working day ends when it has no departure for this time, in seconds."""
 
 DelayCounts = Counter[int | None]
-"""How many flights left with each delay in minutes; under None those that were cancelled."""
+"""Number of flights by delay in minutes; cancelled flights are under None."""
 
 
 class Hour(NamedTuple):
-    """The flights of an airport and hour.
+    """Totals of the flights of an airport and hour.
 
     Attributes:
-        flights: how many were scheduled.
-        cancelled: how many of them never left.
-        delay_minutes: sum of the delays of those that left.
-        p95_delay: the least delay that 95 % of those that left did not exceed, if it is known.
+        flights: number of scheduled flights.
+        cancelled: number of cancelled flights.
+        delay_minutes: total delay of the flights that departed, in minutes.
+        p95_delay: 95th percentile of their delays, in minutes; None if unknown.
     """
 
     flights: int = 0
@@ -37,16 +37,16 @@ class Hour(NamedTuple):
 
     @property
     def departed(self) -> int:
-        """How many flights left."""
+        """Number of flights that departed."""
         return self.flights - self.cancelled
 
     @property
     def mean_delay(self) -> float | None:
-        """Mean delay in minutes of the flights that left; None if none left."""
+        """Mean delay in minutes of the flights that departed; None if none did."""
         return self.delay_minutes / self.departed if self.departed else None
 
     def plus(self, other: Hour) -> Hour:
-        """Return both parts of an hour as one; its percentile does not follow from theirs."""
+        """Return the sum of two parts of an hour, without a percentile, since percentiles do not add up."""
         return Hour(
             self.flights + other.flights,
             self.cancelled + other.cancelled,
@@ -55,14 +55,14 @@ class Hour(NamedTuple):
 
 
 class Day(NamedTuple):
-    """The flights of an airport and day: what hours add up to."""
+    """Totals of the flights of an airport and day: sums of hours."""
 
     flights: int = 0
     cancelled: int = 0
     delay_minutes: int = 0
 
     def plus(self, other: Hour | Day) -> Day:
-        """Return the day with an hour, or another part of it, added."""
+        """Return the sum of this day and an hour, or another part of the day."""
         return Day(
             self.flights + other.flights,
             self.cancelled + other.cancelled,
@@ -70,7 +70,7 @@ class Day(NamedTuple):
         )
 
     def minus(self, hour: Hour) -> Day:
-        """Return the day without an hour."""
+        """Return this day minus an hour."""
         return Day(
             self.flights - hour.flights,
             self.cancelled - hour.cancelled,
@@ -79,7 +79,7 @@ class Day(NamedTuple):
 
 
 class CombineDelays(hr.CombineFn):
-    """Flights into an :class:`Hour`, exactly: delays are whole minutes, so counting them is enough."""
+    """Combines flights into an :class:`Hour`; exact, since delays are whole minutes and can be counted."""
 
     def create_accumulator(self) -> DelayCounts:
         return Counter()
@@ -109,7 +109,7 @@ class CombineDelays(hr.CombineFn):
 
 
 class SumHours(hr.CombineFn):
-    """Hours into a :class:`Day`. An hour that is taken back is subtracted."""
+    """Combines hours into a :class:`Day`; a retracted hour is subtracted."""
 
     def create_accumulator(self) -> Day:
         return Day()
@@ -118,7 +118,7 @@ class SumHours(hr.CombineFn):
         return day.plus(hour)
 
     def subtract_input(self, day: Day, hour: Hour) -> Day:
-        """Return the day without an hour that was, or will be, added."""
+        """Return the day minus an hour that was, or will be, added."""
         return day.minus(hour)
 
     def merge_accumulators(self, days: Iterable[Day]) -> Day:
@@ -132,11 +132,11 @@ _delay = attrgetter("delay")
 
 
 def _percentile(counted: list[tuple[int, int]], percent: int) -> int | None:
-    """Return the nearest-rank percentile of sorted (value, count) pairs; None if there are none."""
-    wanted = percent * sum(n for _, n in counted)
-    passed = 0
+    """Return the nearest-rank percentile of sorted (value, count) pairs; None if empty."""
+    rank = percent * sum(n for _, n in counted)
+    cumulative = 0
     for value, n in counted:
-        passed += 100 * n
-        if passed >= wanted:
+        cumulative += 100 * n
+        if cumulative >= rank:
             return value
     return None

@@ -1,6 +1,6 @@
-"""The same answers by plain Python, over the whole file at once: what every run is held against.
+"""The same answers in plain Python, from the whole file: the expected results of every run.
 
-Nothing here is shared with the pipeline but the flights themselves.
+This module shares only the reading of flights with the pipeline.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from flights.results import Place, Rows
 
 
 def without(flights: Iterable[Flight], late: Counter[Flight]) -> list[Flight]:
-    """Return the flights but for the late ones, each as often as it was late."""
+    """Return the flights without the late ones; respects multiplicity."""
     if not late:
         return list(flights)
     return list((Counter(flights) - late).elements())
@@ -70,12 +70,12 @@ def _day(flights: list[Flight]) -> Day:
 
 def _whole_day(origin: str, date: str) -> Place:
     midnight = datetime.fromisoformat(date).replace(tzinfo=NEW_YORK)
-    next_midnight = midnight + timedelta(days=1)  # on the clock, however many hours that takes
+    next_midnight = midnight + timedelta(days=1)  # in local time; the day may have 23 or 25 hours
     return Place(origin, int(midnight.timestamp()), int(next_midnight.timestamp()))
 
 
 def _runs(moments: list[int]) -> Iterator[list[int]]:
-    """Yield the moments in runs, in which each comes soon after the one before."""
+    """Split sorted moments into runs whose gaps are less than a working day's gap."""
     run = moments[:1]
     for moment in moments[1:]:
         if moment - run[-1] >= WORKING_DAY_GAP:

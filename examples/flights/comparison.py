@@ -1,4 +1,4 @@
-"""The answers of a run beside those of plain Python, row by row."""
+"""Compares the answers of a run with those of plain Python, row by row."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from flights.results import Place, Rows
 
 
 class Difference(NamedTuple):
-    """A row that is not the same in both; None where it is missing."""
+    """A row that differs; None marks a missing value."""
 
     place: Place
     found: Any
@@ -17,11 +17,11 @@ class Difference(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """An answer, twice.
+    """The comparison of one answer.
 
     Attributes:
-        rows: number of rows that were expected.
-        differences: the rows that are not the same.
+        rows: number of expected rows.
+        differences: the rows that differ.
     """
 
     rows: int
@@ -29,12 +29,12 @@ class Comparison(NamedTuple):
 
     @property
     def rows_equal(self) -> int:
-        """How many of the expected rows were found as they are."""
+        """Number of expected rows that were found unchanged."""
         return self.rows - sum(difference.expected is not None for difference in self.differences)
 
     @property
     def equal(self) -> bool:
-        """Whether all rows are the same."""
+        """Whether all rows are equal."""
         return not self.differences
 
 
@@ -49,7 +49,7 @@ def compare(found: Rows, expected: Rows) -> Comparison:
 
 
 def counts_double(comparison: Comparison) -> bool:
-    """Tell whether every difference is that flights were counted more than once."""
+    """Return whether every difference is a day that counts flights more than once."""
     return all(
         found and expected and found.flights > expected.flights
         for _, found, expected in comparison.differences
@@ -57,15 +57,15 @@ def counts_double(comparison: Comparison) -> bool:
 
 
 def without_percentiles(hours: Rows) -> Rows:
-    """Return hours as far as they are sums, which is all that discarding panes can be added up to."""
+    """Return hours without percentiles, since sums of discarding panes have none."""
     return {place: Hour().plus(hour) for place, hour in hours.items()}
 
 
 def rejoined(working_days: Rows) -> Rows:
-    """Return working days, with those joined that overlap.
+    """Return working days, with overlapping ones merged.
 
-    If the allowed lateness is too small for the data, a record may come after its working day has expired,
-    yet not so late that it is dropped: then a new working day begins inside of the old one.
+    If the allowed lateness is too small for the data, a record can arrive after its working day has expired,
+    but early enough not to be dropped. It then starts a new working day inside the old one.
     """
     joined: Rows = {}
     previous: Place | None = None

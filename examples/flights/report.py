@@ -1,4 +1,4 @@
-"""Everything that is printed, and the files that are written."""
+"""Prints the report, and writes the result files."""
 
 from __future__ import annotations
 
@@ -16,31 +16,31 @@ from flights.records import NEW_YORK
 from flights.results import Rows
 
 Line = dict[str, Any]
-"""A row as plain data by column: a line of a file of results, and of a printed table."""
+"""A row as a dictionary by column: a line of a result file or of a printed table."""
 
-SHOWN = 5
-"""So many rows of each answer are printed."""
+PRINTED_ROWS = 5
+"""Number of printed rows per answer."""
 
-ENOUGH = 10
-"""The mean delay of fewer flights than this says little about an hour."""
+MIN_DEPARTURES = 10
+"""Minimum number of departures of an hour whose mean delay is ranked."""
 
 LEGEND = """
-Delays are minutes of departure, negative if early; p95 is what 95 % did not exceed (unknown in
-discarding mode, as percentiles do not add up). The legs of an aircraft are its departures from
-New York; when for six hours there is none, its working day is over."""
+Delays are departure delays in minutes, negative if early; p95 is their 95th percentile (unknown in
+discarding mode, since percentiles do not add up). The legs of an aircraft are its departures from
+New York; its working day ends when it has none for six hours."""
 
 DOUBLE_COUNTS = """
-On {days:,} days {found:,} flights where there are {expected:,}: an accumulating pane of an hour repeats
-what its earlier panes said, and who sums panes up cannot know. With --mode retracting each pane
-first takes back the one before; with --mode discarding it holds only what is new. Both ways the
-days come out right."""
+On {days:,} days {found:,} flights were counted instead of {expected:,}: an accumulating pane of an
+hour repeats its earlier panes, so a sum of panes counts flights twice. With --mode retracting, each
+pane first retracts the previous one; with --mode discarding, it contains only new flights. Both
+modes give correct days."""
 
 NO_DOUBLE_COUNTS = """
-The days are right, by luck: no hour had more than one pane, so that none was counted twice."""
+The days are correct only because no hour had more than one pane, so nothing was counted twice."""
 
 
 def hour_lines(hours: Rows) -> list[Line]:
-    """Describe the hours of all airports."""
+    """Return the lines for the hours of all airports."""
     return [
         {
             "airport": place.key,
@@ -55,7 +55,7 @@ def hour_lines(hours: Rows) -> list[Line]:
 
 
 def day_lines(days: Rows) -> list[Line]:
-    """Describe the days of all airports."""
+    """Return the lines for the days of all airports."""
     return [
         {"airport": place.key, "day": _minute(place.start)[:10], **day._asdict()}
         for place, day in days.items()
@@ -63,7 +63,7 @@ def day_lines(days: Rows) -> list[Line]:
 
 
 def working_day_lines(working_days: Rows) -> list[Line]:
-    """Describe the working days of all aircraft."""
+    """Return the lines for the working days of all aircraft."""
     return [
         {
             "aircraft": place.key,
@@ -76,11 +76,11 @@ def working_day_lines(working_days: Rows) -> list[Line]:
 
 
 LINES = {"hours": hour_lines, "days": day_lines, "working days": working_day_lines}
-"""How each answer is described."""
+"""The function that formats each answer."""
 
 
 def write_results(directory: Path, found: Mapping[str, Rows]) -> None:
-    """Write each answer to a file of its own, as JSON lines."""
+    """Write each answer to its own file, as JSON lines."""
     directory.mkdir(parents=True, exist_ok=True)
     for answer, describe in LINES.items():
         path = directory / f"{answer.replace(' ', '_')}.jsonl"
@@ -90,8 +90,10 @@ def write_results(directory: Path, found: Mapping[str, Rows]) -> None:
 
 
 def print_results(found: Mapping[str, Rows]) -> None:
-    """Print of each answer the rows that stand out."""
-    busy = {place: hour for place, hour in found["hours"].items() if hour.departed >= ENOUGH}
+    """Print the top rows of each answer."""
+    busy = {
+        place: hour for place, hour in found["hours"].items() if hour.departed >= MIN_DEPARTURES
+    }
     worst_hours = _most(busy, lambda hour: hour.mean_delay)
     worst_days = _most(found["days"], lambda day: day.delay_minutes)
     longest = _most(found["working days"], lambda legs: legs)
@@ -102,7 +104,7 @@ def print_results(found: Mapping[str, Rows]) -> None:
 
 
 def print_run(steps: Mapping[str, hr.metrics.StepMetrics], seconds: float) -> None:
-    """Print the panes of each grouping by timing, and how fast all went."""
+    """Print the panes of each grouping by timing, and the throughput."""
     lines = [
         {
             "panes": label.lower(),
@@ -117,11 +119,11 @@ def print_run(steps: Mapping[str, hr.metrics.StepMetrics], seconds: float) -> No
     ]
     print_table("The run", lines)
     flights = steps["Read"].elements_out
-    print(f"\n{flights:,} flights in {seconds:.1f} s: {flights / seconds:,.0f} a second")
+    print(f"\n{flights:,} flights in {seconds:.1f} s: {flights / seconds:,.0f} per second")
 
 
 def print_double_counts(days: Comparison) -> None:
-    """Print by how much days are wrong that were summed up from accumulating panes, and why."""
+    """Print the days that sums of accumulating panes make wrong, and the reason."""
     if days.equal:
         print(NO_DOUBLE_COUNTS)
         return
@@ -134,13 +136,13 @@ def print_double_counts(days: Comparison) -> None:
         }
         for place, found, expected in days.differences
     ]
-    print_table("Days that count flights more than once", lines[:SHOWN])
+    print_table("Days that count flights more than once", lines[:PRINTED_ROWS])
     found, expected = (sum(line[name] for line in lines) for name in ("flights", "instead_of"))
     print(DOUBLE_COUNTS.format(days=len(lines), found=found, expected=expected))
 
 
 def print_comparisons(comparisons: Mapping[str, Comparison]) -> None:
-    """Print whether the answers are those of plain Python, and where they are not."""
+    """Print whether the answers equal those of plain Python, and the differences."""
     lines = [
         {
             "answer": answer,
@@ -152,12 +154,12 @@ def print_comparisons(comparisons: Mapping[str, Comparison]) -> None:
     ]
     print_table("Compared with plain Python over the whole file", lines)
     for answer, comparison in comparisons.items():
-        for place, found, expected in comparison.differences[:SHOWN]:
+        for place, found, expected in comparison.differences[:PRINTED_ROWS]:
             print(f"  {answer}, {place.key} from {_minute(place.start)}: {found}, not {expected}")
 
 
 def print_table(title: str, lines: Iterable[Line]) -> None:
-    """Print lines under the names of their columns: text to the left, numbers to the right."""
+    """Print a table with a header; text is left-aligned, numbers are right-aligned."""
     lines = list(lines)
     print(f"\n{title}")
     columns = [_column(name, [line[name] for line in lines]) for name in lines[0]] if lines else []
@@ -166,14 +168,14 @@ def print_table(title: str, lines: Iterable[Line]) -> None:
 
 
 def _column(name: str, cells: list[Any]) -> list[str]:
-    """Return the cells of a column and its name above them, all of one width."""
-    shown = [name.replace("_", " "), *map(_shown, cells)]
-    width = max(map(len, shown))
+    """Return the header and cells of a column, padded to one width."""
+    texts = [name.replace("_", " "), *map(_formatted, cells)]
+    width = max(map(len, texts))
     adjust = str.ljust if isinstance(cells[0], str) else str.rjust
-    return [adjust(cell, width) for cell in shown]
+    return [adjust(cell, width) for cell in texts]
 
 
-def _shown(cell: Any) -> str:
+def _formatted(cell: Any) -> str:
     if cell is None:
         return "–"
     if isinstance(cell, str):
@@ -182,8 +184,8 @@ def _shown(cell: Any) -> str:
 
 
 def _most(rows: Rows, measure: Callable[[Any], float]) -> Rows:
-    """Return the few rows of the largest measure; among equals those that come first."""
-    return dict(nlargest(SHOWN, rows.items(), key=lambda row: measure(row[1])))
+    """Return the rows with the largest measure; ties go to the first."""
+    return dict(nlargest(PRINTED_ROWS, rows.items(), key=lambda row: measure(row[1])))
 
 
 def _minute(moment: int) -> str:

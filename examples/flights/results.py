@@ -1,4 +1,4 @@
-"""Results as their reader has them in the end: what panes have said, less what was taken back."""
+"""Sinks that compute final results: all panes without those that were retracted."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from flights.records import Flight
 
 
 class Place(NamedTuple):
-    """Where a result belongs: a key and its window, from start to before end, in seconds since 1970."""
+    """The key and window of a result; the end is exclusive; seconds since 1970."""
 
     key: str
     start: int
@@ -23,82 +23,82 @@ class Place(NamedTuple):
 
 
 Rows = dict[Place, Any]
-"""A whole answer: one value for each place."""
+"""A complete answer: one value per key and window."""
 
-Settle = Callable[[Sequence[Any]], Any]
-"""Makes one value of all that stands at a place at the end, in the order of the panes."""
+FinalValue = Callable[[Sequence[Any]], Any]
+"""Returns the final value of a window from its panes that were not retracted, in order."""
 
 
 def only(values: Sequence[Any]) -> Any:
-    """Settle retracting panes: each took back the one before, so a single value is left."""
+    """Return the final value of retracting panes: each retracts the previous one, so one remains."""
     (value,) = values
     return value
 
 
 def last(values: Sequence[Any]) -> Any:
-    """Settle accumulating panes: the last one holds everything."""
+    """Return the final value of accumulating panes: the last one is complete."""
     return values[-1]
 
 
 def total(values: Sequence[Any]) -> Any:
-    """Settle discarding panes: each holds what was new, so they add up."""
+    """Return the final value of discarding panes: their sum, since each contains only new elements."""
     kind = type(values[0])
     return reduce(kind.plus, values, kind())
 
 
 class Counts(hr.io.Sink):
-    """Counts things batch by batch, so that a batch that comes again takes its own place.
+    """Counts items per batch; a batch that is written again replaces its counts.
 
     Args:
-        kept: a directory with a file for each batch, for counts that outlive the process; or None.
+        directory: stores a file per batch, so that counts survive the process; None keeps them in memory.
     """
 
-    def __init__(self, kept: Path | None = None) -> None:
-        self._kept = kept
+    def __init__(self, directory: Path | None = None) -> None:
+        self._directory = directory
         self._batches: dict[int, Counter[Any]] = {}
 
     def open(self) -> None:
-        if self._kept:
-            self._kept.mkdir(parents=True, exist_ok=True)
+        if self._directory:
+            self._directory.mkdir(parents=True, exist_ok=True)
 
     def write(self, batch: hr.io.SinkBatch) -> None:
         counts = self._batches[batch.id] = self.count(batch)
-        if self._kept:
-            new = self._kept / f"{batch.id}.new"
+        if self._directory:
+            new = self._directory / f"{batch.id}.new"
             new.write_bytes(pickle.dumps(counts))
-            os.replace(new, new.with_suffix(".pickle"))  # all of it, or nothing
+            os.replace(new, new.with_suffix(".pickle"))  # atomic
 
     def count(self, batch: hr.io.SinkBatch) -> Counter[Any]:
-        """Return what there is in a batch, and how often."""
+        """Return the items of a batch, and their counts."""
         raise NotImplementedError
 
     @property
     def counts(self) -> Counter[Any]:
-        """What there was in all batches, and how often; also in those of a run that was killed."""
+        """The items of all batches and their counts, including batches of a run that was killed."""
         sums: Counter[Any] = Counter()
-        for counts in {**self._earlier(), **self._batches}.values():
-            for thing, count in counts.items():
-                sums[thing] += count
+        for counts in {**self._stored(), **self._batches}.values():
+            for item, count in counts.items():
+                sums[item] += count
         return sums
 
-    def _earlier(self) -> dict[int, Counter[Any]]:
-        files = self._kept.glob("*.pickle") if self._kept else ()
+    def _stored(self) -> dict[int, Counter[Any]]:
+        files = self._directory.glob("*.pickle") if self._directory else ()
         return {int(file.stem): pickle.loads(file.read_bytes()) for file in files}
 
 
 class Results(Counts):
-    """Keeps the panes of a result, and strikes out those that are retracted.
+    """Collects the panes of a result, and removes those that are retracted.
 
     Args:
-        settle: what makes one value of the panes of a place.
-        kept: see :class:`Counts`.
+        final_value: returns the final value of a window from its panes.
+        directory: see :class:`Counts`.
     """
 
     accepts_retractions = True
 
-    def __init__(self, settle: Settle, kept: Path | None = None) -> None:
-        super().__init__(kept)
-        self._settle = settle
+    def __init__(self, final_value: FinalValue, directory: Path | None = None) -> None:
+        super().__init__(directory)
+        self._final_value = final_value
 
     def count(self, batch: hr.io.SinkBatch) -> Counter[Any]:
         panes: Counter[Any] = Counter()
@@ -107,32 +107,32 @@ class Results(Counts):
         return panes
 
     def rows(self) -> Rows:
-        """Return what stands in the end, in order.
+        """Return the final results, in order.
 
         Raises:
-            ValueError: something was retracted that was never said, or said too often.
+            ValueError: a pane was retracted that was never emitted, or was emitted twice.
         """
-        standing: dict[Place, list[Any]] = defaultdict(list)
-        for (key, window, _, value), count in sorted(self.counts.items(), key=_where):
+        values_by_place: dict[Place, list[Any]] = defaultdict(list)
+        for (key, window, _, value), count in sorted(self.counts.items(), key=_order):
             if count not in (0, 1):
-                raise ValueError(f"{value} stands {count} times for {key} in {window}")
+                raise ValueError(f"{value} has count {count} for {key} in {window}")
             if count:
-                standing[Place(key, int(window.start), int(window.end))].append(value)
-        return {place: self._settle(values) for place, values in standing.items()}
+                values_by_place[Place(key, int(window.start), int(window.end))].append(value)
+        return {place: self._final_value(values) for place, values in values_by_place.items()}
 
 
 class LateFlights(Counts):
-    """Keeps the flights whose record came too late for an answer."""
+    """Collects the flights whose records were dropped as late."""
 
     @property
     def flights(self) -> Counter[Flight]:
-        """The flights, and how often each came too late."""
+        """The flights, and how often each was dropped."""
         return self.counts
 
     def count(self, batch: hr.io.SinkBatch) -> Counter[Any]:
         return Counter(flight for _, flight in batch.bundle.values)
 
 
-def _where(entry: tuple[tuple[str, hr.window.BoundedWindow, int, Any], int]) -> tuple[Any, ...]:
+def _order(entry: tuple[tuple[str, hr.window.BoundedWindow, int, Any], int]) -> tuple[Any, ...]:
     (key, window, index, _), _ = entry
     return key, window, index

@@ -16,8 +16,6 @@ from headrace.sdk.io.read_from_files import (
     ReadFromText,
 )
 from headrace.sdk.io.read_from_spark import FromDataFrame, ReadFromSpark
-from headrace.sdk.io.sink import Commit, PartSink, Sink, SinkBatch, SinkPart
-from headrace.sdk.io.source import Batch, BoundedSource, ReadsBundles, UnboundedSource
 from headrace.sdk.io.table.sink import WriteToTable
 from headrace.sdk.io.text_files import TextFiles
 from headrace.sdk.io.to_dataframe import ToDataFrame
@@ -30,6 +28,8 @@ from headrace.sdk.io.write_to_files import (
     WriteToText,
 )
 from headrace.sdk.reading import Read
+from headrace.sdk.sink import Commit, PartSink, Sink, SinkBatch, SinkPart
+from headrace.sdk.source import Batch, BoundedSource, ReadsBundles, UnboundedSource
 from headrace.sdk.writing import Write
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""What pipelines count, and how to ask for it."""
+"""User-defined metrics, and queries for them."""
 
 from headrace.sdk.metrics import (
     Counter,

@@ -1,16 +1,20 @@
-"""Runners: a plan of the graph, and ways to execute it. Each runner is a package here, found by name.
+"""Runners: the plan of a graph, and its execution. Each runner is a package, found by its name.
 
-============================  ===============================================================
-module                        what it says
-============================  ===============================================================
-planning, explaining          a graph as levels; the plan as text
-precombiner, tables             elements put together by key and window in front of a grouping
-operators, executor           what each kind of node does with bundles, in rounds
-keyed                         a grouping over all the keys of one place
-modes                         in one go or as a stream, and how much at once
-reading                       bounded sources, a bundle at a time
-blaming, measuring, garbage   names in errors; counts; a garbage collector that works rarely
-local                         the local runner: in memory, in one process
-spark                         the Spark runner: a job or a streaming query
-============================  ===============================================================
+====================================  ==============================================================
+module                                content
+====================================  ==============================================================
+planning, explain                     a graph as levels; the plan as text
+executor, operator, operators         rounds over connected operators; the operator of each kind of node
+grouping_operators, keyed_operators   groupings as operators; the table of the keys of a keyed operator
+window_state, stores                  the table of windows with one pane; where tables are kept
+precombine                            elements combined by key and window before a grouping
+reductions, number_tables             contents of panes; sums and counts of whole columns
+invoker, dead_letters                 calls of DoFns and functions; elements on which a function fails
+source_bundles                        bounded sources as bundles
+source_rounds, source_positions       all sources, read in rounds; positions that can be stored
+execution_mode                        batch or streaming mode
+error_context, progress, gc_tuning    labels in errors; the progress bar; fewer garbage collections
+local                                 the local runner: in memory, in one process
+spark                                 the Spark runner: a job or a streaming query
+====================================  ==============================================================
 """

@@ -1,7 +1,7 @@
-"""Elements on which a user's function fails, set aside as dead letters, while the others go on.
+"""Dead letters: elements on which a user's function fails, collected while the other elements pass.
 
-A bundle in which nothing fails is as fast as ever: results are taken in one go. An exception interrupts
-that, and it goes on behind the element that failed, so every element is processed once.
+A bundle without failures costs nothing extra, since its results are collected in one call. After an
+exception, collection continues with the next element, so every element is processed once.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ DeadLetter = tuple[Any, tuple[type[BaseException], str, list[str]]]
 
 @attrs.define(eq=False)
 class DeadLetterCollector:
-    """A function tried on the rows of one bundle.
+    """Collects the results of a function on the rows of a bundle, and the rows on which it fails.
 
     Args:
-        kind: what to catch, and where dead letters go.
+        kind: the exceptions to catch, and the tag for dead letters.
         bundle: the rows.
-        label: where, for errors.
+        label: label of the transform, for errors.
     """
 
     kind: CatchEach
     bundle: Bundle
     label: str
     letters: dict[int, DeadLetter] = attrs.field(factory=dict, init=False)
-    """The dead letters by their rows."""
+    """The dead letters, by row."""
 
     def collect(self, results: Iterator[Any]) -> list[Any]:
         """Return the results of the rows that do not fail."""
@@ -55,7 +55,7 @@ class DeadLetterCollector:
         return found
 
     def gather(self, results: Iterator[Any]) -> tuple[list[Any], list[int]]:
-        """Return the items of results, and how many of them there are after each row."""
+        """Return the items of all results, and the number of items up to the end of each row."""
         gathered = _Gathered(self)
         for first in self._first(results, gathered):
             check_iterable(first, self.label)
@@ -64,7 +64,7 @@ class DeadLetterCollector:
         return gathered.values, gathered.ends
 
     def _first(self, results: Iterator[Any], gathered: _Gathered) -> Iterator[Any]:
-        """Give out the first result that there is, behind rows whose call itself fails."""
+        """Yield the first result, after rows on which the call itself fails."""
         for row in range(len(self.bundle)):
             try:
                 first = next(results, _END)
@@ -94,7 +94,7 @@ class DeadLetterCollector:
     def fail(self, row: int, error: BaseException) -> None:
         """Make a dead letter of a row."""
         element = self.bundle.values[row]
-        lines = format_exception(type(error), error, _of_the_user(error.__traceback__))
+        lines = format_exception(type(error), error, _user_frames(error.__traceback__))
         self.letters[row] = element, (type(error), repr(error), lines)
         if self.kind.on_failure is not None:
             try:
@@ -105,14 +105,14 @@ class DeadLetterCollector:
 
 @attrs.define(eq=False)
 class _Gathered:
-    """Items of results as they are taken."""
+    """The items of results collected so far."""
 
     collector: DeadLetterCollector
     values: list[Any] = attrs.field(factory=list)
     ends: list[int] = attrs.field(factory=list)
 
     def take(self, results: Iterator[Any], until: int) -> None:
-        """Take results until so many rows have come to their ends."""
+        """Collect results until ``until`` rows are complete."""
         values, ends, extend = self.values, self.ends, self.values.extend
         while len(ends) < until:
             try:
@@ -131,19 +131,19 @@ class _Gathered:
 
 
 def _check_ended(row: int, rows: int) -> None:
-    """Turn StopIteration, which ends the taking of results too early, into an error (as in PEP 479)."""
+    """Raise an error if the function raised StopIteration, which ends collection early (as in PEP 479)."""
     if row < rows:
         raise RuntimeError("the function raised StopIteration")
 
 
-def _of_the_user(traceback: TracebackType | None) -> TracebackType | None:
-    """Leave out how Headrace called the function, which may differ for a value and its retraction."""
-    while traceback is not None and _is_ours(traceback):
+def _user_frames(traceback: TracebackType | None) -> TracebackType | None:
+    """Return the traceback without Headrace's frames, which may differ for a value and its retraction."""
+    while traceback is not None and _is_headrace_frame(traceback):
         traceback = traceback.tb_next
     return traceback
 
 
-def _is_ours(traceback: TracebackType) -> bool:
+def _is_headrace_frame(traceback: TracebackType) -> bool:
     return str(traceback.tb_frame.f_globals.get("__name__")).startswith(
         ("headrace.runners.", "headrace.sdk.")
     )

@@ -1,4 +1,4 @@
-"""Naming the transform in whatever goes wrong in it; the error itself stays what it is."""
+"""Labels in errors: a note with the transform on an error, which keeps its type and traceback."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ _END: Final = object()
 
 
 @contextmanager
-def failing_in(label: str) -> Iterator[None]:
-    """Note a transform's label on an error, unless a transform has been named already."""
+def label_errors(label: str) -> Iterator[None]:
+    """Add a transform's label as a note to an error, unless it has the note of another transform."""
     try:
         yield
     except Exception as error:
@@ -22,12 +22,12 @@ def failing_in(label: str) -> Iterator[None]:
         raise
 
 
-def failing_in_each(label: str, items: Iterable[T]) -> Iterator[T]:
-    """Iterate; note the label on an error that the items raise, not on one that their user does."""
+def label_errors_each(label: str, items: Iterable[T]) -> Iterator[T]:
+    """Iterate; add the label to errors of the iterator, but not of the code that uses the items."""
     iterator = iter(items)
     while True:
-        with failing_in(label):
+        with label_errors(label):
             item = next(iterator, _END)
         if item is _END:
             return
-        yield item  # type: ignore[misc]  # it is no end
+        yield item  # type: ignore[misc]  # it is not the end

@@ -1,41 +1,41 @@
-"""How a pipeline runs: in one go or as a stream, as its sources and options say, and how much at once."""
+"""Batch or streaming mode, from the sources and options of a pipeline; the size of a streaming round."""
 
 from __future__ import annotations
 
 from headrace.errors import PipelineError
 from headrace.sdk.graph import Graph, Read
-from headrace.sdk.io.source import UnboundedSource
 from headrace.sdk.io.test_stream import TestStream
 from headrace.sdk.options import PipelineOptions, StandardOptions
+from headrace.sdk.source import UnboundedSource
 
 
 def is_unbounded(graph: Graph) -> bool:
-    """Tell whether a source need not end."""
+    """Return whether a pipeline has an unbounded source."""
     return _reads_from(graph, UnboundedSource)
 
 
 def has_test_stream(graph: Graph) -> bool:
-    """Tell whether a source is a test stream, by whose clock the whole pipeline goes."""
+    """Return whether a source is a test stream, whose script gives the processing time of the pipeline."""
     return _reads_from(graph, TestStream)
 
 
 def is_streaming(graph: Graph, options: PipelineOptions) -> bool:
-    """Tell whether a pipeline is to stream: told so, or since a source cannot be read in one go."""
-    told = bool(options.view_as(StandardOptions).streaming)
-    return told or is_unbounded(graph) or has_test_stream(graph)
+    """Return whether a pipeline runs in streaming mode, by option or since one of its sources needs it."""
+    requested = bool(options.view_as(StandardOptions).streaming)
+    return requested or is_unbounded(graph) or has_test_stream(graph)
 
 
-def records_at_once(options: PipelineOptions) -> int:
-    """Return how many records of a partition a streaming round takes at most.
+def max_records(options: PipelineOptions) -> int:
+    """Return the maximum number of records that a streaming round reads from a partition.
 
     Raises:
-        PipelineError: it takes none.
+        PipelineError: it is less than 1.
     """
     limit: int = options.view_as(StandardOptions).max_records_per_batch
     if limit < 1:
         raise PipelineError(
-            f"--max_records_per_batch is {limit}, so that nothing could ever be read",
-            remedy="set it to 1 or more, or leave it out",
+            f"--max_records_per_batch must be at least 1, not {limit}",
+            remedy="set it to 1 or more, or remove it",
         )
     return limit
 

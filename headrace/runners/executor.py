@@ -1,12 +1,12 @@
-"""Execution in one place: rounds over the operators of a graph, or of a part of it.
+"""Execution in one process: rounds over the operators of a graph, or of a part of it.
 
-A round is what arrives together: bundles from outside, then a watermark for each node that others watch
-and a processing time. Bundles run through element-wise operators at once and collect in front of groupings;
-when the round ends, the nodes take their turns in the order of the graph, each after all that it reads
-from: a grouping handles first the data, then the watermark, then the clock.
+In a round bundles arrive from sources, then a watermark for each source and a processing time. Bundles pass
+through element-wise operators at once, and groupings collect them. At the end of the round the nodes run in
+the order of the graph, each after all nodes that it reads from: a grouping processes first its data, then
+the watermark, then the clock.
 
-The local runner gives every node an operator; a worker of another runner gives them to the nodes of its
-part, and to those behind it operators that send bundles on their way.
+The local runner makes an operator for every node. A worker of another runner makes the operators of its part
+of the graph, and for downstream nodes operators that send bundles to other workers.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ from headrace.triggers.trigger import Clock
 CollectionId = tuple[str, str]
 
 MakeOperator = Callable[[Node, Send, StepMetrics], Operator | None]
-"""Makes the operator of a node, given the way out and where to count; None for a node of another place."""
+"""Makes the operator of a node, from its output function and metrics; None if it runs elsewhere."""
 
 
 @attrs.define(eq=False)
 class Executor:
-    """The operators of a graph, wired up.
+    """The connected operators of a graph.
 
     Args:
         nodes: the nodes, each after those that it reads from.
-        make: makes their operators.
+        make: makes the operator of a node.
     """
 
     nodes: Sequence[Node]
@@ -46,11 +46,11 @@ class Executor:
     _operators: dict[str, Operator] = attrs.field(factory=dict, init=False)
     _readers: dict[CollectionId, list[str]] = attrs.field(factory=dict, init=False)
     _queue: deque[tuple[Collection, Bundle]] = attrs.field(factory=deque, init=False)
-    _opened: ExitStack = attrs.field(factory=ExitStack, init=False)
-    _pumping: bool = attrs.field(default=False, init=False)
+    _exit_stack: ExitStack = attrs.field(factory=ExitStack, init=False)
+    _delivering: bool = attrs.field(default=False, init=False)
 
     def __attrs_post_init__(self) -> None:
-        """Make the operators, and note who reads what."""
+        """Make the operators, and record which nodes read each collection."""
         for node in self.nodes:
             metrics = StepMetrics()
             operator = self.make(node, self._send, metrics)
@@ -65,49 +65,49 @@ class Executor:
         return self._operators[label]
 
     def open(self) -> None:
-        """Prepare all operators."""
+        """Open all operators."""
         for operator in self._operators.values():
             operator.open()
-            self._opened.callback(operator.release)
+            self._exit_stack.callback(operator.release)
 
     def finish(self) -> None:
-        """Complete what goes outside, after a run that did not fail."""
+        """Complete the external effects of all operators, after a run that did not fail."""
         for operator in self._operators.values():
             operator.finish()
 
     def release(self) -> None:
-        """Let go of the resources of all that was opened, however the run ended."""
-        self._opened.__exit__(*sys.exc_info())  # an error of its own must not hide the run's
+        """Release the resources of all opened operators; called after every run."""
+        # With the current exception, so that an error here does not replace the error of the run.
+        self._exit_stack.__exit__(*sys.exc_info())
 
     def metrics(self) -> MetricResults:
-        """Return what has been counted until now."""
+        """Return the metrics so far."""
         counted = {label: operator.counted for label, operator in self._operators.items()}
         return MetricResults(counted, self._metrics)
 
     def drain(self) -> dict[str, tuple[StepMetrics, MetricsContainer]]:
-        """Return what each node has counted, by label, and start anew."""
+        """Return the metrics of each node by label, and reset them."""
         counted = {}
         for label, operator in self._operators.items():
             counted[label] = self._metrics[label].drain(), operator.counted.drain()
         return counted
 
     def feed(self, read: Node, bundle: Bundle) -> None:
-        """Take a bundle from a source as far as the groupings in front of it."""
+        """Pass a bundle of a source through all operators up to the next groupings."""
         self._operators[read.label].push(bundle)
 
-    def end_round(self, given: Mapping[str, int], now: int) -> dict[str, int]:
+    def end_round(self, watermarks: Mapping[str, int], now: int) -> dict[str, int]:
         """End a round, and return the output watermark of each node.
 
         Args:
-            given: the watermarks, in microseconds, of nodes that are told from outside, by label: at
-                least those of all that read from nothing.
+            watermarks: watermarks in microseconds by node label; at least for all nodes without inputs.
             now: processing time in microseconds.
         """
         outputs: dict[str, int] = {}
         for node in self.nodes:
-            # A node behind this part may read from others there as well, which are not here.
+            # A node after this part may also read from nodes that run elsewhere.
             incoming = (outputs[s.node] for s in node.inputs if s.node in outputs)
-            watermark = given[node.label] if node.label in given else min(incoming)
+            watermark = watermarks[node.label] if node.label in watermarks else min(incoming)
             outputs[node.label] = self._end_round(node.label, Clock(watermark, now))
         return outputs
 
@@ -118,17 +118,17 @@ class Executor:
         return output
 
     def _send(self, collection: Collection, bundle: Bundle) -> None:
-        """Hand a bundle to all who read it; what they send in turn waits until they are back."""
+        """Deliver a bundle to all its readers; their own output is delivered after they return."""
         if bundle.values:
             self._queue.append((collection, bundle))
-        if not self._pumping:
-            self._pumping = True
+        if not self._delivering:
+            self._delivering = True
             try:
-                self._pump()
+                self._deliver()
             finally:
-                self._pumping = False
+                self._delivering = False
 
-    def _pump(self) -> None:
+    def _deliver(self) -> None:
         while self._queue:
             collection, bundle = self._queue.popleft()
             self._metrics[collection.node].elements_out += len(bundle)

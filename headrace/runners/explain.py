@@ -1,4 +1,4 @@
-"""The plan as text: levels, fused chains, and what each grouping does and keeps."""
+"""The plan as text: levels, fused chains, and the strategy and state of each grouping."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _level(planned: Plan, depth: int, level: Level) -> Iterator[str]:
         yield f"  {_kind(node)} {node.label!r}"
         step = planned.steps.get(node.label)
         if step is not None:
-            yield from (f"    {name}: {said}" for name, said in _grouping(step))
+            yield from (f"    {name}: {text}" for name, text in _grouping(step))
     for chain in level.chains:
         fused = "fused: " if len(chain) > 1 else ""
         yield "  " + fused + " -> ".join(f"{_kind(node)} {node.label!r}" for node in chain)
@@ -43,23 +43,23 @@ def _grouping(step: KeyedStep) -> Iterator[tuple[str, str]]:
             "combined before the shuffle",
             "yes" if step.lifted else "no, the trigger sees elements",
         )
-    yield "keeps", _kept(step)
+    yield "keeps", _state(step)
 
 
-def _kept(step: KeyedStep) -> str:
-    """Say what a grouping remembers of a window."""
+def _state(step: KeyedStep) -> str:
+    """Return a description of the state that a grouping keeps for a window."""
     if isinstance(step.reduction, MultisetOf):
         why = "its input can retract"
         if isinstance(step.node, CombinePerKey):
             why += ", and the CombineFn has no subtract_input"
-        kept = f"a multiset of values, since {why}"
+        state = f"a multiset of values, since {why}"
     elif isinstance(step.reduction, Subtract):
-        kept = "an accumulator, from which retractions are subtracted"
+        state = "an accumulator, from which retractions are subtracted"
     else:
-        kept = "an accumulator" if isinstance(step.node, CombinePerKey) else "a list of values"
+        state = "an accumulator" if isinstance(step.node, CombinePerKey) else "a list of values"
     if step.strategy.accumulation_mode is AccumulationMode.RETRACTING:
-        kept += "; the last pane, to retract it"
-    return kept
+        state += "; the last pane, to retract it"
+    return state
 
 
 def _duration(micros: int) -> str:

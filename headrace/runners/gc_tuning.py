@@ -1,8 +1,8 @@
-"""Garbage collection while a run allocates: rarely, for what a run makes is seldom cyclic.
+"""Fewer garbage collections during a run, since a run rarely makes reference cycles.
 
-The collector looks at every tuple and list that is alive, again and again as their number grows. A run
-makes them by the million, and reference counts free them; so while it lasts the young ones are looked at
-less often. Nothing else changes: what one run leaves behind is collected as usual, after it.
+The collector scans all live containers again and again as their number grows. A run makes millions of tuples
+and lists, which reference counting frees. So during a run the youngest generation is collected less often.
+Objects that are alive after a run are collected as usual.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from contextlib import contextmanager
 from typing import Final
 
 ALLOCATIONS: Final = 500_000
-"""So many more containers must be alive before the collector looks at the young ones."""
+"""The number of container allocations, less deallocations, that starts a collection."""
 
 
 @contextmanager
-def rarely_collected() -> Iterator[None]:
-    """Let the garbage collector work less often; a run at the same time may have seen to it already."""
+def infrequent_gc() -> Iterator[None]:
+    """Collect garbage less often; no effect if another run at the same time has already changed it."""
     before = gc.get_threshold()
     if before[0] >= ALLOCATIONS:
         yield

@@ -1,12 +1,12 @@
-"""Groupings at work: elements are collected during a round, and grouped when it ends.
+"""Operators of groupings: elements are collected during a round, and grouped when it ends.
 
 ==================  ===========================================================================
-operator            for
+operator            used in
 ==================  ===========================================================================
 BatchGroup          batch mode: each key runs from its elements to the end of time at once
-FinalColumnsGroup   batch mode, where each window has one pane: whole columns of them
-StreamingGroup      streaming mode: a store of keys, rounds of data, watermark and clock
-FinalPaneGroup      streaming mode, where each window has one pane, at its end
+FinalColumnsGroup   batch mode, if each window has only one pane: whole columns of panes
+StreamingGroup      streaming mode: a store of keys; rounds of data, watermark and clock
+FinalPaneGroup      streaming mode, if each window has only one pane, at its end
 ==================  ===========================================================================
 """
 
@@ -19,7 +19,7 @@ from typing import Any
 
 import attrs
 
-from headrace.runners.error_context import failing_in
+from headrace.runners.error_context import label_errors
 from headrace.runners.keyed_operators import KeyedPanes, KeyedTable
 from headrace.runners.operator import Operator, Send
 from headrace.runners.planning import KeyedStep
@@ -43,7 +43,7 @@ FLUSH_AT = 1 << 14
 
 @attrs.define(eq=False)
 class Group(Operator):
-    """What groupings have in common: elements are collected, and grouped when the round ends."""
+    """Base of the operators of groupings: elements are collected, and grouped when the round ends."""
 
     step: KeyedStep
     send: Send
@@ -58,40 +58,40 @@ class Group(Operator):
 
     def push(self, bundle: Bundle) -> None:
         """Collect a bundle until the round ends."""
-        with self.at_work():
+        with self.in_step():
             self.precombiner.add(bundle)
 
     def open(self) -> None:
-        """Set the CombineFn up, if there is one."""
+        """Set up the CombineFn, if there is one."""
         if isinstance(self.step.node, graph.CombinePerKey):
-            with self.at_work():
+            with self.in_step():
                 self.step.node.combine_fn.setup()
 
     def release(self) -> None:
-        """Tear the CombineFn down, if there is one."""
+        """Tear down the CombineFn, if there is one."""
         if isinstance(self.step.node, graph.CombinePerKey):
-            with self.at_work():
+            with self.in_step():
                 self.step.node.combine_fn.teardown()
 
     @contextmanager
-    def at_work(self) -> Iterator[None]:
-        """Count for this step, and name it in whatever goes wrong."""
-        with recording(self.counted), failing_in(self.step.node.label):
+    def in_step(self) -> Iterator[None]:
+        """Record metrics for this step, and add its label to errors."""
+        with recording(self.counted), label_errors(self.step.node.label):
             yield
 
     def emit_final_panes(self, arrivals: Iterable[ArrivalColumns]) -> None:
-        """Send the panes of windows that have one each."""
+        """Send the panes of windows that have only one pane each."""
         panes = resized(map(self.grouping.final_panes, arrivals))
         while (bundle := self._next(panes)) is not None:
             self.metrics.panes[PaneInfoTiming.ON_TIME.name] += len(bundle)
             self.send(self.step.main, bundle)
 
     def _next(self, panes: Iterator[Bundle]) -> Bundle | None:
-        with self.at_work():
+        with self.in_step():
             return next(panes, None)
 
     def emit(self, out: KeyedPanes) -> None:
-        """Send panes, and late elements where they have an output."""
+        """Send panes, and late elements if they have an output."""
         self._count(out)
         if len(out):
             self.send(self.step.main, out.bundle())
@@ -99,7 +99,7 @@ class Group(Operator):
             self.send(self.step.late, Bundle.of(out.late))
 
     def _count(self, out: KeyedPanes) -> None:
-        """Count panes and retractions, and the elements that came too late."""
+        """Count panes, retractions and dropped late elements."""
         kinds = zip(out.panes.panes, out.panes.diffs, strict=True)
         for (timing, diff), number in Counter((p.timing, diff) for p, diff in kinds).items():
             if diff == RETRACT:
@@ -111,45 +111,45 @@ class Group(Operator):
 
 @attrs.define(eq=False)
 class StreamingGroup(Group):
-    """A keyed operator in streaming mode: rounds of data, then watermark and clock.
+    """A grouping in streaming mode: in each round first the data, then watermark and clock.
 
     Args:
-        store: where the keys are kept; a worker gives it that of another key group before each round.
+        store: the store of the keys; on a worker it is set to the store of a key group before each round.
     """
 
     store: Store[Any, Any]
 
     def end_round(self, clock: Clock) -> int:
-        """Process what was collected, then wake what is due."""
+        """Process the collected elements, then the timers that are due."""
         clock = Clock(max(clock.watermark, self.store.watermark), clock.now)
         self.run_round(clock)
         return self.store.output_watermark
 
     def run_round(self, clock: Clock) -> None:
-        """Run a round of the store, and send what comes out."""
+        """Run a round of the store, and send its output."""
         out = KeyedPanes()
-        with self.at_work():
+        with self.in_step():
             self.store.round(self.precombiner.drain(), clock, out)
-        self.precombiner.reached = clock.watermark
+        self.precombiner.watermark = clock.watermark
         self.emit(out)
 
 
 @attrs.define(eq=False)
 class FinalPaneGroup(StreamingGroup):
-    """A grouping in streaming mode whose windows have one pane each, at their ends.
+    """A grouping in streaming mode whose windows have only one pane each, at their ends.
 
-    Nothing has to be known of a key but the contents of its windows.
+    The state of a key has only the contents of its windows.
     """
 
     def run_round(self, clock: Clock) -> None:
-        """Add what was collected, then send the panes of all windows that the watermark has passed."""
+        """Add the collected contents, then send the panes of all windows that the watermark has passed."""
         passed: list[ArrivalColumns] = []
-        with self.at_work():
+        with self.in_step():
             self.store.round(self._in_time(), clock, passed)
         self.emit_final_panes(passed)
 
     def _in_time(self) -> Iterator[ArrivalColumns]:
-        """Yield what was collected, without what is late."""
+        """Yield the collected columns, and drop late ones."""
         strategy, watermark = self.step.strategy, self.store.watermark
         for columns in self.precombiner.columns():
             if is_late(strategy, next(iter(columns.lasts)), watermark):
@@ -160,28 +160,28 @@ class FinalPaneGroup(StreamingGroup):
 
 @attrs.define(eq=False)
 class BatchGroup(Group):
-    """A grouping in batch mode: each key lives from its data to the end of time in one go."""
+    """A grouping in batch mode: each key runs from its elements to the end of time in one call."""
 
     def end_round(self, clock: Clock) -> int:
-        """Group everything, key by key."""
+        """Group all elements, key by key."""
         arrivals = self.precombiner.drain()
         full = True
         while full:
-            with self.at_work():
+            with self.in_step():
                 out = self._next_panes(arrivals, clock)
             self.emit(out)
             full = len(out) >= FLUSH_AT
         return clock.watermark
 
     def _next_panes(self, drained: Arrivals, clock: Clock) -> KeyedPanes:
-        """Group on until there are panes for a bundle, or no keys any more."""
+        """Group further keys until there are enough panes for a bundle, or no keys are left."""
         start, out = Clock(MIN_MICROS, clock.now), KeyedPanes()
         for _, key, arrivals in drained:
             if self.precombiner.windows_merged:
                 self.grouping.run_to_completion(arrivals, start, clock, out.panes)
             else:
                 self._run_to_completion(arrivals, start, clock, out.panes)
-            out.credit(key)
+            out.assign_key(key)
             if len(out) >= FLUSH_AT:
                 break
         return out
@@ -196,16 +196,16 @@ class BatchGroup(Group):
 
 @attrs.define(eq=False)
 class FinalColumnsGroup(Group):
-    """A grouping in batch mode whose windows have one pane each, at their ends: whole columns of them."""
+    """A grouping in batch mode whose windows have only one pane each; it sends whole columns of panes."""
 
     def end_round(self, clock: Clock) -> int:
-        """Group everything, many keys at a time."""
+        """Group all elements, many keys at a time."""
         self.emit_final_panes(self.precombiner.columns())
         return clock.watermark
 
 
 def resized(bundles: Iterable[Bundle]) -> Iterator[Bundle]:
-    """Put small bundles together, and cut large ones."""
+    """Concatenate small bundles, and split large ones."""
     waiting: list[Bundle] = []
     rows = 0
     for bundle in bundles:
@@ -224,9 +224,9 @@ def batch_group(step: KeyedStep, send: Send, metrics: StepMetrics, received: Any
 
     Args:
         step: the grouping.
-        send: takes the outputs.
-        metrics: where to count.
-        received: takes the place of the precombiner, where what arrives is precombined already.
+        send: receives the outputs.
+        metrics: the metrics of the step.
+        received: used instead of a precombiner, if the input was precombined before a shuffle.
     """
     columns = step.column_precombiner(batch=True)
     if columns is not None:
@@ -241,8 +241,8 @@ def streaming_group(
 
     Args:
         step: the grouping.
-        send: takes the outputs.
-        metrics: where to count.
+        send: receives the outputs.
+        metrics: the metrics of the step.
         received: as in :func:`batch_group`.
     """
     columns = step.column_precombiner(batch=False)

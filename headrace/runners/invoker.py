@@ -1,8 +1,8 @@
-"""Runs a ParDo node on bundles: what a runner calls.
+"""Runs a ParDo node on bundles.
 
-Every kind of :mod:`headrace.sdk.elementwise` becomes one function from bundle to bundles by tag. An
-exception that a user's function raises keeps its type and traceback and gains a note that names the
-transform and the element; which element it was is worked out only then.
+Each kind of :mod:`headrace.sdk.elementwise` becomes one function from a bundle to bundles by tag. An
+exception of a user's function keeps its type and traceback, and gets notes with the transform and the
+element. The element is determined only after an exception.
 """
 
 from __future__ import annotations
@@ -43,56 +43,56 @@ T = TypeVar("T")
 
 
 class ParDoInvoker:
-    """A ParDo node at work in one place.
+    """A ParDo node in one process.
 
-    The order of calls is ``setup``, then for each group of bundles that arrive together
-    ``start_bundle``, ``process`` any number of times, ``finish_bundle``; at last ``teardown``.
+    The order of calls is ``setup``; for each group of bundles that arrive together ``start_bundle``,
+    ``process`` any number of times, and ``finish_bundle``; finally ``teardown``.
 
     Args:
         node: the node.
 
     Attributes:
-        metrics: what the node's function has counted.
+        metrics: the metrics that the node's function recorded.
     """
 
     def __init__(self, node: ParDo) -> None:
         self.metrics = MetricsContainer()
         self._label = node.label
         self._tags = {output.tag for output in node.outputs}
-        # A copy, so that two places that run one DoFn do not share its attributes.
+        # A copy, so that several invokers of one DoFn do not share its attributes.
         each = node.fn.each if isinstance(node.fn, CatchEach) else node.fn
-        self._dofn = copy(each.dofn) if isinstance(each, ProcessEach) else _Idle()
+        self._dofn = copy(each.dofn) if isinstance(each, ProcessEach) else _NoLifecycle()
         self._program = self._program_of(node.fn)
 
     def setup(self) -> None:
-        """Prepare the place of work."""
-        with self._blamed():
+        """Set up the DoFn."""
+        with self._note_label():
             self._dofn.setup()
 
     def start_bundle(self) -> None:
-        """Prepare for elements that arrive together."""
-        with recording(self.metrics), self._blamed():
+        """Start a bundle of elements that arrive together."""
+        with recording(self.metrics), self._note_label():
             self._dofn.start_bundle()
 
     def process(self, bundle: Bundle) -> Outputs:
-        """Process the elements of a bundle; outputs that nobody declared are left out."""
-        with recording(self.metrics), self._blamed():
+        """Process the elements of a bundle; outputs without a declared tag are dropped."""
+        with recording(self.metrics), self._note_label():
             return self._declared(self._program(bundle))
 
     def finish_bundle(self) -> Outputs:
-        """Finish what ``start_bundle`` began, and return the outputs of that."""
-        with recording(self.metrics), self._blamed():
+        """Finish the bundle, and return its last outputs."""
+        with recording(self.metrics), self._note_label():
             given = self._dofn.finish_bundle()
             return {} if given is None else self._declared(finishing(given, self._label))
 
     def teardown(self) -> None:
-        """Clean up the place of work."""
-        with self._blamed():
+        """Tear down the DoFn."""
+        with self._note_label():
             self._dofn.teardown()
 
     @contextmanager
-    def _blamed(self) -> Iterator[None]:
-        """Name the transform in whatever a user's function raises, and leave the error what it is."""
+    def _note_label(self) -> Iterator[None]:
+        """Add the label of the transform to errors of the user's function."""
         try:
             yield
         except Exception as error:
@@ -112,7 +112,9 @@ class ParDoInvoker:
                 return _with_diffs
             case CatchEach(each=each):
                 return (
-                    self._catching(kind) if not isinstance(each, _SURE) else self._program_of(each)
+                    self._with_dead_letters(kind)
+                    if not isinstance(each, _CANNOT_FAIL)
+                    else self._program_of(each)
                 )
         call = self._call_of(kind)
         make = _ONE_RESULT.get(type(kind))
@@ -125,7 +127,7 @@ class ParDoInvoker:
 
     def _each(self, call: Call, make: Make) -> Program:
         def run(bundle: Bundle) -> Outputs:
-            bundle = _seen_by(call, bundle)
+            bundle = _rows_for(call, bundle)
             return make(self._collected(list, call, bundle), bundle)
 
         return run
@@ -134,49 +136,49 @@ class ParDoInvoker:
         gather = partial(gathered, label=self._label)
 
         def run(bundle: Bundle) -> Outputs:
-            bundle = _seen_by(call, bundle)
+            bundle = _rows_for(call, bundle)
             values, ends = self._collected(gather, call, bundle)
             return any_number(values, ends, bundle)
 
         return run
 
-    def _catching(self, kind: CatchEach) -> Program:
-        """Do what a kind does with the elements that do not fail."""
+    def _with_dead_letters(self, kind: CatchEach) -> Program:
+        """Return the program of a kind that collects the elements on which its function fails."""
         call = self._call_of(kind.each)
         make = _ONE_RESULT.get(type(kind.each))
 
         def run(bundle: Bundle) -> Outputs:
-            bundle = _seen_by(call, bundle)
-            trial = DeadLetterCollector(kind, bundle, self._label)
+            bundle = _rows_for(call, bundle)
+            collector = DeadLetterCollector(kind, bundle, self._label)
             if make is None:
-                values, ends = self._collected(trial.gather, call, bundle)
-                return trial.with_letters(any_number(values, ends, bundle))
-            results = self._collected(trial.collect, call, bundle)
-            return trial.with_letters(make(results, trial.survivors()))
+                values, ends = self._collected(collector.gather, call, bundle)
+                return collector.with_letters(any_number(values, ends, bundle))
+            results = self._collected(collector.collect, call, bundle)
+            return collector.with_letters(make(results, collector.survivors()))
 
         return run
 
     def _collected(self, collect: Callable[[Iterator[Any]], T], call: Call, bundle: Bundle) -> T:
-        """Call the function on each row, and collect its results as they come."""
+        """Call the function on each row, and collect its results."""
         rows = iter(bundle.values)
         try:
             return collect(call.results(rows, bundle))
         except Exception as error:
-            self._blame(bundle, error, len(bundle) - length_hint(rows) - 1)
+            self._note_element(bundle, error, len(bundle) - length_hint(rows) - 1)
             raise
 
-    def _blame(self, bundle: Bundle, error: Exception, row: int) -> None:
+    def _note_element(self, bundle: Bundle, error: Exception, row: int) -> None:
         error.add_note(f"on the element {shorten(bundle.values[row])}")
 
 
-class _Idle(DoFn):
-    """A DoFn whose life has no events."""
+class _NoLifecycle(DoFn):
+    """A DoFn without setup, bundles or teardown, for kinds that call a plain function."""
 
     def process(self, element: Any, *args: Any, **kwargs: Any) -> None:
         """Do nothing."""
 
 
-def _seen_by(call: Call, bundle: Bundle) -> Bundle:
+def _rows_for(call: Call, bundle: Bundle) -> Bundle:
     return exploded(bundle) if call.by_window else bundle
 
 
@@ -188,8 +190,8 @@ def _keyed(keys: list[Any], bundle: Bundle) -> Outputs:
     return _paired(keys, bundle.values, bundle)
 
 
-def _kept(verdicts: list[Any], bundle: Bundle) -> Outputs:
-    return {MAIN: bundle.where(verdicts)}
+def _filtered(mask: list[Any], bundle: Bundle) -> Outputs:
+    return {MAIN: bundle.where(mask)}
 
 
 def _stamped(instants: list[Any], bundle: Bundle) -> Outputs:
@@ -198,18 +200,18 @@ def _stamped(instants: list[Any], bundle: Bundle) -> Outputs:
 
 
 def _with_diffs(bundle: Bundle) -> Outputs:
-    """Turn elements and retractions into pairs, which are themselves no retractions."""
+    """Turn elements and retractions into (diff, value) pairs, all of which are insertions."""
     pairs = list(zip(bundle.diffs, bundle.values, strict=False))
     return {MAIN: Bundle(pairs, bundle.timestamps, bundle.windows, bundle.panes, repeat(INSERT))}
 
 
-_SURE: Final = (PairEach, DiffEach)
-"""The kinds that call no function, so that nothing can fail."""
+_CANNOT_FAIL: Final = (PairEach, DiffEach)
+"""The kinds that call no function, so that they cannot fail."""
 
 _ONE_RESULT: Final[dict[type, Make]] = {
     MapEach: one_each,
     KeyEach: _keyed,
-    FilterEach: _kept,
+    FilterEach: _filtered,
     StampEach: _stamped,
 }
-"""What becomes of the results of a function that returns one for each row."""
+"""How to make outputs of the results of a function that returns one result per row."""

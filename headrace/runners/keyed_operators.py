@@ -1,7 +1,7 @@
-"""Tables of keyed operators: the keys of one place, and whose moment has come.
+"""Tables of keyed operators: keys with their states, timers and holds.
 
-A keyed operator (:class:`~headrace.triggers.keyed_operator.KeyedOperator`) works on one key; a table
-remembers the keys, with timer queues over their moments, so that a round costs by the keys that it concerns.
+A keyed operator (:class:`~headrace.triggers.keyed_operator.KeyedOperator`) works on one key. A table holds
+many keys, with timer queues, so that the cost of a round depends only on the keys that it touches or wakes.
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ from headrace.triggers.pane_output import Panes
 from headrace.triggers.timer_queue import TimerQueue
 from headrace.triggers.trigger import NEVER, Clock
 
-Arrived: TypeAlias = tuple[Hashable, Any, Any]
-"""The identity of a key, the key, and what arrived for it."""
+KeyArrivals: TypeAlias = tuple[Hashable, Any, Any]
+"""The identity of a key, the key, and the elements that arrived for it."""
 
 Entry: TypeAlias = tuple[Any, Moments, bytes]
-"""A key, its moments, and its frozen state."""
+"""A key, its timers and hold, and its frozen state."""
 
 
 @attrs.define(eq=False)
 class KeyedPanes:
-    """The panes of several keys, and the elements that came too late."""
+    """The panes of several keys, and the late elements that were dropped."""
 
     panes: Panes = attrs.field(factory=Panes)
     late: list[Element] = attrs.field(factory=list)
     dropped: int = 0
     _keys: list[Any] = attrs.field(factory=list)
 
-    def credit(self, key: Any) -> None:
-        """Note that whatever came out since the last call belongs to a key."""
+    def assign_key(self, key: Any) -> None:
+        """Assign a key to all output since the last call."""
         panes = self.panes
         self._keys.extend([key] * (len(panes.values) - len(self._keys)))
         for arrival in panes.dropped:
@@ -56,12 +56,12 @@ class KeyedPanes:
 
 @attrs.define(eq=False)
 class KeyedTable:
-    """The live keys of one keyed operator.
+    """The keys of one keyed operator.
 
     Args:
-        operator: what works on each key.
-        loads: reads a state that was stored; needed if there are entries.
-        stored: entries of keys that were stored, by identity; a state is thawed when it is needed.
+        operator: the operator of each key.
+        loads: reads a stored state; required if there are stored entries.
+        stored: stored entries of keys, by identity; a state is thawed when it is first needed.
     """
 
     operator: KeyedOperator[Any, Any, Panes]
@@ -80,26 +80,26 @@ class KeyedTable:
         moments = ((key, entry[1][which]) for key, entry in self.stored.items())
         return TimerQueue({key: moment for key, moment in moments if moment != NEVER})
 
-    def process(self, arrivals: Iterable[Arrived], clock: Clock, out: KeyedPanes) -> None:
-        """Take what arrived together, key by key."""
+    def process(self, arrivals: Iterable[KeyArrivals], clock: Clock, out: KeyedPanes) -> None:
+        """Process elements that arrived together, key by key."""
         for identity, key, elements in arrivals:
             known = self._states.get(identity) or self._state(identity, key)
             self.operator.process(known[1], elements, clock, out.panes)
-            out.credit(known[0])
-            self._note(identity, known[1])
+            out.assign_key(known[0])
+            self._update_timers(identity, known[1])
 
     def wake(self, clock: Clock, out: KeyedPanes) -> None:
-        """Wake the keys whose moment has come, the earliest first."""
+        """Wake the keys whose timers are due, the earliest first."""
         due = self._event_timers.pop(clock.watermark)
         due += self._processing_timers.pop(clock.now)
         for identity in dict.fromkeys(due):
             key, state = self._states.get(identity) or self._state(identity, None)
             self.operator.wake(state, clock, out.panes)
-            out.credit(key)
-            self._note(identity, state)
+            out.assign_key(key)
+            self._update_timers(identity, state)
 
     def _state(self, identity: Hashable, key: Any) -> tuple[Any, Any]:
-        """Return a key with its state: stored, or new."""
+        """Return a key with its state, either a stored state or a new one."""
         entry = self.stored.pop(identity, None)
         if entry is None:
             state = self.operator.new_state()
@@ -109,8 +109,8 @@ class KeyedTable:
         known = self._states[identity] = key, state
         return known
 
-    def _note(self, identity: Hashable, state: Any) -> None:
-        """Set the timers to what a key's state says now; forget a key that has nothing to remember."""
+    def _update_timers(self, identity: Hashable, state: Any) -> None:
+        """Update the timers and the hold of a key; remove the key if its state is empty."""
         moments = self.operator.moments(state)
         if moments is None:
             del self._states[identity]
@@ -121,7 +121,7 @@ class KeyedTable:
 
     @property
     def moments(self) -> Moments:
-        """The earliest moments of all keys."""
+        """The earliest timers and hold of all keys."""
         return Moments(self._event_timers.first, self._processing_timers.first, self._holds.first)
 
     def __len__(self) -> int:
@@ -129,7 +129,7 @@ class KeyedTable:
         return len(self._states) + len(self.stored)
 
     def entries(self, dumps: Callable[[Any], bytes]) -> Iterator[tuple[Hashable, Entry]]:
-        """Yield all keys, to be stored, by identity."""
+        """Yield the entries of all keys by identity, to store them."""
         yield from self.stored.items()
         for identity, (key, state) in self._states.items():
             moments = self.operator.moments(state)

@@ -1,6 +1,6 @@
-"""Combining whole columns: sums and counts, which a table of numbers keeps.
+"""Combining of whole columns: sums and counts by key, in a table of numbers.
 
-An accumulator that is a number from 0 needs no call for each value, not even one for each key.
+If accumulators are numbers that start at 0, no function is called for each value or key.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Numbers: TypeAlias = dict[Hashable, Any]
 
 @attrs.frozen
 class NumberTable:
-    """How a CombineFn takes columns of keys and values.
+    """How a CombineFn combines columns of keys and values.
 
     Attributes:
         table: makes an empty table.
@@ -34,7 +34,7 @@ class NumberTable:
 
 
 def number_table_of(fn: CombineFn) -> NumberTable | None:
-    """Return how a CombineFn takes columns, if it is of a type that can."""
+    """Return the number table of a CombineFn; None if it has none."""
     return _NUMBER_TABLES.get(type(fn))
 
 

@@ -1,4 +1,4 @@
-"""What an operator is: a node at work, in one place."""
+"""The base class of operators: nodes at work in one process."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from headrace.triggers.bundle import Bundle
 from headrace.triggers.trigger import Clock
 
 Send: TypeAlias = Callable[[Collection, Bundle], None]
-"""Hands a bundle to all operators that read a collection."""
+"""Passes a bundle to all operators that read a collection."""
 
 
 class Operator:
@@ -30,12 +30,12 @@ class Operator:
         """Prepare; called once before the first bundle."""
 
     def finish(self) -> None:
-        """Complete what goes outside; called once, after a run that did not fail."""
+        """Complete external effects; called once, after a run that did not fail."""
 
     def release(self) -> None:
-        """Let go of resources; called once, however the run ended."""
+        """Release resources; called once after every run, even if it failed."""
 
     @property
     def counted(self) -> MetricsContainer:
-        """What the user's functions have counted."""
+        """The metrics that the user's functions recorded."""
         return MetricsContainer()

@@ -1,7 +1,7 @@
-"""Operators: what each kind of node does with a bundle, and at the end of a round; on every runner.
+"""Operators for all runners: what each kind of node does with a bundle, and at the end of a round.
 
-``OPERATORS`` is the table from node kind to operator. An operator gets bundles by ``push``, sends its
-outputs by the ``send`` that it was given, and at the end of a round returns its output watermark.
+``OPERATORS`` maps kinds of nodes to operators. ``push`` passes a bundle to an operator, which passes its
+outputs to ``send``. At the end of a round an operator returns its output watermark.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from typing import Any
 import attrs
 
 from headrace.errors import UnsupportedError
-from headrace.runners.error_context import failing_in
+from headrace.runners.error_context import label_errors
 from headrace.runners.grouping_operators import batch_group, streaming_group
 from headrace.runners.invoker import ParDoInvoker
 from headrace.runners.operator import Operator, Send
 from headrace.runners.planning import KeyedStep, Plan
 from headrace.sdk import graph
-from headrace.sdk.io.sink import PartSink, SinkBatch
 from headrace.sdk.metrics import MetricsContainer
+from headrace.sdk.sink import PartSink, SinkBatch
 from headrace.sdk.step_metrics import StepMetrics
 from headrace.triggers.bundle import Bundle
 from headrace.triggers.trigger import Clock
@@ -27,35 +27,35 @@ from headrace.triggers.trigger import Clock
 
 @attrs.define(eq=False)
 class Forward(Operator):
-    """Hands bundles on as they are: reads, flattens and reshuffles."""
+    """Passes bundles on unchanged: reads, flattens and reshuffles."""
 
     node: graph.Node
     send: Send
 
     def push(self, bundle: Bundle) -> None:
-        """Hand a bundle on."""
+        """Pass a bundle on."""
         self.send(self.node.outputs[0], bundle)
 
 
 @attrs.define(eq=False)
 class AssignWindows(Operator):
-    """Puts elements into the windows of the output's window function."""
+    """Assigns windows to elements with the window function of the output."""
 
     node: graph.AssignWindows
     send: Send
 
     def push(self, bundle: Bundle) -> None:
-        """Hand a bundle on in its new windows."""
+        """Pass a bundle on with its new windows."""
         (output,) = self.node.outputs
         assign = output.windowing.window_fn.assign_column
-        with failing_in(self.node.label):
+        with label_errors(self.node.label):
             windows = assign(bundle.values, bundle.timestamps, bundle.windows)
         self.send(output, attrs.evolve(bundle, windows=windows))
 
 
 @attrs.define(eq=False)
 class ParDo(Operator):
-    """Runs a DoFn; what comes in one round is one bundle to it."""
+    """Runs a DoFn, for which all elements of a round are one bundle."""
 
     node: graph.ParDo
     send: Send
@@ -63,14 +63,14 @@ class ParDo(Operator):
     started: bool = False
 
     def push(self, bundle: Bundle) -> None:
-        """Hand on what the DoFn makes of a bundle, by output."""
+        """Send the outputs of the DoFn for a bundle."""
         if not self.started:
             self.started = True
             self.invoker.start_bundle()
         self._send_all(self.invoker.process(bundle))
 
     def end_round(self, clock: Clock) -> int:
-        """Hand on what the DoFn gives out at the end of its bundle."""
+        """Send the outputs of the DoFn's ``finish_bundle``."""
         if self.started:
             self.started = False
             self._send_all(self.invoker.finish_bundle())
@@ -82,22 +82,22 @@ class ParDo(Operator):
                 self.send(output, made[output.tag])
 
     def open(self) -> None:
-        """Set the DoFn up."""
+        """Set up the DoFn."""
         self.invoker.setup()
 
     def release(self) -> None:
-        """Tear the DoFn down."""
+        """Tear down the DoFn."""
         self.invoker.teardown()
 
     @property
     def counted(self) -> MetricsContainer:
-        """What the DoFn has counted."""
+        """The metrics of the DoFn."""
         return self.invoker.metrics
 
 
 @attrs.define(eq=False)
 class Write(Operator):
-    """Gives a sink what came in a round, as one batch."""
+    """Writes the elements of a round to a sink, as one batch."""
 
     node: graph.Write
     streaming: bool
@@ -109,11 +109,11 @@ class Write(Operator):
         self.waiting.append(bundle)
 
     def end_round(self, clock: Clock) -> int:
-        """Write what was collected, if anything; in batch mode parts are committed even if there are none."""
+        """Write the collected elements, if there are any; in batch mode commit a part sink in any case."""
         if self.waiting or (isinstance(self.node.sink, PartSink) and not self.streaming):
             bundle = Bundle.concat(self.waiting)
             self.waiting = []
-            with failing_in(self.node.label):
+            with label_errors(self.node.label):
                 self.node.sink.write(
                     SinkBatch(
                         self.batches,
@@ -128,36 +128,40 @@ class Write(Operator):
 
     def open(self) -> None:
         """Open the sink."""
-        with failing_in(self.node.label):
+        with label_errors(self.node.label):
             self.node.sink.open()
 
     def finish(self) -> None:
         """Close the sink."""
-        with failing_in(self.node.label):
+        with label_errors(self.node.label):
             self.node.sink.close()
 
 
 @attrs.frozen
 class OperatorContext:
-    """Where an operator is put: the way out, its counts, and, for a grouping, its step.
+    """The context of an operator.
 
-    ``left`` tells whether the node leaves its work to those that read from it; ``batch`` whether there
-    is but one round, at whose end the watermark is at the end of time.
+    Attributes:
+        send: receives the outputs.
+        metrics: the metrics of the node.
+        step: the keyed step; None unless the node is a grouping.
+        deferred: whether the groupings that read from the node do its work.
+        batch: whether there is only one round, after which the watermark is at the end of time.
     """
 
     send: Send
     metrics: StepMetrics
     step: KeyedStep | None
-    left: bool
+    deferred: bool
     batch: bool
 
 
 def operators_of(plan: Plan, batch: bool) -> Callable[[graph.Node, Send, StepMetrics], Operator]:
-    """Return what makes the operators of a plan's nodes in one place."""
+    """Return a function that makes the operators of a plan's nodes."""
 
     def make(node: graph.Node, send: Send, metrics: StepMetrics) -> Operator:
-        step, left = plan.steps.get(node.label), node.label in plan.left
-        return operator_for(node, OperatorContext(send, metrics, step, left, batch))
+        step, deferred = plan.steps.get(node.label), node.label in plan.deferred_assigns
+        return operator_for(node, OperatorContext(send, metrics, step, deferred, batch))
 
     return make
 
@@ -166,12 +170,12 @@ def operator_for(node: graph.Node, context: OperatorContext) -> Operator:
     """Return the operator of a node.
 
     Raises:
-        UnsupportedError: there is none; raised before any data flows.
+        UnsupportedError: the kind of node has no operator; raised before any data flows.
     """
-    make = _forward if context.left else OPERATORS.get(type(node))
+    make = _forward if context.deferred else OPERATORS.get(type(node))
     if make is None:
         kind = type(node).__name__
-        raise UnsupportedError(f"no runner knows a {kind} node", where=node.label)
+        raise UnsupportedError(f"no runner supports the node kind {kind}", where=node.label)
     return make(node, context)
 
 

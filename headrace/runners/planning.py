@@ -1,10 +1,10 @@
-"""The plan: a graph as a straight line of levels.
+"""The plan: a graph as a sequence of levels.
 
     sources -> fused stage -> [shuffle -> keyed steps -> fused stage] x levels -> sinks
 
-A node's level is the number of shuffles on the longest way to it. All keyed steps of a level stand side
-by side; the element-wise nodes of a level are fused into chains, in which bundles pass from function to
-function. The plan is data; both runners walk it, and :func:`headrace.runners.explain.explain` prints it.
+The level of a node is the number of shuffles on the longest path to it. The keyed steps of a level are
+independent of each other; its element-wise nodes are fused into chains. The plan is data: all runners
+execute it, and :func:`headrace.runners.explain.explain` prints it.
 """
 
 from __future__ import annotations
@@ -51,24 +51,26 @@ class KeyedStep:
     """A grouping of the plan.
 
     Attributes:
-        node: the grouping's node.
-        strategy: the strategy of its input, by which it works.
+        node: the node of the grouping.
+        strategy: the windowing strategy of its input.
         changing: whether its input can hold retractions.
-        assigns: whether it is left to the step to put its input into windows.
+        assigns_windows: whether the step assigns windows to its input, for a deferred AssignWindows node.
         reduction: what its panes hold.
-        hands_on_windows: whether a grouping behind it keeps the windows of its panes.
+        windows_are_reused: whether a downstream grouping merges the windows of its panes again.
     """
 
     node: GroupByKey | CombinePerKey
     strategy: WindowingStrategy
     changing: bool
-    assigns: bool
+    assigns_windows: bool
     reduction: Reduction
-    hands_on_windows: bool
+    windows_are_reused: bool
 
     @staticmethod
-    def of(graph: Graph, node: GroupByKey | CombinePerKey, left: Container[str]) -> KeyedStep:
-        """Make the step of a node, given the AssignWindows nodes that leave their work to it."""
+    def of(
+        graph: Graph, node: GroupByKey | CombinePerKey, deferred_assigns: Container[str]
+    ) -> KeyedStep:
+        """Make the step of a node, given the labels of deferred AssignWindows nodes."""
         (source,) = node.inputs
         combine_fn = node.combine_fn if isinstance(node, CombinePerKey) else None
         reduction = reduction_of(combine_fn, source.changing)
@@ -76,19 +78,19 @@ class KeyedStep:
             node=node,
             strategy=source.windowing,
             changing=source.changing,
-            assigns=source.node in left,
+            assigns_windows=source.node in deferred_assigns,
             reduction=reduction,
-            hands_on_windows=_hands_on_windows(graph, node),
+            windows_are_reused=_windows_are_reused(graph, node),
         )
 
     @property
     def lifted(self) -> bool:
-        """Whether values are combined in front of the shuffle."""
+        """Whether values are combined before the shuffle."""
         return isinstance(self.node, CombinePerKey) and self.strategy.trigger.needs_only_counts
 
     @property
     def late(self) -> Collection | None:
-        """The output for elements that came too late, if there is one."""
+        """The output for dropped late elements, if there is one."""
         return next((out for out in self.node.outputs if out.tag != MAIN), None)
 
     @property
@@ -96,20 +98,20 @@ class KeyedStep:
         """The output for panes."""
         return next(out for out in self.node.outputs if out.tag == MAIN)
 
-    def precombiner(self, batch: bool, apart: bool = False) -> Precombiner:
+    def precombiner(self, batch: bool, before_shuffle: bool = False) -> Precombiner:
         """Return a new, empty precombiner for this step's input.
 
         Args:
-            batch: whether everything arrives at once, and nothing comes late.
-            apart: whether it is in another place than the grouping, and not told what is late.
+            batch: whether all elements arrive at once, so that none is late.
+            before_shuffle: whether a shuffle follows, so that the precombiner does not know what is late.
         """
-        return precombiner_for(self._input(batch, apart), self.reduction)
+        return precombiner_for(self._input(batch, before_shuffle), self.reduction)
 
     def column_precombiner(self, batch: bool) -> ColumnPrecombiner | None:
-        """Return one that gives out columns; None if a window may have more panes than one.
+        """Return a precombiner that returns columns; None if a window can have more than one pane.
 
         Args:
-            batch: whether there is one round; then nothing comes late.
+            batch: whether there is only one round, so that no element is late.
         """
         if not has_only_final_panes(self.strategy, self.changing, batch):
             return None
@@ -120,12 +122,12 @@ class KeyedStep:
 
     @property
     def number_table(self) -> NumberTable | None:
-        """How the CombineFn adds up whole columns, if it can."""
+        """How the CombineFn combines whole columns, if it can."""
         return (
             number_table_of(self.node.combine_fn) if isinstance(self.node, CombinePerKey) else None
         )
 
-    def _input(self, batch: bool, apart: bool = False) -> Input:
+    def _input(self, batch: bool, before_shuffle: bool = False) -> Input:
         late = bool(self.strategy.late_tag) and not batch
         (source,) = self.node.inputs
         return Input(
@@ -133,23 +135,24 @@ class KeyedStep:
             source=source.node,
             strategy=self.strategy,
             changing=self.changing,
-            assigns=self.assigns,
+            assigns_windows=self.assigns_windows,
             keeps_late=late,
-            knows_dropped=batch or not (apart or self.strategy.trigger.may_finish(self.strategy)),
+            knows_dropped=batch
+            or not (before_shuffle or self.strategy.trigger.may_finish(self.strategy)),
         )
 
     def grouping(self) -> Grouping:
         """Return the grouping of this step."""
-        return Grouping(self.strategy, self.reduction, self.changing, self.hands_on_windows)
+        return Grouping(self.strategy, self.reduction, self.changing, self.windows_are_reused)
 
 
 @attrs.frozen
 class Level:
-    """What lies between one shuffle and the next.
+    """The nodes between one shuffle and the next.
 
     Attributes:
-        shuffles: the nodes in front of which this level's shuffle lies; none at level 0.
-        chains: all other nodes, those that are fused with each other together.
+        shuffles: the nodes that read from the shuffle before this level; none at level 0.
+        chains: all other nodes, as chains of fused nodes.
     """
 
     shuffles: tuple[Node, ...]
@@ -162,18 +165,18 @@ class Plan:
 
     Attributes:
         graph: the graph.
-        levels: what lies between one shuffle and the next.
-        depths: the level of each node by its label.
-        steps: the keyed steps by label.
-        left: labels of the AssignWindows nodes that leave their work to the steps behind them, for
-            a precombiner can do it cheaper than by giving every element its windows.
+        levels: the levels, in order.
+        depths: the number of each node's level, by label.
+        steps: the keyed steps, by label.
+        deferred_assigns: labels of the AssignWindows nodes whose work is done by the precombiners of the
+            groupings that read from them, which is cheaper.
     """
 
     graph: Graph
     levels: tuple[Level, ...]
     depths: dict[str, int]
     steps: dict[str, KeyedStep]
-    left: frozenset[str]
+    deferred_assigns: frozenset[str]
 
 
 def plan(graph: Graph) -> Plan:
@@ -183,9 +186,11 @@ def plan(graph: Graph) -> Plan:
         _level(graph, [n for n in graph if depths[n.label] == depth])
         for depth in range(max(depths.values(), default=0) + 1)
     )
-    left = frozenset(n.label for n in graph if _feeds_only_groupings(graph, n))
-    steps = {n.label: KeyedStep.of(graph, n, left) for n in graph if isinstance(n, KEYED)}
-    return Plan(graph, levels, depths, steps, left)
+    deferred_assigns = frozenset(n.label for n in graph if _feeds_only_groupings(graph, n))
+    steps = {
+        n.label: KeyedStep.of(graph, n, deferred_assigns) for n in graph if isinstance(n, KEYED)
+    }
+    return Plan(graph, levels, depths, steps, deferred_assigns)
 
 
 def _feeds_only_groupings(graph: Graph, node: Node) -> bool:
@@ -194,8 +199,8 @@ def _feeds_only_groupings(graph: Graph, node: Node) -> bool:
     )
 
 
-def _hands_on_windows(graph: Graph, node: Node) -> bool:
-    """Tell whether a grouping reads the output of a node in the windows that it has there."""
+def _windows_are_reused(graph: Graph, node: Node) -> bool:
+    """Return whether a grouping reads the output of a node without new windows in between."""
     reached = {node.label}
     for reader in graph:
         if reached.isdisjoint(source.node for source in reader.inputs):
@@ -221,7 +226,7 @@ def _level(graph: Graph, nodes: list[Node]) -> Level:
 
 
 def _chains(graph: Graph, nodes: list[Node]) -> tuple[tuple[Node, ...], ...]:
-    """Put a node behind the one that it alone reads from; everything else starts a chain."""
+    """Append a node to the chain of its input if it is the only reader; else start a new chain."""
     readers = Counter(source.id for node in graph for source in node.inputs)
     chains: list[list[Node]] = []
     ends: dict[str, list[Node]] = {}

@@ -1,4 +1,4 @@
-"""A bar that shows how a run gets on, drawn by rich."""
+"""A progress bar, drawn by rich."""
 
 from __future__ import annotations
 
@@ -10,31 +10,30 @@ from headrace.errors import PipelineError
 
 
 class Progress:
-    """Counts elements read on the terminal, if it is wanted.
+    """Shows on the terminal how many elements have been read.
 
     Args:
-        wanted: whether to show anything.
+        enabled: whether to show anything.
 
     Raises:
-        PipelineError: it is wanted, and rich is not installed.
+        PipelineError: it is enabled, and rich is not installed.
     """
 
-    def __init__(self, wanted: bool) -> None:
-        if wanted and find_spec("rich") is None:
+    def __init__(self, enabled: bool) -> None:
+        if enabled and find_spec("rich") is None:
             raise PipelineError(
                 "--progress needs the package rich, which is not installed",
-                remedy="pip install 'headrace[demo]', or leave the flag out",
+                remedy="run pip install 'headrace[demo]', or remove the flag",
             )
-        self._wanted = wanted
+        self._enabled = enabled
         self._stack = ExitStack()
         self._bar: Any = None
         self._task: Any = None
 
     def __enter__(self) -> Progress:
         """Show the bar."""
-        if self._wanted:
-            from rich.progress import Progress as Bar
-            from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
+        if self._enabled:
+            from rich.progress import Progress as Bar, SpinnerColumn, TextColumn, TimeElapsedColumn
 
             columns = (
                 SpinnerColumn(),
@@ -51,5 +50,5 @@ class Progress:
             self._bar.advance(self._task, elements)
 
     def __exit__(self, *exception: object) -> None:
-        """Leave the bar as it stands."""
+        """Stop the bar; it stays on the terminal."""
         self._stack.close()

@@ -1,6 +1,7 @@
-"""Contents of panes: bags, accumulators and multisets (see :mod:`headrace.triggers.reduction`).
+"""Contents of panes: lists, accumulators and multisets (see :mod:`headrace.triggers.reduction`).
 
-Which one a grouping uses follows from two questions. Does it combine? Can its input hold retractions?
+The choice depends on whether the grouping combines, and on whether its input can hold retractions
+("changing").
 
 =============  ==================  ================================================
 grouping       input               content
@@ -28,7 +29,7 @@ from headrace.triggers.bundle import INSERT, RETRACT
 from headrace.triggers.reduction import Reduction
 
 Multiset = dict[bytes, list[Any]]
-"""Encoding of a value -> [value, count]; a count below zero is a debt, none is ever zero."""
+"""Encoding of a value -> [value, count]; a count below zero is a debt; counts are never zero."""
 
 
 @attrs.frozen
@@ -36,15 +37,15 @@ class BagOf:
     """A list of values, in the order of arrival."""
 
     def empty(self) -> list[Any]:
-        """Return a list of nothing."""
+        """Return an empty list."""
         return []
 
     def of(self, values: list[Any], diffs: list[int] | None = None) -> list[Any]:
-        """Return the values; they are all insertions."""
+        """Return the values, which are all insertions."""
         return values
 
     def merge(self, one: list[Any], other: list[Any]) -> list[Any]:
-        """Move the smaller list into the larger."""
+        """Add the values of the shorter list to the longer one."""
         if len(one) < len(other):
             one, other = other, one
         one.extend(other)
@@ -55,24 +56,24 @@ class BagOf:
         return content
 
     def copy(self, content: list[Any]) -> list[Any]:
-        """Return another list of the same values."""
+        """Return a copy of the list."""
         return content.copy()
 
     def is_empty(self, content: list[Any]) -> bool:
-        """Tell whether nothing is there."""
+        """Return whether the list is empty."""
         return not content
 
     def can_forget(self, content: list[Any]) -> bool:
-        """Tell whether nothing is there; a list owes nothing."""
+        """Return whether the list is empty; a list has no debts."""
         return not content
 
     @property
     def folds(self) -> bool:
-        """Whether lists stay small: no."""
+        """False: lists grow."""
         return False
 
     def result(self, content: list[Any]) -> list[Any]:
-        """Return a copy, since the content will grow."""
+        """Return a copy, since the content may grow."""
         return content.copy()
 
     def final(self, content: list[Any]) -> list[Any]:
@@ -80,20 +81,20 @@ class BagOf:
         return content
 
     def deltas(self, content: list[Any]) -> Iterable[tuple[list[Any], int]]:
-        """Return the list itself, as it is about to be let go."""
+        """Return the list itself, which is not used again."""
         return ((content, INSERT),)
 
 
 @attrs.frozen
 class MultisetOf:
-    """Values with their counts; values are the same if their encodings are."""
+    """Values with their counts; values are equal if their encodings are."""
 
     def empty(self) -> Multiset:
-        """Return a multiset of nothing."""
+        """Return an empty multiset."""
         return {}
 
     def of(self, values: list[Any], diffs: list[int] | None = None) -> Multiset:
-        """Count the values; a retraction that finds nothing is a debt."""
+        """Count the values; a retraction without a value is a debt."""
         content: Multiset = {}
         for value, diff in zip(values, diffs or repeat(INSERT), strict=False):
             _count(content, encode_value(value), value, diff)
@@ -112,24 +113,24 @@ class MultisetOf:
         return content
 
     def copy(self, content: Multiset) -> Multiset:
-        """Return another multiset of the same values."""
+        """Return a copy of the multiset."""
         return {encoding: entry.copy() for encoding, entry in content.items()}
 
     def is_empty(self, content: Multiset) -> bool:
-        """Tell whether no value is there; a debt is not a value."""
+        """Return whether there is no value; a debt is not a value."""
         return not any(count > 0 for _, count in content.values())
 
     def can_forget(self, content: Multiset) -> bool:
-        """Tell whether there is no value and no debt."""
+        """Return whether there is neither a value nor a debt."""
         return not content
 
     @property
     def folds(self) -> bool:
-        """Whether multisets stay small: no."""
+        """False: multisets grow."""
         return False
 
     def result(self, content: Multiset) -> list[Any]:
-        """Return the values, each as often as it counts."""
+        """Return the values, each repeated by its count."""
         return _values(content, INSERT)
 
     def final(self, content: Multiset) -> Any:
@@ -137,27 +138,27 @@ class MultisetOf:
         return self.result(content)
 
     def deltas(self, content: Multiset) -> Iterable[tuple[list[Any], int]]:
-        """Return what came, and what went, as a retraction."""
-        gone = _values(content, RETRACT)
-        come = _values(content, INSERT)
-        if come or not gone:
-            yield come, INSERT
-        if gone:
-            yield gone, RETRACT
+        """Return the inserted values, and the retracted values as a retraction."""
+        removed = _values(content, RETRACT)
+        added = _values(content, INSERT)
+        if added or not removed:
+            yield added, INSERT
+        if removed:
+            yield removed, RETRACT
 
 
 @attrs.frozen
 class Accumulate:
-    """The accumulator of a CombineFn."""
+    """The accumulator of a CombineFn, for insertions only."""
 
     fn: CombineFn
 
     def empty(self) -> Any:
-        """Return an accumulator of nothing."""
+        """Return an empty accumulator."""
         return self.fn.create_accumulator()
 
     def of(self, values: list[Any], diffs: list[int] | None = None) -> Any:
-        """Accumulate the values; they are all insertions."""
+        """Add the values, which are all insertions, to a new accumulator."""
         return self.fn.add_inputs(self.fn.create_accumulator(), values)
 
     def merge(self, one: Any, other: Any) -> Any:
@@ -165,49 +166,49 @@ class Accumulate:
         return self.fn.merge_accumulators([one, other])
 
     def compact(self, content: Any) -> Any:
-        """Make the accumulator smaller, if its CombineFn can."""
+        """Compact the accumulator, if its CombineFn can."""
         return self.fn.compact(content)
 
     def copy(self, content: Any) -> Any:
-        """Return another accumulator of the same inputs."""
+        """Return a copy of the accumulator."""
         return deepcopy(content)
 
     def is_empty(self, content: Any) -> bool:
-        """Say no: what was inserted stays."""
+        """Return False: inserted values are never removed."""
         return False
 
     def can_forget(self, content: Any) -> bool:
-        """Say no: what was inserted stays."""
+        """Return False: inserted values are never removed."""
         return False
 
     @property
     def folds(self) -> bool:
-        """Whether accumulators stay small: yes."""
+        """True: accumulators stay small."""
         return True
 
     def result(self, content: Any) -> Any:
-        """Extract the output, and copy of it what may be the accumulator or a part of it."""
+        """Extract the output, with copies of what may be the accumulator or a part of it."""
         output = self.fn.extract_output(content)
-        return copy(output) if output is content else _apart(output)
+        return copy(output) if output is content else _copied(output)
 
     def final(self, content: Any) -> Any:
         """Extract the output."""
         return self.fn.extract_output(content)
 
     def deltas(self, content: Any) -> Iterable[tuple[Any, int]]:
-        """Extract the output of what came."""
+        """Extract the output of the elements since the last pane."""
         return ((self.fn.extract_output(content), INSERT),)
 
 
 @attrs.frozen
 class Subtract:
-    """An accumulator that can take inputs out again, with the number of inputs in it."""
+    """An accumulator from which inputs can be subtracted, with the number of its inputs."""
 
     fn: Any
     """A CombineFn with ``subtract_input``."""
 
     def empty(self) -> tuple[Any, int]:
-        """Return an accumulator of nothing."""
+        """Return an empty accumulator."""
         return self.fn.create_accumulator(), 0
 
     def of(self, values: list[Any], diffs: list[int] | None = None) -> tuple[Any, int]:
@@ -224,28 +225,28 @@ class Subtract:
         return self.fn.merge_accumulators([one[0], other[0]]), one[1] + other[1]
 
     def compact(self, content: tuple[Any, int]) -> tuple[Any, int]:
-        """Make the accumulator smaller, if its CombineFn can."""
+        """Compact the accumulator, if its CombineFn can."""
         return self.fn.compact(content[0]), content[1]
 
     def copy(self, content: tuple[Any, int]) -> tuple[Any, int]:
-        """Return another accumulator of the same inputs."""
+        """Return a copy of the accumulator."""
         return deepcopy(content)
 
     def is_empty(self, content: tuple[Any, int]) -> bool:
-        """Tell whether as much was taken out as was put in."""
+        """Return whether there are at least as many retractions as insertions."""
         return content[1] <= 0
 
     def can_forget(self, content: tuple[Any, int]) -> bool:
-        """Tell whether the accumulator is that of nothing; rounded sums may leave a rest."""
+        """Return whether the accumulator equals an empty one; with rounding it may differ."""
         return content[1] == 0 and bool(content[0] == self.fn.create_accumulator())
 
     @property
     def folds(self) -> bool:
-        """Whether accumulators stay small: yes."""
+        """True: accumulators stay small."""
         return True
 
     def result(self, content: tuple[Any, int]) -> Any:
-        """Extract the output, and copy it where it is the accumulator itself."""
+        """Extract the output, with copies of what may be a part of the accumulator."""
         return Accumulate(self.fn).result(content[0])
 
     def final(self, content: tuple[Any, int]) -> Any:
@@ -253,31 +254,31 @@ class Subtract:
         return self.fn.extract_output(content[0])
 
     def deltas(self, content: tuple[Any, int]) -> Iterable[tuple[Any, int]]:
-        """Extract the output of the change as a whole: what came less what went."""
+        """Extract the output of the whole change: insertions less retractions."""
         return ((self.fn.extract_output(content[0]), INSERT),)
 
 
 @attrs.frozen
 class Recompute(MultisetOf):
-    """A multiset of inputs, combined from scratch whenever a pane goes out."""
+    """A multiset of inputs, combined from scratch whenever a pane is fired."""
 
     fn: CombineFn
 
     def result(self, content: Multiset) -> Any:
-        """Combine the values that are there."""
+        """Combine the values."""
         accumulate = Accumulate(self.fn)
         return accumulate.result(accumulate.of(_values(content, INSERT)))
 
     def deltas(self, content: Multiset) -> Iterable[tuple[Any, int]]:
-        """Combine the values that are there; the SDK refuses discarding panes here."""
+        """Combine the values; the SDK refuses discarding mode for this reduction."""
         return ((self.result(content), INSERT),)
 
 
 def reduction_of(combine_fn: CombineFn | None, changing: bool) -> Reduction:
-    """Return the reduction of a grouping: see the table at the top.
+    """Return the reduction of a grouping, by the table in the module docstring.
 
     Args:
-        combine_fn: what the grouping combines with; None for GroupByKey.
+        combine_fn: the CombineFn of the grouping; None for GroupByKey.
         changing: whether its input can hold retractions.
     """
     if combine_fn is None:
@@ -287,10 +288,10 @@ def reduction_of(combine_fn: CombineFn | None, changing: bool) -> Reduction:
     return Subtract(combine_fn) if combine_fn.can_subtract else Recompute(combine_fn)
 
 
-def _apart(value: Any) -> Any:
-    """Copy what can change of a value: containers, and containers in tuples."""
+def _copied(value: Any) -> Any:
+    """Copy the mutable parts of a value: containers, and containers in tuples."""
     if type(value) is tuple:
-        return tuple(map(_apart, value))
+        return tuple(map(_copied, value))
     return copy(value) if isinstance(value, (list, dict, set)) else value
 
 
@@ -302,7 +303,7 @@ def _count(content: Multiset, encoding: bytes, value: Any, change: int) -> None:
 
 
 def _values(content: Multiset, sign: int) -> list[Any]:
-    """Return the values whose count has a sign, each as often as it counts."""
+    """Return the values whose count has a sign, each repeated by its count."""
     return list(
         chain.from_iterable(
             repeat(value, count * sign) for value, count in content.values() if count * sign > 0

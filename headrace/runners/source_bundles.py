@@ -1,4 +1,4 @@
-"""Bounded sources, a bundle at a time."""
+"""Bounded sources as bundles."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
-from headrace.sdk.io.source import BoundedSource, ReadsBundles
 from headrace.sdk.outputs import as_bundle
+from headrace.sdk.source import BoundedSource, ReadsBundles
 from headrace.triggers.bundle import Bundle
 
 BUNDLE_ROWS = 1 << 12
@@ -15,13 +15,13 @@ BUNDLE_ROWS = 1 << 12
 
 
 def all_bundles_of(source: BoundedSource[Any]) -> Iterator[Bundle]:
-    """Read a source from end to end."""
+    """Read all partitions of a source."""
     for partition in source.partitions():
         yield from bundles_of(source, partition)
 
 
 def bundles_of(source: BoundedSource[Any], partition: Any) -> Iterator[Bundle]:
-    """Read a partition from end to end."""
+    """Read a whole partition."""
     if isinstance(source, ReadsBundles):
         yield from source.read_bundles(partition)
         return

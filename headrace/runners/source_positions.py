@@ -1,7 +1,7 @@
 """Positions: how far the sources of a stream have been read at the end of a round.
 
-A position is plain data. Spark's offset log keeps it, so that after a crash the same round brings the same
-elements, watermarks and processing time.
+A position is plain data. It is stored in Spark's offset log, so that a round has the same elements,
+watermarks and processing time when it runs again after a crash.
 """
 
 from __future__ import annotations
@@ -9,15 +9,13 @@ from __future__ import annotations
 import base64
 import pickle
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 import attrs
 
 from headrace.errors import PipelineError
+from headrace.stored_formats import POSITIONS, check_format
 from headrace.windowing.time import MAX_MICROS, MIN_MICROS
-
-FORMAT: Final = 1
-"""Version of the positions in the offset log."""
 
 
 @attrs.frozen
@@ -25,9 +23,9 @@ class Partition:
     """How far a partition has been read.
 
     Attributes:
-        offset: where to read on: a number of records, or what an unbounded source said.
-        rows: so many records were read in the round that ended here.
-        finished: whether there is nothing more.
+        offset: where to continue: a number of records, or the ``next_offset`` of an unbounded source.
+        rows: number of records read in the round that ends here.
+        finished: whether the partition has been read to its end.
     """
 
     offset: Any = None
@@ -40,10 +38,10 @@ class ReadPosition:
     """How far a source has been read.
 
     Attributes:
-        names: the partitions, as the source calls them, in the order in which they were first seen.
+        names: the partitions, as returned by the source, in the order in which they first appeared.
         partitions: how far each of them has been read.
-        watermark: how far the source is complete, in microseconds.
-        observed: the state of its watermark estimators, by the partitions' places among the names.
+        watermark: the watermark of the source, in microseconds.
+        observed: the state of its watermark estimators, by index of the partition in ``names``.
     """
 
     names: tuple[Any, ...] = ()
@@ -53,7 +51,7 @@ class ReadPosition:
 
     @property
     def done(self) -> bool:
-        """Whether all has been read, and the watermark says so."""
+        """Whether all partitions are finished and the watermark is at the end of time."""
         return self.watermark == MAX_MICROS and all(p.finished for p in self.partitions)
 
 
@@ -78,7 +76,7 @@ class Position:
 
     @property
     def progress(self) -> dict[str, tuple[Any, ...]]:
-        """How far each source is complete, and where its partitions are read on, by label."""
+        """The watermark of each source and the offsets of its partitions, by label."""
         return {
             label: (read.watermark, *(partition.offset for partition in read.partitions))
             for label, read in self.reads.items()
@@ -86,13 +84,13 @@ class Position:
 
     @property
     def watermarks(self) -> dict[str, int]:
-        """The watermark of each source by label."""
+        """The watermark of each source, by label."""
         return {label: read.watermark for label, read in self.reads.items()}
 
     def as_json(self) -> dict[str, Any]:
-        """Return what the offset log keeps: to be read by people, and whole for :func:`position_of`."""
+        """Return the entry of the offset log: readable fields, and all data for :func:`position_of`."""
         return {
-            "format": FORMAT,
+            "format": POSITIONS,
             "round": self.round,
             "now": self.now,
             "watermarks": self.watermarks,
@@ -101,18 +99,15 @@ class Position:
 
 
 def position_of(offset: Mapping[str, Any]) -> Position:
-    """Return the position that :meth:`Position.as_json` wrote.
+    """Return the position of an entry of the offset log (:meth:`Position.as_json`).
 
     Raises:
-        PipelineError: it is of another format, or damaged.
+        PipelineError: the entry has another format, or is damaged.
     """
     version = offset.get("format")
-    if isinstance(version, int) and version != FORMAT:
-        raise PipelineError(
-            f"the checkpoint's offsets have format {version}, and this version of Headrace reads "
-            f"format {FORMAT}",
-            where="the directory offsets in the checkpoint",
-            remedy="resume it with the version that wrote it, or start from a new checkpoint",
+    if isinstance(version, int):
+        check_format(
+            "the checkpoint's offset", version, POSITIONS, "the directory offsets in the checkpoint"
         )
     try:
         position: Position = pickle.loads(base64.b64decode(offset["position"], validate=True))
@@ -120,14 +115,14 @@ def position_of(offset: Mapping[str, Any]) -> Position:
         raise PipelineError(
             f"the checkpoint is damaged: an offset cannot be read ({type(error).__name__}: {error})",
             where="the directory offsets in the checkpoint",
-            remedy="restore it from a copy, or start from a new checkpoint; if what the source gives as "
-            "next_offset is of a class of yours, the class must still be importable",
+            remedy="restore it from a copy, or start from a new checkpoint; if the source has offsets of "
+            "a class of your own, the class must still be importable",
         ) from error
     return position
 
 
 def drained(position: Position) -> Position:
-    """Return the position of a round that brings nothing more, with all watermarks at the end of time."""
+    """Return the position after a last round without records, with all watermarks at the end of time."""
     reads = {
         label: attrs.evolve(
             read,

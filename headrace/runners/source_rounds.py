@@ -1,8 +1,8 @@
-"""Rounds: the sources of a stream, read by the local runner and by Spark's driver.
+"""Source rounds: how the local runner and Spark's driver read the sources of a stream.
 
-A round reads at most N records from each partition of each source, and records the watermarks and the
-processing time in a :class:`~headrace.runners.source_positions.Position`. The same two positions always
-bring the same elements. A test stream performs one event of its script in each round.
+A round reads at most N records from each partition of each source. The watermarks and the processing time
+after it are in a :class:`~headrace.runners.source_positions.Position`. The elements between two positions
+are always the same. In each round a test stream plays one event of its script.
 """
 
 from __future__ import annotations
@@ -14,13 +14,12 @@ from typing import Any, Protocol
 import attrs
 
 from headrace.errors import PipelineError, shorten
-from headrace.runners.error_context import failing_in
+from headrace.runners.error_context import label_errors
 from headrace.runners.source_bundles import bundles_of
 from headrace.runners.source_positions import Partition, Position, ReadPosition
 from headrace.sdk.encoding import encode_value
 from headrace.sdk.graph import Read
 from headrace.sdk.io.cursor import Cursor
-from headrace.sdk.io.source import BoundedSource
 from headrace.sdk.io.test_stream import (
     ElementEvent,
     ProcessingTimeEvent,
@@ -28,13 +27,14 @@ from headrace.sdk.io.test_stream import (
     WatermarkEvent,
 )
 from headrace.sdk.outputs import as_bundle
+from headrace.sdk.source import BoundedSource
 from headrace.triggers.bundle import Bundle
 from headrace.windowing.time import MAX_MICROS, micros
 from headrace.windowing.watermark import FromSource, PartitionedWatermark
 
 
 def wall_micros() -> int:
-    """Return the time of day in microseconds since 1970."""
+    """Return the current time in microseconds since 1970."""
     return time.time_ns() // 1000
 
 
@@ -48,7 +48,7 @@ class RoundReader(Protocol):
         """Read a round."""
 
     def replay(self, before: ReadPosition, after: ReadPosition) -> list[Bundle]:
-        """Read again what a round brought."""
+        """Read the elements of a round again."""
 
     def time_after(self, before: ReadPosition, now: int) -> int:
         """Return the processing time after a round, in microseconds."""
@@ -56,7 +56,7 @@ class RoundReader(Protocol):
 
 @attrs.define
 class PartitionReader:
-    """A bounded or unbounded source: at most N records of each of its partitions in a round."""
+    """A bounded or unbounded source: a round reads at most N records of each partition."""
 
     node: Read
     limit: int
@@ -68,22 +68,22 @@ class PartitionReader:
 
     @_names.default
     def _partitions(self) -> list[Any]:
-        with failing_in(self.node.label):
+        with label_errors(self.node.label):
             return list(self.node.source.partitions())
 
     def start(self) -> ReadPosition:
-        return self._with_all(ReadPosition())
+        return self._with_new_partitions(ReadPosition())
 
     def read(self, before: ReadPosition, now: int) -> tuple[ReadPosition, list[Bundle]]:
-        before = self._with_all(before)
+        before = self._with_new_partitions(before)
         names = before.names
         watermarks = self._watermarks_at(before)
         partitions, bundles = [], []
         for number, partition in enumerate(before.partitions):
             if not partition.finished:
-                self._require(names[number])
+                self._require_partition(names[number])
                 records = self._records(names[number], partition.offset, self.limit)
-                partition, bundle = self._noted(number, records, watermarks, now)
+                partition, bundle = self._observe(number, records, watermarks, now)
                 bundles.append(bundle)
             partitions.append(partition)
         ended = all(p.finished for p in partitions)
@@ -93,7 +93,7 @@ class PartitionReader:
         return ReadPosition(names, tuple(partitions), watermark, observed), bundles
 
     def _watermarks_at(self, position: ReadPosition) -> PartitionedWatermark:
-        """Return the watermark estimators at a position: as they are, if they come from there."""
+        """Return the watermark estimators at a position; those in memory, if they have its state."""
         observed, watermarks = self._watermarks
         partitions = range(len(position.names))
         if watermarks is None or observed is not position.observed:
@@ -110,7 +110,7 @@ class PartitionReader:
         for name, end in zip(after.names, after.partitions, strict=True):
             start = starts.get(encode_value(name), Partition())
             if end.rows and not start.finished:
-                self._require(name)
+                self._require_partition(name)
                 found.append(self._replay(name, start.offset, end.rows))
         return found
 
@@ -119,10 +119,10 @@ class PartitionReader:
         bundle = Cursor(iter([as_bundle(records)])).take(rows)
         if len(bundle) < rows:
             raise PipelineError(
-                f"the source gave {rows} records of the partition {shorten(name)} before the restart, "
-                f"and gives {len(bundle)} now, from the same offset {shorten(offset)}",
+                f"the source returned {rows} records of the partition {shorten(name)} before the restart, "
+                f"but returns {len(bundle)} now, from the same offset {shorten(offset)}",
                 where=self.node.label,
-                remedy="a source must give the same records again: restore what it has lost, or start "
+                remedy="a source must return the same records again: restore the missing ones, or start "
                 "from a new checkpoint",
             )
         return bundle
@@ -130,8 +130,8 @@ class PartitionReader:
     def time_after(self, before: ReadPosition, now: int) -> int:
         return now
 
-    def _with_all(self, position: ReadPosition) -> ReadPosition:
-        """Add partitions that are new; they are read from their beginnings."""
+    def _with_new_partitions(self, position: ReadPosition) -> ReadPosition:
+        """Add new partitions, which are read from their start."""
         known = set(map(encode_value, position.names))
         new = [name for name in self._names if encode_value(name) not in known]
         if not new:
@@ -142,17 +142,17 @@ class PartitionReader:
             partitions=(*position.partitions, *(Partition() for _ in new)),
         )
 
-    def _require(self, name: Any) -> None:
-        """Refuse to go on without a partition that has not come to its end."""
+    def _require_partition(self, name: Any) -> None:
+        """Raise an error if a partition that was not read to its end no longer exists."""
         if encode_value(name) not in map(encode_value, self._names):
             raise PipelineError(
-                f"the source has no partition {shorten(name)} any more, and it was not read to its end",
+                f"the source no longer has the partition {shorten(name)}, which was not read to its end",
                 where=self.node.label,
-                remedy="bring it back, or start from a new checkpoint; partitions may be added, and those "
-                "that are finished may go",
+                remedy="restore the partition, or start from a new checkpoint; partitions may be added, and "
+                "finished partitions may be removed",
             )
 
-    def _noted(
+    def _observe(
         self,
         number: int,
         read: tuple[Any, Any, Any, bool],
@@ -170,14 +170,14 @@ class PartitionReader:
 
     def _records(self, name: Any, offset: Any, limit: int) -> tuple[Any, Any, Any, bool]:
         source = self.node.source
-        with failing_in(self.node.label):
+        with label_errors(self.node.label):
             if isinstance(source, BoundedSource):
                 return self._bounded(name, offset or 0, limit)
             batch = source.read(name, offset, limit)
             return batch.records, batch.next_offset, batch.watermark, batch.finished
 
     def _bounded(self, name: Any, offset: int, limit: int) -> tuple[Any, Any, Any, bool]:
-        """Read on where the last round ended; from the beginning, if that was another process."""
+        """Continue after the last round; in a new process, read from the start up to the offset first."""
         at, cursor = self._open.get(encode_value(name), (-1, None))
         if cursor is None or at != offset:
             cursor = Cursor(bundles_of(self.node.source, name))
@@ -189,7 +189,7 @@ class PartitionReader:
 
 @attrs.define
 class ScriptReader:
-    """A test stream: one event of its script a round; processing time is the script's."""
+    """A test stream: each round plays one event of its script, which also sets the processing time."""
 
     stream: TestStream
 
@@ -224,7 +224,7 @@ class ScriptReader:
 
 @attrs.define
 class NativeReader:
-    """A source that Spark reads itself; it has no end here until it is drained."""
+    """A source that Spark reads itself; here it has no elements, and no end until it is drained."""
 
     def start(self) -> ReadPosition:
         return ReadPosition(partitions=(Partition(),))
@@ -260,7 +260,7 @@ class SourceRounds:
     scripted: bool = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        """Look at the sources."""
+        """Make the readers of the sources."""
         self.scripted = any(isinstance(node.source, TestStream) for node in self.reads)
         self._readers = {
             node.label: ScriptReader(node.source)
@@ -276,24 +276,24 @@ class SourceRounds:
         return Position(0, now, {label: r.start() for label, r in self._readers.items()})
 
     def read(self, before: Position) -> tuple[Position, dict[str, list[Bundle]]]:
-        """Read a round; return the same position if there is nothing new."""
+        """Read a round; return the same position if no source has changed."""
         if before.round and self.is_finished(before):
             return before, {}
         now = self._now(before)
         reads, bundles = {}, {}
         for label, reader in self._readers.items():
             start = self._start(before, label)
-            with failing_in(label):
+            with label_errors(label):
                 reads[label], bundles[label] = reader.read(start, now)
             now = reader.time_after(start, now)
         after = Position(before.round + 1, now, reads)
-        quiet = after.progress == before.progress and not any(map(_rows, bundles.values()))
-        if quiet and not self.scripted and now - before.now < self.heartbeat and not after.done:
+        unchanged = after.progress == before.progress and not any(map(_rows, bundles.values()))
+        if unchanged and not self.scripted and now - before.now < self.heartbeat and not after.done:
             return before, {}
         return after, bundles
 
     def replay(self, before: Position, after: Position) -> dict[str, list[Bundle]]:
-        """Read again what a round brought."""
+        """Read the elements of a round again."""
         return {
             label: reader.replay(self._start(before, label), after.reads[label])
             for label, reader in self._readers.items()
@@ -301,11 +301,11 @@ class SourceRounds:
         }
 
     def _start(self, before: Position, label: str) -> ReadPosition:
-        """Return where a source is to be read on: from its beginning, if it is new."""
+        """Return the position of a source; the start, if the source is new."""
         return before.reads.get(label) or self._readers[label].start()
 
     def is_finished(self, position: Position) -> bool:
-        """Return whether all sources have come to their ends."""
+        """Return whether all sources are finished."""
         if not self.scripted:
             return position.done and all(label in position.reads for label in self._readers)
         ended = (p.finished for read in position.reads.values() for p in read.partitions)

@@ -1,8 +1,8 @@
 """Stores: where the tables of one step are kept between rounds.
 
-A table holds keys with what is remembered of them. A store gives it the elements and the time of a round.
-In memory there is one table, which stays as it is; on Spark a store cuts the keys into chunks, each of
-which becomes a table only while a round concerns it (:mod:`headrace.runners.spark.state.chunks`).
+A table holds keys with their states. In each round a store passes it the elements and the time. The store in
+memory has one table. The store on Spark splits the keys into chunks, and makes tables only of the chunks
+that a round touches or wakes (:mod:`headrace.runners.spark.state.chunks`).
 """
 
 from __future__ import annotations
@@ -21,35 +21,35 @@ Out = TypeVar("Out", contravariant=True)
 
 
 class Table(Protocol[Arrival, Out]):
-    """Keys with what is remembered of them."""
+    """Keys with their states."""
 
     def process(self, arrivals: Iterable[Arrival], clock: Clock, out: Out) -> None:
-        """Take what arrived together."""
+        """Process elements that arrived together."""
 
     def wake(self, clock: Clock, out: Out) -> None:
-        """Do what is due at a watermark and a processing time."""
+        """Process the timers that are due at a watermark and a processing time."""
 
     @property
     def moments(self) -> Moments:
-        """The next moment of each kind, and what is held back."""
+        """The earliest timers and hold of all keys."""
 
     def __len__(self) -> int:
-        """Return how much is remembered: the number of keys, or of keys in windows."""
+        """Return the number of stored states: one per key, or one per key and window."""
 
 
 class Store(Protocol[Arrival, Out]):
-    """The tables of one step in one place."""
+    """The tables of one step in one process."""
 
     @property
     def watermark(self) -> int:
         """The input watermark of the last round, in microseconds."""
 
     def round(self, arrivals: Iterable[Arrival], clock: Clock, out: Out) -> None:
-        """Run a round: first the data under the watermark of the round before, then what is due."""
+        """Run a round: first the data under the watermark of the round before, then the due timers."""
 
     @property
     def output_watermark(self) -> int:
-        """How far the output is complete after the last round, in microseconds; it never goes back."""
+        """The output watermark after the last round, in microseconds; it never decreases."""
 
 
 @attrs.define(eq=False)
@@ -75,5 +75,5 @@ class MemoryStore:
 
     @property
     def output_watermark(self) -> int:
-        """How far the output is complete after the last round, in microseconds."""
+        """The output watermark after the last round, in microseconds."""
         return self._output_watermark

@@ -1,6 +1,6 @@
 """Contents by window and key, to which whole columns are added.
 
-They are all that has to be remembered where each window has one pane, at its end
+This is all the state of a grouping if each window has only one pane, at its end
 (:func:`~headrace.triggers.emission.has_only_final_panes`).
 """
 
@@ -16,7 +16,7 @@ import attrs
 from headrace.runners.number_tables import Numbers
 from headrace.runners.planning import KeyedStep
 from headrace.sdk.encoding import identities
-from headrace.triggers.keyed_operator import AT_REST, Moments
+from headrace.triggers.keyed_operator import NO_TIMERS, Moments
 from headrace.triggers.pane_output import ArrivalColumns
 from headrace.triggers.timer_queue import TimerQueue
 from headrace.triggers.trigger import NEVER, Clock
@@ -29,7 +29,7 @@ class WindowContents:
 
     Attributes:
         step: the grouping.
-        names: keys by their identities, where these are not the keys themselves.
+        names: keys by identity, if the identity of a key is not the key itself.
     """
 
     step: KeyedStep
@@ -42,7 +42,7 @@ class WindowContents:
         return defaultdict(number_table.table if number_table else dict)
 
     def add(self, window: BoundedWindow, keys: list[Any], contents: Sequence[Any]) -> None:
-        """Add the contents of keys to a window; they may be merged with what is there."""
+        """Merge contents of keys into a window; the contents must not be used afterwards."""
         found: Sequence[Hashable] = identities(keys)
         if found is not keys:
             self.names.update(zip(found, keys, strict=True))
@@ -61,7 +61,7 @@ class WindowContents:
         return columns_of(window, *self._columns(self._tables.pop(window)))
 
     def tables(self) -> Iterator[tuple[BoundedWindow, Numbers]]:
-        """Yield each window with its contents by the identities of their keys."""
+        """Yield each window with its contents by key identity."""
         return iter(self._tables.items())
 
     def columns(self) -> Iterator[tuple[BoundedWindow, list[Any], list[Any]]]:
@@ -81,7 +81,7 @@ class WindowContents:
 
 @attrs.define(eq=False)
 class WindowTable:
-    """The windows of a grouping that wait for the watermark, and are gone at their ends.
+    """The windows of a grouping in which each window fires once, at its end, and is then closed.
 
     Args:
         step: the grouping.
@@ -98,7 +98,7 @@ class WindowTable:
     def process(
         self, arrivals: Iterable[ArrivalColumns], clock: Clock, out: list[ArrivalColumns]
     ) -> None:
-        """Add contents to their windows; each set of columns is of one window, which is not late."""
+        """Add contents to their windows; each set of columns belongs to one window, which is not late."""
         for columns in arrivals:
             self.add(window_of(columns), columns.keys, columns.contents)
 
@@ -108,14 +108,14 @@ class WindowTable:
         self._ends.set(window, self.step.strategy.expiry(window.last))
 
     def wake(self, clock: Clock, out: list[ArrivalColumns]) -> None:
-        """Give out the windows that the watermark has passed."""
+        """Remove the windows that the watermark has passed, and add their contents to the output."""
         out += map(self.contents.take, self._ends.pop(clock.watermark))
 
     @property
     def moments(self) -> Moments:
-        """When the first window ends."""
+        """The timer and the hold of the first window to end."""
         end = self._ends.first
-        return AT_REST if end == NEVER else Moments(event_timer=end, hold=end - 1)
+        return NO_TIMERS if end == NEVER else Moments(event_timer=end, hold=end - 1)
 
     def __len__(self) -> int:
         """Return the number of contents."""

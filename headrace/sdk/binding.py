@@ -1,15 +1,14 @@
-"""Calls on whole bundles: which column goes to which parameter, worked out once and not per element.
+"""Calls functions on whole bundles: parameters are matched to columns once, not per element.
 
-``list(map(fn, values, timestamps, …))`` is the fastest call of a function on every row that Python has;
-so a function that wants to see more than the value gets it as a further column of that ``map``.
+``list(map(fn, values, timestamps, …))`` is the fastest way in Python to call a function on every row. So a
+function that asks for more than the value gets it as an additional column of that ``map``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from inspect import Parameter as Declared
-from inspect import Signature, signature
+from inspect import Parameter as Declared, Signature, signature
 from itertools import chain, repeat, starmap
 from typing import Any, Final
 
@@ -24,7 +23,7 @@ from headrace.windowing.time import Timestamp
 _NOT_BY_PLACE: Final = (Declared.VAR_POSITIONAL, Declared.KEYWORD_ONLY, Declared.VAR_KEYWORD)
 
 ColumnOf = Callable[[Bundle], Iterable[Any]]
-"""Takes a column out of a bundle, as a function wants to see it."""
+"""Returns a column of a bundle in the form that functions get."""
 
 
 _timestamp: Final = partial(Timestamp, 0)
@@ -57,10 +56,10 @@ class Call:
     """A function with the columns that it is called on.
 
     Attributes:
-        fn: takes the element and one argument for each further column.
-        columns: the further columns.
-        by_window: whether the function sees the window, so that each element must lie in just one.
-        starred: whether it takes the items of the element instead; then there are no further columns.
+        fn: takes the element and one argument for each additional column.
+        columns: the additional columns.
+        by_window: whether the function gets the window, so that each element must be in exactly one.
+        starred: whether it takes the items of the element instead; then there are no additional columns.
     """
 
     fn: Callable[..., Any]
@@ -69,7 +68,7 @@ class Call:
     starred: bool = False
 
     def results(self, rows: Iterator[Any], bundle: Bundle) -> Iterator[Any]:
-        """Call the function on every row, as the results are taken.
+        """Call the function lazily on every row.
 
         Args:
             rows: iterator over the values of the bundle.
@@ -81,7 +80,7 @@ class Call:
 
 
 def bind_function(function: Function) -> Call:
-    """Work out how to call the function of a Map, FlatMap or Filter."""
+    """Return the call for the function of a Map, FlatMap or Filter."""
     fn = function.fn
     if function.spread:
         call = bind(Spread(fn), function.args, function.kwargs)
@@ -90,42 +89,42 @@ def bind_function(function: Function) -> Call:
 
 
 def bind(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
-    """Work out how to call a function on the rows of a bundle.
+    """Return the call of a function on the rows of a bundle.
 
     Args:
-        fn: takes the element first; parameters may ask for more by their default values.
-        args: go to the parameters after the element that do not ask for anything.
-        kwargs: go to the parameters of their names.
+        fn: takes the element first; default values of parameters may ask for more.
+        args: arguments for the parameters after the element that do not ask for anything.
+        kwargs: arguments by parameter name.
     """
     declared = _after_the_element(fn)
-    wishes = {
+    asked = {
         d.name: d.default
         for d in declared
         if isinstance(d.default, Parameter) and d.name not in kwargs
     }
-    if not wishes:
+    if not asked:
         return Call(_with(kwargs, fn), tuple(map(_constant, args)))
     placed = list(_placed(declared, args, kwargs))
-    named = {name: wish for name, wish in wishes.items() if name not in dict(placed)}
+    named = {name: parameter for name, parameter in asked.items() if name not in dict(placed)}
     columns = [column for _, column in placed] + [_COLUMNS[w.name] for w in named.values()]
     if named:
         fn = _by_name(fn, 1 + len(placed), tuple(named))
-    return Call(_with(kwargs, fn), tuple(columns), PARAMETERS["WindowParam"] in wishes.values())
+    return Call(_with(kwargs, fn), tuple(columns), PARAMETERS["WindowParam"] in asked.values())
 
 
-def asks_for(fn: Callable[..., Any], wish: Parameter) -> bool:
-    """Tell whether a function has a parameter that asks for this.
+def asks_for(fn: Callable[..., Any], parameter: Parameter) -> bool:
+    """Return whether a function has a parameter that asks for something.
 
     >>> asks_for(lambda x, d=DoFn.DiffParam: x, DoFn.DiffParam)
     True
     """
-    return any(declared.default is wish for declared in _declared(fn))
+    return any(declared.default is parameter for declared in _declared(fn))
 
 
 class Spread:
-    """A function that takes the items of a tuple, as a function of the tuple.
+    """A function of the items of a tuple, as a function of the tuple.
 
-    Its parameters without a default value take the items; the others come after the tuple.
+    Its parameters without a default value take the items; the other parameters follow the tuple.
     """
 
     def __init__(self, fn: Callable[..., Any]) -> None:
@@ -139,7 +138,7 @@ class Spread:
 
 
 def exploded(bundle: Bundle) -> Bundle:
-    """Return the rows of a bundle once for each of their windows."""
+    """Return a bundle with one row for each window of each row."""
     if isinstance(bundle.windows, repeat):
         windows = next(bundle.windows)
         counts: Iterable[int] = [len(windows)] * len(bundle)
@@ -176,7 +175,7 @@ def _after_the_element(fn: Callable[..., Any]) -> list[Declared]:
 def _placed(
     declared: list[Declared], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Iterator[tuple[str, ColumnOf]]:
-    """Yield name and column of the parameters after the element that are passed by place."""
+    """Yield name and column of the positional parameters after the element."""
     rest = iter(args)
     for parameter in declared:
         default = parameter.default
@@ -187,7 +186,7 @@ def _placed(
             continue
         value = next(rest, default)
         if value is Declared.empty:
-            break  # the call itself will say what is missing
+            break  # the call itself will raise an error
         yield parameter.name, _constant(value)
     for value in rest:
         yield "", _constant(value)
@@ -202,7 +201,7 @@ def _with(kwargs: dict[str, Any], fn: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _by_name(fn: Callable[..., Any], count: int, names: tuple[str, ...]) -> Callable[..., Any]:
-    """Return a function that passes its arguments after the first so many on by these names."""
+    """Return a function that passes its arguments after the first ``count`` by name."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
         return fn(*args[:count], **dict(zip(names, args[count:], strict=True)), **kwargs)

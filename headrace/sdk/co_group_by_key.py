@@ -1,31 +1,40 @@
-"""Collections brought together by key: CoGroupByKey, and the joins that are built on it."""
+"""CoGroupByKey, which groups several collections by key, and the joins based on it."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
-from typing import Any, ClassVar, TypeAlias
+from collections.abc import Hashable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar, overload
 
 import attrs
 
 from headrace.errors import PipelineError, shorten
 from headrace.sdk.flatten import Flatten
 from headrace.sdk.group_by_key import GroupByKey, check_pairs
-from headrace.sdk.pardo import FlatMap, Map, require_collection
-from headrace.sdk.pvalue import PBegin, PCollection
+from headrace.sdk.pardo import FlatMap, Map
+from headrace.sdk.pvalue import PBegin, PCollection, PipelineBuilder, require_collection
 from headrace.sdk.reading import Create
 from headrace.sdk.transform import PTransform
+from headrace.sdk.type_variables import KeyT, LeftT, RightT, T, ValueT
 
 Sides: TypeAlias = tuple[list[Any], ...]
 
+Pairs: TypeAlias = PCollection[tuple[KeyT, ValueT]]
+"""A collection of (key, value) pairs."""
 
-class CoGroupByKey(PTransform[Any, Any]):
-    """Brings together the values that several collections of pairs hold for the same key.
+Both: TypeAlias = tuple[Pairs[KeyT, LeftT], Pairs[KeyT, RightT]]
+"""The two sides of a join."""
 
-    Applied to a dict of collections it gives (key, dict of lists of values); applied to a tuple or list
-    of collections, (key, tuple of lists of values).
+TagT = TypeVar("TagT")
+
+
+class CoGroupByKey(PTransform[Any, PCollection[Any]]):
+    """Groups the values of several collections of pairs by key.
+
+    Applied to a dict of collections, it emits (key, dict of lists of values); applied to a tuple or list of
+    collections, it emits (key, tuple of lists of values).
 
     Args:
-        pipeline: the pipeline, which is needed only if there are no collections at all.
+        pipeline: the pipeline, required only if there are no collections.
 
     >>> with Pipeline() as p:
     ...     emails = p | "Emails" >> Create([("amy", "amy@x"), ("bob", "bob@x")])
@@ -35,29 +44,49 @@ class CoGroupByKey(PTransform[Any, Any]):
     ('bob', {'emails': ['bob@x'], 'phones': []})
     """
 
-    def __init__(self, *, pipeline: Any = None) -> None:
+    def __init__(self, *, pipeline: PipelineBuilder | None = None) -> None:
         super().__init__()
         self.pipeline = pipeline
 
-    def expand(self, pcoll: Any) -> PCollection[Any]:
+    if TYPE_CHECKING:
+
+        @overload  # the types of `expand`, by input
+        def __ror__(  # type: ignore[overload-overlap]  # a dict's keys are not collections
+            self, left: dict[TagT, Pairs[KeyT, Any]]
+        ) -> PCollection[tuple[KeyT, dict[TagT, list[Any]]]]: ...
+        @overload
+        def __ror__(
+            self, left: tuple[Pairs[KeyT, LeftT], Pairs[KeyT, RightT]]
+        ) -> PCollection[tuple[KeyT, tuple[list[LeftT], list[RightT]]]]: ...
+        @overload
+        def __ror__(
+            self, left: tuple[Pairs[KeyT, LeftT], Pairs[KeyT, RightT], Pairs[KeyT, T]]
+        ) -> PCollection[tuple[KeyT, tuple[list[LeftT], list[RightT], list[T]]]]: ...
+        @overload
+        def __ror__(
+            self, left: Iterable[Pairs[KeyT, ValueT]]
+        ) -> PCollection[tuple[KeyT, tuple[list[ValueT], ...]]]: ...
+        def __ror__(self, left: Any) -> Any: ...
+
+    def expand(
+        self, pcoll: dict[Any, PCollection[Any]] | Sequence[PCollection[Any]]
+    ) -> PCollection[Any]:
         named = isinstance(pcoll, dict)
         tags = tuple(pcoll) if named else tuple(range(len(pcoll)))
-        pcolls = list(pcoll.values()) if named else list(pcoll)
+        pcolls = list(pcoll.values() if isinstance(pcoll, dict) else pcoll)
         if not pcolls and self.pipeline is not None:
-            empty: PCollection[Any] = PBegin(self.pipeline) | Create([])
-            return empty
+            return PBegin(self.pipeline) | Create([])
         tagged = [
             _require_pairs(each) | f"Tag({tag})" >> Map(_Tag(side))
             for side, (tag, each) in enumerate(zip(tags, pcolls, strict=True))
         ]
         together = tagged | Flatten() | GroupByKey()
-        gathered: PCollection[Any] = together | "Gather" >> Map(_Gather(tags, named))
-        return gathered
+        return together | "Gather" >> Map(_Gather(tags, named))
 
 
 @attrs.frozen
 class _Tag:
-    """Marks a value with the number of the collection that it comes from."""
+    """Adds the number of the collection to a value."""
 
     side: int
 
@@ -68,7 +97,7 @@ class _Tag:
 
 @attrs.frozen
 class _Gather:
-    """Puts marked values into one list for each collection."""
+    """Collects tagged values into one list for each collection."""
 
     tags: tuple[Hashable, ...]
     named: bool
@@ -87,20 +116,20 @@ def _require_pairs(pcoll: Any) -> PCollection[Any]:
     return pcoll  # type: ignore[no-any-return]
 
 
-class Join(PTransform[Any, Any]):
-    """Base of the joins: applied to a tuple (left, right) of collections of (key, value) pairs.
+class Join(PTransform[Both[Any, Any, Any], PCollection[Any]]):
+    """Base class of the joins: applied to a tuple (left, right) of collections of (key, value) pairs.
 
-    Each pair of values of the same key, in the same window and pane, gives (key, (left, right)).
+    Emits (key, (left, right)) for each pair of values of the same key, window and pane.
     """
 
     alone: ClassVar[tuple[bool, bool]]
-    """Whether values of the left, and of the right, stay where the other side has none."""
+    """Whether to emit left, and right, values without a match on the other side."""
 
-    def expand(self, pcoll: Any) -> PCollection[Any]:
+    def expand(self, pcoll: Both[Any, Any, Any]) -> PCollection[Any]:
         if not isinstance(pcoll, (tuple, list)) or len(pcoll) != 2:
             raise PipelineError(
                 f"a join is applied to {shorten(pcoll)}",
-                remedy="apply it to two collections: (left, right) | hr.InnerJoin()",
+                remedy="apply it to a tuple of two collections: (left, right) | hr.InnerJoin()",
             )
         matched = FlatMap(_Match(*self.alone))
         joined: PCollection[Any] = pcoll | CoGroupByKey() | "Match" >> matched
@@ -109,7 +138,7 @@ class Join(PTransform[Any, Any]):
 
 @attrs.frozen
 class _Match:
-    """Gives out every pair of a left and a right value of a key."""
+    """Emits every pair of a left and a right value of a key."""
 
     left_alone: bool
     right_alone: bool
@@ -124,7 +153,7 @@ class _Match:
 
 
 class InnerJoin(Join):
-    """Joins what both sides have.
+    """Emits keys that are in both collections.
 
     >>> with Pipeline() as p:
     ...     left = p | "Left" >> Create([("a", 1), ("b", 2)])
@@ -135,9 +164,15 @@ class InnerJoin(Join):
 
     alone = (False, False)
 
+    if TYPE_CHECKING:
+
+        def __ror__(  # type: ignore[override]  # exactly two collections
+            self, left: Both[KeyT, LeftT, RightT]
+        ) -> PCollection[tuple[KeyT, tuple[LeftT, RightT]]]: ...
+
 
 class LeftJoin(Join):
-    """Joins everything of the left side with what the right side has, or None.
+    """Emits all values of the left collection, with the values of the right collection or None.
 
     >>> with Pipeline() as p:
     ...     left = p | "Left" >> Create([("a", 1), ("b", 2)])
@@ -149,9 +184,15 @@ class LeftJoin(Join):
 
     alone = (True, False)
 
+    if TYPE_CHECKING:
+
+        def __ror__(  # type: ignore[override]  # exactly two collections
+            self, left: Both[KeyT, LeftT, RightT]
+        ) -> PCollection[tuple[KeyT, tuple[LeftT, RightT | None]]]: ...
+
 
 class RightJoin(Join):
-    """Joins everything of the right side with what the left side has, or None.
+    """Emits all values of the right collection, with the values of the left collection or None.
 
     >>> with Pipeline() as p:
     ...     left = p | "Left" >> Create([("a", 1)])
@@ -163,9 +204,15 @@ class RightJoin(Join):
 
     alone = (False, True)
 
+    if TYPE_CHECKING:
+
+        def __ror__(  # type: ignore[override]  # exactly two collections
+            self, left: Both[KeyT, LeftT, RightT]
+        ) -> PCollection[tuple[KeyT, tuple[LeftT | None, RightT]]]: ...
+
 
 class FullJoin(Join):
-    """Joins everything of both sides, with None where the other side has nothing.
+    """Emits all values of both collections, with None for missing values.
 
     >>> with Pipeline() as p:
     ...     left = p | "Left" >> Create([("a", 1)])
@@ -176,3 +223,9 @@ class FullJoin(Join):
     """
 
     alone = (True, True)
+
+    if TYPE_CHECKING:
+
+        def __ror__(  # type: ignore[override]  # exactly two collections
+            self, left: Both[KeyT, LeftT, RightT]
+        ) -> PCollection[tuple[KeyT, tuple[LeftT | None, RightT | None]]]: ...

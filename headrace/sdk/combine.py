@@ -4,36 +4,45 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from copy import copy
-from typing import Any, Final, TypeVar
+from typing import Any, Concatenate, Final, Generic, Self, overload
 
 from headrace.errors import PipelineError
-from headrace.sdk.combine_fn import CombineFn, combine_fn_of
+from headrace.sdk.combine_fn import (
+    Choosing,
+    CombineFn,
+    Combining,
+    Same,
+    Summing,
+    Unknown,
+    Untyped,
+    combine_fn_of,
+)
 from headrace.sdk.dofn import DoFn
 from headrace.sdk.element_types import pair_type, pair_types
+from headrace.sdk.elementwise import ProcessEach
 from headrace.sdk.flatten import flatten_node
-from headrace.sdk.graph import Collection
-from headrace.sdk.graph import CombinePerKey as CombinePerKeyNode
+from headrace.sdk.graph import Collection, CombinePerKey as CombinePerKeyNode
 from headrace.sdk.group_by_key import check_grouping, grouped
-from headrace.sdk.pardo import Map, ParDo, require_collection
-from headrace.sdk.pvalue import PBegin, PCollection
+from headrace.sdk.pardo_node import Each, each
+from headrace.sdk.pvalue import PBegin, PCollection, require_collection
 from headrace.sdk.reading import Values, read_node
 from headrace.sdk.transform import PTransform
+from headrace.sdk.type_variables import InT, KeyT, OutT, Rest, T
 from headrace.triggers.refinement import AccumulationMode
 from headrace.triggers.strategy import WindowingStrategy
 from headrace.triggers.watermark_triggers import DefaultTrigger
 from headrace.windowing.windows import GlobalWindows
 
 Combiner = CombineFn | Callable[..., Any]
-Self = TypeVar("Self", bound="CombineGlobally")
 
 
-class CombinePerKey(PTransform[Any, Any]):
+class CombinePerKey(PTransform[PCollection[Any], PCollection[Any]], Generic[InT, OutT]):
     """Turns (key, value) pairs into (key, combined value), for each key, window and pane.
 
     Args:
         fn: a :class:`CombineFn`, or a function on iterables of values such as ``sum``.
-        args: further arguments of its methods.
-        kwargs: further arguments of its methods, by name.
+        args: additional arguments of its methods.
+        kwargs: additional arguments of its methods, by name.
 
     >>> with Pipeline() as p:
     ...     _ = p | Create([("a", 1), ("b", 2), ("a", 3)]) | CombinePerKey(sum) | Map(print)
@@ -41,18 +50,50 @@ class CombinePerKey(PTransform[Any, Any]):
     ('b', 2)
     """
 
-    def __init__(self, fn: Combiner, *args: Any, **kwargs: Any) -> None:
+    @overload
+    def __init__(
+        self: CombinePerKey[Same, Same], fn: Summing | Choosing, *args: Any, **kwargs: Any
+    ) -> None: ...
+    @overload
+    def __init__(
+        self: CombinePerKey[Unknown, Unknown],
+        fn: Untyped,
+        *args: Any,
+        **kwargs: Any,
+    ) -> None: ...
+    @overload
+    def __init__(self, fn: Combining[InT, OutT], *args: Any, **kwargs: Any) -> None: ...
+    @overload
+    def __init__(self, fn: Callable[[Iterable[InT]], OutT]) -> None: ...
+    @overload
+    def __init__(
+        self,
+        fn: Callable[Concatenate[Iterable[InT], Rest], OutT],
+        *args: Rest.args,
+        **kwargs: Rest.kwargs,
+    ) -> None: ...
+    def __init__(self, fn: Any, *args: Any, **kwargs: Any) -> None:
         super().__init__()
         self._combine_fn = combine_fn_of(fn, args, kwargs)
 
     def default_label(self) -> str:
         return f"CombinePerKey({self._combine_fn.default_label()})"
 
-    def with_hot_key_fanout(self, fanout: Any) -> CombinePerKey:
-        """Return the transform itself: combining always starts in front of the shuffle."""
+    def with_hot_key_fanout(self, fanout: Any) -> Self:
+        """Return the transform unchanged: combining always starts before the shuffle."""
         return self
 
-    def expand(self, pcoll: Any) -> PCollection[Any]:
+    @overload
+    def expand(
+        self: CombinePerKey[Same, Same], pcoll: PCollection[tuple[KeyT, T]]
+    ) -> PCollection[tuple[KeyT, T]]: ...
+    @overload
+    def expand(
+        self: CombinePerKey[Unknown, Unknown], pcoll: PCollection[tuple[KeyT, Any]]
+    ) -> PCollection[tuple[KeyT, Any]]: ...
+    @overload
+    def expand(self, pcoll: PCollection[tuple[KeyT, InT]]) -> PCollection[tuple[KeyT, OutT]]: ...
+    def expand(self, pcoll: PCollection[Any]) -> PCollection[Any]:
         check_grouping(pcoll)
         _check_subtraction(pcoll.collection, self._combine_fn)
         key, _ = pair_types(pcoll.element_type)
@@ -64,16 +105,16 @@ class CombinePerKey(PTransform[Any, Any]):
         return PCollection(pipeline, outputs[0])
 
 
-class CombineGlobally(PTransform[Any, Any]):
+class CombineGlobally(PTransform[PCollection[Any], PCollection[Any]], Generic[InT, OutT]):
     """Combines a whole collection into one value, for each window and pane.
 
-    An empty collection gives what the CombineFn makes of nothing, in the global window; elsewhere say
-    :meth:`without_defaults`.
+    In the global window, an empty collection gives the CombineFn's result without inputs; in other windows,
+    use :meth:`without_defaults`.
 
     Args:
         fn: a :class:`CombineFn`, or a function on iterables of values such as ``sum``.
-        args: further arguments of its methods.
-        kwargs: further arguments of its methods, by name.
+        args: additional arguments of its methods.
+        kwargs: additional arguments of its methods, by name.
 
     >>> with Pipeline() as p:
     ...     _ = p | Create([1, 2, 3]) | CombineGlobally(sum) | Map(print)
@@ -82,62 +123,125 @@ class CombineGlobally(PTransform[Any, Any]):
 
     has_defaults = True
 
-    def __init__(self, fn: Combiner, *args: Any, **kwargs: Any) -> None:
+    @overload
+    def __init__(
+        self: CombineGlobally[Same, Same], fn: Summing | Choosing, *args: Any, **kwargs: Any
+    ) -> None: ...
+    @overload
+    def __init__(
+        self: CombineGlobally[Unknown, Unknown],
+        fn: Untyped,
+        *args: Any,
+        **kwargs: Any,
+    ) -> None: ...
+    @overload
+    def __init__(self, fn: Combining[InT, OutT], *args: Any, **kwargs: Any) -> None: ...
+    @overload
+    def __init__(self, fn: Callable[[Iterable[InT]], OutT]) -> None: ...
+    @overload
+    def __init__(
+        self,
+        fn: Callable[Concatenate[Iterable[InT], Rest], OutT],
+        *args: Rest.args,
+        **kwargs: Rest.kwargs,
+    ) -> None: ...
+    def __init__(self, fn: Any, *args: Any, **kwargs: Any) -> None:
         super().__init__()
         self._combine_fn = combine_fn_of(fn, args, kwargs)
 
     def default_label(self) -> str:
         return f"CombineGlobally({self._combine_fn.default_label()})"
 
-    def with_fanout(self: Self, fanout: int) -> Self:
-        """Return the transform itself: combining always starts in front of the shuffle."""
+    def with_fanout(self, fanout: int) -> Self:
+        """Return the transform unchanged: combining always starts before the shuffle."""
         return self
 
-    def with_defaults(self: Self, has_defaults: bool = True) -> Self:
-        """Say whether an empty collection gives a value."""
+    def with_defaults(self, has_defaults: bool = True) -> Self:
+        """Set whether an empty collection gives a value."""
         clone = copy(self)
         clone.has_defaults = has_defaults
         return clone
 
-    def without_defaults(self: Self) -> Self:
-        """Let an empty collection give no value; necessary but in the global window."""
+    def without_defaults(self) -> Self:
+        """Emit no value for an empty collection; required in windows other than the global window."""
         return self.with_defaults(False)
 
-    def expand(self, pcoll: Any) -> PCollection[Any]:
+    @overload
+    def expand(self: CombineGlobally[Same, Same], pcoll: PCollection[T]) -> PCollection[T]: ...
+    @overload
+    def expand(
+        self: CombineGlobally[Unknown, Unknown], pcoll: PCollection[Any]
+    ) -> PCollection[Any]: ...
+    @overload
+    def expand(self, pcoll: PCollection[InT]) -> PCollection[OutT]: ...
+    def expand(self, pcoll: PCollection[Any]) -> PCollection[Any]:
         require_collection(pcoll)
         fn = self._combine_fn
-        keyed = pcoll | "KeyWithVoid" >> Map(_with_void)
+        keyed = pcoll | "KeyWithVoid" >> each(_with_void)
         if self.has_defaults:
             _check_defaults(pcoll.windowing)
             keyed = (keyed, pcoll.pipeline) | "Default" >> _AddNothing()
             fn = _IgnoringNothing(fn)
         combined = keyed | "CombinePerKey" >> CombinePerKey(fn)
-        unkeyed: PCollection[Any] = combined | "UnKey" >> Map(_value)
-        return unkeyed
+        return combined | "UnKey" >> each(_value)
 
 
-class CombineValues(PTransform[Any, Any]):
+class CombineValues(PTransform[PCollection[Any], PCollection[Any]], Generic[InT, OutT]):
     """Turns (key, iterable of values) pairs into (key, combined value).
 
     Args:
         fn: a :class:`CombineFn`, or a function on iterables of values such as ``sum``.
-        args: further arguments of its methods.
-        kwargs: further arguments of its methods, by name.
+        args: additional arguments of its methods.
+        kwargs: additional arguments of its methods, by name.
 
     >>> with Pipeline() as p:
     ...     _ = p | Create([("a", [1, 3])]) | CombineValues(sum) | Map(print)
     ('a', 4)
     """
 
-    def __init__(self, fn: Combiner, *args: Any, **kwargs: Any) -> None:
+    @overload
+    def __init__(
+        self: CombineValues[Same, Same], fn: Summing | Choosing, *args: Any, **kwargs: Any
+    ) -> None: ...
+    @overload
+    def __init__(
+        self: CombineValues[Unknown, Unknown],
+        fn: Untyped,
+        *args: Any,
+        **kwargs: Any,
+    ) -> None: ...
+    @overload
+    def __init__(self, fn: Combining[InT, OutT], *args: Any, **kwargs: Any) -> None: ...
+    @overload
+    def __init__(self, fn: Callable[[Iterable[InT]], OutT]) -> None: ...
+    @overload
+    def __init__(
+        self,
+        fn: Callable[Concatenate[Iterable[InT], Rest], OutT],
+        *args: Rest.args,
+        **kwargs: Rest.kwargs,
+    ) -> None: ...
+    def __init__(self, fn: Any, *args: Any, **kwargs: Any) -> None:
         super().__init__()
         self._combine_fn = combine_fn_of(fn, args, kwargs)
 
     def default_label(self) -> str:
         return f"CombineValues({self._combine_fn.default_label()})"
 
-    def expand(self, pcoll: Any) -> Any:
-        return pcoll | "Combine" >> ParDo(_CombineDoFn(self._combine_fn))
+    @overload
+    def expand(
+        self: CombineValues[Same, Same], pcoll: PCollection[tuple[KeyT, Iterable[T]]]
+    ) -> PCollection[tuple[KeyT, T]]: ...
+    @overload
+    def expand(
+        self: CombineValues[Unknown, Unknown], pcoll: PCollection[tuple[KeyT, Iterable[Any]]]
+    ) -> PCollection[tuple[KeyT, Any]]: ...
+    @overload
+    def expand(
+        self, pcoll: PCollection[tuple[KeyT, Iterable[InT]]]
+    ) -> PCollection[tuple[KeyT, OutT]]: ...
+    def expand(self, pcoll: PCollection[Any]) -> PCollection[Any]:
+        return pcoll | "Combine" >> Each(ProcessEach(_CombineDoFn(self._combine_fn)))
 
 
 class _CombineDoFn(DoFn):
@@ -158,7 +262,7 @@ class _CombineDoFn(DoFn):
 
 
 class Nothing:
-    """Stands for no value, so that there is an accumulator even where there is no element."""
+    """A marker for no value, so that there is an accumulator without elements."""
 
     def __reduce__(self) -> str:
         return "NOTHING"
@@ -168,7 +272,7 @@ NOTHING: Final = Nothing()
 
 
 class _AddNothing(PTransform[Any, Any]):
-    """Adds the element that stands for no value to a collection in the global window."""
+    """Adds the marker for no value to a collection in the global window."""
 
     def expand(self, pcoll: Any) -> PCollection[Any]:
         keyed, pipeline = pcoll
@@ -177,7 +281,7 @@ class _AddNothing(PTransform[Any, Any]):
 
 
 class _ReadNothing(PTransform[Any, Any]):
-    """The element that stands for no value."""
+    """Reads the marker for no value."""
 
     def __init__(self, windowing: WindowingStrategy) -> None:
         super().__init__()
@@ -189,7 +293,7 @@ class _ReadNothing(PTransform[Any, Any]):
 
 
 class _IgnoringNothing(CombineFn):
-    """A CombineFn that takes no notice of the element that stands for no value."""
+    """A CombineFn that ignores the marker for no value."""
 
     def __init__(self, fn: CombineFn) -> None:
         self._fn = fn
@@ -221,7 +325,7 @@ class _IgnoringNothing(CombineFn):
         return self._fn.add_inputs(mutable_accumulator, [e for e in elements if e is not NOTHING])
 
     def subtract_input(self, mutable_accumulator: Any, element: Any) -> Any:
-        """Return the accumulator without one input; only where the inner CombineFn can."""
+        """Return the accumulator without one input; only if the inner CombineFn can subtract."""
         inner: Any = self._fn
         return inner.subtract_input(mutable_accumulator, element)
 
@@ -244,9 +348,8 @@ def _value(pair: tuple[Any, Any]) -> Any:
 def _check_defaults(strategy: WindowingStrategy) -> None:
     if strategy.window_fn != GlobalWindows() or strategy.trigger != DefaultTrigger():
         raise PipelineError(
-            "CombineGlobally cannot know what windows and panes to give a default value to, but in "
-            "the global window with the default trigger",
-            remedy="say CombineGlobally(…).without_defaults()",
+            "CombineGlobally supports default values only in the global window with the default trigger",
+            remedy="use CombineGlobally(…).without_defaults()",
         )
 
 
@@ -254,7 +357,7 @@ def _check_subtraction(source: Collection, fn: CombineFn) -> None:
     discarding = source.windowing.accumulation_mode is AccumulationMode.DISCARDING
     if source.changing and discarding and not fn.can_subtract:
         raise PipelineError(
-            f"discarding panes of a collection with retractions need a CombineFn that can subtract, "
-            f"and {fn.default_label()} cannot",
+            f"in DISCARDING mode, combining a collection with retractions needs subtract_input, which "
+            f"{fn.default_label()} does not define",
             remedy="define subtract_input, or window the input with AccumulationMode.RETRACTING",
         )

@@ -1,26 +1,30 @@
-"""Combining: many values into one by way of accumulators, which can be merged.
+"""CombineFns: combine many values into one with accumulators that can be merged.
 
 Accumulators are plain, picklable data. ``create_accumulator`` and ``merge_accumulators`` make them a
-commutative monoid; a CombineFn that can also take an input out again (``subtract_input``, the paper's
-*uncombine*) makes them a group, and then retractions cost no more than values.
+commutative monoid. A CombineFn that can also subtract an input (``subtract_input``, the paper's *uncombine*)
+makes them a group, and then retractions are as cheap as values.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
 from headrace.errors import shorten
 from headrace.sdk.transform import callable_label
+from headrace.sdk.type_variables import InputT, OutputT
+
+if TYPE_CHECKING:
+    from _typeshed import SupportsRichComparison
 
 
 class CombineFn:
-    """How many values become one; subclass it (Beam's name).
+    """Combines many values into one; subclass it (Beam's name).
 
-    A subclass may also define ``subtract_input(accumulator, element)``, which returns the accumulator
-    without one input that was added before or will be added later. Where it is missing, combining a
-    collection with retractions keeps all inputs and combines them anew at each firing.
+    A subclass can define ``subtract_input(accumulator, element)``, which returns the accumulator without
+    an input that was added before or will be added later. Without it, combining a collection with
+    retractions stores all inputs and combines them again at each firing.
 
     >>> class Product(CombineFn):
     ...     def create_accumulator(self):
@@ -40,38 +44,38 @@ class CombineFn:
     """
 
     def setup(self, *args: Any, **kwargs: Any) -> None:
-        """Prepare a worker; called once before anything else."""
+        """Prepare a worker; called once before all other methods."""
 
     @abstractmethod
     def create_accumulator(self, *args: Any, **kwargs: Any) -> Any:
-        """Return an accumulator of nothing."""
+        """Return an empty accumulator."""
         raise NotImplementedError(f"{type(self).__name__} does not define create_accumulator")
 
     @abstractmethod
     def add_input(self, mutable_accumulator: Any, element: Any, *args: Any, **kwargs: Any) -> Any:
-        """Return the accumulator with an input added; the one given may be changed and returned."""
+        """Return the accumulator with an input added; may change and return the given accumulator."""
         raise NotImplementedError(f"{type(self).__name__} does not define add_input")
 
     def add_inputs(
         self, mutable_accumulator: Any, elements: Iterable[Any], *args: Any, **kwargs: Any
     ) -> Any:
-        """Return the accumulator with many inputs added; define it where that is faster."""
+        """Return the accumulator with many inputs added; override it if this is faster."""
         for element in elements:
             mutable_accumulator = self.add_input(mutable_accumulator, element, *args, **kwargs)
         return mutable_accumulator
 
     @abstractmethod
     def merge_accumulators(self, accumulators: Iterable[Any], *args: Any, **kwargs: Any) -> Any:
-        """Return one accumulator for many; the first may be changed and returned."""
+        """Return the merged accumulators; may change and return the first one."""
         raise NotImplementedError(f"{type(self).__name__} does not define merge_accumulators")
 
     def compact(self, accumulator: Any, *args: Any, **kwargs: Any) -> Any:
-        """Return the accumulator in a smaller form, before it is sent to where it is merged."""
+        """Return the accumulator in a smaller form, before it is sent to be merged."""
         return accumulator
 
     @abstractmethod
     def extract_output(self, accumulator: Any, *args: Any, **kwargs: Any) -> Any:
-        """Return the result; the accumulator must not change."""
+        """Return the result; must not change the accumulator."""
         raise NotImplementedError(f"{type(self).__name__} does not define extract_output")
 
     def apply(self, elements: Iterable[Any], *args: Any, **kwargs: Any) -> Any:
@@ -81,46 +85,96 @@ class CombineFn:
         return self.extract_output(self.compact(accumulator, *args, **kwargs), *args, **kwargs)
 
     def teardown(self, *args: Any, **kwargs: Any) -> None:
-        """Clean up a worker; called once after everything else."""
+        """Clean up a worker; called once after all other methods."""
 
     @property
     def can_subtract(self) -> bool:
-        """Whether inputs can be taken out again, by ``subtract_input``."""
+        """Whether the CombineFn defines ``subtract_input``."""
         return isinstance(self, Subtracting)
 
     def default_label(self) -> str:
-        """Return the name of a combining transform with this."""
+        """Return the name of this CombineFn in labels of transforms."""
         return type(self).__name__
 
     @staticmethod
     def maybe_from_callable(fn: CombineFn | Callable[..., Any]) -> CombineFn:
-        """Return a CombineFn as it is, and a callable as one (see :meth:`from_callable`).
+        """Return a CombineFn unchanged, or convert a callable to one (see :meth:`from_callable`).
 
         Raises:
-            TypeError: it is neither; in particular it is a CombineFn's class.
+            TypeError: the argument is neither, for example the class of a CombineFn.
         """
         if isinstance(fn, type) and issubclass(fn, CombineFn):
-            raise TypeError(f"a CombineFn is needed, not its class: write {fn.__name__}()")
+            raise TypeError(f"expected a CombineFn, not its class: use {fn.__name__}()")
         return fn if isinstance(fn, CombineFn) else CombineFn.from_callable(fn)
 
     @staticmethod
     def from_callable(fn: Callable[..., Any]) -> CombineFn:
         """Return the CombineFn of a function from an iterable of values to one such value.
 
-        The function must be commutative and associative, as ``sum`` and ``max`` are: it is called on
-        its own results too.
+        The function must be commutative and associative, like ``sum`` and ``max``, because it is also
+        called with its own results.
 
         >>> CombineFn.from_callable(max).apply([3, 5, 4])
         5
         """
         if not callable(fn):
-            raise TypeError(f"a CombineFn or a function is needed, not {shorten(fn)}")
+            raise TypeError(f"expected a CombineFn or a function, not {shorten(fn)}")
         return _BUILT_IN.get(fn, CallableCombineFn)(fn)
+
+
+class Combining(Protocol[InputT, OutputT]):
+    """A CombineFn for type checkers: the annotations of ``add_input`` and ``extract_output``."""
+
+    def add_input(
+        self, mutable_accumulator: Any, element: InputT, /, *args: Any, **kwargs: Any
+    ) -> Any:
+        """Return the accumulator with an input added."""
+
+    def extract_output(self, accumulator: Any, /, *args: Any, **kwargs: Any) -> OutputT:
+        """Return the result."""
+
+
+class Addable(Protocol):
+    """An argument of ``sum``."""
+
+    def __add__(self, other: Any, /) -> Any: ...
+    def __radd__(self, other: Any, /) -> Any: ...
+
+
+NumberT = TypeVar("NumberT", bound=Addable)
+OrderedT = TypeVar("OrderedT", bound="SupportsRichComparison")
+
+
+class Summing(Protocol):
+    """A function like ``sum``, distinguished by its parameter ``start``."""
+
+    def __call__(self, values: Iterable[NumberT], /, start: NumberT) -> NumberT: ...
+
+
+class Choosing(Protocol):
+    """A function like ``min`` and ``max``, distinguished by its parameter ``key``."""
+
+    def __call__(self, values: Iterable[OrderedT], /, *, key: None = None) -> OrderedT: ...
+
+
+class Same:
+    """A placeholder for any type of elements; the result has the type of the inputs."""
+
+
+class Unknown:
+    """A placeholder for the types of an untyped CombineFn, which could otherwise match :class:`Same`."""
+
+
+class Untyped(Protocol):
+    """A CombineFn without annotated types, whose results can have any type."""
+
+    def extract_output(self, accumulator: Any, /, *args: Any, **kwargs: Any) -> Unknown:
+        """Return the result."""
 
 
 @runtime_checkable
 class Subtracting(Protocol):
-    """A CombineFn that can take inputs out again."""
+    """A CombineFn that can subtract inputs."""
 
     def subtract_input(self, mutable_accumulator: Any, element: Any) -> Any:
         """Return the accumulator without one input."""
@@ -130,10 +184,10 @@ class CallableCombineFn(CombineFn):
     """Combines with a function on iterables; an accumulator is a list of values and results.
 
     Args:
-        fn: takes an iterable, then the arguments that the transform was given.
+        fn: takes an iterable, then the additional arguments of the transform.
     """
 
-    _ENOUGH = 64
+    _MAX_VALUES = 64
 
     def __init__(self, fn: Callable[..., Any]) -> None:
         self.fn = fn
@@ -166,7 +220,7 @@ class CallableCombineFn(CombineFn):
         return self.fn(accumulator, *args, **kwargs)
 
     def _bounded(self, accumulator: list[Any], *args: Any, **kwargs: Any) -> list[Any]:
-        if len(accumulator) < self._ENOUGH:
+        if len(accumulator) < self._MAX_VALUES:
             return accumulator
         return [self.fn(accumulator, *args, **kwargs)]
 
@@ -175,17 +229,17 @@ class CallableCombineFn(CombineFn):
 
 
 class SumCombineFn(CombineFn):
-    """The sum of numbers, or of anything that adds to 0; can subtract.
+    """The sum of numbers, or of other values that can be added to 0; can subtract.
 
-    Sums of floats are rounded, so what is added and subtracted again may leave a trace in the last
-    digits, and an infinity leaves NaN; ints, Decimals and Fractions are exact.
+    Sums of floats are rounded, so adding and subtracting a value can change the last digits, and
+    infinities give NaN; ints, Decimals and Fractions are exact.
 
     >>> SumCombineFn().apply([1, 2, 3])
     6
     """
 
     def __init__(self, fn: Any = sum) -> None:
-        """Take what stands for it, ``sum``, so that it can be made like any CombineFn of a callable."""
+        """Accept ``sum``, so that it can be created like any CombineFn of a callable."""
 
     def create_accumulator(self) -> Any:
         return 0
@@ -197,7 +251,7 @@ class SumCombineFn(CombineFn):
         return sum(elements, mutable_accumulator)
 
     def subtract_input(self, mutable_accumulator: Any, element: Any) -> Any:
-        """Return the sum less one input."""
+        """Return the sum without one input."""
         return mutable_accumulator - element
 
     def merge_accumulators(self, accumulators: Iterable[Any]) -> Any:
@@ -211,7 +265,7 @@ class SumCombineFn(CombineFn):
 
 
 class ExtremeCombineFn(CallableCombineFn):
-    """The smallest or largest value (``min`` or ``max``); None where there is no value.
+    """The smallest or largest value (``min`` or ``max``); None without values.
 
     >>> ExtremeCombineFn(min).apply([3, 2]), ExtremeCombineFn(min).apply([])
     (2, None)
@@ -229,7 +283,7 @@ _BUILT_IN: dict[Any, Callable[[Any], CombineFn]] = {
 
 
 class BoundCombineFn(CombineFn):
-    """A CombineFn together with the further arguments that the transform was given.
+    """A CombineFn with the additional arguments of the transform.
 
     >>> BoundCombineFn(CallableCombineFn(max), (), {"key": abs}).apply([1, 2, -3])
     -3
@@ -253,7 +307,7 @@ class BoundCombineFn(CombineFn):
         return self._fn.add_inputs(mutable_accumulator, elements, *self._args, **self._kwargs)
 
     def subtract_input(self, mutable_accumulator: Any, element: Any) -> Any:
-        """Return the accumulator without one input; only where the inner CombineFn can."""
+        """Return the accumulator without one input; only if the inner CombineFn can subtract."""
         inner: Any = self._fn
         return inner.subtract_input(mutable_accumulator, element, *self._args, **self._kwargs)
 
@@ -280,7 +334,7 @@ class BoundCombineFn(CombineFn):
 def combine_fn_of(
     fn: CombineFn | Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> CombineFn:
-    """Return the CombineFn of what a combining transform was given."""
+    """Return the CombineFn for the arguments of a combining transform."""
     if not (args or kwargs):
         return CombineFn.maybe_from_callable(fn)
     plain = fn if isinstance(fn, CombineFn) else CallableCombineFn(fn)

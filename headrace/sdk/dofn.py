@@ -1,16 +1,21 @@
-"""DoFns: functions on elements that have a life of their own and may see what travels with a value."""
+"""DoFns: functions on elements with a life cycle and access to an element's metadata."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, ClassVar, Final
+from collections.abc import Iterable
+from typing import Any, ClassVar, Final, Protocol
 
 from headrace.errors import shorten
+from headrace.sdk.pvalue import TaggedOutput
 from headrace.sdk.transform import callable_label
+from headrace.sdk.type_variables import InputT, OutputT, OutT
+from headrace.sdk.windowed_value import WindowedValue
+from headrace.windowing.timestamped_value import TimestampedValue
 
 
 class Parameter:
-    """A wish, said by a parameter's default value: what is to be passed there (see :class:`DoFn`)."""
+    """A default value of a parameter that asks for something to be passed there (see :class:`DoFn`)."""
 
     __slots__ = ("name",)
 
@@ -37,19 +42,19 @@ PARAMETERS: Final = {
 class DoFn:
     """A function on elements, for :class:`~headrace.ParDo`; subclass it and define :meth:`process`.
 
-    The default values of :meth:`process`'s parameters say what else it wants to see of an element
-    (the functions of Map, FlatMap and Filter may say the same):
+    The default values of :meth:`process`'s parameters ask for metadata of an element (functions of Map,
+    FlatMap and Filter can do the same):
 
     ==================  =========================================================================
-    ``ElementParam``    the element itself, as the first parameter gets it anyway
+    ``ElementParam``    the element itself, which the first parameter gets in any case
     ``TimestampParam``  its event time, a Timestamp
     ``WindowParam``     its window; an element in several windows is processed once in each
-    ``PaneInfoParam``   the firing that it came from
-    ``DiffParam``       +1 for a value, -1 for the retraction of an earlier one (not in Beam)
+    ``PaneInfoParam``   the pane that it belongs to
+    ``DiffParam``       +1 for a value, -1 for the retraction of an earlier value (not in Beam)
     ==================  =========================================================================
 
-    A DoFn of a changing collection sees retractions as it sees values, and what it gives out for a
-    retraction is retracted; so it must give out the same for the same element.
+    A DoFn of a collection with retractions processes retractions like values, and its outputs for a
+    retraction are retractions; so it must be deterministic.
 
     >>> class Late(DoFn):
     ...     def process(self, element, timestamp=DoFn.TimestampParam):
@@ -65,10 +70,10 @@ class DoFn:
     DiffParam: ClassVar[Any] = PARAMETERS["DiffParam"]
 
     def setup(self) -> None:
-        """Prepare a worker; called once before anything else."""
+        """Prepare a worker; called once before all other methods."""
 
     def start_bundle(self) -> None:
-        """Prepare for elements that arrive together."""
+        """Prepare for a bundle of elements."""
 
     @abstractmethod
     def process(self, element: Any, *args: Any, **kwargs: Any) -> Any:
@@ -81,30 +86,48 @@ class DoFn:
         raise NotImplementedError(f"{type(self).__name__} does not define process")
 
     def finish_bundle(self) -> Any:
-        """Finish what :meth:`start_bundle` began.
+        """Finish a bundle of elements.
 
         Returns:
             An iterable of outputs, which must be WindowedValues (or TaggedOutputs of them), or None.
         """
 
     def teardown(self) -> None:
-        """Clean up a worker; called once after everything else, if the worker lives that long."""
+        """Clean up a worker; called once after all other methods, unless the worker is killed."""
 
     def default_label(self) -> str:
         """Return the name of a ParDo of this DoFn."""
         return type(self).__name__
 
 
+class Processing(Protocol[InputT, OutputT]):
+    """A DoFn for type checkers: the annotations of ``process``."""
+
+    def process(
+        self, element: InputT, /, *args: Any, **kwargs: Any
+    ) -> Iterable[OutputT | TaggedOutput | WindowedValue] | None:
+        """Process an element."""
+
+
+class Timing(Protocol[InputT, OutT]):
+    """A DoFn for type checkers that sets the timestamps of its outputs."""
+
+    def process(
+        self, element: InputT, /, *args: Any, **kwargs: Any
+    ) -> Iterable[TimestampedValue[OutT] | TaggedOutput] | None:
+        """Process an element."""
+
+
 def require_dofn(fn: Any) -> DoFn:
     """Return a DoFn, or the DoFn that calls a function.
 
     Raises:
-        TypeError: it is neither; in particular it is a DoFn's class.
+        TypeError: the argument is neither, for example the class of a DoFn.
     """
     if isinstance(fn, DoFn):
         return fn
     if isinstance(fn, type) and issubclass(fn, DoFn):
-        raise TypeError(f"ParDo needs a DoFn, not its class: write ParDo({fn.__name__}())")
+        raise TypeError(f"ParDo needs a DoFn, not its class: use ParDo({fn.__name__}())")
     if callable(fn):
         return CallableDoFn(fn)
     raise TypeError(f"ParDo needs a DoFn, not {shorten(fn)}")

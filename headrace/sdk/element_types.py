@@ -1,7 +1,7 @@
-"""What is known of elements' types while a pipeline is built: enough to refuse what is surely no pair.
+"""Element types that are known while a pipeline is built: enough to refuse elements that are not pairs.
 
 Types come from the elements of a Create, from the annotation of a function's result, and from
-``with_output_types``. Nothing is ever inferred; where nothing is known the type is ``typing.Any``.
+``with_output_types``. Nothing is inferred; an unknown type is ``typing.Any``.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 
 def type_of(values: Collection[Any]) -> Any:
-    """Return the type that all values share; Any if they share none.
+    """Return the common type of values; Any if they have different types.
 
     >>> type_of([1, 2]), type_of([("a", 1), ("b", 2)]), type_of([1, "a"])
     (<class 'int'>, tuple[typing.Any, typing.Any], typing.Any)
@@ -34,7 +34,7 @@ def pair_type(key: Any = Any, value: Any = Any) -> Any:
 
 
 def pair_types(kind: Any) -> tuple[Any, Any]:
-    """Return what is known of the key and the value of a pair.
+    """Return the known types of the key and the value of a pair.
 
     >>> pair_types(tuple[str, int])
     (<class 'str'>, <class 'int'>)
@@ -45,15 +45,15 @@ def pair_types(kind: Any) -> tuple[Any, Any]:
     return arguments
 
 
-def surely_no_pair(kind: Any) -> bool:
-    """Tell whether no element of a type can be a (key, value) pair.
+def cannot_be_pair(kind: Any) -> bool:
+    """Return whether no element of a type can be a (key, value) pair.
 
-    >>> surely_no_pair(int), surely_no_pair(tuple[int, int, int]), surely_no_pair(object)
+    >>> cannot_be_pair(int), cannot_be_pair(tuple[int, int, int]), cannot_be_pair(object)
     (True, True, False)
     """
     origin = get_origin(kind)
     if origin in (Union, UnionType):
-        return all(map(surely_no_pair, get_args(kind)))
+        return all(map(cannot_be_pair, get_args(kind)))
     if origin is tuple:
         arguments = get_args(kind)
         return Ellipsis not in arguments and len(arguments) != 2
@@ -69,7 +69,7 @@ def surely_no_pair(kind: Any) -> bool:
 
 
 def result_type(function: Callable[..., Any]) -> Any:
-    """Return the annotated type of a function's result; Any if there is none.
+    """Return the annotated type of a function's result; Any without an annotation.
 
     >>> def length(word: str) -> int: ...
     >>> result_type(length)
@@ -81,7 +81,7 @@ def result_type(function: Callable[..., Any]) -> Any:
         return function.output_type
     try:
         found = get_type_hints(function).get("return", Any)
-    except Exception:  # annotations may name what cannot be resolved here
+    except Exception:  # annotations can contain names that are not defined here
         return Any
     return found if _is_resolved(found) else Any
 
@@ -102,10 +102,10 @@ def item_type(function: Callable[..., Any]) -> Any:
 
 
 def _is_resolved(kind: Any) -> bool:
-    """Tell whether an annotation says something: a class or a generic of classes, and not None."""
+    """Return whether an annotation is a class or a generic of classes, and not None."""
     return kind is not type(None) and (_is_class(kind) or get_origin(kind) is not None)
 
 
 def _is_class(kind: Any) -> bool:
-    """Tell whether something is a class; Any, which newer Pythons call one, is not."""
+    """Return whether a value is a class; not Any, which is a class in newer Pythons."""
     return isinstance(kind, type) and kind is not Any

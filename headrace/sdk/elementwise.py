@@ -1,7 +1,7 @@
-"""What a ParDo node does with each element: one of these few kinds.
+"""The kinds of operations of a ParDo node on each element.
 
-The kinds exist apart from DoFns because whole bundles go through them with much less ado. They are the
-values of :attr:`headrace.sdk.graph.ParDo.fn`; :mod:`headrace.runners.invoker` knows how to run each.
+These kinds are separate from DoFns because bundles are processed by them with less overhead. They are the
+values of :attr:`headrace.sdk.graph.ParDo.fn`; :mod:`headrace.runners.invoker` runs them.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ class Function:
 
     Attributes:
         fn: the function.
-        args: further arguments.
-        kwargs: further arguments by name.
-        spread: whether the element is given as its items, each an argument of its own.
+        args: additional arguments.
+        kwargs: additional arguments by name.
+        spread: whether the items of the element are passed as separate arguments.
     """
 
     fn: Callable[..., Any]
@@ -33,49 +33,49 @@ class Function:
 
 @attrs.frozen(eq=False)
 class MapEach:
-    """One output for each element: what the function returns."""
+    """One output for each element: the result of the function."""
 
     function: Function
 
 
 @attrs.frozen(eq=False)
 class KeyEach:
-    """Each element in a pair, behind the key that the function returns."""
+    """A pair for each element: the key that the function returns, and the element."""
 
     function: Function
 
 
 @attrs.frozen(eq=False)
 class PairEach:
-    """Each element in a pair, in front of a value that is the same for all."""
+    """A pair for each element: the element, and a constant value."""
 
     value: Any
 
 
 @attrs.frozen(eq=False)
 class FlatMapEach:
-    """Any number of outputs for each element: the items of what the function returns."""
+    """Any number of outputs for each element: the items of the function's result."""
 
     function: Function
 
 
 @attrs.frozen(eq=False)
 class FilterEach:
-    """The elements for which the function returns something true."""
+    """The elements for which the function returns a true value."""
 
     function: Function
 
 
 @attrs.frozen(eq=False)
 class StampEach:
-    """The elements, at the event time that the function returns."""
+    """The elements, with the timestamp that the function returns."""
 
     function: Function
 
 
 @attrs.frozen(eq=False)
 class ProcessEach:
-    """Any number of outputs for each element: what a DoFn's ``process`` gives out."""
+    """Any number of outputs for each element: the outputs of a DoFn's ``process``."""
 
     dofn: DoFn
     args: tuple[Any, ...] = ()
@@ -84,7 +84,7 @@ class ProcessEach:
 
 @attrs.frozen(eq=False)
 class DiffEach:
-    """The elements and retractions as plain (diff, value) pairs."""
+    """The elements and retractions as (diff, value) pairs."""
 
 
 Uncaught: TypeAlias = (
@@ -94,14 +94,14 @@ Uncaught: TypeAlias = (
 
 @attrs.frozen(eq=False)
 class CatchEach:
-    """What another kind does, and a dead letter for each element on which its function raises.
+    """The outputs of another kind, and a dead letter for each element for which its function raises.
 
     Attributes:
         each: the other kind.
         tag: the output for dead letters.
-        caught: the exceptions to catch; others stop the pipeline as ever.
-        partial: whether outputs that came before the exception go out all the same.
-        on_failure: is called with the exception and the element.
+        caught: the exceptions to catch; other exceptions stop the pipeline.
+        partial: whether to keep the outputs of an element from before the exception.
+        on_failure: called with the exception and the element.
     """
 
     each: Uncaught

@@ -1,11 +1,11 @@
 """The encoding of keys: bytes that are the same on every runner, and equal only for equal keys.
 
-Keys are equal if they have the same type and are equal in Python; 1, 1.0 and True are three keys. Two
-refinements: all NaNs of a type are one key, and 0.0 and -0.0 are two. What has no encoding that is the
-same everywhere (a set's order, a dict's, an object's address) cannot be a key.
+Keys are equal if they have the same type and are equal in Python; 1, 1.0 and True are three keys. There are
+two exceptions: all NaNs of a type are one key, and 0.0 and -0.0 are two keys. A value whose encoding would
+differ between processes (a set's order, a dict's, an object's address) cannot be a key.
 
-An encoding is a letter for the type and a body. A part of a larger whole is preceded by its length, so
-that no two wholes run into the same bytes.
+An encoding is a letter for the type and a body. Parts of a compound value are preceded by their length, so
+that encodings are unambiguous.
 """
 
 from __future__ import annotations
@@ -48,10 +48,10 @@ def encode_key(key: Any) -> bytes:
 
 
 def encode_value(value: Any) -> bytes:
-    """Return bytes by which a retraction finds the value that it takes back.
+    """Return the bytes by which a retraction identifies the value that it retracts.
 
-    Whatever can be a key is encoded like one; so are sets and dicts, whose order means nothing;
-    anything else is pickled.
+    Values that can be keys are encoded like keys. Sets and dicts are encoded independently of their order.
+    Other values are pickled.
 
     >>> encode_value({"a": 1, "b": 2}) == encode_value({"b": 2, "a": 1})
     True
@@ -64,10 +64,10 @@ def encode_value(value: Any) -> bytes:
 
 
 def identity(key: Any) -> Hashable:
-    """Return something that hashes, equal for the same keys within this process: fast.
+    """Return a hashable value that is equal for equal keys within this process; fast.
 
-    It is the key itself for strings, bytes, ints, None, and tuples of them. Other identities are tuples
-    that begin with a class, which no key does.
+    This is the key itself for strings, bytes, ints, None, and tuples of them. Other identities are tuples
+    that begin with a class, which a key cannot.
 
     >>> identity("a"), identity(1) == identity(1.0)
     ('a', False)
@@ -84,7 +84,7 @@ def identity(key: Any) -> Hashable:
 
 
 def identities(keys: list[Any]) -> list[Any]:
-    """Return the identity of every key; the list itself if the keys are their own identities.
+    """Return the identity of each key; the list itself if all keys are their own identities.
 
     >>> keys = ["a", "b"]
     >>> identities(keys) is keys
@@ -101,7 +101,7 @@ def identities(keys: list[Any]) -> list[Any]:
 
 
 _SAFE: Final = frozenset({str, bytes, int, type(None)})
-"""Types of which no value equals one of another of these types."""
+"""Types whose values are never equal to a value of another of these types."""
 
 
 def _float_identity(number: float) -> Hashable:
@@ -116,7 +116,7 @@ def _tuple_identity(items: tuple[Any, ...]) -> Hashable:
 
 
 _IDENTITIES: Final[dict[type, Callable[[Any], Hashable]]] = {
-    bool: lambda truth: (bool, truth),
+    bool: lambda value: (bool, value),
     float: _float_identity,
     tuple: _tuple_identity,
     list: lambda items: (list, *map(identity, items)),
@@ -140,7 +140,7 @@ def _str(text: str) -> bytes:
 
 
 def _decimal(number: Decimal) -> bytes:
-    """Encode digits and exponent without trailing zeros, since 1.0 and 1.00 are equal."""
+    """Encode digits and exponent without trailing zeros, because 1.0 and 1.00 are equal."""
     sign, digits, exponent = number.as_tuple()
     if not isinstance(exponent, int):
         return b"d" + str(number).encode()
@@ -182,7 +182,7 @@ def _frozenset(items: Iterable[Any], encode: Encode = encode_key) -> bytes:
     return b"{" + _joined(sorted(map(encode, items)))
 
 
-_WHOLES: Final[dict[type, Callable[[Any, Encode], bytes]]] = {
+_COMPOUNDS: Final[dict[type, Callable[[Any, Encode], bytes]]] = {
     tuple: _tuple,
     list: _list,
     frozenset: _frozenset,
@@ -190,7 +190,7 @@ _WHOLES: Final[dict[type, Callable[[Any, Encode], bytes]]] = {
 
 _KEYS: Final[dict[type, Encode]] = {
     type(None): lambda _: b"0",
-    bool: lambda truth: b"t" if truth else b"b",
+    bool: lambda value: b"t" if value else b"b",
     int: _int,
     float: _float,
     complex: _complex,
@@ -200,10 +200,10 @@ _KEYS: Final[dict[type, Encode]] = {
     datetime: _datetime,
     date: lambda day: b"D" + _int(day.toordinal()),
     time: _time,
-    timedelta: lambda stretch: b"l" + _int(stretch // _MICROSECOND),
+    timedelta: lambda duration: b"l" + _int(duration // _MICROSECOND),
     UUID: lambda uuid: b"u" + uuid.bytes,
     Timestamp: lambda instant: b"T" + _int(instant.micros),
-    Duration: lambda stretch: b"L" + _int(stretch.micros),
+    Duration: lambda duration: b"L" + _int(duration.micros),
     tuple: _tuple,
     list: _list,
     frozenset: _frozenset,
@@ -211,14 +211,14 @@ _KEYS: Final[dict[type, Encode]] = {
 
 
 def _encode_by_kind(key: Any) -> bytes:
-    """Encode what is of no basic type: enums, named tuples, rows, frozen records, subclasses."""
+    """Encode a value of another type: enums, named tuples, rows, frozen records, subclasses."""
     if isinstance(key, Enum):
         return _typed(b"e", key, encode_key(key.value))
     if isinstance(key, (BoundedWindow, tuple)):
         return _typed(b"N", key, _tuple(key))
     if isinstance(key, Row):
         return b"W" + _joined(map(encode_key, key.as_dict().items()))
-    fields = _fields_that_matter(key)
+    fields = _compared_fields(key)
     if fields is not None:
         return _typed(b"R", key, _tuple(fields))
     bases: tuple[Any, ...] = (int, float, str, bytes, frozenset)
@@ -226,8 +226,8 @@ def _encode_by_kind(key: Any) -> bytes:
         if isinstance(key, base):
             return _typed(b"S", key, _KEYS[base](base(key)))
     raise KeyEncodingError(
-        f"{shorten(key)} of type {type(key).__qualname__} cannot be a key: it has no encoding that "
-        "is the same everywhere",
+        f"{shorten(key)} of type {type(key).__qualname__} cannot be a key: it has no deterministic "
+        "encoding",
         remedy=_remedy(key),
     )
 
@@ -240,8 +240,8 @@ def _name(kind: type) -> str:
     return f"{kind.__module__}.{kind.__qualname__}"
 
 
-def _fields_that_matter(record: Any) -> list[Any] | None:
-    """Return the fields that a frozen dataclass or attrs class compares; None for anything else."""
+def _compared_fields(record: Any) -> list[Any] | None:
+    """Return the fields that a frozen dataclass or attrs class compares; None for other types."""
     kind = type(record)
     if "__dataclass_fields__" in vars(kind) and kind.__dataclass_params__.frozen:
         return [getattr(record, f.name) for f in kind.__dataclass_fields__.values() if f.compare]
@@ -274,7 +274,7 @@ def _encode_value_by_kind(value: Any) -> bytes:
 
 def _encode_parts_as_values(value: Any) -> bytes:
     kind = type(value)
-    join = _WHOLES.get(kind)
+    join = _COMPOUNDS.get(kind)
     if join:
         return join(value, encode_value)
     if isinstance(value, dict):

@@ -1,9 +1,9 @@
-"""Elements that fail go to an output of their own, instead of stopping the pipeline."""
+"""Exception handling: failing elements go to a separate output instead of stopping the pipeline."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Generic, Protocol
 
 import attrs
 
@@ -11,11 +11,13 @@ from headrace.errors import FailuresError, PipelineError, UnsupportedError, shor
 from headrace.sdk.combine import CombineGlobally
 from headrace.sdk.combine_fn import CombineFn
 from headrace.sdk.dofn import DoFn
+from headrace.sdk.elementwise import Function, MapEach
 from headrace.sdk.flatten import Flatten
 from headrace.sdk.graph import MAIN
-from headrace.sdk.pardo import ElementwiseTransform, Map, require_collection
-from headrace.sdk.pvalue import DoOutputsTuple, PCollection
+from headrace.sdk.pardo_node import Each, each
+from headrace.sdk.pvalue import DoOutputsTuple, PCollection, require_collection
 from headrace.sdk.transform import PTransform
+from headrace.sdk.type_variables import InT
 from headrace.sdk.window_into import WindowInto
 from headrace.triggers import AccumulationMode
 from headrace.triggers.watermark_triggers import DefaultTrigger
@@ -24,48 +26,62 @@ from headrace.windowing.window_fn import WindowFn
 
 @attrs.frozen
 class _Missing:
-    """An argument of Beam's that Headrace has no meaning for."""
+    """An argument of Beam that is not supported."""
 
     unset: Any
     instead: str
 
 
 _MISSING: dict[str, _Missing] = {
-    "use_subprocess": _Missing(False, "start a process in DoFn.setup, and talk to it in process"),
-    "timeout": _Missing(None, "give the calls that may hang a time limit of their own"),
-    "error_handler": _Missing(None, "take the second output, which holds the dead letters"),
-    "allow_unsafe_userstate_in_process": _Missing(False, "leave it away; there is no user state"),
+    "use_subprocess": _Missing(False, "start a process in DoFn.setup, and call it in process"),
+    "timeout": _Missing(None, "set a time limit for the calls that can hang"),
+    "error_handler": _Missing(None, "use the second output, which contains the dead letters"),
+    "allow_unsafe_userstate_in_process": _Missing(False, "remove it; user state is not supported"),
 }
 
 
-class ExceptionHandling(PTransform[Any, Any]):
-    """An element-wise transform, with the elements on which it fails as a further output (Beam's).
+class Catching(Protocol):
+    """An element-wise transform that can send its failures to a separate output."""
+
+    @property
+    def label(self) -> str:
+        """Name of the transform in its pipeline."""
+
+    def caught(self, tag: str, **how: Any) -> Catching:
+        """Return the transform with a dead letter for each failure."""
+
+    def expand_tags(self, pcoll: PCollection[Any], tags: tuple[str, ...]) -> PCollection[Any]:
+        """Add the node with additional outputs, and return the main one."""
+
+
+class ExceptionHandling(PTransform[PCollection[InT], DoOutputsTuple], Generic[InT]):
+    """An element-wise transform with an additional output for the elements on which it fails (Beam's name).
 
     A dead letter is ``(element, (type of the exception, its repr, lines of its traceback))``, with the
-    timestamp, window and diff of the element. An element that fails fails again when it is retracted,
-    so its dead letter is retracted too.
+    timestamp, window and diff of the element. An element that fails also fails when it is retracted, so
+    its dead letter is retracted, too.
 
     Args:
         transform: the transform.
-        main_tag: name of the output for everything else.
-        dead_letter_tag: name of the output for elements that fail.
-        exc_class: the exceptions to catch, one class or a tuple of them.
-        partial: whether outputs that an element gave before it failed go out all the same.
-        threshold: the part of the elements of a window that may fail, from 0 to 1, before the pipeline
-            is stopped with a FailuresError.
-        threshold_windowing: windows to count them in; the windows of the input by default.
-        on_failure_callback: is called with the exception and the element; what it raises is logged.
-        beams: arguments of Beam's that are taken only with their default values: ``use_subprocess``,
+        main_tag: name of the output for all other results.
+        dead_letter_tag: name of the output for failing elements.
+        exc_class: the exceptions to catch, one class or a tuple of classes.
+        partial: whether to keep the outputs of an element from before it failed.
+        threshold: fraction of the elements of a window that may fail, from 0 to 1; if more fail, the pipeline
+            stops with a FailuresError.
+        threshold_windowing: windows in which failures are counted; by default the windows of the input.
+        on_failure_callback: called with the exception and the element; its exceptions are logged.
+        beam_args: arguments of Beam that are supported only with their default values: ``use_subprocess``,
             ``timeout``, ``error_handler``, ``allow_unsafe_userstate_in_process``.
 
     Raises:
-        UnsupportedError: an argument asks for what Headrace cannot do.
-        PipelineError: an argument has no sense.
+        UnsupportedError: an argument is not supported.
+        PipelineError: an argument is not valid.
     """
 
     def __init__(
         self,
-        transform: ElementwiseTransform,
+        transform: Catching,
         main_tag: str = "good",
         dead_letter_tag: str = "bad",
         *,
@@ -74,14 +90,15 @@ class ExceptionHandling(PTransform[Any, Any]):
         threshold: float = 1,
         threshold_windowing: WindowFn | None = None,
         on_failure_callback: Callable[[Exception, Any], object] | None = None,
-        **beams: Any,
+        **beam_args: Any,
     ) -> None:
         super().__init__()
-        _check_supported(beams)
+        _check_supported(beam_args)
         _check_exceptions(exc_class)
         if not 0 <= threshold <= 1:
             raise PipelineError(
-                f"the threshold {threshold!r} is no part of a whole", remedy="use 0 to 1"
+                f"the threshold {threshold!r} must be between 0 and 1",
+                remedy="use a fraction, such as 0.1 for 10 percent",
             )
         self._main_tag = main_tag
         self._dead_letter_tag = dead_letter_tag
@@ -95,19 +112,19 @@ class ExceptionHandling(PTransform[Any, Any]):
     def default_label(self) -> str:
         return self._transform.label
 
-    def with_outputs(self, *tags: str, main: str | None = None) -> ExceptionHandling:
-        """Name further outputs that the DoFn has itself; ``main`` renames the main one."""
+    def with_outputs(self, *tags: str, main: str | None = None) -> ExceptionHandling[InT]:
+        """Name additional outputs of the DoFn; ``main`` renames the main output."""
         self._tags = tuple(tag for tag in map(str, tags) if tag != self._dead_letter_tag)
         self._main_tag = main or self._main_tag
         return self
 
-    def expand(self, pcoll: Any) -> DoOutputsTuple:
+    def expand(self, pcoll: PCollection[InT]) -> DoOutputsTuple:
         require_collection(pcoll)
         tags = (self._dead_letter_tag, *self._tags)
         if self._main_tag in tags or MAIN in tags:
             raise PipelineError(
-                f"the output tags {[self._main_tag, *tags]} do not differ, or one is {MAIN!r}",
-                remedy="say main_tag and dead_letter_tag otherwise",
+                f"the output tags {[self._main_tag, *tags]} are not distinct, or one is {MAIN!r}",
+                remedy="choose another main_tag or dead_letter_tag",
             )
         main = self._transform.expand_tags(pcoll, tags)
         outputs = DoOutputsTuple(
@@ -118,7 +135,7 @@ class ExceptionHandling(PTransform[Any, Any]):
         return outputs
 
     def _watch(self, pcoll: PCollection[Any], bad: PCollection[Any]) -> None:
-        """Stop the pipeline when too large a part of a window has failed."""
+        """Stop the pipeline if too many elements of a window have failed."""
         windows = WindowInto(
             self._threshold_windowing or pcoll.windowing,
             trigger=DefaultTrigger(),
@@ -126,15 +143,16 @@ class ExceptionHandling(PTransform[Any, Any]):
             allowed_lateness=pcoll.windowing.allowed_lateness / 1e6,
         )
         counts = (
-            pcoll | "CountTotal" >> Map(_as_one),
-            bad | "CountBad" >> Map(_as_failed),
+            pcoll | "CountTotal" >> each(_as_one),
+            bad | "CountBad" >> each(_as_failed),
         ) | "Counts" >> Flatten()
         sums = counts | windows | CombineGlobally(_Sums()).without_defaults()
-        _ = sums | "CheckThreshold" >> Map(_check_threshold, self._threshold)
+        check = MapEach(Function(_check_threshold, (self._threshold,)))
+        _ = sums | "CheckThreshold" >> Each(check)
 
 
 class _Sums(CombineFn):
-    """Pairs summed up side by side."""
+    """Sums pairs item by item."""
 
     identity: ClassVar[tuple[int, int]] = (0, 0)
 
@@ -149,7 +167,7 @@ class _Sums(CombineFn):
     def subtract_input(
         self, mutable_accumulator: tuple[int, int], element: tuple[int, int]
     ) -> tuple[int, int]:
-        """Return the sums less a pair."""
+        """Return the sums without a pair."""
         return mutable_accumulator[0] - element[0], mutable_accumulator[1] - element[1]
 
     def merge_accumulators(self, accumulators: Iterable[tuple[int, int]]) -> tuple[int, int]:
@@ -176,17 +194,17 @@ def _check_threshold(
         raise FailuresError(
             f"{bad} of {total} elements failed in the window {window!r}, which is more than the "
             f"threshold of {threshold:g}",
-            remedy="look at the dead letters, and mend the function or raise the threshold",
+            remedy="inspect the dead letters, and correct the function or raise the threshold",
         )
 
 
-def _check_supported(beams: dict[str, Any]) -> None:
-    for name, value in beams.items():
+def _check_supported(beam_args: dict[str, Any]) -> None:
+    for name, value in beam_args.items():
         if name not in _MISSING:
             raise TypeError(f"with_exception_handling has no argument {name!r}")
         if value != _MISSING[name].unset:
             raise UnsupportedError(
-                f"with_exception_handling cannot do {name}={shorten(value)}",
+                f"with_exception_handling does not support {name}={shorten(value)}",
                 remedy=_MISSING[name].instead,
             )
 
@@ -194,4 +212,6 @@ def _check_supported(beams: dict[str, Any]) -> None:
 def _check_exceptions(exc_class: Any) -> None:
     classes = exc_class if isinstance(exc_class, tuple) else (exc_class,)
     if not all(isinstance(c, type) and issubclass(c, BaseException) for c in classes):
-        raise TypeError(f"exc_class is no class of exceptions but {shorten(exc_class)}")
+        raise TypeError(
+            f"exc_class must be an exception class or a tuple of them, not {shorten(exc_class)}"
+        )

@@ -1,29 +1,37 @@
-"""Several collections as one, one as several, and one spread anew over the workers."""
+"""Flatten, Partition and Reshuffle: merge, divide and redistribute collections."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from numbers import Integral
-from typing import Any
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, overload
 
 import attrs
 
 from headrace.errors import ElementError, PipelineError, shorten
-from headrace.sdk.graph import MAIN
-from headrace.sdk.graph import Flatten as FlattenNode
-from headrace.sdk.graph import Reshuffle as ReshuffleNode
-from headrace.sdk.pardo import FlatMap, require_collection
-from headrace.sdk.pvalue import DoOutputsTuple, PBegin, PCollection, TaggedOutput
+from headrace.sdk.element_types import item_type
+from headrace.sdk.elementwise import FlatMapEach, Function
+from headrace.sdk.graph import MAIN, Flatten as FlattenNode, Reshuffle as ReshuffleNode
+from headrace.sdk.pardo_node import Each
+from headrace.sdk.pvalue import (
+    DoOutputsTuple,
+    PBegin,
+    PCollection,
+    PipelineBuilder,
+    TaggedOutput,
+    require_collection,
+)
 from headrace.sdk.reading import Create
 from headrace.sdk.transform import PTransform, callable_label
+from headrace.sdk.type_variables import InT, Rest, T
 
 
 class Flatten(PTransform[Any, Any]):
-    """Puts several collections together: ``(one, other) | Flatten()``.
+    """Merges several collections into one: ``(one, other) | Flatten()``.
 
     Args:
-        pipeline: the pipeline, which is needed only if there are no collections at all.
+        pipeline: the pipeline, required only if there are no collections.
 
     >>> with Pipeline() as p:
     ...     one = p | "One" >> Create(["a"])
@@ -33,17 +41,20 @@ class Flatten(PTransform[Any, Any]):
     b
     """
 
-    def __init__(self, pipeline: Any = None) -> None:
+    def __init__(self, pipeline: PipelineBuilder | None = None) -> None:
         super().__init__()
         self.pipeline = pipeline
 
-    def expand(self, pcoll: Any) -> PCollection[Any]:
-        if isinstance(pcoll, PCollection):
-            pcoll = (pcoll,)
-        pcolls = list(pcoll)
+    if TYPE_CHECKING:
+
+        def __ror__(  # type: ignore[override]  # the same, where `expand` is generic
+            self, left: Iterable[PCollection[T]]
+        ) -> PCollection[T]: ...
+
+    def expand(self, pcoll: PCollection[T] | Iterable[PCollection[T]]) -> PCollection[T]:
+        pcolls = [pcoll] if isinstance(pcoll, PCollection) else list(pcoll)
         if not pcolls and self.pipeline is not None:
-            empty: PCollection[Any] = PBegin(self.pipeline) | Create([])
-            return empty
+            return PBegin(self.pipeline) | Create[T]([])
         for each in pcolls:
             require_collection(each)
         _check_windowing(pcolls)
@@ -51,7 +62,7 @@ class Flatten(PTransform[Any, Any]):
 
 
 def flatten_node(pcolls: Sequence[PCollection[Any]]) -> PCollection[Any]:
-    """Add a node that puts collections together, with the windowing of the first."""
+    """Add a node that merges collections, with the windowing of the first one."""
     pipeline = pcolls[0].pipeline
     sources = [pcoll.collection for pcoll in pcolls]
     types = {pcoll.element_type for pcoll in pcolls}
@@ -74,27 +85,27 @@ def _check_windowing(pcolls: Sequence[PCollection[Any]]) -> None:
     for other in pcolls[1:]:
         if other.windowing.window_fn != first.windowing.window_fn:
             raise PipelineError(
-                f"{first!r} has the windows of {first.windowing.window_fn!r}, and {other!r} those of "
+                f"{first!r} has the windows of {first.windowing.window_fn!r}, but {other!r} has those of "
                 f"{other.windowing.window_fn!r}",
-                remedy="window both alike with hr.WindowInto before they are put together",
+                remedy="apply the same hr.WindowInto to both collections before Flatten",
             )
         if other.windowing != first.windowing:
             warnings.warn(
-                f"{first!r} and {other!r} are put together, but they differ in trigger, accumulation "
-                "mode, lateness or timestamps; those of the first are taken",
+                f"{first!r} and {other!r} are flattened, but they differ in trigger, accumulation mode, "
+                "lateness or timestamp combiner; the strategy of the first applies",
                 stacklevel=2,
             )
 
 
-class Partition(PTransform[Any, Any]):
-    """Divides a collection into so many, by the number that a function returns for each element.
+class Partition(PTransform[PCollection[InT], DoOutputsTuple[InT]], Generic[InT]):
+    """Divides a collection into N collections, by the number that a function returns for each element.
 
     Args:
         fn: a function of the element, the number of parts, and ``args`` and ``kwargs``; or a
             :class:`PartitionFn`.
         n: the number of parts.
-        args: further arguments.
-        kwargs: further arguments by name.
+        args: additional arguments.
+        kwargs: additional arguments by name.
 
     >>> with Pipeline() as p:
     ...     even, odd = p | Create([1, 2, 3]) | Partition(lambda x, n: x % n, 2)
@@ -103,9 +114,19 @@ class Partition(PTransform[Any, Any]):
     3
     """
 
+    @overload
+    def __init__(self, fn: PartitionFn, n: int, *args: Any, **kwargs: Any) -> None: ...
+    @overload
+    def __init__(self, fn: Callable[[InT, int], int], n: int) -> None: ...
+    @overload
     def __init__(
-        self, fn: PartitionFn | Callable[..., int], n: int, *args: Any, **kwargs: Any
-    ) -> None:
+        self,
+        fn: Callable[Concatenate[InT, int, Rest], int],
+        n: int,
+        *args: Rest.args,
+        **kwargs: Rest.kwargs,
+    ) -> None: ...
+    def __init__(self, fn: Any, n: int, *args: Any, **kwargs: Any) -> None:
         super().__init__()
         self._fn = fn.partition_for if isinstance(fn, PartitionFn) else fn
         self._label_of_fn = callable_label(fn)
@@ -116,15 +137,15 @@ class Partition(PTransform[Any, Any]):
     def default_label(self) -> str:
         return f"Partition({self._label_of_fn})"
 
-    def expand(self, pcoll: Any) -> DoOutputsTuple:
-        tags = map(str, range(self._parts))
+    def expand(self, pcoll: PCollection[InT]) -> DoOutputsTuple[InT]:
+        tags = tuple(map(str, range(self._parts)))
         choose = _Choose(self._fn, self._parts, self._args, self._kwargs)
-        parts: DoOutputsTuple = pcoll | "Choose" >> FlatMap(choose).with_outputs(*tags)
-        return parts
+        chosen = pcoll | "Choose" >> Each(FlatMapEach(Function(choose)), item_type(choose), tags)
+        return DoOutputsTuple(pcoll.pipeline, chosen.collection.node, tags, None, dynamic=False)
 
 
 class PartitionFn:
-    """Chooses the part of a :class:`Partition` that an element goes into; subclass it.
+    """Chooses the part of a :class:`Partition` for an element; subclass it.
 
     >>> class ByParity(PartitionFn):
     ...     def partition_for(self, element, num_partitions):
@@ -138,7 +159,7 @@ class PartitionFn:
         raise NotImplementedError(f"{type(self).__name__} does not define partition_for")
 
     def default_label(self) -> str:
-        """Return the name of a Partition by this."""
+        """Return the name of this function in labels of transforms."""
         return type(self).__name__
 
 
@@ -156,14 +177,15 @@ class _Choose:
         numbered = isinstance(part, Integral) and not isinstance(part, bool)
         if not (numbered and 0 <= part < self.parts):
             raise ElementError(
-                f"the element {shorten(element)} is put into part {part!r} of {self.parts}",
+                f"the partition function returned {part!r} for the element {shorten(element)}, which is "
+                f"not one of {self.parts} parts",
                 remedy=f"return an int from 0 to {self.parts - 1}",
             )
         return (TaggedOutput(str(part), element),)
 
 
 class Reshuffle(PTransform[Any, Any]):
-    """Spreads the elements anew over the workers, and changes nothing else.
+    """Redistributes the elements over the workers, without changing them.
 
     >>> with Pipeline() as p:
     ...     _ = p | Create([1, 2]) | Reshuffle() | Map(print)
@@ -175,7 +197,7 @@ class Reshuffle(PTransform[Any, Any]):
         super().__init__()
         self.num_buckets = num_buckets
 
-    def expand(self, pcoll: Any) -> PCollection[Any]:
+    def expand(self, pcoll: PCollection[T]) -> PCollection[T]:
         require_collection(pcoll)
         pipeline = pcoll.pipeline
         output = attrs.evolve(

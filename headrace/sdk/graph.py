@@ -1,7 +1,7 @@
-"""The graph of a pipeline: frozen nodes of few kinds, and the collections between them.
+"""The graph of a pipeline: frozen nodes of a few kinds, and the collections between them.
 
-A pipeline is a tuple of nodes in the order in which they were applied, so every node comes after those
-that it reads from. A runner is a table from node kind to function.
+A pipeline is a tuple of nodes in the order in which they were applied, so each node comes after its inputs. A
+runner is a table from the kind of a node to a function.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ MAIN = "main"
 
 @attrs.frozen
 class Collection:
-    """A collection of the graph.
+    """A collection in the graph.
 
     Attributes:
-        node: full label of the node that makes it.
-        tag: which of the node's outputs it is.
-        windowing: how its next grouping works.
-        bounded: whether it ends.
-        changing: whether it can hold retractions.
-        accumulated: whether it can hold panes that repeat what earlier panes of their window said.
+        node: full label of the node that produces it.
+        tag: tag of the node's output.
+        windowing: windowing strategy of its next grouping.
+        bounded: whether it is bounded.
+        changing: whether it can contain retractions.
+        accumulated: whether it can contain accumulating panes, which repeat earlier results.
         retraction_lateness: allowed lateness, in microseconds, of the groupings whose retractions it can
-            hold; a grouping that allows less could drop a retraction apart from its replacement.
-        element_type: what is known of its elements' type, ``typing.Any`` if nothing.
+            contain; a grouping with a smaller lateness could drop a retraction without its replacement.
+        element_type: the known type of its elements; ``typing.Any`` if unknown.
     """
 
     node: str
@@ -44,7 +44,7 @@ class Collection:
 
     @property
     def id(self) -> tuple[str, str]:
-        """What tells the collection from all others of its graph."""
+        """The identity of the collection in its graph."""
         return self.node, self.tag
 
 
@@ -52,7 +52,7 @@ class Collection:
 class Node:
     """A step of the graph: inputs, outputs by tag, and the full label, which is its name.
 
-    Subclasses are the kinds; there are no others.
+    The subclasses are the kinds of nodes.
     """
 
     label: str
@@ -62,62 +62,62 @@ class Node:
 
 @attrs.frozen
 class Read(Node):
-    """Elements from outside: a bounded or unbounded source, or a script of a test stream."""
+    """Elements from outside: a bounded or unbounded source, or a test stream."""
 
     source: Any
     watermark: Any = None
-    """The watermark policy, for sources that run in streaming mode."""
+    """The watermark policy in streaming mode."""
 
 
 @attrs.frozen
 class ParDo(Node):
-    """A function or DoFn on every element; ``fn`` is one of :mod:`headrace.sdk.elementwise`."""
+    """A function or DoFn for each element; ``fn`` is one of :mod:`headrace.sdk.elementwise`."""
 
     fn: Any
 
 
 @attrs.frozen
 class AssignWindows(Node):
-    """The window function of the output's strategy on every element."""
+    """The window function of the output's strategy, applied to each element."""
 
 
 @attrs.frozen
 class GroupByKey(Node):
-    """Pairs into (key, list of values) per window; an output tagged late may exist beside the main one."""
+    """Groups pairs into (key, list of values) per window; can have an output for late elements."""
 
 
 @attrs.frozen
 class CombinePerKey(Node):
-    """Pairs into (key, combined value) per window; an output tagged late may exist beside the main one."""
+    """Combines pairs into (key, combined value) per window; can have an output for late elements."""
 
     combine_fn: Any
 
 
 @attrs.frozen
 class Flatten(Node):
-    """Several collections as one."""
+    """Merges several collections."""
 
 
 @attrs.frozen
 class Reshuffle(Node):
-    """The same elements, spread anew over the workers."""
+    """Redistributes elements over the workers."""
 
 
 @attrs.frozen
 class Write(Node):
-    """Elements to the outside, with their batch id."""
+    """Writes elements to a sink, with their batch number."""
 
     sink: Any
 
 
 @attrs.frozen
 class Graph:
-    """All nodes of a pipeline, each after those that it reads from."""
+    """All nodes of a pipeline, each after its inputs."""
 
     nodes: tuple[Node, ...] = ()
 
     def __iter__(self) -> Iterator[Node]:
-        """Iterate in an order in which inputs come first."""
+        """Iterate over the nodes, inputs first."""
         return iter(self.nodes)
 
     def consumers(self, collection: Collection) -> list[Node]:

@@ -16,18 +16,19 @@ from headrace.sdk.pardo import Map
 from headrace.sdk.pvalue import PCollection
 from headrace.sdk.row import Row, record_type
 from headrace.sdk.transform import PTransform
+from headrace.sdk.type_variables import T
 
 Expression: TypeAlias = str | Callable[[Any], Any]
 
 
-class GroupBy(PTransform[Any, Any]):
+class GroupBy(PTransform[PCollection[Any], PCollection[Any]]):
     """Groups elements by the values of expressions: (key, list of elements).
 
     With one expression, the key is its value; with several, a named tuple of their values.
 
     Args:
         fields: names of the elements' attributes, or functions of an element.
-        kwargs: the same, with a name for the key's field.
+        kwargs: expressions by the name of the key's field.
 
     >>> with Pipeline() as p:
     ...     words = p | Create(["to", "be", "not"])
@@ -50,8 +51,8 @@ class GroupBy(PTransform[Any, Any]):
         """Return the transform that combines values of each group instead of listing its elements.
 
         Args:
-            field: name of an attribute, or a function of an element: what is combined.
-            combine_fn: how it is combined.
+            field: the value to combine: name of an attribute, or a function of an element.
+            combine_fn: how to combine the values.
             dest: name of the result's field.
 
         >>> with Pipeline() as p:
@@ -63,7 +64,7 @@ class GroupBy(PTransform[Any, Any]):
         return Aggregation(self, (_Aggregate(_function_of(field), combine_fn, dest),))
 
     def force_tuple_keys(self, value: bool = True) -> GroupBy:
-        """Return the transform whose key is a named tuple even for one expression."""
+        """Return a transform whose key is a named tuple even for one expression."""
         forced = GroupBy()
         forced._names, forced._expressions, forced._lone = self._names, self._expressions, not value
         return forced
@@ -72,10 +73,10 @@ class GroupBy(PTransform[Any, Any]):
         return f"GroupBy({', '.join(self._names)})"
 
     def key_function(self) -> Callable[[Any], Any]:
-        """Return the function that gives the key of an element."""
+        """Return the function that computes the key of an element."""
         if not self._expressions:
             raise PipelineError(
-                "GroupBy is given nothing to group by", remedy="name a field or give a function"
+                "GroupBy has no expressions", remedy="pass the name of a field or a function"
             )
         if self._lone and len(self._expressions) == 1:
             return self._expressions[0]
@@ -83,25 +84,24 @@ class GroupBy(PTransform[Any, Any]):
 
     @property
     def key_fields(self) -> tuple[str, ...]:
-        """Names of the key's fields."""
+        """The names of the key's fields."""
         return tuple(self._names)
 
-    def expand(self, pcoll: Any) -> PCollection[Any]:
+    def expand(self, pcoll: PCollection[T]) -> PCollection[tuple[Any, list[T]]]:
         keyed = pcoll | "Key" >> Map(_Pair(self.key_function(), _itself))
-        grouped: PCollection[Any] = keyed | GroupByKey()
-        return grouped
+        return keyed | GroupByKey()
 
 
 @attrs.frozen
 class _Aggregate:
-    """What one ``aggregate_field`` said."""
+    """The arguments of an ``aggregate_field`` call."""
 
     value: Callable[[Any], Any]
     combine_fn: Combiner
     dest: str
 
 
-class Aggregation(PTransform[Any, Any]):
+class Aggregation(PTransform[PCollection[Any], PCollection[Any]]):
     """A grouping whose values are combined (see :meth:`GroupBy.aggregate_field`)."""
 
     def __init__(self, grouping: GroupBy, aggregates: tuple[_Aggregate, ...]) -> None:
@@ -117,22 +117,21 @@ class Aggregation(PTransform[Any, Any]):
     def default_label(self) -> str:
         return self._grouping.label
 
-    def expand(self, pcoll: Any) -> PCollection[Any]:
+    def expand(self, pcoll: PCollection[Any]) -> PCollection[Any]:
         values = _Tuple(tuple(aggregate.value for aggregate in self._aggregates))
         combine = TupleCombineFn(*(aggregate.combine_fn for aggregate in self._aggregates))
         fields = (*self._grouping.key_fields, *(aggregate.dest for aggregate in self._aggregates))
         keyed = pcoll | "Key" >> Map(_Pair(self._grouping.key_function(), values))
         combined = keyed | "Combine" >> CombinePerKey(combine)
-        results: PCollection[Any] = combined | "Result" >> Map(_Result(fields))
-        return results
+        return combined | "Result" >> Map(_Result(fields))
 
 
-class Select(PTransform[Any, Any]):
+class Select(PTransform[PCollection[Any], PCollection[Row]]):
     """Turns elements into rows of the values of expressions.
 
     Args:
         fields: names of the elements' attributes, or functions of an element.
-        kwargs: the same, with a name for the row's field.
+        kwargs: expressions by the name of the row's field.
 
     >>> with Pipeline() as p:
     ...     _ = p | Create([2j]) | Select("imag", double=lambda x: 2 * x.imag) | Map(print)
@@ -148,9 +147,8 @@ class Select(PTransform[Any, Any]):
     def default_label(self) -> str:
         return f"Select({', '.join(self._expressions)})"
 
-    def expand(self, pcoll: Any) -> PCollection[Any]:
-        rows: PCollection[Any] = pcoll | "Row" >> Map(_MakeRow(self._expressions))
-        return rows
+    def expand(self, pcoll: PCollection[Any]) -> PCollection[Row]:
+        return pcoll | "Row" >> Map(_MakeRow(self._expressions))
 
 
 def _function_of(expression: Expression) -> Callable[[Any], Any]:

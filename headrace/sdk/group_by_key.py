@@ -1,4 +1,4 @@
-"""GroupByKey, and the rules that every grouping must keep when it is built."""
+"""GroupByKey, and the checks of groupings while a pipeline is built."""
 
 from __future__ import annotations
 
@@ -9,25 +9,19 @@ from typing import Any
 import attrs
 
 from headrace.errors import PipelineError
-from headrace.sdk.element_types import pair_type, pair_types, surely_no_pair
-from headrace.sdk.graph import MAIN, Collection
-from headrace.sdk.graph import GroupByKey as GroupByKeyNode
-from headrace.sdk.pardo import require_collection
-from headrace.sdk.pvalue import PCollection
+from headrace.sdk.element_types import cannot_be_pair, pair_type, pair_types
+from headrace.sdk.graph import MAIN, Collection, GroupByKey as GroupByKeyNode
+from headrace.sdk.pvalue import PCollection, require_collection
 from headrace.sdk.transform import PTransform
-from headrace.triggers.data_triggers import Never
+from headrace.sdk.type_variables import KeyT, ValueT
 from headrace.triggers.refinement import AccumulationMode
-from headrace.triggers.strategy import WindowingStrategy
-from headrace.triggers.trigger import Trigger
-from headrace.triggers.watermark_triggers import AfterWatermark, DefaultTrigger
-from headrace.windowing.windows import GlobalWindows
 
 
-class GroupByKey(PTransform[Any, Any]):
+class GroupByKey(PTransform[PCollection[Any], PCollection[Any]]):
     """Turns (key, value) pairs into (key, list of values), for each key, window and pane.
 
-    Keys are the same if their encodings are, so 1, 1.0 and True are three. The order of the values
-    means nothing.
+    Keys are equal if their encodings are equal, so 1, 1.0 and True are three keys. The order of the values is
+    not defined.
 
     >>> with Pipeline() as p:
     ...     _ = p | Create([("a", 1), ("b", 2), ("a", 3)]) | GroupByKey() | Map(print)
@@ -35,7 +29,9 @@ class GroupByKey(PTransform[Any, Any]):
     ('b', [2])
     """
 
-    def expand(self, pcoll: Any) -> PCollection[Any]:
+    def expand(
+        self, pcoll: PCollection[tuple[KeyT, ValueT]]
+    ) -> PCollection[tuple[KeyT, list[ValueT]]]:
         check_grouping(pcoll)
         key, value = pair_types(pcoll.element_type)
         element_type = pair_type(key, GenericAlias(list, (value,)))
@@ -46,19 +42,19 @@ class GroupByKey(PTransform[Any, Any]):
 
 
 def grouped(pcoll: PCollection[Any], element_type: Any, combining: bool) -> tuple[Collection, ...]:
-    """Return the outputs of a grouping: the main one, and one for late elements if it is asked for.
+    """Return the outputs of a grouping: the main output, and an optional output for late elements.
 
     Args:
-        pcoll: what is grouped.
-        element_type: type of the main output's elements.
+        pcoll: the input.
+        element_type: element type of the main output.
         combining: whether the values are combined.
     """
     source = pcoll.collection
     strategy = source.windowing
     mode = strategy.accumulation_mode
-    # A discarding GroupByKey says what came and what went; a combine says the change as one value.
-    says_what_went = source.changing and mode is AccumulationMode.DISCARDING and not combining
-    changing = mode is AccumulationMode.RETRACTING or says_what_went
+    # A discarding GroupByKey emits new and retracted values; a combine emits the change as one value.
+    emits_retractions = source.changing and mode is AccumulationMode.DISCARDING and not combining
+    changing = mode is AccumulationMode.RETRACTING or emits_retractions
     main = attrs.evolve(
         source,
         node=pcoll.pipeline.scope,
@@ -67,7 +63,7 @@ def grouped(pcoll: PCollection[Any], element_type: Any, combining: bool) -> tupl
             strategy, trigger=strategy.trigger.get_continuation_trigger(), late_tag=None
         ),
         changing=changing,
-        accumulated=mode is AccumulationMode.ACCUMULATING and may_repeat(strategy),
+        accumulated=mode is AccumulationMode.ACCUMULATING and strategy.trigger.may_repeat(strategy),
         retraction_lateness=strategy.allowed_lateness if changing else 0,
         element_type=element_type,
     )
@@ -84,10 +80,10 @@ def grouped(pcoll: PCollection[Any], element_type: Any, combining: bool) -> tupl
 
 
 def check_grouping(pcoll: Any) -> None:
-    """Refuse a grouping that could not work, lose data or mislead; warn of one that may mislead.
+    """Refuse a grouping that cannot work or would lose data, and warn about misleading results.
 
     Raises:
-        PipelineError: the input is no collection of pairs, or its windowing does not suit a grouping.
+        PipelineError: the input is not a collection of pairs, or its windowing does not suit a grouping.
     """
     require_collection(pcoll)
     check_pairs(pcoll)
@@ -97,31 +93,17 @@ def check_grouping(pcoll: Any) -> None:
     _check_accumulation(pcoll.collection)
 
 
-def may_repeat(strategy: WindowingStrategy) -> bool:
-    """Tell whether a window can fire more than once.
-
-    >>> may_repeat(WindowingStrategy()), may_repeat(WindowingStrategy(allowed_lateness=1))
-    (False, True)
-    """
-    trigger: Trigger = strategy.trigger
-    if isinstance(trigger, Never):
-        return False
-    if isinstance(trigger, AfterWatermark) and trigger.early is None:
-        return trigger.late is not None and strategy.allowed_lateness > 0
-    return not isinstance(trigger, DefaultTrigger) or strategy.allowed_lateness > 0
-
-
 def check_pairs(pcoll: PCollection[Any]) -> None:
-    """Refuse a collection whose elements are surely no pairs.
+    """Refuse a collection whose elements cannot be pairs.
 
     Raises:
-        PipelineError: they are of another type.
+        PipelineError: the elements are of another type.
     """
-    if surely_no_pair(pcoll.element_type):
+    if cannot_be_pair(pcoll.element_type):
         raise PipelineError(
             f"the elements of {pcoll!r} are of type {_name(pcoll.element_type)}, "
-            "and a grouping needs (key, value) pairs",
-            remedy="make pairs first, for example with hr.WithKeys or hr.Map",
+            "but a grouping needs (key, value) pairs",
+            remedy="create pairs first, for example with hr.WithKeys or hr.Map",
         )
 
 
@@ -130,13 +112,11 @@ def _name(kind: Any) -> str:
 
 
 def _check_ends(pcoll: PCollection[Any]) -> None:
-    strategy = pcoll.windowing
-    endless = not pcoll.is_bounded and isinstance(strategy.window_fn, GlobalWindows)
-    if endless and isinstance(strategy.trigger, DefaultTrigger):
+    if not pcoll.is_bounded and pcoll.windowing.waits_for_end_of_time:
         raise PipelineError(
             "an unbounded collection is grouped in the global window with the default trigger, "
-            "so nothing would ever come out",
-            remedy="window it with hr.WindowInto(FixedWindows(60)), or give it a trigger",
+            "so no result would ever be emitted",
+            remedy="window it with hr.WindowInto(FixedWindows(60)), or set a trigger",
         )
 
 
@@ -145,9 +125,9 @@ def _check_trigger(pcoll: PCollection[Any]) -> None:
     reason = strategy.trigger.may_lose_data(strategy)
     if reason and not pcoll.pipeline.allow_unsafe_triggers:
         raise PipelineError(
-            f"the trigger {strategy.trigger!r} may finish while its window still takes elements, "
-            "and what comes after that would be lost",
-            remedy="wrap it in Repeatedly(…), or give AfterWatermark a late part; or run with "
+            f"the trigger {strategy.trigger!r} may finish before its window expires, and later elements "
+            "would be lost",
+            remedy="wrap it in Repeatedly(…), or set late=… for AfterWatermark; or run with "
             "--allow_unsafe_triggers",
         )
 
@@ -156,16 +136,16 @@ def _check_retractions(source: Collection) -> None:
     allowed = source.windowing.allowed_lateness
     if source.changing and allowed < source.retraction_lateness:
         raise PipelineError(
-            f"the grouping allows a lateness of {allowed / 1e6:g} s, but retractions can come "
-            f"{source.retraction_lateness / 1e6:g} s late, apart from what replaces them",
-            remedy="allow as much lateness in this grouping as in the one before it",
+            f"the grouping allows a lateness of {allowed / 1e6:g} s, but retractions can be "
+            f"{source.retraction_lateness / 1e6:g} s late and could be dropped without their replacements",
+            remedy="allow at least as much lateness in this grouping as in the previous one",
         )
 
 
 def _check_accumulation(source: Collection) -> None:
     if source.accumulated:
         warnings.warn(
-            f"{source.node} holds accumulating panes, each of which repeats what the ones before said; "
-            "grouping them again counts double. Let the grouping before use AccumulationMode.RETRACTING.",
+            f"{source.node} holds accumulating panes, which repeat earlier results; grouping them again "
+            "counts elements more than once. Use AccumulationMode.RETRACTING in the previous grouping.",
             stacklevel=2,
         )

@@ -1,7 +1,7 @@
-"""Metrics that pipelines count themselves: counters, distributions and gauges (Beam's names).
+"""Metrics that users define: counters, distributions and gauges (Beam's names).
 
-A metric is only a name. What is counted goes into the container of the step that is at work, which the
-runner opens around it; so the same DoFn in two steps counts twice, and nothing is shared between workers.
+A metric is only a name. Its values are stored in the container of the current step, which the runner sets
+while the step runs; so each step of a DoFn has its own values, and nothing is shared between workers.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _container: Final[ContextVar[MetricsContainer | None]] = ContextVar("metrics", d
 
 @attrs.frozen
 class MetricName:
-    """Name of a metric: a namespace, often a class, and a name in it.
+    """The name of a metric: a namespace, often a class, and a name in it.
 
     >>> MetricName("mill", "turns")
     MetricName(namespace='mill', name='turns')
@@ -32,7 +32,7 @@ class MetricName:
 
 @attrs.frozen
 class DistributionResult:
-    """What was reported to a distribution.
+    """The value of a distribution.
 
     >>> DistributionResult.of(3).plus(DistributionResult.of(5)).mean
     4.0
@@ -49,7 +49,7 @@ class DistributionResult:
         return DistributionResult(value, 1, value, value)
 
     def plus(self, other: DistributionResult) -> DistributionResult:
-        """Return the distribution of both together."""
+        """Return the combination of two distributions."""
         lows = [low for low in (self.min, other.min) if low is not None]
         highs = [high for high in (self.max, other.max) if high is not None]
         return DistributionResult(
@@ -67,25 +67,25 @@ class DistributionResult:
 
 @attrs.frozen
 class GaugeResult:
-    """The value that a gauge was set to last, as plain data."""
+    """The latest value of a gauge, as plain data."""
 
     value: int
 
     def plus(self, other: GaugeResult) -> GaugeResult:
-        """Return the later of two."""
+        """Return the later value."""
         return other
 
 
 @attrs.define
 class MetricsContainer:
-    """What one step has counted: plain data, which containers of other places can be added to."""
+    """The metrics of one step, as plain data; containers of other workers can be added."""
 
     counters: dict[MetricName, int] = attrs.field(factory=dict)
     distributions: dict[MetricName, DistributionResult] = attrs.field(factory=dict)
     gauges: dict[MetricName, GaugeResult] = attrs.field(factory=dict)
 
     def add(self, other: MetricsContainer) -> None:
-        """Add what was counted elsewhere, later."""
+        """Add later metrics of the same step."""
         for name, value in other.counters.items():
             self.counters[name] = self.counters.get(name, 0) + value
         for name, distribution in other.distributions.items():
@@ -94,7 +94,7 @@ class MetricsContainer:
         self.gauges.update(other.gauges)
 
     def drain(self) -> MetricsContainer:
-        """Return what was counted and start anew."""
+        """Return the metrics, and reset them."""
         drained = MetricsContainer(self.counters, self.distributions, self.gauges)
         self.counters, self.distributions, self.gauges = {}, {}, {}
         return drained
@@ -102,7 +102,7 @@ class MetricsContainer:
 
 @contextmanager
 def recording(container: MetricsContainer) -> Iterator[None]:
-    """Let everything that is counted go into a container."""
+    """Store metrics in a container while the body runs."""
     token = _container.set(container)
     try:
         yield
@@ -112,9 +112,9 @@ def recording(container: MetricsContainer) -> Iterator[None]:
 
 @attrs.frozen
 class Counter:
-    """A number that goes up and down (see :meth:`Metrics.counter`).
+    """A number that can be incremented and decremented (see :meth:`Metrics.counter`).
 
-    It counts while a function of a pipeline runs, for the step of that function.
+    It counts for the step whose function is running.
 
     >>> turns = Counter(MetricName("mill", "turns"))
     >>> container = MetricsContainer()
@@ -164,7 +164,7 @@ class Distribution:
 
 @attrs.frozen
 class Gauge:
-    """A number of which only the latest value counts (see :meth:`Metrics.gauge`).
+    """A number that keeps only its latest value (see :meth:`Metrics.gauge`).
 
     >>> level = Gauge(MetricName("mill", "level"))
     >>> container = MetricsContainer()
@@ -185,7 +185,7 @@ class Gauge:
 
 
 class Metrics:
-    """Makes metrics to be counted in functions of a pipeline.
+    """Creates metrics, for use in functions of a pipeline.
 
     >>> turns = Metrics.counter("mill", "turns")
     >>> with Pipeline() as p:
@@ -196,7 +196,7 @@ class Metrics:
 
     @staticmethod
     def get_namespace(namespace: type | str) -> str:
-        """Return a namespace as a string; a class stands for its full name."""
+        """Return a namespace as a string; for a class, its full name."""
         if isinstance(namespace, type):
             return f"{namespace.__module__}.{namespace.__name__}"
         return namespace
@@ -218,7 +218,7 @@ class Metrics:
 
 
 class MetricsFilter:
-    """Chooses metrics by name, namespace and step; each ``with_…`` narrows the choice.
+    """Selects metrics by name, namespace and step; each ``with_…`` narrows the selection.
 
     >>> MetricsFilter().with_name("turns").matches("Grind", MetricName("mill", "turns"))
     True
@@ -230,34 +230,34 @@ class MetricsFilter:
         self.steps: set[str] = set()
 
     def with_name(self, name: str) -> MetricsFilter:
-        """Choose metrics of a name."""
+        """Select metrics with a name."""
         return self.with_names([name])
 
     def with_names(self, names: Iterable[str]) -> MetricsFilter:
-        """Choose metrics of one of these names."""
+        """Select metrics with one of these names."""
         self.names.update(names)
         return self
 
     def with_namespace(self, namespace: type | str) -> MetricsFilter:
-        """Choose metrics of a namespace."""
+        """Select metrics of a namespace."""
         return self.with_namespaces([namespace])
 
     def with_namespaces(self, namespaces: Iterable[type | str]) -> MetricsFilter:
-        """Choose metrics of one of these namespaces."""
+        """Select metrics of one of these namespaces."""
         self.namespaces.update(map(Metrics.get_namespace, namespaces))
         return self
 
     def with_step(self, step: str) -> MetricsFilter:
-        """Choose metrics of a step: a full label, or the label of a composite that it lies in."""
+        """Select metrics of a step: a full label, or the label of an enclosing composite."""
         return self.with_steps([step])
 
     def with_steps(self, steps: Iterable[str]) -> MetricsFilter:
-        """Choose metrics of one of these steps."""
+        """Select metrics of one of these steps."""
         self.steps.update(steps)
         return self
 
     def matches(self, step: str, name: MetricName) -> bool:
-        """Tell whether a metric of a step is chosen."""
+        """Return whether a metric of a step is selected."""
         return (
             (not self.names or name.name in self.names)
             and (not self.namespaces or name.namespace in self.namespaces)
@@ -270,7 +270,7 @@ class MetricKey:
     """A metric of a step.
 
     Attributes:
-        step: full label of the step that counted.
+        step: full label of the step.
         metric: name of the metric.
     """
 
@@ -280,7 +280,7 @@ class MetricKey:
 
 @attrs.frozen
 class MetricResult:
-    """What a metric of a step came to.
+    """The value of a metric of a step.
 
     Attributes:
         key: the step and the metric.
@@ -293,7 +293,7 @@ class MetricResult:
 
     @property
     def attempted(self) -> Any:
-        """The same, since what is counted twice is not told apart."""
+        """The same as ``committed``; retried work is not counted separately."""
         return self.committed
 
     @property
@@ -303,11 +303,11 @@ class MetricResult:
 
 
 class MetricResults:
-    """All that a run has counted, to be queried.
+    """The metrics of a run.
 
     Args:
-        containers: what each step's functions have counted, by its full label.
-        steps: what the run itself has counted of each step, by its full label.
+        containers: user-defined metrics by the full label of the step.
+        steps: built-in metrics by the full label of the step.
 
     >>> ground = MetricsContainer(counters={MetricName("mill", "bags"): 2})
     >>> results = MetricResults({"Grind": ground})
@@ -328,7 +328,7 @@ class MetricResults:
         self.steps: Mapping[str, StepMetrics] = steps or {}
 
     def query(self, filter: MetricsFilter | None = None) -> dict[str, list[MetricResult]]:
-        """Return the metrics that a filter chooses, all of them without one, by kind."""
+        """Return the metrics that a filter selects, by kind; all metrics without a filter."""
         chosen = (filter or MetricsFilter()).matches
         return {
             self.COUNTERS: list(self._results(chosen, lambda c: c.counters)),

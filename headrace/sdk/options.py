@@ -1,7 +1,7 @@
-"""Options of pipelines, from flags in argparse's style; subclass to add flags of your own (Beam's way).
+"""Options of pipelines, from flags in argparse's style; subclasses add flags, as in Beam.
 
-All views of the same options share one dictionary, so an option that is set through one view is seen
-through all of them.
+All views of the same options share one dictionary, so an option that is set through one view is visible
+in all of them.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ class PipelineOptions:
     """Options of a pipeline; a subclass adds its own flags in ``_add_argparse_args``.
 
     Args:
-        flags: flags as on a command line; by default those of this process. Flags that nobody
-            knows are kept and ignored.
-        overrides: options by name, which win over flags.
+        flags: flags as on a command line; by default those of this process. Unknown flags are kept and
+            ignored.
+        overrides: options by name, which override flags.
 
     >>> class Mill(PipelineOptions):
     ...     @classmethod
@@ -37,7 +37,7 @@ class PipelineOptions:
     def __init__(self, flags: Iterable[str] | None = None, **overrides: Any) -> None:
         if isinstance(flags, str):
             raise PipelineError(
-                f"the flags are one string: {flags!r}", remedy="give a list of flags, one each"
+                f"the flags are a single string: {flags!r}", remedy="pass a list of flags"
             )
         self._flags: list[str] = sys.argv[1:] if flags is None else list(flags)
         self._values: dict[str, Any] = overrides
@@ -56,7 +56,7 @@ class PipelineOptions:
 
     @classmethod
     def from_dictionary(cls: type[OptionsT], options: dict[str, Any]) -> OptionsT:
-        """Make options from values by name.
+        """Create options from values by name.
 
         >>> PipelineOptions.from_dictionary({"streaming": True}).view_as(StandardOptions).streaming
         True
@@ -64,7 +64,7 @@ class PipelineOptions:
         return cls([flag for name, value in options.items() for flag in _as_flags(name, value)])
 
     def view_as(self, cls: type[OptionsT]) -> OptionsT:
-        """Return these options as another class sees them; values are shared."""
+        """Return a view of these options as another class; values are shared."""
         view = cls.__new__(cls)
         object.__setattr__(view, "_flags", self._flags)
         object.__setattr__(view, "_values", self._values)
@@ -82,11 +82,11 @@ class PipelineOptions:
         """Return all options by name.
 
         Args:
-            drop_default: leave out those that have their default value.
+            drop_default: whether to omit options that have their default value.
             add_extra_args_fn: adds more flags to the parser.
-            retain_unknown_options: also return flags and overrides that nobody knows.
-            display_warnings: accepted for Beam's sake; unknown flags are never warned about.
-            current_only: only the options of this class.
+            retain_unknown_options: whether to include unknown flags and overrides.
+            display_warnings: ignored; accepted for compatibility with Beam.
+            current_only: whether to return only the options of this class.
 
         >>> PipelineOptions(["--runner=spark"]).get_all_options(drop_default=True)
         {'runner': 'spark'}
@@ -121,7 +121,7 @@ class PipelineOptions:
             raise AttributeError(f"{type(self).__name__} has no option {name!r}")
 
     def __dir__(self) -> list[str]:
-        """List the options beside the methods."""
+        """List methods and options."""
         return sorted({*super().__dir__(), *self._visible})
 
     def __repr__(self) -> str:
@@ -131,7 +131,7 @@ class PipelineOptions:
 
 
 class StandardOptions(PipelineOptions):
-    """Options that every pipeline has: runner, mode, progress, and how much a streaming round takes.
+    """Options of every pipeline: runner, mode, progress, and the size of streaming rounds.
 
     >>> options = StandardOptions(["--runner=local", "--streaming"])
     >>> options.runner, options.streaming, options.max_records_per_batch
@@ -142,21 +142,21 @@ class StandardOptions(PipelineOptions):
     def _add_argparse_args(cls, parser: ArgumentParser) -> None:
         parser.add_argument(
             "--runner",
-            help="local (the default: in memory) or spark (headrace[spark], and Java 17)",
+            help="local (the default, in memory) or spark (needs headrace[spark] and Java 17)",
         )
         parser.add_argument("--streaming", action="store_true", help="run in streaming mode")
-        parser.add_argument("--progress", action="store_true", help="show a bar while it runs")
+        parser.add_argument("--progress", action="store_true", help="show a progress bar")
         parser.add_argument(
             "--max_records_per_batch",
             "--max-records-per-batch",
             type=int,
             default=10_000,
-            help="in streaming mode, read at most so many records of each partition at once",
+            help="in streaming mode, maximum number of records to read from a partition at once",
         )
 
 
 class TypeOptions(PipelineOptions):
-    """Options about what is checked while a pipeline is built: ``--allow_unsafe_triggers``.
+    """Options for the checks while a pipeline is built: ``--allow_unsafe_triggers``.
 
     >>> TypeOptions(["--allow_unsafe_triggers"]).allow_unsafe_triggers
     True
@@ -167,14 +167,14 @@ class TypeOptions(PipelineOptions):
         parser.add_argument(
             "--allow_unsafe_triggers",
             action="store_true",
-            help="take triggers that may finish before all data has come, and lose the rest",
+            help="allow triggers that may finish before all data has arrived, and lose the rest",
         )
 
 
 class SetupOptions(PipelineOptions):
-    """Options that Beam's programs set and that change nothing here: ``--save_main_session``.
+    """Options of Beam programs that have no effect here: ``--save_main_session``.
 
-    Functions always travel to workers with all that they refer to.
+    Functions are always sent to workers with everything that they refer to.
 
     >>> SetupOptions([]).save_main_session
     False
@@ -182,23 +182,23 @@ class SetupOptions(PipelineOptions):
 
     @classmethod
     def _add_argparse_args(cls, parser: ArgumentParser) -> None:
-        parser.add_argument("--save_main_session", action="store_true", help="changes nothing")
+        parser.add_argument("--save_main_session", action="store_true", help="has no effect")
 
 
 _Adder = Callable[[ArgumentParser], None]
 
 
 def _flag_adders(cls: type[PipelineOptions]) -> list[_Adder]:
-    """Return the bound ``_add_argparse_args`` of a class and its bases, as far as they define it."""
+    """Return the flag adders of a class and of its bases that define ``_add_argparse_args``."""
     return [
-        _Adding(base)
+        _FlagAdder(base)
         for base in cls.__mro__
         if base is not PipelineOptions and "_add_argparse_args" in vars(base)
     ]
 
 
-class _Adding:
-    """A class's way to add flags, equal to itself, so that no class adds its flags twice."""
+class _FlagAdder:
+    """Adds the flags of a class; hashable, so that no class adds its flags twice."""
 
     def __init__(self, cls: Any) -> None:
         self._cls = cls
@@ -207,7 +207,7 @@ class _Adding:
         self._cls._add_argparse_args(parser)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Adding) and self._cls is other._cls
+        return isinstance(other, _FlagAdder) and self._cls is other._cls
 
     def __hash__(self) -> int:
         return hash(self._cls)
@@ -224,7 +224,7 @@ def _parse(adders: list[_Adder], flags: list[str]) -> dict[str, Any]:
 
 
 def _unknown(adders: list[_Adder], flags: list[str]) -> dict[str, Any]:
-    """Return the flags that nobody knows, as strings, or True where no value follows."""
+    """Return the unknown flags with their values as strings, or True if there is no value."""
     found: dict[str, Any] = {}
     rest = _parser(adders).parse_known_args(flags)[1]
     for flag, following in zip(rest, [*rest, "-"][1:], strict=True):

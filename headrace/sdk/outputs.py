@@ -1,7 +1,7 @@
-"""What functions give out, as bundles: plain values, or values that say when, where or to which output.
+"""Outputs of functions as bundles: plain values, or values with timestamps, windows or output tags.
 
-Almost always all outputs are plain values, and then the columns of the input serve for them too. One look
-at the set of their types tells.
+Usually all outputs are plain values, and the other columns of the input are reused. The set of the types of
+the outputs shows this.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ _PLACED: Final = (TimestampedValue, WindowedValue)
 
 
 def as_bundle(values: Sequence[Any] | Bundle) -> Bundle:
-    """Return values as a source gives them, some perhaps with their timestamps, as a bundle.
+    """Return the values of a source, with or without timestamps, as a bundle.
 
-    What is a bundle already stays as it is.
+    A bundle is returned unchanged.
 
     >>> as_bundle([TimestampedValue("a", 2), TimestampedValue("b", 3)]).timestamps
     [2000000, 3000000]
@@ -41,26 +41,26 @@ def as_bundle(values: Sequence[Any] | Bundle) -> Bundle:
 
 
 def one_each(values: list[Any], origin: Bundle) -> Outputs:
-    """Return the outputs of a bundle's rows, one for each, as bundles by tag."""
+    """Return outputs, one for each row of a bundle, as bundles by tag."""
     return _by_tag(origin.with_values(values))
 
 
 def gathered(results: Iterator[Any], label: str) -> tuple[list[Any], list[int]]:
-    """Return the items of results, and how many of them there are after each result.
+    """Return the items of all results, and the cumulative number of items after each result.
 
     Args:
         results: an iterable of outputs for each row; None for no output.
-        label: where, for errors.
+        label: label of the step, for errors.
 
     Raises:
-        ElementError: the first result is no iterable of outputs, or a string or dict, which nobody means.
+        ElementError: the first result is not an iterable of outputs, or a string or dict, which is a mistake.
 
     >>> gathered(iter([["a"], None, ["b", "c"]]), "")
     (['a', 'b', 'c'], [1, 1, 3])
     """
     values: list[Any] = []
     extend = values.extend
-    # What a function returns is let go before it is called again: most results live but for a moment.
+    # Each result is released before the next call, because most results are short-lived.
     ends = [
         extend(() if result is None else result) or len(values)
         for result in _checked(results, label)
@@ -69,28 +69,28 @@ def gathered(results: Iterator[Any], label: str) -> tuple[list[Any], list[int]]:
 
 
 def any_number(values: list[Any], ends: list[int], origin: Bundle) -> Outputs:
-    """Return the outputs of a bundle's rows, any number for each, as bundles by tag.
+    """Return outputs, any number for each row of a bundle, as bundles by tag.
 
     Args:
         values: all outputs.
-        ends: how many there are up to and with each row.
+        ends: cumulative number of outputs after each row.
         origin: the bundle.
     """
     return _by_tag(_stretched(values, origin, list(map(sub, ends, chain((0,), ends)))))
 
 
 def finishing(given: Iterable[Any], label: str) -> Outputs:
-    """Return what ``finish_bundle`` gave out as bundles by tag.
+    """Return the outputs of ``finish_bundle`` as bundles by tag.
 
     Raises:
-        ElementError: an output is no WindowedValue, so it is unknown when and where it is.
+        ElementError: an output is not a WindowedValue, so its timestamp and windows are unknown.
     """
     found = list(given)
     for output in found:
         value = output.value if isinstance(output, TaggedOutput) else output
         if not isinstance(value, WindowedValue):
             raise ElementError(
-                f"finish_bundle gave out {shorten(value)} without timestamp and windows",
+                f"finish_bundle returned {shorten(value)} without timestamp and windows",
                 where=label,
                 remedy="yield WindowedValue(value, timestamp, windows)",
             )
@@ -98,7 +98,7 @@ def finishing(given: Iterable[Any], label: str) -> Outputs:
 
 
 def _checked(results: Iterator[Any], label: str) -> Iterator[Any]:
-    """Return the results after a look at the first one."""
+    """Return the results, after checking the first one."""
     for first in results:
         check_iterable(first, label)
         return chain((first,), results)
@@ -106,16 +106,16 @@ def _checked(results: Iterator[Any], label: str) -> Iterator[Any]:
 
 
 def check_iterable(result: object, label: str) -> None:
-    """Refuse a result that is no iterable of outputs, or a string or dict, which nobody means.
+    """Check that a result is an iterable of outputs, and not a string or dict, which is a mistake.
 
     Raises:
-        ElementError: it is refused.
+        ElementError: the result is not valid.
     """
     if result is not None and (isinstance(result, (str, bytes, dict)) or not _iterates(result)):
         raise ElementError(
-            f"{shorten(result)} is no iterable of outputs",
+            f"{shorten(result)} is not an iterable of outputs",
             where=label,
-            remedy="yield each output, or return a list of them; for one output each, use Map",
+            remedy="yield each output, or return a list of outputs; for one output per element, use Map",
         )
 
 
@@ -124,30 +124,30 @@ def _iterates(result: object) -> bool:
 
 
 def _stretched(values: list[Any], origin: Bundle, counts: list[int]) -> Bundle:
-    """Return outputs beside the cells of the rows that they come from."""
+    """Return outputs with the metadata of the rows that they come from."""
     number = counts[0] if counts else 1
-    alike = counts.count(number) == len(counts)
-    if alike and number == 1:
+    equal = counts.count(number) == len(counts)
+    if equal and number == 1:
         return origin.with_values(values)
     columns = (origin.timestamps, origin.windows, origin.panes, origin.diffs)
     stretched: list[Any] = [
-        _multiplied(column, number) if alike else stretch(column, counts) for column in columns
+        _multiplied(column, number) if equal else stretch(column, counts) for column in columns
     ]
     return Bundle(values, *stretched)
 
 
 def _multiplied(column: Column[Any], number: int) -> Column[Any]:
-    """Return a column with each cell as often as a number says."""
+    """Return a column with each cell repeated N times."""
     if isinstance(column, repeat):
         return column
     cells: list[Any] = [None] * (len(column) * number)
-    for place in range(number):
-        cells[place::number] = column
+    for offset in range(number):
+        cells[offset::number] = column
     return cells
 
 
 def _by_tag(bundle: Bundle) -> Outputs:
-    """Divide outputs by the tags that they carry."""
+    """Group outputs by their tags."""
     if not _holds(bundle.values, (TaggedOutput,)):
         return {MAIN: _placed(bundle)}
     rows: dict[str, list[int]] = defaultdict(list)
@@ -177,7 +177,7 @@ def _untagged(bundle: Bundle) -> Bundle:
 
 
 def _placed(bundle: Bundle) -> Bundle:
-    """Put outputs that say when or where they are to that place."""
+    """Apply the timestamps and windows that outputs bring with them."""
     values = bundle.values
     kinds = set(map(type, values))
     if kinds == {TimestampedValue}:
@@ -199,7 +199,7 @@ def _placed(bundle: Bundle) -> Bundle:
 
 
 def _cells_of(kind: type, name: str, values: list[Any], column: Column[Any]) -> Column[Any]:
-    """Return a column with the cells that values of a kind bring along."""
+    """Return a column with the cells of values of a kind replaced by their own."""
     if not _holds(values, (kind,)):
         return column
     cell = attrgetter(name)

@@ -1,8 +1,9 @@
-"""Transforms on (key, value) pairs, and what makes pairs of elements."""
+"""Transforms on (key, value) pairs, and transforms that create pairs."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, overload
 
 import attrs
 
@@ -10,11 +11,18 @@ from headrace.sdk.combine import CombinePerKey
 from headrace.sdk.element_types import pair_type, pair_types, result_type
 from headrace.sdk.elementwise import Function, KeyEach, MapEach, PairEach
 from headrace.sdk.pardo import ElementwiseTransform
-from headrace.sdk.pvalue import PCollection
+from headrace.sdk.pvalue import Elements, PCollection
 from headrace.sdk.transform import PTransform
+from headrace.sdk.type_variables import InT, KeyT, OutT, Rest, T, ValueT
+
+if TYPE_CHECKING:
+    from datetime import date
+    from enum import Enum
+
+    Constant = bytes | float | date | Enum | tuple[Any, ...] | frozenset[Any] | None
 
 
-class Keys(ElementwiseTransform):
+class Keys(ElementwiseTransform[Any, Any]):
     """Turns (key, value) into key.
 
     >>> with Pipeline() as p:
@@ -31,8 +39,11 @@ class Keys(ElementwiseTransform):
     def default_label(self) -> str:
         return "Keys"
 
+    def expand(self, pcoll: PCollection[tuple[KeyT, Any]]) -> PCollection[KeyT]:
+        return super().expand(pcoll)
 
-class Values(ElementwiseTransform):
+
+class Values(ElementwiseTransform[Any, Any]):
     """Turns (key, value) into value.
 
     >>> with Pipeline() as p:
@@ -49,8 +60,11 @@ class Values(ElementwiseTransform):
     def default_label(self) -> str:
         return "Values"
 
+    def expand(self, pcoll: PCollection[tuple[Any, ValueT]]) -> PCollection[ValueT]:
+        return super().expand(pcoll)
 
-class KvSwap(ElementwiseTransform):
+
+class KvSwap(ElementwiseTransform[Any, Any]):
     """Turns (key, value) into (value, key).
 
     >>> with Pipeline() as p:
@@ -65,14 +79,17 @@ class KvSwap(ElementwiseTransform):
     def default_label(self) -> str:
         return "KvSwap"
 
+    def expand(self, pcoll: PCollection[tuple[KeyT, ValueT]]) -> PCollection[tuple[ValueT, KeyT]]:
+        return super().expand(pcoll)
 
-class WithKeys(ElementwiseTransform):
+
+class WithKeys(ElementwiseTransform[InT, tuple[OutT, Any]], Generic[InT, OutT]):
     """Turns each element into a (key, element) pair.
 
     Args:
-        k: a function that returns the key of an element, or the key of all.
-        args: further arguments of the function.
-        kwargs: further arguments of the function, by name.
+        k: a function that returns the key of an element, or a constant key.
+        args: additional arguments of the function.
+        kwargs: additional arguments of the function, by name.
 
     >>> with Pipeline() as p:
     ...     _ = p | Create(["to", "be", "not"]) | WithKeys(len) | Map(print)
@@ -81,14 +98,30 @@ class WithKeys(ElementwiseTransform):
     (3, 'not')
     """
 
+    @overload
+    def __init__(self, k: Callable[[InT], OutT]) -> None: ...
+    @overload
+    def __init__(
+        self, k: Callable[Concatenate[InT, Rest], OutT], *args: Rest.args, **kwargs: Rest.kwargs
+    ) -> None: ...
+    @overload
+    def __init__(self: WithKeys[Any, str], k: str) -> None: ...
+    @overload
+    def __init__(self: WithKeys[Any, int], k: int) -> None: ...
+    @overload
+    def __init__(self: WithKeys[Any, Any], k: Constant) -> None: ...
     def __init__(self, k: Any, *args: Any, **kwargs: Any) -> None:
-        function = Function(k, args, kwargs) if callable(k) else Function(_Alike(k))
+        function = Function(k, args, kwargs) if callable(k) else Function(_Constant(k))
         key_type = result_type(k) if callable(k) else type(k)
         super().__init__(k, KeyEach(function), lambda kind: pair_type(key_type, kind))
 
+    if TYPE_CHECKING:
 
-class PairedWith(ElementwiseTransform):
-    """Turns each element into a pair of the element and a value, the same for all.
+        def expand(self, pcoll: Elements[T, InT]) -> PCollection[tuple[OutT, T]]: ...
+
+
+class PairedWith(ElementwiseTransform[Any, tuple[Any, OutT]], Generic[OutT]):
+    """Turns each element into a pair of the element and a constant value.
 
     Args:
         value: the value.
@@ -99,8 +132,11 @@ class PairedWith(ElementwiseTransform):
     ('be', 1)
     """
 
-    def __init__(self, value: Any) -> None:
+    def __init__(self, value: OutT) -> None:
         super().__init__(value, PairEach(value), lambda kind: pair_type(kind, type(value)))
+
+    def expand(self, pcoll: PCollection[T]) -> PCollection[tuple[T, OutT]]:
+        return super().expand(pcoll)
 
 
 def _first(key: Any, _: Any) -> Any:
@@ -116,8 +152,8 @@ def _swapped(key: Any, value: Any) -> tuple[Any, Any]:
 
 
 @attrs.frozen
-class _Alike:
-    """The same for every element."""
+class _Constant:
+    """Returns a constant for every element."""
 
     value: Any
 
@@ -125,8 +161,8 @@ class _Alike:
         return self.value
 
 
-class Distinct(PTransform[Any, Any]):
-    """Keeps one of each group of equal elements, for each window and pane.
+class Distinct(PTransform[PCollection[Any], PCollection[Any]]):
+    """Emits one of each group of equal elements, for each window and pane.
 
     >>> with Pipeline() as p:
     ...     _ = p | Create(["a", "b", "a"]) | Distinct() | Map(print)
@@ -134,9 +170,9 @@ class Distinct(PTransform[Any, Any]):
     b
     """
 
-    def expand(self, pcoll: Any) -> PCollection[Any]:
+    def expand(self, pcoll: PCollection[T]) -> PCollection[T]:
         pairs = pcoll | "ToPairs" >> PairedWith(None)
-        distinct: PCollection[Any] = pairs | "Group" >> CombinePerKey(_nothing) | Keys()
+        distinct = pairs | "Group" >> CombinePerKey(_nothing) | Keys()
         distinct.element_type = pcoll.element_type
         return distinct
 

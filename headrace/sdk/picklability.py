@@ -1,8 +1,8 @@
-"""Whether the functions of a pipeline can travel to other processes, told before any data flows.
+"""Checks that the functions of a pipeline can be pickled, before any data flows.
 
-A runner with workers of its own (one whose ``ships_functions`` is true) sends them what the nodes hold:
-DoFns, combine functions, sources, sinks, window functions, predicates. What cannot be pickled, such as a
-lambda over an open file, would fail far from the line that wrote it; so each node is tried by itself.
+A runner with separate workers (one whose ``ships_functions`` is true) sends them the contents of the nodes:
+DoFns, combine functions, sources, sinks, window functions, predicates. An object that cannot be pickled, such
+as a lambda that uses an open file, would fail far from its definition; so each node is checked separately.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from headrace.errors import PipelineError
 from headrace.sdk.graph import Graph, Node
 
 
-def check_shippable(graph: Graph) -> None:
-    """Refuse a pipeline whose functions cannot travel to workers.
+def check_picklable(graph: Graph) -> None:
+    """Check that the functions of a graph can be pickled.
 
     Args:
-        graph: what is to run.
+        graph: the graph.
 
     Raises:
-        PipelineError: a node holds something that cannot be pickled, or there is no cloudpickle.
+        PipelineError: a node cannot be pickled, or cloudpickle is not installed.
     """
     try:
         pickler = import_module("cloudpickle")
@@ -42,8 +42,8 @@ def _check_node(node: Node, pickler: Any) -> None:
         pickler.dumps(own)
     except Exception as error:
         raise PipelineError(
-            f"what this transform holds cannot be sent to workers: {error}",
+            f"the transform cannot be sent to workers: {error}",
             where=node.label,
-            remedy="open files, locks, connections and the like in DoFn.setup, on the worker, "
-            "and let no function refer to them",
+            remedy="create files, locks, connections and the like in DoFn.setup, on the worker, and do not "
+            "refer to them in functions",
         ) from error

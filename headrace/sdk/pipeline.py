@@ -14,11 +14,12 @@ from headrace.errors import PipelineError, shorten
 from headrace.sdk import graph as kinds
 from headrace.sdk.graph import Graph, Node
 from headrace.sdk.options import PipelineOptions, StandardOptions, TypeOptions
-from headrace.sdk.picklability import check_shippable
-from headrace.sdk.pvalue import PBegin, PCollection, PDone
+from headrace.sdk.picklability import check_picklable
+from headrace.sdk.pvalue import Applicable, PBegin, PCollection, PDone
 from headrace.sdk.result import PipelineResult
 from headrace.sdk.runner_lookup import Runner, find_runner
 from headrace.sdk.transform import NamedTransform, PTransform, pvalues_in
+from headrace.sdk.type_variables import ResultT
 
 
 class Pipeline:
@@ -27,10 +28,10 @@ class Pipeline:
     Args:
         runner: name of the runner, "local" or "spark"; overrides the option ``--runner``.
         options: the options; by default those of the command line.
-        argv: flags to make options from, if there are no options.
+        argv: flags, if ``options`` is not given.
 
     Attributes:
-        result: what the run gave, once it has run.
+        result: the result of the run; None before the run.
 
     >>> with Pipeline() as p:
     ...     _ = p | Create([1, 2, 3]) | Map(lambda x: x * x) | "Show" >> Map(print)
@@ -55,7 +56,7 @@ class Pipeline:
 
     @property
     def graph(self) -> Graph:
-        """What has been built so far."""
+        """The graph so far."""
         return Graph(tuple(self._nodes.values()))
 
     @property
@@ -65,35 +66,35 @@ class Pipeline:
 
     @property
     def allow_unsafe_triggers(self) -> bool:
-        """Whether triggers are taken that may lose data."""
+        """Whether triggers that may lose data are allowed."""
         return bool(self.options.view_as(TypeOptions).allow_unsafe_triggers)
 
-    def __or__(self, transform: PTransform[Any, Any]) -> Any:
+    def __or__(self, transform: Applicable[PBegin, ResultT]) -> ResultT:
         """Apply a transform to the beginning of the pipeline."""
         return self.apply(transform, PBegin(self))
 
     def apply(
-        self, transform: PTransform[Any, Any], pvalueish: Any = None, label: str | None = None
-    ) -> Any:
+        self, transform: Applicable[Any, ResultT], pvalueish: Any = None, label: str | None = None
+    ) -> ResultT:
         """Apply a transform, as ``pvalueish | label >> transform`` does.
 
         Args:
-            transform: what to apply.
-            pvalueish: what to apply it to; the beginning of the pipeline if None.
+            transform: the transform.
+            pvalueish: its input; the beginning of the pipeline if None.
             label: name of this application; the transform's own label if None.
 
         Raises:
-            PipelineError: the transform cannot be applied there, or its label is taken.
+            PipelineError: the transform cannot be applied to the input, or its label is in use.
         """
-        _require_transform(transform, pvalueish)
+        applied = _require_transform(transform, pvalueish)
         pvalueish = PBegin(self) if pvalueish is None or pvalueish is self else pvalueish
-        name = label or transform.label
-        while isinstance(transform, NamedTransform):
-            transform = transform.transform
+        name = label or applied.label
+        while isinstance(applied, NamedTransform):
+            applied = applied.transform
         with self._applying(name):
-            self._check_input(transform, pvalueish)
-            result = transform.expand(pvalueish)
-            self._adopt(result, transform)
+            self._check_input(applied, pvalueish)
+            result: ResultT = applied.expand(pvalueish)
+            self._set_producer(result, applied)
         return result
 
     def add(self, node: Node) -> None:
@@ -101,12 +102,12 @@ class Pipeline:
         self._nodes[node.label] = node
 
     def free_label(self, label: str) -> str:
-        """Return a label that is not taken at the top: this one, or this one with a number."""
+        """Return an unused top-level label: this label, or this label with a number."""
         numbered = (label if n == 1 else f"{label}_{n}" for n in count(1))
         return next(name for name in numbered if name not in self._labels)
 
     def output(self, label: str, tag: str) -> PCollection[Any]:
-        """Return an output of a node, which is added if the node has not got it yet."""
+        """Return an output of a node; add it if it does not exist."""
         node = self._nodes[label]
         found = next((out for out in node.outputs if out.tag == tag), None)
         if found is None:
@@ -126,23 +127,23 @@ class Pipeline:
         ]
 
     def run(self) -> PipelineResult:
-        """Run the pipeline; a second time is refused.
+        """Run the pipeline; this can be done only once.
 
         Raises:
             PipelineError: the pipeline has run before.
-            PipelineError: the runner ships functions to workers, and one of them cannot travel.
-            UnsupportedError: the runner is unknown or cannot do what the pipeline asks for.
+            PipelineError: the runner sends functions to workers, and one of them cannot be pickled.
+            UnsupportedError: the runner is unknown or does not support the pipeline.
         """
         self._check_open()
         runner = find_runner(self._runner or self.options.view_as(StandardOptions).runner)
         if getattr(runner, "ships_functions", False):
-            check_shippable(self.graph)
+            check_picklable(self.graph)
         self._ran = True
         self.result = runner.run(self.graph, self.options)
         return self.result
 
     def __enter__(self) -> Pipeline:
-        """Start to build."""
+        """Return the pipeline."""
         return self
 
     def __exit__(
@@ -151,13 +152,13 @@ class Pipeline:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Run what was built and wait for its end, unless building failed."""
+        """Run the pipeline and wait for its end, unless building it failed."""
         if kind is None:
             self.run().wait_until_finish()
 
     @contextmanager
     def _applying(self, name: str) -> Iterator[None]:
-        """Build under a label; if that fails, leave the graph as it was."""
+        """Build under a label; restore the graph if that fails."""
         self._check_open()
         self._scope.append(name)
         label, nodes, labels = self.scope, self._nodes.copy(), self._labels.copy()
@@ -175,7 +176,7 @@ class Pipeline:
     def _claim(self, label: str) -> None:
         if label in self._labels:
             raise PipelineError(
-                f"the label {label!r} is already taken in this pipeline",
+                f"the label {label!r} is already in use in this pipeline",
                 remedy="name this application of the transform: pcoll | 'another name' >> transform",
             )
         self._labels.add(label)
@@ -184,7 +185,7 @@ class Pipeline:
         if self._ran:
             raise PipelineError(
                 "this pipeline has already run",
-                remedy="build a new pipeline; what was built here cannot grow or run again",
+                remedy="build a new pipeline; a pipeline cannot change or run again after a run",
             )
 
     def _check_input(self, transform: PTransform[Any, Any], pvalueish: Any) -> None:
@@ -192,7 +193,7 @@ class Pipeline:
             if value.pipeline is not self:
                 raise PipelineError(
                     f"{value!r} belongs to another pipeline",
-                    remedy="read its input in this pipeline too; collections cannot be shared",
+                    remedy="read its input in this pipeline; pipelines cannot share collections",
                 )
             if isinstance(value, PDone):
                 raise PipelineError(
@@ -200,8 +201,8 @@ class Pipeline:
                     remedy="apply it to the collection that was written",
                 )
 
-    def _adopt(self, result: Any, transform: PTransform[Any, Any]) -> None:
-        """Name the transform as the maker of what it made, and note the type that it declares."""
+    def _set_producer(self, result: Any, transform: PTransform[Any, Any]) -> None:
+        """Record the producer of a result, and the element type that the transform declares."""
         for value in pvalues_in(result):
             if isinstance(value, PCollection) and _lies_in(value.collection.node, self.scope):
                 value.producer = self.scope
@@ -213,10 +214,11 @@ def _lies_in(label: str, scope: str) -> bool:
     return label == scope or label.startswith(scope + "/")
 
 
-def _require_transform(transform: Any, pvalueish: Any) -> None:
+def _require_transform(transform: Any, pvalueish: Any) -> PTransform[Any, Any]:
     if not isinstance(transform, PTransform):
         raise PipelineError(
             f"{shorten(transform)} is not a transform",
             where=repr(pvalueish) if pvalueish is not None else "",
             remedy="wrap a function in hr.Map, hr.FlatMap or hr.Filter, and a DoFn in hr.ParDo",
         )
+    return transform

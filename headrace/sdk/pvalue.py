@@ -1,90 +1,152 @@
-"""What transforms are applied to and what they give: collections, the pipeline's beginning and its ends."""
+"""Inputs and outputs of transforms: collections, and the beginnings and ends of pipelines."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
-from headrace.errors import PipelineError
-from headrace.sdk.graph import MAIN, Collection
+from headrace.errors import PipelineError, shorten
+from headrace.sdk.graph import MAIN, Collection, Graph, Node
+from headrace.sdk.options import PipelineOptions
+from headrace.sdk.result import PipelineResult
+from headrace.sdk.type_variables import InputT, OutputT, OutT, ResultT, T_co, U_co
 from headrace.triggers.strategy import WindowingStrategy
 
-if TYPE_CHECKING:
-    from headrace.sdk.pipeline import Pipeline
+PValueT = TypeVar("PValueT", bound="PValue")
 
-T = TypeVar("T")
+
+class Applicable(Protocol[InputT, OutputT]):
+    """A transform for ``|``: a :class:`~headrace.PTransform`, typed by its ``expand``."""
+
+    def expand(self, pcoll: InputT, /) -> OutputT:
+        """Apply other transforms to the input and return the result."""
+
+
+class PipelineBuilder(Protocol):
+    """The pipeline interface for collections and transforms; :class:`~headrace.Pipeline` implements it."""
+
+    options: PipelineOptions
+
+    @property
+    def graph(self) -> Graph:
+        """The graph so far."""
+
+    @property
+    def scope(self) -> str:
+        """Full label of the transform that is being applied."""
+
+    @property
+    def allow_unsafe_triggers(self) -> bool:
+        """Whether triggers that may lose data are allowed."""
+
+    def __or__(self, transform: Applicable[PBegin, ResultT]) -> ResultT:
+        """Apply a transform to the beginning of the pipeline."""
+
+    def apply(
+        self, transform: Applicable[Any, ResultT], pvalueish: Any = None, label: str | None = None
+    ) -> ResultT:
+        """Apply a transform, as ``pvalueish | label >> transform`` does."""
+
+    def add(self, node: Node) -> None:
+        """Add a node to the graph."""
+
+    def free_label(self, label: str) -> str:
+        """Return an unused top-level label."""
+
+    def output(self, label: str, tag: str) -> PCollection[Any]:
+        """Return an output of a node."""
+
+    def late_outputs(self, label: str) -> list[PCollection[Any]]:
+        """Return the outputs for late elements of all groupings in a transform."""
+
+    def run(self) -> PipelineResult:
+        """Run the pipeline."""
 
 
 class PValue:
-    """Something that a transform can be applied to with ``|``.
+    """An object to which a transform can be applied with ``|``.
 
     Attributes:
-        pipeline: the pipeline that it belongs to.
+        pipeline: its pipeline.
     """
 
-    def __init__(self, pipeline: Pipeline) -> None:
+    def __init__(self, pipeline: PipelineBuilder) -> None:
         self.pipeline = pipeline
 
-    def __or__(self, transform: Any) -> Any:
+    def __or__(self: PValueT, transform: Applicable[PValueT, ResultT]) -> ResultT:
         """Apply a transform to this."""
         return self.pipeline.apply(transform, self)
 
-    def apply(self, transform: Any, label: str | None = None) -> Any:
+    def apply(
+        self: PValueT, transform: Applicable[PValueT, ResultT], label: str | None = None
+    ) -> ResultT:
         """Apply a transform to this, as ``|`` does."""
         return self.pipeline.apply(transform, self, label)
 
 
 class PBegin(PValue):
-    """The beginning of a pipeline: what sources are applied to."""
+    """The beginning of a pipeline, to which sources are applied."""
 
 
 class PDone(PValue):
-    """The end of a branch of a pipeline: nothing can be applied to it."""
+    """The end of a branch of a pipeline, to which nothing can be applied."""
 
 
-class PCollection(PValue, Generic[T]):
-    """A collection of elements, bounded or not; made by applying transforms.
+class Elements(Generic[T_co, U_co]):
+    """Two types for the elements of a collection, for transforms that accept more types than they return.
+
+    ``Filter(len)`` accepts any type with a length, and keeps strings as strings: its input is
+    ``Elements[T, Sized]``, for any T with a length.
+    """
+
+
+class PCollection(PValue, Elements[T_co, T_co]):
+    """A collection of elements, bounded or unbounded; the result of applying a transform.
 
     >>> p = Pipeline()
     >>> p | Create([1, 2]) | "Doubled" >> Map(lambda x: 2 * x)
     PCollection[Doubled]
 
     Attributes:
-        collection: its place in the graph.
-        element_type: what is known of its elements' type, ``typing.Any`` if nothing.
-        producer: full label of the outermost transform that gave it out.
+        collection: the collection in the graph.
+        element_type: the known type of its elements; ``typing.Any`` if unknown.
+        producer: full label of the outermost transform that returned it.
     """
 
-    def __init__(self, pipeline: Pipeline, collection: Collection) -> None:
+    def __init__(self, pipeline: PipelineBuilder, collection: Collection) -> None:
         super().__init__(pipeline)
         self.collection = collection
         self.element_type: Any = collection.element_type
         self.producer = collection.node
 
+    if TYPE_CHECKING:  # the same with the type written out, from which checkers infer more
+
+        def __or__(self, transform: Applicable[PCollection[T_co], ResultT]) -> ResultT: ...
+
     @property
     def windowing(self) -> WindowingStrategy:
-        """How the next grouping of this collection works."""
+        """The windowing strategy of the next grouping of this collection."""
         return self.collection.windowing
 
     @property
     def is_bounded(self) -> bool:
-        """Whether the collection ends."""
+        """Whether the collection is bounded."""
         return self.collection.bounded
 
     @property
     def tag(self) -> str | None:
-        """Which output of its transform it is; None for the main output."""
+        """The tag of its transform's output; None for the main output."""
         return None if self.collection.tag == MAIN else self.collection.tag
 
     @property
     def late(self) -> PCollection[Any]:
-        """The elements that came too late for the grouping that made this collection.
+        """The elements that were too late for the grouping that produced this collection.
 
-        They are what the grouping would have taken in, in general pairs, each in the window that had
-        expired. Ask for the output first: ``WindowInto(…, late_output_tag="late")``.
+        These are inputs of the grouping, usually pairs, each in the window that had expired. Request this
+        output with ``WindowInto(…, late_output_tag="late")``.
 
         Raises:
-            PipelineError: the transform that made this collection has no such output.
+            PipelineError: the transform that produced this collection has no such output.
         """
         found = self.pipeline.late_outputs(self.producer)
         if len(found) != 1:
@@ -93,7 +155,7 @@ class PCollection(PValue, Generic[T]):
                 where=self.producer,
                 remedy="window its input with WindowInto(…, late_output_tag='late')"
                 if not found
-                else "apply the groupings in it one by one",
+                else "apply its groupings separately",
             )
         return found[0]
 
@@ -104,29 +166,42 @@ class PCollection(PValue, Generic[T]):
             raise PipelineError(
                 f"{self.producer} has no output {tag!r}",
                 where=self.producer,
-                remedy=f"its output for late elements is {late.tag!r}",
+                remedy=f"use {late.tag!r}, its output for late elements",
             )
         return late
 
-    def __iter__(self) -> Iterator[T]:
-        """Refuse: elements exist only while the pipeline runs."""
+    def __iter__(self) -> Iterator[T_co]:
+        """Raise an error: elements exist only while the pipeline runs."""
         raise TypeError(
             f"the elements of {self!r} exist only while the pipeline runs; "
             "apply a transform, or headrace.testing.capture in a test"
         )
 
     def __repr__(self) -> str:
-        """Show where it comes from."""
+        """Show the producer."""
         tag = "" if self.tag is None else f".{self.tag}"
         return f"PCollection[{self.producer}{tag}]"
 
 
+def require_collection(pcoll: object) -> None:
+    """Check that an input is a collection.
+
+    Raises:
+        PipelineError: the transform was applied to something else, such as the pipeline itself.
+    """
+    if not isinstance(pcoll, PCollection):
+        raise PipelineError(
+            f"the input is not a collection but {shorten(pcoll)}",
+            remedy="apply a source to the pipeline first, such as p | hr.Create(values)",
+        )
+
+
 class TaggedOutput:
-    """A value for another than the main output, given out by a DoFn (Beam's name).
+    """A value for an output other than the main output of a DoFn (Beam's name).
 
     Args:
         tag: name of the output, as in ``ParDo(…).with_outputs(tag)``.
-        value: the value; also a TimestampedValue or WindowedValue.
+        value: the value; can be a TimestampedValue or WindowedValue.
 
     >>> TaggedOutput("errors", 7)
     TaggedOutput('errors', 7)
@@ -139,14 +214,14 @@ class TaggedOutput:
         self.value = value
 
     def __repr__(self) -> str:
-        """Show the expression that makes it."""
+        """Show the expression that creates it."""
         return f"TaggedOutput({self.tag!r}, {self.value!r})"
 
 
-class DoOutputsTuple:
-    """The outputs of a transform with several: by attribute, by index, or unpacked in order.
+class DoOutputsTuple(Generic[OutT]):
+    """The outputs of a transform: by attribute, by index, or unpacked in order.
 
-    Made by ``ParDo(…).with_outputs(…)`` and :class:`~headrace.Partition`.
+    Returned by ``ParDo(…).with_outputs(…)`` and :class:`~headrace.Partition`.
 
     >>> split = Map(lambda n: TaggedOutput("odd", n) if n % 2 else n)
     >>> with Pipeline() as p:
@@ -157,7 +232,7 @@ class DoOutputsTuple:
 
     def __init__(
         self,
-        pipeline: Pipeline,
+        pipeline: PipelineBuilder,
         label: str,
         tags: tuple[str, ...],
         main_tag: str | None,
@@ -169,25 +244,25 @@ class DoOutputsTuple:
         self._main_tag = main_tag
         self._dynamic = dynamic
 
-    def __iter__(self) -> Iterator[PCollection[Any]]:
-        """Iterate over the main output, if it was named, and the others in order."""
+    def __iter__(self) -> Iterator[PCollection[OutT]]:
+        """Iterate over the main output, if it has a name, and the other outputs in order."""
         if self._main_tag is not None:
             yield self[self._main_tag]
         for tag in self._tags:
             yield self[tag]
 
     def __len__(self) -> int:
-        """Return how many outputs iteration gives."""
+        """Return the number of outputs that iteration yields."""
         return len(self._tags) + (self._main_tag is not None)
 
-    def __getattr__(self, tag: str) -> PCollection[Any]:
+    def __getattr__(self, tag: str) -> PCollection[OutT]:
         """Return the output with a tag."""
         if tag.startswith("__"):
             raise AttributeError(tag)
         return self[tag]
 
-    def __getitem__(self, tag: str | int | None) -> PCollection[Any]:
-        """Return the output with a tag; None is the main one, a number the output of a Partition."""
+    def __getitem__(self, tag: str | int | None) -> PCollection[OutT]:
+        """Return the output with a tag; None is the main output, a number is the output of a Partition."""
         if tag is None or tag == self._main_tag:
             return self.pipeline.output(self._label, MAIN)
         name = str(tag)
@@ -195,11 +270,11 @@ class DoOutputsTuple:
             raise PipelineError(
                 f"there is no output {name!r}",
                 where=self._label,
-                remedy=f"take one of {[t for t in (self._main_tag, *self._tags) if t is not None]}, "
+                remedy=f"use one of {[t for t in (self._main_tag, *self._tags) if t is not None]}, "
                 "or name it in with_outputs",
             )
         return self.pipeline.output(self._label, name)
 
     def __repr__(self) -> str:
-        """Show where it comes from."""
+        """Show the producer."""
         return f"DoOutputsTuple[{self._label}: {', '.join(self._tags) or 'any tag'}]"

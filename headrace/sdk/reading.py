@@ -1,30 +1,30 @@
-"""Where pipelines begin: Read, and the sources of values that the program itself holds."""
+"""Read, and sources of values in memory."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Generic, overload
 
 import attrs
 
 from headrace.errors import PipelineError, shorten
 from headrace.sdk.element_types import type_of
-from headrace.sdk.graph import MAIN, Collection
-from headrace.sdk.graph import Read as ReadNode
-from headrace.sdk.io.source import BoundedSource, UnboundedSource
+from headrace.sdk.graph import MAIN, Collection, Read as ReadNode
 from headrace.sdk.pvalue import PBegin, PCollection
+from headrace.sdk.source import BoundedSource, UnboundedSource
 from headrace.sdk.transform import PTransform
+from headrace.sdk.type_variables import KeyT, OutT, ValueT
 from headrace.triggers.strategy import WindowingStrategy
 from headrace.windowing.timestamped_value import TimestampedValue
 
 
-class Read(PTransform[Any, Any]):
+class Read(PTransform[PBegin, PCollection[OutT]], Generic[OutT]):
     """Reads a source.
 
     Args:
         source: a :class:`~headrace.io.BoundedSource` or :class:`~headrace.io.UnboundedSource`.
-        watermark: the policy by which the watermark follows the elements in streaming mode, such as
-            ``BoundedOutOfOrderness(60)``; by default what the source itself says.
+        watermark: the watermark policy in streaming mode, such as ``BoundedOutOfOrderness(60)``; by
+            default the watermark that the source reports.
 
     >>> class Numbers(BoundedSource):
     ...     def read(self, partition):
@@ -37,7 +37,7 @@ class Read(PTransform[Any, Any]):
     """
 
     def __init__(
-        self, source: BoundedSource[Any] | UnboundedSource[Any], watermark: Any = None
+        self, source: BoundedSource[OutT] | UnboundedSource[OutT], watermark: Any = None
     ) -> None:
         super().__init__()
         if not isinstance(source, (BoundedSource, UnboundedSource)):
@@ -48,7 +48,7 @@ class Read(PTransform[Any, Any]):
     def default_label(self) -> str:
         return f"Read({type(self._source).__name__})"
 
-    def expand(self, pcoll: Any) -> PCollection[Any]:
+    def expand(self, pcoll: PBegin) -> PCollection[OutT]:
         bounded = isinstance(self._source, BoundedSource)
         return read_node(
             pcoll, self._source, bounded, watermark=self._watermark, element_type=self.output_type
@@ -57,7 +57,7 @@ class Read(PTransform[Any, Any]):
 
 @attrs.frozen(eq=False)
 class Values(BoundedSource[Any]):
-    """Values that the program holds."""
+    """A source of values in memory."""
 
     values: tuple[Any, ...]
 
@@ -65,12 +65,13 @@ class Values(BoundedSource[Any]):
         return self.values
 
 
-class Create(PTransform[Any, Any]):
-    """Makes a collection of values that the program holds.
+class Create(PTransform[PBegin, PCollection[OutT]], Generic[OutT]):
+    """Creates a collection from values in memory.
 
     Args:
-        values: the elements, perhaps with their timestamps (TimestampedValue); of a dict, its items.
-        reshuffle: accepted for Beam's sake; the elements are spread over the workers anyway.
+        values: the elements, optionally with timestamps (TimestampedValue); for a dict, its items.
+        reshuffle: ignored; accepted for compatibility with Beam. Elements are always distributed over
+            workers.
 
     >>> with Pipeline() as p:
     ...     _ = p | Create({"a": 1, "b": 2}) | Map(print)
@@ -78,50 +79,60 @@ class Create(PTransform[Any, Any]):
     ('b', 2)
     """
 
+    @overload
+    def __init__(
+        self: Create[tuple[KeyT, ValueT]], values: dict[KeyT, ValueT], reshuffle: bool = True
+    ) -> None: ...
+    @overload
+    def __init__(
+        self, values: Iterable[TimestampedValue[OutT]], reshuffle: bool = True
+    ) -> None: ...
+    @overload
+    def __init__(self, values: Iterable[OutT], reshuffle: bool = True) -> None: ...
     def __init__(self, values: Iterable[Any], reshuffle: bool = True) -> None:
         super().__init__()
         if isinstance(values, (str, bytes)):
             raise TypeError(f"Create needs an iterable of elements, not the string {values!r}")
         self._values = tuple(values.items() if isinstance(values, dict) else values)
 
-    def expand(self, pcoll: Any) -> PCollection[Any]:
+    def expand(self, pcoll: PBegin) -> PCollection[OutT]:
         kind = self.output_type or _known_type(self._values)
         return read_node(pcoll, Values(self._values), bounded=True, element_type=kind)
 
 
-class Impulse(PTransform[Any, Any]):
-    """Makes a collection of one element, ``b""``, at the beginning of time.
+class Impulse(PTransform[PBegin, PCollection[bytes]]):
+    """Creates a collection of one element, ``b""``, at the beginning of time.
 
     >>> with Pipeline() as p:
     ...     _ = p | Impulse() | Map(print)
     b''
     """
 
-    def expand(self, pcoll: Any) -> PCollection[Any]:
+    def expand(self, pcoll: PBegin) -> PCollection[bytes]:
         return read_node(pcoll, Values((b"",)), bounded=True, element_type=bytes)
 
 
 def read_node(
-    begin: Any,
+    begin: object,
     source: Any,
     bounded: bool,
     watermark: Any = None,
     element_type: Any = None,
     windowing: WindowingStrategy | None = None,
 ) -> PCollection[Any]:
-    """Add a node that reads, and return its output.
+    """Add a node that reads a source, and return its output.
 
     Args:
         begin: the beginning of a pipeline.
-        source: what is read.
-        bounded: whether it ends.
-        watermark: policy of the watermark, if any.
-        element_type: what is known of its elements' type.
-        windowing: strategy of the output, with the global window.
+        source: the source.
+        bounded: whether it is bounded.
+        watermark: the watermark policy, if any.
+        element_type: the known type of its elements.
+        windowing: windowing strategy of the output, with the global window.
     """
     if not isinstance(begin, PBegin):
         raise PipelineError(
-            f"a source is applied to {shorten(begin)}", remedy="apply it to the pipeline itself"
+            f"a source is applied to {shorten(begin)}", remedy="apply it to the pipeline"
         )
     pipeline = begin.pipeline
     output = Collection(

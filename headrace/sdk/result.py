@@ -1,4 +1,4 @@
-"""What a run gives back: its state and its metrics."""
+"""The result of a run: its state and its metrics."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 class PipelineState:
-    """States of a run, by Beam's names."""
+    """The states of a run (Beam's names)."""
 
     UNKNOWN = "UNKNOWN"
     STARTING = "STARTING"
@@ -17,7 +17,7 @@ class PipelineState:
 
     @classmethod
     def is_terminal(cls, state: str) -> bool:
-        """Tell whether a run in this state is over.
+        """Return whether a run in this state has ended.
 
         >>> PipelineState.is_terminal(PipelineState.DONE)
         True
@@ -37,14 +37,14 @@ class PipelineResult:
 
     @property
     def state(self) -> str:
-        """The state that the run is in."""
+        """The current state of the run."""
         return self._state
 
     def wait_until_finish(self, duration: float | None = None) -> str:
         """Wait for the end of the run and return its state.
 
         Args:
-            duration: milliseconds to wait at most; None for as long as it takes.
+            duration: maximum time to wait, in milliseconds; None for no limit.
         """
         return self.state
 
@@ -53,12 +53,12 @@ class PipelineResult:
         return self.state
 
     def drain(self) -> str:
-        """Read no further, let the watermark go to the end of time, and return the state at the end.
+        """Stop reading, advance the watermark to the end of time, and return the final state.
 
-        What is buffered comes out; a run that is over stays as it is.
+        Buffered elements are emitted; a run that has ended does not change.
         """
         return self.state
 
     def metrics(self) -> Any:
-        """Return what was counted (:class:`headrace.sdk.metrics.MetricResults`)."""
-        raise NotImplementedError(f"{type(self).__name__} keeps no metrics")
+        """Return the metrics of the run (:class:`headrace.sdk.metrics.MetricResults`)."""
+        raise NotImplementedError(f"{type(self).__name__} has no metrics")

@@ -1,4 +1,4 @@
-"""Rows: values with named fields, made on the spot."""
+"""Rows: values with named fields, without a class definition."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Row:
     _asdict = as_dict
 
     def __getattr__(self, name: str) -> Any:
-        """Say that a field is missing; those that exist are found without this."""
+        """Raise an error for a missing field."""
         raise AttributeError(f"{self!r} has no field {name!r}")
 
     def __iter__(self) -> Iterator[Any]:
@@ -45,7 +45,7 @@ class Row:
 
 
 def rows_of(names: Iterable[str], columns: Iterable[list[Any]]) -> list[Row]:
-    """Return the rows that columns make, quicker than one by one.
+    """Return the rows of columns; faster than creating them one by one.
 
     >>> rows_of(["a", "b"], [[1, 2], ["x", "y"]])
     [Row(a=1, b='x'), Row(a=2, b='y')]
@@ -60,15 +60,15 @@ def rows_of(names: Iterable[str], columns: Iterable[list[Any]]) -> list[Row]:
 
 @lru_cache
 def record_type(name: str, fields: tuple[str, ...]) -> type[tuple[Any, ...]]:
-    """Return the named tuple of these fields, always the same one; its values can be pickled.
+    """Return the named tuple type with these fields (cached); its values can be pickled.
 
     >>> record_type("Key", ("a", "b"))(1, 2)
     Key(a=1, b=2)
     """
-    made = namedtuple(name, fields)  # type: ignore[misc]
-    made.__module__ = __name__
-    made.__reduce__ = _reduce  # type: ignore[method-assign, assignment]
-    return made
+    record = namedtuple(name, fields)  # type: ignore[misc]
+    record.__module__ = __name__
+    record.__reduce__ = _reduce  # type: ignore[method-assign, assignment]
+    return record
 
 
 def _reduce(record: Any) -> tuple[Any, ...]:

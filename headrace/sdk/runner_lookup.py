@@ -1,4 +1,4 @@
-"""How a pipeline finds its runner: by name, when it runs, so that nothing here knows any runner."""
+"""Finds the runner of a pipeline by name at run time, so that the SDK does not depend on runners."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ _BEAM_NAMES: Final = {"directrunner": "local", "direct": "local", "sparkrunner":
 
 
 class Runner(Protocol):
-    """Something that can run a graph: a module of :mod:`headrace.runners`, or an object.
+    """Runs a graph: a module of :mod:`headrace.runners`, or an object.
 
-    One that sends functions to workers says so by a true ``ships_functions``; then they are checked.
+    A runner that sends functions to workers has a true attribute ``ships_functions``; then the pipeline
+    checks that its functions can be pickled.
     """
 
     def run(self, graph: Graph, options: PipelineOptions) -> PipelineResult:
@@ -27,17 +28,17 @@ class Runner(Protocol):
 
 
 def find_runner(runner: str | Runner | None) -> Any:
-    """Return the runner of a name; what is not a name is taken for a runner.
+    """Return the runner with a name; an object is returned as it is.
 
     Raises:
-        UnsupportedError: there is no runner of that name.
+        UnsupportedError: there is no runner with that name.
     """
     if runner is None or isinstance(runner, str):
         name = (runner or DEFAULT_RUNNER).lower()
         module = f"headrace.runners.{_BEAM_NAMES.get(name, name)}"
         if not name.isidentifier() or find_spec(module) is None:
             raise UnsupportedError(
-                f"there is no runner {runner!r}", remedy="take --runner=local or --runner=spark"
+                f"there is no runner {runner!r}", remedy="use --runner=local or --runner=spark"
             )
         return import_module(module)
     return runner

@@ -1,4 +1,4 @@
-"""What a run counts of each step by itself: elements in and out, panes by timing, what was dropped."""
+"""The built-in metrics of a step: elements in and out, panes by timing, dropped elements."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ from headrace.windowing.time import MIN_MICROS
 
 @attrs.define
 class StepMetrics:
-    """The counts of one step of a pipeline.
+    """The built-in metrics of one step of a pipeline.
 
     Attributes:
-        elements_in: elements that came in.
-        elements_out: elements that went out, over all outputs.
-        late_dropped: elements that a grouping dropped since their window had expired, per window.
-        panes: panes of a grouping by the name of their timing; retractions are not among them.
-        retractions: retractions that a grouping sent.
-        watermark: the output watermark in microseconds.
+        elements_in: number of input elements.
+        elements_out: number of output elements, over all outputs.
+        late_dropped: number of elements that a grouping dropped because their window had expired, counted
+            per window.
+        panes: number of panes of a grouping by the name of their timing, without retractions.
+        retractions: number of retractions that a grouping emitted.
+        watermark: output watermark in microseconds.
 
     >>> StepMetrics(elements_in=3).elements_in
     3
@@ -34,7 +35,7 @@ class StepMetrics:
     watermark: int = MIN_MICROS
 
     def add(self, other: StepMetrics) -> None:
-        """Add what was counted elsewhere; of watermarks, the later one stays."""
+        """Add other metrics of the same step; keep the later watermark."""
         self.elements_in += other.elements_in
         self.elements_out += other.elements_out
         self.late_dropped += other.late_dropped
@@ -43,7 +44,7 @@ class StepMetrics:
         self.watermark = max(self.watermark, other.watermark)
 
     def drain(self) -> StepMetrics:
-        """Return what was counted, and start anew; the watermark stays where it is."""
+        """Return the metrics, and reset them except for the watermark."""
         drained = copy(self)
         self.elements_in = self.elements_out = self.late_dropped = self.retractions = 0
         self.panes = Counter()

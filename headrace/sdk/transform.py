@@ -1,25 +1,25 @@
-"""Transforms: what can be applied to collections, alone or composed of others."""
+"""Transforms: primitive steps, or composites of other transforms."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
 from functools import wraps
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Concatenate, Generic, Self, TypeAlias, cast
 
 from headrace.errors import PipelineError, shorten
-from headrace.sdk.pvalue import DoOutputsTuple, PValue
+from headrace.sdk.pvalue import Applicable, DoOutputsTuple, PipelineBuilder, PValue
+from headrace.sdk.type_variables import InputT, OutputT, Rest, ResultT
 
-if TYPE_CHECKING:
-    from headrace.sdk.pipeline import Pipeline
-
-InputT = TypeVar("InputT")
-OutputT = TypeVar("OutputT")
-Self = TypeVar("Self", bound="PTransform[Any, Any]")
+Several: TypeAlias = tuple[Any, ...] | list[Any] | dict[Any, Any] | DoOutputsTuple[Any]
+"""Several collections, to which a transform is applied at once."""
 
 
 class PTransform(Generic[InputT, OutputT]):
     """A step of a pipeline; subclass it and define :meth:`expand` in terms of other transforms.
+
+    Type checkers take the types of its input and output from the annotations of :meth:`expand`, or from
+    ``PTransform[PCollection[str], PCollection[int]]``.
 
     >>> class Doubled(PTransform):
     ...     def expand(self, pcoll):
@@ -28,7 +28,7 @@ class PTransform(Generic[InputT, OutputT]):
     'Doubled'
     """
 
-    pipeline: Pipeline | None = None
+    pipeline: PipelineBuilder | None = None
     input_type: Any = None
     output_type: Any = None
     _label: str | None = None
@@ -36,7 +36,7 @@ class PTransform(Generic[InputT, OutputT]):
     def __init__(self, label: str | None = None) -> None:
         self._label = label
 
-    def expand(self, pcoll: Any) -> Any:
+    def expand(self, pcoll: InputT, /) -> OutputT:
         """Apply other transforms to the input and return the result.
 
         Args:
@@ -54,38 +54,40 @@ class PTransform(Generic[InputT, OutputT]):
         self._label = label
 
     def default_label(self) -> str:
-        """Return the name for a transform that is given none."""
+        """Return the name of the transform if it is not given one."""
         return type(self).__name__
 
-    def with_input_types(self: Self, *types: Any) -> Self:
-        """Declare the type of the elements that go in."""
+    def with_input_types(self, *types: Any) -> Self:
+        """Declare the type of the input elements."""
         self.input_type = types[0]
         return self
 
-    def with_output_types(self: Self, output_type: Any) -> Self:
-        """Declare the type of the elements that come out."""
+    def with_output_types(self, output_type: Any) -> Self:
+        """Declare the type of the output elements."""
         self.output_type = output_type
         return self
 
-    def __rrshift__(self, label: str) -> PTransform[InputT, OutputT]:
+    def __rrshift__(self, label: str) -> Self:
         """Name this application of the transform: ``"name" >> transform``."""
-        return NamedTransform(label, self)
+        # Typed like the transform, so that checkers know the result of `expand`.
+        return cast("Self", NamedTransform(label, self))
 
-    def __or__(self, right: PTransform[Any, Any]) -> PTransform[Any, Any]:
+    def __or__(self, right: Applicable[OutputT, ResultT]) -> PTransform[InputT, ResultT]:
         """Return the transform that applies this one and then another."""
         return ChainedTransform(self, right)
 
-    def __ror__(self, left: Any) -> Any:
+    def __ror__(self: Applicable[Any, ResultT], left: Several) -> ResultT:
         """Apply to a tuple, list or dict of collections: ``(one, other) | transform``."""
-        return pipeline_of(left, self).apply(self, left)
+        transform = cast("PTransform[Any, ResultT]", self)
+        return pipeline_of(left, transform).apply(self, left)
 
     def __repr__(self) -> str:
-        """Show kind and label."""
+        """Show class and label."""
         return f"<{type(self).__name__} {self.label!r}>"
 
 
 class NamedTransform(PTransform[Any, Any]):
-    """A transform under another name."""
+    """A transform with another name."""
 
     def __init__(self, label: str, transform: PTransform[Any, Any]) -> None:
         super().__init__(label)
@@ -99,7 +101,7 @@ class NamedTransform(PTransform[Any, Any]):
 class ChainedTransform(PTransform[Any, Any]):
     """Two transforms, one after the other."""
 
-    def __init__(self, first: PTransform[Any, Any], then: PTransform[Any, Any]) -> None:
+    def __init__(self, first: PTransform[Any, Any], then: Any) -> None:
         super().__init__()
         self._first = first
         self._then = then
@@ -112,7 +114,7 @@ class ChainedTransform(PTransform[Any, Any]):
 
 
 class FunctionTransform(PTransform[Any, Any]):
-    """A transform whose expansion is a function of its input and further arguments."""
+    """A transform whose expansion is a function of its input and additional arguments."""
 
     def __init__(
         self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -130,8 +132,10 @@ class FunctionTransform(PTransform[Any, Any]):
         return self._fn(pcoll, *self._args, **self._kwargs)
 
 
-def ptransform_fn(fn: Callable[..., Any]) -> Callable[..., PTransform[Any, Any]]:
-    """Make a transform of a function that applies other transforms.
+def ptransform_fn(
+    fn: Callable[Concatenate[InputT, Rest], OutputT],
+) -> Callable[Rest, PTransform[InputT, OutputT]]:
+    """Create a transform from a function that applies other transforms.
 
     >>> @ptransform_fn
     ... def Multiplied(pcoll, factor):
@@ -141,14 +145,14 @@ def ptransform_fn(fn: Callable[..., Any]) -> Callable[..., PTransform[Any, Any]]
     """
 
     @wraps(fn)
-    def make(*args: Any, **kwargs: Any) -> PTransform[Any, Any]:
+    def make(*args: Rest.args, **kwargs: Rest.kwargs) -> PTransform[InputT, OutputT]:
         return FunctionTransform(fn, args, kwargs)
 
     return make
 
 
 def callable_label(fn: Any) -> str:
-    """Return how a function is called in a transform's label (Beam's way).
+    """Return the name of a function in labels of transforms (as in Beam).
 
     >>> callable_label(len), callable_label(7)
     ('len', '7')
@@ -165,7 +169,7 @@ def callable_label(fn: Any) -> str:
 
 
 def pvalues_in(pvalueish: Any) -> Iterator[PValue]:
-    """Iterate over the collections in a collection, or in tuples, lists and dicts of them."""
+    """Iterate over the collections in a value: a collection, or nested tuples, lists and dicts."""
     if isinstance(pvalueish, PValue):
         yield pvalueish
     elif isinstance(pvalueish, dict):
@@ -176,11 +180,11 @@ def pvalues_in(pvalueish: Any) -> Iterator[PValue]:
             yield from pvalues_in(value)
 
 
-def pipeline_of(pvalueish: Any, transform: PTransform[Any, Any]) -> Pipeline:
+def pipeline_of(pvalueish: Any, transform: PTransform[Any, Any]) -> PipelineBuilder:
     """Return the pipeline in which a transform is applied to collections.
 
     Raises:
-        PipelineError: there is no collection to take it from.
+        PipelineError: there is no collection.
     """
     first = next(pvalues_in(pvalueish), None)
     if first is not None:
@@ -188,7 +192,7 @@ def pipeline_of(pvalueish: Any, transform: PTransform[Any, Any]) -> Pipeline:
     if transform.pipeline is not None:
         return transform.pipeline
     raise PipelineError(
-        f"{shorten(pvalueish)} holds no collection that belongs to a pipeline",
+        f"{shorten(pvalueish)} contains no collection of a pipeline",
         where=transform.label,
-        remedy="apply Create to the pipeline to make a collection of values: p | hr.Create(values)",
+        remedy="create a collection from values first: p | hr.Create(values)",
     )

@@ -1,6 +1,6 @@
-"""Types of elements declared by decorators, as Beam's programs do.
+"""Decorators that declare types of elements, as in Beam.
 
-Of what is declared only the output type is used, to refuse what is surely no pair before a grouping.
+Only the declared output type is used, to refuse elements that cannot be pairs before a grouping.
 """
 
 from __future__ import annotations
@@ -12,21 +12,21 @@ T = TypeVar("T")
 
 
 def with_input_types(*types: Any, **named: Any) -> Callable[[T], T]:
-    """Declare the types that a function, a DoFn or a transform takes.
+    """Declare the input types of a function, DoFn or transform.
 
     >>> @with_input_types(str)
     ... def length(word):
     ...     return len(word)
     """
 
-    def declare(thing: T) -> T:
-        return thing
+    def declare(target: T) -> T:
+        return target
 
     return declare
 
 
 def with_output_types(*types: Any, **named: Any) -> Callable[[T], T]:
-    """Declare the type that a function returns, or of which a DoFn or a transform gives out elements.
+    """Declare the result type of a function, or the output type of a DoFn or transform.
 
     >>> @with_output_types(int)
     ... def length(word):
@@ -36,8 +36,8 @@ def with_output_types(*types: Any, **named: Any) -> Callable[[T], T]:
     headrace.errors.PipelineError: ... are of type int...
     """
 
-    def declare(thing: T) -> T:
-        thing.output_type = types[0]  # type: ignore[attr-defined]
-        return thing
+    def declare(target: T) -> T:
+        target.output_type = types[0]  # type: ignore[attr-defined]
+        return target
 
     return declare

@@ -1,4 +1,4 @@
-"""WindowInto: where, when and how the next groupings of a collection work."""
+"""WindowInto: the windowing strategy of the next groupings of a collection."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import attrs
 
 from headrace.errors import PipelineError, shorten
 from headrace.sdk.graph import MAIN, AssignWindows
-from headrace.sdk.pardo import require_collection
-from headrace.sdk.pvalue import PCollection
+from headrace.sdk.pvalue import PCollection, require_collection
 from headrace.sdk.transform import PTransform
+from headrace.sdk.type_variables import T
 from headrace.triggers.refinement import AccumulationMode, ClosingBehavior, OnTimeBehavior
 from headrace.triggers.strategy import WindowingStrategy
 from headrace.triggers.trigger import Trigger
@@ -20,27 +20,27 @@ from headrace.windowing.timestamp_combiner import TimestampCombiner
 from headrace.windowing.window_fn import WindowFn
 
 
-class WindowInto(PTransform[Any, Any]):
-    """Puts elements into windows, and says when and how the next groupings give out results.
+class WindowInto(PTransform[PCollection[Any], PCollection[Any]]):
+    """Assigns elements to windows, and sets the windowing strategy of the next groupings.
 
-    What is not said has its default value and is not taken over from the input, as in Beam's Python
-    SDK; to change a part of a collection's strategy, give that strategy in place of the window
-    function.
+    Arguments that are not given have their default values; they are not inherited from the input, as in
+    Beam's Python SDK. To change a part of a collection's strategy, pass that strategy instead of the
+    window function.
 
     Args:
-        windowfn: assigns the windows; or a whole strategy (``pcoll.windowing``), of which the other
-            arguments change parts.
-        trigger: when panes go out; once the watermark has passed the window, by default.
-        accumulation_mode: how a pane relates to the ones before; must be said if the trigger is.
-        timestamp_combiner: the timestamp of a pane; the end of the window by default.
-        allowed_lateness: seconds for which windows live on behind the watermark.
-        on_time_behavior: whether an ON_TIME pane without news goes out (from Beam's Java).
-        closing_behavior: whether a last pane without news goes out (from Beam's Java).
-        late_output_tag: name of a second output of the next grouping, for elements that come too
-            late; see :attr:`PCollection.late`.
+        windowfn: assigns the windows; or a whole strategy (``pcoll.windowing``), of which the other arguments
+            change parts.
+        trigger: when panes are emitted; by default when the watermark passes the end of the window.
+        accumulation_mode: how a pane relates to earlier panes; required with a trigger.
+        timestamp_combiner: the timestamp of a pane; by default the end of the window.
+        allowed_lateness: seconds for which windows are kept after the watermark passes them.
+        on_time_behavior: whether to emit an ON_TIME pane without new elements (from Beam's Java).
+        closing_behavior: whether to emit a last pane without new elements (from Beam's Java).
+        late_output_tag: name of a second output of the next grouping, for elements that are too late; see
+            :attr:`PCollection.late`.
 
     Raises:
-        PipelineError: the arguments do not go together.
+        PipelineError: the arguments contradict each other.
 
     >>> with Pipeline() as p:
     ...     steps = p | Create([("a", 1), ("a", 61), ("a", 2)])
@@ -73,15 +73,15 @@ class WindowInto(PTransform[Any, Any]):
         }
         if late_output_tag == MAIN:
             raise PipelineError(
-                f"the tag {MAIN!r} names the main output", remedy="call the late output otherwise"
+                f"the tag {MAIN!r} names the main output", remedy="choose another late_output_tag"
             )
-        said = {name: value for name, value in given.items() if value is not None}
-        self.windowing = _strategy(windowfn, said)
+        changes = {name: value for name, value in given.items() if value is not None}
+        self.windowing = _strategy(windowfn, changes)
 
     def default_label(self) -> str:
         return f"WindowInto({type(self.windowing.window_fn).__name__})"
 
-    def expand(self, pcoll: Any) -> PCollection[Any]:
+    def expand(self, pcoll: PCollection[T]) -> PCollection[T]:
         require_collection(pcoll)
         pipeline = pcoll.pipeline
         output = attrs.evolve(
@@ -95,25 +95,25 @@ class WindowInto(PTransform[Any, Any]):
         return PCollection(pipeline, output)
 
 
-def _strategy(windowfn: Any, said: dict[str, Any]) -> WindowingStrategy:
+def _strategy(windowfn: Any, changes: dict[str, Any]) -> WindowingStrategy:
     if isinstance(windowfn, WindowingStrategy):
-        return attrs.evolve(windowfn, **said)
+        return attrs.evolve(windowfn, **changes)
     _require(windowfn, WindowFn, "a window function", "such as FixedWindows(60)")
-    trigger = said.get("trigger", DefaultTrigger())
+    trigger = changes.get("trigger", DefaultTrigger())
     _require(trigger, Trigger, "a trigger", "such as AfterCount(1)")
-    if "accumulation_mode" not in said and trigger != DefaultTrigger():
+    if "accumulation_mode" not in changes and trigger != DefaultTrigger():
         raise PipelineError(
             f"WindowInto has the trigger {trigger!r} but no accumulation mode",
-            remedy="say accumulation_mode=AccumulationMode.DISCARDING, ACCUMULATING or RETRACTING",
+            remedy="set accumulation_mode to AccumulationMode.DISCARDING, ACCUMULATING or RETRACTING",
         )
-    said.setdefault("accumulation_mode", AccumulationMode.DISCARDING)
-    return WindowingStrategy(window_fn=windowfn, **said)
+    changes.setdefault("accumulation_mode", AccumulationMode.DISCARDING)
+    return WindowingStrategy(window_fn=windowfn, **changes)
 
 
 def _require(argument: Any, kind: type, what: str, example: str) -> None:
     if not isinstance(argument, kind):
         raise PipelineError(
-            f"WindowInto needs {what}, not {shorten(argument)}", remedy=f"give it one, {example}"
+            f"WindowInto needs {what}, not {shorten(argument)}", remedy=f"pass {what}, {example}"
         )
 
 

@@ -1,4 +1,4 @@
-"""A value with everything that travels with it, as a DoFn may give it out."""
+"""A value with its metadata, as a DoFn can emit it."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from headrace.windowing.time import Timestamp, TimestampTypes
 from headrace.windowing.window import BoundedWindow
 
 PANE_INFO_UNKNOWN = NO_FIRING
-"""The pane of elements that have not been through a grouping, by Beam's name."""
+"""The pane of elements before the first grouping (Beam's name)."""
 
 
 def instant(moment: TimestampTypes) -> Timestamp:
-    """Return the timestamp of anything that names an instant, for fields of attrs classes."""
+    """Return the timestamp of a time in any supported form; a converter for attrs classes."""
     return Timestamp.of(moment)
 
 
@@ -26,13 +26,13 @@ def _tuple(windows: Iterable[BoundedWindow]) -> tuple[BoundedWindow, ...]:
 
 @attrs.frozen
 class WindowedValue:
-    """A value, its timestamp, its windows and its pane (Beam's class of the same name).
+    """A value with its timestamp, windows and pane (Beam's name).
 
     Args:
-        value: the value itself.
+        value: the value.
         timestamp: event time: seconds, datetime or Timestamp.
-        windows: the windows that it lies in.
-        pane_info: the firing that it came from.
+        windows: its windows.
+        pane_info: its pane.
 
     >>> from headrace.windowing.window import GlobalWindow
     >>> WindowedValue("a", 3, [GlobalWindow()]).timestamp
@@ -45,5 +45,5 @@ class WindowedValue:
     pane_info: PaneInfo = PANE_INFO_UNKNOWN
 
     def with_value(self, new_value: Any) -> WindowedValue:
-        """Return another value at the same place in time."""
+        """Return another value with the same timestamp, windows and pane."""
         return attrs.evolve(self, value=new_value)

@@ -1,4 +1,4 @@
-"""Where pipelines end: Write."""
+"""Write: the end of a pipeline."""
 
 from __future__ import annotations
 
@@ -6,17 +6,16 @@ from typing import Any
 
 from headrace.errors import PipelineError, shorten
 from headrace.sdk.graph import Write as WriteNode
-from headrace.sdk.io.sink import Sink
-from headrace.sdk.pardo import require_collection
-from headrace.sdk.pvalue import PDone
+from headrace.sdk.pvalue import PCollection, PDone, require_collection
+from headrace.sdk.sink import Sink
 from headrace.sdk.transform import PTransform
 
 
-class Write(PTransform[Any, Any]):
+class Write(PTransform[PCollection[Any], PDone]):
     """Writes a collection to a sink.
 
     Args:
-        sink: where to; it must accept retractions if the collection can hold some.
+        sink: the sink; it must accept retractions if the collection can contain them.
 
     >>> class Shout(Sink):
     ...     def write(self, batch):
@@ -35,13 +34,14 @@ class Write(PTransform[Any, Any]):
     def default_label(self) -> str:
         return f"Write({type(self._sink).__name__})"
 
-    def expand(self, pcoll: Any) -> PDone:
+    def expand(self, pcoll: PCollection[Any]) -> PDone:
         require_collection(pcoll)
         if pcoll.collection.changing and not self._sink.accepts_retractions:
             raise PipelineError(
-                f"the collection can hold retractions, and {type(self._sink).__name__} takes none",
-                remedy="put hr.ToChangelog() in front of the sink to write (diff, value) pairs, or "
-                "write a sink that looks at the diffs and sets accepts_retractions",
+                f"the collection can contain retractions, but {type(self._sink).__name__} does not accept "
+                "them",
+                remedy="apply hr.ToChangelog() first to write (diff, value) pairs, or use a sink that "
+                "handles diffs and sets accepts_retractions",
             )
         pipeline = pcoll.pipeline
         pipeline.add(WriteNode(pipeline.scope, (pcoll.collection,), (), self._sink))

@@ -1,4 +1,4 @@
-"""What tests of pipelines need: scripted sources, assertions, captures."""
+"""Tools to test pipelines: scripted sources, assertions, captures."""
 
 from headrace.sdk.io.test_stream import (
     ElementEvent,

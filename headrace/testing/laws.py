@@ -1,7 +1,7 @@
-"""Laws to hold transforms, CombineFns, window functions, coders and runners to.
+"""Laws for transforms, CombineFns, window functions, coders and runners.
 
-Needs ``pip install 'headrace[testing]'``. Each function tries random cases, the same each time, and raises
-:class:`LawBroken` with the smallest case that it found.
+Needs ``pip install 'headrace[testing]'``. Each function checks random cases, always the same ones, and raises
+:class:`LawBroken` with the smallest case that breaks a law.
 """
 
 from headrace.sdk.testing.coder_laws import check_coder

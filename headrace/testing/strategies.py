@@ -1,20 +1,12 @@
-"""What laws are tried on: streams, windows, triggers, CombineFns and whole pipelines, drawn by Hypothesis.
+"""Hypothesis strategies: streams, windows, triggers, CombineFns and whole pipelines.
 
-Needs ``pip install 'headrace[testing]'``. Everything shrinks towards less, and a failing case prints as a
-program that can be pasted and run.
+Needs ``pip install 'headrace[testing]'``. Everything shrinks towards simpler cases, and a failing case prints
+as a program that can be pasted and run.
 """
 
 from headrace.sdk.testing.linked_windows import LinkedWindows
-from headrace.sdk.testing.runs import (
-    Largest,
-    Run,
-    Step,
-    is_big,
-    is_odd,
-    ordered,
-    patience,
-    weight,
-)
+from headrace.sdk.testing.runs import Largest, Run, is_big, is_odd, ordered, patience, weight
+from headrace.sdk.testing.steps import Step
 from headrace.sdk.testing.strategies.arriving import (
     Scale,
     scripts,

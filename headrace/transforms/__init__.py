@@ -1,4 +1,4 @@
-"""All transforms, and the modules that hold what belongs to them, as Beam has them."""
+"""All transforms, and the modules that belong to them, as in Beam."""
 
 from headrace.sdk.co_group_by_key import CoGroupByKey, FullJoin, InnerJoin, LeftJoin, RightJoin
 from headrace.sdk.combine import CombineGlobally, CombinePerKey, CombineValues

@@ -1,4 +1,4 @@
-"""Ready-made ways to combine, under Beam's name for the module."""
+"""Ready-made combiners, under Beam's name for the module."""
 
 from headrace.sdk.combiners.arithmetic import Max, Mean, MeanCombineFn, Min, Sum
 from headrace.sdk.combiners.collecting import (

@@ -1,4 +1,4 @@
-"""What transforms are, under Beam's name for the module."""
+"""Base classes of transforms, under Beam's name for the module."""
 
 from headrace.sdk.transform import PTransform, ptransform_fn
 

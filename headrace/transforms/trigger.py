@@ -20,8 +20,8 @@ from headrace.triggers import (
     OrFinally,
     Repeatedly,
     Trigger,
+    Trigger as TriggerFn,
 )
-from headrace.triggers import Trigger as TriggerFn
 
 __all__ = [
     "AccumulationMode",

@@ -1,4 +1,4 @@
-"""Transforms composed of the core ones, under Beam's name for the module."""
+"""Composite transforms, under Beam's name for the module."""
 
 from headrace.sdk.co_group_by_key import CoGroupByKey
 from headrace.sdk.flatten import Reshuffle

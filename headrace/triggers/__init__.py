@@ -1,4 +1,4 @@
-"""WHEN results go out, and HOW refinements relate: triggers, panes and the windowing strategy."""
+"""WHEN windows fire, and HOW refinements relate: triggers, panes and the windowing strategy."""
 
 from headrace.triggers.clock_triggers import AfterProcessingTime, AtPeriod
 from headrace.triggers.composite_triggers import (

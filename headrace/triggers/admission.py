@@ -1,10 +1,10 @@
-"""Which elements a grouping takes whose windows merge, and what merges on their account.
+"""Lateness of elements if windows merge: which elements are accepted, and which windows merge with them.
 
-Lateness is decided when windows have merged: an element whose own window has expired is taken where it
-joins a live one. But it must not reach back to windows that are gone, so that what is taken always finds
-what it merges with. A key knows since when nothing of it is gone; what begins earlier is taken only where a
-live window holds it without becoming larger. And an element that would come into a closed window is dropped
-before it merges anything.
+Lateness is decided after merging: an element whose own window has expired is accepted if it joins a live
+window. But it must not reach back to windows that have been removed, so that every window with which an
+accepted element merges still exists. A key keeps all windows that end after a certain time
+(``closed_until``); an element that reaches back further is accepted only if a live window covers it and does
+not grow. An element that would join a closed window is dropped before it merges any windows.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from headrace.windowing.window import BoundedWindow
 
 
 class Admitted(NamedTuple):
-    """What is taken.
+    """The accepted elements.
 
     Attributes:
         arrivals: the arrivals, in their own windows.
-        merges: the merges that they make.
+        merges: the merges of windows that follow from them.
     """
 
     arrivals: list[Arrival]
@@ -43,13 +43,13 @@ class Admission:
     Attributes:
         strategy: where, when and how.
         contents: what windows hold.
-        hands_on_windows: whether a grouping behind merges the windows again. It knows as much as there may
-            be before the start of those that are kept here, and no more.
+        windows_are_reused: whether a downstream grouping merges the windows again. It keeps its windows back
+            to the start of the windows that are kept here, and no further.
     """
 
     strategy: WindowingStrategy
     contents: Contents
-    hands_on_windows: bool
+    windows_are_reused: bool
     may_close: bool = attrs.field(init=False)
 
     @may_close.default
@@ -59,24 +59,24 @@ class Admission:
     def admit(
         self, key: KeyState, arrivals: Sequence[Arrival], clock: Clock, out: Panes
     ) -> Admitted:
-        """Decide what is taken; the rest is dropped."""
-        owing = [a for a in arrivals if self.contents.parted and not self.contents.joins(key, a)]
-        left = _without(arrivals, {a.window for a in owing}) if owing else arrivals
+        """Return the accepted arrivals, and drop the others."""
+        debts = [a for a in arrivals if self.contents.can_split and not self.contents.joins(key, a)]
+        remaining = _without(arrivals, {a.window for a in debts}) if debts else arrivals
         while True:
-            plan = self._plan(key, left, clock.watermark)
+            plan = self._plan(key, remaining, clock.watermark)
             closed = self._closed(key, plan, clock) if self.may_close else set()
             if not closed:
                 break
-            left = _without(left, closed)
-        taken = [*plan.arrivals, *self._in_time(owing, clock.watermark)]
+            remaining = _without(remaining, closed)
+        taken = [*plan.arrivals, *self._in_time(debts, clock.watermark)]
         if len(taken) < len(arrivals):
             out.dropped.extend(_without(arrivals, {a.window for a in taken}))
         return Admitted(taken, plan.merges)
 
     def _plan(self, key: KeyState, arrivals: Sequence[Arrival], watermark: int) -> Admitted:
-        """Merge what is in time with the windows that are kept, then see what these take of the rest."""
+        """Merge arrivals in time with windows that are kept, then add late arrivals that join live ones."""
         in_time = self._in_time(arrivals, watermark)
-        behind = (
+        late_arrivals = (
             [] if len(in_time) == len(arrivals) else _without(arrivals, {a.window for a in in_time})
         )
         while True:
@@ -85,84 +85,84 @@ class Admission:
             if not late:
                 break
             in_time = _without(in_time, late)
-        if behind:
-            behind, plan = self._joining(key, behind, plan, watermark)
-        return Admitted([*in_time, *behind], plan)
+        if late_arrivals:
+            late_arrivals, plan = self._join_live_windows(key, late_arrivals, plan, watermark)
+        return Admitted([*in_time, *late_arrivals], plan)
 
     def _in_time(self, arrivals: Sequence[Arrival], watermark: int) -> list[Arrival]:
         return [a for a in arrivals if not is_late(self.strategy, a.window.last, watermark)]
 
-    def _merges(self, live: Sequence[BoundedWindow], arrivals: Iterable[Arrival]) -> list[Merge]:
-        return merges(self.strategy.window_fn, live, [a.window for a in arrivals])
+    def _merges(self, kept: Sequence[BoundedWindow], arrivals: Iterable[Arrival]) -> list[Merge]:
+        return merges(self.strategy.window_fn, kept, [a.window for a in arrivals])
 
     def _is_late(self, key: KeyState, merge: Merge, watermark: int) -> bool:
-        """Tell whether a merge makes a window that has expired, and none of its sources lives."""
+        """Return whether the merged window has expired, and so has each source that is kept."""
         if not is_late(self.strategy, merge.target.last, watermark):
             return False
         states = (key.windows[window] for window in merge.sources if window in key.windows)
         return all(state.expired for state in states)
 
-    def _joining(
+    def _join_live_windows(
         self,
         key: KeyState,
-        behind: list[Arrival],
+        late_arrivals: list[Arrival],
         plan: list[Merge],
         watermark: int,
     ) -> tuple[list[Arrival], list[Merge]]:
-        """Find live windows that take what is behind, and let it join the merges."""
-        changing = {window for merge in plan for window in merge.sources}
+        """Add late arrivals that join live windows to the merges."""
+        changed = {window for merge in plan for window in merge.sources}
         targets = {merge.target: merge for merge in plan}
-        stand = sorted({window for window in key.order if window not in changing} | targets.keys())
-        live = {window for window in stand if self._is_live(key, window, watermark)}
+        current = sorted({window for window in key.order if window not in changed} | targets.keys())
+        live = {window for window in current if self._is_live(key, window, watermark)}
         while True:
-            found = self._merges(stand, behind)
-            late = {a.window for a in behind}
+            found = self._merges(current, late_arrivals)
+            late = {a.window for a in late_arrivals}
             outside = {
                 window
                 for merge in found
                 for window in late.intersection(merge.sources)
-                if not self._takes(key, merge, window, live, stand)
+                if not self._accepts(key, merge, window, live, current)
             }
             if not outside:
                 break
-            behind = _without(behind, outside)
+            late_arrivals = _without(late_arrivals, outside)
         for merge in found:
             sources = {source for w in merge.sources for source in _sources(w, targets, late)}
             for window in merge.sources:
                 targets.pop(window, None)
             targets[merge.target] = Merge(sorted(sources), merge.target)
-        return behind, list(targets.values())
+        return late_arrivals, list(targets.values())
 
     def _is_live(self, key: KeyState, window: BoundedWindow, watermark: int) -> bool:
-        """Tell whether a window that stands still takes elements."""
+        """Return whether a current window still takes elements."""
         state = key.windows.get(window)
         return not (is_late(self.strategy, window.last, watermark) or (state and state.expired))
 
-    def _takes(
+    def _accepts(
         self,
         key: KeyState,
         merge: Merge,
         window: BoundedWindow,
         live: Container[BoundedWindow],
-        stand: Container[BoundedWindow],
+        current: Container[BoundedWindow],
     ) -> bool:
-        """Tell whether live windows take what is behind, and nothing that is gone can have been near."""
-        standing = [source for source in merge.sources if source in stand]
-        if not any(source in live for source in standing):
+        """Return whether a live window accepts a late one with which no removed window could have merged."""
+        current_sources = [source for source in merge.sources if source in current]
+        if not any(source in live for source in current_sources):
             return False
-        known_since = standing[0][0] - 1 if self.hands_on_windows else key.since
+        closed_until = current_sources[0][0] - 1 if self.windows_are_reused else key.closed_until
         reaches_back_to = min(window[0], window[1] - self.strategy.reach)
-        return standing == [merge.target] or bool(reaches_back_to > known_since)
+        return current_sources == [merge.target] or bool(reaches_back_to > closed_until)
 
     def _closed(self, key: KeyState, plan: Admitted, clock: Clock) -> set[BoundedWindow]:
-        """Return the own windows of arrivals that would come into a window whose trigger has finished."""
+        """Return the own windows of arrivals that would join a window whose trigger has finished."""
         arrived = {arrival.window for arrival in plan.arrivals}
         dropped: set[BoundedWindow] = set()
         for merge in plan.merges:
             if self._finishes(key, merge, clock):
-                mine = [window for window in merge.sources if window in arrived]
-                alone = [w for w in mine if self._finishes_alone(key, w, clock)]
-                dropped.update(alone or mine)
+                own = [window for window in merge.sources if window in arrived]
+                alone = [w for w in own if self._finishes_alone(key, w, clock)]
+                dropped.update(alone or own)
         return dropped
 
     def _finishes_alone(self, key: KeyState, window: BoundedWindow, clock: Clock) -> bool:
@@ -170,7 +170,7 @@ class Admission:
         return any(window in m.sources and self._finishes(key, m, clock) for m in found)
 
     def _finishes(self, key: KeyState, merge: Merge, clock: Clock) -> bool:
-        """Tell whether the trigger of a merged window has finished, given its sources that are kept."""
+        """Return whether the trigger of a merged window has finished, given its sources that are kept."""
         trigger = self.strategy.trigger
         kept = sorted(window for window in merge.sources if window in key.windows)
         if not kept:
@@ -184,7 +184,7 @@ class Admission:
 def _sources(
     window: BoundedWindow, targets: Mapping[BoundedWindow, Merge], late: Container[BoundedWindow]
 ) -> Iterator[BoundedWindow]:
-    """Yield what a window that stands is made of, or what is behind itself."""
+    """Yield the sources of a merged window, or the window itself if it is not merged or is late."""
     if window in targets:
         yield from targets[window].sources
     if window not in targets or window in late:

@@ -1,7 +1,7 @@
 """Bundles: elements that travel together, as parallel columns.
 
-A value in a collection is ``(value, timestamp, windows, pane, diff)``. A bundle keeps the values in a
-list and the other four as columns, most of which are one value repeated.
+An element of a collection is ``(value, timestamp, windows, pane, diff)``. A bundle has a list of values, and
+the other four as columns. Most of these are one repeated value.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ class Element(NamedTuple):
     Attributes:
         value: the value itself.
         timestamp: event time in microseconds.
-        windows: the windows that it lies in.
-        pane: the firing that it came from.
+        windows: its windows.
+        pane: the firing that it comes from.
         diff: +1 for an insertion, -1 for the retraction of an earlier equal one.
 
     >>> Element("a", 0, IN_GLOBAL_WINDOW).diff
@@ -51,11 +51,10 @@ class Element(NamedTuple):
 
 @attrs.define(slots=True)
 class Bundle:
-    """Parallel columns of elements; treat as immutable once made.
+    """Parallel columns of elements; do not change a bundle once it is made.
 
-    Columns are lists of as many rows as ``values``, or an endless ``itertools.repeat``. What is not
-    given is as in a collection that nothing has happened to: at the beginning of time, in the global
-    window, without a pane, an insertion.
+    A column is a list with as many rows as ``values``, or an endless ``itertools.repeat``. By default the
+    elements are insertions at the start of time, in the global window, without a pane.
 
     >>> letters = Bundle(["a", "b", "c"], [1, 2, 3])
     >>> [(row.value, row.timestamp, row.diff) for row in letters.where([1, 0, 1]).rows()]
@@ -73,15 +72,15 @@ class Bundle:
         return len(self.values)
 
     def rows(self) -> Iterator[Element]:
-        """Iterate over the rows as elements, for code that is not hot."""
+        """Iterate over the rows as elements; slower than working on columns."""
         return map(Element, self.values, self.timestamps, self.windows, self.panes, self.diffs)
 
     def with_values(self, values: list[Any]) -> Bundle:
-        """Return these rows with other values, one for one."""
+        """Return a bundle with other values, one for each row."""
         return Bundle(values, self.timestamps, self.windows, self.panes, self.diffs)
 
     def where(self, mask: Sequence[object]) -> Bundle:
-        """Return the rows whose place in the mask is true."""
+        """Return the rows for which the mask is true."""
         return Bundle(
             list(compress(self.values, mask)),
             select(self.timestamps, mask),
@@ -91,7 +90,7 @@ class Bundle:
         )
 
     def pieces(self, rows: int) -> Iterator[Bundle]:
-        """Cut into bundles of at most so many rows."""
+        """Yield the rows as bundles of at most ``rows`` rows."""
         if len(self) <= rows:
             yield self
             return
@@ -115,7 +114,7 @@ class Bundle:
 
     @staticmethod
     def concat(bundles: Sequence[Bundle]) -> Bundle:
-        """Put bundles one after another."""
+        """Concatenate bundles."""
         bundles = [b for b in bundles if b.values]
         if len(bundles) == 1:
             return bundles[0]

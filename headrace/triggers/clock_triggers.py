@@ -1,6 +1,6 @@
-"""Triggers that wait for processing time: a delay, and the periods of a clock.
+"""Triggers that wait for processing time: after a delay, or at the boundaries of a period.
 
-Their state is the deadline, in microseconds of processing time; the first element sets it.
+Their state is a deadline, in microseconds of processing time; the first element sets it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from headrace.windowing.time import MICROS_PER_SECOND, duration_micros
 
 
 class _Deadline(Trigger):
-    """A trigger whose state is None, or the moment of processing time at which it fires."""
+    """A trigger whose state is None, or the processing time at which it fires."""
 
     __slots__ = ()
 
@@ -63,7 +63,7 @@ def _not_negative(instance: Trigger, attribute: attrs.Attribute[Any], micros: in
 def _positive(instance: Trigger, attribute: attrs.Attribute[Any], micros: int) -> None:
     if micros <= 0:
         raise PipelineError(
-            f"a period of {_seconds(micros)} seconds has no length",
+            f"a period of {_seconds(micros)} seconds is not positive",
             where=type(instance).__name__,
             remedy="pass a period of more than 0 seconds",
         )
@@ -71,13 +71,13 @@ def _positive(instance: Trigger, attribute: attrs.Attribute[Any], micros: int) -
 
 @attrs.frozen(repr=False)
 class AfterProcessingTime(_Deadline):
-    """Fires once, when a time has passed since the first element arrived (Beam's name).
+    """Fires once, at a delay after the first element arrived (Beam's name).
 
-    In a merge the earliest deadline stays; if it fired in one of the windows, it has fired in the
+    A merge keeps the earliest deadline; if the trigger has fired in one of the windows, it has fired in the
     merged one.
 
     Args:
-        delay: processing time to wait; seconds, timedelta or Duration.
+        delay: processing time to wait, as seconds, timedelta or Duration.
 
     Raises:
         PipelineError: the delay is negative.
@@ -101,13 +101,13 @@ class AfterProcessingTime(_Deadline):
 class AtPeriod(_Deadline):
     """Fires once, at the first boundary of a period after the first element arrived.
 
-    The paper's AtPeriod. Boundaries lie at ``offset + n * period`` since 1970 in processing time,
+    The paper's AtPeriod. The boundaries are at ``offset + n * period`` since 1970 in processing time,
     so that all keys fire together ("aligned"). An element that arrives exactly at a boundary waits
     for the next one.
 
     Args:
-        period: time between boundaries; seconds, timedelta or Duration.
-        offset: where the boundaries lie; seconds, timedelta or Duration.
+        period: time between boundaries, as seconds, timedelta or Duration.
+        offset: time of one of the boundaries, as seconds, timedelta or Duration.
 
     Raises:
         PipelineError: the period is not positive.
@@ -131,6 +131,6 @@ class AtPeriod(_Deadline):
 
 
 def _seconds(micros: int) -> str:
-    """Show a duration in seconds, so that it reads back as the same."""
+    """Return a duration in seconds as text that evaluates to the same duration."""
     whole, rest = divmod(micros, MICROS_PER_SECOND)
     return repr(micros / MICROS_PER_SECOND if rest else whole)

@@ -1,9 +1,9 @@
-"""Triggers made of triggers. Their state is a tuple of their parts' states."""
+"""Composite triggers: triggers made of others. Their state is a tuple of the states of their parts."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 
@@ -15,12 +15,10 @@ from headrace.triggers.trigger import (
     Trigger,
     TriggerState,
     Wake,
+    Windowing,
     check_is_trigger,
     wake_at,
 )
-
-if TYPE_CHECKING:
-    from headrace.triggers.strategy import WindowingStrategy
 
 
 def _trigger(instance: Trigger, attribute: attrs.Attribute[Any], value: object) -> None:
@@ -31,7 +29,7 @@ def _triggers(instance: Trigger, attribute: attrs.Attribute[Any], value: tuple[A
     parent = type(instance).__name__
     if not value:
         raise PipelineError(
-            f"{parent} is made of triggers, and there are none",
+            f"{parent} needs at least one trigger",
             where=parent,
             remedy="pass at least one trigger",
         )
@@ -39,24 +37,24 @@ def _triggers(instance: Trigger, attribute: attrs.Attribute[Any], value: tuple[A
         check_is_trigger(part, parent)
 
 
-def _soonest(wakes: Iterable[Wake]) -> Wake:
-    soonest, now = ASLEEP
+def _earliest(wakes: Iterable[Wake]) -> Wake:
+    earliest, now = ASLEEP
     for other, other_now in wakes:
-        if other < soonest:
-            soonest = other
+        if other < earliest:
+            earliest = other
         if other_now < now:
             now = other_now
-    return wake_at((soonest, now))
+    return wake_at((earliest, now))
 
 
 @attrs.frozen(repr=False)
 class Repeatedly(Trigger):
-    """Fires whenever its part does, which starts anew once it finishes (Beam's name).
+    """Fires whenever its part does, and restarts the part when that finishes (Beam's name).
 
-    It never finishes itself.
+    It never finishes.
 
     Args:
-        underlying: what to repeat.
+        underlying: the trigger to repeat.
 
     Raises:
         PipelineError: the part is not a trigger.
@@ -76,13 +74,13 @@ class Repeatedly(Trigger):
         return self.underlying.on_elements(state, arrived, now)
 
     def on_merge(self, states: Sequence[TriggerState], last: int, clock: Clock) -> TriggerState:
-        return self._renewed(self.underlying.on_merge(states, last, clock))
+        return self._restarted(self.underlying.on_merge(states, last, clock))
 
     def should_fire(self, state: TriggerState, last: int, clock: Clock) -> bool:
         return self.underlying.should_fire(state, last, clock)
 
     def on_fire(self, state: TriggerState, last: int, clock: Clock) -> TriggerState:
-        return self._renewed(self.underlying.on_fire(state, last, clock))
+        return self._restarted(self.underlying.on_fire(state, last, clock))
 
     def finished(self, state: TriggerState) -> bool:
         return False
@@ -93,20 +91,20 @@ class Repeatedly(Trigger):
     def get_continuation_trigger(self) -> Trigger:
         return Repeatedly(self.underlying.get_continuation_trigger())
 
-    def may_finish(self, windowing: WindowingStrategy) -> bool:
+    def may_finish(self, windowing: Windowing) -> bool:
         return False
 
     @property
     def children(self) -> tuple[Trigger, ...]:
         return (self.underlying,)
 
-    def _renewed(self, state: TriggerState) -> TriggerState:
+    def _restarted(self, state: TriggerState) -> TriggerState:
         return self.start if self.underlying.finished(state) else state
 
 
 @attrs.frozen(init=False, repr=False)
-class _Several(Trigger):
-    """A trigger made of several, each with its own state."""
+class _Composite(Trigger):
+    """A trigger composed of several others, each with its own state."""
 
     triggers: tuple[Trigger, ...] = attrs.field(validator=_triggers)
     start: TriggerState = attrs.field(init=False, eq=False)
@@ -136,7 +134,7 @@ class _Several(Trigger):
         if self.finished(state):
             return ASLEEP
         parts = zip(self.triggers, state, strict=True)
-        return _soonest([trigger.wake(part, last, clock) for trigger, part in parts])
+        return _earliest([trigger.wake(part, last, clock) for trigger, part in parts])
 
     def on_merge(self, states: Sequence[TriggerState], last: int, clock: Clock) -> TriggerState:
         columns = zip(*states, strict=True)
@@ -148,16 +146,16 @@ class _Several(Trigger):
         )
 
 
-class AfterAny(_Several):
+class AfterAny(_Composite):
     """Fires when any of its parts would, and finishes when any of them does (Beam's name).
 
-    What the others had gathered starts anew at each firing, for their pane has gone out too.
+    When it fires, the parts that are not ready restart, since their elements are in the pane, too.
 
     Args:
         triggers: the parts, at least one.
 
     Raises:
-        PipelineError: no part, or one that is not a trigger.
+        PipelineError: there is no part, or one that is not a trigger.
 
     >>> from headrace.triggers import AfterCount, AfterProcessingTime
     >>> AfterAny(AfterCount(100), AfterProcessingTime(60))
@@ -190,18 +188,18 @@ class AfterAny(_Several):
     def get_continuation_trigger(self) -> Trigger:
         return AfterAny(*[trigger.get_continuation_trigger() for trigger in self.triggers])
 
-    def may_finish(self, windowing: WindowingStrategy) -> bool:
+    def may_finish(self, windowing: Windowing) -> bool:
         return any(trigger.may_finish(windowing) for trigger in self.triggers)
 
 
-class AfterAll(_Several):
-    """Fires when all of its parts would or have finished; finishes when all have (Beam's name).
+class AfterAll(_Composite):
+    """Fires when each part is ready or has finished; finishes when all have finished (Beam's name).
 
     Args:
         triggers: the parts, at least one.
 
     Raises:
-        PipelineError: no part, or one that is not a trigger.
+        PipelineError: there is no part, or one that is not a trigger.
 
     >>> from headrace.triggers import AfterCount, AfterProcessingTime
     >>> AfterAll(AfterCount(100), AfterProcessingTime(60))
@@ -233,28 +231,28 @@ class AfterAll(_Several):
     def get_continuation_trigger(self) -> Trigger:
         return AfterAll(*[trigger.get_continuation_trigger() for trigger in self.triggers])
 
-    def may_finish(self, windowing: WindowingStrategy) -> bool:
+    def may_finish(self, windowing: Windowing) -> bool:
         return all(trigger.may_finish(windowing) for trigger in self.triggers)
 
 
-class AfterEach(_Several):
+class AfterEach(_Composite):
     """Fires as its first part until that finishes, then as the second, and so on (Beam's name).
 
-    Called SequenceOf in the paper. It finishes with its last part. In a merge the parts merge in
-    order; the first that has then not finished is the current one, and those after it start anew.
+    The paper's SequenceOf. It finishes with its last part. In a merge the parts merge in order; the first
+    one that has not finished is the current one, and those after it restart.
 
     Args:
         triggers: the parts, at least one.
 
     Raises:
-        PipelineError: no part, or one that is not a trigger.
+        PipelineError: there is no part, or one that is not a trigger.
 
     >>> from headrace.triggers import AfterCount
     >>> AfterEach(AfterCount(1), AfterCount(100))
     AfterEach(AfterCount(1), AfterCount(100))
     """
 
-    # The state holds those of the parts that have been reached; the last is the current one.
+    # The state has the states of the parts up to the current one, which is the last.
 
     __slots__ = ()
 
@@ -267,8 +265,8 @@ class AfterEach(_Several):
 
     def on_merge(self, states: Sequence[TriggerState], last: int, clock: Clock) -> TriggerState:
         merged: list[TriggerState] = []
-        for place, trigger in enumerate(self.triggers):
-            parts = [state[place] if place < len(state) else trigger.start for state in states]
+        for number, trigger in enumerate(self.triggers):
+            parts = [state[number] if number < len(state) else trigger.start for state in states]
             merged.append(trigger.on_merge(parts, last, clock))
             if not trigger.finished(merged[-1]):
                 break
@@ -294,7 +292,7 @@ class AfterEach(_Several):
         parts = [trigger.get_continuation_trigger() for trigger in self.triggers]
         return Repeatedly(AfterAny(*parts))
 
-    def may_finish(self, windowing: WindowingStrategy) -> bool:
+    def may_finish(self, windowing: Windowing) -> bool:
         return all(trigger.may_finish(windowing) for trigger in self.triggers)
 
     def _current(self, state: TriggerState) -> Trigger:
@@ -305,12 +303,12 @@ class AfterEach(_Several):
 class OrFinally(Trigger):
     """Fires as its first part, and as its second, with which it finishes (Beam's name).
 
-    Called RepeatUntil in the paper, where the first part is repeated. It finishes when either part
-    does. When ``until`` fires, the first part starts anew; not the other way round.
+    The paper's RepeatUntil, in which the first part is repeated. It finishes when either part does. When
+    ``until`` fires, the first part restarts; when the first part fires, ``until`` does not restart.
 
     Args:
         trigger: fires until the other does.
-        until: a trigger that fires once, as a rule.
+        until: usually a trigger that fires once.
 
     Raises:
         PipelineError: a part is not a trigger.
@@ -366,7 +364,9 @@ class OrFinally(Trigger):
         if self.finished(state):
             return ASLEEP
         main, until = state
-        return _soonest((self.trigger.wake(main, last, clock), self.until.wake(until, last, clock)))
+        return _earliest(
+            (self.trigger.wake(main, last, clock), self.until.wake(until, last, clock))
+        )
 
     def get_continuation_trigger(self) -> Trigger:
         return Repeatedly(
@@ -375,7 +375,7 @@ class OrFinally(Trigger):
             )
         )
 
-    def may_finish(self, windowing: WindowingStrategy) -> bool:
+    def may_finish(self, windowing: Windowing) -> bool:
         return self.trigger.may_finish(windowing) or self.until.may_finish(windowing)
 
 

@@ -1,6 +1,6 @@
-"""What live windows hold: kept up to date as elements come, or found again from parts.
+"""The contents of live windows: updated as elements arrive, or computed from parts.
 
-A window that has come apart has no content at first; it is put together when a pane needs it.
+The content of a window that has split is unknown; it is computed from its parts when a pane needs it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from headrace.triggers.reduction import Content, Reduction
 from headrace.windowing.window import BoundedWindow
 
 UNKNOWN: Final = None
-"""The content of a window that has to be put together from its parts."""
+"""The content of a window that must be computed from its parts."""
 
 
 @attrs.frozen
@@ -25,29 +25,32 @@ class Contents:
 
     Attributes:
         reduction: what panes hold.
-        parted: whether windows can come apart, so that their parts are kept.
-        sessions: whether the parts of a window follow each other, and no others lie between them.
+        can_split: whether windows can split, so that their parts are kept.
+        sessions: whether windows merge if they overlap; the parts of a window are then contiguous.
     """
 
     reduction: Reduction
-    parted: bool
+    can_split: bool
     sessions: bool
 
     def of(self, key: KeyState, window: BoundedWindow) -> Content:
-        """Return what a live window holds."""
+        """Return the content of a live window."""
         state = key.windows[window]
-        if self.parted and state.content is UNKNOWN:
+        if self.can_split and state.content is UNKNOWN:
             state.content = self._from_parts(key, window)
         return state.content
 
     def add(self, state: WindowState, change: Content) -> None:
-        """Add to what a live window holds; the change is used up."""
+        """Merge a change into the content of a live window; the change must not be used afterwards."""
         if state.content is not UNKNOWN:
             state.content = self.reduction.merge(state.content, change)
 
     def joins(self, key: KeyState, arrival: Arrival) -> bool:
-        """Tell whether the part of an arrival is present, or will be; a mere retraction joins nothing."""
-        present = key.parts.shows(arrival.window)
+        """Return whether the part of an arrival is present, or becomes present with it.
+
+        An arrival that holds only retractions makes no part present, so it joins no window.
+        """
+        present = key.parts.is_present(arrival.window)
         return present or not self.reduction.is_empty(arrival.content)
 
     def _from_parts(self, key: KeyState, window: BoundedWindow) -> Content:
@@ -59,13 +62,13 @@ class Contents:
         """Return the parts of a live window."""
         if self.sessions:
             return list(key.parts.present((window[0],), (window[1],)))
-        return [part for part, home in key.homes.items() if home == window]
+        return [part for part, owner in key.window_of_part.items() if owner == window]
 
     def drop(self, key: KeyState, window: BoundedWindow) -> None:
-        """Forget the parts of a window that is gone."""
-        if self.parted:
+        """Remove the parts of a window that is closed."""
+        if self.can_split:
             parts: Parts = key.parts
             for part in self.parts(key, window):
                 parts.drop([part])
-                key.homes.pop(part, None)
+                key.window_of_part.pop(part, None)
             parts.forget(window)

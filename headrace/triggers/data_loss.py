@@ -1,8 +1,7 @@
-"""What a trigger can lose: it may finish, and what comes to its window afterwards is dropped.
+"""Data loss through triggers: after a trigger has finished, later elements of its window are dropped.
 
-Such a trigger is refused where a grouping uses it, unless the pipeline says
-``allow_unsafe_triggers``. What was buffered and never fired is not lost: it goes out when the
-window expires.
+Groupings refuse such a trigger, unless the option ``allow_unsafe_triggers`` is set. Buffered elements
+are not lost: they are in the last pane, when the window expires.
 """
 
 from __future__ import annotations
@@ -13,9 +12,9 @@ from enum import Flag, auto
 class DataLossReason(Flag):
     """Why a trigger may lose data (Beam's name).
 
-    NO_POTENTIAL_LOSS: it never does. MAY_FINISH: it may finish while its window still takes
-    elements. CONDITION_NOT_GUARANTEED: never given, since what is left goes out at the window's
-    expiry; kept because Beam has it.
+    NO_POTENTIAL_LOSS: it loses none. MAY_FINISH: it may finish while its window still takes elements.
+    CONDITION_NOT_GUARANTEED: never returned, since remaining elements are fired when the window expires;
+    it exists because Beam has it.
 
     >>> bool(DataLossReason.NO_POTENTIAL_LOSS)
     False

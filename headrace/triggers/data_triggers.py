@@ -1,9 +1,9 @@
-"""Triggers that look at what arrives: how many elements, how large, which; and the two extremes."""
+"""Triggers that depend on the elements that arrive: their number, size or values; Always and Never."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 
@@ -17,14 +17,12 @@ from headrace.triggers.trigger import (
     Trigger,
     TriggerState,
     Wake,
+    Windowing,
 )
-
-if TYPE_CHECKING:
-    from headrace.triggers.strategy import WindowingStrategy
 
 
 class _DataTrigger(Trigger):
-    """A trigger that turns ready through elements alone, never as time goes by."""
+    """A trigger that becomes ready only through elements, never through time."""
 
     __slots__ = ()
 
@@ -39,21 +37,21 @@ def _positive(instance: Trigger, attribute: attrs.Attribute[Any], value: object)
     if not isinstance(value, int) or value < 1:
         name = type(instance).__name__
         raise PipelineError(
-            f"{name} waits for {shorten(value)}, which is not a positive integer",
+            f"{name} needs a positive integer, not {shorten(value)}",
             where=name,
-            remedy=f"pass a whole number of at least 1, such as {name}(1)",
+            remedy=f"pass an integer of at least 1, such as {name}(1)",
         )
 
 
 @attrs.frozen(repr=False)
 class AfterCount(_DataTrigger):
-    """Fires once, when at least so many elements have arrived (Beam's name).
+    """Fires once, when at least ``count`` elements have arrived (Beam's name).
 
-    Elements come in bundles, so that more than ``count`` may be there when it fires. In a merge the
-    counts add; if it fired in one of the windows, it has fired in the merged one.
+    Elements arrive in bundles, so more than ``count`` may have arrived when it fires. A merge adds the
+    counts; if the trigger has fired in one of the windows, it has fired in the merged one.
 
     Args:
-        count: elements to wait for, at least 1.
+        count: number of elements to wait for, at least 1.
 
     Raises:
         PipelineError: the count is not a positive integer.
@@ -83,10 +81,10 @@ class AfterCount(_DataTrigger):
 
 @attrs.frozen(repr=False)
 class AfterBytes(_DataTrigger):
-    """Fires once, when the elements that have arrived are so large together.
+    """Fires once, when the elements that have arrived have a total size of at least ``size``.
 
-    Elements come in bundles, so that they may be larger when it fires. In a merge the sizes add; if
-    it fired in one of the windows, it has fired in the merged one.
+    Elements arrive in bundles, so they may be larger when it fires. A merge adds the sizes; if the trigger
+    has fired in one of the windows, it has fired in the merged one.
 
     Args:
         size: encoded size to wait for, in bytes, at least 1.
@@ -124,7 +122,7 @@ class AfterBytes(_DataTrigger):
 def _callable(instance: Trigger, attribute: attrs.Attribute[Any], value: object) -> None:
     if not callable(value):
         raise PipelineError(
-            f"AfterElement takes a function of an element, and {shorten(value)} is none",
+            f"AfterElement needs a function of an element, not {shorten(value)}",
             where="AfterElement",
             remedy="pass a function that returns true for the elements to wait for",
         )
@@ -132,12 +130,12 @@ def _callable(instance: Trigger, attribute: attrs.Attribute[Any], value: object)
 
 @attrs.frozen(repr=False)
 class AfterElement(_DataTrigger):
-    """Fires once, when an element has arrived that fulfils a predicate (punctuation).
+    """Fires once, when an element has arrived for which a predicate is true (punctuation).
 
-    The trigger itself sees no element: the grouping asks the predicate and reports that it held.
+    The predicate is evaluated before the grouping; the trigger itself gets only the result.
 
     Args:
-        predicate: function of an element; deterministic.
+        predicate: a deterministic function of an element.
 
     Raises:
         PipelineError: the predicate is not callable.
@@ -171,7 +169,7 @@ class AfterElement(_DataTrigger):
 
 @attrs.frozen(repr=False)
 class Always(_DataTrigger):
-    """Fires at each arrival of elements, and never finishes (Beam's name).
+    """Fires whenever elements arrive, and never finishes (Beam's name).
 
     >>> Always()
     Always()
@@ -199,13 +197,13 @@ class Always(_DataTrigger):
     def get_continuation_trigger(self) -> Trigger:
         return self
 
-    def may_finish(self, windowing: WindowingStrategy) -> bool:
+    def may_finish(self, windowing: Windowing) -> bool:
         return False
 
 
 @attrs.frozen(repr=False)
 class Never(_DataTrigger):
-    """Never fires; everything goes out when the window expires (Beam's name).
+    """Never fires; all elements are in the last pane, when the window expires (Beam's name).
 
     >>> Never()
     Never()
@@ -230,5 +228,8 @@ class Never(_DataTrigger):
     def get_continuation_trigger(self) -> Trigger:
         return self
 
-    def may_finish(self, windowing: WindowingStrategy) -> bool:
+    def may_finish(self, windowing: Windowing) -> bool:
+        return False
+
+    def may_repeat(self, windowing: Windowing) -> bool:
         return False

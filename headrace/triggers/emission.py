@@ -1,8 +1,8 @@
-"""Emission: what is late, which windows have only one pane, and how a pane goes out.
+"""Emission of panes: what is late, which windows have only one pane, and how a pane is made.
 
-Every pane of every runner is made here. A window that fires when its trigger says so has its panes from
-:meth:`PaneEmitter.fire`. A window with only one pane, at its end, needs no trigger and no state:
-:meth:`PaneEmitter.emit_final` and :meth:`PaneEmitter.final_panes` make that pane from its content alone.
+All panes of all runners are made here. :meth:`PaneEmitter.fire` makes the panes of a window with a trigger
+and state. A window with only one pane, at its end, needs neither: :meth:`PaneEmitter.emit_final` and
+:meth:`PaneEmitter.final_panes` make that pane from its content alone.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _FINAL: Final = pane_info(_ON_TIME, 0, 0, True)
 
 
 def is_late(strategy: WindowingStrategy, last: int, watermark: int) -> bool:
-    """Return whether a window takes no more elements, since it has expired.
+    """Return whether a window has expired, so that it takes no more elements.
 
     Args:
         strategy: where, when and how.
@@ -41,7 +41,7 @@ def is_late(strategy: WindowingStrategy, last: int, watermark: int) -> bool:
 
 
 def has_only_final_panes(strategy: WindowingStrategy, changing: bool, batch: bool) -> bool:
-    """Return whether each window has one pane, at its end, and is gone then.
+    """Return whether each window has only one pane, at its end, and is closed then.
 
     Args:
         strategy: where, when and how.
@@ -92,24 +92,24 @@ class PaneEmitter:
         watermark: int,
         closing: bool,
         out: Panes,
-        asked: bool = True,
+        skip_empty: bool = True,
     ) -> None:
-        """Send a pane, unless it has nothing new and nobody wants it empty.
+        """Emit a pane, unless it is empty and the strategy does not ask for empty panes.
 
         Args:
-            key: the key.
+            key: the state of the key.
             window: one of its live windows.
             watermark: the input watermark, in microseconds.
             closing: whether it is the last pane of the window.
-            out: takes the pane.
-            asked: whether the trigger was asked; else the pane goes out in any case.
+            out: receives the pane.
+            skip_empty: whether an empty pane may be skipped; False to emit the pane in any case.
         """
         state = key.windows[window]
         timing = _timing(state, window.last, watermark)
         due_when_empty = (timing is _ON_TIME and self._empty_on_time) or (
             closing and self._empty_last
         )
-        if asked and not (state.pending or due_when_empty):
+        if skip_empty and not (state.pending or due_when_empty):
             return
         early = timing is _EARLY
         pane = pane_info(timing, state.index, -1 if early else state.nonspeculative, closing)
@@ -120,18 +120,20 @@ class PaneEmitter:
             state.past_early = state.past_early or not early
         state.pending = 0
         key.holds.set(window, NEVER)
-        self._times.recall(key, window, watermark)
+        self._times.update_retraction_hold(key, window, watermark)
 
-    def correct(self, key: KeyState, window: BoundedWindow, watermark: int, out: Panes) -> None:
-        """Send a pane for which no trigger was asked: what was said of its elements is taken back."""
+    def fire_without_trigger(
+        self, key: KeyState, window: BoundedWindow, watermark: int, out: Panes
+    ) -> None:
+        """Emit a pane without evaluating the trigger, since an earlier pane of its elements was retracted."""
         expired = is_late(self._strategy, window.last, watermark)
-        self.fire(key, window, watermark, expired, out, asked=False)
+        self.fire(key, window, watermark, expired, out, skip_empty=False)
         key.windows[window].expired = expired
 
     def emit_final(self, arrival: Arrival, out: Panes) -> None:
-        """Send the only pane of a window, which holds the elements of one arrival."""
+        """Emit the only pane of a window, which holds the elements of one arrival."""
         window = arrival.window
-        timestamp = self._times.of_arrival(arrival)
+        timestamp = self._times.timestamp_of_arrival(arrival)
         for value, diff in self._final_values(arrival.content):
             out.emit(value, timestamp, window, _FINAL, diff)
 
@@ -142,7 +144,7 @@ class PaneEmitter:
         return Bundle(pairs, arrivals.lasts, arrivals.windows, repeat(_FINAL))
 
     def _final_values(self, content: Content) -> Iterable[tuple[Any, int]]:
-        """Return what the only pane of a window says: in every mode all that it holds."""
+        """Return the rows of the only pane of a window; in every mode it holds all elements."""
         mode = self._strategy.accumulation_mode
         if mode is AccumulationMode.DISCARDING:
             return self._reduction.deltas(content)
@@ -183,7 +185,7 @@ class PaneEmitter:
 
 
 def _timing(state: WindowState, last: int, watermark: int) -> PaneInfoTiming:
-    """LATE after a pane that was not early; else EARLY up to the end of the window; else ON_TIME."""
+    """Return LATE after a pane that was not EARLY; else EARLY up to the end of the window; else ON_TIME."""
     if state.past_early:
         return _LATE
     return _EARLY if watermark <= last else _ON_TIME

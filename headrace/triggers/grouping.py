@@ -1,13 +1,13 @@
-"""The heart: where *what*, *where*, *when* and *how* meet (the paper's GroupAlsoByWindow).
+"""The grouping: *what*, *where*, *when* and *how* meet here (the paper's GroupAlsoByWindow).
 
-For one key: new elements, the input watermark and processing time go in; panes, the next moments of
-attention and a watermark hold come out. It knows no engine and looks at no value: contents are made and
-read by a :class:`~headrace.triggers.reduction.Reduction`. Every runner runs this code.
+The inputs for a key are new elements, the input watermark and processing time; the outputs are panes, the
+next timers and a watermark hold. A grouping is independent of the runner and never reads a value: a
+:class:`~headrace.triggers.reduction.Reduction` makes and reads contents. All runners use this code.
 
-A call of :meth:`Grouping.process` is a bundle: windows merge, and come apart, first, all at once; then each
-window takes its elements; then each touched window's trigger is asked once. :meth:`Grouping.wake` is a
-step of the watermark or the clock: each window whose moment has come is asked once, closed if it has
-expired, and forgotten when nothing can merge with it any more.
+:meth:`Grouping.process` takes the elements of one round: first all windows merge or split, then each window
+takes its elements, then the trigger of each touched window is evaluated once. :meth:`Grouping.wake` advances
+the watermark or the clock: each window whose timer is due is evaluated once, closed if it has expired, and
+removed when no element can merge with it any more.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from headrace.triggers.refinement import AccumulationMode
 from headrace.triggers.stamping import stamping
 from headrace.triggers.strategy import WindowingStrategy
 from headrace.triggers.trigger import NEVER, Clock
-from headrace.triggers.window_merging import Merging, tell
+from headrace.triggers.window_merging import Merging, record_arrival
 from headrace.triggers.window_splitting import Splitting
-from headrace.windowing.merging import are_sessions
 from headrace.windowing.window import BoundedWindow
+from headrace.windowing.window_fn import fact
 
 
 class Grouping:
@@ -41,9 +41,9 @@ class Grouping:
     Args:
         strategy: where, when and how.
         reduction: what a pane holds.
-        changing: whether the input can hold retractions; then windows that merged can come apart.
-        hands_on_windows: whether a grouping behind this one merges its windows again, as they are; what
-            is to come may reach back there as far as the start of a window.
+        changing: whether the input can hold retractions; if so, merged windows can split.
+        windows_are_reused: whether a downstream grouping merges the windows of the panes again. Later panes
+            may then join windows there from as early as the start of a window here.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class Grouping:
         strategy: WindowingStrategy,
         reduction: Reduction,
         changing: bool = False,
-        hands_on_windows: bool = False,
+        windows_are_reused: bool = False,
     ) -> None:
         self._strategy = strategy
         self._trigger = strategy.trigger
@@ -60,24 +60,26 @@ class Grouping:
         self._reduction: Reduction = self._stamping or reduction
         merging = strategy.window_fn.is_merging()
         discarding = strategy.accumulation_mode is AccumulationMode.DISCARDING
-        self._parted = merging and changing and not discarding
-        self._contents = Contents(self._reduction, self._parted, are_sessions(strategy.window_fn))
+        self._can_split = merging and changing and not discarding
+        self._contents = Contents(
+            self._reduction, self._can_split, fact(strategy.window_fn, "merges_overlapping")
+        )
         self._times = OutputTimes(strategy, self._contents, self._stamping, changing)
         self._emitter = PaneEmitter(strategy, self._reduction, self._contents, self._times)
-        self._hands_on_windows = merging and hands_on_windows
-        self._merging = self._merging_of() if merging else None
+        self._windows_are_reused = merging and windows_are_reused
+        self._merging = self._make_merging() if merging else None
 
-    def _merging_of(self) -> Merging | Splitting:
-        admission = Admission(self._strategy, self._contents, self._hands_on_windows)
+    def _make_merging(self) -> Merging | Splitting:
+        admission = Admission(self._strategy, self._contents, self._windows_are_reused)
         common = self._strategy, self._reduction, self._times, admission
-        return Splitting(*common, self._contents) if self._parted else Merging(*common)
+        return Splitting(*common, self._contents) if self._can_split else Merging(*common)
 
     def new_state(self) -> KeyState:
-        """Return the state of a key that has seen nothing."""
+        """Return the state of a new key."""
         return KeyState()
 
     def moments(self, key: KeyState) -> Moments | None:
-        """Return when a key wants to be woken; None if nothing of it need be remembered."""
+        """Return the next timers and the hold of a key; None if its state is empty."""
         if key.is_empty:
             return None
         return Moments(key.event_timers.first, key.processing_timers.first, key.hold)
@@ -87,60 +89,60 @@ class Grouping:
         return freeze(key)
 
     def thaw(self, frozen: tuple[Any, ...]) -> KeyState:
-        """Return the state that :meth:`freeze` gave."""
+        """Return the state that :meth:`freeze` stored."""
         return thaw(frozen, merging=self._merging is not None)
 
     def process(self, key: KeyState, arrivals: Sequence[Arrival], clock: Clock, out: Panes) -> None:
-        """Take elements that arrived together for a key, at most one arrival for each window."""
+        """Process elements that arrived together for a key: at most one arrival per window."""
         if self._stamping is not None:
-            arrivals = list(map(self._stamping.stamped, arrivals))
+            arrivals = list(map(self._stamping.add_timestamps, arrivals))
         if self._merging is None:
-            touched = [a.window for a in arrivals if self._take(key, a, clock, out)]
+            touched = [a.window for a in arrivals if self._add(key, a, clock, out)]
         else:
             if not key.windows:
                 strategy = self._strategy
-                key.since = clock.watermark - strategy.allowed_lateness - strategy.reach
-            arrivals, moved, speaking = self._merging.place(key, arrivals, clock, out)
-            touched = [a.window for a in arrivals if self._take(key, a, clock, out)] + moved
-            for window in speaking:
-                self._emitter.correct(key, window, clock.watermark, out)
+                key.closed_until = clock.watermark - strategy.allowed_lateness - strategy.reach
+            arrivals, changed, fire_now = self._merging.update_windows(key, arrivals, clock, out)
+            touched = [a.window for a in arrivals if self._add(key, a, clock, out)] + changed
+            for window in fire_now:
+                self._emitter.fire_without_trigger(key, window, clock.watermark, out)
             touched = list(dict.fromkeys(touched))
         for window in touched:
-            if not self._waits(key, window, clock):
+            if not self._is_scheduled(key, window, clock):
                 self._evaluate(key, window, clock, out)
-        if self._hands_on_windows:
-            self._hold_start(key)
+        if self._windows_are_reused:
+            self._update_start_hold(key)
 
-    def _waits(self, key: KeyState, window: BoundedWindow, clock: Clock) -> bool:
-        """Tell at little cost whether the window has noted already when its trigger is to be asked."""
+    def _is_scheduled(self, key: KeyState, window: BoundedWindow, clock: Clock) -> bool:
+        """Cheap check that the timer of the window is already set."""
         fires_only_at_end = self._fires_only_at_end and clock.watermark <= window.last
         return fires_only_at_end and key.event_timers.get(window) != NEVER
 
     def wake(self, key: KeyState, clock: Clock, out: Panes) -> None:
-        """Let a key know how far the watermark and the clock have come."""
+        """Process the timers of a key that are due at the watermark and the clock."""
         due = key.event_timers.pop(clock.watermark)
-        alarmed = key.processing_timers.pop(clock.now)
-        for window in dict.fromkeys(due + alarmed) if alarmed else due:
+        clock_due = key.processing_timers.pop(clock.now)
+        for window in dict.fromkeys(due + clock_due) if clock_due else due:
             if window in key.windows:
                 self._evaluate(key, window, clock, out)
             else:
-                key.leave(window)
-        if self._hands_on_windows:
-            self._hold_start(key)
+                key.forget_retired(window)
+        if self._windows_are_reused:
+            self._update_start_hold(key)
 
     def run_to_completion(
         self, arrivals: Sequence[Arrival], start: Clock, end: Clock, out: Panes
     ) -> None:
-        """Give a key its whole life in one call: elements arrive at a start, then time comes to its end.
+        """Process all elements of a key, then advance the time to its end.
 
-        The panes are those of :meth:`process` and :meth:`wake`. A window that does not fire as its elements
-        arrive has one pane only, and that takes no state.
+        The panes are the same as with :meth:`process` and :meth:`wake`. A window that does not fire when its
+        elements arrive has only one pane, which needs no state.
 
         Args:
-            arrivals: one for each window; these are merged already, if windows merge.
-            start: what time it is when the elements arrive.
+            arrivals: one per window; windows that can merge have been merged.
+            start: the watermark and the processing time at which the elements arrive.
             end: the end of time.
-            out: takes the panes.
+            out: receives the panes.
         """
         trigger = self._trigger
         for arrival in arrivals:
@@ -156,14 +158,14 @@ class Grouping:
         """Run many keys to completion, by columns; see :func:`~.emission.has_only_final_panes`."""
         return self._emitter.final_panes(arrivals)
 
-    def _take(self, key: KeyState, arrival: Arrival, clock: Clock, out: Panes) -> bool:
-        """Put elements into their window; drop them where it has expired or closed."""
+    def _add(self, key: KeyState, arrival: Arrival, clock: Clock, out: Panes) -> bool:
+        """Add elements to their window; drop them if the window has expired or closed."""
         window, trigger = arrival.window, self._trigger
         state = key.windows.get(window)
-        if self._parted:
+        if self._can_split:
             assert state is not None
-            tell(trigger, state, arrival, clock)
-            self._times.arrived(key, arrival, clock.watermark)
+            record_arrival(trigger, state, arrival, clock)
+            self._times.on_arrival(key, arrival, clock.watermark)
             return True
         if state is None:
             if is_late(self._strategy, window.last, clock.watermark):
@@ -177,7 +179,7 @@ class Grouping:
             state.content = self._reduction.merge(state.content, arrival.content)
         state.pending += arrival.arrived.count
         state.trigger = trigger.on_elements(state.trigger, arrival.arrived, clock.now)
-        self._times.arrived(key, arrival, clock.watermark)
+        self._times.on_arrival(key, arrival, clock.watermark)
         return True
 
     def _open(self, key: KeyState, arrival: Arrival) -> WindowState:
@@ -188,7 +190,7 @@ class Grouping:
         return state
 
     def _evaluate(self, key: KeyState, window: BoundedWindow, clock: Clock, out: Panes) -> None:
-        """Ask a window's trigger, fire, and close the window if it has expired."""
+        """Evaluate a window's trigger, fire if it is ready, and close the window if it has expired."""
         state, last, trigger = key.windows[window], window.last, self._trigger
         if not state.expired:
             expired = is_late(self._strategy, last, clock.watermark)
@@ -202,32 +204,32 @@ class Grouping:
             state.expired = expired
         if not state.expired:
             self._schedule(key, window, clock)
-        elif self._strategy.gone(last) <= clock.watermark:
+        elif self._strategy.cleanup_time(last) <= clock.watermark:
             self._close(key, window)
         else:
             self._retain(key, window)
 
     def _schedule(self, key: KeyState, window: BoundedWindow, clock: Clock) -> None:
-        """Note when the window wants to be asked again."""
+        """Set the timers at which the trigger of the window is evaluated again."""
         state = key.windows[window]
         wake = self._trigger.wake(state.trigger, window.last, clock)
         key.event_timers.set(window, min(wake.watermark, self._strategy.expiry(window.last)))
         key.processing_timers.set(window, wake.now)
 
     def _retain(self, key: KeyState, window: BoundedWindow) -> None:
-        """Keep a window that has expired, for elements that are not late may still merge with it."""
-        key.event_timers.set(window, self._strategy.gone(window.last))
+        """Retain a window that has expired, since elements in time can still merge with it."""
+        key.event_timers.set(window, self._strategy.cleanup_time(window.last))
         key.processing_timers.set(window, NEVER)
         key.holds.set(window, NEVER)
 
-    def _hold_start(self, key: KeyState) -> None:
-        """Hold the output watermark where a grouping behind still knows all that may be joined.
+    def _update_start_hold(self, key: KeyState) -> None:
+        """Hold the output watermark while a downstream grouping still needs windows that may be joined.
 
-        Sessions are joined where they overlap; others may be joined before their start.
+        Elements join a session where they overlap it; they may join other windows before their start.
         """
         known = self._strategy.reach if self._contents.sessions else 0
         start = key.order[0][0] if key.order else NEVER
-        key.start = min(start + self._strategy.allowed_lateness + known - 1, NEVER)
+        key.start_hold = min(start + self._strategy.allowed_lateness + known - 1, NEVER)
 
     def _close(self, key: KeyState, window: BoundedWindow) -> None:
         if self._merging is None:
@@ -235,4 +237,4 @@ class Grouping:
         else:
             self._contents.drop(key, window)
             key.remove_window(window)
-            key.since = max(key.since, window[1])
+            key.closed_until = max(key.closed_until, window[1])

@@ -1,18 +1,17 @@
-"""What a grouping remembers of one key: its live windows, and when they want attention.
+"""The state of one key of a grouping: its live windows with their timers and holds.
 
-All of it is small plain data, so that it can be written to a state store as it is (:func:`freeze`,
-:func:`thaw`).
+The state is small plain data, which a state store can write (:func:`freeze`, :func:`thaw`).
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left, insort
 from operator import attrgetter
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 import attrs
 
-from headrace.errors import HeadraceError
+from headrace.stored_formats import KEY_STATE, check_format
 from headrace.triggers.pane import PaneInfo
 from headrace.triggers.parts import Parts
 from headrace.triggers.reduction import Content
@@ -21,12 +20,9 @@ from headrace.triggers.trigger import NEVER, TriggerState
 from headrace.windowing.time import MIN_MICROS
 from headrace.windowing.window import BoundedWindow
 
-FORMAT: Final = 2
-"""Version of the frozen form; raised whenever its shape changes."""
-
 
 class Output(NamedTuple):
-    """A pane that went out and may have to be retracted: everything that it said."""
+    """A pane that was emitted and may have to be retracted."""
 
     value: Any
     timestamp: int
@@ -36,19 +32,19 @@ class Output(NamedTuple):
 
 @attrs.define(slots=True)
 class WindowState:
-    """One live window of one key.
+    """The state of one window of one key.
 
     Attributes:
         trigger: state of the trigger.
-        content: what the pane would hold.
-        pending: how many elements have come since the last pane, and how many panes stand in windows
-            that have merged or moved since; a pane with neither is empty.
+        content: the content of the next pane.
+        pending: the number of elements since the last pane, and of unretracted panes of windows that have
+            since merged or changed; if it is 0, the next pane is empty.
         index: number of the next pane.
         nonspeculative: number of the next pane that is not EARLY.
-        past_early: whether a pane that was not EARLY went out, of this window or of one merged into it.
+        past_early: whether this window, or one merged into it, has fired a pane that was not EARLY.
         outputs: the last panes that have not been retracted, in order of window start.
-        expired: whether it has sent its last pane, and is kept only for elements that still reach it.
-        earliest: the earliest timestamp that has come, where the timestamp of a pane can become earlier.
+        expired: whether it has fired its last pane and is retained for elements that can still join it.
+        earliest: the earliest timestamp so far, if the timestamp of a pane can become earlier.
     """
 
     trigger: TriggerState
@@ -62,8 +58,8 @@ class WindowState:
     earliest: int = NEVER
 
 
-class Numbers(NamedTuple):
-    """The numbers with which a window goes on that may come back (see :class:`WindowState`)."""
+class PaneNumbers(NamedTuple):
+    """The pane numbers from which a window continues if it returns (see :class:`WindowState`)."""
 
     next_index: int
     next_nonspeculative: int
@@ -72,20 +68,20 @@ class Numbers(NamedTuple):
 
 @attrs.define(slots=True)
 class KeyState:
-    """The live windows of one key.
+    """The state of one key.
 
     Attributes:
-        windows: the live windows.
-        order: the same in order, kept only for window functions that merge.
-        event_timers: the watermarks that windows wait for.
-        processing_timers: the processing times that windows wait for.
-        holds: the timestamps of panes to come, which the output watermark may not pass.
-        retraction_holds: how far the output watermark may go before panes that stand are retracted.
-        start: how far it may go while windows are kept that others may join from as far back as their start.
-        since: no window of the key that ends later than this is gone; only for windows that merge.
-        parts: what windows were merged from; kept only where they can come apart again.
-        homes: the window of each part, where it is not the one that covers it.
-        ceased: numbers of windows that have become others, and may come back.
+        windows: the windows that are kept: live ones, and retained ones that have expired.
+        order: the same windows in order; only for merging window functions.
+        event_timers: the watermarks at which windows are evaluated again.
+        processing_timers: the processing times at which windows are evaluated again.
+        holds: the timestamps of panes to come, which the output watermark must not pass.
+        retraction_holds: how far the output watermark may go while a pane may still be retracted.
+        start_hold: how far it may go while elements may join a window here from as early as its start.
+        closed_until: every window that ended later than this is still kept; only for merging windows.
+        parts: the parts of merged windows; only if windows can split.
+        window_of_part: the window of each part, if it is not the window that covers the part.
+        retired_numbers: pane numbers of windows that have merged or split, and may return.
     """
 
     windows: dict[BoundedWindow, WindowState] = attrs.field(factory=dict)
@@ -94,24 +90,24 @@ class KeyState:
     processing_timers: TimerQueue[BoundedWindow] = attrs.field(factory=TimerQueue)
     holds: TimerQueue[BoundedWindow] = attrs.field(factory=TimerQueue)
     retraction_holds: TimerQueue[BoundedWindow] = attrs.field(factory=TimerQueue)
-    start: int = NEVER
-    since: int = MIN_MICROS
+    start_hold: int = NEVER
+    closed_until: int = MIN_MICROS
     parts: Parts = attrs.field(factory=Parts)
-    homes: dict[BoundedWindow, BoundedWindow] = attrs.field(factory=dict)
-    ceased: dict[BoundedWindow, Numbers] = attrs.field(factory=dict)
+    window_of_part: dict[BoundedWindow, BoundedWindow] = attrs.field(factory=dict)
+    retired_numbers: dict[BoundedWindow, PaneNumbers] = attrs.field(factory=dict)
 
     @property
     def hold(self) -> int:
-        """The moment that the output watermark may not pass; NEVER if there is none."""
-        return min(self.holds.first, self.retraction_holds.first, self.start)
+        """The event time that the output watermark must not pass; NEVER if there is no hold."""
+        return min(self.holds.first, self.retraction_holds.first, self.start_hold)
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is nothing to remember."""
-        return not (self.windows or self.ceased or len(self.parts))
+        """Whether the state is empty."""
+        return not (self.windows or self.retired_numbers or len(self.parts))
 
     def forget(self, window: BoundedWindow) -> None:
-        """Let a live window go, with all its moments."""
+        """Remove a live window, with its timers and holds."""
         del self.windows[window]
         for timers in (
             self.event_timers,
@@ -121,19 +117,19 @@ class KeyState:
         ):
             timers.set(window, NEVER)
 
-    def leave(self, window: BoundedWindow) -> None:
-        """Forget what is left of a window that is no more, or of a part that is in none."""
-        self.ceased.pop(window, None)
+    def forget_retired(self, window: BoundedWindow) -> None:
+        """Remove the pane numbers of a retired window, or a part that belongs to no window."""
+        self.retired_numbers.pop(window, None)
         self.parts.forget(window)
 
     def add_window(self, window: BoundedWindow, state: WindowState) -> None:
-        """Add a live window to a key whose windows merge; it may have waited to be forgotten."""
+        """Add a live window to a key whose windows merge, and cancel the cleanup timer that it may have."""
         self.event_timers.set(window, NEVER)
         self.windows[window] = state
         insort(self.order, window)
 
     def remove_window(self, window: BoundedWindow) -> None:
-        """Let a live window go from a key whose windows merge."""
+        """Remove a live window from a key whose windows merge."""
         self.forget(window)
         del self.order[bisect_left(self.order, window)]
 
@@ -150,31 +146,35 @@ def freeze(key: KeyState) -> tuple[Any, ...]:
     windows = [(window, *_values_of(state)) for window, state in key.windows.items()]
     timers = (key.event_timers, key.processing_timers, key.holds, key.retraction_holds)
     moments = [queue.moments for queue in timers]
-    bounds = key.start, key.since
-    return FORMAT, windows, moments, bounds, key.parts.freeze(), key.homes, key.ceased
+    bounds = key.start_hold, key.closed_until
+    return (
+        KEY_STATE,
+        windows,
+        moments,
+        bounds,
+        key.parts.freeze(),
+        key.window_of_part,
+        key.retired_numbers,
+    )
 
 
 def thaw(frozen: tuple[Any, ...], merging: bool) -> KeyState:
-    """Make the state of a key from what :func:`freeze` gave.
+    """Make the state of a key from plain data.
 
     Args:
-        frozen: the plain data.
+        frozen: the data that :func:`freeze` returned.
         merging: whether the key's windows merge.
 
     Raises:
-        HeadraceError: the data was written by another version of the format.
+        PipelineError: the data has another version of the format.
     """
     version, *_ = frozen
-    if version != FORMAT:
-        raise HeadraceError(
-            f"the stored state has format {version}, and this version reads format {FORMAT}",
-            remedy="read it with the version of Headrace that wrote it, or start from a new checkpoint",
-        )
-    _, rows, moments, bounds, parts, homes, ceased = frozen
+    check_format("the stored state", version, KEY_STATE)
+    _, rows, moments, bounds, parts, window_of_part, retired_numbers = frozen
     windows = {window: WindowState(*values) for window, *values in rows}
     order = sorted(windows) if merging else []
     event_timers, processing_timers, holds, retraction_holds = map(TimerQueue, moments)
-    start, since = bounds
+    start_hold, closed_until = bounds
     return KeyState(
         windows=windows,
         order=order,
@@ -182,9 +182,9 @@ def thaw(frozen: tuple[Any, ...], merging: bool) -> KeyState:
         processing_timers=processing_timers,
         holds=holds,
         retraction_holds=retraction_holds,
-        start=start,
-        since=since,
+        start_hold=start_hold,
+        closed_until=closed_until,
         parts=Parts.thaw(parts),
-        homes=homes,
-        ceased=ceased,
+        window_of_part=window_of_part,
+        retired_numbers=retired_numbers,
     )

@@ -1,13 +1,12 @@
-"""The contract of keyed operators: what a table of keys may ask of them.
+"""The contract of keyed operators, as tables of keys use it.
 
-A keyed operator works on one key at a time. It takes the elements that arrived together, or the news that
-the watermark or the clock has advanced; it adds outputs to a collector; and it says when the key is to be
-woken next and how far the key holds back the output watermark. What it remembers of a key can be frozen
-into plain data and thawed again. It reads no clock and draws no random number, so a round that is run again
-gives the same outputs. The first implementation is :class:`~headrace.triggers.grouping.Grouping`.
+A keyed operator works on one key at a time. It processes elements that arrived together, or a step of the
+watermark or the clock, and adds outputs to a collector. For each key it returns the next timers and the
+hold on the output watermark. Its state can be frozen as plain data and thawed again. It reads no clock and
+uses no random numbers, so a round that runs again gives the same outputs. The first implementation is
+:class:`~headrace.triggers.grouping.Grouping`.
 
-A table of keys (:mod:`headrace.runners.keyed_operators`) knows nothing else of an operator, and nothing of
-the state.
+A table of keys (:mod:`headrace.runners.keyed_operators`) uses only this contract, and never reads the state.
 """
 
 from __future__ import annotations
@@ -22,12 +21,12 @@ Output = TypeVar("Output", contravariant=True)
 
 
 class Moments(NamedTuple):
-    """When a key, or a set of keys, wants to be woken, and what it holds back; in microseconds.
+    """The next timers and the watermark hold of a key, or of a set of keys, in microseconds.
 
     Attributes:
-        event_timer: the watermark at which it wants to be woken; NEVER for none.
-        processing_timer: the processing time at which it wants to be woken; NEVER for none.
-        hold: the event time that the output watermark must not pass; NEVER for none.
+        event_timer: the watermark at which it is woken next; NEVER if there is no timer.
+        processing_timer: the processing time at which it is woken next; NEVER if there is no timer.
+        hold: the event time that the output watermark must not pass; NEVER if there is no hold.
     """
 
     event_timer: int = NEVER
@@ -35,37 +34,37 @@ class Moments(NamedTuple):
     hold: int = NEVER
 
 
-AT_REST: Final = Moments()
+NO_TIMERS: Final = Moments()
 
 
 class KeyedOperator(Protocol[State, Elements, Output]):
-    """What works on one key at a time."""
+    """An operator that works on one key at a time."""
 
     def new_state(self) -> State:
-        """Return the state of a key that has seen nothing."""
+        """Return the state of a new key."""
 
     def process(self, state: State, elements: Elements, clock: Clock, out: Output) -> None:
-        """Take elements that arrived together for a key.
+        """Process elements that arrived together for a key.
 
         Args:
-            state: what is remembered of the key; changed in place.
+            state: the state of the key; changed in place.
             elements: the elements.
             clock: the input watermark of the round before, and the processing time of this round.
-            out: takes the outputs.
+            out: receives the outputs.
         """
 
     def wake(self, state: State, clock: Clock, out: Output) -> None:
-        """Do what is due at a watermark and a processing time; called only if something is."""
+        """Process the timers that are due at a watermark and a processing time; called only if one is due."""
 
     def moments(self, state: State) -> Moments | None:
-        """Return when the key wants to be woken; None if nothing of it need be remembered."""
+        """Return the next timers and the hold of the key; None if its state is empty and can be dropped."""
 
     def freeze(self, state: State) -> Any:
         """Return the state as plain data, which pickle can store."""
 
     def thaw(self, frozen: Any) -> State:
-        """Return the state that :meth:`freeze` gave.
+        """Return the state that :meth:`freeze` stored.
 
         Raises:
-            HeadraceError: another version of Headrace wrote it.
+            HeadraceError: the data has the format of another version of Headrace.
         """

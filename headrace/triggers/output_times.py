@@ -1,7 +1,8 @@
-"""Where panes lie in event time, and how long the output watermark waits for them.
+"""The timestamps of panes, and how far the output watermark may go before they are fired.
 
-A *hold* keeps the output watermark at the timestamp of a pane to come. A *recall* keeps it where groupings
-behind this one, which allow as much lateness, still take a retraction and what replaces it.
+A *hold* keeps the output watermark at the timestamp of a pane to come. A *retraction hold* keeps it where
+downstream groupings with the same allowed lateness still accept the retraction of a pane, and its
+replacement.
 """
 
 from __future__ import annotations
@@ -23,12 +24,12 @@ from headrace.windowing.window import BoundedWindow
 
 @attrs.define(slots=True)
 class OutputTimes:
-    """Timestamps, holds and retraction_holds of one grouping's panes.
+    """Timestamps, holds and retraction holds of one grouping's panes.
 
     Args:
         strategy: where, when and how.
         contents: what windows hold.
-        stamping: knows the timestamps of what windows hold, if panes are stamped by all of it.
+        stamping: reads timestamps of contents, if that of a pane depends on all its elements; else None.
         changing: whether the input can hold retractions.
     """
 
@@ -37,66 +38,68 @@ class OutputTimes:
     stamping: Stamping | None
     changing: bool
     _retracts: bool = attrs.field(init=False)
-    _falls: bool = attrs.field(init=False)
+    _can_decrease: bool = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        """Note whether panes are taken back, and whether their timestamps can become earlier."""
+        """Derive whether panes are retracted, and whether their timestamps can become earlier."""
         strategy = self.strategy
         self._retracts = strategy.accumulation_mode is AccumulationMode.RETRACTING
         latest = strategy.timestamp_combiner is TimestampCombiner.OUTPUT_AT_LATEST
-        self._falls = self._retracts and self.changing and latest
+        self._can_decrease = self._retracts and self.changing and latest
 
     def timestamp(self, key: KeyState, window: BoundedWindow, watermark: int) -> int:
-        """Return the timestamp of a pane that goes out now, in microseconds."""
+        """Return the timestamp of a pane that fires now, in microseconds."""
         if self.stamping is None:
             return min(key.holds.get(window), window.last)
-        return self._of_all(key, window, watermark)
+        return self._timestamp_of_all(key, window, watermark)
 
-    def _of_all(self, key: KeyState, window: BoundedWindow, watermark: int) -> int:
-        """Return the timestamp of all that a window holds, as far back as groupings behind take it."""
+    def _timestamp_of_all(self, key: KeyState, window: BoundedWindow, watermark: int) -> int:
+        """Return the timestamp of a window's content, but not earlier than downstream groupings accept."""
         assert self.stamping is not None
         whole = self.stamping.timestamp(self.contents.of(key, window))
-        return min(max(whole, self._taken_until(key, window, watermark)), window.last)
+        return min(max(whole, self._earliest_accepted(key, window, watermark)), window.last)
 
-    def of_arrival(self, arrival: Arrival) -> int:
+    def timestamp_of_arrival(self, arrival: Arrival) -> int:
         """Return the timestamp of a pane that holds the elements of one arrival, in microseconds."""
         last = arrival.window.last
         if self.stamping is None:
             timestamp = self.strategy.output_time(last, arrival.earliest, arrival.latest)
         else:
-            timestamp = self.stamping.timestamp(self.stamping.stamped(arrival).content)
+            timestamp = self.stamping.timestamp(self.stamping.add_timestamps(arrival).content)
         return min(timestamp, last)
 
-    def arrived(self, key: KeyState, arrival: Arrival, watermark: int) -> None:
-        """Wait for the pane of elements that have come into their window."""
+    def on_arrival(self, key: KeyState, arrival: Arrival, watermark: int) -> None:
+        """Hold the output watermark for the pane of elements that were added to their window."""
         window = arrival.window
         if self.stamping is None:
             if window.last >= watermark:
                 self._hold(key, arrival, watermark)
             return
-        self.seen(key, window, arrival, watermark)
-        timestamp = self._of_all(key, window, watermark)
+        self.record_earliest(key, window, arrival, watermark)
+        timestamp = self._timestamp_of_all(key, window, watermark)
         if timestamp >= watermark:
             key.holds.set(window, timestamp)
-        self.recall(key, window, watermark)
+        self.update_retraction_hold(key, window, watermark)
 
-    def seen(self, key: KeyState, window: BoundedWindow, arrival: Arrival, watermark: int) -> None:
-        """Note the earliest timestamp, where that of a pane can fall back on it."""
-        if self._falls:
+    def record_earliest(
+        self, key: KeyState, window: BoundedWindow, arrival: Arrival, watermark: int
+    ) -> None:
+        """Record the earliest timestamp, if the timestamp of a pane can become as early."""
+        if self._can_decrease:
             state = key.windows[window]
-            earliest = max(arrival.earliest, self._taken_until(key, window, watermark))
+            earliest = max(arrival.earliest, self._earliest_accepted(key, window, watermark))
             state.earliest = min(state.earliest, earliest)
 
-    def _taken_until(self, key: KeyState, window: BoundedWindow, watermark: int) -> int:
-        """Return the earliest timestamp that groupings behind surely take."""
+    def _earliest_accepted(self, key: KeyState, window: BoundedWindow, watermark: int) -> int:
+        """Return the earliest timestamp that downstream groupings accept."""
         complete = min(watermark, key.holds.get(window), key.retraction_holds.get(window))
         return complete - self.strategy.allowed_lateness
 
     def _hold(self, key: KeyState, arrival: Arrival, watermark: int) -> None:
         """Hold the output watermark at the timestamp of the pane to come, or at the input watermark.
 
-        An element behind the watermark counts as if it were at the watermark: its pane must not
-        come out late on its account.
+        An element behind the watermark counts as if it were at the watermark, so that it does not make its
+        pane late.
         """
         window, last = arrival.window, arrival.window.last
         hold = self.strategy.output_time(last, arrival.earliest, arrival.latest)
@@ -106,7 +109,7 @@ class OutputTimes:
             hold = self.strategy.output_time(last, min(hold, before), max(hold, before))
         key.holds.set(window, hold)
 
-    def merged(
+    def on_merge(
         self,
         key: KeyState,
         window: BoundedWindow,
@@ -114,9 +117,9 @@ class OutputTimes:
         retraction_holds: Sequence[int],
         watermark: int,
     ) -> None:
-        """Take over the holds and retraction_holds of the windows that have become one.
+        """Combine the holds and retraction holds of the windows that a window replaces.
 
-        A window that shrank into the past cannot hold on for what has not come out.
+        A window that shrank and now ends behind the watermark cannot hold the watermark.
         """
         last = window.last
         held = [hold for hold in holds if hold != NEVER]
@@ -125,13 +128,13 @@ class OutputTimes:
             hold = min(self.strategy.output_time(last, min(held), max(held)), last)
         key.holds.set(window, hold)
         key.retraction_holds.set(window, min(retraction_holds, default=NEVER))
-        self.recall(key, window, watermark)
+        self.update_retraction_hold(key, window, watermark)
 
-    def recall(self, key: KeyState, window: BoundedWindow, watermark: int) -> None:
-        """Note how far the output watermark may go before panes are taken back or replaced.
+    def update_retraction_hold(self, key: KeyState, window: BoundedWindow, watermark: int) -> None:
+        """Hold the output watermark while panes of a window can still be retracted or replaced.
 
-        Not at all if nothing can be taken back, or not as late as that: where windows do not merge, the
-        last pane of a window stands for good.
+        There is no hold if no pane can be retracted, or none that late: if windows do not merge, the last
+        pane of a window is never retracted.
         """
         if not self._retracts:
             return
@@ -141,13 +144,13 @@ class OutputTimes:
             if pane.timestamp < limit and (merging or not pane.pane.is_last):
                 limit = pane.timestamp
         if self.stamping is not None:
-            limit = min(limit, self._of_news(key, window, watermark))
+            limit = min(limit, self._earliest_pending(key, window, watermark))
         latest = limit + self.strategy.allowed_lateness
-        in_time = latest + 1 < self.strategy.gone(window.last)
+        in_time = latest + 1 < self.strategy.cleanup_time(window.last)
         key.retraction_holds.set(window, latest if in_time else NEVER)
 
-    def _of_news(self, key: KeyState, window: BoundedWindow, watermark: int) -> int:
-        """Return the earliest timestamp that a pane to come may have; NEVER if nothing is new."""
+    def _earliest_pending(self, key: KeyState, window: BoundedWindow, watermark: int) -> int:
+        """Return the earliest timestamp that the next pane can have; NEVER if it would be empty."""
         state = key.windows[window]
-        timestamp = self._of_all(key, window, watermark) if state.pending else NEVER
-        return min(timestamp, state.earliest) if self._falls else timestamp
+        timestamp = self._timestamp_of_all(key, window, watermark) if state.pending else NEVER
+        return min(timestamp, state.earliest) if self._can_decrease else timestamp

@@ -1,4 +1,4 @@
-"""Panes: which firing of its window a result came from."""
+"""Pane information: which firing of its window a result comes from."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 
 class PaneInfoTiming(IntEnum):
-    """When a pane was fired, as seen from the watermark (Beam's name).
+    """When a pane was fired, relative to the watermark (Beam's name).
 
-    EARLY: before the watermark passed the end of the window. ON_TIME: the first one after that. LATE:
-    every one after an ON_TIME or LATE one. UNKNOWN: not fired by any grouping.
+    EARLY: before the watermark passed the end of the window. ON_TIME: the first pane after that. LATE: every
+    pane after an ON_TIME or LATE one. UNKNOWN: the element has not been through a grouping.
 
     >>> PaneInfoTiming.LATE.name
     'LATE'
@@ -33,13 +33,13 @@ class PaneInfoTiming(IntEnum):
 
 
 class PaneInfo(NamedTuple):
-    """Where a pane stands among the panes of its key and window (Beam's name).
+    """The position of a pane among the panes of its key and window (Beam's name).
 
-    A window that others merge into begins its count anew.
+    The panes of a new merged window are numbered from 0.
 
     Attributes:
-        is_first: no pane of this window went out before.
-        is_last: no pane of this window will come after.
+        is_first: whether it is the first pane of its window.
+        is_last: whether it is the last pane of its window.
         timing: EARLY, ON_TIME, LATE, or UNKNOWN before any grouping.
         index: number of the pane, from 0.
         nonspeculative_index: number among the panes that are not EARLY, from 0; -1 for an EARLY one.
@@ -61,7 +61,7 @@ NO_FIRING = PaneInfo(True, True, PaneInfoTiming.UNKNOWN, 0, 0)
 
 @lru_cache(maxsize=4096)
 def pane_info(timing: PaneInfoTiming, index: int, nonspeculative: int, is_last: bool) -> PaneInfo:
-    """Return the pane of these numbers, the same object each time, since panes repeat endlessly.
+    """Return the pane with these numbers; cached, since many panes have the same numbers.
 
     >>> pane_info(PaneInfoTiming.ON_TIME, 1, 0, True)[:2]
     (False, True)

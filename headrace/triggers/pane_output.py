@@ -1,4 +1,4 @@
-"""What a grouping gives out: panes by column, and what it had to drop."""
+"""The output of a grouping: panes as columns, and dropped elements."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ class Arrival:
     """The elements that arrived together for one key in one window, already reduced to a content.
 
     Attributes:
-        window: the window, before any merging with what is there.
+        window: the window, before it merges with live windows.
         content: the elements as a content of the grouping's reduction.
-        arrived: what the trigger gets to know of them.
-        earliest: the smallest of their timestamps in microseconds.
-        latest: the largest.
-        elements: the elements themselves, kept only where late ones have an output of their own.
-        times: how often each timestamp came more often than it went, kept only where panes of an input
-            that can hold retractions are stamped by all that they hold.
+        arrived: the facts about the elements that the trigger uses.
+        earliest: their earliest timestamp, in microseconds.
+        latest: their latest timestamp, in microseconds.
+        elements: the elements themselves; only if late elements have an output.
+        times: the number of insertions less that of retractions for each timestamp; only if the input can
+            hold retractions and the timestamp of a pane depends on all its elements.
     """
 
     window: BoundedWindow
@@ -44,11 +44,11 @@ class Arrival:
 def merge_arrivals(
     window: BoundedWindow, arrivals: Sequence[Arrival], merge: Callable[[Content, Content], Content]
 ) -> Arrival:
-    """Put arrivals together in one window.
+    """Merge arrivals into one.
 
     Args:
-        window: the window.
-        arrivals: one at least; their contents are used up.
+        window: the window of the result.
+        arrivals: at least one; their contents must not be used afterwards.
         merge: merges contents.
     """
     arrived = [a.arrived for a in arrivals]
@@ -68,7 +68,7 @@ def merge_arrivals(
 
 
 def _added(counts: Iterable[Mapping[int, int]]) -> dict[int, int]:
-    """Add up how often timestamps count."""
+    """Add up the counts of timestamps."""
     added: dict[int, int] = {}
     for some in counts:
         for timestamp, count in some.items():
@@ -77,26 +77,26 @@ def _added(counts: Iterable[Mapping[int, int]]) -> dict[int, int]:
 
 
 class ArrivalColumns(NamedTuple):
-    """Arrivals of many keys side by side, one row for each key and window.
+    """Arrivals of many keys as columns, with one row for each key and window.
 
     Attributes:
         keys: the keys.
-        windows: the window of each row, alone in a tuple.
+        windows: the window of each row, as a tuple of length 1.
         lasts: the last instant of each window, in microseconds.
         contents: the elements of each row as a content.
-        count: how many elements there are in all rows together, once for each of their windows.
+        count: the number of elements in all rows; an element counts once for each of its windows.
     """
 
     keys: list[Any]
     windows: Column[Windows]
     lasts: Column[int]
     contents: list[Content]
-    count: int  # type: ignore[assignment]  # hides tuple.count, which nobody needs here
+    count: int  # type: ignore[assignment]  # hides tuple.count, which is not needed
 
 
 @attrs.define(slots=True)
 class Panes:
-    """A collector of panes, as the columns of a bundle that is still to get its keys."""
+    """A collector of panes, as the columns of a bundle without its keys."""
 
     values: list[Any] = attrs.field(factory=list)
     timestamps: list[int] = attrs.field(factory=list)
@@ -116,6 +116,6 @@ class Panes:
         self.diffs.append(diff)
 
     def bundle(self, keys: list[Any]) -> Bundle:
-        """Return the rows so far as (key, value) pairs, given the key of each row."""
+        """Return the rows as (key, value) pairs, given the key of each row."""
         pairs = list(zip(keys, self.values, strict=True))
         return Bundle(pairs, self.timestamps, self.windows, self.panes, self.diffs)

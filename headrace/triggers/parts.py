@@ -1,10 +1,11 @@
-"""What merged windows were merged from: the windows of elements, each with what it holds, in order.
+"""The parts of merged windows: the elements' own windows with their contents, in order.
 
-A part is *present* while retractions have left something of it; only such parts make up windows. One that
-has vanished may owe a retraction its value, and stays aside until that comes.
+A part is *present* while retractions have left elements in it; only present parts make up windows. An absent
+part may have a debt, a retraction that arrived before its value; it is kept until the value arrives.
 
-Present parts lie in blocks, each with its latest end and, where contents stay small, their sum, so that
-a window of many parts that loses one costs by the blocks that it spans and by the parts of two of them.
+Present parts are stored in blocks. A block has the latest end of its parts and, if contents stay small, their
+merged content. So if a window of many parts loses one, the cost is the number of its blocks, and the number
+of parts in two of them.
 """
 
 from __future__ import annotations
@@ -21,32 +22,32 @@ from headrace.windowing.time import MIN_MICROS
 from headrace.windowing.window import BoundedWindow, interval, packed, unpacked
 
 BLOCK: Final = 512
-"""The most parts that a block holds."""
+"""The maximum number of parts in a block."""
 
 _HALF: Final = BLOCK // 2
 
 _NOTHING: Final = object()
 
-Place = tuple[Any, ...]
-"""A window, or the start of one in a tuple: where something lies in the order of windows."""
+SortKey = tuple[Any, ...]
+"""A position in the order of windows: a window, or a tuple with only the start of one."""
 
 
 @attrs.define(slots=True)
 class Block:
-    """Some parts that follow each other.
+    """Consecutive parts.
 
     Attributes:
         windows: the parts, in order.
-        end: the latest end of them; None until somebody asks.
-        total: all that they hold; None until somebody asks.
+        end: their latest end; None until it is computed.
+        total: their merged content; None until it is computed.
     """
 
     windows: list[BoundedWindow]
     end: int | None = None
     total: Content = None
 
-    def changed(self) -> None:
-        """Forget what was found out."""
+    def invalidate(self) -> None:
+        """Discard the computed end and content."""
         self.end = self.total = None
 
 
@@ -54,8 +55,8 @@ class Parts:
     """The parts of all windows of a key.
 
     Args:
-        contents: parts with what they hold.
-        absent: those of them that are not present.
+        contents: the parts with their contents.
+        absent: the parts that are not present.
     """
 
     __slots__ = ("_blocks", "_contents")
@@ -69,18 +70,18 @@ class Parts:
         self._blocks: list[Block] = []
         if not self._contents:
             return
-        there = sorted(self._contents.keys() - absent if absent else self._contents)
-        self._blocks = [Block(there[n : n + _HALF]) for n in range(0, len(there), _HALF)]
+        present = sorted(self._contents.keys() - absent if absent else self._contents)
+        self._blocks = [Block(present[n : n + _HALF]) for n in range(0, len(present), _HALF)]
 
     def freeze(self) -> tuple[Any, ...]:
         """Return the parts as plain data."""
-        there = sum(len(block.windows) for block in self._blocks)
-        absent = self._contents.keys() - self.present() if there < len(self) else ()
+        present = sum(len(block.windows) for block in self._blocks)
+        absent = self._contents.keys() - self.present() if present < len(self) else ()
         return packed(list(self._contents)), list(self._contents.values()), list(absent)
 
     @staticmethod
     def thaw(frozen: tuple[Any, ...]) -> Parts:
-        """Make parts of what :meth:`freeze` gave."""
+        """Make parts of plain data from :meth:`freeze`."""
         windows, contents, absent = frozen
         return Parts(zip(unpacked(windows), contents, strict=True), absent)
 
@@ -89,15 +90,15 @@ class Parts:
         return len(self._contents)
 
     def __contains__(self, window: BoundedWindow) -> bool:
-        """Tell whether there is such a part, present or not."""
+        """Return whether a part exists, present or not."""
         return window in self._contents
 
     def put(
         self, window: BoundedWindow, change: Content, reduction: Reduction
     ) -> tuple[bool, bool]:
-        """Add a change to a part, and tell whether the part was present, and whether it still should be.
+        """Add a change to a part; return whether the part was present, and whether it should be now.
 
-        A part that comes or goes is shown or hidden by the caller (:meth:`show`, :meth:`hide`).
+        The caller then calls :meth:`mark_present` or :meth:`mark_absent`.
         """
         before = self._contents.pop(window, _NOTHING)
         was = before is not _NOTHING and not reduction.is_empty(before)
@@ -105,60 +106,60 @@ class Parts:
         if not reduction.can_forget(after):
             self._contents[window] = after
         if was:
-            self._block_of(window).changed()
+            self._block_of(window).invalidate()
         return was, not reduction.is_empty(after)
 
-    def show(self, window: BoundedWindow) -> None:
-        """Put a part among those that are present."""
+    def mark_present(self, window: BoundedWindow) -> None:
+        """Mark a part as present."""
         if not self._blocks:
             self._blocks.append(Block([window]))
             return
         block = self._block_of(window)
         insort(block.windows, window)
-        block.changed()
+        block.invalidate()
         if len(block.windows) > BLOCK:
             half = len(block.windows) // 2
-            moved = Block(block.windows[half:])
+            upper = Block(block.windows[half:])
             del block.windows[half:]
-            self._blocks.insert(self._index(block.windows[0]) + 1, moved)
+            self._blocks.insert(self._index(block.windows[0]) + 1, upper)
 
-    def hide(self, window: BoundedWindow) -> None:
-        """Take a part out of those that are present."""
+    def mark_absent(self, window: BoundedWindow) -> None:
+        """Mark a part as absent."""
         number = self._index(window)
         block = self._blocks[number]
         del block.windows[bisect_left(block.windows, window)]
-        block.changed()
+        block.invalidate()
         if not block.windows:
             del self._blocks[number]
 
     def drop(self, windows: Iterable[BoundedWindow]) -> None:
-        """Forget parts that are present."""
+        """Remove parts that are present."""
         for window in list(windows):
-            self.hide(window)
+            self.mark_absent(window)
             self._contents.pop(window, None)
 
     def forget(self, window: BoundedWindow) -> None:
-        """Forget a part, unless it is present."""
-        if not self.shows(window):
+        """Remove a part, unless it is present."""
+        if not self.is_present(window):
             self._contents.pop(window, None)
 
-    def shows(self, window: BoundedWindow) -> bool:
-        """Tell whether a part is present."""
+    def is_present(self, window: BoundedWindow) -> bool:
+        """Return whether a part is present."""
         if not self._blocks:
             return False
         windows = self._block_of(window).windows
-        place = bisect_left(windows, window)
-        return place < len(windows) and windows[place] == window
+        index = bisect_left(windows, window)
+        return index < len(windows) and windows[index] == window
 
     def present(
-        self, begin: Place | None = None, end: Place | None = None
+        self, begin: SortKey | None = None, end: SortKey | None = None
     ) -> Iterator[BoundedWindow]:
-        """Iterate over the parts that are present between two places, in order; over all if None."""
+        """Iterate over the present parts between two positions, in order; None means no bound."""
         for block, i, j in self._spans(begin, end):
             yield from islice(block.windows, i, j)
 
-    def latest(self, begin: Place, end: Place) -> int:
-        """Return the latest end of the parts between two places; the beginning of time if there are none."""
+    def latest(self, begin: SortKey, end: SortKey) -> int:
+        """Return the latest end of the parts between two positions; the start of time if there are none."""
         found = MIN_MICROS
         for block, i, j in self._spans(begin, end):
             if j - i < len(block.windows):
@@ -169,8 +170,8 @@ class Parts:
                 found = max(found, block.end)
         return found
 
-    def total(self, begin: Place, end: Place, reduction: Reduction) -> Content:
-        """Return what the parts between two places hold together."""
+    def total(self, begin: SortKey, end: SortKey, reduction: Reduction) -> Content:
+        """Return the merged content of the parts between two positions."""
         found = reduction.empty()
         for block, i, j in self._spans(begin, end):
             if j - i < len(block.windows) or not reduction.folds:
@@ -184,31 +185,33 @@ class Parts:
     def sum(
         self, windows: Iterable[BoundedWindow], reduction: Reduction, start: Content = _NOTHING
     ) -> Content:
-        """Return what some parts hold together, added to what there is at the start."""
+        """Return the merged content of some parts, merged into the content ``start``."""
         found = reduction.empty() if start is _NOTHING else start
         for window in windows:
             found = reduction.merge(found, reduction.copy(self._contents[window]))
         return found
 
-    def pieces(self, session: BoundedWindow, gone: Sequence[BoundedWindow]) -> list[BoundedWindow]:
-        """Return the sessions that one comes apart into when some of its parts are no longer present.
+    def split(
+        self, session: BoundedWindow, removed: Sequence[BoundedWindow]
+    ) -> list[BoundedWindow]:
+        """Return the sessions into which a session splits after some of its parts became absent.
 
-        It can only come apart behind what is gone, up to where another part reaches as far as that did.
+        It can only split after a removed part, up to where another part reaches as far as that part did.
 
         Args:
-            session: a window that covers all its parts, which no others overlap.
-            gone: parts that were hidden since.
+            session: a window that covers all its parts, and overlaps no others.
+            removed: the parts that became absent.
         """
         begin, end = (session[0],), (session[1],)
         first = next(self.present(begin, end), None)
         if first is None:
             return []
-        cuts = sorted({cut for part in gone for cut in self._cuts(begin, end, part)} - {first})
-        bounds: list[Place] = [first, *cuts, end]
+        cuts = sorted({cut for part in removed for cut in self._cuts(begin, end, part)} - {first})
+        bounds: list[SortKey] = [first, *cuts, end]
         return [interval(a[0], self.latest(a, b)) for a, b in pairwise(bounds)]
 
-    def _cuts(self, begin: Place, end: Place, part: BoundedWindow) -> Iterator[BoundedWindow]:
-        """Yield the parts that nothing connects any more with those before them."""
+    def _cuts(self, begin: SortKey, end: SortKey, part: BoundedWindow) -> Iterator[BoundedWindow]:
+        """Yield the parts that are no longer connected with the parts before them."""
         reached = self.latest(begin, part)
         for window in self.present(part, end):
             if window[0] >= reached:
@@ -217,8 +220,10 @@ class Parts:
             if reached >= part[1]:
                 return
 
-    def _spans(self, begin: Place | None, end: Place | None) -> Iterator[tuple[Block, int, int]]:
-        """Yield blocks with what lies in them between two places."""
+    def _spans(
+        self, begin: SortKey | None, end: SortKey | None
+    ) -> Iterator[tuple[Block, int, int]]:
+        """Yield blocks with the range of their parts between two positions."""
         start = 0 if begin is None else self._index(begin)
         for block in islice(self._blocks, start, None):
             i = 0 if begin is None else bisect_left(block.windows, begin)
@@ -231,19 +236,19 @@ class Parts:
     def _block_of(self, window: BoundedWindow) -> Block:
         return self._blocks[self._index(window)]
 
-    def _index(self, place: Place) -> int:
-        """Return the number of the last block that begins at a place or before it; else the first."""
+    def _index(self, position: SortKey) -> int:
+        """Return the number of the last block that starts at or before a position, or of the first."""
         low, high = 0, len(self._blocks)
         while high - low > 1:
             middle = (low + high) // 2
-            if self._blocks[middle].windows[0] <= place:
+            if self._blocks[middle].windows[0] <= position:
                 low = middle
             else:
                 high = middle
         return low
 
     def __eq__(self, other: object) -> bool:
-        """Compare what the parts hold."""
+        """Compare the contents of all parts."""
         return isinstance(other, Parts) and self._contents == other._contents
 
     __hash__ = None  # type: ignore[assignment]  # it changes

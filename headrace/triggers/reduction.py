@@ -1,8 +1,8 @@
-"""WHAT a pane holds, seen from the grouping: contents that merge.
+"""WHAT a pane holds, as a grouping sees it: contents that merge.
 
-A grouping keeps, per key and window, a *content*: a bag of values, an accumulator, a multiset. It is made
-outside (values never pass through the grouping); the grouping merges contents, keeps them, and asks for
-their results when a pane goes out. The algebra: contents are a commutative monoid under ``merge``.
+A grouping keeps a *content* for each key and window: a list of values, an accumulator, or a multiset.
+Contents are made before the grouping, which never sees a value. The grouping merges and keeps contents, and
+reads their results when a pane is fired. Contents are a commutative monoid under ``merge``.
 """
 
 from __future__ import annotations
@@ -14,41 +14,41 @@ Content: TypeAlias = Any
 
 
 class Reduction(Protocol):
-    """How contents are made, merged and read. Contents are plain, picklable data."""
+    """How contents are made, merged and read; contents are plain, picklable data."""
 
     def empty(self) -> Content:
-        """Return a content of nothing."""
+        """Return an empty content."""
 
     def of(self, values: list[Any], diffs: list[int] | None = None) -> Content:
-        """Make a content of values; without diffs all are insertions."""
+        """Make a content of values; without diffs, all values are insertions."""
 
     def merge(self, one: Content, other: Content) -> Content:
-        """Merge two contents; either may be reused or changed by it."""
+        """Merge two contents; both may be changed and must not be used afterwards."""
 
     def compact(self, content: Content) -> Content:
-        """Return the content in a smaller form, to be sent to where it is merged."""
+        """Return the content in a smaller form, which is sent through a shuffle and merged there."""
 
     def copy(self, content: Content) -> Content:
-        """Return a content that is the same, and does not change when the other does."""
+        """Return an independent copy of the content."""
 
     def is_empty(self, content: Content) -> bool:
-        """Tell whether retractions have left nothing in the content."""
+        """Return whether no value is left in the content."""
 
     def can_forget(self, content: Content) -> bool:
-        """Tell whether the content is surely that of nothing, so that it may be forgotten.
+        """Return whether the content can be dropped, since it has neither values nor debts.
 
-        A content that has vanished may still owe something: a retraction that came before its value.
+        An empty content may still have a debt: a retraction that arrived before its value.
         """
 
     @property
     def folds(self) -> bool:
-        """Whether contents stay small when they merge, so that it pays to keep sums of them."""
+        """Whether contents stay small when they merge, so that keeping merged blocks of them saves time."""
 
     def result(self, content: Content) -> Any:
         """Return the value of a pane; later merges into the content must not change it."""
 
     def final(self, content: Content) -> Any:
-        """Return the value of a window's only pane, of insertions alone; the content is let go."""
+        """Return the value of a window's only pane; the content has no retractions, and is not used again."""
 
     def deltas(self, content: Content) -> Iterable[tuple[Any, int]]:
-        """Return what a discarding pane says: (value, diff) pairs, one in the usual case."""
+        """Return the rows of a discarding pane as (value, diff) pairs, usually one."""

@@ -1,4 +1,4 @@
-"""HOW refinements relate: what a pane says of the panes before it, and when empty panes go out."""
+"""HOW refinements relate: what a pane holds after earlier panes, and when empty panes are fired."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from enum import IntEnum
 
 
 class AccumulationMode(IntEnum):
-    """What a pane holds once its window has fired before (paper, section 2.3).
+    """What a pane holds if its window has fired before (paper, section 2.3).
 
-    DISCARDING: what came since the last pane. ACCUMULATING: all that has come so far.
-    RETRACTING: all that has come so far, after the retraction of the last pane (the paper's
-    "accumulating and retracting"; Beam reserves the name).
+    DISCARDING: the elements since the last pane. ACCUMULATING: all elements so far. RETRACTING: all elements
+    so far, after the retraction of the last pane (the paper's "accumulating and retracting"; Beam reserves
+    the name).
 
     >>> AccumulationMode.RETRACTING.name
     'RETRACTING'
@@ -22,7 +22,7 @@ class AccumulationMode(IntEnum):
 
 
 class OnTimeBehavior(IntEnum):
-    """Whether the ON_TIME pane goes out when nothing is new in it (Beam's name, in Java).
+    """Whether an empty ON_TIME pane is fired (Beam's name, in Java).
 
     >>> OnTimeBehavior.FIRE_IF_NON_EMPTY.name
     'FIRE_IF_NON_EMPTY'
@@ -33,10 +33,9 @@ class OnTimeBehavior(IntEnum):
 
 
 class ClosingBehavior(IntEnum):
-    """Whether the last pane goes out when nothing is new in it (Beam's name, in Java).
+    """Whether an empty last pane is fired (Beam's name, in Java).
 
-    The last pane is the one at the expiry of the window: its last instant and the allowed lateness
-    behind the watermark.
+    The last pane is fired when the window expires: when the watermark passes its end by the allowed lateness.
 
     >>> ClosingBehavior.FIRE_ALWAYS.name
     'FIRE_ALWAYS'

@@ -1,9 +1,9 @@
-"""The timestamp of a pane that stands for all that its window holds.
+"""Timestamps of panes that depend on all elements of their window.
 
-In retracting mode a pane replaces the one before it, so its timestamp is the earliest or the latest of all
-elements that it holds, not of its news. Contents are then pairs: what the reduction makes, and the
-timestamps of the elements. Where the input can hold retractions, a timestamp counts while it came more
-often than it went, and all of them are kept; else one is enough.
+In retracting mode a pane replaces the one before it, so its timestamp is the earliest or latest of all its
+elements, not only of the new ones. Contents are then pairs: the content of the reduction, and the timestamps
+of its elements. If the input can hold retractions, all timestamps are kept, with the number of insertions
+less the number of retractions; a timestamp counts while this is positive. Otherwise one timestamp is enough.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ Stamped: TypeAlias = tuple[Content, Any]
 """A content and the timestamps of its elements."""
 
 Net: TypeAlias = tuple[dict[int, int], list[int]]
-"""How often each timestamp counts, and a heap of all that count; those that do not are passed over."""
+"""The count of each timestamp, and a heap of those with a positive count; the heap may hold others, too."""
 
 
 @attrs.frozen
 class Stamping:
-    """A reduction whose contents know the timestamps of their elements.
+    """A reduction whose contents include the timestamps of their elements.
 
     Attributes:
         inner: what a pane holds.
-        sign: 1 where the earliest timestamp counts, -1 where it is the latest.
+        sign: 1 for the earliest timestamp, -1 for the latest.
         changing: whether the input can hold retractions.
     """
 
@@ -41,8 +41,8 @@ class Stamping:
     sign: int
     changing: bool
 
-    def stamped(self, arrival: Arrival) -> Arrival:
-        """Let the content of an arrival know its timestamps."""
+    def add_timestamps(self, arrival: Arrival) -> Arrival:
+        """Add the timestamps of an arrival to its content."""
         arrival.content = arrival.content, self._times(arrival)
         return arrival
 
@@ -55,26 +55,26 @@ class Stamping:
         return net
 
     def timestamp(self, content: Stamped) -> int:
-        """Return the timestamp of all elements that are there, in microseconds; NEVER if there are none."""
+        """Return the timestamp of a content, in microseconds; NEVER if the content is empty."""
         times = content[1]
         first = _first(times) if self.changing else times
         return first if first == NEVER else self.sign * first
 
     def empty(self) -> Stamped:
-        """Return a content of nothing."""
+        """Return an empty content."""
         return self.inner.empty(), ({}, []) if self.changing else NEVER
 
     def of(self, values: list[Any], diffs: list[int] | None = None) -> Stamped:
-        """Refuse: what is made of values alone knows no timestamps."""
-        raise AssertionError("contents with timestamps are made of arrivals")
+        """Not supported: values alone have no timestamps."""
+        raise AssertionError("contents with timestamps are made of arrivals, not of values")
 
     def merge(self, one: Stamped, other: Stamped) -> Stamped:
         """Merge contents and timestamps."""
         merged = self.inner.merge(one[0], other[0])
-        return merged, _united(one[1], other[1]) if self.changing else min(one[1], other[1])
+        return merged, _merged(one[1], other[1]) if self.changing else min(one[1], other[1])
 
     def compact(self, content: Stamped) -> Stamped:
-        """Make the content smaller."""
+        """Return the content in a smaller form."""
         return self.inner.compact(content[0]), content[1]
 
     def copy(self, content: Stamped) -> Stamped:
@@ -84,11 +84,11 @@ class Stamping:
         return self.inner.copy(content[0]), copied
 
     def is_empty(self, content: Stamped) -> bool:
-        """Tell whether retractions have left nothing."""
+        """Return whether no value is left in the content."""
         return self.inner.is_empty(content[0])
 
     def can_forget(self, content: Stamped) -> bool:
-        """Tell whether the content is surely that of nothing."""
+        """Return whether the content can be dropped."""
         return self.inner.can_forget(content[0])
 
     @property
@@ -105,12 +105,12 @@ class Stamping:
         return self.inner.final(content[0])
 
     def deltas(self, content: Stamped) -> Iterable[tuple[Any, int]]:
-        """Return what a discarding pane says."""
+        """Return the rows of a discarding pane."""
         return self.inner.deltas(content[0])
 
 
 def stamping(strategy: WindowingStrategy, reduction: Reduction, changing: bool) -> Stamping | None:
-    """Return the reduction of a grouping whose panes are stamped by all that they hold; else None."""
+    """Return the stamping of a grouping; None if the timestamps of panes do not depend on all elements."""
     if not strategy.stamps_all:
         return None
     earliest = strategy.timestamp_combiner is TimestampCombiner.OUTPUT_AT_EARLIEST
@@ -129,7 +129,7 @@ def _count(net: Net, timestamp: int, change: int) -> None:
         heappush(heap, timestamp)
 
 
-def _united(one: Net, other: Net) -> Net:
+def _merged(one: Net, other: Net) -> Net:
     """Add the counts of the smaller to the larger."""
     if len(one[0]) < len(other[0]):
         one, other = other, one

@@ -1,39 +1,44 @@
-"""The windowing strategy of a collection: where, when and how its groupings work."""
+"""The windowing strategy of a collection: where, when and how it is grouped."""
 
 from __future__ import annotations
 
 import attrs
 
 from headrace.triggers.refinement import AccumulationMode, ClosingBehavior, OnTimeBehavior
-from headrace.triggers.trigger import Trigger
+from headrace.triggers.trigger import Trigger, check_is_trigger
 from headrace.triggers.watermark_triggers import DefaultTrigger
 from headrace.windowing.time import MAX_MICROS, duration_micros
 from headrace.windowing.timestamp_combiner import TimestampCombiner
-from headrace.windowing.window_fn import WindowFn
+from headrace.windowing.window_fn import WindowFn, fact
 from headrace.windowing.windows import GlobalWindows
+
+
+def _is_trigger(strategy: object, attribute: object, trigger: object) -> None:
+    check_is_trigger(trigger, "the windowing strategy")
 
 
 @attrs.frozen
 class WindowingStrategy:
-    """Everything that a grouping has to know about where, when and how.
+    """Where, when and how a collection is grouped.
 
     Attributes:
         window_fn: assigns and merges windows.
-        trigger: when panes go out.
-        accumulation_mode: how a pane relates to the ones before.
-        allowed_lateness: microseconds for which a window lives on behind the watermark.
-        timestamp_combiner: the timestamp of a pane.
-        on_time: whether an empty ON_TIME pane goes out.
-        closing: whether an empty last pane goes out.
-        late_tag: name of the output for elements that came too late, or None.
-        reach: microseconds for which a merging window that has expired is kept (:meth:`WindowFn.reach`).
+        trigger: when a window fires.
+        accumulation_mode: how a pane relates to the panes before it.
+        allowed_lateness: how long a window still takes elements after its end, in microseconds.
+        timestamp_combiner: the rule for the timestamp of a pane.
+        on_time: whether an empty ON_TIME pane is fired.
+        closing: whether an empty last pane is fired.
+        late_tag: tag of the output for dropped late elements, or None.
+        reach: how long a merging window is retained after it expired, in microseconds
+            (:meth:`WindowFn.reach`).
 
     >>> WindowingStrategy().trigger
     DefaultTrigger()
     """
 
     window_fn: WindowFn = attrs.field(factory=GlobalWindows)
-    trigger: Trigger = attrs.field(factory=DefaultTrigger)
+    trigger: Trigger = attrs.field(factory=DefaultTrigger, validator=_is_trigger)
     accumulation_mode: AccumulationMode = AccumulationMode.DISCARDING
     allowed_lateness: int = 0
     timestamp_combiner: TimestampCombiner = TimestampCombiner.OUTPUT_AT_EOW
@@ -44,28 +49,38 @@ class WindowingStrategy:
 
     @reach.default
     def _reach(self) -> int:
-        return duration_micros(self.window_fn.reach()) if self.window_fn.is_merging() else 0
+        merging = self.window_fn.is_merging()
+        return duration_micros(fact(self.window_fn, "reach")()) if merging else 0
+
+    @property
+    def waits_for_end_of_time(self) -> bool:
+        """Whether results appear only at the end of time: the default trigger in the global window."""
+        return self.window_fn == GlobalWindows() and self.trigger == DefaultTrigger()
 
     @property
     def stamps_all(self) -> bool:
-        """Whether the timestamp of a pane follows from all that it holds, not from its window or news."""
+        """Whether the timestamp of a pane depends on all its elements, not only on its window or new ones."""
         retracting = self.accumulation_mode is AccumulationMode.RETRACTING
         return retracting and self.timestamp_combiner is not TimestampCombiner.OUTPUT_AT_EOW
 
     def expiry(self, last: int) -> int:
-        """Return the watermark at which a window with this last instant takes no more elements.
+        """Return the watermark at which a window expires and takes no more elements, in microseconds.
 
-        Both are in microseconds.
+        Args:
+            last: the last instant of the window, in microseconds.
         """
         return min(last + self.allowed_lateness + 1, MAX_MICROS)
 
-    def gone(self, last: int) -> int:
+    def cleanup_time(self, last: int) -> int:
         """Return the watermark at which no element can merge with a window any more, in microseconds.
 
-        An element that is not late may still reach a window that has expired (:meth:`WindowFn.reach`).
+        An element in time can still merge with a window that has expired (:meth:`WindowFn.reach`).
+
+        Args:
+            last: the last instant of the window, in microseconds.
         """
         return min(last + self.allowed_lateness + 1 + self.reach, MAX_MICROS)
 
     def output_time(self, last: int, earliest: int, latest: int) -> int:
-        """Return the timestamp of a pane of elements between two timestamps, in microseconds."""
+        """Return the timestamp of a pane, in microseconds, from the earliest and latest of its elements."""
         return self.timestamp_combiner.output_time(last, earliest, latest)

@@ -1,8 +1,8 @@
-"""A timer queue: items, each with the moment of its timer; the earliest is always at hand.
+"""A timer queue: items with the time of their timers, the earliest first.
 
-A heap over a dictionary. An item that changes its moment leaves the old entry where it is; an entry counts
-only while it is the dictionary's, so nothing is ever searched for or removed from the middle. When most
-entries no longer count, the heap is made anew of those that do.
+A heap over a dictionary. If the time of an item changes, its old entry stays in the heap. An entry is valid
+only while it is in the dictionary, so no entry is searched for or removed from the middle. If most entries
+of the heap are invalid, the heap is rebuilt from the valid ones.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from headrace.triggers.trigger import NEVER
 T = TypeVar("T", bound=Hashable)
 
 _SLACK: Final = 16
-"""So many entries more than twice the items may lie on a heap."""
+"""A heap may have at most twice as many entries as items, and this many more."""
 
 
 class TimerQueue(Generic[T]):
-    """Items by moment, in microseconds; ties in the order in which they were set.
+    """Items by time, in microseconds; items with the same time in the order in which they were set.
 
     >>> timers = TimerQueue({"b": 20})
     >>> timers.set("a", 30)
@@ -40,11 +40,11 @@ class TimerQueue(Generic[T]):
 
     @property
     def moments(self) -> dict[T, int]:
-        """The moment of each item, in the order in which they were set."""
+        """The time of each item, in the order in which they were set."""
         return {item: entry[0] for item, entry in self._entries.items()}
 
     def set(self, item: T, moment: int) -> None:
-        """Give an item its moment, instead of the one it had; NEVER removes its timer."""
+        """Set the time of an item, in place of any earlier one; NEVER removes its timer."""
         before = self._entries.get(item)
         if before is None:
             if moment == NEVER:
@@ -62,13 +62,13 @@ class TimerQueue(Generic[T]):
             heapify(self._heap)
 
     def get(self, item: T) -> int:
-        """Return the moment of an item; NEVER if it has none."""
+        """Return the time of an item; NEVER if it has no timer."""
         entry = self._entries.get(item)
         return NEVER if entry is None else entry[0]
 
     @property
     def first(self) -> int:
-        """The earliest moment; NEVER if there is none."""
+        """The earliest time; NEVER if there are no timers."""
         heap, entries = self._heap, self._entries
         while heap:
             entry = heap[0]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import attrs
 
@@ -17,19 +17,17 @@ from headrace.triggers.trigger import (
     Trigger,
     TriggerState,
     Wake,
+    Windowing,
     check_is_trigger,
     wake_at,
 )
 
-if TYPE_CHECKING:
-    from headrace.triggers.strategy import WindowingStrategy
-
 
 @attrs.frozen(repr=False)
 class DefaultTrigger(Trigger):
-    """Fires at the end of the window, and again whenever something comes later (Beam's name).
+    """Fires at the end of the window, and again for late elements (Beam's name).
 
-    The same as ``Repeatedly(AfterWatermark())``, without any state.
+    The same as ``Repeatedly(AfterWatermark())``, without state.
 
     >>> DefaultTrigger()
     DefaultTrigger()
@@ -60,8 +58,11 @@ class DefaultTrigger(Trigger):
     def get_continuation_trigger(self) -> Trigger:
         return self
 
-    def may_finish(self, windowing: WindowingStrategy) -> bool:
+    def may_finish(self, windowing: Windowing) -> bool:
         return False
+
+    def may_repeat(self, windowing: Windowing) -> bool:
+        return windowing.allowed_lateness > 0
 
     @property
     def has_on_time(self) -> bool:
@@ -73,7 +74,7 @@ class DefaultTrigger(Trigger):
 
 
 def _repeated(trigger: Trigger | None) -> Repeatedly | None:
-    """Repeat what is not repeated yet; once, for repeating twice adds nothing."""
+    """Return a trigger in exactly one Repeatedly, since repeating twice has no effect."""
     while isinstance(trigger, Repeatedly):
         trigger = trigger.underlying
     if trigger is None:
@@ -90,13 +91,13 @@ _LATE: Final = True
 class AfterWatermark(Trigger):
     """Fires when the watermark passes the end of the window (Beam's name).
 
-    If told so, it fires before and after that too. In a merge it stays late only if every window is
-    late and the merged window has ended; else it goes back to the early phase, for something in the
-    merged window has yet to come out on time.
+    With ``early`` and ``late`` it fires before and after that, too. A merged window is in the late phase
+    only if all its windows are and it has ended; else it returns to the early phase, since some of its
+    elements have not been in an ON_TIME pane.
 
     Args:
         early: repeated until the end of the window; None for no early panes.
-        late: repeated from then on; None to finish at the end of the window.
+        late: repeated after the end of the window; None to finish at the end of the window.
 
     Raises:
         PipelineError: a part is not a trigger.
@@ -106,7 +107,7 @@ class AfterWatermark(Trigger):
     AfterWatermark(early=AfterProcessingTime(60), late=AfterCount(1))
     """
 
-    # The state is the phase and the state of its trigger, or FINISHED.
+    # The state is FINISHED, or the phase and the state of its trigger.
 
     early: Repeatedly | None = attrs.field(default=None, converter=_repeated)
     late: Repeatedly | None = attrs.field(default=None, converter=_repeated)
@@ -176,8 +177,12 @@ class AfterWatermark(Trigger):
             late=self.late.get_continuation_trigger() if self.late else None,
         )
 
-    def may_finish(self, windowing: WindowingStrategy) -> bool:
+    def may_finish(self, windowing: Windowing) -> bool:
         return self.late is None and windowing.allowed_lateness != 0
+
+    def may_repeat(self, windowing: Windowing) -> bool:
+        late = self.late is not None and windowing.allowed_lateness > 0
+        return self.early is not None or late
 
     @property
     def has_on_time(self) -> bool:

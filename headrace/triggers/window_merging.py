@@ -1,6 +1,6 @@
-"""Merging of windows: which windows become one, and what becomes of what they held.
+"""Merging of windows: which windows merge, and how their states merge.
 
-Windows that hold state unite their states; elements that have just arrived only follow their window.
+Windows that are kept have states to merge; elements that have just arrived go to the merged window.
 """
 
 from __future__ import annotations
@@ -27,26 +27,26 @@ _window_of = attrgetter("window")
 
 
 class Source(NamedTuple):
-    """A window that becomes another, or a part of one: with its state, its hold and its recall."""
+    """A window that is replaced by others, with its state and holds."""
 
     window: BoundedWindow
     state: WindowState
     hold: int
-    recall: int
+    retraction_hold: int
 
 
-class Placed(NamedTuple):
-    """Arrivals in the windows that theirs have become.
+class WindowUpdate(NamedTuple):
+    """The result of merging and splitting: arrivals in their current windows, and windows to evaluate.
 
     Attributes:
-        arrivals: the arrivals, at most one for each window.
-        moved: the windows that took over the state of others.
-        speaking: those of them that speak at once, since what was said of their elements is taken back.
+        arrivals: the arrivals, at most one per window.
+        changed: the windows that replace others, or have lost a part.
+        fire_now: those of them that fire at once, since a pane with their elements was retracted.
     """
 
     arrivals: list[Arrival]
-    moved: list[BoundedWindow]
-    speaking: Sequence[BoundedWindow] = ()
+    changed: list[BoundedWindow]
+    fire_now: Sequence[BoundedWindow] = ()
 
 
 @attrs.frozen
@@ -65,37 +65,39 @@ class Merging:
     times: OutputTimes
     admission: Admission
 
-    def place(self, key: KeyState, arrivals: Sequence[Arrival], clock: Clock, out: Panes) -> Placed:
+    def update_windows(
+        self, key: KeyState, arrivals: Sequence[Arrival], clock: Clock, out: Panes
+    ) -> WindowUpdate:
         """Merge the windows of new elements with each other and with those that are kept."""
         taken, plan = self.admission.admit(key, arrivals, clock, out)
-        unions = [(merge.target, _take_out(key, merge)) for merge in plan]
-        moved = [target for target, sources in unions if sources]
-        for target, sources in unions:
+        merged = [(merge.target, _pop_sources(key, merge)) for merge in plan]
+        changed = [target for target, sources in merged if sources]
+        for target, sources in merged:
             if sources:
-                self._unite(key, target, sources, clock)
-        homes = {window: merge.target for merge in plan for window in merge.sources}
-        return Placed(landed(taken, homes, self.reduction), moved)
+                self._merge_states(key, target, sources, clock)
+        targets = {window: merge.target for merge in plan for window in merge.sources}
+        return WindowUpdate(merge_by_target(taken, targets, self.reduction), changed)
 
-    def _unite(
+    def _merge_states(
         self, key: KeyState, target: BoundedWindow, sources: list[Source], clock: Clock
     ) -> None:
-        """Make one state of those of several windows; the count of panes goes on only in place."""
-        state = united_state(self.strategy, target, sources, clock)
+        """Merge the states of several windows; pane numbers continue only if the target is one of them."""
+        state = merged_state(self.strategy, target, sources, clock)
         state.content = reduce(self.reduction.merge, (source.state.content for source in sources))
         in_place = next((s.state for s in sources if s.window == target), None)
         if in_place is not None:
             state.index, state.nonspeculative = in_place.index, in_place.nonspeculative
-        state.outputs = in_order(source.state.outputs for source in sources)
-        state.pending += moved_outputs(state.outputs, target)
+        state.outputs = sorted_outputs(source.state.outputs for source in sources)
+        state.pending += count_replaced_panes(state.outputs, target)
         key.add_window(target, state)
-        holds, retraction_holds = [s.hold for s in sources], [s.recall for s in sources]
-        self.times.merged(key, target, holds, retraction_holds, clock.watermark)
+        holds, retraction_holds = [s.hold for s in sources], [s.retraction_hold for s in sources]
+        self.times.on_merge(key, target, holds, retraction_holds, clock.watermark)
 
 
-def united_state(
+def merged_state(
     strategy: WindowingStrategy, target: BoundedWindow, sources: Sequence[Source], clock: Clock
 ) -> WindowState:
-    """Return the state of a window that others become, without content, numbers and outputs."""
+    """Return the state of a window that replaces others, without content, pane numbers and outputs."""
     states = [source.state for source in sources]
     trigger = strategy.trigger
     return WindowState(
@@ -109,40 +111,40 @@ def united_state(
     )
 
 
-def tell(trigger: Trigger, state: WindowState, arrival: Arrival, clock: Clock) -> None:
-    """Let a window know that elements have arrived."""
+def record_arrival(trigger: Trigger, state: WindowState, arrival: Arrival, clock: Clock) -> None:
+    """Record the arrival of elements in the state of their window."""
     state.pending += arrival.arrived.count
     if not trigger.finished(state.trigger):
         state.trigger = trigger.on_elements(state.trigger, arrival.arrived, clock.now)
 
 
-def in_order(outputs: Iterable[Iterable[Output]]) -> tuple[Output, ...]:
-    """Return panes that stand in order of window start."""
+def sorted_outputs(outputs: Iterable[Iterable[Output]]) -> tuple[Output, ...]:
+    """Return unretracted panes in order of window start."""
     return tuple(sorted(chain.from_iterable(outputs), key=_window_of))
 
 
-def moved_outputs(outputs: Sequence[Output], target: BoundedWindow) -> int:
-    """Count the panes that stand in windows which are no more; to take them back is news."""
+def count_replaced_panes(outputs: Sequence[Output], target: BoundedWindow) -> int:
+    """Return the number of unretracted panes of other windows, which the next pane replaces."""
     return sum(pane.window != target for pane in outputs)
 
 
-def landed(
-    arrivals: Sequence[Arrival], homes: dict[BoundedWindow, BoundedWindow], reduction: Reduction
+def merge_by_target(
+    arrivals: Sequence[Arrival], targets: dict[BoundedWindow, BoundedWindow], reduction: Reduction
 ) -> list[Arrival]:
-    """Put arrivals together in the windows that theirs have become."""
-    together: dict[BoundedWindow, list[Arrival]] = {}
+    """Merge arrivals that have the same target window."""
+    groups: dict[BoundedWindow, list[Arrival]] = {}
     for arrival in arrivals:
-        together.setdefault(homes[arrival.window], []).append(arrival)
+        groups.setdefault(targets[arrival.window], []).append(arrival)
     return [
-        some[0]
-        if len(some) == 1 and some[0].window == target
-        else merge_arrivals(target, some, reduction.merge)
-        for target, some in together.items()
+        group[0]
+        if len(group) == 1 and group[0].window == target
+        else merge_arrivals(target, group, reduction.merge)
+        for target, group in groups.items()
     ]
 
 
-def taken_out(key: KeyState, windows: Sequence[BoundedWindow]) -> list[Source]:
-    """Take windows out of a key."""
+def pop_windows(key: KeyState, windows: Sequence[BoundedWindow]) -> list[Source]:
+    """Remove windows from a key, and return them with their states."""
     sources = [
         Source(window, key.windows[window], key.holds.get(window), key.retraction_holds.get(window))
         for window in windows
@@ -152,7 +154,7 @@ def taken_out(key: KeyState, windows: Sequence[BoundedWindow]) -> list[Source]:
     return sources
 
 
-def _take_out(key: KeyState, merge: Merge) -> list[Source]:
-    """Take the sources of a merge that are kept out of a key, in order; none where nothing changes."""
+def _pop_sources(key: KeyState, merge: Merge) -> list[Source]:
+    """Remove the kept sources of a merge from a key, in order; none if only arrivals join a window."""
     kept = sorted(window for window in merge.sources if window in key.windows)
-    return [] if kept == [merge.target] else taken_out(key, kept)
+    return [] if kept == [merge.target] else pop_windows(key, kept)

@@ -1,10 +1,11 @@
-"""Windows that come apart: merging where a retraction can take away what joined two windows.
+"""Splitting of windows: merging if a retraction can remove what joined two windows.
 
-A key remembers the parts of its windows. The windows that stand are always those that all present parts
-make together. When they change, each new window takes over what the old ones knew of its parts. A pane that
-stands goes to the new window that covers its own. If none does, as the window has come apart or become
-shorter, it is taken back at once, and what is left speaks at once: the window has no trigger any more, and
-those of its parts may fire at different times.
+The state of a key has the parts of its windows. At any time its windows are the result of merging all
+present parts. If they change, each new window takes over the trigger states and holds of the old windows
+with which it shares parts. An unretracted pane goes to the new window that covers the window of the pane.
+If there is none, because the window has split or become shorter, the pane is retracted at once and the new
+windows fire at once: the old window has no trigger any more, and the triggers of its parts may fire at
+different times.
 """
 
 from __future__ import annotations
@@ -21,49 +22,49 @@ import attrs
 from headrace.triggers.admission import Admission
 from headrace.triggers.bundle import RETRACT
 from headrace.triggers.contents import UNKNOWN, Contents
-from headrace.triggers.key_state import KeyState, Numbers, Output
+from headrace.triggers.key_state import KeyState, Output, PaneNumbers
 from headrace.triggers.output_times import OutputTimes
 from headrace.triggers.pane_output import Arrival, Panes
 from headrace.triggers.reduction import Content, Reduction
 from headrace.triggers.strategy import WindowingStrategy
 from headrace.triggers.trigger import Clock
 from headrace.triggers.window_merging import (
-    Placed,
     Source,
-    in_order,
-    landed,
-    moved_outputs,
-    taken_out,
-    tell,
-    united_state,
+    WindowUpdate,
+    count_replaced_panes,
+    merge_by_target,
+    merged_state,
+    pop_windows,
+    record_arrival,
+    sorted_outputs,
 )
 from headrace.windowing.merging import merges, partition
 from headrace.windowing.time import MAX_MICROS
 from headrace.windowing.window import BoundedWindow
 
 Sources = dict[BoundedWindow, list[BoundedWindow]]
-"""New windows, each with the windows that held parts of it before."""
+"""New windows, each with the old windows that had parts of it."""
 
 
 class Regrouping(Protocol):
-    """Finds out which windows stand after parts have come and gone."""
+    """Determines the windows of a key after parts were added and removed."""
 
-    def home(self, key: KeyState, part: BoundedWindow) -> BoundedWindow:
-        """Return the window that a part lies in."""
+    def window_of(self, key: KeyState, part: BoundedWindow) -> BoundedWindow:
+        """Return the window of a present part."""
 
     def regroup(
-        self, key: KeyState, come: Sequence[BoundedWindow], gone: Sequence[BoundedWindow]
+        self, key: KeyState, added: Sequence[BoundedWindow], removed: Sequence[BoundedWindow]
     ) -> tuple[Sources, list[BoundedWindow]]:
-        """Show the parts that have come; return the windows that change, and those that vanish.
+        """Mark added parts as present; return the windows that change, and those without any part left.
 
-        Parts that have gone are hidden already. A window that stays as it is, with all its parts, and
-        takes in none of another, is not among them.
+        Removed parts are absent already. A window that keeps its bounds and has no parts of other windows
+        does not change.
         """
 
 
 @attrs.frozen
 class Splitting:
-    """The merging of one grouping's windows where they can come apart, one key at a time.
+    """The merging of one grouping's windows if they can split, one key at a time.
 
     Attributes:
         strategy: its window function merges.
@@ -82,58 +83,68 @@ class Splitting:
 
     @regrouping.default
     def _regrouping(self) -> Regrouping:
-        return OfSessions(self.strategy) if self.contents.sessions else AsTold(self.strategy)
+        return (
+            SessionRegrouping(self.strategy)
+            if self.contents.sessions
+            else CustomRegrouping(self.strategy)
+        )
 
-    def place(self, key: KeyState, arrivals: Sequence[Arrival], clock: Clock, out: Panes) -> Placed:
-        """Change the parts of windows, and let windows become what their parts make."""
+    def update_windows(
+        self, key: KeyState, arrivals: Sequence[Arrival], clock: Clock, out: Panes
+    ) -> WindowUpdate:
+        """Update the parts, and replace the windows that their parts no longer make."""
         taken = self.admission.admit(key, arrivals, clock, out).arrivals
         changes = self._change(key, taken, clock)
         sources: Sources = {}
-        replaced = Replaced()
-        if changes.come or changes.gone:
-            sources, vanished = self.regrouping.regroup(key, changes.come, changes.gone)
-            replaced = self._replace(key, sources, vanished, clock, out)
-        homes = {a.window: self.regrouping.home(key, a.window) for a in changes.staying}
-        placed = landed(changes.staying, homes, self.reduction)
-        for arrival in placed:
+        replacement = Replacement()
+        if changes.added or changes.removed:
+            sources, emptied = self.regrouping.regroup(key, changes.added, changes.removed)
+            replacement = self._replace(key, sources, emptied, clock, out)
+        targets = {a.window: self.regrouping.window_of(key, a.window) for a in changes.present}
+        merged = merge_by_target(changes.present, targets, self.reduction)
+        for arrival in merged:
             self.contents.add(key.windows[arrival.window], arrival.content)
-        for part in changes.owed:
-            key.windows[homes[part]].content = UNKNOWN
-        for target, before in replaced.opened.items():
-            holds, retraction_holds = [s.hold for s in before], [s.recall for s in before]
-            self.times.merged(key, target, holds, retraction_holds, clock.watermark)
-        left = [window for window in changes.left if window in key.windows]
-        for window in left:
-            self.times.recall(key, window, clock.watermark)
-        return Placed(placed, [*left, *sources], replaced.speaking)
+        for part in changes.restored:
+            key.windows[targets[part]].content = UNKNOWN
+        for target, before in replacement.sources.items():
+            holds, retraction_holds = [s.hold for s in before], [s.retraction_hold for s in before]
+            self.times.on_merge(key, target, holds, retraction_holds, clock.watermark)
+        shrunk = [window for window in changes.shrunk if window in key.windows]
+        for window in shrunk:
+            self.times.update_retraction_hold(key, window, clock.watermark)
+        return WindowUpdate(merged, [*shrunk, *sources], replacement.fire_now)
 
     def _change(self, key: KeyState, arrivals: Iterable[Arrival], clock: Clock) -> Changes:
-        """Put elements into the parts."""
+        """Add the contents of arrivals to their parts."""
         changes = Changes()
         for arrival in arrivals:
             part = arrival.window
             known = part in key.parts
-            was, is_now = key.parts.put(part, self.reduction.copy(arrival.content), self.reduction)
-            if is_now:
-                changes.staying.append(arrival)
-                if not was:
-                    changes.come.append(part)
-                    changes.owed += [part] * known
-            elif was:
-                home = self.regrouping.home(key, part)
-                key.parts.hide(part)
-                self._tell(key, home, arrival, clock)
-                changes.gone.append(part)
-                changes.left.append(home)
-            if not is_now and part in key.parts and part not in key.windows:
-                key.event_timers.set(part, self.strategy.gone(part.last))
+            was_present, is_present = key.parts.put(
+                part, self.reduction.copy(arrival.content), self.reduction
+            )
+            if is_present:
+                changes.present.append(arrival)
+                if not was_present:
+                    changes.added.append(part)
+                    changes.restored += [part] * known
+            elif was_present:
+                window = self.regrouping.window_of(key, part)
+                key.parts.mark_absent(part)
+                self._record_removal(key, window, arrival, clock)
+                changes.removed.append(part)
+                changes.shrunk.append(window)
+            if not is_present and part in key.parts and part not in key.windows:
+                key.event_timers.set(part, self.strategy.cleanup_time(part.last))
         return changes
 
-    def _tell(self, key: KeyState, window: BoundedWindow, arrival: Arrival, clock: Clock) -> None:
-        """Let a window know that a part of it has gone."""
+    def _record_removal(
+        self, key: KeyState, window: BoundedWindow, arrival: Arrival, clock: Clock
+    ) -> None:
+        """Record in the state of a window that a part of it was removed."""
         state = key.windows[window]
-        tell(self.strategy.trigger, state, arrival, clock)
-        self.times.seen(key, window, arrival, clock.watermark)
+        record_arrival(self.strategy.trigger, state, arrival, clock)
+        self.times.record_earliest(key, window, arrival, clock.watermark)
         if arrival.window in key.parts:
             state.content = UNKNOWN
         elif state.content is not UNKNOWN:
@@ -143,30 +154,30 @@ class Splitting:
         self,
         key: KeyState,
         sources: Sources,
-        vanished: Sequence[BoundedWindow],
+        emptied: Sequence[BoundedWindow],
         clock: Clock,
         out: Panes,
-    ) -> Replaced:
-        """Let new windows take the place of old ones."""
-        heirs: dict[BoundedWindow, list[BoundedWindow]] = {window: [] for window in vanished}
+    ) -> Replacement:
+        """Replace old windows by new ones."""
+        successors: dict[BoundedWindow, list[BoundedWindow]] = {window: [] for window in emptied}
         for target in sorted(sources):
             for window in sources[target]:
-                heirs.setdefault(window, []).append(target)
-        old = {source.window: source for source in taken_out(key, sorted(heirs))}
+                successors.setdefault(window, []).append(target)
+        old = {source.window: source for source in pop_windows(key, sorted(successors))}
         for source in old.values():
-            self._remember_numbers(key, source, clock.watermark)
+            self._retire_numbers(key, source, clock.watermark)
         outputs: dict[BoundedWindow, list[Output]] = {target: [] for target in sources}
-        speaking: list[BoundedWindow] = []
+        fire_now: list[BoundedWindow] = []
         for window, source in old.items():
-            speaking += _hand_down(source, heirs[window], outputs, out)
-        replaced = Replaced(speaking=sorted(set(speaking)))
+            fire_now += _pass_on_outputs(source, successors[window], outputs, out)
+        replacement = Replacement(fire_now=sorted(set(fire_now)))
         for target in sorted(sources):
             before = [old[window] for window in sources[target]]
-            whole = all(len(heirs[source.window]) == 1 for source in before)
+            whole = all(len(successors[source.window]) == 1 for source in before)
             self._open(key, target, before, whole, outputs[target], clock)
-            key.windows[target].pending += target in replaced.speaking
-            replaced.opened[target] = before
-        return replaced
+            key.windows[target].pending += target in replacement.fire_now
+            replacement.sources[target] = before
+        return replacement
 
     def _open(
         self,
@@ -177,88 +188,92 @@ class Splitting:
         outputs: Sequence[Output],
         clock: Clock,
     ) -> None:
-        """Open a window that takes over from others; ``whole`` if it takes over all of each of them."""
-        state = united_state(self.strategy, target, sources, clock)
-        state.content = self._united_content(sources) if whole else UNKNOWN
-        numbers = key.ceased.pop(target, None)
+        """Open a window that replaces others; ``whole`` if none of these has another successor."""
+        state = merged_state(self.strategy, target, sources, clock)
+        state.content = self._merged_content(sources) if whole else UNKNOWN
+        numbers = key.retired_numbers.pop(target, None)
         if numbers is not None:
             state.index, state.nonspeculative, past_early = numbers
             state.past_early = state.past_early or past_early
-        state.outputs = in_order([outputs])
-        state.pending += moved_outputs(state.outputs, target)
+        state.outputs = sorted_outputs([outputs])
+        state.pending += count_replaced_panes(state.outputs, target)
         key.add_window(target, state)
 
-    def _united_content(self, sources: Sequence[Source]) -> Content:
+    def _merged_content(self, sources: Sequence[Source]) -> Content:
         contents = [source.state.content for source in sources]
         if any(content is UNKNOWN for content in contents):
             return UNKNOWN
         return reduce(self.reduction.merge, contents, self.reduction.empty())
 
-    def _remember_numbers(self, key: KeyState, source: Source, watermark: int) -> None:
-        """Remember the numbers of a window's panes, for it may come back."""
+    def _retire_numbers(self, key: KeyState, source: Source, watermark: int) -> None:
+        """Keep the pane numbers of a replaced window, since it may return."""
         window, state = source.window, source.state
-        gone = self.strategy.gone(window.last)
-        if gone <= watermark:
+        cleanup_time = self.strategy.cleanup_time(window.last)
+        if cleanup_time <= watermark:
             return
         if state.index:
-            key.ceased[window] = Numbers(state.index, state.nonspeculative, state.past_early)
+            key.retired_numbers[window] = PaneNumbers(
+                state.index, state.nonspeculative, state.past_early
+            )
         if state.index or window in key.parts:
-            key.event_timers.set(window, gone)
+            key.event_timers.set(window, cleanup_time)
 
 
 @attrs.define
 class Changes:
-    """What elements have done to parts.
+    """The changes of parts by the elements of a round.
 
     Attributes:
-        staying: the arrivals whose parts are present.
-        come: the parts that have come.
-        owed: those of them that were there before, and owed a retraction its value.
-        gone: the parts that have gone.
-        left: the windows that these lay in.
+        present: the arrivals whose parts are present.
+        added: the parts that became present.
+        restored: those of them that existed before, with a debt.
+        removed: the parts that became absent.
+        shrunk: the windows that have lost these parts.
     """
 
-    staying: list[Arrival] = attrs.field(factory=list)
-    come: list[BoundedWindow] = attrs.field(factory=list)
-    owed: list[BoundedWindow] = attrs.field(factory=list)
-    gone: list[BoundedWindow] = attrs.field(factory=list)
-    left: list[BoundedWindow] = attrs.field(factory=list)
+    present: list[Arrival] = attrs.field(factory=list)
+    added: list[BoundedWindow] = attrs.field(factory=list)
+    restored: list[BoundedWindow] = attrs.field(factory=list)
+    removed: list[BoundedWindow] = attrs.field(factory=list)
+    shrunk: list[BoundedWindow] = attrs.field(factory=list)
 
 
 @attrs.define
-class Replaced:
-    """Windows that have taken the place of others.
+class Replacement:
+    """Windows that have replaced others.
 
     Attributes:
-        opened: the windows, each with those that it takes over from.
-        speaking: those of them that speak at once.
+        sources: the new windows, each with those that it replaces.
+        fire_now: the new windows that fire at once.
     """
 
-    opened: dict[BoundedWindow, list[Source]] = attrs.field(factory=dict)
-    speaking: Sequence[BoundedWindow] = ()
+    sources: dict[BoundedWindow, list[Source]] = attrs.field(factory=dict)
+    fire_now: Sequence[BoundedWindow] = ()
 
 
-def _hand_down(
+def _pass_on_outputs(
     source: Source,
-    heirs: Sequence[BoundedWindow],
+    successors: Sequence[BoundedWindow],
     outputs: dict[BoundedWindow, list[Output]],
     out: Panes,
 ) -> list[BoundedWindow]:
-    """Give the panes that stand of a window to the heirs that cover theirs, or take them back at once.
+    """Pass each unretracted pane of a window to the successor that covers it; retract it if there is none.
 
     Returns:
-        The heirs that have to speak at once: of what was taken back, they hold a share.
+        The successors that fire at once, since a pane with their elements was retracted.
     """
-    taken_back = False
+    retracted = False
     for pane in source.state.outputs:
-        heir = next((heir for heir in heirs if _lies_in(pane.window, heir)), None)
-        if heir is None:
+        successor = next(
+            (successor for successor in successors if _lies_in(pane.window, successor)), None
+        )
+        if successor is None:
             out.emit(pane.value, pane.timestamp, pane.window, pane.pane, RETRACT)
-            taken_back = True
+            retracted = True
         else:
-            outputs[heir].append(pane)
+            outputs[successor].append(pane)
     own = {pane.window for pane in source.state.outputs}
-    return [heir for heir in heirs if heir not in own] if taken_back else []
+    return [successor for successor in successors if successor not in own] if retracted else []
 
 
 def _lies_in(inner: BoundedWindow, outer: BoundedWindow) -> bool:
@@ -266,86 +281,88 @@ def _lies_in(inner: BoundedWindow, outer: BoundedWindow) -> bool:
 
 
 @attrs.frozen
-class OfSessions:
-    """Windows that merge when they overlap: what changes is found among the parts around."""
+class SessionRegrouping:
+    """Windows that merge if they overlap: only the windows of changed parts can change."""
 
     strategy: WindowingStrategy
 
-    def home(self, key: KeyState, part: BoundedWindow) -> BoundedWindow:
+    def window_of(self, key: KeyState, part: BoundedWindow) -> BoundedWindow:
         """Return the window that covers a part."""
         return key.order[bisect_right(key.order, (part[0], MAX_MICROS + 1)) - 1]
 
     def regroup(
-        self, key: KeyState, come: Sequence[BoundedWindow], gone: Sequence[BoundedWindow]
+        self, key: KeyState, added: Sequence[BoundedWindow], removed: Sequence[BoundedWindow]
     ) -> tuple[Sources, list[BoundedWindow]]:
-        """Let sessions come apart where a part has gone, then merge what is left with what has come."""
-        pieces = self._pieces(key, gone)
-        for part in come:
-            key.parts.show(part)
-        stand: Sequence[BoundedWindow] = key.order
+        """Split sessions that have lost a part, then merge the pieces with the added parts."""
+        pieces = self._pieces(key, removed)
+        for part in added:
+            key.parts.mark_present(part)
+        current: Sequence[BoundedWindow] = key.order
         if pieces:
             untouched = (window for window in key.order if window not in pieces)
-            stand = sorted(chain(untouched, *pieces.values()))
-        plan = merges(self.strategy.window_fn, stand, come)
-        become = {source: merge.target for merge in plan for source in merge.sources}
+            current = sorted(chain(untouched, *pieces.values()))
+        plan = merges(self.strategy.window_fn, current, added)
+        target_of = {source: merge.target for merge in plan for source in merge.sources}
         sources: Sources = {merge.target: [] for merge in plan}
-        touched = set(pieces) | {window for window in become if window in key.windows}
+        touched = set(pieces) | {window for window in target_of if window in key.windows}
         for window in sorted(touched):
             for piece in pieces.get(window, [window]):
-                before = sources.setdefault(become.get(piece, piece), [])
+                before = sources.setdefault(target_of.get(piece, piece), [])
                 if window not in before:
                     before.append(window)
         return _changed(sources, touched)
 
     def _pieces(
-        self, key: KeyState, gone: Iterable[BoundedWindow]
+        self, key: KeyState, removed: Iterable[BoundedWindow]
     ) -> dict[BoundedWindow, list[BoundedWindow]]:
-        """Return what is left of sessions that do not stay as they are."""
-        lost: dict[BoundedWindow, list[BoundedWindow]] = {}
-        for part in gone:
-            lost.setdefault(self.home(key, part), []).append(part)
-        left = {session: key.parts.pieces(session, parts) for session, parts in lost.items()}
-        return {session: pieces for session, pieces in left.items() if pieces != [session]}
+        """Return the pieces of each session that splits, shrinks or becomes empty."""
+        removed_from: dict[BoundedWindow, list[BoundedWindow]] = {}
+        for part in removed:
+            removed_from.setdefault(self.window_of(key, part), []).append(part)
+        split = {
+            session: key.parts.split(session, parts) for session, parts in removed_from.items()
+        }
+        return {session: pieces for session, pieces in split.items() if pieces != [session]}
 
 
 @attrs.frozen
-class AsTold:
-    """Windows of a user's function, which is asked about all parts of the key."""
+class CustomRegrouping:
+    """Windows of a user's window function, which merges all parts of the key again."""
 
     strategy: WindowingStrategy
 
-    def home(self, key: KeyState, part: BoundedWindow) -> BoundedWindow:
-        """Return the window that a part lies in."""
-        return key.homes[part]
+    def window_of(self, key: KeyState, part: BoundedWindow) -> BoundedWindow:
+        """Return the window of a present part."""
+        return key.window_of_part[part]
 
     def regroup(
-        self, key: KeyState, come: Sequence[BoundedWindow], gone: Sequence[BoundedWindow]
+        self, key: KeyState, added: Sequence[BoundedWindow], removed: Sequence[BoundedWindow]
     ) -> tuple[Sources, list[BoundedWindow]]:
-        """Ask the function what all present parts become."""
-        for part in gone:
-            del key.homes[part]
-        for part in come:
-            key.parts.show(part)
-        become = partition(self.strategy.window_fn, list(key.parts.present()))
-        sources: Sources = {target: [] for target in become.values()}
-        for part, target in become.items():
-            before = key.homes.get(part)
+        """Merge all present parts with the window function."""
+        for part in removed:
+            del key.window_of_part[part]
+        for part in added:
+            key.parts.mark_present(part)
+        target_of = partition(self.strategy.window_fn, list(key.parts.present()))
+        sources: Sources = {target: [] for target in target_of.values()}
+        for part, target in target_of.items():
+            before = key.window_of_part.get(part)
             if before is not None and before not in sources[target]:
                 sources[target].append(before)
-        key.homes.clear()
-        key.homes.update(become)
+        key.window_of_part.clear()
+        key.window_of_part.update(target_of)
         return _changed(sources, set(key.windows))
 
 
 def _changed(
     sources: Sources, touched: Collection[BoundedWindow]
 ) -> tuple[Sources, list[BoundedWindow]]:
-    """Leave out windows that stay as they are; name those of which nothing is left.
+    """Return the windows that change, and those without any part left.
 
-    A window all of whose parts have been replaced by others is the same window.
+    If all parts of a window have been replaced by others within the same bounds, the window does not change.
     """
-    heirs = Counter(window for some in sources.values() for window in some)
-    stays = {w for w in touched if sources.get(w) == [w] and heirs[w] == 1}
-    stays |= {w for w in touched if sources.get(w) == [] and not heirs[w]}
-    changed = {target: some for target, some in sources.items() if target not in stays}
-    return changed, [w for w in touched if not heirs[w] and w not in stays]
+    successors = Counter(window for some in sources.values() for window in some)
+    unchanged = {w for w in touched if sources.get(w) == [w] and successors[w] == 1}
+    unchanged |= {w for w in touched if sources.get(w) == [] and not successors[w]}
+    changed = {target: some for target, some in sources.items() if target not in unchanged}
+    return changed, [w for w in touched if not successors[w] and w not in unchanged]

@@ -1,4 +1,4 @@
-"""Values with all that travels with them, under Beam's name for the module."""
+"""Values with their metadata, under Beam's name for the module."""
 
 from headrace.sdk.windowed_value import PANE_INFO_UNKNOWN, WindowedValue
 from headrace.triggers import PaneInfo, PaneInfoTiming

@@ -1,8 +1,8 @@
 """A column of a bundle: a list, or one value repeated for every row.
 
-Elements flow in bundles, and a bundle is a few parallel columns. Most of them hold the same value
+Elements flow in bundles, and a bundle is a few parallel columns. Most columns hold the same value
 in every row (no element has a pane before the first grouping, few are retractions), so a column is
-either a list or an endless ``itertools.repeat``; both go into ``zip`` and ``map`` as they are.
+either a list or an endless ``itertools.repeat``. ``zip`` and ``map`` accept both.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ Column: TypeAlias = "list[T] | repeat[T]"
 
 
 def uniform(column: Column[T]) -> bool:
-    """Tell whether a column is one value repeated."""
+    """Return whether a column is one value repeated."""
     return isinstance(column, repeat)
 
 
 def materialise(column: Column[T], rows: int) -> list[T]:
-    """Return the column as a list of so many rows."""
+    """Return the first ``rows`` rows of a column as a list."""
     return list(islice(column, rows)) if isinstance(column, repeat) else column
 
 
 def select(column: Column[T], mask: Iterable[object]) -> Column[T]:
-    """Keep the rows whose place in the mask is true."""
+    """Keep the rows for which the mask is true."""
     return column if isinstance(column, repeat) else list(compress(column, mask))
 
 
@@ -37,7 +37,7 @@ def cut(column: Column[T], part: slice) -> Column[T]:
 
 
 def stretch(column: Column[T], counts: Iterable[int]) -> Column[T]:
-    """Repeat each row as often as its place in the counts says."""
+    """Repeat each row by its count."""
     if isinstance(column, repeat):
         return column
     rows: list[T] = []
@@ -48,7 +48,7 @@ def stretch(column: Column[T], counts: Iterable[int]) -> Column[T]:
 
 
 def concatenate(columns: Sequence[Column[T]], rows: Sequence[int]) -> Column[T]:
-    """Put columns of so many rows each one after another; one shared value stays repeated."""
+    """Concatenate columns of the given lengths; if all repeat the same value, so does the result."""
     first = columns[0]
     if isinstance(first, repeat) and all(
         isinstance(c, repeat) and _same(next(c), next(first)) for c in columns

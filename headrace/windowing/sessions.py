@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from itertools import repeat
 from operator import itemgetter
 from typing import Any, Final, TypeAlias
@@ -13,7 +13,7 @@ from headrace.errors import TimeError, shorten
 from headrace.windowing.column import Column
 from headrace.windowing.time import MAX_MICROS, MIN_MICROS, Duration, DurationTypes, positive
 from headrace.windowing.window import BoundedWindow, IntervalWindow, interval, intervals
-from headrace.windowing.window_fn import UNKNOWN, WindowFn, Windows
+from headrace.windowing.window_fn import WindowFn, Windows
 
 Gap: TypeAlias = Duration | Callable[[Any], DurationTypes]
 
@@ -26,21 +26,22 @@ def _gap(gap_size: DurationTypes | Callable[[Any], DurationTypes]) -> Gap:
 class Sessions(WindowFn):
     """Each element's window lasts for a gap, and windows that overlap become one (Beam's Sessions).
 
-    Section 1.2 of "The Dataflow Model". Windows that only touch stay apart: elements exactly a gap
-    apart are two sessions.
+    Section 1.2 of "The Dataflow Model". Windows that only touch do not merge: two elements exactly
+    one gap apart are two sessions.
 
     Args:
         gap_size: seconds, timedelta or Duration; or a function from an element to one of these.
-        max_gap: the longest gap that the function returns; a grouping keeps sessions that have expired
-            for so long, since an element may still join them. For a function only, which needs it.
+        max_gap: the longest gap that the function returns; required if ``gap_size`` is a function. A
+            grouping keeps expired sessions for this long, because an element may still join them.
 
     Raises:
-        TimeError: a gap is not positive or longer than the longest; or a function has no longest gap.
+        TimeError: a gap is not positive or is longer than ``max_gap``; or ``gap_size`` is a function
+            and ``max_gap`` is missing.
 
     >>> Sessions(30).assign(WindowFn.AssignContext(100))
     [[100.0, 130.0)]
-    >>> fires_only_at_end = Sessions(lambda visit: visit["patience"], max_gap=60)
-    >>> fires_only_at_end.assign(WindowFn.AssignContext(0, {"patience": 5}))
+    >>> sessions = Sessions(lambda visit: visit["patience"], max_gap=60)
+    >>> sessions.assign(WindowFn.AssignContext(0, {"patience": 5}))
     [[0.0, 5.0)]
     """
 
@@ -50,17 +51,16 @@ class Sessions(WindowFn):
     )
 
     def __attrs_post_init__(self) -> None:
-        """Check that a longest gap is given where it is needed, and only there."""
+        """Check that max_gap is given if and only if the gap is a function."""
         if callable(self.gap_size) == (self.max_gap is not None):
             return
         if self.max_gap is None:
             raise TimeError(
-                f"Sessions({shorten(self.gap_size)}) takes its gap from the element, and does not say how "
-                "long it can be",
+                f"Sessions({shorten(self.gap_size)}) computes the gap from the element but has no max_gap",
                 remedy="add max_gap=…, the longest gap in seconds",
             )
         raise TimeError(
-            f"Sessions({self.gap_size!r}) has one gap, and a longest gap of {self.max_gap!r} beside it",
+            f"Sessions({self.gap_size!r}) has a fixed gap and also max_gap={self.max_gap!r}",
             remedy="remove max_gap, or pass a function as gap_size",
         )
 
@@ -69,29 +69,39 @@ class Sessions(WindowFn):
         """Whether every element lies in exactly one window: always."""
         return True
 
-    def assign(self, context: WindowFn.AssignContext) -> list[BoundedWindow]:
+    @property
+    def merges_overlapping(self) -> bool:
+        """Whether windows merge if they overlap, into the window that covers them: yes."""
+        return True
+
+    @property
+    def fixed_gap(self) -> int | None:
+        """The gap in microseconds, unless it depends on the element."""
+        return self.gap_size.micros if isinstance(self.gap_size, Duration) else None
+
+    def assign(self, context: WindowFn.AssignContext) -> Sequence[BoundedWindow]:
         """Return the window that starts with the element and lasts for the gap."""
         start = context.timestamp.micros
-        return [_from(start, start + self._gap_of(context.element))]
+        return [_session(start, start + self._gap_of(context.element))]
 
-    def assign_column(
-        self, values: list[Any], timestamps: Column[int], windows: Column[Windows] = UNKNOWN
+    def windows_of(
+        self, values: list[Any], timestamps: Column[int], windows: Column[Windows]
     ) -> Column[Windows]:
         """Return the window that starts with each element and lasts for the gap."""
         gap = self.gap_size
         if not isinstance(gap, Duration):
             gaps = map(self._gap_of, values)
-            return [(_from(t, t + gap),) for t, gap in zip(timestamps, gaps, strict=False)]
+            return [(_session(t, t + gap),) for t, gap in zip(timestamps, gaps, strict=False)]
         if isinstance(timestamps, repeat):
             start = next(timestamps)
-            return repeat((_from(start, start + gap.micros),))
+            return repeat((_session(start, start + gap.micros),))
         ends = [t + gap.micros for t in timestamps]
         if max(ends, default=0) > MAX_MICROS:
-            return [(_from(t, t + gap.micros),) for t in timestamps]
+            return [(_session(t, t + gap.micros),) for t in timestamps]
         return list(zip(intervals(zip(timestamps, ends, strict=True))))
 
     def reach(self) -> DurationTypes:
-        """Return the gap, the longest one if it depends on the element."""
+        """Return the gap, or max_gap if the gap depends on the element."""
         gap = self.gap_size if isinstance(self.gap_size, Duration) else self.max_gap
         assert gap is not None
         return gap
@@ -103,7 +113,7 @@ class Sessions(WindowFn):
                 merge_context.merge(sources, cover)
 
     def __repr__(self) -> str:
-        """Show the expression that makes these windows."""
+        """Show the expression that creates these windows."""
         longest = "" if self.max_gap is None else f", max_gap={self.max_gap!r}"
         return f"{type(self).__name__}(gap_size={self.gap_size!r}{longest})"
 
@@ -128,7 +138,9 @@ class Sessions(WindowFn):
 def overlapping(
     windows: Iterable[BoundedWindow],
 ) -> list[tuple[list[BoundedWindow], BoundedWindow]]:
-    """Put windows in order of start into groups that overlap, each with the window that covers it.
+    """Group windows that overlap; return each group with the window that covers it.
+
+    The windows are in order of start.
 
     >>> overlapping([IntervalWindow(0, 2), IntervalWindow(1, 3), IntervalWindow(3, 4)])
     [([[0.0, 2.0), [1.0, 3.0)], [0.0, 3.0)), ([[3.0, 4.0)], [3.0, 4.0))]
@@ -153,6 +165,6 @@ def _cover(group: list[BoundedWindow]) -> BoundedWindow:
 _end: Final = itemgetter(1)
 
 
-def _from(start: int, end: int) -> IntervalWindow:
-    """Make a session that does not leave time, not even from its very last instant."""
+def _session(start: int, end: int) -> IntervalWindow:
+    """Return the window of one element, cut at the end of time."""
     return interval(min(start, MAX_MICROS - 1), min(end, MAX_MICROS))

@@ -1,9 +1,9 @@
 """Event time and processing time: integer microseconds inside, many forms outside.
 
-Seconds (int, float), ``timedelta``, zoned ``datetime``, ISO 8601 strings with a zone, and the
-classes here are all understood where a public function takes a time; naive datetimes are refused,
-since they name no instant. Floats are rounded to the nearest microsecond; whatever is exact stays
-exact.
+Public functions that take a time accept seconds (int, float), ``timedelta``, ``datetime`` with a
+zone, ISO 8601 strings with a zone, and the classes of this module. Naive datetimes are refused,
+because they do not identify an instant. Floats are rounded to the nearest microsecond; integers
+are exact.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MIN_MICROS: Final = -MAX_MICROS
 
 _FLOAT_MAX: Final = 4e9
 _FLOAT_MIN: Final = -_FLOAT_MAX
-"""Between these, seconds times a million is off by less than a quarter of a microsecond."""
+"""Within these bounds, seconds times a million has an error below a quarter of a microsecond."""
 
 _SECONDS_MAX: Final = MAX_MICROS // MICROS_PER_SECOND
 _SECONDS_MIN: Final = -_SECONDS_MAX
@@ -52,13 +52,13 @@ def micros(instant: TimestampTypes) -> int:
     if MIN_MICROS <= result <= MAX_MICROS:
         return result
     raise TimeError(
-        f"the time {shorten(instant)} lies outside of what a timestamp can hold",
+        f"the time {shorten(instant)} is outside the range of a timestamp",
         remedy="use seconds since 1970 (not milli- or microseconds)",
     )
 
 
 def micros_of_all(instants: list[Any]) -> list[int]:
-    """Return many instants as microseconds: :func:`micros` of each, faster where all are floats or ints.
+    """Return :func:`micros` of each instant; faster if all are floats or all are ints.
 
     >>> micros_of_all([1.5, 2.25])
     [1500000, 2250000]
@@ -72,18 +72,18 @@ def micros_of_all(instants: list[Any]) -> list[int]:
 
 
 def _between(low: float, numbers: list[float], high: float) -> bool:
-    # Not-a-number hides from min and max, but not from a sum.
+    # NaN can be missed by min and max, but not by a sum.
     return min(numbers) >= low and max(numbers) <= high and not isnan(sum(numbers))
 
 
 def duration_micros(duration: DurationTypes) -> int:
-    """Return a stretch of time in microseconds; it may be negative.
+    """Return a duration in microseconds; it may be negative.
 
     Args:
         duration: seconds, a timedelta or a Duration.
 
     Raises:
-        TimeError: it is something else, or longer than all of time.
+        TimeError: the argument has another type, or the duration is too long.
 
     >>> duration_micros(0.25), duration_micros(timedelta(minutes=1))
     (250000, 60000000)
@@ -92,14 +92,14 @@ def duration_micros(duration: DurationTypes) -> int:
     if -MAX_MICROS <= result <= MAX_MICROS:
         return result
     raise TimeError(
-        f"the duration {shorten(duration)} is longer than time itself",
+        f"the duration {shorten(duration)} is too long",
         remedy="use seconds (not milli- or microseconds)",
     )
 
 
 @total_ordering
 class _Micros:
-    """Microseconds that compare, hash and convert like the number of seconds that they are."""
+    """Microseconds that compare, hash and convert like a number of seconds."""
 
     __slots__ = ("micros",)
 
@@ -127,7 +127,7 @@ class _Micros:
         return NotImplemented if difference is None else difference < 0
 
     def _minus(self, other: object) -> float | None:
-        """Return the difference to what compares with this: exact, but for a float in seconds."""
+        """Return the difference: in microseconds, or in seconds for a float; None if not comparable."""
         if isinstance(other, _Micros):
             return self.micros - other.micros
         if isinstance(other, int):
@@ -144,12 +144,12 @@ class _Micros:
 class Timestamp(_Micros):
     """An instant: seconds since 1970 in UTC, held in integer microseconds (Beam's Timestamp).
 
-    It compares with numbers of seconds and with other timestamps; arithmetic takes and gives
+    It compares with numbers of seconds and with other timestamps; arithmetic takes and returns
     durations.
 
     Args:
         seconds: whole or fractional seconds.
-        micros: microseconds on top of them.
+        micros: microseconds to add to the seconds.
 
     >>> Timestamp(2.5) + 60, Timestamp(5) - Timestamp(3), Timestamp(3) == 3
     (Timestamp(62.500000), Duration(2), True)
@@ -159,7 +159,7 @@ class Timestamp(_Micros):
 
     @staticmethod
     def of(seconds: TimestampTypes) -> Timestamp:
-        """Return the timestamp of anything that names an instant.
+        """Return the timestamp of an instant in any supported form.
 
         >>> Timestamp.of("2013-01-01T05:00:00-05:00")
         Timestamp(1357034400)
@@ -186,7 +186,7 @@ class Timestamp(_Micros):
 
     @staticmethod
     def from_rfc3339(rfc3339: str) -> Timestamp:
-        """Return the timestamp of a string such as 2013-01-01T05:00:00Z; digits beyond six are cut.
+        """Return the timestamp of a string such as 2013-01-01T05:00:00Z, truncated to microseconds.
 
         >>> Timestamp.from_rfc3339("1970-01-01T00:00:00.25+00:00")
         Timestamp(0.250000)
@@ -194,7 +194,7 @@ class Timestamp(_Micros):
         return Timestamp(micros=_iso(rfc3339))
 
     def to_utc_datetime(self, has_tz: bool = False) -> datetime:
-        """Return the datetime in UTC; like Beam's it is naive unless asked for the zone.
+        """Return the datetime in UTC; as in Beam, it is naive unless ``has_tz`` is true.
 
         Raises:
             TimeError: the year is not within 1 to 9999.
@@ -221,11 +221,11 @@ class Timestamp(_Micros):
         return int(self)
 
     def predecessor(self) -> Timestamp:
-        """Return the instant a microsecond before."""
+        """Return the instant one microsecond earlier."""
         return Timestamp(micros=self.micros - 1)
 
     def successor(self) -> Timestamp:
-        """Return the instant a microsecond after."""
+        """Return the instant one microsecond later."""
         return Timestamp(micros=self.micros + 1)
 
     def __add__(self, other: DurationTypes) -> Timestamp:
@@ -249,11 +249,11 @@ class Timestamp(_Micros):
 
 
 class Duration(_Micros):
-    """A stretch of time: seconds, held in integer microseconds (Beam's Duration).
+    """A duration: seconds, held in integer microseconds (Beam's Duration).
 
     Args:
         seconds: whole or fractional seconds.
-        micros: microseconds on top of them.
+        micros: microseconds to add to the seconds.
 
     >>> Duration(1.5) + 1, Duration(90) * 2, -Duration(micros=1)
     (Duration(2.500000), Duration(180), Duration(-0.000001))
@@ -305,10 +305,10 @@ class Duration(_Micros):
 
 
 def positive(duration: DurationTypes) -> Duration:
-    """Return a duration that is longer than nothing.
+    """Return a duration, which must be longer than 0.
 
     Raises:
-        TimeError: it is not.
+        TimeError: the duration is 0 or negative.
 
     >>> positive(60)
     Duration(60)
@@ -340,8 +340,8 @@ def _datetime(moment: datetime) -> int:
     if moment.utcoffset() is not None:
         return (moment - _EPOCH) // _MICROSECOND
     raise TimeError(
-        f"the time {moment.isoformat()} has no time zone, so it names no instant",
-        remedy='give it one: datetime(…, tzinfo=UTC) or ZoneInfo("…"), "…Z" in a string',
+        f"the time {moment.isoformat()} has no time zone, so it does not identify an instant",
+        remedy='add a time zone: datetime(…, tzinfo=UTC) or ZoneInfo("…"), "…Z" in a string',
     )
 
 
@@ -356,8 +356,8 @@ def _iso(text: str) -> int:
     return _datetime(moment)
 
 
-def _timedelta(stretch: timedelta) -> int:
-    return stretch // _MICROSECOND
+def _timedelta(duration: timedelta) -> int:
+    return duration // _MICROSECOND
 
 
 _Conversions: TypeAlias = Mapping[type, Callable[[Any], int]]
@@ -374,7 +374,7 @@ _DURATIONS: Final[_Conversions] = {**_NUMBERS, timedelta: _timedelta, Duration: 
 
 
 def _by_kind(thing: object, conversions: _Conversions) -> int | None:
-    """Convert what is a subclass of a known type or, like numpy's integers, an index; else None."""
+    """Convert subclasses of known types, and integers such as numpy's; return None for the rest."""
     for kind, convert in conversions.items():
         if isinstance(thing, kind):
             return convert(thing)

@@ -1,4 +1,4 @@
-"""Timestamp combiners: the timestamp of a result that many elements went into."""
+"""Timestamp combiners: how the timestamp of a pane follows from its window and elements."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import Enum
 
 
 class TimestampCombiner(Enum):
-    """The timestamp of a pane, and so what its elements hold the watermark at (Beam's name).
+    """The timestamp of a pane, at which its elements hold the watermark (Beam's name).
 
     >>> TimestampCombiner.OUTPUT_AT_EARLIEST.output_time(last=59, earliest=10, latest=50)
     10

@@ -1,4 +1,4 @@
-"""Values with a timestamp, as sources and DoFns give them."""
+"""Values with a timestamp, as sources and DoFns emit them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ V = TypeVar("V")
 class TimestampedValue(Generic[V]):
     """A value and its event time (Beam's TimestampedValue).
 
-    It is made once per element, so it keeps the time as it was given and converts it when asked.
+    One is created per element, so it stores the time as given and converts it on access.
 
     Args:
         value: any value.
@@ -36,7 +36,7 @@ class TimestampedValue(Generic[V]):
         """The event time.
 
         Raises:
-            TimeError: what was given names no instant.
+            TimeError: the given time does not identify an instant.
         """
         return Timestamp.of(self._given)
 
@@ -45,7 +45,7 @@ class TimestampedValue(Generic[V]):
         """The event time in microseconds.
 
         Raises:
-            TimeError: what was given names no instant.
+            TimeError: the given time does not identify an instant.
         """
         return micros(self._given)
 

@@ -1,7 +1,7 @@
-"""Watermarks: how far a source is complete, as a policy says it, partition by partition.
+"""Watermarks: how complete a source is, estimated per partition by a policy.
 
-A watermark w says: no element older than w is to come. A policy is a value; it makes an estimator
-for each partition, and :class:`PartitionedWatermark` takes the minimum.
+A watermark w asserts that no element older than w will arrive. A policy is a value that creates an
+estimator for each partition, and :class:`PartitionedWatermark` takes the minimum.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from headrace.errors import TimeError, shorten
 from headrace.windowing.column import Column, materialise
 from headrace.windowing.time import MAX_MICROS, MIN_MICROS, Duration, DurationTypes, positive
 from headrace.windowing.watermark_estimator import (
-    AsReported,
     BoundedDelayEstimator,
     EstimatorState,
     PercentileEstimator,
+    ReportedEstimator,
     WatermarkEstimator,
 )
 
@@ -37,17 +37,17 @@ def _delay(delay: DurationTypes) -> Duration:
 def _percent(policy: object, attribute: object, p: float) -> None:
     if not 1 <= p <= 100:
         raise TimeError(
-            f"{shorten(p)} is not a percentile", remedy="use percent, 1 to 100, such as 95"
+            f"{shorten(p)} is not a percentile", remedy="use a percentage from 1 to 100, such as 95"
         )
 
 
 def _at_least_one(policy: object, attribute: object, elements: int) -> None:
     if elements < 1:
-        raise TimeError(f"cannot remember {shorten(elements)} elements", remedy="use 1 or more")
+        raise TimeError(f"memory is {shorten(elements)} elements", remedy="use 1 or more")
 
 
 class WatermarkPolicy(ABC):
-    """How a source's watermark comes about: a value, which makes an estimator for each partition.
+    """How a source's watermark is estimated: a value that creates an estimator for each partition.
 
     >>> isinstance(Monotonic(), WatermarkPolicy)
     True
@@ -57,17 +57,35 @@ class WatermarkPolicy(ABC):
 
     @abstractmethod
     def estimator(self) -> WatermarkEstimator:
-        """Return an estimator for one partition that has seen nothing yet."""
+        """Return a new estimator for one partition."""
+
+    def condense(self, timestamps: list[int]) -> list[int]:
+        """Return fewer timestamps, in microseconds, with the same effect on an estimator.
+
+        >>> Monotonic().condense([5, 9, 7]), Percentile(50, memory=2).condense([5, 9, 7, 6])
+        ([9], [9, 7, 6])
+        """
+        return timestamps
+
+
+class _ByNewest(WatermarkPolicy):
+    """A policy whose estimators look at the newest element only."""
+
+    __slots__ = ()
+
+    def condense(self, timestamps: list[int]) -> list[int]:
+        """Return the newest timestamp."""
+        return [max(timestamps)]
 
 
 @attrs.frozen
-class BoundedOutOfOrderness(WatermarkPolicy):
-    """The watermark stays a fixed delay behind the newest element (Flink's name).
+class BoundedOutOfOrderness(_ByNewest):
+    """The watermark trails the newest element by a fixed delay (Flink's name).
 
     Args:
-        delay: how much older than an element before it an element may be, in seconds.
-        idle_timeout: after so many seconds without an element a partition holds nothing back; None
-            for never.
+        delay: how much older than the newest element an element may be, in seconds.
+        idle_timeout: seconds without an element after which a partition is idle and does not hold
+            the watermark back; None for never.
 
     >>> estimator = BoundedOutOfOrderness(delay=10).estimator()
     >>> estimator.observe([60_000_000, 55_000_000], now=0)
@@ -79,17 +97,17 @@ class BoundedOutOfOrderness(WatermarkPolicy):
     idle_timeout: Duration | None = attrs.field(default=None, converter=_timeout)
 
     def estimator(self) -> WatermarkEstimator:
-        """Return an estimator for one partition that has seen nothing yet."""
+        """Return a new estimator for one partition."""
         return BoundedDelayEstimator(_micros(self.idle_timeout), self.delay.micros)
 
 
 @attrs.frozen
-class Monotonic(WatermarkPolicy):
-    """The watermark is the newest element: for partitions in order of event time.
+class Monotonic(_ByNewest):
+    """The watermark is the newest element's timestamp, for partitions in order of event time.
 
     Args:
-        idle_timeout: after so many seconds without an element a partition holds nothing back; None
-            for never.
+        idle_timeout: seconds without an element after which a partition is idle and does not hold
+            the watermark back; None for never.
 
     >>> estimator = Monotonic().estimator()
     >>> estimator.observe([1_000_000, 2_000_000], now=0)
@@ -100,23 +118,23 @@ class Monotonic(WatermarkPolicy):
     idle_timeout: Duration | None = attrs.field(default=None, converter=_timeout)
 
     def estimator(self) -> WatermarkEstimator:
-        """Return an estimator for one partition that has seen nothing yet."""
+        """Return a new estimator for one partition."""
         return BoundedDelayEstimator(_micros(self.idle_timeout), 0)
 
 
 @attrs.frozen
 class Percentile(WatermarkPolicy):
-    """The watermark leaves behind what p percent of the last elements would not have needed.
+    """The watermark trails the newest element by the p-th percentile of recent lateness.
 
-    It stays as far behind the newest element as p percent of the last elements came at most; the
-    others were late ("Streaming Systems", chapter 3: percentile watermarks). Until a tenth of the
-    memory is filled, it stays at the beginning of time.
+    Of the recent elements, p percent arrived at most that far behind the newest element; the others
+    were late ("Streaming Systems", chapter 3: percentile watermarks). Until a tenth of the memory is
+    filled, the watermark stays at the beginning of time.
 
     Args:
-        p: percent, 1 to 100; 100 follows the slowest of the last elements.
-        memory: how many of the last elements count.
-        idle_timeout: after so many seconds without an element a partition holds nothing back; None
-            for never.
+        p: percentage, 1 to 100; 100 follows the slowest recent element.
+        memory: number of recent elements to consider.
+        idle_timeout: seconds without an element after which a partition is idle and does not hold
+            the watermark back; None for never.
 
     >>> estimator = Percentile(75, memory=4).estimator()
     >>> estimator.observe([9_000_000, 8_000_000, 10_000_000, 2_000_000], now=0)
@@ -129,17 +147,23 @@ class Percentile(WatermarkPolicy):
     idle_timeout: Duration | None = attrs.field(default=None, converter=_timeout)
 
     def estimator(self) -> WatermarkEstimator:
-        """Return an estimator for one partition that has seen nothing yet."""
+        """Return a new estimator for one partition."""
         return PercentileEstimator(_micros(self.idle_timeout), self.p, self.memory)
+
+    def condense(self, timestamps: list[int]) -> list[int]:
+        """Return the recent timestamps, and the newest of those before them."""
+        if len(timestamps) <= self.memory + 1:
+            return timestamps
+        return [max(timestamps[: -self.memory]), *timestamps[-self.memory :]]
 
 
 @attrs.frozen
-class FromSource(WatermarkPolicy):
+class FromSource(_ByNewest):
     """The watermark is what the source itself reports.
 
     Args:
-        idle_timeout: after so many seconds without an element or a higher report a partition holds
-            nothing back; None for never.
+        idle_timeout: seconds without an element or a higher report after which a partition is idle
+            and does not hold the watermark back; None for never.
 
     >>> estimator = FromSource().estimator()
     >>> estimator.report(3_000_000)
@@ -150,8 +174,8 @@ class FromSource(WatermarkPolicy):
     idle_timeout: Duration | None = attrs.field(default=None, converter=_timeout)
 
     def estimator(self) -> WatermarkEstimator:
-        """Return an estimator for one partition that has seen nothing yet."""
-        return AsReported(_micros(self.idle_timeout))
+        """Return a new estimator for one partition."""
+        return ReportedEstimator(_micros(self.idle_timeout))
 
 
 def _micros(duration: Duration | None) -> int | None:
@@ -161,16 +185,16 @@ def _micros(duration: Duration | None) -> int | None:
 class PartitionedWatermark:
     """The watermark of a source: the minimum over its partitions.
 
-    Idle and finished ones do not count. It never goes back, and stays where it is while all are
-    idle; when all are finished it is the end of time.
+    Idle and finished partitions do not count. The watermark never goes back. It does not move while
+    all partitions are idle; when all are finished it is the end of time.
 
     Args:
-        policy: how the watermark of each partition comes about.
-        partitions: their names; plain data.
+        policy: how the watermark of each partition is estimated.
+        partitions: the names of the partitions, as plain data.
 
     >>> source = PartitionedWatermark(Monotonic(), partitions=["a", "b"])
     >>> source.observe("a", [7_000_000], rows=1, now=0)
-    >>> source.watermark(now=0) == MIN_MICROS  # "b" has shown nothing yet
+    >>> source.watermark(now=0) == MIN_MICROS  # "b" has no elements yet
     True
     >>> source.observe("b", [5_000_000], rows=1, now=0)
     >>> source.watermark(now=0)
@@ -185,30 +209,30 @@ class PartitionedWatermark:
             self.add(partition)
 
     def add(self, partition: Hashable) -> None:
-        """Watch one more partition; it holds back the others until it has shown something."""
+        """Add a partition; it holds the watermark back until its first element or report."""
         self._estimators.setdefault(partition, self._policy.estimator())
 
     def observe(self, partition: Hashable, timestamps: Column[int], rows: int, now: int) -> None:
-        """Take note of elements of a partition.
+        """Record elements of a partition.
 
         Args:
-            partition: where they are from.
+            partition: the partition that they are from.
             timestamps: their event times in microseconds, in order of arrival.
-            rows: how many they are.
+            rows: number of elements.
             now: processing time in microseconds.
         """
         self._estimators[partition].observe(materialise(timestamps, rows), now)
 
     def report(self, partition: Hashable, watermark: int) -> None:
-        """Take note of what the source says of a partition, in microseconds."""
+        """Record the watermark that the source reports for a partition, in microseconds."""
         self._estimators[partition].report(watermark)
 
     def finish(self, partition: Hashable) -> None:
-        """Take note that nothing more will come from a partition."""
+        """Record that a partition has no more elements."""
         self.report(partition, MAX_MICROS)
 
     def watermark(self, now: int) -> int:
-        """Return how far the source is complete, in microseconds.
+        """Return the watermark of the source, in microseconds.
 
         Args:
             now: processing time in microseconds.
@@ -221,12 +245,12 @@ class PartitionedWatermark:
         return self._reached
 
     def state(self) -> tuple[int, tuple[tuple[Hashable, EstimatorState], ...]]:
-        """Return all that was observed, as plain data."""
+        """Return the state of all partitions, as plain data."""
         each = tuple((name, e.state()) for name, e in self._estimators.items())
         return self._reached, each
 
     def restore(self, state: tuple[int, tuple[tuple[Hashable, EstimatorState], ...]]) -> None:
-        """Go on from what :meth:`state` gave; partitions that it does not know begin anew."""
+        """Restore what :meth:`state` returned; partitions that it does not contain keep their state."""
         self._reached, each = state
         for partition, observed in each:
             self.add(partition)

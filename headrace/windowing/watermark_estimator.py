@@ -1,7 +1,7 @@
-"""Watermark estimators: each watches one partition of a source and says how far it is complete.
+"""Watermark estimators: each estimates the watermark of one partition of a source.
 
-All processing time is told, never read from a clock, so the same observations give the same
-watermarks, and what was observed is plain data that can be kept and restored.
+Processing time is an argument, never read from a clock, so the same observations give the same
+watermarks. The observed state is plain data that can be stored and restored.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ EstimatorState: TypeAlias = tuple[Any, ...]
 
 @attrs.define
 class WatermarkEstimator(ABC):
-    """Watches one partition of a source and says how far it is complete.
+    """Estimates the watermark of one partition of a source.
 
-    What policies differ in is :meth:`estimate` and what they observe for it. The watermark never
-    goes back. A partition is idle when it has shown no sign of life for the timeout, and not when
-    it is finished.
+    Policies differ in :meth:`estimate` and in the state that :meth:`update` keeps for it. The
+    watermark never goes back. A partition is idle if it had neither an element nor a higher report
+    for the timeout; a finished partition is not idle.
 
     >>> from headrace.windowing.watermark import BoundedOutOfOrderness
     >>> estimator = BoundedOutOfOrderness(delay=0, idle_timeout=60).estimator()
@@ -36,77 +36,77 @@ class WatermarkEstimator(ABC):
     """
 
     idle_timeout: int | None
-    _reached: int = attrs.field(default=MIN_MICROS, init=False)
+    _watermark: int = attrs.field(default=MIN_MICROS, init=False)
     _reported: int = attrs.field(default=MIN_MICROS, init=False)
-    _stirred: bool = attrs.field(default=True, init=False)
-    _alive: int = attrs.field(default=MIN_MICROS, init=False)
+    _report_pending: bool = attrs.field(default=True, init=False)
+    _last_active: int = attrs.field(default=MIN_MICROS, init=False)
 
     @abstractmethod
     def estimate(self) -> int:
-        """Return how far the partition is complete by what was observed, in microseconds."""
+        """Return the watermark that follows from the observed state, in microseconds."""
 
     @abstractmethod
     def update(self, timestamps: list[int]) -> None:
-        """Take note of the timestamps of elements, one at least, in order of arrival."""
+        """Record the timestamps of at least one element, in order of arrival."""
 
     def observe(self, timestamps: list[int], now: int) -> None:
-        """Take note of elements that arrived.
+        """Record elements that arrived.
 
         Args:
             timestamps: their event times in microseconds, in order of arrival.
             now: processing time in microseconds.
         """
         if timestamps:
-            self._alive = max(self._alive, now)
-            self._stirred = False
+            self._last_active = max(self._last_active, now)
+            self._report_pending = False
             self.update(timestamps)
 
     def report(self, watermark: int) -> None:
-        """Take note of what the source says itself, in microseconds.
+        """Record a watermark that the source reports, in microseconds.
 
-        Every policy believes the end of time, by which the partition is finished; only
-        :class:`FromSource` believes more.
+        A report of the end of time finishes the partition under every policy; other reports count
+        only under :class:`FromSource`.
         """
-        self._stirred = self._stirred or watermark > self._reported
+        self._report_pending = self._report_pending or watermark > self._reported
         self._reported = max(self._reported, watermark)
 
     @property
     def finished(self) -> bool:
-        """Whether nothing more will come."""
+        """Whether no more elements will arrive."""
         return self._reported >= MAX_MICROS
 
     def watermark(self, now: int) -> int | None:
-        """Return how far the partition is complete, in microseconds; None while it is idle.
+        """Return the watermark of the partition, in microseconds; None while it is idle.
 
         Args:
             now: processing time in microseconds.
         """
         if self.finished:
             return MAX_MICROS
-        if self._stirred:
-            self._alive, self._stirred = max(self._alive, now), False
-        self._reached = max(self._reached, self.estimate())
-        idle = self.idle_timeout is not None and now - self._alive >= self.idle_timeout
-        return None if idle else self._reached
+        if self._report_pending:
+            self._last_active, self._report_pending = max(self._last_active, now), False
+        self._watermark = max(self._watermark, self.estimate())
+        idle = self.idle_timeout is not None and now - self._last_active >= self.idle_timeout
+        return None if idle else self._watermark
 
     def state(self) -> EstimatorState:
-        """Return all that was observed, as plain data."""
-        return tuple(getattr(self, name) for name in _observed(type(self)))
+        """Return the observed state, as plain data."""
+        return tuple(getattr(self, name) for name in _state_fields(type(self)))
 
     def restore(self, state: EstimatorState) -> None:
-        """Go on from what :meth:`state` gave."""
-        for name, value in zip(_observed(type(self)), state, strict=True):
+        """Restore what :meth:`state` returned."""
+        for name, value in zip(_state_fields(type(self)), state, strict=True):
             setattr(self, name, value)
 
 
-def _observed(kind: type[WatermarkEstimator]) -> list[str]:
-    """Name the fields that are not arguments: these are the state."""
+def _state_fields(kind: type[WatermarkEstimator]) -> list[str]:
+    """Return the names of the fields that are not arguments: these are the state."""
     return [field.name for field in attrs.fields(kind) if not field.init]
 
 
 @attrs.define
 class BoundedDelayEstimator(WatermarkEstimator):
-    """So far behind the newest element.
+    """Trails the newest element by a fixed delay, in microseconds.
 
     >>> BoundedDelayEstimator(idle_timeout=None, delay=10).watermark(now=0) == MIN_MICROS
     True
@@ -124,7 +124,7 @@ class BoundedDelayEstimator(WatermarkEstimator):
 
 @attrs.define
 class PercentileEstimator(WatermarkEstimator):
-    """As far behind the newest element as all but the slowest of the last elements came.
+    """Trails the newest element by a percentile of the lateness of recent elements.
 
     >>> PercentileEstimator(idle_timeout=None, percentile=50, memory=10).watermark(
     ...     now=0
@@ -135,28 +135,28 @@ class PercentileEstimator(WatermarkEstimator):
     percentile: float
     memory: int
     _newest: int = attrs.field(default=MIN_MICROS, init=False)
-    _behind: tuple[int, ...] = attrs.field(default=(), init=False)
+    _delays: tuple[int, ...] = attrs.field(default=(), init=False)
 
     def estimate(self) -> int:
-        if len(self._behind) < ceil(self.memory / 10):
+        if len(self._delays) < ceil(self.memory / 10):
             return MIN_MICROS
-        rank = ceil(self.percentile / 100 * len(self._behind))
-        return max(MIN_MICROS, self._newest - sorted(self._behind)[rank - 1])
+        rank = ceil(self.percentile / 100 * len(self._delays))
+        return max(MIN_MICROS, self._newest - sorted(self._delays)[rank - 1])
 
     def update(self, timestamps: list[int]) -> None:
         older, last = timestamps[: -self.memory], timestamps[-self.memory :]
         before = max(self._newest, max(older, default=MIN_MICROS))
         newest = list(accumulate(last, max, initial=before))
-        behind = tuple(map(sub, newest[1:], last))
+        delays = tuple(map(sub, newest[1:], last))
         self._newest = newest[-1]
-        self._behind = (self._behind + behind)[-self.memory :]
+        self._delays = (self._delays + delays)[-self.memory :]
 
 
 @attrs.define
-class AsReported(WatermarkEstimator):
-    """What the source says.
+class ReportedEstimator(WatermarkEstimator):
+    """Follows the watermark that the source reports.
 
-    >>> AsReported(idle_timeout=None).watermark(now=0) == MIN_MICROS
+    >>> ReportedEstimator(idle_timeout=None).watermark(now=0) == MIN_MICROS
     True
     """
 

@@ -1,4 +1,4 @@
-"""Windows: finite or global stretches of event time, half-open, in integer microseconds.
+"""Windows: half-open intervals of event time in integer microseconds, or all of it.
 
 A window is a tuple of its bounds, so that it hashes and compares at the speed of a tuple: windows
 are keys of the hottest dictionaries in the system.
@@ -19,8 +19,8 @@ GLOBAL_END_MICROS: Final = MAX_MICROS - 86_400_000_000
 class BoundedWindow(tuple[Any, ...]):
     """A window: a tuple whose first two items are its start and end in microseconds.
 
-    Subclass it (or :class:`IntervalWindow`) for windows of your own; further items of the tuple are
-    the subclass's to define, as long as they are plain hashable data.
+    Subclass it (or :class:`IntervalWindow`) to define your own windows. A subclass may add items to
+    the tuple; they must be plain hashable data.
 
     >>> IntervalWindow(0, 60).max_timestamp()
     Timestamp(59.999999)
@@ -35,7 +35,7 @@ class BoundedWindow(tuple[Any, ...]):
 
     @property
     def end(self) -> Timestamp:
-        """The instant just past the window."""
+        """The first instant after the window."""
         return Timestamp(micros=self[1])
 
     @property
@@ -49,7 +49,7 @@ class BoundedWindow(tuple[Any, ...]):
         return Timestamp(micros=self[1] - 1)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle and copy by items, whatever the constructor of a subclass takes."""
+        """Pickle and copy by items, without calling the constructor of a subclass."""
         return _rebuild, (type(self), tuple(self))
 
 
@@ -62,7 +62,7 @@ class IntervalWindow(BoundedWindow):
 
     Args:
         start: first instant; seconds, datetime or Timestamp.
-        end: the instant just past the window.
+        end: the first instant after the window.
 
     >>> window = IntervalWindow(0, 60)
     >>> window.intersects(IntervalWindow(60, 120)), window.union(IntervalWindow(30, 90))
@@ -72,11 +72,11 @@ class IntervalWindow(BoundedWindow):
     __slots__ = ()
 
     def __new__(cls, start: TimestampTypes, end: TimestampTypes) -> IntervalWindow:
-        """Make a window from anything that names an instant."""
+        """Create a window from times in any supported form."""
         return tuple.__new__(cls, (micros(start), micros(end)))
 
     def intersects(self, other: BoundedWindow) -> bool:
-        """Tell whether the two share an instant; windows that only touch do not."""
+        """Return whether the windows share an instant; windows that only touch do not."""
         return bool(self[0] < other[1] and other[0] < self[1])
 
     def union(self, other: BoundedWindow) -> IntervalWindow:
@@ -89,7 +89,7 @@ class IntervalWindow(BoundedWindow):
 
 
 def interval(start: int, end: int) -> IntervalWindow:
-    """Make a window from microseconds, without conversion.
+    """Create a window from microseconds, without conversion.
 
     >>> interval(0, 1_000_000)
     [0.0, 1.0)
@@ -98,7 +98,7 @@ def interval(start: int, end: int) -> IntervalWindow:
 
 
 def intervals(bounds: Iterable[tuple[int, int]]) -> Iterator[IntervalWindow]:
-    """Make windows from pairs of microseconds.
+    """Create windows from pairs of microseconds.
 
     >>> list(intervals([(0, 1_000_000)]))
     [[0.0, 1.0)]
@@ -110,7 +110,7 @@ _new_interval = partial(tuple.__new__, IntervalWindow)
 
 
 def packed(windows: list[BoundedWindow]) -> Any:
-    """Return windows so that they pickle fast: intervals as a list of starts and one of ends.
+    """Return windows in a form that pickles fast: intervals as a list of starts and a list of ends.
 
     >>> packed([interval(0, 60), interval(30, 90)])
     ([0, 30], [60, 90])
@@ -121,7 +121,7 @@ def packed(windows: list[BoundedWindow]) -> Any:
 
 
 def unpacked(windows: Any) -> Iterable[BoundedWindow]:
-    """Return the windows that were packed.
+    """Return the windows that :func:`packed` was given.
 
     >>> list(unpacked(([0, 1_000_000], [1_000_000, 2_000_000])))
     [[0.0, 1.0), [1.0, 2.0)]
@@ -130,7 +130,7 @@ def unpacked(windows: Any) -> Iterable[BoundedWindow]:
 
 
 class GlobalWindow(BoundedWindow):
-    """The one window that holds all of event time.
+    """The window that contains all of event time.
 
     >>> GlobalWindow() == GlobalWindow()
     True
@@ -139,11 +139,11 @@ class GlobalWindow(BoundedWindow):
     __slots__ = ()
 
     def __new__(cls) -> GlobalWindow:
-        """Make the global window; all of them are equal."""
+        """Create a global window; all global windows are equal."""
         return tuple.__new__(cls, (MIN_MICROS, GLOBAL_END_MICROS))
 
     def __repr__(self) -> str:
-        """Show the name, as there is only one."""
+        """Show the name only; all global windows have the same bounds."""
         return "GlobalWindow"
 
 

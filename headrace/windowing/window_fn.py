@@ -1,13 +1,16 @@
-"""Window functions: which windows an element lies in, and which windows become one.
+"""Window functions: which windows an element lies in, and which windows merge.
 
-A user's window function says it for one element (:meth:`WindowFn.assign`); the engine asks for a
-bundle at a time (:meth:`WindowFn.assign_column`), which the built-in ones do on whole columns.
+A user's window function defines :meth:`WindowFn.assign` for one element. The engine calls
+:meth:`WindowFn.assign_column` for a bundle; the built-in functions do this by columns
+(:meth:`WindowFn.windows_of`).
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
+from functools import cache
+from inspect import getattr_static
 from itertools import repeat
 from typing import Any, Final, TypeAlias
 
@@ -19,13 +22,13 @@ from headrace.windowing.window import BoundedWindow
 Windows: TypeAlias = tuple[BoundedWindow, ...]
 
 UNKNOWN: Final[repeat[Windows]] = repeat(())
-"""The column of windows of elements of which nothing is known yet."""
+"""The column of windows for elements whose windows are not known."""
 
 
 class WindowFn(ABC):
     """WHERE in event time: base of all window functions (Beam's WindowFn).
 
-    Subclass it (or :class:`NonMergingWindowFn`) and say what :meth:`assign` and :meth:`merge` do.
+    Subclass it (or :class:`NonMergingWindowFn`) and define :meth:`assign` and :meth:`merge`.
 
     >>> class UpToNow(NonMergingWindowFn):
     ...     def assign(self, context):
@@ -38,12 +41,12 @@ class WindowFn(ABC):
     __slots__ = ()
 
     class AssignContext:
-        """What a window function gets to know of an element.
+        """The element for which a window function assigns windows.
 
         Args:
             timestamp: the element's event time.
             element: the element.
-            window: the window that it lay in until now, or None.
+            window: the window that it is in before the assignment, or None.
         """
 
         __slots__ = ("element", "timestamp", "window")
@@ -59,10 +62,10 @@ class WindowFn(ABC):
             self.window = window
 
     class MergeContext:
-        """What a window function gets to know when windows may merge.
+        """The windows among which a window function chooses those that merge.
 
         Args:
-            windows: all live windows of one key, with those of elements that just arrived.
+            windows: all live windows of one key, including those of elements that just arrived.
         """
 
         __slots__ = ("windows",)
@@ -71,18 +74,8 @@ class WindowFn(ABC):
             self.windows = list(windows)
 
         def merge(self, to_be_merged: Iterable[BoundedWindow], merge_result: BoundedWindow) -> None:
-            """Let some of the windows become one."""
+            """Merge some of the windows into one."""
             raise NotImplementedError
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        """Let a class that assigns or merges in a way of its own not inherit what follows from another."""
-        super().__init_subclass__(**options)
-        if "assign" in vars(cls):
-            for inferred in {"assign_column", "single"} - vars(cls).keys():
-                setattr(cls, inferred, vars(WindowFn)[inferred])
-        merging = cls.is_merging is WindowFn.is_merging
-        if merging and {"assign", "merge"} & vars(cls).keys() and "reach" not in vars(cls):
-            cls.reach = WindowFn.reach  # type: ignore[method-assign]
 
     @abstractmethod
     def assign(self, context: AssignContext) -> Iterable[BoundedWindow]:
@@ -92,8 +85,8 @@ class WindowFn(ABC):
     def merge(self, merge_context: MergeContext) -> None:
         """Call ``merge_context.merge`` for each set of windows that become one.
 
-        The result may be larger or smaller than what it came from. A window may be named once; one
-        that is not named stays as it is.
+        The result may be larger or smaller than its sources. Each window may be merged at most once;
+        a window that is not merged stays as it is.
         """
 
     def is_merging(self) -> bool:
@@ -101,29 +94,44 @@ class WindowFn(ABC):
         return True
 
     def reach(self) -> DurationTypes:
-        """Return how far back the window of one element can meet other windows, from its own end.
+        """Return how much earlier than an element's window a window that it merges with can end.
 
-        That is the longest time by which a window that it merges with ends earlier. For sessions it is
-        the gap. A grouping keeps a window that has expired for so much longer, since
-        an element that is not late may still merge with it. For windows that become shorter when they
-        merge, the end is the one that they become. Functions whose windows merge must define it.
+        For sessions this is the gap. A grouping keeps expired windows for this time, because an element
+        that is not late may still merge with them. If merging makes windows shorter, the ends of the
+        merged windows count. A window function whose windows merge must define it.
 
         Returns:
             Seconds, timedelta or Duration.
 
         Raises:
-            PipelineError: windows merge, and the function does not define it.
+            PipelineError: windows merge, and the function does not define ``reach``.
         """
         raise PipelineError(
-            f"the windows of {self!r} merge, and it does not say how far they reach",
-            remedy="define reach(), which returns how many seconds before its own end the window of an "
-            "element can meet another window: its length, if windows merge when they overlap",
+            f"the windows of {self!r} merge, but it does not define reach()",
+            remedy="define reach(): the longest time, in seconds, by which a window that an element's "
+            "window merges with can end earlier; if overlapping windows merge, the window's length",
         )
 
     @property
     def single(self) -> bool:
         """Whether every element lies in exactly one window."""
         return False
+
+    @property
+    def merges_overlapping(self) -> bool:
+        """Whether windows merge if they overlap, into the window that covers them."""
+        return False
+
+    @property
+    def fixed_gap(self) -> int | None:
+        """Microseconds from each timestamp to the end of the element's window, which starts there."""
+        return None
+
+    def windows_of(
+        self, values: list[Any], timestamps: Column[int], windows: Column[Windows]
+    ) -> Column[Windows]:
+        """Return the windows of a bundle of elements; a class may define a faster way than this."""
+        return list(map(self._assign_one, values, timestamps, windows))
 
     def assign_column(
         self, values: list[Any], timestamps: Column[int], windows: Column[Windows] = UNKNOWN
@@ -133,12 +141,13 @@ class WindowFn(ABC):
         Args:
             values: the elements.
             timestamps: their event times, in microseconds.
-            windows: the windows that they lay in until now, one each.
+            windows: the windows that each element is in before the assignment.
 
         Raises:
-            TimeError: the function gave something else than windows, or one without an instant.
+            TimeError: the function returned something that is not a window, or an empty window.
         """
-        return list(map(self._assign_one, values, timestamps, windows))
+        column: Column[Windows] = fact(self, "windows_of")(values, timestamps, windows)
+        return column
 
     def _assign_one(self, value: Any, timestamp: int, windows: Windows) -> Windows:
         window = windows[0] if windows else None
@@ -147,20 +156,56 @@ class WindowFn(ABC):
         for window in assigned:
             if not is_window(window):
                 raise TimeError(
-                    f"{self!r} assigned {shorten(window)}, not a window that holds an instant",
+                    f"{self!r} assigned {shorten(window)}, which is not a window with start < end",
                     where=f"the element {shorten(value)} at {context.timestamp!r}",
                     remedy="return windows such as IntervalWindow(start, end), with start < end",
                 )
         return assigned
 
 
-def is_window(thing: object) -> bool:
-    """Tell whether a thing is a window that holds an instant; users' functions give all sorts.
+_FOLLOWS_FROM: Final = {
+    "single": ("assign",),
+    "fixed_gap": ("assign",),
+    "windows_of": ("assign",),
+    "merges_overlapping": ("merge",),
+    "reach": ("assign", "merge"),
+}
+
+
+def fact(window_fn: WindowFn, name: str) -> Any:
+    """Return an attribute that follows from how a window function assigns or merges windows.
+
+    A subclass that overrides ``assign`` or ``merge`` but not the attribute gets that of :class:`WindowFn`,
+    which holds for every window function.
+
+    >>> from headrace.windowing.windows import FixedWindows
+    >>> class Doubled(FixedWindows):
+    ...     def assign(self, context):
+    ...         return 2 * super().assign(context)
+    >>> fact(FixedWindows(60), "single"), fact(Doubled(60), "single")
+    (True, False)
+    """
+    if _still_holds(type(window_fn), name):
+        return getattr(window_fn, name)
+    return getattr_static(WindowFn, name).__get__(window_fn)
+
+
+@cache
+def _still_holds(kind: type[WindowFn], name: str) -> bool:
+    """Return whether nothing that an attribute follows from is overridden below it."""
+    depth = {
+        defined: n for n, base in reversed([*enumerate(kind.__mro__)]) for defined in vars(base)
+    }
+    return all(depth[name] <= depth[source] for source in _FOLLOWS_FROM[name])
+
+
+def is_window(value: object) -> bool:
+    """Return whether a value from a user's function is a window with start < end.
 
     >>> is_window((3, 4))
     False
     """
-    return isinstance(thing, BoundedWindow) and bool(thing[0] < thing[1])
+    return isinstance(value, BoundedWindow) and bool(value[0] < value[1])
 
 
 class NonMergingWindowFn(WindowFn):
@@ -181,5 +226,5 @@ class NonMergingWindowFn(WindowFn):
         """Merge nothing."""
 
     def reach(self) -> DurationTypes:
-        """Return how far back a window can meet others: not at all."""
+        """Return 0, because windows do not merge."""
         return Duration(0)

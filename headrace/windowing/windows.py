@@ -1,12 +1,12 @@
 """Aligned windows: global, fixed and sliding.
 
-A window never leaves [MIN, MAX]: the first and the last one are cut, and the very last instant of
-time, which no half-open window can hold, counts to the window before it.
+Windows stay within [MIN, MAX]: the first and the last one are cut. The last instant of time, which
+no half-open window can contain, belongs to the last window.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from itertools import repeat
 from typing import Any
@@ -24,12 +24,12 @@ from headrace.windowing.time import (
     positive,
 )
 from headrace.windowing.window import GLOBAL_WINDOW, BoundedWindow, IntervalWindow, interval
-from headrace.windowing.window_fn import UNKNOWN, NonMergingWindowFn, WindowFn, Windows
+from headrace.windowing.window_fn import NonMergingWindowFn, WindowFn, Windows
 
 
 @attrs.frozen
 class GlobalWindows(NonMergingWindowFn):
-    """Everything in the one global window, the default (Beam's GlobalWindows).
+    """All elements in the global window; the default (Beam's GlobalWindows).
 
     >>> GlobalWindows().assign(WindowFn.AssignContext(7))
     [GlobalWindow]
@@ -40,12 +40,12 @@ class GlobalWindows(NonMergingWindowFn):
         """Whether every element lies in exactly one window: always."""
         return True
 
-    def assign(self, context: WindowFn.AssignContext) -> list[BoundedWindow]:
+    def assign(self, context: WindowFn.AssignContext) -> Sequence[BoundedWindow]:
         """Return the global window."""
         return [GLOBAL_WINDOW]
 
-    def assign_column(
-        self, values: list[Any], timestamps: Column[int], windows: Column[Windows] = UNKNOWN
+    def windows_of(
+        self, values: list[Any], timestamps: Column[int], windows: Column[Windows]
     ) -> Column[Windows]:
         """Return the global window for every element."""
         return repeat((GLOBAL_WINDOW,))
@@ -53,13 +53,13 @@ class GlobalWindows(NonMergingWindowFn):
 
 @attrs.frozen(init=False)
 class FixedWindows(NonMergingWindowFn):
-    """Windows of one size, one after another: [n × size + offset, (n + 1) × size + offset).
+    """Consecutive windows of one size: [n × size + offset, (n + 1) × size + offset).
 
     Beam's FixedWindows; section 1.2 of "The Dataflow Model".
 
     Args:
         size: seconds, timedelta or Duration.
-        offset: where a window starts, counted from 1970-01-01T00:00:00Z; taken modulo size.
+        offset: start of a window, relative to 1970-01-01T00:00:00Z; taken modulo size.
 
     Raises:
         TimeError: the size is not positive.
@@ -80,12 +80,12 @@ class FixedWindows(NonMergingWindowFn):
         """Whether every element lies in exactly one window: always."""
         return True
 
-    def assign(self, context: WindowFn.AssignContext) -> list[BoundedWindow]:
+    def assign(self, context: WindowFn.AssignContext) -> Sequence[BoundedWindow]:
         """Return the window around the element's timestamp."""
         return list(self._at(context.timestamp.micros))
 
-    def assign_column(
-        self, values: list[Any], timestamps: Column[int], windows: Column[Windows] = UNKNOWN
+    def windows_of(
+        self, values: list[Any], timestamps: Column[int], windows: Column[Windows]
     ) -> Column[Windows]:
         """Return the window around each timestamp."""
         if isinstance(timestamps, repeat):
@@ -106,15 +106,15 @@ class FixedWindows(NonMergingWindowFn):
 
 @attrs.frozen(init=False)
 class SlidingWindows(NonMergingWindowFn):
-    """Windows of one size, starting every period: [n × period + offset, … + size).
+    """Windows of one size that start every period: [n × period + offset, … + size).
 
-    Beam's SlidingWindows; section 1.2 of "The Dataflow Model". With a period longer than the size,
-    an element between two windows lies in none.
+    Beam's SlidingWindows; section 1.2 of "The Dataflow Model". If the period is longer than the size,
+    an element between two windows is in no window.
 
     Args:
         size: seconds, timedelta or Duration.
         period: seconds, timedelta or Duration.
-        offset: where a window starts, counted from 1970-01-01T00:00:00Z; taken modulo period.
+        offset: start of a window, relative to 1970-01-01T00:00:00Z; taken modulo period.
 
     Raises:
         TimeError: size or period is not positive.
@@ -135,15 +135,15 @@ class SlidingWindows(NonMergingWindowFn):
 
     @property
     def single(self) -> bool:
-        """Whether every element lies in exactly one window: where they do not overlap."""
+        """Whether every element lies in exactly one window: if size and period are equal."""
         return self.size == self.period
 
-    def assign(self, context: WindowFn.AssignContext) -> list[BoundedWindow]:
+    def assign(self, context: WindowFn.AssignContext) -> Sequence[BoundedWindow]:
         """Return the windows around the element's timestamp, the latest first."""
         return list(self._at(context.timestamp.micros, self._window))
 
-    def assign_column(
-        self, values: list[Any], timestamps: Column[int], windows: Column[Windows] = UNKNOWN
+    def windows_of(
+        self, values: list[Any], timestamps: Column[int], windows: Column[Windows]
     ) -> Column[Windows]:
         """Return the windows around each timestamp, the latest first."""
         window = cache(self._window)
@@ -154,7 +154,7 @@ class SlidingWindows(NonMergingWindowFn):
         numbers = [(t - offset) // period for t in timestamps]
         if not extra:
             return _by_block(numbers, lambda n: self._at(n * period + offset, window))
-        # One window more reaches into the first part of each period: two blocks a period.
+        # The first part of each period has one more window, so a period has two blocks.
         parts = [t - offset - n * period >= extra for t, n in zip(timestamps, numbers, strict=True)]
         blocks = [2 * number + part for number, part in zip(numbers, parts, strict=True)]
         return _by_block(
@@ -177,7 +177,7 @@ def _phase(offset: DurationTypes | Timestamp, period: Duration) -> Duration:
 
 
 def _cut(start: int, size: int) -> IntervalWindow:
-    """Make a window that does not leave time."""
+    """Return the window that starts at an instant, cut to [MIN, MAX]."""
     return interval(max(start, MIN_MICROS), min(start + size, MAX_MICROS))
 
 

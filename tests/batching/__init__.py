@@ -1,17 +1,17 @@
-"""Many pipelines in few runs, so that the whole suite can run on Spark.
+"""Batches of pipelines, so that the whole suite can run on Spark.
 
-A query of Spark's takes seconds to start and a second a micro-batch, however little there is to do; the
+A Spark query takes seconds to start and about one second per micro-batch, whatever the amount of data. The
 suite has hundreds of small pipelines. So before the first test on Spark, all such tests run once on the
-local runner, only to show their pipelines. These are merged into a few large ones, which run on Spark;
-what the sinks got there and what was counted is kept by test. Then the tests run for real: to each
-pipeline its part is replayed.
+local runner to collect their pipelines. These are merged into a few large pipelines, which run on Spark. What
+the sinks received there, and the metrics, are recorded per test. Then the tests run again, and each pipeline
+gets its recording.
 
-=========  ========================================================================
-module     what it says
-=========  ========================================================================
-merging    several graphs as one
-recording  what a run gave to sinks, and how it is given again
-packs      which pipelines run together; the runner that tests see
-rehearsal  all tests on Spark, once, before the first
-=========  ========================================================================
+================  =====================================================================
+module            content
+================  =====================================================================
+``merge_graphs``  merges graphs, and splits the metrics
+``recording``     records what sinks receive, and replays it
+``batches``       decides which pipelines run together; the runner that tests see
+``dry_run``       a nested pytest session over the tests on Spark, which only collects
+================  =====================================================================
 """

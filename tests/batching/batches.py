@@ -1,4 +1,4 @@
-"""Which pipelines run together, and the runner that tests see in place of Spark's."""
+"""Decides which pipelines run together, and holds the runner that tests see in place of Spark's."""
 
 from __future__ import annotations
 
@@ -9,38 +9,41 @@ from itertools import count
 from typing import Any, NamedTuple
 
 import attrs
+import pytest
 
 from headrace.runners import local
 from headrace.runners.planning import plan
 from headrace.sdk.graph import Graph, Read, Write
-from headrace.sdk.io.source import BoundedSource
 from headrace.sdk.io.test_stream import TestStream
 from headrace.sdk.metrics import MetricResults
 from headrace.sdk.options import PipelineOptions
 from headrace.sdk.result import PipelineResult, PipelineState
 from headrace.sdk.runner_lookup import Runner
+from headrace.sdk.source import BoundedSource
 from headrace.sdk.testing.alignment import aligned, steps
-from tests.batching.merge_scripts import label, merged, part, replaced
+from tests.batching.merge_graphs import map_nodes, merge_graphs, prefixed_label, select_graph
 from tests.batching.recording import Recording, recorder_for
 
 log = logging.getLogger(__name__)
 
-ALL_THE_SAME = ("runner", "allow_unsafe_triggers")
-"""Options that say nothing about a run."""
+IRRELEVANT_OPTIONS = ("runner", "allow_unsafe_triggers")
+"""Options that have no influence on a run."""
 
 
-class Name(NamedTuple):
-    """The name of a pipeline: its test, and its number there."""
+class PipelineId(NamedTuple):
+    """Identifies a pipeline by its test and its position there."""
 
     test: str
     number: int
 
 
 @attrs.frozen
-class Case:
+class TestedPipeline:
     """A pipeline of a test."""
 
-    name: Name
+    __test__ = False
+
+    id: PipelineId
     graph: Graph
     options: PipelineOptions
 
@@ -49,123 +52,136 @@ class Case:
         return [node.source for node in self.graph if isinstance(node, Read)]
 
     @property
-    def scripts(self) -> list[TestStream]:
+    def test_streams(self) -> list[TestStream]:
         return [source for source in self.sources if isinstance(source, TestStream)]
 
     @property
-    def clock(self) -> tuple[int, ...]:
-        """The steps of the clock."""
-        return next(filter(None, (steps(script.events) for script in self.scripts)), ())
+    def clock_steps(self) -> tuple[int, ...]:
+        """The advances of processing time."""
+        return next(filter(None, (steps(stream.events) for stream in self.test_streams)), ())
 
     @property
-    def can_be_packed(self) -> bool:
-        """Whether it ends, and has no other source beside a clock."""
+    def can_be_batched(self) -> bool:
+        """Whether it ends, and has no second source if its test stream advances processing time."""
         ends = all(isinstance(source, (BoundedSource, TestStream)) for source in self.sources)
-        return ends and (not self.clock or len(self.sources) == 1)
+        return ends and (not self.clock_steps or len(self.sources) == 1)
 
     @property
-    def kind(self) -> Hashable:
-        """What pipelines that can run together have in common."""
-        said = self.options.get_all_options(drop_default=True, retain_unknown_options=True)
-        told = sorted((n, repr(v)) for n, v in said.items() if n not in ALL_THE_SAME)
-        return bool(self.scripts), self.depth, self.clock, tuple(told)
+    def batch_key(self) -> Hashable:
+        """What all pipelines of a batch have in common."""
+        options = self.options.get_all_options(drop_default=True, retain_unknown_options=True)
+        relevant = sorted((n, repr(v)) for n, v in options.items() if n not in IRRELEVANT_OPTIONS)
+        return bool(self.test_streams), self.depth, self.clock_steps, tuple(relevant)
 
     @property
     def depth(self) -> int:
-        """How many shuffles lie behind each other; a round costs as much as the deepest pipeline."""
+        """The number of shuffles in a row; a round costs as much as the deepest pipeline."""
         return max(1, len(plan(self.graph).levels) - 1)
 
     @property
     def rounds(self) -> int:
-        """How long the scripts are."""
-        return max((len(script.events) for script in self.scripts), default=0)
+        """The length of the longest test stream."""
+        return max((len(stream.events) for stream in self.test_streams), default=0)
 
 
 @attrs.define
-class Packs:
-    """All pipelines of all tests that run on another runner, a few at a time.
+class Batches:
+    """All pipelines of all tests that run on another runner, in batches.
 
     Attributes:
-        runner: where they run in the end.
-        size: at most so many run together.
-        rehearsing: whether pipelines are only noted, and run on the local runner.
-        cases: what was noted.
-        recordings: what came out; who has none runs alone.
-        runs: how many pipelines each run held.
+        runner: runs the batches.
+        size: maximum number of pipelines in a batch.
+        dry_run: whether pipelines are only collected, and run on the local runner.
+        pipelines: the collected pipelines that have not run yet.
+        recordings: the results; a pipeline without a recording runs alone.
+        runs: the number of pipelines in each run.
     """
 
     runner: Runner
     size: int = 150
-    rehearsing: bool = False
-    cases: list[Case] = attrs.field(factory=list)
-    recordings: dict[Name, Recording] = attrs.field(factory=dict)
+    dry_run: bool = False
+    pipelines: list[TestedPipeline] = attrs.field(factory=list)
+    recordings: dict[PipelineId, Recording] = attrs.field(factory=dict)
     runs: list[int] = attrs.field(factory=list)
 
     def record(self) -> None:
-        """Run all that was noted, short scripts together and long ones together."""
-        kinds = defaultdict(list)
-        for case in sorted(self.cases, key=lambda case: case.rounds):
-            kinds[case.kind].append(case)
-        for alike in kinds.values():
-            for start in range(0, len(alike), self.size):
-                self._record(alike[start : start + self.size])
+        """Run all pipelines collected so far; test streams of similar length run together."""
+        collected, self.pipelines = self.pipelines, []
+        groups = defaultdict(list)
+        for pipeline in sorted(collected, key=lambda pipeline: pipeline.rounds):
+            groups[pipeline.batch_key].append(pipeline)
+        for group in groups.values():
+            for start in range(0, len(group), self.size):
+                self._record(group[start : start + self.size])
 
-    def _record(self, cases: list[Case]) -> None:
-        """Run pipelines together; if that fails, look for the one to blame, which will run alone."""
-        self.runs.append(len(cases))
+    def _record(self, batch: list[TestedPipeline]) -> None:
+        """Run a batch; bisect one that fails, until the failing pipeline is left to run alone."""
+        self.runs.append(len(batch))
         try:
-            self.recordings.update(recorded(cases, self.runner))
+            self.recordings.update(record_batch(batch, self.runner))
         except Exception:
-            log.exception("a pack of %d pipelines failed", len(cases))
-            middle = len(cases) // 2
-            for half in filter(None, (cases[:middle], cases[middle:]) if middle else ()):
+            log.exception("a batch of %d pipelines failed", len(batch))
+            middle = len(batch) // 2
+            for half in filter(None, (batch[:middle], batch[middle:]) if middle else ()):
                 self._record(half)
 
-    def run(self, name: Name, graph: Graph, options: PipelineOptions) -> PipelineResult:
-        """Note a pipeline and run it on the local runner, or replay it, or run it alone."""
-        case = Case(name, graph, options)
-        if self.rehearsing:
-            result = local.run(graph, options)
-            if case.can_be_packed:
-                self.cases.append(case)
-            return result
-        if name in self.recordings:
-            return self.recordings.pop(name).replay(graph)
+    def run(
+        self, pipeline_id: PipelineId, graph: Graph, options: PipelineOptions
+    ) -> PipelineResult:
+        """Collect a pipeline and run it on the local runner, or replay it, or run it alone."""
+        if self.dry_run:
+            return self._collect(TestedPipeline(pipeline_id, graph, options))
+        if pipeline_id in self.recordings:
+            return self.recordings.pop(pipeline_id).replay(graph)
         self.runs.append(1)
         return self.runner.run(graph, options)
 
+    def _collect(self, pipeline: TestedPipeline) -> PipelineResult:
+        result = local.run(pipeline.graph, pipeline.options)
+        if pipeline.can_be_batched:
+            self.pipelines.append(pipeline)
+        return result
+
+
+BATCHES = pytest.StashKey[Batches]()
+"""The batches of a pytest session."""
+
 
 @attrs.define
-class PackingRunner:
+class BatchingRunner:
     """The runner that a test sees."""
 
-    packs: Packs
+    batches: Batches
     test: str
     ships_functions: bool = True
     _numbers: count[int] = attrs.field(factory=count, init=False)
 
     def run(self, graph: Graph, options: PipelineOptions) -> PipelineResult:
-        return self.packs.run(Name(self.test, next(self._numbers)), graph, options)
+        return self.batches.run(PipelineId(self.test, next(self._numbers)), graph, options)
 
 
-def recorded(cases: Iterable[Case], runner: Runner) -> dict[Name, Recording]:
-    """Run pipelines of a kind as one."""
-    named = {str(n): case for n, case in enumerate(cases)}
-    graphs = _on_one_clock({name: case.graph for name, case in named.items()})
-    graphs = {name: replaced(graph, Write, _with_recorder) for name, graph in graphs.items()}
+def record_batch(
+    pipelines: Iterable[TestedPipeline], runner: Runner
+) -> dict[PipelineId, Recording]:
+    """Run pipelines with the same batch key as one."""
+    named = {str(n): pipeline for n, pipeline in enumerate(pipelines)}
+    graphs = _with_shared_clock({name: pipeline.graph for name, pipeline in named.items()})
+    graphs = {name: map_nodes(graph, Write, _with_recorder) for name, graph in graphs.items()}
     options = next(iter(named.values())).options
-    result = runner.run(merged(graphs), options)
+    result = runner.run(merge_graphs(graphs), options)
     if result.state == PipelineState.CANCELLED:
-        raise KeyboardInterrupt  # which the run has taken for itself
+        raise KeyboardInterrupt  # the runner handled it, and cancelled the run
     metrics = result.metrics()
     return {
-        case.name: Recording(
+        pipeline.id: Recording(
             name,
-            tuple(node.label for node in case.graph),
-            {n.label: n.sink.given for n in graphs[name] if isinstance(n, Write)},
-            MetricResults(part(metrics.containers, name), part(metrics.steps, name)),
+            tuple(node.label for node in pipeline.graph),
+            {n.label: n.sink.received for n in graphs[name] if isinstance(n, Write)},
+            MetricResults(
+                select_graph(metrics.containers, name), select_graph(metrics.steps, name)
+            ),
         )
-        for name, case in named.items()
+        for name, pipeline in named.items()
     }
 
 
@@ -173,20 +189,22 @@ def _with_recorder(node: Write) -> Write:
     return attrs.evolve(node, sink=recorder_for(node.sink))
 
 
-def _on_one_clock(graphs: dict[str, Graph]) -> dict[str, Graph]:
-    """Let all scripts of the graphs share one clock, if they have any steps of it."""
-    scripts = {
-        label(name, node.label): node.source
+def _with_shared_clock(graphs: dict[str, Graph]) -> dict[str, Graph]:
+    """Align all test streams of the graphs, if they advance processing time."""
+    streams = {
+        prefixed_label(name, node.label): node.source
         for name, graph in graphs.items()
         for node in graph
         if isinstance(node, Read) and isinstance(node.source, TestStream)
     }
-    if not any(steps(script.events) for script in scripts.values()):
+    if not any(steps(stream.events) for stream in streams.values()):
         return graphs
-    new = dict(zip(scripts, aligned(list(scripts.values())), strict=True))
+    new = dict(zip(streams, aligned(list(streams.values())), strict=True))
     return {
-        name: replaced(
-            graph, Read, lambda n, name=name: attrs.evolve(n, source=new[label(name, n.label)])
+        name: map_nodes(
+            graph,
+            Read,
+            lambda n, name=name: attrs.evolve(n, source=new[prefixed_label(name, n.label)]),
         )
         for name, graph in graphs.items()
     }

@@ -1,4 +1,4 @@
-"""What a run gave to the sinks of a pipeline, and how it is given again."""
+"""Records what a run gives to the sinks of a pipeline, and replays it to other sinks."""
 
 from __future__ import annotations
 
@@ -6,96 +6,96 @@ from typing import ClassVar
 
 import attrs
 
-from headrace.runners.error_context import failing_in
+from headrace.runners.error_context import label_errors
 from headrace.sdk.graph import Graph, Write
-from headrace.sdk.io.sink import Commit, PartSink, Sink, SinkBatch, SinkPart
 from headrace.sdk.metrics import MetricResults
 from headrace.sdk.result import PipelineResult, PipelineState
+from headrace.sdk.sink import Commit, PartSink, Sink, SinkBatch, SinkPart
 
-Given = SinkBatch | Commit
-"""What a sink is given: a batch, or what was written of it on workers."""
+SinkInput = SinkBatch | Commit
+"""What a sink receives: a batch, or the commit of the parts that workers wrote."""
 
 
 @attrs.define
 class Recorder(Sink):
-    """Keeps the batches that it gets, for another sink."""
+    """Records the batches that it receives."""
 
     accepts_retractions: ClassVar[bool] = True
 
-    given: list[Given] = attrs.field(factory=list)
+    received: list[SinkInput] = attrs.field(factory=list)
 
     def write(self, batch: SinkBatch) -> None:
-        self.given.append(batch)
+        self.received.append(batch)
 
 
 @attrs.define
 class PartRecorder(PartSink):
-    """Keeps the parts of batches instead of writing them, for another sink."""
+    """Records the parts of batches instead of writing them."""
 
     accepts_retractions: ClassVar[bool] = True
 
-    given: list[Given] = attrs.field(factory=list)
+    received: list[SinkInput] = attrs.field(factory=list)
 
     def write_part(self, part: SinkPart) -> SinkPart:
         return part
 
     def commit(self, commit: Commit) -> None:
-        self.given.append(commit)
+        self.received.append(commit)
 
 
 def recorder_for(sink: Sink) -> Recorder | PartRecorder:
-    """A recorder that takes the place of a sink."""
+    """A recorder that replaces a sink."""
     return PartRecorder() if isinstance(sink, PartSink) else Recorder()
 
 
 @attrs.frozen
 class Recording:
-    """The run of a graph as a part of a larger one.
+    """The run of a graph as a part of a larger graph.
 
     Attributes:
-        name: what tells it from the others.
-        labels: the labels of the graph, by which it is known again.
-        given: what its sinks were given, by their labels.
-        metrics: what was counted.
+        name: the graph's name in the larger graph.
+        labels: the labels of the graph, to identify it.
+        received: what its sinks received, by label.
+        metrics: the metrics of its steps.
     """
 
     name: str
     labels: tuple[str, ...]
-    given: dict[str, list[Given]]
+    received: dict[str, list[SinkInput]]
     metrics: MetricResults
 
     def replay(self, graph: Graph) -> PipelineResult:
-        """Give the sinks of a graph what the run gave them."""
-        found = tuple(node.label for node in graph)
-        assert found == self.labels, f"not the pipeline that was rehearsed: {found}, {self.labels}"
+        """Give the sinks of a graph what was recorded."""
+        labels = tuple(node.label for node in graph)
+        assert labels == self.labels, f"not the pipeline of the dry run: {labels}, {self.labels}"
         sinks = {node.label: node.sink for node in graph if isinstance(node, Write)}
         for label, sink in sinks.items():
-            with failing_in(label):
+            with label_errors(label):
                 sink.open()
-        each = [(given.id, label, given) for label, some in self.given.items() for given in some]
-        for _, label, given in sorted(each, key=lambda one: one[0]):
-            with failing_in(label):
-                self._give(sinks[label], label, given)
+        inputs = [(each.id, label, each) for label, some in self.received.items() for each in some]
+        for _, label, each in sorted(inputs, key=lambda one: one[0]):
+            with label_errors(label):
+                self._give(sinks[label], label, each)
         for label, sink in sinks.items():
-            with failing_in(label):
+            with label_errors(label):
                 sink.close()
         return Replayed(self.metrics)
 
-    def _give(self, sink: Sink, label: str, given: Given) -> None:
-        own = attrs.evolve(given, step=label, run=self._run(given))
+    def _give(self, sink: Sink, label: str, recorded: SinkInput) -> None:
+        own = attrs.evolve(recorded, step=label, run=self._run_name(recorded))
         if isinstance(own, SinkBatch):
             sink.write(own)
         else:
             parts = (attrs.evolve(part, step=label, run=own.run) for part in own.written)
             sink.commit(attrs.evolve(own, written=[sink.write_part(part) for part in parts]))
 
-    def _run(self, given: Given) -> str:
-        """A name of the run that no other graph of the larger one has."""
-        return given.run and f"{given.run}-{self.name}"
+    def _run_name(self, recorded: SinkInput) -> str:
+        """A name of the run that differs between the graphs of the larger graph."""
+        return recorded.run and f"{recorded.run}-{self.name}"
 
 
 class Replayed(PipelineResult):
-    """A run that was over before it began."""
+    """The result of a replayed run."""
 
     def __init__(self, metrics: MetricResults) -> None:
         super().__init__(PipelineState.DONE)

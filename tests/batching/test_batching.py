@@ -1,4 +1,4 @@
-"""What is packed says the same as what runs alone."""
+"""A batched pipeline has the same results as one that runs alone."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from headrace.options import PipelineOptions
 from headrace.runners import local
 from headrace.sdk.testing.alignment import NOTHING, aligned
 from headrace.testing import Capture, TestStream
-from tests.batching.batches import PackingRunner, Packs
+from tests.batching.batches import Batches, BatchingRunner
 from tests.semantics.scenarios import (
     EACH,
     END,
@@ -29,8 +29,8 @@ from tests.semantics.scenarios import (
 
 
 @attrs.define
-class Counting:
-    """The local runner, and how many nodes each of its runs had; it cannot run those of some label."""
+class CountingRunner:
+    """The local runner; counts the nodes of each run, and refuses graphs with a forbidden label."""
 
     forbidden: str = " "
     sizes: list[int] = attrs.field(factory=list)
@@ -43,7 +43,7 @@ class Counting:
 
 DELAYED = into(FIXED, hr.trigger.Repeatedly(hr.trigger.AfterProcessingTime(5)))
 
-PLAYS = {
+SCENARIOS = {
     "one that ends": ([arrive(at(1, "a"), at(2, "b")), END], into(FIXED), words()),
     "one that does not": ([arrive(at(1, "a")), watermark(5)], into(FIXED, EACH), words()),
     "one that drops": ([watermark(50), arrive(at(1, "a")), END], into(FIXED), hr.GroupByKey()),
@@ -56,76 +56,78 @@ PLAYS = {
 }
 
 
-def in_a_pack(runner: Any, *names: str) -> tuple[Packs, dict[str, Played]]:
-    """Rehearse plays, run them, and play them again."""
-    packs = Packs(runner, rehearsing=True)
+def run_batched(runner: Any, *names: str) -> tuple[Batches, dict[str, Played]]:
+    """Dry-run scenarios, run their batches, and replay the recordings."""
+    batches = Batches(runner, dry_run=True)
     for name in names:
-        perform(PackingRunner(packs, name), *PLAYS[name])
-    packs.rehearsing = False
-    packs.record()
-    return packs, {name: perform(PackingRunner(packs, name), *PLAYS[name]) for name in names}
+        perform(BatchingRunner(batches, name), *SCENARIOS[name])
+    batches.dry_run = False
+    batches.record()
+    return batches, {
+        name: perform(BatchingRunner(batches, name), *SCENARIOS[name]) for name in names
+    }
 
 
-def test_pipelines_in_a_pack_say_what_they_say_alone() -> None:
-    runner = Counting()
-    packs, played = in_a_pack(runner, *PLAYS)
-    assert (packs.runs, len(runner.sizes)) == ([3, 2], 2)
+def test_batched_pipelines_have_the_results_of_single_ones() -> None:
+    runner = CountingRunner()
+    batches, played = run_batched(runner, *SCENARIOS)
+    assert (batches.runs, len(runner.sizes)) == ([3, 2], 2)
     for name, found in played.items():
-        assert found == perform("local", *PLAYS[name])
+        assert found == perform("local", *SCENARIOS[name])
 
 
-def test_moments_are_those_of_the_pipeline() -> None:
-    _, played = in_a_pack(Counting(), "one with a clock", "the same clock")
+def test_processing_times_are_those_of_the_pipeline() -> None:
+    _, played = run_batched(CountingRunner(), "one with a clock", "the same clock")
     assert played["one with a clock"].moments == [("a", 5)]
     assert played["the same clock"].moments == []
 
 
 @pytest.mark.spark
 @pytest.mark.xdist_group("spark")
-def test_a_pack_on_spark(small_spark: Any) -> None:
+def test_a_batch_on_spark(small_spark: Any) -> None:
     names = ["one that ends", "one that does not", "one that drops"]
-    packs, played = in_a_pack(small_spark, *names)
-    assert packs.runs == [3]
+    batches, played = run_batched(small_spark, *names)
+    assert batches.runs == [3]
     for name in names:
-        assert played[name].elements == perform("local", *PLAYS[name]).elements
+        assert played[name].elements == perform("local", *SCENARIOS[name]).elements
         assert played[name].dropped == (name == "one that drops")
 
 
-def test_one_that_fails_runs_alone_and_spoils_no_other() -> None:
-    packs = Packs(Counting(forbidden="bad"), rehearsing=True)
+def test_a_failing_pipeline_runs_alone_and_the_others_are_batched() -> None:
+    batches = Batches(CountingRunner(forbidden="bad"), dry_run=True)
 
     def build(name: str) -> Capture:
         captured = Capture()
-        with hr.Pipeline(PackingRunner(packs, name), argv=[]) as p:
+        with hr.Pipeline(BatchingRunner(batches, name), argv=[]) as p:
             _ = p | name >> hr.Create([name]) | hr.Write(captured)
         return captured
 
     for name in ("good", "bad", "better"):
         build(name)
-    packs.rehearsing = False
-    packs.record()
-    assert packs.runs == [3, 1, 2, 1, 1]
+    batches.dry_run = False
+    batches.record()
+    assert batches.runs == [3, 1, 2, 1, 1]
     assert (build("good").values, build("better").values) == (["good"], ["better"])
     with pytest.raises(AssertionError):
         build("bad")
 
 
-def test_what_fails_in_the_rehearsal_is_not_packed() -> None:
-    packs = Packs(Counting(), rehearsing=True)
-    p = hr.Pipeline(PackingRunner(packs, "test"), argv=[])
+def test_a_pipeline_that_fails_in_the_dry_run_is_not_batched() -> None:
+    batches = Batches(CountingRunner(), dry_run=True)
+    p = hr.Pipeline(BatchingRunner(batches, "test"), argv=[])
     _ = p | hr.Create([0]) | hr.Map(lambda n: 1 // n)
     with pytest.raises(ZeroDivisionError):
         p.run()
-    assert packs.cases == []
+    assert batches.pipelines == []
 
 
-def test_another_pipeline_than_in_the_rehearsal_is_noticed() -> None:
-    packs = Packs(Counting(), rehearsing=True)
-    perform(PackingRunner(packs, "test"), *PLAYS["one that ends"])
-    packs.rehearsing = False
-    packs.record()
-    with pytest.raises(AssertionError, match="not the pipeline that was rehearsed"):
-        perform(PackingRunner(packs, "test"), *PLAYS["one that drops"])
+def test_a_pipeline_that_differs_from_the_dry_run_is_refused() -> None:
+    batches = Batches(CountingRunner(), dry_run=True)
+    perform(BatchingRunner(batches, "test"), *SCENARIOS["one that ends"])
+    batches.dry_run = False
+    batches.record()
+    with pytest.raises(AssertionError, match="not the pipeline of the dry run"):
+        perform(BatchingRunner(batches, "test"), *SCENARIOS["one that drops"])
 
 
 def test_clocks_are_aligned_by_waiting() -> None:

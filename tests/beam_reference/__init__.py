@@ -1,1 +1,1 @@
-"""Beam as an independent implementation of the model: the same random cases, asked of its own code."""
+"""Beam as an independent reference implementation: the same random cases, run by Beam's own code."""

@@ -1,9 +1,9 @@
-"""Random cases in which the two models agree, and what is left of a case where they do not.
+"""Random cases in which Beam and Headrace agree.
 
-Beam's Python and Headrace mean the same by a trigger, but for what docs/reference/differences.md says. So
-triggers are drawn from those whose meaning is shared (:func:`triggers`), and elements are left out
-at moments where the models part (:func:`undisputed`). What remains different is the same in every
-case, and is translated in `agreement`.
+Triggers mean the same in Beam's Python and in Headrace, except for the deliberate differences of
+docs/reference/differences.md. So triggers are drawn from those with a shared meaning (:func:`triggers`),
+and elements are left out where the models differ (:func:`without_disputed`). Differences that are the same
+in every case are translated in `comparison`.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ from headrace.windowing.sessions import Sessions
 from headrace.windowing.time import MAX_MICROS, MIN_MICROS
 from tests.beam_reference.kit import SECOND, Event, Row, Run, Step, Where, scripts
 from tests.oracle import translate
-from tests.oracle.story import Element, Window
+from tests.oracle.window_history import Element, Window
 
 MODES = (AccumulationMode.DISCARDING, AccumulationMode.ACCUMULATING)
 WATERMARK = (DefaultTrigger, AfterWatermark)
 
 
 def sessions() -> st.SearchStrategy[Where]:
-    """Sessions with one gap; Beam's Python has no others, and no windows that shrink."""
+    """Sessions with a fixed gap; Beam's Python has no others, and no windows that shrink."""
     return st.builds(Sessions, st.integers(1, 10)).map(Where)
 
 
@@ -52,8 +52,8 @@ COUNTS = st.builds(AfterCount, st.integers(1, 4))
 
 @cache
 def data_triggers(depth: int = 2) -> st.SearchStrategy[Trigger]:
-    """Triggers that look at elements and the watermark."""
-    return _data_triggers(depth).filter(means_the_same)
+    """Triggers that depend on elements and the watermark."""
+    return _data_triggers(depth).filter(is_shared)
 
 
 def _data_triggers(depth: int) -> st.SearchStrategy[Trigger]:
@@ -72,7 +72,7 @@ def _data_triggers(depth: int) -> st.SearchStrategy[Trigger]:
 
 
 def _once(depth: int) -> st.SearchStrategy[Trigger]:
-    """Triggers that are finished when they have fired: what AfterAny and AfterAll are made for."""
+    """Triggers that are finished after they fire, for AfterAny and AfterAll."""
     leaves = COUNTS | st.just(AfterWatermark())
     if not depth:
         return leaves
@@ -87,11 +87,11 @@ def _once(depth: int) -> st.SearchStrategy[Trigger]:
 
 @cache
 def timed_triggers() -> st.SearchStrategy[Trigger]:
-    """Triggers some part of which looks at the clock."""
+    """Triggers that depend on processing time."""
     timed, other = _timed(2), st.none() | COUNTS | COUNTS.map(Repeatedly)
     late = st.builds(AfterWatermark, early=other, late=timed)
     early = st.builds(AfterWatermark, early=timed, late=other)
-    return st.one_of(timed, late, late.map(Repeatedly), early).filter(means_the_same)
+    return st.one_of(timed, late, late.map(Repeatedly), early).filter(is_shared)
 
 
 def _timed(depth: int) -> st.SearchStrategy[Trigger]:
@@ -108,31 +108,31 @@ def _timed(depth: int) -> st.SearchStrategy[Trigger]:
     )
 
 
-def means_the_same(trigger: Trigger) -> bool:
-    """Whether Beam takes a trigger for what it is taken for here.
+def is_shared(trigger: Trigger) -> bool:
+    """Whether a trigger means the same in Beam.
 
-    The sections of docs/reference/differences.md: "Several watermark triggers", "A watermark trigger in
-    a sequence", "Timers of early firings".
+    See the sections of docs/reference/differences.md: "Several watermark triggers", "A watermark trigger in a
+    sequence", "Timers of early firings".
     """
     parts = list(within(trigger))
     turns = [turn for part in parts if isinstance(part, AfterEach) for turn in part.triggers]
     early = [part for part in parts if isinstance(part, AfterWatermark) and is_timed(part.early)]
     return (
         sum(isinstance(part, WATERMARK) for part in parts) <= 1
-        and not any(map(watches, turns))
+        and not any(map(uses_watermark, turns))
         and all(part is trigger and not is_timed(part.late) for part in early)
     )
 
 
 def is_timed(trigger: Trigger | None) -> bool:
-    """Whether some part of a trigger looks at the clock."""
+    """Whether some part of a trigger depends on processing time."""
     return trigger is not None and any(
         isinstance(part, AfterProcessingTime) for part in within(trigger)
     )
 
 
-def watches(trigger: Trigger) -> bool:
-    """Whether some part of a trigger watches the watermark."""
+def uses_watermark(trigger: Trigger) -> bool:
+    """Whether some part of a trigger depends on the watermark."""
     return any(isinstance(part, WATERMARK) for part in within(trigger))
 
 
@@ -153,13 +153,13 @@ def cases(
     triggers: st.SearchStrategy[Trigger],
     in_pipeline: bool = False,
 ) -> Run:
-    """A grouping into lists, and a script without what the two models see differently.
+    """A grouping into lists, and a script without elements that the two models treat differently.
 
     Args:
         windows: window functions.
         triggers: triggers.
-        in_pipeline: whether a pipeline of Beam's will run it. Such a script ends at the end of time, no
-            window expires before that, and times are whole milliseconds.
+        in_pipeline: whether a Beam pipeline will run it. Such a script ends at the end of time, no window
+            expires before that, and times are whole milliseconds.
     """
     where = draw(windows)
     windowing = WindowingStrategy(
@@ -171,14 +171,14 @@ def cases(
     )
     script = draw(scripts(where.scale, to_infinity=True if in_pipeline else None))
     script = for_pipeline(script, windowing) if in_pipeline else script
-    return Run(undisputed(script, windowing), (Step(windowing, "list"),))
+    return Run(without_disputed(script, windowing), (Step(windowing, "list"),))
 
 
 def for_pipeline(script: Sequence[Event], windowing: WindowingStrategy) -> Iterator[Event]:
-    """A script that Beam's runner can play to its end.
+    """A script that Beam's runner can run to its end.
 
-    Its TestStream knows no times below milliseconds; it stops at an element that lies in no window; and
-    it never stops as long as a timer waits for the clock.
+    Its TestStream has a resolution of milliseconds; it stops at an element that is in no window; and it
+    does not stop while a processing-time timer is set.
     """
     windows, now = assigner(windowing), 0
     *before, end = map(in_milliseconds, script)
@@ -190,7 +190,7 @@ def for_pipeline(script: Sequence[Event], windowing: WindowingStrategy) -> Itera
 
 
 def in_milliseconds(event: Event) -> Event:
-    """An event whose odd microseconds are milliseconds."""
+    """An event whose odd microseconds are turned into milliseconds."""
     kind, what = event
     if kind == "elements":
         return kind, tuple((key, value, _coarse(at), diff) for key, value, at, diff in what)
@@ -204,8 +204,8 @@ def _coarse(micros: int) -> int:
     return seconds * SECOND + (micros - seconds * SECOND) * 1000
 
 
-def undisputed(script: Iterable[Event], windowing: WindowingStrategy) -> tuple[Event, ...]:
-    """A script without the elements whose fate the two models see differently."""
+def without_disputed(script: Iterable[Event], windowing: WindowingStrategy) -> tuple[Event, ...]:
+    """A script without the elements that the two models treat differently."""
     disputed = _disputed_in_sessions if has_sessions(windowing) else _disputed_in_windows
     watermark, left = MIN_MICROS, []
     for kind, what in script:
@@ -222,22 +222,22 @@ def has_sessions(windowing: WindowingStrategy) -> bool:
 
 
 def _disputed_in_windows(row: Row, watermark: int, windowing: WindowingStrategy) -> bool:
-    """Whether a window of an element expires at this very watermark."""
+    """Whether a window of an element expires at exactly this watermark."""
     windows = assigner(windowing)(row)
     return any(end + windowing.allowed_lateness == watermark for _, end in windows)
 
 
 def _disputed_in_sessions(row: Row, watermark: int, windowing: WindowingStrategy) -> bool:
-    """Whether an element may touch a session that has expired or that has seen its end.
+    """Whether an element may merge with a session that has expired or has fired at its end.
 
-    An expired session lives on in Beam. One whose watermark trigger has fired gives Beam's merged
-    window its state, and ours begins anew.
+    Beam keeps an expired session. If the watermark trigger of a session has fired, Beam's merged window
+    gets its state, and ours starts anew.
     """
-    allowed = 0 if watches(windowing.trigger) else windowing.allowed_lateness
+    allowed = 0 if uses_watermark(windowing.trigger) else windowing.allowed_lateness
     return row[2] < watermark - allowed
 
 
 def assigner(windowing: WindowingStrategy) -> Callable[[Row], list[Window]]:
-    """The windows of a row, as the oracle has them."""
+    """The windows of a row, computed by the oracle."""
     window_fn = translate.window_fn(windowing.window_fn)
     return lambda row: window_fn.assign(Element(*row), row[2])

@@ -1,4 +1,4 @@
-"""Window functions, triggers and windowing strategies in Beam's words."""
+"""Converts window functions, triggers and windowing strategies to Beam."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ NAMES = {**vars(beam.trigger), "Never": _Never}
 
 
 def trigger(of: Trigger) -> Any:
-    """The same expression, made of Beam's triggers."""
+    """The same trigger, made of Beam's triggers."""
     return eval(repr(of), dict(NAMES))
 
 
 def window_fn(of: WindowFn) -> Any:
-    """The same window function; those that Beam's Python does not have are not known here."""
+    """The same window function, if Beam's Python has it."""
     return WINDOW_FNS[type(of)](of)
 
 
@@ -43,7 +43,7 @@ WINDOW_FNS: dict[type[WindowFn], Any] = {
 
 
 def windowing(of: WindowingStrategy) -> Any:
-    """The same strategy; on-time and closing behaviours are not Beam's to choose."""
+    """The same strategy; Beam has no on-time and closing behaviours."""
     return Windowing(
         window_fn(of.window_fn),
         trigger(of.trigger),
@@ -54,7 +54,7 @@ def windowing(of: WindowingStrategy) -> Any:
 
 
 def mode(of: AccumulationMode) -> Any:
-    """The same accumulation mode; Beam does not have RETRACTING."""
+    """The same accumulation mode; Beam has no RETRACTING."""
     return getattr(beam.trigger.AccumulationMode, of.name)
 
 

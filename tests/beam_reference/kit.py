@@ -1,11 +1,12 @@
-"""What the laws draw and play, taken over here: the one place that knows where it lives."""
+"""The parts of the test kit that these tests use: the only module here that imports them."""
 
 from headrace.sdk.testing.run_on_runner import UNKNOWN, Observation
-from headrace.sdk.testing.runs import Run, Step
+from headrace.sdk.testing.runs import Run
 from headrace.sdk.testing.script import SECOND, Event, Row
+from headrace.sdk.testing.steps import Step
 from headrace.sdk.testing.strategies.arriving import scripts
 from headrace.sdk.testing.strategies.windowing import Where, aligned
-from tests.laws.event_by_event import follow
+from tests.laws.event_by_event import run_events
 
 __all__ = [
     "SECOND",
@@ -17,6 +18,6 @@ __all__ = [
     "Step",
     "Where",
     "aligned",
-    "follow",
+    "run_events",
     "scripts",
 ]

@@ -1,7 +1,7 @@
-"""A script played by a pipeline on Beam's bundle-based local runner, which has watermarks and a clock.
+"""Runs a script as a pipeline on Beam's bundle-based local runner, which has watermarks and a clock.
 
-It is the one of Beam's local runners written in Python that runs a TestStream. Which event let a
-pane out is not told: panes come in order for each key and window.
+It is the only local runner of Beam's written in Python that runs a TestStream. It does not tell which event
+caused a pane: panes are ordered per key and window.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from headrace.triggers import WindowingStrategy
 from headrace.windowing.time import MAX_MICROS
 from tests.beam_reference import in_beam
 from tests.beam_reference.kit import SECOND, UNKNOWN, Event
-from tests.oracle.story import GLOBAL, Pane
+from tests.oracle.window_history import GLOBAL, Pane
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -26,16 +26,16 @@ with warnings.catch_warnings():
     from apache_beam.testing.test_stream import TestStream
     from apache_beam.utils.windowed_value import PaneInfoTiming
 
-LATER = 232_792_560 * SECOND
-"""Microseconds by which event time is set forward, as the clock of the runner begins at 0 and has to be
-behind the ends of windows. All sizes up to 20 seconds divide it, so windows lie as before."""
+SHIFT = 232_792_560 * SECOND
+"""Microseconds by which event times are shifted, since the clock of the runner starts at 0 and has to be
+before the ends of windows. All sizes up to 20 seconds divide it, so windows stay aligned."""
 
 _PANES: list[Pane] = []
-"""What a pipeline says; its functions are pickled, and find nothing else of this process."""
+"""The output of a pipeline; its functions are pickled, and reach nothing else of this process."""
 
 
-def play(script: Sequence[Event], windowing: WindowingStrategy) -> list[Pane]:
-    """The panes of a script whose watermark goes to the end of time."""
+def run_in_beam(script: Sequence[Event], windowing: WindowingStrategy) -> list[Pane]:
+    """The panes of a script whose watermark advances to the end of time."""
     _PANES.clear()
     options = PipelineOptions(["--streaming", "--allow_unsafe_triggers"])
     into = beam.WindowInto(
@@ -44,16 +44,16 @@ def play(script: Sequence[Event], windowing: WindowingStrategy) -> list[Pane]:
         accumulation_mode=in_beam.mode(windowing.accumulation_mode),
         allowed_lateness=in_beam.duration(windowing.allowed_lateness),
     )
-    with run_dry(), beam.Pipeline("BundleBasedDirectRunner", options) as p:
-        p | stream(script) | into | beam.GroupByKey() | beam.Map(_listen)
+    with ignore_stall(), beam.Pipeline("BundleBasedDirectRunner", options) as p:
+        p | stream(script) | into | beam.GroupByKey() | beam.Map(_collect_pane)
     return _PANES.copy()
 
 
 @contextmanager
-def run_dry() -> Iterator[None]:
-    """Take it for an end that nothing is left to do, though elements are that never fired.
+def ignore_stall() -> Iterator[None]:
+    """Ignore the error of a runner that stalls with elements that never fired.
 
-    They hold the watermark. The runner means to say so, but raises what is not an exception.
+    They hold the watermark. The runner means to report this, but raises something that is not an exception.
     """
     try:
         yield
@@ -63,26 +63,26 @@ def run_dry() -> Iterator[None]:
 
 
 def stream(script: Sequence[Event]) -> Any:
-    """A script as a test stream of Beam's, event time set forward."""
-    said, now = TestStream(), 0
+    """A script as a Beam test stream, with event times shifted."""
+    test_stream, now = TestStream(), 0
     for kind, what in script:
         if kind == "elements":
-            said = said.add_elements([_stamped(*row) for row in what])
+            test_stream = test_stream.add_elements([_stamped(*row) for row in what])
         elif kind == "clock":
-            said, now = said.advance_processing_time((what - now) / SECOND), what
+            test_stream, now = test_stream.advance_processing_time((what - now) / SECOND), what
         elif what == MAX_MICROS:
-            said = said.advance_watermark_to_infinity()
+            test_stream = test_stream.advance_watermark_to_infinity()
         else:
-            said = said.advance_watermark_to(in_beam.instant(what + LATER))
-    return said
+            test_stream = test_stream.advance_watermark_to(in_beam.instant(what + SHIFT))
+    return test_stream
 
 
 def _stamped(key: str, value: int, timestamp: int, diff: int) -> Any:
     assert diff == 1, "Beam has no retractions"
-    return beam.window.TimestampedValue((key, value), in_beam.instant(timestamp + LATER))
+    return beam.window.TimestampedValue((key, value), in_beam.instant(timestamp + SHIFT))
 
 
-def _listen(
+def _collect_pane(
     pair: Any,
     timestamp: Any = beam.DoFn.TimestampParam,
     window: Any = beam.DoFn.WindowParam,
@@ -102,9 +102,9 @@ def _listen(
         last=info.is_last,
         event=UNKNOWN,
     )
-    _PANES.append(pane if pane.window == GLOBAL else _set_back(pane))
+    _PANES.append(pane if pane.window == GLOBAL else _shifted_back(pane))
 
 
-def _set_back(pane: Pane) -> Pane:
+def _shifted_back(pane: Pane) -> Pane:
     start, end = pane.window
-    return attrs.evolve(pane, window=(start - LATER, end - LATER), timestamp=pane.timestamp - LATER)
+    return attrs.evolve(pane, window=(start - SHIFT, end - SHIFT), timestamp=pane.timestamp - SHIFT)

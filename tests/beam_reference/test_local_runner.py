@@ -1,6 +1,6 @@
-"""Our pipelines against the same ones on Beam's bundle-based local runner, where both agree.
+"""Our pipelines against the same ones on Beam's bundle-based local runner.
 
-A pipeline of Beam's takes a while, so these are fewer cases than those of the trigger driver.
+A Beam pipeline takes a while, so there are fewer cases than for the trigger driver.
 """
 
 from __future__ import annotations
@@ -9,13 +9,12 @@ import pytest
 
 pytest.importorskip("apache_beam", reason="Beam is what this compares with")
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from tests.beam_reference.cases import cases, data_triggers, sessions, timed_triggers
 from tests.beam_reference.comparison import check
 from tests.beam_reference.kit import Run, aligned
-from tests.beam_reference.local_runner import play
+from tests.beam_reference.local_runner import run_in_beam
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 
@@ -25,10 +24,10 @@ WINDOWS = st.one_of(aligned(), sessions())
 @settings(max_examples=max(20, settings().max_examples // 10))
 @given(cases(WINDOWS, data_triggers(), in_pipeline=True))
 def test_triggers_that_look_at_the_data(run: Run) -> None:
-    check(run, play)
+    check(run, run_in_beam)
 
 
 @settings(max_examples=max(20, settings().max_examples // 10))
 @given(cases(aligned(), timed_triggers(), in_pipeline=True))
 def test_triggers_that_look_at_the_clock(run: Run) -> None:
-    check(run, play)
+    check(run, run_in_beam)

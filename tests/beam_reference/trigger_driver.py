@@ -1,7 +1,7 @@
-"""A script played by Beam's GeneralTriggerDriver, key by key, with the clock and watermark in our hands.
+"""Runs a script on Beam's GeneralTriggerDriver, key by key, with a controlled clock and watermark.
 
-This is Beam's counterpart of our grouping: what it says is what Beam's Python runners say that run
-triggers themselves. A driver says what fires; it does not drop windows that have expired.
+It is the counterpart of our grouping: Beam's Python runners that run triggers themselves use it. A driver
+emits panes; it does not drop expired windows.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from headrace.triggers import WindowingStrategy
 from headrace.windowing.time import MIN_MICROS
 from tests.beam_reference import in_beam
 from tests.beam_reference.kit import Event, Row
-from tests.oracle.story import Pane
+from tests.oracle.window_history import Pane
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -26,13 +26,13 @@ with warnings.catch_warnings():
     from apache_beam.utils.windowed_value import PaneInfoTiming
 
 BEFORE_EVENT_TIME = 10**15
-"""Microseconds by which the clock is set back: Beam compares the moment of a processing-time timer
-with the ends of windows, so its clock has to be behind all of them."""
+"""Microseconds by which the clock is set back: Beam compares processing-time timers with the ends of
+windows, so its clock has to be before all of them."""
 
 
 @attrs.define
 class Clock:
-    """Processing time, as Beam's triggers ask for it."""
+    """Processing time, as Beam's triggers read it."""
 
     now: int = -BEFORE_EVENT_TIME
 
@@ -41,8 +41,8 @@ class Clock:
 
 
 @attrs.define
-class Playing:
-    """A driver, its state for each key, and the watermark."""
+class DriverRun:
+    """A driver, its state per key, and the watermark."""
 
     driver: Any
     window_fn: Any
@@ -51,7 +51,7 @@ class Playing:
     keys: dict[str, Any] = attrs.field(factory=lambda: defaultdict(InMemoryUnmergedState))
 
     def add(self, rows: Sequence[Row]) -> Iterator[tuple[str, Any]]:
-        """Elements that come together."""
+        """Elements that arrive together."""
         arrivals: dict[str, list[Any]] = defaultdict(list)
         for key, value, timestamp, _ in rows:
             arrivals[key].append(self.windowed(value, in_beam.instant(timestamp)))
@@ -65,7 +65,7 @@ class Playing:
         return WindowedValue(value, timestamp, tuple(windows))
 
     def due(self) -> Iterator[tuple[str, Any]]:
-        """Timers that are due, the earliest first, until there are no more."""
+        """Fire due timers, the earliest first, until there are no more."""
         for key, state in self.keys.items():
             while timers := self._due(state):
                 for window, (name, domain, moment, _) in timers:
@@ -78,22 +78,22 @@ class Playing:
         return sorted(fired, key=lambda timer: timer[1][2])
 
 
-def play(script: Sequence[Event], windowing: WindowingStrategy) -> list[Pane]:
-    """The panes that Beam makes of a script."""
+def run_in_beam(script: Sequence[Event], windowing: WindowingStrategy) -> list[Pane]:
+    """Beam's panes of a script."""
     theirs, clock = in_beam.windowing(windowing), Clock()
-    playing = Playing(GeneralTriggerDriver(theirs, clock), theirs.windowfn, clock)
-    return [pane(n, *out) for n, event in enumerate(script) for out in after(playing, *event)]
+    run = DriverRun(GeneralTriggerDriver(theirs, clock), theirs.windowfn, clock)
+    return [pane(n, *out) for n, event in enumerate(script) for out in after(run, *event)]
 
 
-def after(playing: Playing, kind: str, what: Any) -> Iterator[tuple[str, Any]]:
-    """What comes out in an event."""
+def after(run: DriverRun, kind: str, what: Any) -> Iterator[tuple[str, Any]]:
+    """The output of an event."""
     if kind == "elements":
-        yield from playing.add(what)
+        yield from run.add(what)
     elif kind == "watermark":
-        playing.watermark = what
+        run.watermark = what
     else:
-        playing.clock.now = what - BEFORE_EVENT_TIME
-    yield from playing.due()
+        run.clock.now = what - BEFORE_EVENT_TIME
+    yield from run.due()
 
 
 def pane(event: int, key: str, out: Any) -> Pane:

@@ -1,4 +1,4 @@
-"""Write docs/reference/conformance.md and capabilities.md; ask Prism too, if its program is given."""
+"""Writes docs/reference/conformance.md and capabilities.md; runs Prism too, if its program is given."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 import os
 import sys
 
-from tests.conformance import pages
+from tests.conformance import reference_pages
 from tests.conformance.marks import collected
 
 NO_PRISM = """{path}: no such program. Prism is Beam's local runner written in Go, of the version of
@@ -16,17 +16,17 @@ and say where it is: make conformance PRISM=path/to/prism"""
 
 
 def main() -> None:
-    """Write both pages."""
+    """Write both reference_pages."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--prism", metavar="PATH", help="the prism program; else its last answers")
     prism = parser.parse_args().prism
     if prism and not os.access(prism, os.X_OK):
-        sys.exit(NO_PRISM.format(path=prism, version=pages.beam.__version__))
+        sys.exit(NO_PRISM.format(path=prism, version=reference_pages.beam.__version__))
     if prism:
-        pages.ask_prism(os.path.abspath(prism))
+        reference_pages.run_prism(os.path.abspath(prism))
     marks = collected()
-    pages.CONFORMANCE.write_text(pages.conformance(marks))
-    pages.CAPABILITIES.write_text(pages.capabilities(marks))
+    reference_pages.CONFORMANCE.write_text(reference_pages.conformance(marks))
+    reference_pages.CAPABILITIES.write_text(reference_pages.capabilities(marks))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""What the suite's marks say: which tests run on which runner, in which mode, and why some do not.
+"""Collects the marks of the suite: which tests run on which runner, in which mode, and why some do not.
 
-The suite is collected, not run; so nothing of Spark has to start.
+The suite is only collected, so Spark does not start.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 SUITE = ("tests/test_figures.py", "tests/semantics", "tests/sdk", "tests/laws")
-"""Where tests are that run on each runner."""
+"""The tests that run on each runner."""
 
 SCRIPTED = "tests/laws/"
-"""The laws play scripts, so all of their pipelines stream."""
+"""All pipelines of the laws are streaming pipelines."""
 
-WHERE_TO = "HEADRACE_MARKS"
+OUTPUT_VARIABLE = "HEADRACE_MARKS"
 
 
 @attrs.frozen
 class Marked:
-    """A test that is to run on a runner.
+    """A test and the runner that it runs on.
 
     Attributes:
-        area: the file that it is in, from the root.
-        name: the name of the test, without parameters.
+        area: its file, relative to the root.
+        name: its name, without parameters.
         runner: "local" or "spark".
         mode: "batch", "streaming" or "any".
         gap: why it does not run there, or is expected to fail; empty if it runs.
-        params: its other parameters, as pytest spells them.
+        params: its other parameters, as pytest formats them.
     """
 
     area: str
@@ -52,7 +52,7 @@ def collected() -> list[Marked]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "marks.json")
         command = [sys.executable, "-m", "pytest", "--collect-only", "--quiet", *OPTIONS, *SUITE]
-        env = {**os.environ, WHERE_TO: str(path), "PYTHONPATH": str(ROOT)}
+        env = {**os.environ, OUTPUT_VARIABLE: str(path), "PYTHONPATH": str(ROOT)}
         done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True)
         if done.returncode:
             raise RuntimeError(f"pytest could not collect the suite:\n{done.stdout}{done.stderr}")
@@ -63,15 +63,15 @@ OPTIONS = ("-p", "tests.conformance.marks", "-p", "no:cacheprovider", "-p", "no:
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """As a plugin: write down what was collected."""
-    path = os.environ.get(WHERE_TO)
+    """A pytest hook: write the marks to a file."""
+    path = os.environ.get(OUTPUT_VARIABLE)
     if path:
         rows = [attrs.asdict(marked(item)) for item in session.items if _runner(item)]
         Path(path).write_text(json.dumps(rows))
 
 
 def marked(item: pytest.Item) -> Marked:
-    """What the marks of a test say."""
+    """The marks of a test."""
     params = dict(item.callspec.params)
     return Marked(
         area=item.nodeid.partition("::")[0],
@@ -84,18 +84,17 @@ def marked(item: pytest.Item) -> Marked:
 
 
 def _runner(item: pytest.Item) -> str | None:
-    callspec = getattr(item, "callspec", None)
-    runner = callspec.params.get("runner") if callspec else None
-    return runner if isinstance(runner, str) else None
+    mark = item.get_closest_marker("on_runner")
+    return str(mark.args[0]) if mark else None
 
 
 def mode(item: Any, params: dict[str, Any]) -> str:
-    """How the pipelines of a test run: by its parameter, its mark, or since it plays a test stream.
+    """The mode of a test's pipelines: from its parameter, its mark, or because it plays a test stream.
 
-    "any" is for what is refused while a pipeline is built.
+    "any" is for errors at construction time.
 
     Raises:
-        ValueError: nothing tells.
+        ValueError: none of these is there.
     """
     if params.get("mode") in ("batch", "streaming"):
         return str(params["mode"])

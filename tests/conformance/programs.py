@@ -1,6 +1,6 @@
 """The figures and the pane programs of the suite, with the import swapped.
 
-A program is given the module, ``headrace`` or ``apache_beam``, and applies the same transforms.
+A program gets the module, ``headrace`` or ``apache_beam``, and applies the same transforms.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ with warnings.catch_warnings():
 PANE_PROGRAMS = Path(__file__).parents[1] / "sdk" / "beam_programs" / "windows_and_triggers.py"
 
 
-class BeamsValidityWindows(beam.window.WindowFn):
-    """The same as our ValidityWindows: from an element's own time to that of the next one of its key."""
+class BeamsValidityWindows(beam.window.WindowFn):  # type: ignore[name-defined]
+    """Like our ValidityWindows: from the timestamp of an element to that of the key's next one."""
 
     def assign(self, context: Any) -> list[Any]:
         return [beam.window.IntervalWindow(context.timestamp, beam.window.GlobalWindow().end)]
@@ -44,11 +44,11 @@ class BeamsValidityWindows(beam.window.WindowFn):
 
 
 class NotExpressibleError(Exception):
-    """Beam has no word for what a case asks for; the message says for what."""
+    """Beam has no equivalent of something in a case; the message names it."""
 
 
-def words(b: Any) -> dict[str, Any]:
-    """What the expressions of the figures mean in a module."""
+def vocabulary(b: Any) -> dict[str, Any]:
+    """The names in the expressions of the figures, for a module."""
     t = b.trigger
     return {
         "global": b.window.GlobalWindows(),
@@ -68,17 +68,17 @@ def words(b: Any) -> dict[str, Any]:
 
 
 def windowing(b: Any, case: Case) -> Any:
-    """Where, when and how a case groups.
+    """The WindowInto of a case.
 
     Raises:
-        NotExpressibleError: Beam has no word for it.
+        NotExpressibleError: Beam has no equivalent.
     """
     if b is beam:
         _expressible(case)
     behaviour = {} if b is beam else {"on_time_behavior": hr.trigger.OnTimeBehavior[case.on_time]}
     return b.WindowInto(
-        case.windows(words(b)),
-        trigger=case.trigger(words(b)),
+        case.windows(vocabulary(b)),
+        trigger=case.trigger(vocabulary(b)),
         accumulation_mode=getattr(b.trigger.AccumulationMode, case.mode),
         allowed_lateness=case.lateness // 1_000_000,
         **behaviour,
@@ -125,8 +125,8 @@ def _instant(b: Any, micros: int) -> Any:
 
 
 @attrs.frozen
-class Listener:
-    """Writes each pane as a line of a file, whatever process it runs in."""
+class PaneCollector:
+    """Appends each pane to a file, in any process."""
 
     path: str
 
@@ -145,39 +145,39 @@ class Listener:
             file.write(json.dumps(row) + "\n")
 
 
-def figure(b: Any, case: Case, listener: Listener) -> Callable[[Any], Any]:
+def figure(b: Any, case: Case, collector: PaneCollector) -> Callable[[Any], Any]:
     """A case as a program."""
     into = windowing(b, case)
-    listen = _listen_to_beam(listener) if b is beam else _listen(listener)
-    return lambda p: p | stream(b, case) | into | b.CombinePerKey(sum) | "Listen" >> listen
+    collect_panes = _collect_from_beam(collector) if b is beam else _collect(collector)
+    return lambda p: p | stream(b, case) | into | b.CombinePerKey(sum) | "Listen" >> collect_panes
 
 
-def _listen(listener: Listener) -> Any:
-    def hear(
+def _collect(collector: PaneCollector) -> Any:
+    def collect(
         pair: Any,
         window: Any = hr.DoFn.WindowParam,
         info: Any = hr.DoFn.PaneInfoParam,
         diff: int = hr.DoFn.DiffParam,
     ) -> None:
-        listener(pair, (window[0], window[1]), info, info.timing.name, diff)
+        collector(pair, (window[0], window[1]), info, info.timing.name, diff)
 
-    return hr.Map(hear)
+    return hr.Map(collect)
 
 
-def _listen_to_beam(listener: Listener) -> Any:
-    def hear(
+def _collect_from_beam(collector: PaneCollector) -> Any:
+    def collect(
         pair: Any,
         window: Any = beam.DoFn.WindowParam,
         info: Any = beam.DoFn.PaneInfoParam,
     ) -> None:
         name = beam.utils.windowed_value.PaneInfoTiming.to_string(info.timing)
-        listener(pair, (window.start.micros, window.end.micros), info, name, 1)
+        collector(pair, (window.start.micros, window.end.micros), info, name, 1)
 
-    return beam.Map(hear)
+    return beam.Map(collect)
 
 
-def spelt(expected: Expected) -> dict[str, Any]:
-    """A published pane, in the form of what is heard."""
+def as_row(expected: Expected) -> dict[str, Any]:
+    """A published pane, in the form of a collected one."""
     found = {"value": expected.value, "diff": expected.diff, **expected.details}
     return {"window": _bounds(expected.window), **found}
 

@@ -1,4 +1,4 @@
-"""What a runner made of a published figure, and whether that is what was published."""
+"""Runs a published figure on a runner, and compares the result with the publication."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import attrs
 import headrace as hr
 from headrace.testing import TestPipeline
 from tests.conformance import programs
-from tests.conformance.programs import Listener, NotExpressibleError, beam
+from tests.conformance.programs import NotExpressibleError, PaneCollector, beam
 from tests.figures import Case
 
 with warnings.catch_warnings():
@@ -38,12 +38,12 @@ Row = dict[str, Any]
 
 @attrs.frozen
 class Verdict:
-    """What came of a program on a runner.
+    """The result of a program on a runner.
 
     Attributes:
         word: one of the words above.
-        why: what came out in place of what was published, a line for each window; what Beam has no word
-            for; or what the runner said when it stopped.
+        why: the panes that differ from the publication, one line per window; or what Beam has no
+            equivalent of; or the error with which the runner stopped.
     """
 
     word: str
@@ -78,8 +78,8 @@ def prism(binary: str) -> Runner:
 
 
 def judge_program(name: str, runner: Runner) -> Verdict:
-    """Run a pane program of the suite on a runner: its own assertions say whether it is right."""
-    with quiet():
+    """Run a pane program of the suite on a runner: its own assertions decide."""
+    with silenced():
         try:
             programs.pane_program(name, runner.module, runner.pipeline)()
         except Exception as error:  # whatever stops a runner is its answer
@@ -88,29 +88,29 @@ def judge_program(name: str, runner: Runner) -> Verdict:
 
 
 def judge(case: Case, runner: Runner) -> Verdict:
-    """Run a figure on a runner, and compare what comes out."""
+    """Run a figure on a runner, and compare the panes."""
     with tempfile.TemporaryDirectory() as folder:
-        listener = Listener(str(Path(folder, "panes.jsonl")))
+        collector = PaneCollector(str(Path(folder, "panes.jsonl")))
         try:
-            run(programs.figure(runner.module, case, listener), runner)
+            run(programs.figure(runner.module, case, collector), runner)
         except NotExpressibleError as missing:
             return Verdict(NOT_EXPRESSIBLE, (str(missing),))
         except Exception as error:  # whatever stops a runner is its answer
-            found = heard(Path(listener.path), runner)
+            found = collected_panes(Path(collector.path), runner)
             until_then = compare(case, found).why if found else ()
             return Verdict(STOPPED, (first_line(error), *until_then))
-        return compare(case, heard(Path(listener.path), runner))
+        return compare(case, collected_panes(Path(collector.path), runner))
 
 
 def run(program: Any, runner: Runner) -> None:
     """Run a program."""
-    with quiet(), runner.pipeline() as p:
+    with silenced(), runner.pipeline() as p:
         program(p)
 
 
 @contextmanager
-def quiet() -> Iterator[None]:
-    """Keep silent what runners log and warn of."""
+def silenced() -> Iterator[None]:
+    """Suppress the logs and warnings of runners."""
     logging.disable(logging.CRITICAL)
     try:
         with warnings.catch_warnings():
@@ -121,34 +121,37 @@ def quiet() -> Iterator[None]:
 
 
 STALLED = "exceptions must derive from BaseException"
-"""What comes of the stall that Beam's bundle-based runner means to report."""
+"""The error that Beam's bundle-based runner raises when it means to report a stall."""
 
 
 def first_line(error: Exception) -> str:
-    """What a runner said when it stopped, in a line."""
+    """The error with which a runner stopped, in one line."""
     if STALLED in str(error):
         return "the runner stops as stalled: something holds the watermark for good"
-    said = str(error.details()) if hasattr(error, "details") else str(error)
-    lines = [line.strip() for line in said.splitlines() if line.strip()]
-    told = lines[-1:] if "Traceback" in said else lines[:4]
-    return f"{type(error).__name__}: {' '.join(told)}"[:240]
+    message = str(error.details()) if hasattr(error, "details") else str(error)
+    lines = [line.strip() for line in message.splitlines() if line.strip()]
+    relevant = lines[-1:] if "Traceback" in message else lines[:4]
+    return f"{type(error).__name__}: {' '.join(relevant)}"[:240]
 
 
-def heard(path: Path, runner: Runner) -> list[Row]:
-    """The panes that came out; Beam's in the order of their numbers, as bundles may run side by side."""
+def collected_panes(path: Path, runner: Runner) -> list[Row]:
+    """The collected panes; Beam's are sorted by index, since bundles may run in parallel."""
     rows = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
     return rows if runner.module is hr else sorted(rows, key=lambda row: row["index"])
 
 
 def compare(case: Case, found: Sequence[Row]) -> Verdict:
-    """What was published against what came out, window by window; order across windows is left aside."""
-    expected, said = by_window(map(programs.spelt, case.panes)), by_window(found)
-    windows = sorted({*expected, *said})
-    wrong = [w for w in windows if not agree(expected[w], said[w], details=False)]
-    other = [w for w in windows if not agree(expected[w], said[w], details=True)]
-    if not other:
+    """Compare the published and the collected panes per window; there is no order across windows."""
+    expected, actual = by_window(map(programs.as_row, case.panes)), by_window(found)
+    windows = sorted({*expected, *actual})
+    wrong = [w for w in windows if not agree(expected[w], actual[w], details=False)]
+    differing = [w for w in windows if not agree(expected[w], actual[w], details=True)]
+    if not differing:
         return Verdict(RIGHT)
-    misses = [f"{window_text(w)}: {told(said[w])}; published {told(expected[w])}" for w in other]
+    misses = [
+        f"{window_text(w)}: {panes_text(actual[w])}; published {panes_text(expected[w])}"
+        for w in differing
+    ]
     return Verdict(WRONG if wrong else VALUES, tuple(misses))
 
 
@@ -160,14 +163,14 @@ def by_window(rows: Iterable[Row]) -> dict[tuple[int, int], list[Row]]:
     return found
 
 
-def agree(expected: Sequence[Row], said: Sequence[Row], details: bool) -> bool:
-    """Whether all panes of a window are as published, as far as the text says something about them."""
+def agree(expected: Sequence[Row], actual: Sequence[Row], details: bool) -> bool:
+    """Whether all panes of a window are as published, as far as the publication specifies them."""
     names = [
         [n for n in row if n != "window" and (details or n in VALUE_DETAILS)] for row in expected
     ]
-    return len(expected) == len(said) and all(
-        row[name] == other[name]
-        for row, other, known in zip(expected, said, names, strict=True)
+    return len(expected) == len(actual) and all(
+        row[name] == differing[name]
+        for row, differing, known in zip(expected, actual, names, strict=True)
         for name in known
     )
 
@@ -186,7 +189,7 @@ def _clock(micros: int) -> str:
     return text + f".{rest // 100_000}" * bool(rest)
 
 
-def told(rows: Sequence[Row]) -> str:
+def panes_text(rows: Sequence[Row]) -> str:
     return ", ".join(map(_pane_text, rows)) or "nothing"
 
 

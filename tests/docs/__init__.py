@@ -1,1 +1,1 @@
-"""The documentation as a program: its pages taken apart, played, and held against the code."""
+"""Tests of the documentation: its code runs, its output, links and commands are correct."""

@@ -1,4 +1,4 @@
-"""Playing a page: each step is done as a reader would, and what it prints is compared."""
+"""Runs the code of a page as a reader would, and compares the output."""
 
 from __future__ import annotations
 
@@ -15,50 +15,50 @@ from typing import Any
 
 import attrs
 
-from tests.docs.pages import ROOT, Command, File, Printed, Python, files, steps
+from tests.docs.doc_pages import ROOT, Command, File, Printed, Python, files, steps
 
-IN_THE_COPY = ("examples", "tools")
-"""What a reader who works in a copy of the repository has beside the files that a page tells to write."""
+LINKED_FOLDERS = ("examples", "tools")
+"""Folders of the repository that a reader has beside the files of a page."""
 
 
 @attrs.frozen
-class Desk:
-    """Where a page is played: a page, a namespace, and the working directory of the process."""
+class PageRun:
+    """A page and its namespace; it runs in the working directory of the process."""
 
     page: Path
     namespace: dict[str, Any]
 
 
-def play(page: Path) -> None:
-    """Do what a page says, in the working directory of this process."""
-    desk = Desk(page, {"__name__": page.stem})
-    for name in IN_THE_COPY:
+def run_page(page: Path) -> None:
+    """Run the steps of a page in the working directory of this process."""
+    run = PageRun(page, {"__name__": page.stem})
+    for name in LINKED_FOLDERS:
         Path(name).symlink_to(ROOT / name)
     for other in page.parent.glob("*.md"):
         for file in files(other):
-            do(file, desk)
+            do(file, run)
     for step in steps(page):
-        do(step, desk)
+        do(step, run)
 
 
-def played_elsewhere(page: Path, directory: Path) -> subprocess.CompletedProcess[str]:
-    """Play a page in a process of its own, with a Spark of its own."""
-    code = f"from pathlib import Path; from tests.docs.run_pages import play; play(Path({str(page)!r}))"
-    return run_python(code, directory)
+def run_page_in_subprocess(page: Path, directory: Path) -> subprocess.CompletedProcess[str]:
+    """Run a page in a process of its own, with its own Spark."""
+    imports = "from pathlib import Path; from tests.docs.run_pages import run_page"
+    return run_python(f"{imports}; run_page(Path({str(page)!r}))", directory)
 
 
 def run_program(program: Path, directory: Path) -> subprocess.CompletedProcess[str]:
-    """Run a program of Python's in a process of its own."""
+    """Run a Python program in a process of its own."""
     return _run([sys.executable, str(program)], cwd=directory)
 
 
 def run_python(code: str, directory: Path) -> subprocess.CompletedProcess[str]:
-    """Run Python in a process of its own."""
+    """Run Python code in a process of its own."""
     return _run([sys.executable, "-c", code], cwd=directory)
 
 
 def agree(printed: str, expected: Printed) -> bool:
-    """Tell whether what was printed is what the page says.
+    """Whether the output is that of the page.
 
     >>> agree("b\\na\\n", Printed("a\\nb\\n", in_any_order=True))
     True
@@ -71,27 +71,27 @@ def agree(printed: str, expected: Printed) -> bool:
 
 
 @singledispatch
-def do(step: Any, desk: Desk) -> None:
-    """Do a step."""
+def do(step: Any, run: PageRun) -> None:
+    """Run a step."""
     raise NotImplementedError(type(step))
 
 
 @do.register
-def _(step: Python, desk: Desk) -> None:
+def _(step: Python, run: PageRun) -> None:
     # Empty lines in front, so that a traceback shows the line of the page.
-    code = compile("\n" * step.line + step.code, str(desk.page), "exec")
+    code = compile("\n" * step.line + step.code, str(run.page), "exec")
     with redirect_stdout(StringIO()) as printed:
-        exec(code, desk.namespace)
+        exec(code, run.namespace)
     _compare(printed.getvalue(), step.printed, f"line {step.line + 1}")
 
 
 @do.register
-def _(step: File, desk: Desk) -> None:
+def _(step: File, run: PageRun) -> None:
     Path(step.name).write_text(step.text)
 
 
 @do.register
-def _(step: Command, desk: Desk) -> None:
+def _(step: Command, run: PageRun) -> None:
     if step.is_run:
         _, *arguments = shlex.split(step.line)
         done = _run([sys.executable, *arguments])
@@ -105,7 +105,7 @@ def _compare(printed: str, expected: Printed | None, where: str) -> None:
 
 
 def _run(command: list[str], cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    # What a command starts in its turn with "python" is this Python, as in the reader's environment.
+    # Commands that start "python" get this Python, as in the reader's environment.
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     env = {**os.environ, "PYTHONPATH": str(ROOT), "PATH": path}
     return subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, timeout=900)

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from headrace.sdk.options import PipelineOptions
-from tests.docs.pages import PAGES, ROOT, blocks, files, name
+from tests.docs.doc_pages import PAGES, ROOT, blocks, files, name
 
 SHELL = ("sh", "console")
 

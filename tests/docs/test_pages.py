@@ -1,4 +1,4 @@
-"""Pages are taken apart, and what is printed is compared, as the modules here say."""
+"""Pages are parsed into steps, and their output is compared."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs.pages import Command, File, Printed, Python, needs_spark, steps
-from tests.docs.run_pages import agree, play
+from tests.docs.doc_pages import Command, File, Printed, Python, needs_spark, steps
+from tests.docs.run_pages import agree, run_page
 
 PAGE = """
 ```python
@@ -53,7 +53,7 @@ def test_a_page_is_python_files_and_commands(page: Path) -> None:
 
 
 def test_what_it_says_is_done(page: Path) -> None:
-    play(page)
+    run_page(page)
     assert Path("two.py").exists()
 
 
@@ -61,13 +61,13 @@ def test_what_it_says_is_done(page: Path) -> None:
 def test_a_page_that_says_something_else_fails(page: Path, said: str, instead: str) -> None:
     page.write_text(PAGE.replace(said, instead))
     with pytest.raises(AssertionError, match="printed by"):
-        play(page)
+        run_page(page)
 
 
 def test_a_command_that_fails_fails_the_page(page: Path) -> None:
     page.write_text(PAGE.replace("print(2)", "raise SystemExit(3)"))
     with pytest.raises(AssertionError, match=r"\$ python two.py"):
-        play(page)
+        run_page(page)
 
 
 def test_a_block_on_spark_makes_a_page_for_spark(page: Path) -> None:

@@ -1,4 +1,4 @@
-"""The site hangs together: every page is in its navigation, and links lead to headings that are there."""
+"""The site is consistent: all pages are in the navigation, and links have existing targets."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from headrace.runners.spark.cluster.options import SparkOptions
-from tests.docs.pages import FENCE, PAGES, ROOT, name
+from tests.docs.doc_pages import FENCE, PAGES, ROOT, name
 
 DOCS = ROOT / "docs"
 LINK = re.compile(r"\[[^]]*\]\(([^)\s]+)\)")

@@ -98,7 +98,7 @@ def test_accumulating_panes_make_wrong_days_and_the_job_says_why(
     wrong = table(printed, "Days that count flights more than once")
     assert wrong
     assert all(int(found) > int(expected) for _, _, found, expected in wrong)
-    assert "With --mode retracting each pane\nfirst takes back the one before" in printed
+    assert "With --mode retracting, each\npane first retracts the previous one" in printed
 
 
 def test_accumulating_panes_are_refused_no_more_than_warned_of(job: Job) -> None:

@@ -1,11 +1,11 @@
-"""Tests of failures need Java; they are a group of their own, beside the one of all other Spark tests."""
+"""Fault tests need Java; they run in an xdist group of their own, beside that of the other Spark tests."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.faults.run_and_kill import contents, play
+from tests.faults.run_and_kill import run_program, sink_contents
 
 HERE = Path(__file__).parent
 
@@ -18,12 +18,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session")
-def unkilled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[dict[str, list], str]]:
-    """What an unkilled run leaves; and flags for Java, so that later runs start in half the time."""
-    home = tmp_path_factory.mktemp("unkilled")
+def reference_run(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[tuple[dict[str, list], str]]:
+    """The contents of the sinks after a run without kills, and Java flags that halve the start-up time."""
+    home = tmp_path_factory.mktemp("reference_run")
     archive = home / "classes.jsa"
-    assert play(home, f"-XX:ArchiveClassesAtExit={archive} -Xlog:disable -Xlog:all=off") == 0
-    held = contents(home)
+    assert run_program(home, f"-XX:ArchiveClassesAtExit={archive} -Xlog:disable -Xlog:all=off") == 0
+    held = sink_contents(home)
     assert all(held.values())
     yield held, f"-XX:SharedArchiveFile={archive} -Xlog:disable" if archive.exists() else ""
     archive.unlink(missing_ok=True)

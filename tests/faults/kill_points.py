@@ -1,8 +1,7 @@
-"""Blows: SIGKILL at a chosen moment, to one process or to all of a run.
+"""Kill points: SIGKILL at a chosen place in the code, to one process or to all processes of a run.
 
-A blow is said in the environment, so that all processes of a run know of it: the place, how many times that
-is passed before it falls, and whom it hits. A run is a session of processes of its own, and its driver
-leads it.
+A kill point is passed in an environment variable, so that all processes of a run know it. A run is a session
+of processes (see setsid), led by its driver.
 """
 
 from __future__ import annotations
@@ -18,77 +17,77 @@ from typing import Final
 
 import attrs
 
-VARIABLE: Final = "HEADRACE_BLOW"
+VARIABLE: Final = "HEADRACE_KILL_POINT"
 
-HITS: Final = ("all", "driver", "jvm", "self")
-"""Whom a blow may hit: every process of the run, the driver's Python, its JVM, or where it falls."""
+TARGETS: Final = ("all", "driver", "jvm", "self")
+"""All processes of the run, the driver's Python, its JVM, or the process that reaches the kill point."""
 
 
 @attrs.frozen
-class Blow:
-    """A blow.
+class KillPoint:
+    """Where, when and whom to kill.
 
     Attributes:
-        place: where it falls, such as "level 1"; or "moment", so many milliseconds after the start.
-        passes: it falls at the so-manieth pass of that place in one process, from 1.
-        hits: one of `HITS`.
+        place: a name such as "level 1"; or "timer", for N milliseconds after the start.
+        count: kills when a process reaches the place for the n-th time, from 1; for "timer", milliseconds.
+        target: one of `TARGETS`.
     """
 
     place: str
-    passes: int
-    hits: str = "all"
+    count: int
+    target: str = "all"
 
     def __str__(self) -> str:
-        return f"{self.place}/{self.passes}/{self.hits}"
+        return f"{self.place}/{self.count}/{self.target}"
 
 
-def from_environment() -> Blow | None:
-    """The blow of this run."""
-    said = os.environ.get(VARIABLE)
-    if not said:
+def from_environment() -> KillPoint | None:
+    """The kill point of this run, or None."""
+    value = os.environ.get(VARIABLE)
+    if not value:
         return None
-    place, passes, hits = said.split("/")
-    return Blow(place, int(passes), hits)
+    place, count, target = value.split("/")
+    return KillPoint(place, int(count), target)
 
 
-_passed: dict[str, int] = {}
+_counts: dict[str, int] = {}
 
 
-def passing(place: str) -> None:
-    """Let the blow fall if it is to fall here and now."""
-    blow = from_environment()
-    if blow is None or blow.place != place:
+def reach(place: str) -> None:
+    """Kill the target if its kill point is here and now."""
+    kill_point = from_environment()
+    if kill_point is None or kill_point.place != place:
         return
-    _passed[place] = _passed.get(place, 0) + 1
-    if _passed[place] == blow.passes:
-        remove_window(blow.hits)
+    _counts[place] = _counts.get(place, 0) + 1
+    if _counts[place] == kill_point.count:
+        kill_processes(kill_point.target)
 
 
-def set_timer() -> None:
-    """Let the blow fall in so many milliseconds, if its place is a moment."""
-    blow = from_environment()
-    if blow is not None and blow.place == "moment":
-        timer = threading.Timer(blow.passes / 1000, remove_window, [blow.hits])
+def start_timer() -> None:
+    """Start the timer, if the place of the kill point is "timer"."""
+    kill_point = from_environment()
+    if kill_point is not None and kill_point.place == "timer":
+        timer = threading.Timer(kill_point.count / 1000, kill_processes, [kill_point.target])
         timer.daemon = True
         timer.start()
 
 
-def remove_window(hits: str) -> None:
-    """Kill with SIGKILL; the driver first, and the process that strikes last."""
+def kill_processes(target: str) -> None:
+    """Send SIGKILL to the target: the driver first, this process last."""
     own, driver = os.getpid(), os.getsid(0)
     others = {pid: command for pid, command in processes(driver).items() if pid != own}
-    if hits == "self":
-        victims = [own]
-    elif hits == "driver":
-        victims = [driver]
-    elif hits == "jvm":
-        victims = [pid for pid, command in others.items() if command == "java"]
+    if target == "self":
+        pids = [own]
+    elif target == "driver":
+        pids = [driver]
+    elif target == "jvm":
+        pids = [pid for pid, command in others.items() if command == "java"]
     else:
-        victims = [*sorted(others, key=lambda pid: pid != driver), own]
-    sys.setswitchinterval(60)  # until all are hit, no other thread here may notice
-    for pid in victims:
+        pids = [*sorted(others, key=lambda pid: pid != driver), own]
+    sys.setswitchinterval(60)  # no other thread of this process may run before all are killed
+    for pid in pids:
         kill(pid)
-    time.sleep(10)  # where it was another one that was hit, go no further
+    time.sleep(10)  # stop here if the target is another process
 
 
 def kill(pid: int) -> None:
@@ -97,7 +96,7 @@ def kill(pid: int) -> None:
 
 
 def processes(session: int) -> dict[int, str]:
-    """The commands of a session's processes by their ids (Linux)."""
+    """The processes of a session: their commands, by process id (Linux)."""
     found = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():

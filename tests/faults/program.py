@@ -1,7 +1,7 @@
 """The program that is killed: ``python -m tests.faults.program HOME [flags]``.
 
-Two chained groupings that retract, four sinks, and a source that gives the same records each time. What its
-sinks hold in the end goes by the records alone, so that runs can be compared.
+It has two chained retracting groupings, four sinks, and a deterministic source. The final contents of the
+sinks depend only on the records, so that runs can be compared.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from headrace.options import PipelineOptions
 from headrace.sdk.io.ledger import Ledger
 from headrace.triggers import AccumulationMode, AfterCount, AfterWatermark
 from headrace.windowing import FixedWindows, Sessions
-from tests.faults.kill_points import passing, set_timer
+from tests.faults.kill_points import reach, start_timer
 
 PARTITIONS = ("p", "q")
 ROUND = 12
-"""So many records of a partition a round."""
+"""Records per partition and round."""
 
 LIGHT = {
     "spark.driver.memory": "512m",
@@ -38,7 +38,7 @@ LIGHT = {
 
 @attrs.frozen
 class Records(UnboundedSource):
-    """So many records of each partition, some of them out of order."""
+    """N records per partition, some of them out of order."""
 
     rounds: int
     seed: int
@@ -47,30 +47,30 @@ class Records(UnboundedSource):
         return list(PARTITIONS)
 
     def read(self, partition: str, offset: Any, limit: int) -> Batch:
-        passing("source")
+        reach("source")
         start, end = offset or 0, min((offset or 0) + limit, self.rounds * ROUND)
         records = [self.record(partition, n) for n in range(start, end)]
         return Batch(records, end, finished=end == self.rounds * ROUND)
 
     def record(self, partition: str, n: int) -> hr.TimestampedValue:
-        dice = random.Random(f"{self.seed} {partition} {n}")
-        value = (f"k{dice.randrange(6)}", dice.randrange(1, 100))
-        return hr.TimestampedValue(value, n * 0.5 - dice.choice([0, 0, 0, 2, 9]))
+        rng = random.Random(f"{self.seed} {partition} {n}")
+        value = (f"k{rng.randrange(6)}", rng.randrange(1, 100))
+        return hr.TimestampedValue(value, n * 0.5 - rng.choice([0, 0, 0, 2, 9]))
 
 
-class Passing(hr.DoFn):
-    """A step that a blow may hit."""
+class KillPointDoFn(hr.DoFn):
+    """A step with a kill point."""
 
     def __init__(self, place: str) -> None:
         self.place = place
 
     def process(self, element: Any) -> Any:
-        passing(self.place)
+        reach(self.place)
         yield element
 
 
 def build(p: hr.Pipeline, home: Path, source: Any) -> None:
-    """Records -> sums by key and window, refined -> sessions of all sums of a key."""
+    """Records -> sums by key and window, with early and late panes -> sessions of the sums of a key."""
     refined = {
         "trigger": AfterWatermark(early=AfterCount(2), late=AfterCount(1)),
         "accumulation_mode": AccumulationMode.RETRACTING,
@@ -79,20 +79,20 @@ def build(p: hr.Pipeline, home: Path, source: Any) -> None:
     records = (
         p
         | "records" >> hr.Read(source, hr.BoundedOutOfOrderness(3))
-        | "level 0" >> hr.ParDo(Passing("level 0"))
+        | "level 0" >> hr.ParDo(KillPointDoFn("level 0"))
     )
     sums = (
         records
         | "minutes" >> hr.WindowInto(FixedWindows(10), **refined)
         | "sum" >> hr.CombinePerKey(sum)
-        | "level 1" >> hr.ParDo(Passing("level 1"))
+        | "level 1" >> hr.ParDo(KillPointDoFn("level 1"))
     )
     grades = (
         sums
         | "grade" >> hr.MapTuple(lambda key, total: (key[:1] + str(total % 2), total))
         | "visits" >> hr.WindowInto(Sessions(4), **refined)
         | "group" >> hr.CombinePerKey(max)
-        | "level 2" >> hr.ParDo(Passing("level 2"))
+        | "level 2" >> hr.ParDo(KillPointDoFn("level 2"))
     )
     for name, changes in [("sums", sums), ("grades", grades)]:
         changelog = changes | f"{name} changes" >> hr.ToChangelog()
@@ -104,8 +104,8 @@ def build(p: hr.Pipeline, home: Path, source: Any) -> None:
     _ = sums | "console" >> hr.io.WriteToConsole()
 
 
-def watch_driver() -> None:
-    """Let blows fall in what the driver does."""
+def add_driver_kill_points() -> None:
+    """Add kill points to the code of the driver."""
     from sqlalchemy import event
 
     from headrace.runners.spark.cluster.driver_sinks import DriverSinks
@@ -113,43 +113,43 @@ def watch_driver() -> None:
     from headrace.sdk.io.file_sink import FileSink
     from headrace.sdk.io.table.database import Database
 
-    around(Checkpoint, "write", "checkpoint", "checkpoint")
-    around(DriverSinks, "deliver", "delivery", "delivered")
-    around(FileSink, "commit", "files", "files")
-    around(FileSink, "_put_up", "put up", "put up")
-    around(Ledger, "_replace", "ledger", "ledger")
-    around(Database, "apply", "table", "table")
+    add_kill_points(Checkpoint, "write", "checkpoint", "checkpoint")
+    add_kill_points(DriverSinks, "deliver", "sinks", "sinks done")
+    add_kill_points(FileSink, "commit", "files", "files")
+    add_kill_points(FileSink, "_publish", "publish", "publish")
+    add_kill_points(Ledger, "_replace", "ledger", "ledger")
+    add_kill_points(Database, "apply", "table", "table")
     make = Database.__attrs_init__ if hasattr(Database, "__attrs_init__") else Database.__init__
 
     def init(self: Any, *args: Any, **kwargs: Any) -> None:
         make(self, *args, **kwargs)
-        event.listen(self.engine, "before_cursor_execute", lambda *_: passing("statement"))
+        event.listen(self.engine, "before_cursor_execute", lambda *_: reach("statement"))
 
     Database.__init__ = init
 
 
-def watch_workers() -> None:
-    """Let blows fall in what workers and the planner do; imported there with this module."""
-    from headrace.runners.spark.sources.data_source import FeedReader
+def add_worker_kill_points() -> None:
+    """Add kill points to the code of workers and of the planner, which import this module."""
+    from headrace.runners.spark.sources.data_source import RoundsReader
     from headrace.runners.spark.streaming import StateChunks
     from headrace.sdk.io.file_sink import FileSink
 
-    around(FeedReader, "latestOffset", "", "offset")
-    around(FeedReader, "partitions", "planning", "")
-    around(FileSink, "write_part", "part", "part")
-    around(StateChunks, "put", "state", "")
+    add_kill_points(RoundsReader, "latestOffset", "", "offset")
+    add_kill_points(RoundsReader, "partitions", "planning", "")
+    add_kill_points(FileSink, "write_part", "part", "part")
+    add_kill_points(StateChunks, "put", "state", "")
 
 
-def around(cls: Any, name: str, before: str, after: str) -> None:
-    """Let a blow fall before and after a method."""
+def add_kill_points(cls: Any, name: str, before: str, after: str) -> None:
+    """Add kill points before and after a method."""
     method = getattr(cls, name)
 
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         if before:
-            passing(before)
+            reach(before)
         result = method(*args, **kwargs)
         if after:
-            passing(after)
+            reach(after)
         return result
 
     setattr(cls, name, wrapped)
@@ -164,11 +164,11 @@ def flags(home: Path, *more: str) -> list[str]:
 def main() -> None:
     """Run until the end of the records."""
     home, rounds, seed = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
-    watch_driver()
+    add_driver_kill_points()
     p = hr.Pipeline(options=PipelineOptions(flags(home, *sys.argv[4:])))
     build(p, home, Records(rounds, seed))
     result = p.run()
-    set_timer()
+    start_timer()
     sys.exit(0 if result.wait_until_finish() == "DONE" else 3)
 
 
@@ -176,5 +176,5 @@ if __name__ == "__main__":
     from tests.faults.program import main as importable  # so that workers find the classes by name
 
     importable()
-elif "HEADRACE_BLOW" in os.environ:
-    watch_workers()
+elif "HEADRACE_KILL_POINT" in os.environ:
+    add_worker_kill_points()

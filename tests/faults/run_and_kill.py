@@ -1,4 +1,4 @@
-"""The program of this folder as a process that can be killed, and what its sinks hold in the end."""
+"""Runs the program of this folder as processes that can be killed, and reads the contents of its sinks."""
 
 from __future__ import annotations
 
@@ -13,34 +13,34 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.faults.kill_points import VARIABLE, Blow, kill, processes
+from tests.faults.kill_points import VARIABLE, KillPoint, kill, processes
 
 ROUNDS = 16
-"""So many batches a run has that is not killed."""
+"""The number of micro-batches of a run without kills."""
 
-PATIENCE = 300
+TIMEOUT = 300
 
 
-def play(home: Path, java: str = "", blow: Blow | None = None) -> int:
-    """Run the program once; return its exit code when all its processes are gone."""
-    with started(home, java, blow) as run:
-        code = run.wait(PATIENCE)
+def run_program(home: Path, java: str = "", kill_point: KillPoint | None = None) -> int:
+    """Run the program once; return its exit code after all its processes have ended."""
+    with started(home, java, kill_point) as run:
+        code = run.wait(TIMEOUT)
         wait_for_end_of(run.pid)
     return code
 
 
 @contextmanager
 def started(
-    home: Path, java: str = "", blow: Blow | None = None
+    home: Path, java: str = "", kill_point: KillPoint | None = None
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """Start the program as a session of processes, and leave none of them behind."""
-    scratch = home / "tmp"  # which killed processes leave behind
+    """Start the program as a session of processes; kill those that are left at the end."""
+    scratch = home / "tmp"  # killed processes do not clean up
     scratch.mkdir(parents=True, exist_ok=True)
     java = f"-Djava.io.tmpdir={scratch} {java}"
     environment = {**os.environ, "HEADRACE_JAVA": java, "TMPDIR": str(scratch)}
     environment.pop(VARIABLE, None)
-    if blow is not None:
-        environment[VARIABLE] = str(blow)
+    if kill_point is not None:
+        environment[VARIABLE] = str(kill_point)
     command = [sys.executable, "-m", "tests.faults.program", str(home), str(ROUNDS), "1"]
     with open(home / "log", "ab") as log:
         run = subprocess.Popen(
@@ -56,15 +56,15 @@ def started(
 
 
 def wait_for_end_of(session: int) -> None:
-    """Wait for the processes of a run whose driver is gone: they must not stay."""
+    """Wait until all processes of a run have ended after its driver: none may stay."""
     end = time.monotonic() + 120
     while living := processes(session):
-        assert time.monotonic() < end, f"these live on: {living}"
+        assert time.monotonic() < end, f"still running: {living}"
         time.sleep(0.05)
 
 
-def contents(home: Path) -> dict[str, list]:
-    """What the sinks hold; in the hidden directories, nothing is left but the ledger."""
+def sink_contents(home: Path) -> dict[str, list]:
+    """The contents of the sinks; the hidden directories must hold only the ledger."""
     held = {}
     for name in ("records", "sums", "grades"):
         files = list((home / "files").glob(f"{name}-*"))

@@ -1,4 +1,4 @@
-"""Runs in the session of this process, and what their sinks hold."""
+"""Runs in the Spark session of this process, and the contents of their sinks."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from headrace.sdk.result import PipelineResult
 
 
 def start(build: Callable[[hr.Pipeline], Any], home: Path, *flags: str) -> PipelineResult:
-    """Start a pipeline on Spark with a checkpoint, few key groups and a fast heartbeat."""
-    said = ["--runner=spark", f"--checkpoint={home / 'checkpoint'}", *flags]
+    """Start a pipeline on Spark with a checkpoint and two key groups."""
+    options = ["--runner=spark", f"--checkpoint={home / 'checkpoint'}", *flags]
     if not any(flag.startswith("--key-groups") for flag in flags):
-        said.append("--key-groups=2")
-    p = hr.Pipeline(options=PipelineOptions(said))
+        options.append("--key-groups=2")
+    p = hr.Pipeline(options=PipelineOptions(options))
     build(p)
     return p.run()
 
@@ -33,9 +33,9 @@ def finish(build: Callable[[hr.Pipeline], Any], home: Path, *flags: str) -> str:
 
 @attrs.frozen
 class Lines(UnboundedSource):
-    """Partitions that are files of lines ``time key value``; "end" ends them.
+    """Partitions are files of lines ``time key value``; a line "end" ends a partition.
 
-    They may grow, and new ones may come, while the source is read.
+    Files may grow, and new ones may appear, while the source is read.
     """
 
     folder: str
@@ -47,7 +47,7 @@ class Lines(UnboundedSource):
         start = offset or 0
         lines = Path(self.folder, partition).read_text().splitlines()[start : start + limit]
         if "fail" in lines:
-            raise OSError("the reading fails")
+            raise OSError("injected read error")
         ended = lines[-1:] == ["end"]
         records = [record(line) for line in lines if line != "end"]
         return Batch(records, start + len(lines), finished=ended)
@@ -59,7 +59,7 @@ def record(line: str) -> hr.TimestampedValue:
 
 
 def write(folder: Path, **partitions: Iterable[str]) -> Lines:
-    """A source of these lines."""
+    """Write the partitions, and return a source that reads them."""
     folder.mkdir(exist_ok=True)
     for name, lines in partitions.items():
         (folder / name).write_text("".join(f"{line}\n" for line in lines))
@@ -71,40 +71,40 @@ def append(folder: Path, partition: str, *lines: str) -> None:
         file.writelines(f"{line}\n" for line in lines)
 
 
-class Trap(hr.DoFn):
-    """A step that passes elements on, and fails or dies once a file says so."""
+class FaultDoFn(hr.DoFn):
+    """Passes elements on; fails or kills its process when a file requests it."""
 
-    def __init__(self, trap: Path) -> None:
-        self.trap = str(trap)
+    def __init__(self, fault: Path) -> None:
+        self.fault = str(fault)
 
     def process(self, element: Any) -> Any:
-        spring(self.trap, element)
+        inject_fault(self.fault, element)
         yield element
 
 
-class SprungError(Exception):
-    """What a trap raises."""
+class InjectedError(Exception):
+    """The injected error."""
 
 
-def spring(trap: str | Path, what: object = None) -> None:
-    """Fail if the file says "raise", for as long as it is there; die if it says "die", once."""
+def inject_fault(fault: str | Path, element: object = None) -> None:
+    """Raise an error as long as the file says "raise"; kill this process once if it says "die"."""
     try:
-        order = Path(trap).read_text()
+        order = Path(fault).read_text()
     except FileNotFoundError:
         return
     if order == "die":
-        os.unlink(trap)
+        os.unlink(fault)
         os.kill(os.getpid(), signal.SIGKILL)
-    raise SprungError(f"sprung at {what!r}")
+    raise InjectedError(f"injected at {element!r}")
 
 
 def lines_of(home: Path, name: str) -> list[str]:
-    """What a file sink has written, sorted."""
+    """The lines of a file sink, sorted."""
     files = sorted((home / "files").glob(f"{name}-*"))
     return sorted(line for file in files for line in file.read_text().splitlines())
 
 
 def edit(path: Path, change: Callable[[str], str]) -> None:
-    """Change a file, and forget its checksum."""
+    """Change a file, and delete its checksum."""
     path.write_text(change(path.read_text()))
     (path.parent / f".{path.name}.crc").unlink(missing_ok=True)

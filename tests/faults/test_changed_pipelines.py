@@ -1,4 +1,4 @@
-"""A pipeline that has changed goes on from its old checkpoint, or is refused with the name of the step."""
+"""A changed pipeline continues from its old checkpoint, or is refused with the name of the step."""
 
 from __future__ import annotations
 
@@ -104,12 +104,12 @@ class Deeper(First):
 @pytest.mark.parametrize(
     ("pipeline", "flags", "where", "what"),
     [
-        (changed(label="plus"), [], "sum", "no grouping 'sum' any more"),
+        (changed(label="plus"), [], "sum", "the grouping 'sum' was removed"),
         (changed(combine=max), [], "sum", "its combine function was SumCombineFn"),
         (changed(size=5), [], "sum", "its windows was"),
-        (WithoutSource, [], "lines", "no source 'lines' any more"),
-        (Deeper, [], "", "it had 3 levels, and has 4"),
-        (First, ["--key-groups=3"], "", "it had 2 key groups, and has 3"),
+        (WithoutSource, [], "lines", "the source 'lines' was removed"),
+        (Deeper, [], "", "it had 3 levels and now has 4"),
+        (First, ["--key-groups=3"], "", "it had 2 key groups and now has 3"),
     ],
     ids=["label", "function", "windows", "source", "level", "key groups"],
 )

@@ -1,4 +1,4 @@
-"""A checkpoint that is damaged, or from a newer version, is refused with words that help."""
+"""A checkpoint that is damaged, or of a newer format, is refused with a useful error."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import headrace as hr
-from headrace.runners.spark import streaming
+from headrace.stored_formats import CHUNKS, check_format
 from headrace.triggers import AccumulationMode
 from headrace.windowing import FixedWindows
 from tests.faults.runs import append, edit, finish, lines_of, start, write
@@ -31,7 +31,7 @@ def resume(home: Path) -> str:
 
 @pytest.fixture(scope="module")
 def begun(tmp_path_factory) -> Path:
-    """A run that was stopped after two batches."""
+    """The checkpoint of a run that was stopped after two batches."""
     home = tmp_path_factory.mktemp("begun")
     write(home / "lines", p=["1 a 1", "11 a 2"])
     run = start(lambda p: build(p, home), home)
@@ -65,8 +65,8 @@ def truncated(text: str) -> str:
 
 
 def of_format(number: int) -> Callable[[str], str]:
-    return lambda text: text.replace('"format": 1', f'"format": {number}').replace(
-        '"format":1', f'"format":{number}'
+    return lambda text: text.replace('"format": 2', f'"format": {number}').replace(
+        '"format":2', f'"format":{number}'
     )
 
 
@@ -81,12 +81,12 @@ def damage_state(home: Path) -> None:
     [
         (lambda home: edit(manifest(home), truncated), "is damaged: headrace.json cannot be read"),
         (lambda home: edit(manifest(home), lambda _: "[]"), "is damaged: headrace.json cannot"),
-        (lambda home: manifest(home).unlink(), "holds offsets, but no headrace.json"),
-        (lambda home: edit(manifest(home), of_format(2)), "has format 2, and .* reads format 1"),
+        (lambda home: manifest(home).unlink(), "has offsets but no headrace.json"),
+        (lambda home: edit(manifest(home), of_format(9)), "has format 9, but .* reads format 2"),
         (lambda home: edit(last_offset(home), truncated), "is damaged"),
         (lambda home: last_offset(home).write_text("v1"), "is damaged"),
         (lambda home: manifest(home).write_text("{"), "is damaged: headrace.json cannot be read"),
-        (lambda home: edit(last_offset(home), of_format(2)), "offsets have format 2"),
+        (lambda home: edit(last_offset(home), of_format(9)), "offset has format 9"),
         (damage_state, "is damaged"),
     ],
     ids=[
@@ -111,7 +111,7 @@ def test_what_is_damaged_or_newer_is_refused(home, damage, what):
 
 
 def test_a_manifest_that_was_being_replaced(home):
-    """The process was killed after the old one was deleted, before the new one had its name."""
+    """The process was killed after it deleted the old manifest, before it renamed the new one."""
     manifest(home).rename(manifest(home).with_suffix(".json.new"))
     (home / "checkpoint" / ".headrace.json.crc").unlink()
     assert resume(home) == "DONE"
@@ -121,4 +121,4 @@ def test_a_manifest_that_was_being_replaced(home):
 
 def test_state_of_a_newer_version():
     with pytest.raises(hr.PipelineError, match="state has format 99"):
-        streaming._check_format(99)
+        check_format("the checkpoint's state", 99, CHUNKS)

@@ -1,4 +1,4 @@
-"""What fails says so by itself; after the repair, the run goes on from its checkpoint as if nothing was."""
+"""A failing run names the failing step; after the repair, it continues from its checkpoint."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from headrace.options import PipelineOptions
 from headrace.runners.spark.cluster.error_transport import WorkerDiedError
 from headrace.sdk.io.file_naming import FileNaming
 from headrace.sdk.io.line_sinks import TextSink
-from headrace.sdk.io.sink import Commit
+from headrace.sdk.sink import Commit
 from headrace.triggers import AccumulationMode, AfterCount, AfterWatermark
 from headrace.windowing import FixedWindows, Sessions
-from tests.faults.runs import SprungError, Trap, finish, lines_of, spring
+from tests.faults.runs import FaultDoFn, InjectedError, finish, inject_fault, lines_of
 
 pytestmark = pytest.mark.usefixtures("spark")
 
@@ -26,39 +26,39 @@ PLACES = ("source", "level 0", "level 1", "level 2", "part", "commit", "write")
 
 
 class Records(BoundedSource):
-    """Two partitions in which a file can make the reading fail."""
+    """Two partitions; a file can make reading fail."""
 
-    def __init__(self, traps: Path) -> None:
-        self.trap = traps / "source"
+    def __init__(self, fault_folder: Path) -> None:
+        self.fault = fault_folder / "source"
 
     def partitions(self) -> list[int]:
         return [0, 1]
 
     def read(self, partition: int) -> Any:
         for n in range(partition, COUNT, 2):
-            spring(self.trap, n)
+            inject_fault(self.fault, n)
             yield hr.TimestampedValue((f"k{n % 3}", n), n)
 
 
-class TrappedSink(TextSink):
-    """A sink of files in which writing or committing can fail."""
+class FailingTextSink(TextSink):
+    """A file sink in which writing or committing can fail."""
 
     def write_part(self, part: Any) -> Any:
         result = super().write_part(part)
-        spring(traps(self) / "part")
+        inject_fault(fault_folder(self) / "part")
         return result
 
     def commit(self, commit: Commit) -> None:
         super().commit(commit)
-        spring(traps(self) / "commit")
+        inject_fault(fault_folder(self) / "commit")
 
 
-def traps(sink: TrappedSink) -> Path:
+def fault_folder(sink: FailingTextSink) -> Path:
     return Path(sink.naming.prefix).parent.parent
 
 
-class TrappedWrite(hr.io.Sink):
-    """A sink without any memory."""
+class FailingSink(hr.io.Sink):
+    """A sink without state that can fail."""
 
     accepts_retractions = True
 
@@ -66,7 +66,7 @@ class TrappedWrite(hr.io.Sink):
         self.folder = folder
 
     def write(self, batch: Any) -> None:
-        spring(self.folder / "write")
+        inject_fault(self.folder / "write")
 
 
 def build(p: hr.Pipeline, home: Path) -> None:
@@ -77,26 +77,26 @@ def build(p: hr.Pipeline, home: Path) -> None:
     sums = (
         p
         | "records" >> hr.Read(Records(home), hr.Monotonic())
-        | "level 0" >> hr.ParDo(Trap(home / "level 0"))
+        | "level 0" >> hr.ParDo(FaultDoFn(home / "level 0"))
         | "fixed" >> hr.WindowInto(FixedWindows(10), **refined)
         | "sum" >> hr.CombinePerKey(sum)
-        | "level 1" >> hr.ParDo(Trap(home / "level 1"))
+        | "level 1" >> hr.ParDo(FaultDoFn(home / "level 1"))
     )
     most = (
         sums
         | "sessions" >> hr.WindowInto(Sessions(15), **refined)
         | "most" >> hr.CombinePerKey(max)
-        | "level 2" >> hr.ParDo(Trap(home / "level 2"))
+        | "level 2" >> hr.ParDo(FaultDoFn(home / "level 2"))
     )
-    sink = TrappedSink(FileNaming(str(home / "files" / "sums")), num_shards=2)
+    sink = FailingTextSink(FileNaming(str(home / "files" / "sums")), num_shards=2)
     _ = sums | "changes" >> hr.ToChangelog() | "files" >> hr.Write(sink)
-    _ = sums | "write" >> hr.Write(TrappedWrite(home))
+    _ = sums | "write" >> hr.Write(FailingSink(home))
     _ = most | "table" >> hr.io.WriteToTable(
         home / "tables.db", "most", key="key", columns=["key", "value"], windows=True
     )
 
 
-def held(home: Path) -> tuple[Any, ...]:
+def sink_contents(home: Path) -> tuple[Any, ...]:
     with sqlite3.connect(home / "tables.db") as connection:
         rows = connection.execute("select * from most order by key, window_start").fetchall()
     connection.close()
@@ -105,10 +105,10 @@ def held(home: Path) -> tuple[Any, ...]:
 
 @pytest.mark.slow
 def test_each_place_fails_or_dies_once(tmp_path):
-    """In a stream, one after another; and what all these runs together leave is what one leaves."""
-    failing, whole = tmp_path / "failing", tmp_path / "whole"
+    """In a stream, one after another; all runs together have the results of one run."""
+    failing, reference = tmp_path / "failing", tmp_path / "reference"
     flags = ["--streaming", "--max-records-per-batch=2"]
-    for home in (failing, whole):
+    for home in (failing, reference):
         home.mkdir()
 
     def run(home: Path) -> str:
@@ -116,33 +116,33 @@ def test_each_place_fails_or_dies_once(tmp_path):
 
     for place in PLACES:
         (failing / place).write_text("raise")
-        with pytest.raises(SprungError, match="sprung at") as error:
+        with pytest.raises(InjectedError, match="injected at") as error:
             run(failing)
         assert f"in {LABELS.get(place, place)}" in error.value.__notes__
         (failing / place).unlink()
-        if place not in ("commit", "write"):  # the driver itself is here; see test_kills.py
+        if place not in ("commit", "write"):  # these run in the driver; see test_kills.py
             (failing / place).write_text("die")
             with pytest.raises(WorkerDiedError):
                 run(failing)
             assert not (failing / place).exists()
-    assert run(failing) == run(whole) == "DONE"
-    assert held(failing) == held(whole)
+    assert run(failing) == run(reference) == "DONE"
+    assert sink_contents(failing) == sink_contents(reference)
     staged = failing / "files" / ".sums.headrace" / "staged"
     assert not staged.exists()
 
 
 LABELS = {"source": "records", "part": "files", "commit": "files"}
-"""The steps to which places belong."""
+"""The steps of the places."""
 
 
-def test_in_batch_a_failure_says_where_and_leaves_no_files(tmp_path):
+def test_a_failed_batch_job_names_the_step_and_leaves_no_files(tmp_path):
     def run() -> str:
         p = hr.Pipeline(options=PipelineOptions(["--runner=spark"]))
         build(p, tmp_path)
         return p.run().state
 
     (tmp_path / "level 1").write_text("raise")
-    with pytest.raises(SprungError) as error:
+    with pytest.raises(InjectedError) as error:
         run()
     element, where = error.value.__notes__
     assert element.startswith("on the element ('k")

@@ -1,12 +1,12 @@
-"""A run that is killed with SIGKILL again and again leaves in its sinks what an unkilled one does.
+"""A run that is killed again and again ends with the same sink contents as one that is not.
 
-HEADRACE_KILLS says how many kills there are, 50 if it does not. A series of them hits one run: it is
-killed, resumed from its checkpoint, killed in another place, and so on to the end of its records.
+HEADRACE_KILLS is the number of kills, 50 by default, and HEADRACE_FIRST_KILL the number of the first, 0 by
+default. A series of up to 10 kills hits one run: it is killed, resumed from its checkpoint, killed in another
+place, and so on until the end of its records.
 """
 
 from __future__ import annotations
 
-import math
 import os
 import random
 import signal
@@ -15,17 +15,20 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.kill_points import Blow
-from tests.faults.run_and_kill import contents, play
+from tests.faults.kill_points import KillPoint
+from tests.faults.run_and_kill import run_program, sink_contents
 
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.chaos,
-    pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes in /proc"),
+    pytest.mark.sampled,
+    pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="finds processes in /proc"),
 ]
 
 KILLS = int(os.environ.get("HEADRACE_KILLS", "50"))
+FIRST = int(os.environ.get("HEADRACE_FIRST_KILL", "0"))
 SERIES = 10
+"""Maximum number of kills of one run."""
 
 PLACES = {
     "checkpoint": 2,
@@ -37,47 +40,51 @@ PLACES = {
     "level 1": 25,
     "level 2": 12,
     "part": 10,
-    "delivery": 3,
-    "put up": 12,
+    "sinks": 3,
+    "publish": 12,
     "ledger": 14,
     "files": 8,
     "table": 6,
     "statement": 15,
-    "delivered": 3,
-    "moment": 4_000,
+    "sinks done": 3,
+    "timer": 4_000,
 }
-"""Where blows fall: in sources, the planner, each level, sinks, commits; after so many passes at the most."""
+"""The kill points, with the maximum number of times that a process reaches one before it is killed."""
 
 
-def blows_of(series: int) -> list[Blow]:
-    """Ten blows of fifty that are spread over all places."""
-    dice = random.Random(f"series {series // 5}")
-    with_rows = [place for _ in range(3) for place in dice.sample(list(PLACES), len(PLACES))]
-    hits = dice.choices(["all", "driver", "jvm"], [6, 1, 1], k=50)
-    all_blows = [
-        Blow(place, dice.randint(1, PLACES[place]), hit)
-        for place, hit in zip(with_rows, hits, strict=False)
+def kill_point(number: int) -> KillPoint:
+    """The kill point with a number; 50 in a row are spread over all places."""
+    rng = random.Random(f"series {number // 50}")
+    places = [place for _ in range(3) for place in rng.sample(list(PLACES), len(PLACES))]
+    targets = rng.choices(["all", "driver", "jvm"], [6, 1, 1], k=50)
+    kill_points = [
+        KillPoint(place, rng.randint(1, PLACES[place]), target)
+        for place, target in zip(places, targets, strict=False)
     ]
-    return all_blows[series % 5 * SERIES :][:SERIES]
+    return kill_points[number % 50]
 
 
-@pytest.mark.parametrize("series", range(math.ceil(KILLS / SERIES)))
-def test_what_is_killed_and_resumed_is_as_if_it_had_not_been(series, unkilled, tmp_path):
-    expected, java = unkilled
+LAST = FIRST + KILLS
+
+
+@pytest.mark.parametrize("first", range(FIRST, LAST, SERIES), ids="from {}".format)
+def test_a_killed_and_resumed_run_has_the_same_results(first, reference_run, tmp_path):
+    expected, java = reference_run
     homes = (tmp_path / str(number) for number in count())
     home = next(homes)
-    for blow in blows_of(series):
-        code = play(home, java, blow)
-        if code == 0:  # it had come to its end before the blow fell, which goes to the next one
-            assert contents(home) == expected
+    for number in range(first, min(first + SERIES, LAST)):
+        point = kill_point(number)
+        code = run_program(home, java, point)
+        if code == 0:  # the run ended before the kill point, which is used in the next one
+            assert sink_contents(home) == expected
             home = next(homes)
-            code = play(home, java, blow)
-        assert_hit(blow, code)
-    assert play(home, java) == 0
-    assert contents(home) == expected
+            code = run_program(home, java, point)
+        assert_killed(point, code)
+    assert run_program(home, java) == 0
+    assert sink_contents(home) == expected
 
 
-def assert_hit(blow: Blow, code: int) -> None:
-    """A driver that is killed says nothing; one whose JVM is killed fails."""
-    hit = code == -signal.SIGKILL if blow.hits in ("all", "driver") else code != 0
-    assert hit or (code == 0 and blow.place == "moment"), f"{blow}: exit code {code}"
+def assert_killed(point: KillPoint, code: int) -> None:
+    """A killed driver exits with the signal; a driver whose JVM was killed fails."""
+    killed = code == -signal.SIGKILL if point.target in ("all", "driver") else code != 0
+    assert killed or (code == 0 and point.place == "timer"), f"{point}: exit code {code}"

@@ -1,4 +1,4 @@
-"""SourceRounds of sources: what is recorded of a round brings it again, in another process, after changes."""
+"""Source rounds: the recorded end of a round brings the same records again, also in another process."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ import headrace as hr
 from headrace.io import Batch, BoundedSource, UnboundedSource
 from headrace.options import PipelineOptions
 from headrace.runners import source_rounds
-from headrace.runners.source_positions import FORMAT, Position, drained, position_of
+from headrace.runners.source_positions import Position, drained, position_of
 from headrace.runners.source_rounds import SourceRounds
 from headrace.sdk.graph import Read
+from headrace.stored_formats import POSITIONS
 from headrace.windowing.time import MAX_MICROS
 from tests.faults.runs import append, write
 from tests.runners.sources import DONE, Lines, SteppedClock, Topic, at
@@ -39,7 +40,7 @@ def rounds(*sources: Any, policy: Any = None, limit: int = 100) -> SourceRounds:
 
 
 def logged(position: Position) -> Position:
-    """A position as it comes out of the offset log."""
+    """A position as it is read from the offset log."""
     return position_of(json.loads(json.dumps(position.as_json())))
 
 
@@ -84,7 +85,7 @@ def test_a_replay_brings_the_recorded_number_of_records_though_there_are_more_by
 
 
 class Looks(UnboundedSource):
-    """What it brings is known only after a look, which brings nothing itself."""
+    """A source that first returns no records, only an offset."""
 
     def read(self, partition: Any, offset: Any, limit: int) -> Batch[Any]:
         return Batch([] if offset is None else [("it", "found")], next_offset="looked")
@@ -102,13 +103,13 @@ def test_records_that_are_gone_when_they_are_wanted_again(clock, tmp_path):
     before = rounds(source).start()
     after, _ = rounds(source).read(before)
     write(tmp_path / "lines", p=["1 a 1"])
-    with pytest.raises(hr.PipelineError, match=r"gave 2 records .* and gives 1 now"):
+    with pytest.raises(hr.PipelineError, match=r"returned 2 records .* but returns 1 now"):
         rounds(source).replay(before, after)
 
 
 @pytest.mark.parametrize("kind", ["unbounded", "bounded"])
 def test_partitions_that_are_new_are_read_from_their_beginning(clock, tmp_path, kind):
-    """Partitions are known by their names: a new one may come in front of the others."""
+    """Partitions are identified by name: a new one may come before the others."""
 
     def source(**partitions: list[str]) -> Any:
         if kind == "unbounded":
@@ -130,7 +131,7 @@ def test_partitions_that_are_new_are_read_from_their_beginning(clock, tmp_path, 
 
 
 def test_partitions_that_are_gone(clock, tmp_path):
-    """One that was read to its end may go; any other not."""
+    """A partition that was read to its end may be removed, and no other."""
     source = write(tmp_path / "lines", a=["1 a 1", "end"], b=["1 b 2"])
     position, _ = rounds(source).read(rounds(source).start())
     (tmp_path / "lines" / "a").unlink()
@@ -138,7 +139,7 @@ def test_partitions_that_are_gone(clock, tmp_path):
     position, bundles = rounds(source).read(position)
     assert values(bundles) == {"0": [3]}
     (tmp_path / "lines" / "b").unlink()
-    with pytest.raises(hr.PipelineError, match="no partition 'b' any more") as error:
+    with pytest.raises(hr.PipelineError, match="no longer has the partition 'b'") as error:
         rounds(source).read(position)
     assert error.value.where == "0"
 
@@ -187,9 +188,11 @@ def test_a_drained_position_is_at_the_end_of_time(clock):
 
 def test_a_position_of_another_format_or_none_at_all():
     position = Position(1, 0, {})
-    with pytest.raises(hr.PipelineError, match=rf"format {FORMAT + 1}.* reads format {FORMAT}"):
-        position_of({**position.as_json(), "format": FORMAT + 1})
-    damaged = [{}, {"format": FORMAT}, {**position.as_json(), "position": "gAR"}]
+    with pytest.raises(
+        hr.PipelineError, match=rf"format {POSITIONS + 1}.* reads format {POSITIONS}"
+    ):
+        position_of({**position.as_json(), "format": POSITIONS + 1})
+    damaged = [{}, {"format": POSITIONS}, {**position.as_json(), "position": "gAR"}]
     for offset in damaged:
         with pytest.raises(hr.PipelineError, match="the checkpoint is damaged"):
             position_of(offset)

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM stop a run after its batch; what is resumed then goes on as if nothing was."""
+"""Ctrl-C and SIGTERM stop a run after the current batch; a resumed run continues without a gap."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.run_and_kill import contents, started, wait_for_end_of
+from tests.faults.run_and_kill import sink_contents, started, wait_for_end_of
 
-pytestmark = [pytest.mark.slow, pytest.mark.chaos]
+pytestmark = [pytest.mark.slow, pytest.mark.chaos, pytest.mark.sampled]
 
 
 def logged(home: Path, kind: str) -> set[int]:
@@ -27,26 +27,26 @@ def wait_for_batches(run: subprocess.Popen, home: Path, number: int) -> None:
         time.sleep(0.05)
 
 
-def test_ctrl_c_and_sigterm_stop_after_the_running_batch(unkilled, tmp_path):
-    expected, java = unkilled
+def test_ctrl_c_and_sigterm_stop_after_the_running_batch(reference_run, tmp_path):
+    expected, java = reference_run
     for number, send in enumerate([ctrl_c, terminate], start=1):
         with started(tmp_path, java) as run:
             wait_for_batches(run, tmp_path, 3 * number)
             send(run.pid)
-            assert run.wait(120) == 3, "the program says so if it was cancelled"
+            assert run.wait(120) == 3, "the exit code of the program when it is cancelled"
             wait_for_end_of(run.pid)
         assert logged(tmp_path, "commits") == logged(tmp_path, "offsets")
         assert "Traceback" not in (tmp_path / "log").read_text()
     with started(tmp_path, java) as run:
         assert run.wait(300) == 0
-    assert contents(tmp_path) == expected
+    assert sink_contents(tmp_path) == expected
 
 
 def ctrl_c(driver: int) -> None:
-    """As a terminal does it: to all processes in the foreground, Java too."""
+    """As a terminal does: to all processes in the foreground, Java included."""
     os.killpg(driver, signal.SIGINT)
 
 
 def terminate(driver: int) -> None:
-    """As ``docker stop`` and ``kill`` do it."""
+    """As ``docker stop`` and ``kill`` do."""
     os.kill(driver, signal.SIGTERM)

@@ -1,4 +1,4 @@
-"""Runs that are stopped, drained, waited for, or left alone while nothing comes."""
+"""Runs that are cancelled, drained, waited for, or idle."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ def until(run: hr.PipelineResult, home: Path, name: str, expected: list[str]) ->
         assert run.wait_until_finish(duration=100) == "RUNNING"
 
 
-class Watching:
+class RealTimeRun:
     """A run with two sources and three groupings, in real time.
 
-    Sums in windows wait for the watermark; the counts come when nothing has come for a while; and a
-    partition that is idle holds nothing back.
+    Sums wait for the watermark; counts fire after a delay in processing time; an idle partition does not
+    hold the watermark.
     """
 
     def __init__(self, home: Path) -> None:
@@ -55,8 +55,8 @@ class Watching:
 
 @pytest.mark.slow
 def test_cancelled_resumed_drained_and_finished(tmp_path):
-    watching, checkpoint = Watching(tmp_path), tmp_path / "checkpoint"
-    run = start(watching, tmp_path)
+    pipeline, checkpoint = RealTimeRun(tmp_path), tmp_path / "checkpoint"
+    run = start(pipeline, tmp_path)
     until(run, tmp_path, "sums", ["('a', 3)"])
     until(run, tmp_path, "counts", ["('a', 3)"])  # with no data since, by the heartbeat
     while not lines_of(tmp_path, "quiet"):
@@ -69,17 +69,17 @@ def test_cancelled_resumed_drained_and_finished(tmp_path):
     assert committed == {path.name for path in (checkpoint / "offsets").glob("[0-9]*")}
 
     append(tmp_path / "lines", "p", "12 a 4", "21 a 5")
-    run = start(watching, tmp_path)
+    run = start(pipeline, tmp_path)
     until(run, tmp_path, "sums", ["('a', 3)", "('a', 7)"])
     assert run.drain() == "DONE"
     assert run.drain() == run.cancel() == "DONE"
     assert_drained(tmp_path)
     assert '"finished": true' in (checkpoint / "headrace.json").read_text()
-    assert start(watching, tmp_path).state == "DONE"
+    assert start(pipeline, tmp_path).state == "DONE"
 
     # As if it had been killed after its last commit, before it was noted that it had come to its end.
     edit(checkpoint / "headrace.json", lambda text: text.replace("true", "false"))
-    assert start(watching, tmp_path).wait_until_finish(120_000) == "DONE"
+    assert start(pipeline, tmp_path).wait_until_finish(120_000) == "DONE"
     assert_drained(tmp_path)
 
 

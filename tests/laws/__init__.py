@@ -1,5 +1,5 @@
-"""The laws: what must hold for all streams, windows, triggers, modes and groupings in a row.
+"""The laws: properties of all streams, windows, triggers, modes and chains of groupings.
 
-``make laws N=…`` tries each on so many cases, and keeps the smallest that breaks one in ``found``; all that
-is there is tried again by ``test_corpus``.
+``make laws N=…`` tries N cases of each and keeps the smallest that breaks one in ``found``; ``test_corpus``
+tries these cases again.
 """

@@ -1,8 +1,8 @@
-"""Cases that were found: runs that once broke a law, kept as readable data and tried again each time.
+"""Found cases: runs that once broke a law, kept as readable data and tried again each time.
 
-``make laws`` and ``make laws-runner`` write the smallest run that breaks a law to ``tests/laws/found``, in a
-file of its own, with the name of the test. Commit it with the mend. A file holds the expression that makes
-the run; the program is what ``print(program(run))`` says, and a run that has lost its meaning fails to load.
+``make laws`` and ``make laws-runner`` write the smallest run that breaks a law to ``tests/laws/found``, one
+file per run, with the name of the test. Commit it with the fix. A file holds the expression that makes the
+run; ``print(program(run))`` shows it as a program.
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from hypothesis.errors import HypothesisException
 
 import headrace.testing.strategies
@@ -32,15 +31,15 @@ Test = Callable[..., None]
 
 
 def law(runs: st.SearchStrategy[Run], **others: Any) -> Callable[[Test], Any]:
-    """Try a test on drawn runs (its argument ``run``), and keep the smallest that it fails for.
+    """Run a test on drawn runs (its argument ``run``), and keep the smallest run that fails.
 
     Args:
         runs: the runs.
-        others: strategies for further arguments, by name.
+        others: strategies for other arguments, by name.
     """
 
     def decorate(test: Test) -> Any:
-        drawn = given(run=runs, **others)(kept(test, FOUND) if KEEPS else test)
+        drawn = given(run=runs, **others)(keeping_failures(test, FOUND) if KEEPS else test)
 
         def on(run: Run) -> None:
             """Try it on one run."""
@@ -54,8 +53,8 @@ def law(runs: st.SearchStrategy[Run], **others: Any) -> Callable[[Test], Any]:
     return decorate
 
 
-def kept(test: Test, folder: Path) -> Test:
-    """The test, which writes down what it fails for; the last is the smallest, for so Hypothesis ends."""
+def keeping_failures(test: Test, folder: Path) -> Test:
+    """The test, writing each failing run; the last is the smallest, since Hypothesis ends with it."""
     written: list[Path] = []
     signature = inspect.signature(test)
 
@@ -63,7 +62,7 @@ def kept(test: Test, folder: Path) -> Test:
         try:
             test(*given, **others)
         except HypothesisException:
-            raise  # the run says nothing of this law
+            raise  # the law does not apply to this run
         except Exception:
             while written:
                 written.pop().unlink(missing_ok=True)
@@ -78,17 +77,17 @@ def kept(test: Test, folder: Path) -> Test:
 
 
 def keep(run: Run, finder: str, folder: Path) -> Path:
-    """Write down a run and the test that it failed, and return where."""
-    text = spelt(run)
+    """Write a run and the name of the test that it fails; return the path."""
+    text = as_expression(run)
     digest = hashlib.sha256(text.encode()).hexdigest()[:8]
-    place = folder / f"{finder.rpartition('.')[2]}-{digest}.run"
+    path = folder / f"{finder.rpartition('.')[2]}-{digest}.run"
     folder.mkdir(exist_ok=True)
-    place.write_text(f"# {finder}\n{text}")
-    return place
+    path.write_text(f"# {finder}\n{text}")
+    return path
 
 
-def spelt(run: Run) -> str:
-    """The expression that makes a run, an event and a step a line."""
+def as_expression(run: Run) -> str:
+    """The expression that makes a run, one line per event and step."""
     lines = ["Run("]
     for name in ("script", "steps", "other"):
         parts = getattr(run, name)
@@ -97,9 +96,9 @@ def spelt(run: Run) -> str:
     return "\n".join([*lines, ")\n"])
 
 
-def read(place: Path) -> tuple[str, Run]:
-    """The test that a run failed, and the run."""
-    text = place.read_text()
+def read(path: Path) -> tuple[str, Run]:
+    """The name of the test that a run failed, and the run."""
+    text = path.read_text()
     names: dict[str, Any] = {}
     for home in (headrace.testing.strategies, headrace.triggers, headrace.windowing):
         names |= {name: getattr(home, name) for name in home.__all__}

@@ -1,4 +1,4 @@
-"""What was found once is tried again; and what is found is kept."""
+"""Found cases are kept, and tried again."""
 
 from __future__ import annotations
 
@@ -6,25 +6,25 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
-from headrace.sdk.testing.runs import Run, Step
+from headrace.sdk.testing.runs import Run
+from headrace.sdk.testing.steps import Step
 from headrace.sdk.testing.strategies.pipelines import pipelines, runs
 from headrace.triggers import WindowingStrategy
-from tests.laws.corpus import FOUND, keep, kept, read
+from tests.laws.corpus import FOUND, keep, keeping_failures, read
 
 
-@pytest.mark.parametrize("place", sorted(FOUND.glob("*.run")), ids=lambda place: place.stem)
-def test_a_case_that_was_found_breaks_its_law_no_more(place: Path) -> None:
-    finder, run = read(place)
+@pytest.mark.parametrize("path", sorted(FOUND.glob("*.run")), ids=lambda path: path.stem)
+def test_a_found_case_keeps_its_law(path: Path) -> None:
+    finder, run = read(path)
     module, _, name = finder.rpartition(".")
     getattr(import_module(module), name).on(run)
 
 
 @settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(run=st.one_of(pipelines(), runs(steps=2, retractions=True, safe=False)))
-def test_a_case_reads_back_as_it_was(run: Run, tmp_path: Path) -> None:
+def test_a_case_can_be_written_and_read(run: Run, tmp_path: Path) -> None:
     assert read(keep(run, "a.test", tmp_path)) == ("a.test", run)
 
 
@@ -33,7 +33,7 @@ def test_the_smallest_case_is_kept(tmp_path: Path) -> None:
         assert len(run.script) < 2
 
     step = Step(WindowingStrategy())
-    test = kept(fails_for_long_scripts, tmp_path)
+    test = keeping_failures(fails_for_long_scripts, tmp_path)
     for length in (1, 3, 2, 1):
         run = Run((("watermark", 7),) * length, (step,))
         if length == 1:
@@ -41,5 +41,5 @@ def test_the_smallest_case_is_kept(tmp_path: Path) -> None:
         else:
             with pytest.raises(AssertionError):
                 test(run=run)
-    (place,) = tmp_path.iterdir()
-    assert len(read(place)[1].script) == 2
+    (path,) = tmp_path.iterdir()
+    assert len(read(path)[1].script) == 2

@@ -1,4 +1,4 @@
-"""Counting cases in many pieces: `python -m tests.laws`."""
+"""Counting cases and merging reports: `python -m tests.laws`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from headrace.sdk.testing.conformance import AGREES, Kit
 from headrace.sdk.testing.pane_laws import COUNTED
-from headrace.sdk.testing.strategies.pipelines import KINDS_OF_RUNS
+from headrace.sdk.testing.strategies.targeted_runs import KINDS_OF_RUNS
 from headrace.testing.laws import LawBroken, Report, Verdict
 from headrace.testing.strategies import Run, Step, is_odd, pipelines
 from headrace.triggers import WindowingStrategy
@@ -19,12 +19,12 @@ from tests.laws.__main__ import (
     MIXED,
     enough,
     examine,
-    keep_what_is_broken,
+    keep_broken,
+    kind_for_rarest_law,
+    merge_reports,
     oracle,
     oracle_or_local,
     reports,
-    seldom_seen,
-    united,
 )
 from tests.laws.corpus import law, read
 
@@ -37,19 +37,19 @@ BROKEN = attrs.evolve(
 )
 
 
-def test_cases_add_up() -> None:
-    assert str(united([ONE, ONE])).splitlines()[0] == "mine: 10 cases, all laws hold"
-    assert [verdict.cases for verdict in united([ONE, ONE]).verdicts] == [10, 4]
+def test_reports_add_up() -> None:
+    assert str(merge_reports([ONE, ONE])).splitlines()[0] == "mine: 10 cases, all laws hold"
+    assert [verdict.cases for verdict in merge_reports([ONE, ONE]).verdicts] == [10, 4]
 
 
-def test_what_is_broken_in_one_piece_is_broken() -> None:
-    report = united([ONE, attrs.evolve(ONE, verdicts=(ONE.verdicts[0], BROKEN)), ONE])
+def test_a_law_broken_in_one_report_is_broken() -> None:
+    report = merge_reports([ONE, attrs.evolve(ONE, verdicts=(ONE.verdicts[0], BROKEN)), ONE])
     (verdict,) = report.broken
     assert (verdict.law, verdict.cases, verdict.run) == ("b", 6, BROKEN.run)
 
 
 def test_the_smallest_run_that_breaks_a_law_is_kept(tmp_path: Path) -> None:
-    (place,) = keep_what_is_broken(attrs.evolve(ONE, verdicts=(BROKEN, BROKEN)), tmp_path)
+    (place,) = keep_broken(attrs.evolve(ONE, verdicts=(BROKEN, BROKEN)), tmp_path)
     assert read(place) == (
         "tests.laws.test_counting.test_the_local_runner_keeps_all_laws",
         BROKEN.run,
@@ -73,43 +73,45 @@ def test_the_local_runner_keeps_all_laws(run: Run) -> None:
         (9, 9, attrs.evolve(ONE, verdicts=(BROKEN,)), True),
     ],
 )
-def test_when_enough_has_been_tried(cases: int, each: int, report: Report, end: bool) -> None:
+def test_stop_condition(cases: int, each: int, report: Report, end: bool) -> None:
     assert enough(report, Namespace(cases=cases, each=each)) is end
 
 
-def test_what_shows_the_rarest_law_is_drawn_next() -> None:
+def test_the_kind_of_runs_for_the_rarest_law_is_drawn_next() -> None:
     first, *others = KINDS_OF_RUNS
     shows = attrs.evolve(ONE, verdicts=(ONE.verdicts[0], attrs.evolve(ONE.verdicts[1], cases=4)))
-    assert [seldom_seen({}, n) for n in range(len(others) + 1)] == [first, *others]
-    assert seldom_seen({MIXED: shows, first: ONE}, 0) == others[0]
-    assert seldom_seen(dict.fromkeys(KINDS_OF_RUNS, ONE) | {others[2]: shows}, 5) == others[2]
+    assert [kind_for_rarest_law({}, n) for n in range(len(others) + 1)] == [first, *others]
+    assert kind_for_rarest_law({MIXED: shows, first: ONE}, 0) == others[0]
+    assert (
+        kind_for_rarest_law(dict.fromkeys(KINDS_OF_RUNS, ONE) | {others[2]: shows}, 5) == others[2]
+    )
 
 
 @pytest.mark.slow
-def test_each_law_sees_so_many_cases_soon() -> None:
-    asked = Namespace(
+def test_each_law_gets_its_number_of_cases() -> None:
+    options = Namespace(
         runner="local", cases=50, each=150, pack=50, batch=False, processes=2, seed=0, kind=MIXED
     )
-    *_, report = reports(asked)
+    *_, report = reports(options)
     assert report.passed, report
     seen = {verdict.law: verdict.cases for verdict in report.verdicts}
     assert min(seen.values()) >= 150
-    assert seen[COUNTED.says] >= 150
+    assert seen[COUNTED.sentence] >= 150
     assert report.cases < 3_000
 
 
-def test_a_piece_is_compared_with_the_oracle_where_that_knows_the_run() -> None:
+def test_runs_are_compared_with_the_oracle_if_it_supports_them() -> None:
     report = examine("local", 60, 60, False, MIXED, 3)
     assert report.passed, report
     (agrees,) = (verdict for verdict in report.verdicts if verdict.law == AGREES)
     assert 30 < agrees.cases < 60
 
 
-def test_what_the_oracle_does_not_know_the_local_runner_says() -> None:
+def test_the_local_runner_replaces_the_oracle_for_other_runs() -> None:
     step = Step(WindowingStrategy())
     rows = ("elements", (("a", 1, 0, 1), ("a", 2, 0, 1)))
     plain = Run((rows, ("watermark", MAX_MICROS)), (step,))
     filtered = attrs.evolve(plain, steps=(attrs.evolve(step, only=is_odd),))
     assert oracle([filtered, plain])[0] is None
-    said = oracle_or_local([filtered, plain])
-    assert [[pane.value for pane in panes] for (panes,) in said] == [[1], [3]]
+    panes_of_runs = oracle_or_local([filtered, plain])
+    assert [[pane.value for pane in panes] for (panes,) in panes_of_runs] == [[1], [3]]

@@ -1,7 +1,7 @@
-"""The laws: streaming is batch, whatever the windows, triggers, modes and order of arrival.
+"""The laws: a stream ends with the batch result, whatever the windows, triggers, modes and order of arrival.
 
-Each holds for one grouping and for each of several in a row. Those that can be seen from outside are
-:mod:`headrace.sdk.testing.pane_laws`, and hold on any runner; here are also those that take a look inside.
+Each holds for one grouping and for several in a row. Laws about the output of a grouping are
+:mod:`headrace.sdk.testing.pane_laws`, and hold on any runner; the other laws here also look inside.
 """
 
 from __future__ import annotations
@@ -13,30 +13,31 @@ from itertools import pairwise
 from typing import Any
 
 import attrs
-from hypothesis import assume
-from hypothesis import strategies as st
+from hypothesis import assume, strategies as st
 
-from headrace.sdk.testing import pane_laws
+from headrace.sdk.testing import pane_laws, result_laws
 from headrace.sdk.testing.batch_oracle import (
     ACCUMULATING,
     DISCARDING,
     RETRACTING,
+    AcceptedElement,
     Part,
-    Taken,
     end_result,
-    meaning,
     shrinks,
+    without_empty,
 )
-from headrace.sdk.testing.pane_laws import PaneLaw, behind, like_batch
+from headrace.sdk.testing.pane_law import PaneLaw
+from headrace.sdk.testing.result_laws import behind, compare_with_batch
 from headrace.sdk.testing.run_on_runner import Observation, Pane
-from headrace.sdk.testing.runs import Run, Step
+from headrace.sdk.testing.runs import Run
 from headrace.sdk.testing.script import Row, rows_of, with_rows
-from headrace.sdk.testing.strategies.pipelines import (
+from headrace.sdk.testing.steps import Step
+from headrace.sdk.testing.strategies.pipelines import runs
+from headrace.sdk.testing.strategies.targeted_runs import (
     counting,
     expiring,
+    merging_after_firing,
     reaching_through,
-    reunions,
-    runs,
     splitting,
     unsafe,
 )
@@ -44,32 +45,32 @@ from headrace.sdk.testing.strategies.windowing import Where, aligned, calendars,
 from headrace.triggers import AccumulationMode
 from headrace.windowing import TimestampCombiner
 from tests.laws.corpus import law
-from tests.laws.event_by_event import batch_of, follow, parts
+from tests.laws.event_by_event import parts, run_batch_of, run_events
 
 
 def windows() -> st.SearchStrategy[Where]:
-    """All window functions, those that merge more often than others."""
+    """All window functions; those that merge are drawn more often."""
     return st.one_of(aligned(), merging(), merging(), calendars())
 
 
 def chains(least: int = 1, most: int = 3, **options: Any) -> st.SearchStrategy[Run]:
-    """One grouping, or some in a row."""
+    """One grouping, or several in a row."""
     numbers = st.integers(least, most)
     return numbers.flatmap(lambda n: runs(n, windows=windows(), **options))
 
 
 def retracting() -> st.SearchStrategy[Run]:
-    """Groupings in a row, the first of which retracts, and whose windows often come apart."""
+    """Groupings in a row, the first of which retracts, with windows that often split."""
     return st.one_of(chains(modes=[RETRACTING], retractions=True), splitting())
 
 
-def spoken(mode: AccumulationMode, **options: Any) -> st.SearchStrategy[Run]:
+def ending_in_mode(mode: AccumulationMode, **options: Any) -> st.SearchStrategy[Run]:
     """Runs whose last grouping has a mode, and that end at the end of time."""
     return chains(to_infinity=True, **options).map(partial(_ending_with, mode=mode))
 
 
 def _ending_with(run: Run, mode: AccumulationMode) -> Run:
-    """The last grouping gets a mode, and those before it from which it inherits."""
+    """Set the mode of the last grouping, and of those before it whose windows it inherits."""
     first = max(n for n, step in enumerate(run.steps) if step.assigns)
     steps = [_in_mode(s, mode) if n >= first else s for n, s in enumerate(run.steps)]
     return attrs.evolve(run, steps=tuple(steps))
@@ -81,128 +82,128 @@ def _in_mode(step: Step, mode: AccumulationMode) -> Step:
     return attrs.evolve(step, windowing=windowing, kind=kind)
 
 
-def holds(pane_law: PaneLaw, found: Sequence[Part]) -> None:
-    """Hold groupings to a law of panes; runs of which it can say nothing are left out."""
+def assert_holds(pane_law: PaneLaw, found: Sequence[Part]) -> None:
+    """Check a law for groupings; runs to which it does not apply are rejected."""
     seen = [part for part in found if pane_law.sees(part)]
     assume(seen)
     for part in seen:
         pane_law.check(part)
 
 
-# Seen from outside
+# The output of a grouping
 
 
-@law(spoken(DISCARDING))
-def test_discarding_panes_add_up_to_batch(run: Run) -> None:
-    holds(pane_laws.LIKE_BATCH, parts(run)[-1:])
+@law(ending_in_mode(DISCARDING))
+def test_discarding_panes_add_up_to_the_batch_result(run: Run) -> None:
+    assert_holds(result_laws.LIKE_BATCH, parts(run)[-1:])
 
 
-@law(spoken(ACCUMULATING))
-def test_the_last_accumulating_pane_is_batch(run: Run) -> None:
-    holds(pane_laws.LIKE_BATCH, parts(run)[-1:])
+@law(ending_in_mode(ACCUMULATING))
+def test_the_last_accumulating_pane_is_the_batch_result(run: Run) -> None:
+    assert_holds(result_laws.LIKE_BATCH, parts(run)[-1:])
 
 
-@law(spoken(RETRACTING, retractions=True))
-def test_panes_minus_retractions_are_batch(run: Run) -> None:
-    holds(pane_laws.LIKE_BATCH, parts(run)[-1:])
+@law(ending_in_mode(RETRACTING, retractions=True))
+def test_panes_minus_retractions_are_the_batch_result(run: Run) -> None:
+    assert_holds(result_laws.LIKE_BATCH, parts(run)[-1:])
 
 
 @law(st.one_of(splitting(), expiring(), unsafe()))
-def test_what_comes_apart_or_reaches_back_or_closes_is_like_batch(run: Run) -> None:
-    holds(pane_laws.LIKE_BATCH, parts(run))
+def test_windows_that_split_or_expire_or_close_end_with_the_batch_result(run: Run) -> None:
+    assert_holds(result_laws.LIKE_BATCH, parts(run))
 
 
 @law(retracting())
-def test_what_stands_in_the_end_has_the_timestamp_of_a_batch(run: Run) -> None:
-    holds(pane_laws.STAMPED, parts(run))
+def test_final_panes_have_the_timestamp_of_the_batch_result(run: Run) -> None:
+    assert_holds(result_laws.STAMPED, parts(run))
 
 
 @law(chains(modes=[RETRACTING, ACCUMULATING], retractions=True))
-def test_after_every_firing_a_pane_says_what_a_batch_of_all_until_then_says(run: Run) -> None:
-    holds(pane_laws.UNTIL, parts(run))
+def test_each_pane_is_the_batch_result_of_all_elements_so_far(run: Run) -> None:
+    assert_holds(result_laws.UNTIL, parts(run))
 
 
 @law(retracting())
-def test_after_every_firing_what_stands_is_a_batch_of_all_that_has_fired(run: Run) -> None:
-    holds(pane_laws.STANDS, parts(run))
+def test_outstanding_panes_are_the_batch_result_of_all_fired_elements(run: Run) -> None:
+    assert_holds(result_laws.STANDS, parts(run))
 
 
 @law(st.one_of(retracting(), expiring()))
-def test_no_two_panes_stand_in_windows_that_overlap(run: Run) -> None:
-    holds(pane_laws.APART, parts(run))
+def test_outstanding_panes_have_disjoint_windows(run: Run) -> None:
+    assert_holds(pane_laws.APART, parts(run))
 
 
 @law(chains(modes=[DISCARDING]))
-def test_after_every_firing_discarding_panes_add_up_to_a_batch_of_all_until_then(run: Run) -> None:
-    holds(pane_laws.ADDING_UP, parts(run))
+def test_discarding_panes_so_far_add_up_to_the_batch_result_so_far(run: Run) -> None:
+    assert_holds(result_laws.ADDING_UP, parts(run))
 
 
 @law(retracting())
-def test_only_what_stands_is_taken_back_and_one_pane_stands_at_the_most(run: Run) -> None:
-    holds(pane_laws.TAKEN_BACK, parts(run))
+def test_only_outstanding_panes_are_retracted_and_there_is_at_most_one(run: Run) -> None:
+    assert_holds(pane_laws.TAKEN_BACK, parts(run))
 
 
-@law(st.one_of(reunions(), splitting()))
-def test_what_merges_is_taken_back_in_order_before_what_it_has_become(run: Run) -> None:
-    holds(pane_laws.MERGED, parts(run))
-
-
-@law(chains(retractions=True, safe=False))
-def test_a_window_has_one_on_time_pane_at_the_most(run: Run) -> None:
-    holds(pane_laws.ONE_ON_TIME, parts(run))
+@law(st.one_of(merging_after_firing(), splitting()))
+def test_panes_of_merged_windows_are_retracted_in_order_before_the_new_pane(run: Run) -> None:
+    assert_holds(pane_laws.MERGED, parts(run))
 
 
 @law(chains(retractions=True, safe=False))
-def test_key_window_number_and_sign_tell_panes_apart(run: Run) -> None:
-    holds(pane_laws.DISTINCT, parts(run))
+def test_a_window_has_at_most_one_on_time_pane(run: Run) -> None:
+    assert_holds(pane_laws.ONE_ON_TIME, parts(run))
+
+
+@law(chains(retractions=True, safe=False))
+def test_key_window_index_and_sign_identify_a_pane(run: Run) -> None:
+    assert_holds(pane_laws.DISTINCT, parts(run))
 
 
 @law(chains(retractions=True, safe=False))
 def test_panes_of_a_window_are_early_then_on_time_then_late_and_numbered(run: Run) -> None:
-    holds(pane_laws.NUMBERED, parts(run))
+    assert_holds(pane_laws.NUMBERED, parts(run))
 
 
 @law(chains(modes=[DISCARDING], kinds=["list"], to_infinity=True))
-def test_nothing_is_lost_and_nothing_comes_twice(run: Run) -> None:
-    holds(pane_laws.NOTHING_LOST, parts(run)[:1])
+def test_no_element_is_lost_or_duplicated(run: Run) -> None:
+    assert_holds(result_laws.NOTHING_LOST, parts(run)[:1])
 
 
 @law(chains(retractions=True))
-def test_an_element_is_dropped_from_a_window_only_if_that_has_expired(run: Run) -> None:
-    holds(pane_laws.EXPIRED_ONLY, parts(run))
+def test_only_elements_of_expired_windows_are_dropped(run: Run) -> None:
+    assert_holds(pane_laws.EXPIRED_ONLY, parts(run))
 
 
 @law(st.one_of(chains(retractions=True), expiring()))
-def test_what_has_expired_is_dropped(run: Run) -> None:
-    holds(pane_laws.EXPIRED, parts(run))
+def test_elements_of_expired_windows_are_dropped(run: Run) -> None:
+    assert_holds(pane_laws.EXPIRED, parts(run))
 
 
 @law(chains(least=2))
 def test_a_grouping_that_keeps_the_windows_of_its_input_drops_nothing(run: Run) -> None:
-    holds(pane_laws.KEEPS_WINDOWS, parts(run))
+    assert_holds(pane_laws.KEEPS_WINDOWS, parts(run))
 
 
 @law(counting())
-def test_a_window_that_counts_holds_back_less_than_it_counts_to(run: Run) -> None:
-    holds(pane_laws.COUNTED, parts(run))
+def test_after_count_leaves_less_than_its_count_pending(run: Run) -> None:
+    assert_holds(pane_laws.COUNTED, parts(run))
 
 
-# A stream and a batch
+# Streaming and batch
 
 
 @law(chains(to_infinity=True))
-def test_a_batch_run_is_what_the_stream_comes_to(run: Run) -> None:
-    """What was dropped is left out of the batch, but for elements of several windows at once."""
+def test_a_batch_run_equals_the_end_result_of_the_stream(run: Run) -> None:
+    """The batch is without the elements that the stream dropped."""
     part = parts(attrs.evolve(run, steps=run.steps[:1]))[0]
-    assume(all(len(e.windows) == 1 for _, e in part.heard.inputs))
-    streamed, _ = like_batch(part)
-    (batched,) = batch_of(kept(run, part), [part.step])
-    assert streamed == meaning(part.step, end_result(part.step, batched.panes))
+    assume(all(len(e.windows) == 1 for _, e in part.observed.inputs))
+    streamed, _ = compare_with_batch(part)
+    (batched,) = run_batch_of(rows_without_late(run, part), [part.step])
+    assert streamed == without_empty(part.step, end_result(part.step, batched.panes))
 
 
-def kept(run: Run, part: Part) -> list[Row]:
-    """The rows of a script without those that a grouping with one window an element dropped."""
-    late = Counter((e.key, e.value, e.timestamp) for _, e in part.heard.late)
+def rows_without_late(run: Run, part: Part) -> list[Row]:
+    """The rows of a script without those that a grouping with one window per element dropped."""
+    late = Counter((e.key, e.value, e.timestamp) for _, e in part.observed.late)
     rows = []
     for row in rows_of(run.script):
         if late[row[:3]]:
@@ -213,106 +214,108 @@ def kept(run: Run, part: Part) -> list[Row]:
 
 
 @law(reaching_through())
-def test_groupings_in_a_row_come_to_what_they_come_to_in_a_batch(run: Run) -> None:
-    """From end to end: retractions reach through."""
-    batched = batch_of(rows_of(run.script), run.steps)
-    for step, one, other in zip(run.steps, follow(run), batched, strict=True):
+def test_groupings_in_a_row_end_with_the_batch_result(run: Run) -> None:
+    """From end to end: retractions pass through all groupings."""
+    batched = run_batch_of(rows_of(run.script), run.steps)
+    for step, one, other in zip(run.steps, run_events(run), batched, strict=True):
         assert not any(one.dropped)
-        assert same_in_the_end(step, one, other)
+        assert same_end_result(step, one, other)
 
 
 @law(reaching_through(), order=st.randoms(use_true_random=False))
-def test_the_order_of_arrival_means_nothing_in_the_end(run: Run, order: Any) -> None:
+def test_the_end_result_does_not_depend_on_the_order_of_arrival(run: Run, order: Any) -> None:
     rows = rows_of(run.script)
     order.shuffle(rows)
     other = attrs.evolve(run, script=with_rows(run.script, rows))
-    for step, one, two in zip(run.steps, follow(run), follow(other), strict=True):
-        assert same_in_the_end(step, one, two)
+    for step, one, two in zip(run.steps, run_events(run), run_events(other), strict=True):
+        assert same_end_result(step, one, two)
 
 
-def same_in_the_end(step: Step, one: Observation, other: Observation) -> bool:
-    results = [meaning(step, end_result(step, heard.panes)) for heard in (one, other)]
+def same_end_result(step: Step, one: Observation, other: Observation) -> bool:
+    results = [without_empty(step, end_result(step, heard.panes)) for heard in (one, other)]
     return results[0] == results[1]
 
 
-# Time
+# Watermarks
 
 
 @law(chains(retractions=True, safe=False))
-def test_watermarks_never_go_back_nor_ahead_of_the_input(run: Run) -> None:
+def test_output_watermarks_are_monotonic_and_not_ahead_of_the_input(run: Run) -> None:
     for part in parts(run):
-        marks = part.heard.watermarks
+        marks = part.observed.watermarks
         assert all(one <= two for one, two in pairwise(marks))
-        assert all(mark <= limit for mark, limit in zip(marks, part.complete[1:], strict=True))
+        assert all(
+            mark <= limit for mark, limit in zip(marks, part.input_watermarks[1:], strict=True)
+        )
 
 
 @law(chains(retractions=True, safe=False))
-def test_no_early_pane_lies_behind_the_output_watermark(run: Run) -> None:
+def test_early_panes_are_not_behind_the_output_watermark(run: Run) -> None:
     for part in parts(run):
-        for pane in part.heard.panes:
+        for pane in part.observed.panes:
             if pane.timing == "EARLY" and pane.diff > 0:
-                assert pane.timestamp + behind_it(part) >= before(pane, part)
+                assert pane.timestamp + allowed_lag(part) >= watermark_at(pane, part)
 
 
-def behind_it(part: Part) -> int:
-    """How far behind the output watermark a pane may lie that stands for more than what is new in it.
+def allowed_lag(part: Part) -> int:
+    """How far behind the output watermark the timestamp of a pane may be that combines older elements.
 
-    An element may have come so late, and the pane has its timestamp; groupings behind still take it.
+    An element may be that late, and the pane has its timestamp; the next grouping still accepts it.
     """
     windowing = part.step.windowing
     at_end = windowing.timestamp_combiner is TimestampCombiner.OUTPUT_AT_EOW
     return part.lateness if part.mode is RETRACTING and not at_end else 0
 
 
-def in_time(t: Taken, part: Part) -> bool:
-    """Whether an element came before its window was over."""
-    return t.window[1] > part.complete[t.event]
+def in_time(t: AcceptedElement, part: Part) -> bool:
+    """Whether an element arrived before the end of its window."""
+    return t.window[1] > part.input_watermarks[t.event]
 
 
-def before(pane: Pane, part: Part) -> int:
-    """How far the output was complete when a pane came out."""
-    return part.heard.watermarks[pane.event - 1] if pane.event else -(1 << 63)
+def watermark_at(pane: Pane, part: Part) -> int:
+    """The output watermark when a pane was emitted."""
+    return part.observed.watermarks[pane.event - 1] if pane.event else -(1 << 63)
 
 
 @law(chains())
-def test_no_pane_with_data_that_came_in_time_lies_behind_the_output_watermark(run: Run) -> None:
-    """A pane that is new by late data alone lies there, even one that its window makes ON_TIME.
+def test_panes_with_data_in_time_are_not_behind_the_output_watermark(run: Run) -> None:
+    """A pane with only late new data may be behind it, even one that is ON_TIME.
 
-    So does one of a window that has shrunk to before the watermark; these are left out.
+    So may be one of a window that has shrunk to before the watermark; these are left out.
     """
     for part in parts(run):
         if part.changing or shrinks(part.step):
             continue
         shown = set()
-        took = part.taken
-        for pane in part.heard.panes:
+        taken = part.accepted
+        for pane in part.observed.panes:
             if pane.diff > 0:
-                new = [t for t in behind(pane, part, took) if id(t) not in shown]
+                new = [t for t in behind(pane, part, taken) if id(t) not in shown]
                 shown |= set(map(id, new))
-                stamp = pane.timestamp + behind_it(part)
-                assert not any(in_time(t, part) for t in new) or stamp >= before(pane, part)
+                stamp = pane.timestamp + allowed_lag(part)
+                assert not any(in_time(t, part) for t in new) or stamp >= watermark_at(pane, part)
 
 
 @law(chains(least=2, modes=[RETRACTING]))
-def test_a_retraction_is_never_later_than_the_lateness_that_was_allowed(run: Run) -> None:
+def test_retractions_are_within_the_allowed_lateness(run: Run) -> None:
     for part in parts(run):
-        for pane in part.heard.panes:
+        for pane in part.observed.panes:
             if pane.diff < 0 and part.mode is RETRACTING:
-                assert pane.timestamp + part.lateness >= before(pane, part)
+                assert pane.timestamp + part.lateness >= watermark_at(pane, part)
 
 
-# What is dropped
+# Late elements
 
 
 @law(chains(least=2, most=2, modes=[RETRACTING], retractions=True))
-def test_behind_a_grouping_that_retracts_nothing_is_dropped(run: Run) -> None:
-    """If it allows as much lateness; so no retraction is dropped apart from its replacement."""
+def test_a_grouping_after_a_retracting_one_drops_nothing(run: Run) -> None:
+    """If it allows as much lateness; so no retraction is dropped without its replacement."""
     assume(not any(map(shrinks, run.steps)))
-    assert not any(follow(run)[-1].dropped)
+    assert not any(run_events(run)[-1].dropped)
 
 
 @law(chains(retractions=True))
-def test_to_ask_for_late_elements_changes_nothing_else(run: Run) -> None:
-    for one, other in zip(follow(run), follow(run, watched=True), strict=True):
+def test_capturing_late_elements_changes_nothing_else(run: Run) -> None:
+    for one, other in zip(run_events(run), run_events(run, watched=True), strict=True):
         assert sorted(map(repr, one.panes)) == sorted(map(repr, other.panes))
         assert (one.dropped, one.watermarks) == (other.dropped, other.watermarks)

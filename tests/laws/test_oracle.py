@@ -9,29 +9,30 @@ import attrs
 import pytest
 from hypothesis import HealthCheck, settings
 
-from headrace.sdk.testing.run_on_runner import UNKNOWN, Observation, perform
+from headrace.sdk.testing.run_on_runner import UNKNOWN, Observation, run_alone
 from headrace.sdk.testing.runs import Run
-from headrace.sdk.testing.strategies.pipelines import reunions, runs
+from headrace.sdk.testing.strategies.pipelines import runs
+from headrace.sdk.testing.strategies.targeted_runs import merging_after_firing
 from headrace.sdk.testing.strategies.windowing import aligned, merging
 from tests.laws.corpus import law
-from tests.laws.event_by_event import follow, foretell
-from tests.oracle.replay import Played
+from tests.laws.event_by_event import oracle_results, run_events
+from tests.oracle.replay import GroupingResult
 
 
 def in_order(panes: list[Any]) -> dict[Any, list[tuple[Any, ...]]]:
-    """The panes of each event, key and window in order; order across windows means nothing."""
-    said = defaultdict(list)
+    """The panes of each event, key and window in order; the order across windows is not defined."""
+    panes_by_window = defaultdict(list)
     for pane in panes:
-        said[pane.event, pane.key, tuple(pane.window[:2])].append(told(pane))
-    return said
+        panes_by_window[pane.event, pane.key, tuple(pane.window[:2])].append(fields_of(pane))
+    return panes_by_window
 
 
-def told(pane: Any) -> tuple[Any, ...]:
-    """A pane without its number of the event, to be read in a message."""
-    return tuple(pane.window[:2]), *(getattr(pane, name) for name in TOLD)
+def fields_of(pane: Any) -> tuple[Any, ...]:
+    """The fields of a pane that are compared, without the number of the event."""
+    return tuple(pane.window[:2]), *(getattr(pane, name) for name in FIELDS)
 
 
-TOLD = (
+FIELDS = (
     "diff",
     "value",
     "timing",
@@ -43,82 +44,80 @@ TOLD = (
 )
 
 
-def agrees(heard: Observation, played: Played) -> None:
-    assert in_order(heard.panes) == in_order(played.panes)
-    assert heard.watermarks == played.watermarks
-    assert max(heard.dropped, default=0) == len(played.dropped)
+def assert_agree(heard: Observation, expected: GroupingResult) -> None:
+    assert in_order(heard.panes) == in_order(expected.panes)
+    assert heard.watermarks == expected.watermarks
+    assert max(heard.dropped, default=0) == len(expected.dropped)
 
 
 def check(run: Run) -> None:
-    for heard, played in zip(follow(run), foretell(run), strict=True):
-        agrees(heard, played)
+    for heard, expected in zip(run_events(run), oracle_results(run), strict=True):
+        assert_agree(heard, expected)
 
 
 @law(runs(retractions=True))
-def test_one_grouping_says_what_the_oracle_says(run: Run) -> None:
+def test_one_grouping_agrees_with_the_oracle(run: Run) -> None:
     check(run)
 
 
 @law(runs(windows=aligned(), safe=False))
-def test_one_grouping_whose_trigger_may_lose_data(run: Run) -> None:
+def test_one_grouping_with_an_unsafe_trigger(run: Run) -> None:
     check(run)
 
 
 @law(runs(windows=merging(), retractions=True, safe=False))
-def test_one_grouping_whose_windows_merge(run: Run) -> None:
+def test_one_grouping_with_merging_windows(run: Run) -> None:
     check(run)
 
 
-@law(reunions(retractions=True))
-def test_sessions_that_have_fired_and_become_one(run: Run) -> None:
+@law(merging_after_firing(retractions=True))
+def test_sessions_that_merge_after_firing(run: Run) -> None:
     check(run)
 
 
 @law(runs(steps=2))
-def test_two_groupings_in_a_row_say_what_the_oracle_says(run: Run) -> None:
+def test_two_groupings_in_a_row_agree_with_the_oracle(run: Run) -> None:
     check(run)
 
 
 @law(runs(steps=2, retractions=True, safe=False))
-def test_two_groupings_of_which_each_may_lose_data(run: Run) -> None:
+def test_two_groupings_with_unsafe_triggers(run: Run) -> None:
     check(run)
 
 
 @law(runs(steps=2))
-def test_what_was_too_late_is_what_the_oracle_drops(run: Run) -> None:
-    """Seen where a grouping has an output for it: behind new windows."""
-    for step, heard, played in zip(
-        run.steps, follow(run, watched=True), foretell(run), strict=True
+def test_late_elements_are_those_that_the_oracle_drops(run: Run) -> None:
+    """Late elements are captured where windows are assigned."""
+    for step, heard, expected in zip(
+        run.steps, run_events(run, watched=True), oracle_results(run), strict=True
     ):
-        agrees(heard, played)
+        assert_agree(heard, expected)
         late = [(e.key, e.value, e.timestamp, e.diff, e.windows) for _, e in heard.late]
-        gone = [(e.key, e.value, e.timestamp, e.diff, (w,)) for e, w in played.dropped]
-        assert not step.assigns or sorted(late, key=repr) == sorted(gone, key=repr)
+        dropped = [(e.key, e.value, e.timestamp, e.diff, (w,)) for e, w in expected.dropped]
+        assert not step.assigns or sorted(late, key=repr) == sorted(dropped, key=repr)
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @law(runs(steps=2, to_infinity=True))
-@pytest.mark.local_only("a query of Spark's has one clock, so that each of these needs its own")
-def test_each_runner_says_what_the_oracle_says(runner: Any, run: Run) -> None:
+@pytest.mark.local_only("a Spark query has one clock, so each run needs a query of its own")
+def test_each_runner_agrees_with_the_oracle(runner: Any, run: Run) -> None:
     check_on(runner, run)
 
 
 @settings(
-    derandomize=True,  # on Spark the same runs are drawn twice
+    derandomize=True,  # the dry run for Spark must draw the same runs
     database=None,
     max_examples=100,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @law(runs(steps=2, to_infinity=True))
-def test_each_runner_says_what_the_oracle_says_while_the_clock_stands_still(
-    runner: Any, run: Run
-) -> None:
+def test_each_runner_agrees_with_the_oracle_without_a_clock(runner: Any, run: Run) -> None:
     check_on(runner, attrs.evolve(run, script=tuple(e for e in run.script if e[0] != "clock")))
 
 
 def check_on(runner: Any, run: Run) -> None:
-    for heard, played in zip(perform(run, runner), foretell(run), strict=True):
-        foreseen = [told(pane) for pane in played.panes]
-        assert sorted(map(told, heard.panes), key=repr) == sorted(foreseen, key=repr)
-        assert heard.dropped == [len(played.dropped)]
+    for heard, expected in zip(run_alone(run, runner), oracle_results(run), strict=True):
+        fields = [fields_of(pane) for pane in expected.panes]
+        assert sorted(map(fields_of, heard.panes), key=repr) == sorted(fields, key=repr)
+        assert heard.dropped == [len(expected.dropped)]
         assert {pane.event for pane in heard.panes} <= {UNKNOWN}

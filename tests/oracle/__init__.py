@@ -1,17 +1,16 @@
-"""A second model of grouping, from scratch, to hold the engine against.
+"""An independent model of grouping, to test the engine against.
 
-It shares no code with ``headrace``: expressions of the engine are read as data (:mod:`translate`)
-and played by functions that look at a window's whole story each time, however often they have seen
-it. Nothing is kept up to date that can be found out again, so there is little that can be
-forgotten; it is slow, and meant to be.
+It shares no code with ``headrace``: it reads the engine's windowing strategies as data (:mod:`translate`),
+and recomputes every decision from the complete history of a window. Nothing is updated incrementally, so no
+update can be missing. It is slow on purpose.
 
-``story``     what has happened to a window, and what follows from it
-``triggers``  when a window is ready and when it is done, as functions of its story
-``windows``   where an element lies, and which windows become one
-``taking``    which elements are taken
-``kept``      what is kept of a key: its elements, in windows found out from them alone
-``holds``     the timestamps of panes, and what holds the output watermark back
-``contents``  what a pane says
-``replay``    a script played against one grouping or several in a row
-``translate`` the engine's expressions in the words of this model
+``window_history``   the history of a window, and functions of it
+``triggers``         when a trigger is ready and finished, as functions of the history
+``windows``          window functions: assignment and merging
+``lateness``         which elements are late
+``retained_state``   the state of a key: its elements, and windows computed from them
+``watermark_holds``  the timestamps of panes, and the holds on the output watermark
+``contents``         the value of a pane
+``replay``           runs a script through one grouping, or several in a row
+``translate``        converts the engine's strategies to this model
 """

@@ -1,4 +1,4 @@
-"""WHAT a pane says: sums and bags of all that came, retractions taken off."""
+"""The value of a pane: a sum, a list or a maximum of the elements that are not retracted."""
 
 from __future__ import annotations
 
@@ -6,50 +6,52 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from tests.oracle.story import Element
+from tests.oracle.window_history import Element
 
 
 class Sum:
-    """The sum of what came less the sum of what went."""
+    """The sum of the insertions minus that of the retractions."""
 
     def all(self, elements: Iterable[Element]) -> int:
         return sum(e.diff * e.value for e in elements)
 
     def changes(self, elements: Iterable[Element]) -> list[tuple[Any, int]]:
-        """What a pane says that holds only what is new."""
+        """The elements of a discarding pane."""
         return [(self.all(elements), 1)]
 
-    def vanished(self, elements: Iterable[Element]) -> bool:
-        """Whether retractions have left nothing."""
+    def is_empty(self, elements: Iterable[Element]) -> bool:
+        """Whether retractions have removed everything."""
         return sum(e.diff for e in elements) <= 0
 
 
 class Bag:
-    """The values themselves, in order of their spelling, as order means nothing."""
+    """A list of the values, sorted by their representation."""
 
     def all(self, elements: Iterable[Element]) -> list[Any]:
-        return part(elements, 1)
+        return difference(elements, 1)
 
     def changes(self, elements: Iterable[Element]) -> list[tuple[Any, int]]:
-        come, gone = part(elements, 1), part(elements, -1)
-        return [(come, 1)] * (bool(come) or not gone) + [(gone, -1)] * bool(gone)
+        inserted, retracted = difference(elements, 1), difference(elements, -1)
+        return [(inserted, 1)] * (bool(inserted) or not retracted) + [(retracted, -1)] * bool(
+            retracted
+        )
 
-    def vanished(self, elements: Iterable[Element]) -> bool:
-        return not part(elements, 1)
+    def is_empty(self, elements: Iterable[Element]) -> bool:
+        return not difference(elements, 1)
 
 
 class Largest(Bag):
-    """A combination that cannot take a value out again: of those that are there, the largest."""
+    """A maximum, which cannot subtract; 0 if there are no values."""
 
     def all(self, elements: Iterable[Element]) -> int:
-        return max(part(elements, 1), default=0)
+        return max(difference(elements, 1), default=0)
 
     def changes(self, elements: Iterable[Element]) -> list[tuple[Any, int]]:
         return [(self.all(elements), 1)]
 
 
-def part(elements: Iterable[Element], sign: int) -> list[Any]:
-    """The values that came more often than they went (sign 1), or the other way round (-1)."""
+def difference(elements: Iterable[Element], sign: int) -> list[Any]:
+    """The values that were inserted more often than retracted (sign 1), or the reverse (sign -1)."""
     counts: Counter[str] = Counter()
     values = {repr(e.value): e.value for e in elements}
     for e in elements:

@@ -1,8 +1,8 @@
-"""A script played against one grouping, or several in a row.
+"""Runs a script through one grouping, or several in a row.
 
-A script is a list of events: ``("elements", [Element, …])``, ``("watermark", t)`` or
-``("clock", t)``. What one grouping says in an event, the next one hears in the same event: data
-first, then how far the watermark and the clock have come.
+A script is a list of events: ``("elements", [Element, …])``, ``("watermark", t)`` or ``("clock", t)``. The
+output of a grouping is the input of the next one in the same event: first the data, then the watermark and
+the processing time.
 """
 
 from __future__ import annotations
@@ -12,28 +12,28 @@ from typing import Any
 
 import attrs
 
-from tests.oracle.holds import Holds, least
-from tests.oracle.kept import Change, Kept, Places, Row
-from tests.oracle.story import (
+from tests.oracle.lateness import LatenessRule
+from tests.oracle.retained_state import Change, KeyState, Row, WindowMap
+from tests.oracle.triggers import Default, Trigger
+from tests.oracle.watermark_holds import HoldPolicy, least
+from tests.oracle.window_history import (
     MIN,
     Arrival,
     Element,
     Firing,
+    ForcedFiring,
+    History,
     Merge,
-    Moment,
     Pane,
-    Story,
-    Unasked,
     Window,
-    fresh,
-    has_news,
-    outstanding,
-    panes_out,
-    past_early,
-    told,
+    WindowClock,
+    has_fired_non_early,
+    has_pending,
+    numbered_panes,
+    outstanding_panes,
+    pending_arrivals,
+    seen_by_trigger,
 )
-from tests.oracle.taking import Taking
-from tests.oracle.triggers import Default, Trigger
 from tests.oracle.windows import Global, Sessions, WindowFn
 
 Script = Sequence[tuple[str, Any]]
@@ -41,7 +41,7 @@ Script = Sequence[tuple[str, Any]]
 
 @attrs.frozen
 class Strategy:
-    """Where, when and how."""
+    """A windowing strategy."""
 
     windows: WindowFn = attrs.field(factory=Global)
     trigger: Trigger = attrs.field(factory=Default)
@@ -54,10 +54,10 @@ class Strategy:
 
 @attrs.frozen
 class Stage:
-    """A grouping; before it, elements become others by ``remap``, in new windows if ``assigns``.
+    """A grouping. Before it, ``remap`` changes the elements, and ``assigns`` gives them new windows.
 
-    ``changing`` tells whether its input may hold retractions, ``inherited`` whether a grouping behind
-    it keeps its windows.
+    ``changing`` tells whether its input may contain retractions, ``windows_inherited`` whether the next
+    grouping keeps its windows.
     """
 
     strategy: Strategy
@@ -65,325 +65,369 @@ class Stage:
     remap: Callable[[Any, Any], tuple[Any, Any]] = lambda key, value: (key, value)
     assigns: bool = True
     changing: bool = False
-    inherited: bool = False
+    windows_inherited: bool = False
 
     @property
-    def comes_apart(self) -> bool:
-        """Whether windows that have become one can be several again.
+    def can_split(self) -> bool:
+        """Whether merged windows can split again.
 
-        A discarding grouping only says what has changed, and in which window that was said stays.
+        A discarding grouping emits only differences, so the window of an previous pane stays.
         """
         of = self.strategy
         return of.windows.merges() and self.changing and of.mode != "DISCARDING"
 
     @property
-    def holds(self) -> Holds:
+    def hold_policy(self) -> HoldPolicy:
         of = self.strategy
         merges, reach = of.windows.merges(), of.windows.reach()
-        return Holds(of.timestamps, of.mode, of.lateness, merges, reach, self.changing)
+        return HoldPolicy(of.timestamps, of.mode, of.lateness, merges, reach, self.changing)
 
 
 @attrs.define
-class Played:
-    """What a grouping said, what it dropped, and its output watermark after each event."""
+class GroupingResult:
+    """The panes of a grouping, the dropped elements, and the output watermark after each event."""
 
     panes: list[Pane] = attrs.field(factory=list)
     dropped: list[tuple[Element, Window]] = attrs.field(factory=list)
     watermarks: list[int] = attrs.field(factory=list)
 
 
-def replay(script: Script, stages: Sequence[Stage]) -> list[Played]:
-    """Play a script."""
+def replay(script: Script, stages: Sequence[Stage]) -> list[GroupingResult]:
+    """Run a script; return one result per grouping."""
     groupings = [Grouping(stage) for stage in stages]
     for number, (kind, what) in enumerate(script):
         elements = what if kind == "elements" else []
         watermark = what if kind == "watermark" else None
-        clock = what if kind == "clock" else None
+        processing_time = what if kind == "clock" else None
         for grouping in groupings:
-            panes = grouping.hear(number, elements, watermark, clock)
+            panes = grouping.process(number, elements, watermark, processing_time)
             elements = [Element(p.key, p.value, p.timestamp, p.diff, (p.window,)) for p in panes]
-            watermark = grouping.played.watermarks[-1]
-    return [grouping.played for grouping in groupings]
+            watermark = grouping.result.watermarks[-1]
+    return [grouping.result for grouping in groupings]
 
 
 @attrs.define
 class Grouping:
-    """What is kept of all keys, and what time it is."""
+    """The state of all keys, the watermark and the processing time."""
 
     stage: Stage
-    holds: Holds = attrs.field(init=False)
+    hold_policy: HoldPolicy = attrs.field(init=False)
     watermark: int = MIN
     now: int = 0
     event: int = 0
-    asked: set[tuple[Any, Window]] = attrs.field(factory=set)
-    keys: dict[Any, Kept] = attrs.field(factory=dict)
-    played: Played = attrs.field(factory=Played)
+    evaluated: set[tuple[Any, Window]] = attrs.field(factory=set)
+    keys: dict[Any, KeyState] = attrs.field(factory=dict)
+    result: GroupingResult = attrs.field(factory=GroupingResult)
 
-    @holds.default
-    def _holds_of_the_stage(self) -> Holds:
-        return self.stage.holds
+    @hold_policy.default
+    def _hold_policy_of_the_stage(self) -> HoldPolicy:
+        return self.stage.hold_policy
 
     @property
     def strategy(self) -> Strategy:
         return self.stage.strategy
 
-    def hear(
-        self, event: int, elements: list[Element], watermark: int | None, clock: int | None
+    def process(
+        self,
+        event: int,
+        elements: list[Element],
+        watermark: int | None,
+        processing_time: int | None,
     ) -> list[Pane]:
-        """One event: what has come together, then how far the watermark and the clock have come."""
-        heard, watermark_before, now_before = len(self.played.panes), self.watermark, self.now
-        self.event, self.now = event, self.now if clock is None else clock
-        self.asked.clear()
-        elements = [self.placed(e) for e in elements]
+        """Process one event: its elements, then its watermark and processing time."""
+        emitted_before, watermark_before, now_before = (
+            len(self.result.panes),
+            self.watermark,
+            self.now,
+        )
+        self.event, self.now = event, self.now if processing_time is None else processing_time
+        self.evaluated.clear()
+        elements = [self.assigned(e) for e in elements]
         for key in dict.fromkeys(e.key for e in elements):
             self.arrive(key, [e for e in elements if e.key == key])
         self.watermark = self.watermark if watermark is None else watermark
-        for key, kept in self.keys.items():
-            for window in sorted(kept.stories.keys() - kept.closed):
-                now = self.now if (key, window) in self.asked else now_before
-                before = Moment(watermark_before, now, window[1] - 1)
-                if self.expired(window) or self.wakes(kept.stories[window], window, before):
-                    self.ask(key, window)
-            kept.forget(self.gone)
-            kept.check()
-        self.played.watermarks.append(self.output_watermark())
-        return self.played.panes[heard:]
+        for key, state in self.keys.items():
+            for window in sorted(state.histories.keys() - state.closed):
+                now = self.now if (key, window) in self.evaluated else now_before
+                before = WindowClock(watermark_before, now, window[1] - 1)
+                if self.expired(window) or self.becomes_ready(
+                    state.histories[window], window, before
+                ):
+                    self.evaluate(key, window)
+            state.forget(self.gone)
+            state.check()
+        self.result.watermarks.append(self.output_watermark())
+        return self.result.panes[emitted_before:]
 
-    def placed(self, e: Element) -> Element:
+    def assigned(self, e: Element) -> Element:
         key, value = self.stage.remap(e.key, e.value)
         windows = e.windows
         if self.stage.assigns or windows is None:
             windows = tuple(self.strategy.windows.assign((key, value), e.timestamp))
         return attrs.evolve(e, key=key, value=value, windows=windows)
 
-    # Elements come
+    # Arrivals
 
     def arrive(self, key: Any, elements: list[Element]) -> None:
-        """Take elements, let windows become others, and ask those that were touched."""
-        kept = self.keys.setdefault(key, self.nothing())
-        if not kept.stories:
-            kept.since = self.watermark - self.strategy.lateness - self.holds.reach
-        rows = self.taken(key, [(window, e) for e in elements for window in e.windows])
-        before, earlier_rows = kept.places(), kept.rows
-        kept.rows = [*earlier_rows, *rows]
-        change = Change(before, kept.places())
+        """Add elements, merge and split windows, and evaluate the triggers of the affected windows."""
+        state = self.keys.setdefault(key, self.new_state())
+        if not state.histories:
+            state.horizon = self.watermark - self.strategy.lateness - self.hold_policy.reach
+        rows = self.accepted(key, [(window, e) for e in elements for window in e.windows])
+        before, previous_rows = state.window_map(), state.rows
+        state.rows = [*previous_rows, *rows]
+        change = Change(before, state.window_map())
         gone = [(own, e) for own, e in rows if own not in change.after]
-        touched = self.tell(key, gone, change.before, change.stay, stays=False)
-        if not kept.apart:
-            kept.rows = earlier_rows  # they come when windows have become others
-        speakers = self.move(key, change)
-        kept.rows = [*earlier_rows, *rows]
-        touched |= self.tell(key, rows, change.after, change.after, stays=True)
-        for window in sorted(speakers):
-            self.speak_at_once(key, window)
-        for window in sorted((touched & kept.stories.keys()) | set(change.new())):
-            self.ask(key, window)
+        touched = self.record_arrivals(key, gone, change.before, change.remaining, retained=False)
+        if not state.can_split:
+            state.rows = previous_rows  # the new ones are added after the merge
+        forced = self.replace_windows(key, change)
+        state.rows = [*previous_rows, *rows]
+        touched |= self.record_arrivals(key, rows, change.after, change.after, retained=True)
+        for window in sorted(forced):
+            self.fire_now(key, window)
+        for window in sorted((touched & state.histories.keys()) | set(change.new())):
+            self.evaluate(key, window)
 
-    def nothing(self) -> Kept:
-        return Kept(self.strategy.windows, self.stage.contents, self.stage.comes_apart)
+    def new_state(self) -> KeyState:
+        return KeyState(self.strategy.windows, self.stage.contents, self.stage.can_split)
 
-    def taken(self, key: Any, rows: list[Row]) -> list[Row]:
-        """Drop the elements that are too late, and those whose window has closed.
+    def accepted(self, key: Any, rows: list[Row]) -> list[Row]:
+        """Drop late elements.
 
-        A retraction of what is not there joins no windows; it is taken until its own window has expired.
+        A retraction without a matching insertion merges no windows; it is accepted until its own window
+        expires.
         """
-        kept = self.keys[key]
-        stories = kept.stories
-        joining = {own for own, _ in rows if kept.would_stand(own, rows)}
+        state = self.keys[key]
+        histories = state.histories
+        merging = {own for own, _ in rows if state.would_exist(own, rows)}
 
         def is_done(sources: list[Window], target: Window) -> bool:
-            story: Story = stories[target] if sources == [target] else ()
-            if not story:
-                merged = tuple((w, stories[w]) for w in sources)
-                story = (Merge(merged, target, self.moment(target)),)
-            return self.done(story)
+            history: History = histories[target] if sources == [target] else ()
+            if not history:
+                merged = tuple((w, histories[w]) for w in sources)
+                history = (Merge(merged, target, self.clock(target)),)
+            return self.done(history)
 
-        taking = Taking(
+        rule = LatenessRule(
             self.strategy.windows,
-            frozenset(stories),
+            frozenset(histories),
             self.expired,
             is_done,
-            kept.since,
-            self.stage.inherited,
+            state.horizon,
+            self.stage.windows_inherited,
         )
-        taken = taking.taken(joining)
-        taken |= {own for own, _ in rows if own not in joining and not self.expired(own)}
-        self.played.dropped += [(e, own) for own, e in rows if own not in taken]
-        return [(own, e) for own, e in rows if own in taken]
+        accepted = rule.accepted(merging)
+        accepted |= {own for own, _ in rows if own not in merging and not self.expired(own)}
+        self.result.dropped += [(e, own) for own, e in rows if own not in accepted]
+        return [(own, e) for own, e in rows if own in accepted]
 
-    def tell(
-        self, key: Any, rows: list[Row], places: Places, left: Places, stays: bool
+    def record_arrivals(
+        self, key: Any, rows: list[Row], window_map: WindowMap, contents: WindowMap, retained: bool
     ) -> set[Window]:
-        """Let windows know of the elements that came to them, and say which these are.
+        """Append elements to the histories of their windows, and return these windows.
 
-        ``left`` says what the windows hold now.
+        ``contents`` maps the parts to the windows that contain them now.
         """
-        stories = self.keys[key].stories
-        touched = sorted({places[own] for own, _ in rows if own in places})
+        histories = self.keys[key].histories
+        touched = sorted({window_map[own] for own, _ in rows if own in window_map})
         for window in touched:
-            came = tuple(e for own, e in rows if places.get(own) == window)
-            arrival = Arrival(came, self.moment(window), self.raw(key, window, left), stays)
-            stories[window] = (*stories.get(window, ()), arrival)
+            arrived = tuple(e for own, e in rows if window_map.get(own) == window)
+            arrival = Arrival(
+                arrived,
+                self.clock(window),
+                self.combined_timestamp(key, window, contents),
+                retained,
+            )
+            histories[window] = (*histories.get(window, ()), arrival)
         return set(touched)
 
-    def raw(self, key: Any, window: Window, places: Places) -> int | None:
-        """What the timestamps combine to of all that lies in a window."""
-        kept = self.keys[key]
-        return self.holds.raw(e for own, e in kept.rows if places.get(own) == window)
+    def combined_timestamp(self, key: Any, window: Window, window_map: WindowMap) -> int | None:
+        """The combined timestamp of all elements of a window."""
+        state = self.keys[key]
+        return self.hold_policy.combined_timestamp(
+            e for own, e in state.rows if window_map.get(own) == window
+        )
 
-    # Windows become others
+    # Merging and splitting
 
-    def move(self, key: Any, change: Change) -> set[Window]:
-        """Let windows become others, all at once; what nobody takes over is taken back at once.
+    def replace_windows(self, key: Any, change: Change) -> set[Window]:
+        """Merge and split windows, all at once, and retract the panes that no window takes over.
 
-        What has to speak at once is returned.
+        Returns:
+            the windows that must fire at once.
         """
-        kept = self.keys[key]
-        stories, old, new = dict(kept.stories), change.old(), change.new()
+        state = self.keys[key]
+        histories, old, new = dict(state.histories), change.old(), change.new()
         for window in old:
-            del kept.stories[window]
-            if kept.apart and panes_out(stories[window]):
-                kept.ceased[window] = stories[window]
-        speakers = self.correct(change, {window: outstanding(stories[window]) for window in old})
+            del state.histories[window]
+            if state.can_split and numbered_panes(histories[window]):
+                state.former[window] = histories[window]
+        forced = self.retract_orphans(
+            change, {window: outstanding_panes(histories[window]) for window in old}
+        )
         for window in new:
-            kept.stories[window] = self.begin(key, window, change, stories, window in speakers)
-            kept.ceased.pop(window, None)
-        kept.closed -= {*old, *new}
-        return speakers
+            state.histories[window] = self.initial_history(
+                key, window, change, histories, window in forced
+            )
+            state.former.pop(window, None)
+        state.closed -= {*old, *new}
+        return forced
 
-    def begin(
+    def initial_history(
         self,
         key: Any,
         window: Window,
         change: Change,
-        stories: dict[Window, Story],
-        speaks: bool,
-    ) -> Story:
-        """The story of a window that comes from others, or that was there before, or that is new."""
-        sources = tuple((source, stories[source]) for source in sorted(change.sources(window)))
-        earlier = self.keys[key].ceased.get(window, ())
-        if not (sources or earlier):
+        histories: dict[Window, History],
+        must_fire: bool,
+    ) -> History:
+        """The history of a window that is merged, split, restored or new."""
+        sources = tuple((source, histories[source]) for source in sorted(change.sources(window)))
+        previous = self.keys[key].former.get(window, ())
+        if not (sources or previous):
             return ()
         outputs = tuple(
             pane
-            for source, story in sources
-            for pane in (outstanding(story) if self.retracts else ())
-            if self.heir(change, source, pane) == window
+            for source, history in sources
+            for pane in (outstanding_panes(history) if self.retracts else ())
+            if self.successor(change, source, pane) == window
         )
-        raw = self.raw(key, window, change.after)
-        return (Merge(sources, window, self.moment(window), outputs, earlier, raw, speaks),)
+        combined_timestamp = self.combined_timestamp(key, window, change.after)
+        return (
+            Merge(
+                sources,
+                window,
+                self.clock(window),
+                outputs,
+                previous,
+                combined_timestamp,
+                must_fire,
+            ),
+        )
 
-    def correct(self, change: Change, said: dict[Window, list[Pane]]) -> set[Window]:
-        """Take back what windows said that have come apart, and say what is left of them."""
-        speakers: set[Window] = set()
+    def retract_orphans(self, change: Change, outstanding: dict[Window, list[Pane]]) -> set[Window]:
+        """Retract the panes of split windows that no part takes over; return the parts that must fire."""
+        forced: set[Window] = set()
         if not self.retracts:
-            return speakers
-        for window in sorted(said):
-            lost = [pane for pane in said[window] if self.heir(change, window, pane) is None]
-            self.take_back(lost)
-            if lost:
-                speakers |= change.heirs(window) - {pane.window for pane in said[window]}
-        return speakers
+            return forced
+        for window in sorted(outstanding):
+            orphans = [
+                pane for pane in outstanding[window] if self.successor(change, window, pane) is None
+            ]
+            self.retract(orphans)
+            if orphans:
+                forced |= change.successors(window) - {pane.window for pane in outstanding[window]}
+        return forced
 
-    def heir(self, change: Change, window: Window, pane: Pane) -> Window | None:
-        """The window that takes over an output of another one: that in which it lies, if there is one.
+    def successor(self, change: Change, window: Window, pane: Pane) -> Window | None:
+        """The window that takes over an outstanding pane of a former window, since it contains the pane.
 
-        Where windows never come apart, it is the one that the other has become.
+        If windows cannot split, it is the merged window.
         """
         start, end = pane.window
-        heirs = sorted(change.heirs(window))
-        if not self.stage.comes_apart:
-            return heirs[0]
-        return next((w for w in heirs if w[0] <= start and end <= w[1]), None)
+        successors = sorted(change.successors(window))
+        if not self.stage.can_split:
+            return successors[0]
+        return next((w for w in successors if w[0] <= start and end <= w[1]), None)
 
-    def speak_at_once(self, key: Any, window: Window) -> None:
-        kept, moment = self.keys[key], self.moment(window)
-        out = self.say(key, window, self.expired(window))
-        kept.stories[window] = (*kept.stories[window], Unasked(moment, out))
-        kept.closed |= {window} if self.expired(window) else set()
+    def fire_now(self, key: Any, window: Window) -> None:
+        state, clock = self.keys[key], self.clock(window)
+        pane = self.emit(key, window, self.expired(window))
+        state.histories[window] = (*state.histories[window], ForcedFiring(clock, pane))
+        state.closed |= {window} if self.expired(window) else set()
 
     # Triggers
 
-    def done(self, story: Story) -> bool:
-        return self.strategy.trigger.done(told(story))
+    def done(self, history: History) -> bool:
+        return self.strategy.trigger.done(seen_by_trigger(history))
 
-    def wakes(self, story: Story, window: Window, before: Moment) -> bool:
-        """Whether something that its trigger waits for has come to pass since a moment."""
-        wakes = self.strategy.trigger.wakes
-        return not self.done(story) and wakes(told(story), before, self.moment(window))
+    def becomes_ready(self, history: History, window: Window, before: WindowClock) -> bool:
+        """Whether the trigger became ready between two times, without new elements."""
+        becomes_ready = self.strategy.trigger.becomes_ready
+        return not self.done(history) and becomes_ready(
+            seen_by_trigger(history), before, self.clock(window)
+        )
 
-    def ask(self, key: Any, window: Window) -> None:
-        """Let a window fire if it is ready, or if it will not get another chance."""
-        kept = self.keys[key]
-        if window in kept.closed:
+    def evaluate(self, key: Any, window: Window) -> None:
+        """Fire a window if its trigger is ready, or if it has expired."""
+        state = self.keys[key]
+        if window in state.closed:
             return
-        self.asked.add((key, window))
-        story, moment, expired = kept.stories[window], self.moment(window), self.expired(window)
-        done = self.done(story)
-        ready = not done and self.strategy.trigger.ready(told(story), moment)
-        if (ready or expired) and (has_news(story) or not done):
-            closing = expired or self.done((*story, Firing(moment)))
-            out, spoke = self.fire(key, window, closing)
+        self.evaluated.add((key, window))
+        history, clock, expired = state.histories[window], self.clock(window), self.expired(window)
+        done = self.done(history)
+        ready = not done and self.strategy.trigger.ready(seen_by_trigger(history), clock)
+        if (ready or expired) and (has_pending(history) or not done):
+            closing = expired or self.done((*history, Firing(clock)))
+            pane, emitted = self.fire(key, window, closing)
             if ready:
-                kept.stories[window] = (*story, Firing(moment, out, spoke))
-            elif spoke:
-                kept.stories[window] = (*story, Unasked(moment, out))
+                state.histories[window] = (*history, Firing(clock, pane, emitted))
+            elif emitted:
+                state.histories[window] = (*history, ForcedFiring(clock, pane))
         if expired:
-            kept.closed.add(window)
+            state.closed.add(window)
 
     # Panes
 
     def fire(self, key: Any, window: Window, closing: bool) -> tuple[Pane | None, bool]:
-        """Send what the firing of a window has to say; return its value, and whether there was any."""
-        story, moment, strategy = self.keys[key].stories[window], self.moment(window), self.strategy
-        timing = self.timing(story, moment)
+        """Emit the pane of a firing, if there is a reason to; return its value and whether it was emitted."""
+        history, clock, strategy = (
+            self.keys[key].histories[window],
+            self.clock(window),
+            self.strategy,
+        )
+        timing = self.timing(history, clock)
         on_time = timing == "ON_TIME" and strategy.on_time and strategy.trigger.has_on_time
-        if not (has_news(story) or on_time or (closing and strategy.closing)):
+        if not (has_pending(history) or on_time or (closing and strategy.closing)):
             return None, False
-        return self.say(key, window, closing), True
+        return self.emit(key, window, closing), True
 
-    def say(self, key: Any, window: Window, closing: bool) -> Pane | None:
-        """Send a pane, after what it replaces has been taken back; return its value that went out."""
-        pane = self.next_pane(key, window, closing)
-        out = [attrs.evolve(pane, value=v, diff=d) for v, d in self.values(key, window)]
+    def emit(self, key: Any, window: Window, closing: bool) -> Pane | None:
+        """Retract outstanding panes and emit a new one; return the last element."""
+        template = self.next_pane(key, window, closing)
+        panes = [attrs.evolve(template, value=v, diff=d) for v, d in self.values(key, window)]
         if self.retracts:
-            self.take_back(outstanding(self.keys[key].stories[window]))
-        self.played.panes += out
-        return out[-1] if out else None
+            self.retract(outstanding_panes(self.keys[key].histories[window]))
+        self.result.panes += panes
+        return panes[-1] if panes else None
 
-    def take_back(self, panes: list[Pane]) -> None:
-        self.played.panes += [attrs.evolve(pane, diff=-1, event=self.event) for pane in panes]
+    def retract(self, panes: list[Pane]) -> None:
+        self.result.panes += [attrs.evolve(pane, diff=-1, event=self.event) for pane in panes]
 
     @property
     def retracts(self) -> bool:
         return self.strategy.mode == "RETRACTING"
 
     def values(self, key: Any, window: Window) -> list[tuple[Any, int]]:
-        contents, kept = self.stage.contents, self.keys[key]
+        contents, state = self.stage.contents, self.keys[key]
         if self.strategy.mode == "DISCARDING":
-            return contents.changes([e for a in fresh(kept.stories[window]) for e in a.elements])
-        elements = kept.elements(window)
-        if self.retracts and contents.vanished(elements):
+            return contents.changes(
+                [e for a in pending_arrivals(state.histories[window]) for e in a.elements]
+            )
+        elements = state.elements(window)
+        if self.retracts and contents.is_empty(elements):
             return []
         return [(contents.all(elements), 1)]
 
-    def timing(self, story: Story, moment: Moment) -> str:
-        if past_early(story):
+    def timing(self, history: History, clock: WindowClock) -> str:
+        if has_fired_non_early(history):
             return "LATE"
-        return "ON_TIME" if moment.past_window else "EARLY"
+        return "ON_TIME" if clock.past_window else "EARLY"
 
     def next_pane(self, key: Any, window: Window, closing: bool) -> Pane:
-        """The pane that is due, all but its value."""
-        kept, moment = self.keys[key], self.moment(window)
-        story = kept.stories[window]
-        before, timing = panes_out(story), self.timing(story, moment)
+        """The next pane, without its value."""
+        state, clock = self.keys[key], self.clock(window)
+        history = state.histories[window]
+        before, timing = numbered_panes(history), self.timing(history, clock)
+        combined = self.combined_timestamp(key, window, state.window_map())
         nonspeculative = sum(p.timing != "EARLY" for p in before) if timing != "EARLY" else -1
         return Pane(
             key=key,
             window=window,
             value=None,
             diff=1,
-            timestamp=self.holds.stamp(story, self.raw(key, window, kept.places()), moment),
+            timestamp=self.hold_policy.stamp(history, combined, clock),
             timing=timing,
             index=len(before),
             nonspeculative=nonspeculative,
@@ -392,31 +436,35 @@ class Grouping:
             event=self.event,
         )
 
-    # What time it is
+    # Watermarks
 
     def output_watermark(self) -> int:
-        """How far the output is complete; a watermark never goes back."""
-        bounds = [self.hold(w, s) for kept in self.keys.values() for w, s in kept.stories.items()]
+        """The output watermark; it never goes back."""
+        bounds = [
+            self.hold(w, s) for state in self.keys.values() for w, s in state.histories.items()
+        ]
         reached = least([self.watermark, *bounds])
-        return max([reached, *self.played.watermarks[-1:]])
+        assert reached is not None
+        return max([reached, *self.result.watermarks[-1:]])
 
-    def hold(self, window: Window, story: Story) -> int | None:
-        """What holds the output watermark back on account of a window.
+    def hold(self, window: Window, history: History) -> int | None:
+        """The hold of a window on the output watermark.
 
-        A grouping behind that keeps merging windows gets some that reach as far back as their start;
-        or further, if they merge where they do not overlap.
+        A next grouping that keeps merging windows gets windows that reach back to the start of these, or
+        further if they also merge without overlap.
         """
-        held, of = self.holds.held(story), self.holds
-        starts = self.stage.inherited and of.merges
-        known = of.reach if isinstance(self.strategy.windows, Sessions) else 0
-        start = window[0] + of.lateness + known - 1 if starts else None
-        return least([held.pane, held.recall, start])
+        policy = self.hold_policy
+        held = policy.holds_after(history)
+        starts = self.stage.windows_inherited and policy.merges
+        known = policy.reach if isinstance(self.strategy.windows, Sessions) else 0
+        start = window[0] + policy.lateness + known - 1 if starts else None
+        return least([held.pane, held.retraction, start])
 
-    def moment(self, window: Window) -> Moment:
-        return Moment(self.watermark, self.now, window[1] - 1)
+    def clock(self, window: Window) -> WindowClock:
+        return WindowClock(self.watermark, self.now, window[1] - 1)
 
     def expired(self, window: Window) -> bool:
-        return self.watermark >= self.holds.expiry(window)
+        return self.watermark >= self.hold_policy.expiry(window)
 
     def gone(self, window: Window) -> bool:
-        return self.watermark >= self.holds.forget(window)
+        return self.watermark >= self.hold_policy.forget(window)

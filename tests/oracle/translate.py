@@ -1,6 +1,6 @@
-"""The engine's expressions, read as data, in the words of this model.
+"""Converts the engine's windowing strategies to this model.
 
-Only fields are read, by the name of the class that holds them; nothing of the engine is called.
+It only reads fields, by class name; it calls nothing of the engine.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Measure = Callable[[Any], int]
 
 
 def strategy(of: Any, measure: Measure = len) -> Strategy:
-    """A windowing strategy; ``measure`` says how many bytes the engine takes a value for."""
+    """A windowing strategy; ``measure`` returns the size of a value in bytes, as the engine does."""
     return Strategy(
         windows=window_fn(of.window_fn),
         trigger=trigger(of.trigger, measure),
@@ -35,7 +35,7 @@ def trigger(of: Any, measure: Measure = len) -> triggers.Trigger:
     if name in LEAVES:
         make, *fields = LEAVES[name]
         return make(*[getattr(of, field) for field in fields])
-    make, *fields = WHOLES[name]
+    make, *fields = COMPOSITES[name]
     return make(*[_parts(getattr(of, field), measure) for field in fields])
 
 
@@ -81,7 +81,7 @@ LEAVES: dict[str, tuple[Any, ...]] = {
     "Never": (triggers.Never,),
 }
 
-WHOLES: dict[str, tuple[Any, ...]] = {
+COMPOSITES: dict[str, tuple[Any, ...]] = {
     "AfterWatermark": (triggers.AfterWatermark, "early", "late"),
     "Repeatedly": (triggers.Repeatedly, "underlying"),
     "AfterAny": (triggers.AfterAny, "triggers"),

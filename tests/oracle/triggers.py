@@ -1,7 +1,7 @@
-"""WHEN: is a trigger ready, is it done, is it time to ask? Told from its window's whole story.
+"""Triggers, as functions of the complete history of a window: ready, finished, and due to be evaluated.
 
-A trigger inside another one has a story of its own, part of the story of the outer one: what it has
-heard since it was last started (:func:`heard`).
+A trigger inside another one has its own history, derived from the outer one: what it has seen since it was
+last started (:func:`part_history`).
 """
 
 from __future__ import annotations
@@ -12,73 +12,83 @@ from typing import Any
 
 import attrs
 
-from tests.oracle.story import Arrival, Firing, Merge, Moment, Story, arrivals, fresh
+from tests.oracle.window_history import (
+    Arrival,
+    Firing,
+    History,
+    Merge,
+    WindowClock,
+    arrivals,
+    pending_arrivals,
+)
 
 
 class Trigger:
     has_on_time = False
 
-    def ready(self, story: Story, moment: Moment) -> bool:
+    def ready(self, history: History, clock: WindowClock) -> bool:
         raise NotImplementedError
 
-    def done(self, story: Story) -> bool:
+    def done(self, history: History) -> bool:
         return False
 
-    def wakes(self, story: Story, before: Moment, now: Moment) -> bool:
-        """Whether something that it waits for has come to pass without anything arriving."""
-        return self.ready(story, now) and not self.ready(story, before)
+    def becomes_ready(self, history: History, before: WindowClock, now: WindowClock) -> bool:
+        """Whether it became ready between two times, without new elements."""
+        return self.ready(history, now) and not self.ready(history, before)
 
 
-def fired(story: Story) -> bool:
-    """Whether it has fired, here or in any of the windows that merged."""
+def fired(history: History) -> bool:
+    """Whether it has fired, here or in a merged window."""
     return any(
         any(fired(source) for _, source in h.sources)
         if isinstance(h, Merge)
         else isinstance(h, Firing)
-        for h in story
+        for h in history
     )
 
 
 class Once(Trigger):
-    """Fires once, on what has arrived; once fired, in any window, it stays done."""
+    """Fires once; after that it is finished, also in a merged window."""
 
-    def done(self, story: Story) -> bool:
-        return fired(story)
+    def done(self, history: History) -> bool:
+        return fired(history)
 
 
 @attrs.frozen
 class AfterCount(Once):
     count: int
 
-    def ready(self, story: Story, moment: Moment) -> bool:
-        return sum(len(a.elements) for a in arrivals(story)) >= self.count
+    def ready(self, history: History, clock: WindowClock) -> bool:
+        return sum(len(a.elements) for a in arrivals(history)) >= self.count
 
 
 @attrs.frozen
 class AfterBytes(Once):
-    """``measure`` says how many bytes the engine takes a value for."""
+    """``measure`` returns the size of a value in bytes, as the engine does."""
 
     size: int
     measure: Callable[[Any], int]
 
-    def ready(self, story: Story, moment: Moment) -> bool:
-        return sum(self.measure(e.value) for a in arrivals(story) for e in a.elements) >= self.size
+    def ready(self, history: History, clock: WindowClock) -> bool:
+        return (
+            sum(self.measure(e.value) for a in arrivals(history) for e in a.elements) >= self.size
+        )
 
 
 @attrs.frozen
 class AfterElement(Once):
     predicate: Callable[[Any], bool]
 
-    def ready(self, story: Story, moment: Moment) -> bool:
-        return any(self.predicate(e.value) for a in arrivals(story) for e in a.elements)
+    def ready(self, history: History, clock: WindowClock) -> bool:
+        return any(self.predicate(e.value) for a in arrivals(history) for e in a.elements)
 
 
 @attrs.frozen
 class AfterProcessingTime(Once):
     delay: int = 0
 
-    def ready(self, story: Story, moment: Moment) -> bool:
-        return any(moment.now >= a.now + self.delay for a in arrivals(story))
+    def ready(self, history: History, clock: WindowClock) -> bool:
+        return any(clock.now >= a.now + self.delay for a in arrivals(history))
 
 
 @attrs.frozen
@@ -86,8 +96,8 @@ class AtPeriod(Once):
     period: int
     offset: int = 0
 
-    def ready(self, story: Story, moment: Moment) -> bool:
-        return any(self.number(moment.now) > self.number(a.now) for a in arrivals(story))
+    def ready(self, history: History, clock: WindowClock) -> bool:
+        return any(self.number(clock.now) > self.number(a.now) for a in arrivals(history))
 
     def number(self, instant: int) -> int:
         return (instant - self.offset) // self.period
@@ -95,13 +105,13 @@ class AtPeriod(Once):
 
 @attrs.frozen
 class Always(Trigger):
-    def ready(self, story: Story, moment: Moment) -> bool:
-        return bool(fresh(story))
+    def ready(self, history: History, clock: WindowClock) -> bool:
+        return bool(pending_arrivals(history))
 
 
 @attrs.frozen
 class Never(Trigger):
-    def ready(self, story: Story, moment: Moment) -> bool:
+    def ready(self, history: History, clock: WindowClock) -> bool:
         return False
 
 
@@ -109,12 +119,12 @@ class Never(Trigger):
 class Default(Trigger):
     has_on_time = True
 
-    def ready(self, story: Story, moment: Moment) -> bool:
-        return moment.past_window
+    def ready(self, history: History, clock: WindowClock) -> bool:
+        return clock.past_window
 
 
 class Composite(Trigger):
-    """A trigger made of others, its parts."""
+    """A trigger that consists of other triggers, its parts."""
 
     @property
     def parts(self) -> tuple[Trigger, ...]:
@@ -124,49 +134,50 @@ class Composite(Trigger):
     def has_on_time(self) -> bool:
         return any(part.has_on_time for part in self.parts)
 
-    def on_arrival(self, i: int, own: Story, arrival: Arrival, before: Story) -> Story:
+    def on_arrival(self, i: int, own: History, arrival: Arrival, before: History) -> History:
         return (*own, arrival)
 
-    def on_firing(self, i: int, own: Story, firing: Firing, before: Story) -> Story:
+    def on_firing(self, i: int, own: History, firing: Firing, before: History) -> History:
         return (*own, firing)
 
-    def on_merge(self, i: int, merge: Merge) -> Story:
-        own = tuple((window, heard(self, i, source)) for window, source in merge.sources)
+    def on_merge(self, i: int, merge: Merge) -> History:
+        own = tuple((window, part_history(self, i, source)) for window, source in merge.sources)
         return (attrs.evolve(merge, sources=own),)
 
-    def waiting(self, story: Story) -> Iterable[int]:
-        """The parts that it waits for."""
-        return [i for i in range(len(self.parts)) if not self.part_done(i, story)]
+    def active_parts(self, history: History) -> Iterable[int]:
+        """The indexes of the parts that can become ready."""
+        return [i for i in range(len(self.parts)) if not self.part_done(i, history)]
 
-    def wakes(self, story: Story, before: Moment, now: Moment) -> bool:
+    def becomes_ready(self, history: History, before: WindowClock, now: WindowClock) -> bool:
         return any(
-            self.parts[i].wakes(heard(self, i, story), before, now) for i in self.waiting(story)
+            self.parts[i].becomes_ready(part_history(self, i, history), before, now)
+            for i in self.active_parts(history)
         )
 
-    def part_ready(self, i: int, story: Story, moment: Moment) -> bool:
-        return self.parts[i].ready(heard(self, i, story), moment)
+    def part_ready(self, i: int, history: History, clock: WindowClock) -> bool:
+        return self.parts[i].ready(part_history(self, i, history), clock)
 
-    def part_done(self, i: int, story: Story) -> bool:
-        return self.parts[i].done(heard(self, i, story))
+    def part_done(self, i: int, history: History) -> bool:
+        return self.parts[i].done(part_history(self, i, history))
 
 
 @lru_cache(maxsize=1 << 14)
-def heard(whole: Composite, i: int, story: Story) -> Story:
-    """The own story of a part, out of the story of the whole."""
-    if not story:
+def part_history(whole: Composite, i: int, history: History) -> History:
+    """The history of a part, from the history of the whole."""
+    if not history:
         return ()
-    *earlier, happening = story
+    *earlier, entry = history
     before = tuple(earlier)
-    own = heard(whole, i, before)
-    if isinstance(happening, Arrival):
-        return whole.on_arrival(i, own, happening, before)
-    if isinstance(happening, Firing):
-        return whole.on_firing(i, own, happening, before)
-    return whole.on_merge(i, happening)
+    own = part_history(whole, i, before)
+    if isinstance(entry, Arrival):
+        return whole.on_arrival(i, own, entry, before)
+    if isinstance(entry, Firing):
+        return whole.on_firing(i, own, entry, before)
+    return whole.on_merge(i, entry)
 
 
-def restarted(trigger: Trigger, own: Story) -> Story:
-    """A repeated trigger begins a new story when it is done."""
+def restarted(trigger: Trigger, own: History) -> History:
+    """The history of a repeated trigger; empty once the trigger is finished."""
     return () if trigger.done(own) else own
 
 
@@ -178,14 +189,14 @@ class Repeatedly(Composite):
     def parts(self) -> tuple[Trigger, ...]:
         return (self.repeated,)
 
-    def on_firing(self, i: int, own: Story, firing: Firing, before: Story) -> Story:
+    def on_firing(self, i: int, own: History, firing: Firing, before: History) -> History:
         return restarted(self.repeated, (*own, firing))
 
-    def on_merge(self, i: int, merge: Merge) -> Story:
+    def on_merge(self, i: int, merge: Merge) -> History:
         return restarted(self.repeated, super().on_merge(i, merge))
 
-    def ready(self, story: Story, moment: Moment) -> bool:
-        return self.part_ready(0, story, moment)
+    def ready(self, history: History, clock: WindowClock) -> bool:
+        return self.part_ready(0, history, clock)
 
 
 @attrs.frozen
@@ -198,46 +209,46 @@ class AfterWatermark(Composite):
     def parts(self) -> tuple[Trigger, ...]:
         return (self.early, self.late or Never())
 
-    def is_late(self, story: Story) -> bool:
-        """Whether a firing has seen the end of the window; in a merged one, of all its sources."""
+    def is_late(self, history: History) -> bool:
+        """Whether it has fired after the end of the window; for a merged window, in all sources."""
         late = False
-        for happening in story:
-            if isinstance(happening, Firing):
-                late = late or happening.moment.past_window
-            elif isinstance(happening, Merge):
-                late = happening.moment.past_window and all(
-                    self.is_late(source) for _, source in happening.sources
+        for entry in history:
+            if isinstance(entry, Firing):
+                late = late or entry.clock.past_window
+            elif isinstance(entry, Merge):
+                late = entry.clock.past_window and all(
+                    self.is_late(source) for _, source in entry.sources
                 )
         return late
 
-    def speaks(self, i: int, story: Story) -> bool:
-        return self.is_late(story) == (i == 1)
+    def is_active(self, i: int, history: History) -> bool:
+        return self.is_late(history) == (i == 1)
 
-    def on_arrival(self, i: int, own: Story, arrival: Arrival, before: Story) -> Story:
-        return (*own, arrival) if self.speaks(i, before) else own
+    def on_arrival(self, i: int, own: History, arrival: Arrival, before: History) -> History:
+        return (*own, arrival) if self.is_active(i, before) else own
 
-    def on_firing(self, i: int, own: Story, firing: Firing, before: Story) -> Story:
-        stays = self.speaks(i, before) and self.speaks(i, (*before, firing))
-        return restarted(self.parts[i], (*own, firing)) if stays else ()
+    def on_firing(self, i: int, own: History, firing: Firing, before: History) -> History:
+        active = self.is_active(i, before) and self.is_active(i, (*before, firing))
+        return restarted(self.parts[i], (*own, firing)) if active else ()
 
-    def on_merge(self, i: int, merge: Merge) -> Story:
-        merged = super().on_merge(i, merge) if self.speaks(i, (merge,)) else ()
+    def on_merge(self, i: int, merge: Merge) -> History:
+        merged = super().on_merge(i, merge) if self.is_active(i, (merge,)) else ()
         return restarted(self.parts[i], merged)
 
-    def ready(self, story: Story, moment: Moment) -> bool:
-        if self.is_late(story):
-            return self.part_ready(1, story, moment)
-        return moment.past_window or self.part_ready(0, story, moment)
+    def ready(self, history: History, clock: WindowClock) -> bool:
+        if self.is_late(history):
+            return self.part_ready(1, history, clock)
+        return clock.past_window or self.part_ready(0, history, clock)
 
-    def waiting(self, story: Story) -> Iterable[int]:
-        return [1 if self.is_late(story) else 0]
+    def active_parts(self, history: History) -> Iterable[int]:
+        return [1 if self.is_late(history) else 0]
 
-    def wakes(self, story: Story, before: Moment, now: Moment) -> bool:
+    def becomes_ready(self, history: History, before: WindowClock, now: WindowClock) -> bool:
         passed = now.past_window and not before.past_window
-        return (passed and not self.is_late(story)) or super().wakes(story, before, now)
+        return (passed and not self.is_late(history)) or super().becomes_ready(history, before, now)
 
-    def done(self, story: Story) -> bool:
-        return self.late is None and self.is_late(story)
+    def done(self, history: History) -> bool:
+        return self.late is None and self.is_late(history)
 
 
 @attrs.frozen
@@ -248,14 +259,14 @@ class AfterAny(Composite):
     def parts(self) -> tuple[Trigger, ...]:
         return self.triggers
 
-    def on_firing(self, i: int, own: Story, firing: Firing, before: Story) -> Story:
-        return (*own, firing) if self.parts[i].ready(own, firing.moment) else ()
+    def on_firing(self, i: int, own: History, firing: Firing, before: History) -> History:
+        return (*own, firing) if self.parts[i].ready(own, firing.clock) else ()
 
-    def ready(self, story: Story, moment: Moment) -> bool:
-        return any(self.part_ready(i, story, moment) for i in range(len(self.parts)))
+    def ready(self, history: History, clock: WindowClock) -> bool:
+        return any(self.part_ready(i, history, clock) for i in range(len(self.parts)))
 
-    def done(self, story: Story) -> bool:
-        return any(self.part_done(i, story) for i in range(len(self.parts)))
+    def done(self, history: History) -> bool:
+        return any(self.part_done(i, history) for i in range(len(self.parts)))
 
 
 @attrs.frozen
@@ -266,17 +277,17 @@ class AfterAll(Composite):
     def parts(self) -> tuple[Trigger, ...]:
         return self.triggers
 
-    def on_firing(self, i: int, own: Story, firing: Firing, before: Story) -> Story:
+    def on_firing(self, i: int, own: History, firing: Firing, before: History) -> History:
         return own if self.parts[i].done(own) else (*own, firing)
 
-    def ready(self, story: Story, moment: Moment) -> bool:
+    def ready(self, history: History, clock: WindowClock) -> bool:
         return all(
-            self.part_done(i, story) or self.part_ready(i, story, moment)
+            self.part_done(i, history) or self.part_ready(i, history, clock)
             for i in range(len(self.parts))
         )
 
-    def done(self, story: Story) -> bool:
-        return all(self.part_done(i, story) for i in range(len(self.parts)))
+    def done(self, history: History) -> bool:
+        return all(self.part_done(i, history) for i in range(len(self.parts)))
 
 
 @attrs.frozen
@@ -287,29 +298,29 @@ class AfterEach(Composite):
     def parts(self) -> tuple[Trigger, ...]:
         return self.triggers
 
-    def turn(self, story: Story) -> int:
-        """Whose turn it is: the first that is not done."""
+    def current(self, history: History) -> int:
+        """The index of the first part that is not finished."""
         n = len(self.parts)
-        return next((i for i in range(n) if not self.part_done(i, story)), n)
+        return next((i for i in range(n) if not self.part_done(i, history)), n)
 
-    def on_arrival(self, i: int, own: Story, arrival: Arrival, before: Story) -> Story:
-        return (*own, arrival) if i == self.turn(before) else own
+    def on_arrival(self, i: int, own: History, arrival: Arrival, before: History) -> History:
+        return (*own, arrival) if i == self.current(before) else own
 
-    def on_firing(self, i: int, own: Story, firing: Firing, before: Story) -> Story:
-        return (*own, firing) if i == self.turn(before) else own
+    def on_firing(self, i: int, own: History, firing: Firing, before: History) -> History:
+        return (*own, firing) if i == self.current(before) else own
 
-    def on_merge(self, i: int, merge: Merge) -> Story:
+    def on_merge(self, i: int, merge: Merge) -> History:
         earlier_done = all(self.part_done(j, (merge,)) for j in range(i))
         return super().on_merge(i, merge) if earlier_done else ()
 
-    def ready(self, story: Story, moment: Moment) -> bool:
-        return self.part_ready(self.turn(story), story, moment)
+    def ready(self, history: History, clock: WindowClock) -> bool:
+        return self.part_ready(self.current(history), history, clock)
 
-    def waiting(self, story: Story) -> Iterable[int]:
-        return [self.turn(story)]
+    def active_parts(self, history: History) -> Iterable[int]:
+        return [self.current(history)]
 
-    def done(self, story: Story) -> bool:
-        return self.turn(story) == len(self.parts)
+    def done(self, history: History) -> bool:
+        return self.current(history) == len(self.parts)
 
 
 @attrs.frozen
@@ -321,14 +332,14 @@ class OrFinally(Composite):
     def parts(self) -> tuple[Trigger, ...]:
         return (self.trigger, self.until)
 
-    def on_firing(self, i: int, own: Story, firing: Firing, before: Story) -> Story:
-        over = self.part_ready(1, before, firing.moment)
+    def on_firing(self, i: int, own: History, firing: Firing, before: History) -> History:
+        over = self.part_ready(1, before, firing.clock)
         if i == 1:
             return (*own, firing) if over else own
         return () if over else (*own, firing)
 
-    def ready(self, story: Story, moment: Moment) -> bool:
-        return self.part_ready(0, story, moment) or self.part_ready(1, story, moment)
+    def ready(self, history: History, clock: WindowClock) -> bool:
+        return self.part_ready(0, history, clock) or self.part_ready(1, history, clock)
 
-    def done(self, story: Story) -> bool:
-        return self.part_done(0, story) or self.part_done(1, story)
+    def done(self, history: History) -> bool:
+        return self.part_done(0, history) or self.part_done(1, history)

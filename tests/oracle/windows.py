@@ -1,4 +1,4 @@
-"""WHERE: the windows of an element, (start, end) in microseconds, and which become one."""
+"""Window functions: the windows (start, end) of an element in microseconds, and how windows merge."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 
 import attrs
 
-from tests.oracle.story import GLOBAL, MAX, Window
+from tests.oracle.window_history import GLOBAL, MAX, Window
 
 
 class WindowFn:
@@ -18,15 +18,15 @@ class WindowFn:
         raise NotImplementedError
 
     def merge(self, windows: Iterable[Window]) -> dict[Window, Window]:
-        """What each of a key's windows becomes."""
+        """The merged window of each of a key's windows."""
         return {w: w for w in windows}
 
     def merges(self) -> bool:
-        """Whether windows may become others."""
+        """Whether windows can merge or change."""
         return type(self).merge is not WindowFn.merge
 
     def reach(self) -> int:
-        """How far back before its own end the window of one element can meet another window."""
+        """The maximum distance from the end of an element's window back to a window that it merges with."""
         return 0
 
 
@@ -54,7 +54,7 @@ def fixed(size: int, offset: int = 0) -> Sliding:
 
 @attrs.frozen
 class Sessions(WindowFn):
-    """``max_gap`` is the largest gap, where it depends on the element."""
+    """``max_gap`` is the maximum gap, if the gap depends on the element."""
 
     gap: int | Callable[[Any], int]
     max_gap: int | None = None
@@ -82,7 +82,7 @@ class Sessions(WindowFn):
 
 @attrs.frozen
 class Linked(WindowFn):
-    """So long for each element; those that touch, or lie at most ``near`` apart, become one."""
+    """Windows of a fixed size; those at most ``near`` apart merge."""
 
     size: int
     near: int
@@ -95,7 +95,7 @@ class Linked(WindowFn):
         return {w: self.cover(self.linked({w}, set(windows))) for w in windows}
 
     def linked(self, found: set[Window], windows: set[Window]) -> set[Window]:
-        """All windows that are linked to some, directly or through others."""
+        """All windows that are linked to some windows, directly or through others."""
         more = {w for w in windows if any(self.are_near(w, f) for f in found)}
         return found if more <= found else self.linked(found | more, windows)
 
@@ -111,26 +111,29 @@ class Linked(WindowFn):
 
 @attrs.frozen
 class Validity(WindowFn):
-    """From an element's own time to that of the next one: windows that shrink."""
+    """From the timestamp of an element to that of the next one: these windows shrink."""
 
     def assign(self, element: Any, timestamp: int) -> list[Window]:
-        return [self.for_good(timestamp)]
+        return [self.unbounded(timestamp)]
 
     def merge(self, windows: Iterable[Window]) -> dict[Window, Window]:
         starts = sorted({start for start, _ in windows})
-        become = dict(pairwise(starts))
-        return {w: (w[0], become[w[0]]) if w[0] in become else self.for_good(w[0]) for w in windows}
+        next_start = dict(pairwise(starts))
+        return {
+            w: (w[0], next_start[w[0]]) if w[0] in next_start else self.unbounded(w[0])
+            for w in windows
+        }
 
     def reach(self) -> int:
         return 1
 
-    def for_good(self, start: int) -> Window:
+    def unbounded(self, start: int) -> Window:
         return start, max(GLOBAL[1], start + 1)
 
 
 @attrs.frozen
 class Calendar(WindowFn):
-    """So many days or months from a first day on, from midnight to midnight in a zone."""
+    """Windows of N days or months from a first day on, from midnight to midnight in a time zone."""
 
     days: int
     months: int

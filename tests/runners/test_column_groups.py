@@ -1,8 +1,7 @@
 """A batch grouping by columns gives the panes of the grouping that looks at each window."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import headrace as hr
 from headrace.runners import grouping_operators, source_bundles
@@ -64,7 +63,7 @@ def panes(events, windows, grouping, **strategy):
 def test_a_patient_trigger_gives_the_panes_of_its_equal(events, windows, grouping, mode, stamp):
     strategy = {"accumulation_mode": mode, "timestamp_combiner": stamp}
     by_columns = panes(events, windows, grouping, trigger=DefaultTrigger(), **strategy)
-    # The same trigger to the model, but not one that says that it is fires_only_at_end.
+    # An equivalent trigger, but not one with fires_only_at_end.
     by_windows = panes(events, windows, grouping, trigger=Repeatedly(AfterWatermark()), **strategy)
     assert by_columns == by_windows
 

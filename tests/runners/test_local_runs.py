@@ -6,13 +6,12 @@ from collections import Counter
 from importlib.util import find_spec
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import headrace as hr
 from headrace.options import PipelineOptions
 from headrace.runners import progress
-from headrace.runners.gc_tuning import rarely_collected
+from headrace.runners.gc_tuning import infrequent_gc
 from headrace.sdk.testing.script import SECOND
 from headrace.sdk.testing.strategies.windowing import aligned, merging, windowings
 from headrace.testing import TestPipeline, TestStream, capture
@@ -280,7 +279,7 @@ def test_what_small_runs_leave_behind_is_collected():
 
 def test_runs_at_the_same_time_leave_no_trace_on_the_garbage_collector():
     before = gc.get_threshold()
-    first, second = rarely_collected(), rarely_collected()
+    first, second = infrequent_gc(), infrequent_gc()
     first.__enter__()
     second.__enter__()
     first.__exit__(None, None, None)

@@ -70,8 +70,8 @@ def test_the_watermark_follows_the_elements_by_a_policy():
     flags = [*STREAMING, "--max-records-per-batch=1"]
     in_order = grouped(letters, hr.Monotonic(), flags=flags)
     assert in_order == [("ab", "ON_TIME"), ("c", "ON_TIME"), ("e", "ON_TIME")]
-    fires_only_at_end = grouped(letters, hr.BoundedOutOfOrderness(10), flags=flags)
-    assert fires_only_at_end == [("abd", "ON_TIME"), ("c", "ON_TIME"), ("e", "ON_TIME")]
+    bounded_delay = grouped(letters, hr.BoundedOutOfOrderness(10), flags=flags)
+    assert bounded_delay == [("abd", "ON_TIME"), ("c", "ON_TIME"), ("e", "ON_TIME")]
 
 
 def test_without_a_policy_a_bounded_source_is_complete_when_it_ends():
@@ -269,7 +269,7 @@ def test_a_source_that_is_drained_between_two_rounds_comes_to_the_end_of_time(cl
 def test_a_script_that_is_drained_says_nothing_more():
     p = hr.Pipeline(options=PipelineOptions([]))
     stream = p | TestStream().add_elements(["a"]).add_elements(["b"])
-    captured = capture(stream | hr.Map(lambda value: run._drained.set() or value))
+    captured = capture(stream | hr.Map(lambda value: run._drained.set() or value))  # type: ignore[has-type]
     run = LocalRun(p.graph, p.options)
     run.start().wait_until_finish()
     assert captured.values == ["a"]

@@ -122,16 +122,16 @@ def test_windows_are_left_to_groupings_that_alone_look_at_them(words):
     _ = keyed | "group" >> hr.GroupByKey()
     _ = keyed | "sum" >> hr.CombinePerKey(sum)
     planned = plan(words.pipeline.graph)
-    assert planned.left == {"window"}
-    assert all(planned.steps[label].assigns for label in ("group", "sum"))
+    assert planned.deferred_assigns == {"window"}
+    assert all(planned.steps[label].assigns_windows for label in ("group", "sum"))
 
 
 def test_windows_are_assigned_where_others_look_at_them(words):
     keyed = words | pairs() | "window" >> FIXED
     _ = keyed | "group" >> hr.GroupByKey()
     _ = keyed | "see" >> hr.Map(lambda pair, window=hr.DoFn.WindowParam: window)
-    assert plan(words.pipeline.graph).left == frozenset()
-    assert not step(words, "group").assigns
+    assert plan(words.pipeline.graph).deferred_assigns == frozenset()
+    assert not step(words, "group").assigns_windows
 
 
 @pytest.mark.parametrize(
@@ -191,7 +191,7 @@ KINDS = [
 @pytest.mark.parametrize(("windows", "more", "kind"), KINDS)
 def test_elements_are_gathered_as_cheaply_as_can_be(words, windows, more, kind):
     _ = words | pairs() | hr.WindowInto(windows, **more) | "group" >> hr.GroupByKey()
-    assert type(step(words, "group").precombiner(batch=False, apart=True)) is kind
+    assert type(step(words, "group").precombiner(batch=False, before_shuffle=True)) is kind
 
 
 @pytest.mark.parametrize(
@@ -202,7 +202,7 @@ def test_elements_are_gathered_as_cheaply_as_can_be(words, windows, more, kind):
         (Own(60), ElementPrecombiner),
     ],
 )
-@pytest.mark.parametrize("where", [{"batch": False}, {"batch": True, "apart": True}])
+@pytest.mark.parametrize("where", [{"batch": False}, {"batch": True, "before_shuffle": True}])
 def test_sessions_merge_as_they_are_gathered_where_it_is_known_what_is_late(
     words, windows, kind, where
 ):

@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 import attrs
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 import headrace as hr
 from headrace.errors import ElementError, KeyEncodingError
@@ -42,13 +41,13 @@ SESSIONS = [Sessions(3), Sessions(patience, max_gap=7)]
 REDUCTIONS = [BagOf(), reduction_of(combine_fn_of(sum, (), {}), changing=False)]
 
 
-def input_of(window_fn, assigns=True, knows_dropped=True, **more):
+def input_of(window_fn, assigns_windows=True, knows_dropped=True, **more):
     return Input(
         label="group",
         source="windows",
         strategy=WindowingStrategy(window_fn, **more),
         changing=False,
-        assigns=assigns,
+        assigns_windows=assigns_windows,
         keeps_late=False,
         knows_dropped=knows_dropped,
     )
@@ -111,7 +110,7 @@ def test_every_kind_gathers_what_single_elements_say(
     input_ = input_of(window_fn, assigns, knows_dropped)
     arriving = [bundle_of(each, at_once) for each in rows]
     if not assigns:
-        assign = attrs.evolve(input_, assigns=True).windows
+        assign = attrs.evolve(input_, assigns_windows=True).windows
         arriving = [attrs.evolve(bundle, windows=assign(bundle)) for bundle in arriving]
     chosen = precombiner_for(input_, reduction)
     assert type(chosen) is kind
@@ -166,7 +165,7 @@ def test_sessions_of_ones_own_are_assigned_by_their_own_rule():
 
 def test_what_is_late_keeps_its_own_window():
     precombiner = precombiner_for(input_of(Sessions(10), allowed_lateness=5 * SECOND), BagOf())
-    precombiner.reached = 15 * SECOND
+    precombiner.watermark = 15 * SECOND
     precombiner.add(bundle_of([("a", 1, 4), ("a", 2, 0), ("a", 3, 0), ("b", 4, -9), ("a", 5, 9)]))
     found = {key: arrivals for _, key, arrivals in precombiner.drain()}
     windows = {key: [(a.window, a.content) for a in arrivals] for key, arrivals in found.items()}
@@ -180,7 +179,9 @@ def test_what_is_late_keeps_its_own_window():
 def test_an_element_may_have_been_put_into_several_sessions():
     windows = (interval(0, 10), interval(20, 30))
     bundle = Bundle([("a", 1), ("a", 2)], [0, 25], [windows, (interval(25, 35),)])
-    found = gathered(precombiner_for(input_of(Sessions(1), assigns=False), BagOf()), [bundle])
+    found = gathered(
+        precombiner_for(input_of(Sessions(1), assigns_windows=False), BagOf()), [bundle]
+    )
     assert found["a"][1] == [(interval(0, 10), [1], 1), (interval(20, 35), [1, 2], 2)]
 
 

@@ -19,7 +19,7 @@ def run(path, source):
 
 
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
-@pytest.mark.filterwarnings("ignore:.*counts double")
+@pytest.mark.filterwarnings("ignore:.*counts elements more than once")
 def test_it_runs_here(path) -> None:
     run(path, path.read_text().replace("apache_beam", "headrace"))
 

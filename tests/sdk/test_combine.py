@@ -3,8 +3,7 @@
 import math
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import headrace as hr
 from headrace.testing import TestPipeline, assert_that, capture, equal_to, is_empty
@@ -167,9 +166,9 @@ def test_a_tuple_item_by_item() -> None:
 
 
 def test_a_class_is_no_combine_fn() -> None:
-    with pytest.raises(TypeError, match=r"write Product\(\)"):
+    with pytest.raises(TypeError, match=r"use Product\(\)"):
         hr.CombinePerKey(Product)
-    with pytest.raises(TypeError, match="is needed"):
+    with pytest.raises(TypeError, match="expected a CombineFn or a function"):
         hr.CombinePerKey(3)
 
 

@@ -13,8 +13,7 @@ from uuid import UUID
 
 import attrs
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import headrace as hr
 from headrace.sdk.encoding import encode_key, encode_value, identities, identity

@@ -124,7 +124,7 @@ class Endless(hr.io.UnboundedSource):
 def test_an_endless_collection_needs_windows_or_a_trigger() -> None:
     endless = hr.Pipeline() | hr.Read(Endless())
     assert not endless.is_bounded
-    with pytest.raises(hr.PipelineError, match="nothing would ever come out"):
+    with pytest.raises(hr.PipelineError, match="no result would ever be emitted"):
         endless | hr.GroupByKey()
     endless | "windows" >> hr.WindowInto(FixedWindows(60)) | "one" >> hr.GroupByKey()
     counted = hr.WindowInto(
@@ -203,7 +203,9 @@ def test_discarding_panes_of_changes() -> None:
 
 def test_discarding_panes_of_changes_need_subtraction() -> None:
     changing = panes(RETRACTING) | "w" >> hr.WindowInto(FixedWindows(60))
-    with pytest.raises(hr.PipelineError, match="max cannot") as refusal:
+    with pytest.raises(
+        hr.PipelineError, match="needs subtract_input, which max does not define"
+    ) as refusal:
         changing | "max" >> hr.CombinePerKey(max)
     assert "subtract_input" in refusal.value.remedy
 
@@ -228,7 +230,7 @@ def test_the_lateness_of_changes_survives_other_transforms() -> None:
 
 
 def test_accumulating_panes_into_another_grouping_are_warned_of() -> None:
-    with pytest.warns(UserWarning, match="counts double.*RETRACTING"):
+    with pytest.warns(UserWarning, match="counts elements more than once.*RETRACTING"):
         panes(ACCUMULATING) | "again" >> hr.CombinePerKey(sum)
 
 
@@ -264,7 +266,9 @@ class Careful(Remembering):
 
 
 def test_a_dofn_that_remembers_elements_refuses_retractions() -> None:
-    with pytest.raises(hr.PipelineError, match="Remembering gives out") as refusal:
+    with pytest.raises(
+        hr.PipelineError, match="Remembering emits elements in finish_bundle"
+    ) as refusal:
         panes(RETRACTING) | hr.ParDo(Remembering())
     assert "ToChangelog" in refusal.value.remedy
     panes(RETRACTING) | hr.ToChangelog() | hr.ParDo(Remembering())
@@ -282,7 +286,7 @@ class Accepting(Plain):
 
 
 def test_a_plain_sink_refuses_retractions() -> None:
-    with pytest.raises(hr.PipelineError, match="Plain takes none") as refusal:
+    with pytest.raises(hr.PipelineError, match="Plain does not accept them") as refusal:
         panes(RETRACTING) | hr.Write(Plain())
     assert "ToChangelog" in refusal.value.remedy
     panes(RETRACTING) | hr.ToChangelog() | hr.Write(Plain())

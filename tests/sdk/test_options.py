@@ -102,7 +102,7 @@ def test_options_show_themselves() -> None:
 
 
 def test_one_string_is_no_list_of_flags() -> None:
-    with pytest.raises(hr.PipelineError, match="one string"):
+    with pytest.raises(hr.PipelineError, match="single string"):
         PipelineOptions("--wheels=3")
 
 

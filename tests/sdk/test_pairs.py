@@ -73,7 +73,7 @@ def test_aggregating_fields() -> None:
 
 
 def test_there_must_be_something_to_group_by() -> None:
-    with pytest.raises(hr.PipelineError, match="nothing to group by"):
+    with pytest.raises(hr.PipelineError, match="GroupBy has no expressions"):
         hr.Pipeline() | hr.Create([1]) | hr.GroupBy()
 
 

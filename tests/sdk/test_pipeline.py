@@ -63,7 +63,7 @@ def test_a_label_is_taken_only_once() -> None:
     p = hr.Pipeline()
     numbers = p | hr.Create([1])
     numbers | "Step" >> hr.Map(str)
-    with pytest.raises(hr.PipelineError, match="label 'Step' is already taken") as refusal:
+    with pytest.raises(hr.PipelineError, match="label 'Step' is already in use") as refusal:
         numbers | "Step" >> hr.Map(str)
     assert ">>" in refusal.value.remedy
 
@@ -118,7 +118,7 @@ def test_collections_of_two_pipelines_do_not_mix() -> None:
         (one, other) | hr.Flatten()
 
 
-@pytest.mark.parametrize("thing", [len, hr.DoFn(), 3, hr.Map])
+@pytest.mark.parametrize("thing", [len, hr.DoFn(), 3, hr.Map])  # type: ignore[abstract]
 def test_only_transforms_are_applied(thing) -> None:
     with pytest.raises(hr.PipelineError, match="is not a transform"):
         hr.Pipeline() | hr.Create([1]) | thing

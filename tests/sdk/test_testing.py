@@ -108,7 +108,7 @@ def test_assert_that_as_a_transform() -> None:
 
 
 def test_assert_that_is_about_collections() -> None:
-    with pytest.raises(hr.PipelineError, match="no collection"):
+    with pytest.raises(hr.PipelineError, match="is not a collection"):
         assert_that([1], equal_to([1]))
 
 

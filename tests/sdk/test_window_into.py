@@ -90,6 +90,8 @@ def test_a_trigger_is_a_trigger() -> None:
             trigger=AfterWatermark,
             accumulation_mode=AccumulationMode.DISCARDING,
         )
+    with pytest.raises(hr.PipelineError, match="needs a trigger"):
+        hr.WindowInto(WindowingStrategy(FixedWindows(60)), trigger=AfterWatermark)
 
 
 def test_lateness_is_not_negative() -> None:

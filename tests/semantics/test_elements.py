@@ -1,8 +1,7 @@
 """What a value in a collection carries with it, and how time and windows are counted."""
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 import headrace as hr
 from headrace.testing import TestPipeline, assert_that, capture, equal_to

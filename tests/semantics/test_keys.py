@@ -155,9 +155,18 @@ class Thawed:
     ],
     ids=lambda part: type(part).__name__,
 )
-@pytest.mark.parametrize("grouping", [hr.GroupByKey(), words()], ids=["group", "combine"])
-def test_a_key_without_an_encoding_is_refused(play, grouping, key, remedy):
+@pytest.mark.mode("batch")
+def test_a_key_without_an_encoding_is_refused(runner, key, remedy):
+    p = hr.Pipeline(runner, argv=[])
+    _ = p | hr.Create([(key, "a")]) | "group" >> hr.GroupByKey()
     with pytest.raises(hr.KeyEncodingError, match="cannot be a key") as refusal:
-        play([arrive(at(1, "a", key)), END], into(FIXED), "group" >> grouping)
+        p.run()
     assert remedy in refusal.value.remedy
+    assert "group" in "".join([refusal.value.where, *refusal.value.__notes__])
+
+
+@pytest.mark.parametrize("grouping", [hr.GroupByKey(), words()], ids=["group", "combine"])
+def test_a_key_without_an_encoding_is_refused_in_a_stream(play, grouping):
+    with pytest.raises(hr.KeyEncodingError, match="cannot be a key") as refusal:
+        play([arrive(at(1, "a", {1, 2})), END], into(FIXED), "group" >> grouping)
     assert "group" in "".join([refusal.value.where, *refusal.value.__notes__])

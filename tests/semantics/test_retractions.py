@@ -355,7 +355,7 @@ def test_a_day_of_changing_hours_is_right_after_every_change(play, late):
 def test_accumulating_panes_grouped_again_count_double(play):
     """That is why there are retractions."""
     accumulated = into(FIXED, EACH, ACCUMULATING)
-    with pytest.warns(UserWarning, match="counts double"):
+    with pytest.warns(UserWarning, match="counts elements more than once"):
         played = play(GROWS, accumulated, "first" >> words(), "second" >> words())
     assert played.values[-1] == "aab"
 

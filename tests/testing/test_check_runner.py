@@ -10,15 +10,16 @@ import pytest
 
 from headrace.runners import local
 from headrace.sdk.graph import Graph, Write
-from headrace.sdk.io.sink import Sink, SinkBatch
+from headrace.sdk.sink import Sink, SinkBatch
 from headrace.sdk.testing.conformance import AGREES, RUNS
-from headrace.sdk.testing.pane_laws import NOTHING_LOST, ONE_ON_TIME, STAMPED
+from headrace.sdk.testing.pane_laws import ONE_ON_TIME
+from headrace.sdk.testing.result_laws import NOTHING_LOST, STAMPED
 from headrace.testing.laws import Report, check_runner
 from headrace.testing.strategies import Run, runs
 from headrace.triggers import AccumulationMode, PaneInfoTiming
 from headrace.triggers.bundle import Bundle, Element
-from tests.batching.merge_scripts import replaced
-from tests.laws.event_by_event import foretell_ticking
+from tests.batching.merge_graphs import map_nodes
+from tests.laws.event_by_event import oracle_panes
 
 Change = Callable[[Element], Element | None]
 
@@ -50,7 +51,7 @@ class Broken:
             panes = node.label.rpartition("/")[2].startswith("panes")
             return attrs.evolve(node, sink=Twisting(node.sink, self.change)) if panes else node
 
-        return local.run(replaced(graph, Write, twist), options)
+        return local.run(map_nodes(graph, Write, twist), options)
 
 
 @attrs.frozen
@@ -96,9 +97,9 @@ def test_the_local_runner_keeps_all_laws() -> None:
     assert "  streaming     60  holds              every pipeline runs" in said
 
 
-def test_the_local_runner_says_what_the_oracle_says() -> None:
+def test_the_local_runner_agrees_with_the_oracle() -> None:
     def reference(runs: Sequence[Run]) -> list[Any]:
-        return [foretell_ticking(run) if run.plain else None for run in runs]
+        return [oracle_panes(run) if run.plain else None for run in runs]
 
     report = check_runner("local", cases=60, batch=False, reference=reference)
     assert report.passed, report
@@ -116,7 +117,7 @@ def test_one_mode_alone(mode: str) -> None:
 @pytest.mark.slow
 def test_a_runner_that_loses_elements_is_found_out() -> None:
     report = check_runner(Broken(without_threes), cases=60, batch=False, shrinking=2)
-    broken = verdicts(report)[NOTHING_LOST.says]
+    broken = verdicts(report)[NOTHING_LOST.sentence]
     assert "3" in broken.broken.sides["lost"].__repr__()
     assert not report.passed
     assert f"BROKEN by case {broken.after}" in str(report)
@@ -128,7 +129,7 @@ def test_a_runner_that_loses_elements_is_found_out() -> None:
 @pytest.mark.slow
 def test_the_counterexample_is_small_and_runs() -> None:
     report = check_runner(Broken(without_threes), cases=100, batch=False, reference=None)
-    text = verdicts(report)[NOTHING_LOST.says].counterexample
+    text = verdicts(report)[NOTHING_LOST.sentence].counterexample
     assert text.count("TimestampedValue(") == 1
     namespace: dict[str, Any] = {}
     exec(text, namespace)
@@ -139,18 +140,18 @@ def test_a_pane_that_is_on_time_twice_is_found_out() -> None:
     report = check_runner(
         Broken(always_on_time), cases=60, reference=None, until_broken=True, shrinking=0
     )
-    assert ONE_ON_TIME.says in verdicts(report)
+    assert ONE_ON_TIME.sentence in verdicts(report)
 
 
 @pytest.mark.slow
 def test_where_one_law_sees_what_is_wrong_the_reference_sees_it_everywhere() -> None:
     wrong = Broken(a_second_late)
     broken = verdicts(check_runner(wrong, cases=20, batch=False))
-    assert list(broken) == [AGREES, STAMPED.says]
+    assert list(broken) == [AGREES, STAMPED.sentence]
     sides = broken[AGREES].broken.sides
-    assert len(sides["only the runner says"]) == len(sides["only the reference says"]) > 0
+    assert len(sides["only from the runner"]) == len(sides["only from the reference"]) > 0
     said_alone = verdicts(check_runner(wrong, cases=20, batch=False, reference=None))
-    assert list(said_alone) == [STAMPED.says]
+    assert list(said_alone) == [STAMPED.sentence]
 
 
 def test_a_runner_that_fails_is_found_out_with_the_pipeline_it_cannot_run() -> None:

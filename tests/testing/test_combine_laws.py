@@ -7,8 +7,7 @@ import re
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 import headrace as hr
 from headrace.testing.laws import LawBroken, check_combine_fn
@@ -118,18 +117,18 @@ class NeverBelowZero(Total):
 
 
 SPOILT = {
-    DependsOnOrder: "inputs may be added in any order",
-    AddsTogetherOtherwise: "add_inputs adds what add_input adds one by one",
-    ForgetsTheThird: "merging is adding: parts that are merged are the whole",
+    DependsOnOrder: "inputs can be added in any order",
+    AddsTogetherOtherwise: "add_inputs is equivalent to repeated add_input",
+    ForgetsTheThird: "merging accumulators is equivalent to adding all inputs",
     PrefersTheFirst: "merging is commutative",
     CountsMerges: "merging is associative",
-    StartsAtOne: "the accumulator of nothing is the identity of merging",
-    Unpicklable: "an accumulator survives a journey through pickle",
-    CompactsTooMuch: "compact changes nothing",
-    CompactsIntoSomethingElse: "what is compacted can be merged",
-    UsesUp: "extract_output changes nothing",
+    StartsAtOne: "the empty accumulator is the identity of merging",
+    Unpicklable: "pickling preserves an accumulator",
+    CompactsTooMuch: "compact does not change the result",
+    CompactsIntoSomethingElse: "compacted accumulators can be merged",
+    UsesUp: "extract_output does not change the accumulator",
     SubtractsTooMuch: "subtract_input undoes add_input",
-    NeverBelowZero: "an input may be subtracted before it is added",
+    NeverBelowZero: "an input can be subtracted before it is added",
 }
 
 

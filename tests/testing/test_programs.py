@@ -10,13 +10,14 @@ from hypothesis import given, settings
 from hypothesis.vendor.pretty import pretty
 
 from headrace.sdk.testing.programs import program
-from headrace.sdk.testing.run_on_runner import pane, perform
-from headrace.sdk.testing.runs import Run, Step
+from headrace.sdk.testing.run_on_runner import pane, run_alone
+from headrace.sdk.testing.runs import Run
+from headrace.sdk.testing.steps import Step
 from headrace.testing import TestStream
 from headrace.testing.strategies import pipelines, runs, streams
 from headrace.triggers import WindowingStrategy
 from headrace.windowing import Timestamp, TimestampedValue
-from tests.testing.elements import PAIRS
+from tests.testing.pair_elements import PAIRS
 
 
 def ran(text: str) -> dict[str, Any]:
@@ -33,7 +34,7 @@ def ran(text: str) -> dict[str, Any]:
 @given(pipelines())
 def test_the_program_of_a_pipeline_says_what_the_pipeline_says(run: Run) -> None:
     found = ran(program(run))
-    for n, heard in enumerate(perform(run, "local")):
+    for n, heard in enumerate(run_alone(run, "local")):
         rows = found[f"panes_{n}"].elements
         assert [pane(row, -1) for row in rows] == heard.panes
 

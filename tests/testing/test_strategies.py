@@ -7,9 +7,7 @@ from typing import Any
 
 import attrs
 import pytest
-from hypothesis import Phase, find, given, settings
-from hypothesis import strategies as st
-from hypothesis.errors import NoSuchExample
+from hypothesis import Phase, find, given, settings, strategies as st
 
 import headrace as hr
 from headrace.errors import PipelineError
@@ -17,7 +15,7 @@ from headrace.sdk.testing.runs import can_be_built
 from headrace.sdk.testing.script import SECOND, rows_of
 from headrace.sdk.testing.shrinking import smaller
 from headrace.sdk.testing.strategies.arriving import offsets
-from headrace.sdk.testing.strategies.pipelines import (
+from headrace.sdk.testing.strategies.targeted_runs import (
     FOREVER,
     expiring,
     order_free,
@@ -52,10 +50,14 @@ from headrace.triggers import (
     WindowingStrategy,
 )
 from headrace.windowing import MAX_TIMESTAMP, Sessions, Timestamp, TimestampCombiner, WindowFn
-from tests.testing.elements import PAIRS
+from tests.testing.pair_elements import PAIRS
 
 EASILY = settings(
-    max_examples=2_000, phases=[Phase.generate, Phase.shrink], deadline=None, database=None
+    max_examples=2_000,
+    phases=[Phase.generate, Phase.shrink],
+    deadline=None,
+    database=None,
+    derandomize=True,  # shrinking can end in a local minimum
 )
 
 
@@ -95,12 +97,15 @@ def test_streams_hold_everything_that_may_happen() -> None:
 
 def test_partitions_run_ahead_of_each_other() -> None:
     assert smallest(streams(PAIRS, partitions=2), _runs_ahead)
-    with pytest.raises(NoSuchExample):
-        smallest(streams(PAIRS), _runs_ahead)
+
+
+@given(streams(PAIRS))
+def test_a_single_partition_does_not_run_ahead(stream: TestStream) -> None:
+    assert not _runs_ahead(stream)
 
 
 def test_a_stream_comes_from_one_partition_at_least() -> None:
-    with pytest.raises(PipelineError, match="partitions, and 0 is no number of them"):
+    with pytest.raises(PipelineError, match="the number of partitions is 0"):
         streams(PAIRS, partitions=0)
 
 

@@ -9,7 +9,7 @@ import attrs
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from headrace.sdk.testing.batch_oracle import united
+from headrace.sdk.testing.batch_oracle import merged_windows
 from headrace.sdk.testing.linked_windows import LinkedWindows
 from headrace.testing.laws import LawBroken, check_window_fn
 from headrace.testing.strategies import Where, patience, wheres
@@ -83,11 +83,10 @@ class UpToThirty(Starting):
 
 SPOILT = {
     Behind: "an element lies in its windows",
-    Changing: "the same element gets the same windows again",
-    CutsShort: "an element lies in the window that its own has become",
-    MergesPairs: "windows that have merged do not merge once more|"
-    "what windows become does not depend on what has merged before",
-    UpToThirty: "what windows become does not depend on what has merged before",
+    Changing: "the same element always gets the same windows",
+    CutsShort: "an element lies in the window that its own window becomes",
+    MergesPairs: "merged windows do not merge again|merged windows do not depend on earlier merges",
+    UpToThirty: "merged windows do not depend on earlier merges",
 }
 
 
@@ -118,7 +117,7 @@ def windows_of(seconds: list[int]) -> list[list[float]]:
     """What windows three seconds long become that merge if they are two seconds apart."""
     linked = LinkedWindows(3, 2)
     windows = [linked.assign(WindowFn.AssignContext(second))[0] for second in seconds]
-    become = sorted(set(united(linked, windows).values()))
+    become = sorted(set(merged_windows(linked, windows).values()))
     return [[window.start.micros / 1e6, window.end.micros / 1e6] for window in become]
 
 

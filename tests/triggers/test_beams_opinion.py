@@ -6,8 +6,7 @@ import warnings
 from typing import Any
 
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
 import headrace.triggers
 from headrace.triggers import (

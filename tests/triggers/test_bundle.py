@@ -6,8 +6,7 @@ from itertools import repeat
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from headrace.triggers.bundle import Bundle, Element
 from headrace.triggers.pane import NO_FIRING

@@ -138,5 +138,5 @@ def test_a_negative_delay_is_refused() -> None:
 
 @pytest.mark.parametrize("period", [0, -60])
 def test_a_period_has_a_length(period: int) -> None:
-    with pytest.raises(PipelineError, match=f"a period of {period} seconds has no length"):
+    with pytest.raises(PipelineError, match=f"a period of {period} seconds is not positive"):
         AtPeriod(period)

@@ -128,12 +128,12 @@ def test_never_never_fires() -> None:
 @pytest.mark.parametrize("make", [AfterCount, AfterBytes])
 @pytest.mark.parametrize("threshold", [0, -1, 1.5, "3", None])
 def test_a_threshold_is_a_positive_integer(make: type[Trigger], threshold: object) -> None:
-    with pytest.raises(PipelineError, match="not a positive integer") as caught:
+    with pytest.raises(PipelineError, match="needs a positive integer") as caught:
         make(threshold)
     assert caught.value.where == make.__name__
     assert f"{make.__name__}(1)" in caught.value.remedy
 
 
 def test_a_predicate_is_a_function() -> None:
-    with pytest.raises(PipelineError, match="'end' is none"):
+    with pytest.raises(PipelineError, match="not 'end'"):
         AfterElement("end")

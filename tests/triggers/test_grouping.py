@@ -1,8 +1,7 @@
 """The grouping of one key: what it costs, however much is alive, and that nothing is too deep for it."""
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from headrace.runners.reductions import BagOf, reduction_of
 from headrace.sdk.combine_fn import combine_fn_of

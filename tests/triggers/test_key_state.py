@@ -4,8 +4,7 @@ import pickle
 
 import attrs
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from headrace.errors import HeadraceError
 from headrace.runners.reductions import reduction_of
@@ -13,6 +12,7 @@ from headrace.sdk.combine_fn import combine_fn_of
 from headrace.sdk.testing.script import SECOND
 from headrace.sdk.testing.strategies.arriving import scripts
 from headrace.sdk.testing.strategies.windowing import wheres, windowings
+from headrace.stored_formats import KEY_STATE
 from headrace.triggers import (
     AccumulationMode,
     AfterCount,
@@ -20,7 +20,7 @@ from headrace.triggers import (
     Repeatedly,
     WindowingStrategy,
 )
-from headrace.triggers.key_state import FORMAT, KeyState, freeze, thaw
+from headrace.triggers.key_state import KeyState, freeze, thaw
 from headrace.triggers.trigger import NEVER
 from headrace.windowing import FixedWindows, Sessions, TimestampCombiner
 from headrace.windowing.time import MAX_MICROS
@@ -121,11 +121,11 @@ def test_windows_are_in_order_again_when_they_thaw():
 def test_another_version_is_refused():
     _, *rest = freeze(KeyState())
     with pytest.raises(HeadraceError) as refusal:
-        thaw((FORMAT + 1, *rest), merging=False)
+        thaw((KEY_STATE + 1, *rest), merging=False)
     assert refusal.value.problem == (
-        f"the stored state has format {FORMAT + 1}, and this version reads format {FORMAT}"
+        f"the stored state has format {KEY_STATE + 1}, but this version of Headrace reads format {KEY_STATE}"
     )
-    assert "start from a new checkpoint" in refusal.value.remedy
+    assert "start with a new checkpoint" in refusal.value.remedy
 
 
 def test_a_window_that_expired_is_forgotten_while_others_live():

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pickle
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from headrace.runners.reductions import reduction_of
 from headrace.sdk.combine_fn import combine_fn_of
@@ -31,9 +30,9 @@ def _blocks(request, monkeypatch):
 def put(parts, window, diff, reduction=SUM, value=1):
     was, is_now = parts.put(window, reduction.of([value], [diff]), reduction)
     if is_now and not was:
-        parts.show(window)
+        parts.mark_present(window)
     if was and not is_now:
-        parts.hide(window)
+        parts.mark_absent(window)
 
 
 def present(net):
@@ -85,7 +84,7 @@ def test_a_session_comes_apart_into_what_is_left(rows, data):
     for window in gone:
         put(parts, window, -1)
     left = [window for window in members if window not in gone]
-    assert parts.pieces(session, gone) == [cover for _, cover in overlapping(left)]
+    assert parts.split(session, gone) == [cover for _, cover in overlapping(left)]
 
 
 def test_a_total_is_not_changed_by_what_is_made_of_it():

@@ -27,37 +27,37 @@ REFUSALS = [
     ),
     (
         lambda: AtPeriod(0),
-        "a period of 0 seconds has no length",
+        "a period of 0 seconds is not positive",
         "AtPeriod",
         "pass a period of more than 0 seconds",
     ),
     (
         lambda: AfterAny(),
-        "AfterAny is made of triggers, and there are none",
+        "AfterAny needs at least one trigger",
         "AfterAny",
         "pass at least one trigger",
     ),
     (
         lambda: AfterCount(0),
-        "AfterCount waits for 0, which is not a positive integer",
+        "AfterCount needs a positive integer, not 0",
         "AfterCount",
-        "pass a whole number of at least 1, such as AfterCount(1)",
+        "pass an integer of at least 1, such as AfterCount(1)",
     ),
     (
         lambda: AfterBytes(0.5),  # type: ignore[arg-type]
-        "AfterBytes waits for 0.5, which is not a positive integer",
+        "AfterBytes needs a positive integer, not 0.5",
         "AfterBytes",
-        "pass a whole number of at least 1, such as AfterBytes(1)",
+        "pass an integer of at least 1, such as AfterBytes(1)",
     ),
     (
         lambda: AfterElement(3),  # type: ignore[arg-type]
-        "AfterElement takes a function of an element, and 3 is none",
+        "AfterElement needs a function of an element, not 3",
         "AfterElement",
         "pass a function that returns true for the elements to wait for",
     ),
     (
         lambda: Repeatedly(AfterCount),  # type: ignore[arg-type]
-        "Repeatedly is made of triggers, and <class 'headrace.triggers.data_triggers.AfterCount'> is none",
+        "Repeatedly needs a trigger, not <class 'headrace.triggers.data_triggers.AfterCount'>",
         "Repeatedly",
         "pass a trigger, such as AfterCount(1); a class needs its parentheses",
     ),
@@ -78,5 +78,5 @@ def test_state_of_another_format_is_refused() -> None:
     with pytest.raises(HeadraceError) as refusal:
         thaw((0, ()), merging=False)
     assert str(refusal.value).endswith(
-        "what to do: read it with the version of Headrace that wrote it, or start from a new checkpoint"
+        "what to do: resume it with the version that wrote it, or start with a new checkpoint"
     )

@@ -1,7 +1,6 @@
 """A timer queue always knows what comes first, and does not keep what no longer counts."""
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from headrace.triggers.timer_queue import TimerQueue
 from headrace.triggers.trigger import NEVER

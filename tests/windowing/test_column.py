@@ -6,8 +6,7 @@ from itertools import islice, repeat
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from headrace.windowing.column import concatenate, cut, materialise, select, stretch, uniform
 from headrace.windowing.window import interval

@@ -9,8 +9,7 @@ from typing import Any
 
 import attrs
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from headrace.errors import TimeError
 from headrace.windowing.time import MAX_MICROS, MIN_MICROS
@@ -192,9 +191,9 @@ def test_policies_are_values() -> None:
         (lambda: BoundedOutOfOrderness(-1), "negative"),
         (lambda: BoundedOutOfOrderness("a minute"), "not a duration"),
         (lambda: Monotonic(idle_timeout=0), "not positive"),
-        (lambda: Percentile(0.95), "use percent"),
-        (lambda: Percentile(101), "use percent"),
-        (lambda: Percentile(95, memory=0), "cannot remember"),
+        (lambda: Percentile(0.95), "use a percentage"),
+        (lambda: Percentile(101), "use a percentage"),
+        (lambda: Percentile(95, memory=0), "memory is 0"),
     ],
 )
 def test_policies_that_make_no_sense_are_refused(make: Any, message: str) -> None:

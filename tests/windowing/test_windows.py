@@ -9,8 +9,7 @@ from itertools import repeat
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from headrace.errors import TimeError
 from headrace.windowing.column import uniform
@@ -24,7 +23,7 @@ from headrace.windowing.window import (
     interval,
     intervals,
 )
-from headrace.windowing.window_fn import NonMergingWindowFn, WindowFn
+from headrace.windowing.window_fn import NonMergingWindowFn, WindowFn, fact
 from headrace.windowing.windows import FixedWindows, GlobalWindows, SlidingWindows
 from tests.windowing.times import DAY, holds, instants, windows_at
 
@@ -208,7 +207,7 @@ def test_between_windows_with_a_longer_period_there_is_none() -> None:
 @given(lengths.map(us), offsets.map(us), instants)
 def test_sliding_by_the_size_is_fixed(size: Duration, offset: Duration, instant: int) -> None:
     window_fn = SlidingWindows(size, size, offset)
-    assert window_fn.single
+    assert fact(window_fn, "single")
     assert windows_at(window_fn, instant) == windows_at(FixedWindows(size, offset), instant)
 
 
@@ -249,10 +248,10 @@ def test_equal_arguments_make_equal_functions(window_fn: WindowFn) -> None:
 
 
 def test_what_is_single_and_what_merges() -> None:
-    assert GlobalWindows().single
-    assert FixedWindows(60).single
-    assert not SlidingWindows(60, 20).single
-    assert not SlidingWindows(20, 60).single
+    assert fact(GlobalWindows(), "single")
+    assert fact(FixedWindows(60), "single")
+    assert not fact(SlidingWindows(60, 20), "single")
+    assert not fact(SlidingWindows(20, 60), "single")
     assert not FixedWindows(60).is_merging()
 
 
@@ -297,7 +296,9 @@ def test_a_function_of_ones_own_sees_element_timestamp_and_window() -> None:
     "wrong", [IntervalWindow(5, 5), IntervalWindow(6, 5), (5, 6), None, "a window"]
 )
 def test_a_window_without_an_instant_is_refused(wrong: object) -> None:
-    with pytest.raises(TimeError, match=r"ByElement .* assigned .*, not a window") as refusal:
+    with pytest.raises(
+        TimeError, match=r"ByElement .* assigned .*, which is not a window"
+    ) as refusal:
         ByElement().assign_column([[wrong]], [7_000_000])
     assert refusal.value.where == f"the element {[wrong]!r} at Timestamp(7)"
 
@@ -305,8 +306,8 @@ def test_a_window_without_an_instant_is_refused(wrong: object) -> None:
 def test_a_subclass_that_assigns_anew_is_asked_for_each_element() -> None:
     window_fn = Coarser(60)
     assert windows_at(window_fn, 0) == (IntervalWindow(0, 1000), IntervalWindow(0, 60))
-    assert not window_fn.single
-    assert FixedWindows(60).single
+    assert not fact(window_fn, "single")
+    assert fact(FixedWindows(60), "single")
 
 
 def test_a_class_that_assigns_anew_forgets_what_followed_from_the_old_way() -> None:
@@ -319,9 +320,9 @@ def test_a_class_that_assigns_anew_forgets_what_followed_from_the_old_way() -> N
     class Renamed(FixedWindows):
         """Fixed windows by another name."""
 
-    assert FixedWindows(5).single
-    assert Renamed(5).single
-    assert not Elsewhere(5).single
+    assert fact(FixedWindows(5), "single")
+    assert fact(Renamed(5), "single")
+    assert not fact(Elsewhere(5), "single")
     (found,) = Elsewhere(5).assign_column([None], [Timestamp(7).micros])
     assert found == (IntervalWindow(0, 1), IntervalWindow(1, 2))
 
@@ -335,7 +336,7 @@ def test_a_class_that_assigns_anew_may_say_itself_what_follows() -> None:
         def assign(self, context: WindowFn.AssignContext) -> list[IntervalWindow]:
             return [IntervalWindow(0, 1)]
 
-    assert Own.single is True
+    assert fact(Own(5), "single")
     (found,) = Own(5).assign_column([None], [Timestamp(7).micros])
     assert found == (IntervalWindow(0, 1),)
 

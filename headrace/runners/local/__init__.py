@@ -1,4 +1,4 @@
-"""The local runner: in memory, one process, no Java; the default and the reference."""
+"""The local runner: in memory, in one process, without Java; the default, and the reference for others."""
 
 from headrace.runners.local.runner import LocalRun, run
 

@@ -1,6 +1,6 @@
-"""Processing time of the local runner: the wall clock, which a test can replace.
+"""Processing time of the local runner: the wall clock, which tests can replace.
 
-Nothing inside the model reads a clock. A run of a test stream uses the time of the stream's script instead.
+No other code of the local runner reads a clock. With a test stream, the script sets the processing time.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from headrace.runners.source_rounds import wall_micros
 
 
 class WallClock:
-    """The time of day."""
+    """The wall clock."""
 
     def now(self) -> int:
-        """Return the time of day in microseconds since 1970."""
+        """Return the current time in microseconds since 1970."""
         return wall_micros()
 
     def idle(self, seconds: float) -> None:
-        """Sleep."""
+        """Sleep for a number of seconds."""
         time.sleep(seconds)

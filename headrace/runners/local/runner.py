@@ -1,8 +1,8 @@
-"""The local runner: in memory, in this process, the reference for every other runner.
+"""The local runner: in memory, in this process; the reference for all other runners.
 
-A pipeline with bounded sources alone runs in one round, unless it is told to stream. A pipeline with test
-streams runs a round for each event of their scripts, by the scripts' clock. Anything else runs round after
-round by the wall's clock, until its sources end or it is told to stop.
+In batch mode there is one round. In streaming mode there are rounds by the wall clock, until all sources end
+or the run is cancelled or drained; with test streams there is one round for each event of their scripts,
+which also set the clock.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from collections.abc import Iterable
 from threading import Event, Thread
 from typing import Final
 
-from headrace.runners.error_context import failing_in_each
-from headrace.runners.execution_mode import is_streaming, is_unbounded, records_at_once
+from headrace.runners.error_context import label_errors_each
+from headrace.runners.execution_mode import is_streaming, is_unbounded, max_records
 from headrace.runners.executor import Executor
-from headrace.runners.gc_tuning import rarely_collected
+from headrace.runners.gc_tuning import infrequent_gc
 from headrace.runners.local.clock import WallClock
 from headrace.runners.operators import operators_of
 from headrace.runners.planning import plan
@@ -30,19 +30,19 @@ from headrace.triggers.bundle import Bundle
 from headrace.windowing.time import MAX_MICROS
 
 IDLE_SECONDS: Final = 0.05
-"""How long to wait before sources that had nothing are asked again."""
+"""The pause after a round without records, in seconds."""
 
 
 def run(graph: Graph, options: PipelineOptions) -> PipelineResult:
-    """Run a graph; return at its end, or at once if one of its sources need not end.
+    """Run a graph; return when it ends, or at once if a source is unbounded.
 
     Args:
-        graph: what to run.
-        options: of these, ``--streaming``, ``--progress`` and ``--max-records-per-batch`` count here.
+        graph: the graph to run.
+        options: this runner uses ``--streaming``, ``--progress`` and ``--max_records_per_batch``.
 
     Raises:
-        UnsupportedError: the graph holds a node that this runner does not know.
-        PipelineError: an option makes no sense.
+        UnsupportedError: the graph has a kind of node that this runner does not support.
+        PipelineError: an option is invalid.
     """
     return LocalRun(graph, options).start()
 
@@ -51,7 +51,7 @@ class LocalRun(PipelineResult):
     """A run in this process.
 
     Args:
-        graph: what to run.
+        graph: the graph to run.
         options: see :func:`run`.
     """
 
@@ -59,31 +59,31 @@ class LocalRun(PipelineResult):
         super().__init__(PipelineState.STARTING)
         standard = options.view_as(StandardOptions)
         self._reads = tuple(node for node in graph if isinstance(node, Read))
-        self._endless = is_unbounded(graph)
+        self._unbounded = is_unbounded(graph)
         self._batch = not is_streaming(graph, options)
         self._clock = WallClock()
         self._executor = Executor(graph.nodes, operators_of(plan(graph), self._batch))
-        self._limit = records_at_once(options)
+        self._limit = max_records(options)
         self._progress = Progress(standard.progress)
         self._cancelled, self._drained = Event(), Event()
         self._thread: Thread | None = None
         self._error: BaseException | None = None
 
     def start(self) -> LocalRun:
-        """Run: to the end, or in the background if a source need not end."""
+        """Run to the end, or in the background if a source is unbounded."""
         self._state = PipelineState.RUNNING
-        if self._endless:
-            self._thread = Thread(target=self._run_aside, name="headrace", daemon=True)
+        if self._unbounded:
+            self._thread = Thread(target=self._run_in_thread, name="headrace", daemon=True)
             self._thread.start()
         else:
             self._run()
         return self
 
     def wait_until_finish(self, duration: float | None = None) -> str:
-        """Wait for the end of the run and return its state.
+        """Wait for the end of the run, and return its state.
 
         Args:
-            duration: milliseconds to wait at most; None for as long as it takes.
+            duration: maximum time to wait, in milliseconds; None to wait until the end.
         """
         if self._thread is not None:
             self._thread.join(None if duration is None else duration / 1000)
@@ -92,20 +92,20 @@ class LocalRun(PipelineResult):
         return self.state
 
     def cancel(self) -> str:
-        """Stop after the running round and return the state; what has not been fired is lost."""
+        """Stop after the current round, and return the state; elements that were not fired are lost."""
         self._cancelled.set()
         return self.wait_until_finish()
 
     def drain(self) -> str:
-        """Read no further, let the watermark go to the end of time, and return the state."""
+        """Stop reading, advance the watermark to the end of time, and return the state."""
         self._drained.set()
         return self.wait_until_finish()
 
     def metrics(self) -> MetricResults:
-        """Return what has been counted until now."""
+        """Return the metrics so far."""
         return self._executor.metrics()
 
-    def _run_aside(self) -> None:
+    def _run_in_thread(self) -> None:
         try:
             self._run()
         except BaseException as error:
@@ -114,7 +114,7 @@ class LocalRun(PipelineResult):
     def _run(self) -> None:
         try:
             self._executor.open()
-            with self._progress, rarely_collected():
+            with self._progress, infrequent_gc():
                 (self._read_all if self._batch else self._read_rounds)()
             if not self._cancelled.is_set():
                 self._executor.finish()
@@ -131,12 +131,12 @@ class LocalRun(PipelineResult):
     def _read_all(self) -> None:
         """Read all sources in one round."""
         for node in self._reads:
-            self._feed(node, failing_in_each(node.label, all_bundles_of(node.source)))
+            self._feed(node, label_errors_each(node.label, all_bundles_of(node.source)))
         ends = {node.label: MAX_MICROS for node in self._reads}
         self._executor.end_round(ends, self._clock.now())
 
     def _read_rounds(self) -> None:
-        """Run rounds until all sources have come to their ends, or the run is cancelled."""
+        """Run rounds until all sources are finished, or the run is cancelled."""
         rounds = SourceRounds(self._reads, self._limit, heartbeat=0, wall=self._clock.now)
         position = rounds.start()
         while not self._cancelled.is_set():

@@ -1,17 +1,17 @@
-"""From bundles to arrivals: elements put together by key and window before they reach the grouping.
+"""Precombiners: elements combined by key and window before they reach the grouping.
 
-Combining in front of the grouping ("lifting") happens here: what a grouping gets is one content for each
-key and window of all that arrived together, however many elements that was. A precombiner takes any number
-of bundles and is then drained; which kind serves depends on what the grouping needs to know.
+This is combiner lifting. A grouping gets one content for each key and window of a round, for any number of
+elements. A precombiner collects any number of bundles and is then drained. Which precombiner is used depends
+on what the grouping needs of its input.
 
-==================  =====================================================================
-kind                for
-==================  =====================================================================
-PlainPrecombiner      where nothing counts but values and windows
-SessionPrecombiner    the same, for windows that merge when they overlap, if it is known what is dropped
-ElementPrecombiner    all else: timestamps of panes, retractions, predicates, late outputs
-NumberPrecombiner      sums and counts in batch mode, whose values need not be kept
-==================  =====================================================================
+==================  ============================================================================
+precombiner         used for
+==================  ============================================================================
+PlainPrecombiner    groupings that need only values and windows
+SessionPrecombiner  the same, for windows that merge if they overlap, if dropped elements are known
+ElementPrecombiner  all others: timestamps of panes, retractions, predicates, late outputs
+NumberPrecombiner   sums and counts, without a list of values, if each window has only one pane
+==================  ============================================================================
 """
 
 from __future__ import annotations
@@ -22,9 +22,8 @@ from headrace.runners.precombine.per_session import SessionPrecombiner
 from headrace.runners.precombine.plain import PlainPrecombiner
 from headrace.runners.precombine.protocol import Arrivals, ColumnPrecombiner, Input, Precombiner
 from headrace.triggers.reduction import Reduction
-from headrace.windowing.sessions import Sessions
 from headrace.windowing.timestamp_combiner import TimestampCombiner
-from headrace.windowing.window_fn import WindowFn
+from headrace.windowing.window_fn import WindowFn, fact
 
 __all__ = [
     "Arrivals",
@@ -38,7 +37,7 @@ __all__ = [
 
 
 def precombiner_for(input_: Input, reduction: Reduction) -> Precombiner:
-    """Return the cheapest precombiner that tells a grouping all that it needs to know."""
+    """Return the cheapest precombiner that gives a grouping all that it needs."""
     strategy = input_.strategy
     plain = not (
         input_.changing
@@ -46,7 +45,7 @@ def precombiner_for(input_: Input, reduction: Reduction) -> Precombiner:
         or not strategy.trigger.needs_only_counts
         or strategy.timestamp_combiner is not TimestampCombiner.OUTPUT_AT_EOW
     )
-    # Whether an element is dropped depends on its own window, so sessions merge only where that is known.
+    # Lateness depends on the own window of an element, so sessions merge here only if it is known.
     if plain and not (input_.knows_dropped and strategy.window_fn.is_merging()):
         return PlainPrecombiner(input_, reduction)
     if plain and _are_sessions(strategy.window_fn):
@@ -55,6 +54,5 @@ def precombiner_for(input_: Input, reduction: Reduction) -> Precombiner:
 
 
 def _are_sessions(window_fn: WindowFn) -> bool:
-    """Tell whether windows are assigned and merged as sessions are, by no rule of a user's own."""
-    kind = type(window_fn)
-    return kind.merge is Sessions.merge and kind.assign_column is Sessions.assign_column
+    """Return whether each element has one window, and windows that overlap merge."""
+    return bool(fact(window_fn, "single") and fact(window_fn, "merges_overlapping"))

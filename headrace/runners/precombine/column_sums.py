@@ -1,4 +1,4 @@
-"""Precombiner that keeps no values: sums and counts grow in tables, one for each window."""
+"""Precombiner for sums and counts, which are added up in one table per window."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class NumberPrecombiner:
             self._counts[window] += len(values)
 
     def columns(self) -> Iterator[ArrivalColumns]:
-        """Give out the arrivals of one window at a time."""
+        """Yield the arrivals of one window at a time."""
         tables, self._tables = self._tables, defaultdict(self.number_table.table)
         keys, self._keys = self._keys, Keys()
         counts, self._counts = self._counts, Counter()

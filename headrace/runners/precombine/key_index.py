@@ -1,4 +1,4 @@
-"""Pairs split into keys and values, and keys known by their identities."""
+"""Pairs split into keys and values, and an index of keys by identity."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from headrace.triggers.bundle import Bundle
 
 @attrs.define
 class Keys:
-    """The keys by their identities; an identity that is the key itself need not be remembered."""
+    """Keys by identity; a key that is its own identity is not stored."""
 
     names: dict[Hashable, Any] = attrs.field(factory=dict)
 
@@ -25,7 +25,7 @@ class Keys:
         return found
 
     def named(self, found: Iterable[Hashable]) -> list[Any]:
-        """Return the keys of identities."""
+        """Return the keys with these identities."""
         return list(map(self.__getitem__, found) if self.names else found)
 
     def __getitem__(self, identity: Hashable) -> Any:
@@ -55,5 +55,5 @@ def _require_pairs(values: Iterable[Any], label: str) -> None:
             raise ElementError(
                 f"the element {shorten(value)} is not a (key, value) pair",
                 where=label,
-                remedy="make pairs in front of the grouping, for example with WithKeys",
+                remedy="make pairs before the grouping, for example with WithKeys",
             )

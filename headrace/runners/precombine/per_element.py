@@ -1,4 +1,4 @@
-"""Precombiner for groupings that look at more than values and windows."""
+"""Precombiner for groupings that need more than values and windows."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from headrace.windowing.window import BoundedWindow
 
 @attrs.define
 class ElementPrecombiner:
-    """Whole elements by key and window, for groupings that look at more than values and windows."""
+    """Elements by key and window, for groupings that need more than values and windows."""
 
     input: Input
     reduction: Reduction
-    reached: int = MIN_MICROS
+    watermark: int = MIN_MICROS
     windows_merged: bool = attrs.field(init=False)
     _only_counts: bool = attrs.field(init=False)
     _stamped: bool = attrs.field(init=False)
@@ -35,7 +35,7 @@ class ElementPrecombiner:
     )
 
     def __attrs_post_init__(self) -> None:
-        """Note whether the windows still have to merge, and what the trigger asks of elements."""
+        """Derive whether windows still have to merge, and what the trigger needs of elements."""
         self.windows_merged = not self.input.strategy.window_fn.is_merging()
         self._only_counts = self.input.strategy.trigger.needs_only_counts
         self._stamped = self.input.changing and self.input.strategy.stamps_all
@@ -51,7 +51,7 @@ class ElementPrecombiner:
                 windows[window].append(element)
 
     def drain(self) -> Arrivals:
-        """Give out each key with one arrival a window."""
+        """Yield each key with one arrival per window."""
         waiting, self._waiting = self._waiting, defaultdict(lambda: defaultdict(list))
         keys, self._keys = self._keys, Keys()
         for key, windows in waiting.items():
@@ -79,7 +79,7 @@ class ElementPrecombiner:
 
 
 def _net(timestamps: Iterable[int], diffs: Iterable[int]) -> dict[int, int]:
-    """Return how often each timestamp came more often than it went."""
+    """Return the number of insertions less that of retractions for each timestamp."""
     net: dict[int, int] = defaultdict(int)
     for timestamp, diff in zip(timestamps, diffs, strict=True):
         net[timestamp] += diff

@@ -1,4 +1,4 @@
-"""Precombiner for windows that merge when they overlap, where nothing counts but values and windows."""
+"""Precombiner for windows that merge if they overlap, for groupings that need only values and windows."""
 
 from __future__ import annotations
 
@@ -17,24 +17,25 @@ from headrace.triggers.bundle import Bundle
 from headrace.triggers.pane_output import Arrival, ArrivalColumns
 from headrace.triggers.reduction import Reduction
 from headrace.triggers.trigger import Arrived
-from headrace.windowing.time import MAX_MICROS, MIN_MICROS, Duration
+from headrace.windowing.time import MAX_MICROS, MIN_MICROS
 from headrace.windowing.window import interval, intervals
+from headrace.windowing.window_fn import fact
 
 COLUMN_ROWS = 1 << 12
-"""So many sessions are given out as one set of columns."""
+"""The number of sessions in one set of columns."""
 
 
 @attrs.define
 class SessionPrecombiner:
-    """Values by key and session: what overlaps is put together before anything else sees it.
+    """Values by key and session; elements of overlapping windows are combined as they arrive.
 
-    Each key has one session open, into which most elements fall; those that do not open another.
+    Each key has one open session, to which most elements belong. Any other element opens a new session.
     """
 
     input: Input
     reduction: Reduction
     windows_merged: ClassVar[bool] = True
-    reached: int = MIN_MICROS
+    watermark: int = MIN_MICROS
     _keys: Keys = attrs.field(factory=Keys, init=False)
     _open: dict[Hashable, Session] = attrs.field(factory=dict, init=False)
     _closed: dict[Hashable, list[Session]] = attrs.field(
@@ -45,8 +46,8 @@ class SessionPrecombiner:
     )
 
     def add(self, bundle: Bundle) -> None:
-        """Take the elements of a bundle; one that a DoFn put into several windows counts in each."""
-        if not self.input.assigns:
+        """Take the elements of a bundle; an element with several windows counts in each of them."""
+        if not self.input.assigns_windows:
             bundle = exploded(bundle)
         keys, values = pairs(bundle, self.input.label)
         found = self._keys.identify(keys)
@@ -65,22 +66,22 @@ class SessionPrecombiner:
     def _expired(self) -> int:
         """Return the latest end of a window that takes no more elements, in microseconds."""
         lateness = self.input.strategy.allowed_lateness
-        return self.reached - lateness if self.reached < MAX_MICROS else MAX_MICROS
+        return self.watermark - lateness if self.watermark < MAX_MICROS else MAX_MICROS
 
     def drain(self) -> Arrivals:
-        """Give out each key with its sessions in order, and with what is late in windows of its own."""
+        """Yield each key with its sessions in order, and with late elements in their own windows."""
         late, self._late = self._late, defaultdict(lambda: defaultdict(list))
         names = {key: self._keys[key] for key in late}
         for identity, key, sessions in self._sessions():
             mine = late.pop(identity, {}).items()
-            apart = ([start, end, values] for (start, end), values in mine)
-            yield identity, key, list(map(self._arrival, [*sessions, *apart]))
+            own = ([start, end, values] for (start, end), values in mine)
+            yield identity, key, list(map(self._arrival, [*sessions, *own]))
         for identity, windows in late.items():
-            apart = ([start, end, values] for (start, end), values in windows.items())
-            yield identity, names[identity], list(map(self._arrival, apart))
+            own = ([start, end, values] for (start, end), values in windows.items())
+            yield identity, names[identity], list(map(self._arrival, own))
 
     def columns(self) -> Iterator[ArrivalColumns]:
-        """Give out the arrivals of many keys at a time."""
+        """Yield the arrivals of many keys at a time."""
         rows = ((key, *session) for _, key, sessions in self._sessions() for session in sessions)
         while some := list(islice(rows, COLUMN_ROWS)):
             keys, starts, ends, values = zip(*some, strict=True)
@@ -100,18 +101,18 @@ class SessionPrecombiner:
             yield (
                 identity,
                 keys[identity],
-                unite([*closed.get(identity, ()), session], list.__iadd__),
+                merge_sessions([*closed.get(identity, ()), session], list.__iadd__),
             )
 
     def _bounds(self, bundle: Bundle) -> Iterable[tuple[int, int]]:
-        """Return where the window of each element starts and ends."""
-        gap = getattr(self.input.strategy.window_fn, "gap_size", None)
+        """Return the start and end of the window of each element."""
+        gap = fact(self.input.strategy.window_fn, "fixed_gap")
         times = bundle.timestamps
-        if not self.input.assigns or isinstance(times, repeat) or not isinstance(gap, Duration):
+        if not self.input.assigns_windows or isinstance(times, repeat) or gap is None:
             return (window for (window,) in self.input.windows(bundle))
-        if max(times) > MAX_MICROS - gap.micros:
+        if max(times) > MAX_MICROS - gap:
             return (window for (window,) in self.input.windows(bundle))
-        return zip(times, [instant + gap.micros for instant in times], strict=True)
+        return zip(times, [instant + gap for instant in times], strict=True)
 
     def _open_session(self, key: Hashable, start: int, end: int, value: Any) -> None:
         before = self._open.get(key)
@@ -126,24 +127,24 @@ class SessionPrecombiner:
 
 
 Session = list[Any]
-"""Start, end, and values (or a content)."""
+"""Start, end, and values or a content."""
 
 
-def unite(sessions: list[Session], merge: Callable[[Any, Any], Any]) -> list[Session]:
-    """Put sessions in order, and those that overlap together.
+def merge_sessions(sessions: list[Session], merge: Callable[[Any, Any], Any]) -> list[Session]:
+    """Sort sessions, and merge those that overlap.
 
     Args:
         sessions: start, end, and values or a content of each.
-        merge: puts the values of two together.
+        merge: merges the values or contents of two sessions.
     """
     if len(sessions) == 1:
         return sessions
     sessions.sort(key=itemgetter(0))
-    united = [sessions[0]]
+    merged = [sessions[0]]
     for start, end, values in sessions[1:]:
-        last = united[-1]
+        last = merged[-1]
         if start < last[1]:
             last[1], last[2] = max(last[1], end), merge(last[2], values)
         else:
-            united.append([start, end, values])
-    return united
+            merged.append([start, end, values])
+    return merged

@@ -1,4 +1,4 @@
-"""Precombiner for windows that do not merge, where nothing counts but values and windows."""
+"""Precombiner for groupings that need only values and windows."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from headrace.windowing.time import MIN_MICROS
 from headrace.windowing.window import BoundedWindow
 
 FOLD_AT = 1 << 20
-"""So many rows may wait as values; then they are folded into contents."""
+"""The number of rows after which collected values are combined into contents."""
 
 
 @attrs.define
 class PlainPrecombiner:
-    """Values by windows and key, for windows that do not merge."""
+    """Values by windows and key."""
 
     input: Input
     reduction: Reduction
     windows_merged: ClassVar[bool] = True
-    reached: int = MIN_MICROS
+    watermark: int = MIN_MICROS
     _keys: Keys = attrs.field(factory=Keys, init=False)
     _waiting: dict[Windows, dict[Hashable, list[Any]]] = attrs.field(init=False)
     _rows: int = attrs.field(default=0, init=False)
@@ -58,7 +58,7 @@ class PlainPrecombiner:
             self._fold()
 
     def drain(self) -> Arrivals:
-        """Give out each key with one arrival a window."""
+        """Yield each key with one arrival per window."""
         by_key: dict[Hashable, list[Arrival]] = defaultdict(list)
         for key, arrival in self._arrivals():
             by_key[key].append(arrival)
@@ -67,7 +67,7 @@ class PlainPrecombiner:
             yield key, keys[key], arrivals
 
     def columns(self) -> Iterator[ArrivalColumns]:
-        """Give out the arrivals of one window at a time."""
+        """Yield the arrivals of one window at a time."""
         if self._folded or any(len(windows) != 1 for windows in self._waiting):
             self._fold()
         for windows, values in self._waiting.items():
@@ -88,7 +88,7 @@ class PlainPrecombiner:
         return ArrivalColumns(keys, repeat(windows), repeat(last), contents, count)
 
     def _arrivals(self) -> Iterator[tuple[Hashable, Arrival]]:
-        """Give out each arrival with the identity of its key, window by window, and be empty again."""
+        """Yield each arrival with the identity of its key, window by window, and clear the precombiner."""
         if self._folded or any(len(windows) != 1 for windows in self._waiting):
             self._fold()
         content_of = self.reduction.of
@@ -105,7 +105,7 @@ class PlainPrecombiner:
         self._folded = defaultdict(dict)
 
     def _fold(self) -> None:
-        """Turn the values that wait into contents; an element of several windows goes into each."""
+        """Combine the collected values into contents; an element counts in each of its windows."""
         for windows, group in self._waiting.items():
             for window in windows:
                 self._fold_into(self._folded[window], group)

@@ -1,4 +1,4 @@
-"""What a precombiner is, and what it gets to know of its input."""
+"""The protocol of precombiners, and the facts about their input."""
 
 from __future__ import annotations
 
@@ -8,78 +8,78 @@ from typing import Any, Protocol, runtime_checkable
 
 import attrs
 
-from headrace.runners.error_context import failing_in
+from headrace.runners.error_context import label_errors
 from headrace.triggers.bundle import Bundle, Windows
 from headrace.triggers.pane_output import Arrival, ArrivalColumns
 from headrace.triggers.strategy import WindowingStrategy
 from headrace.windowing.column import Column
 
 Arrivals = Iterator[tuple[Hashable, Any, Sequence[Arrival]]]
-"""For each key: its identity, the key itself, and what arrived for it, one a window."""
+"""For each key: its identity, the key itself, and its arrivals, one per window."""
 
 
 @runtime_checkable
 class Precombiner(Protocol):
-    """Collects bundles, then gives out arrivals by key.
+    """Collects bundles, and returns arrivals by key.
 
     Attributes:
-        reached: how far the input is complete, in microseconds; an element that is late may only be put
-            together with others of the same window.
+        watermark: the input watermark, in microseconds; a late element may be combined only with elements
+            of the same window.
     """
 
-    reached: int
+    watermark: int
 
     @property
     def windows_merged(self) -> bool:
-        """Whether windows that can merge among each other have done so in what is given out."""
+        """Whether the windows of the returned arrivals have merged with each other."""
 
     def add(self, bundle: Bundle) -> None:
         """Take the elements of a bundle; they must be pairs."""
 
     def drain(self) -> Arrivals:
-        """Give out all that was collected, and be empty again."""
+        """Return all arrivals by key, and remove them from the precombiner."""
 
 
 @runtime_checkable
 class ColumnPrecombiner(Protocol):
-    """Collects bundles, then gives out arrivals by columns; enough where each window has one pane only."""
+    """Collects bundles, and returns arrivals as columns; sufficient if each window has only one pane."""
 
     def add(self, bundle: Bundle) -> None:
         """Take the elements of a bundle; they must be pairs."""
 
     def columns(self) -> Iterator[ArrivalColumns]:
-        """Give out all that was collected, and be empty again."""
+        """Return all arrivals as columns, and remove them from the precombiner."""
 
 
 @attrs.frozen
 class Input:
-    """What comes to a precombiner.
+    """The input of a precombiner.
 
     Attributes:
-        label: the grouping's label, for errors.
+        label: label of the grouping, for errors.
         source: label of the node that the elements come from, for errors of its window function.
-        strategy: the strategy by which it is grouped.
-        changing: whether it can hold retractions.
-        assigns: whether it is left to the precombiner to put elements into windows.
-        keeps_late: whether elements that come too late are wanted as they were.
-        knows_dropped: whether it is known here which elements are dropped: all arrive at once, or windows do
-            not close before they expire and the precombiner is told how far the input is complete.
+        strategy: the windowing strategy of the grouping.
+        changing: whether the input can hold retractions.
+        assigns_windows: whether the precombiner assigns windows to elements.
+        keeps_late: whether late elements must be kept as they are, for a late output.
+        knows_dropped: whether the precombiner knows which elements will be dropped: either all elements
+            arrive at once, or windows do not close before they expire and the watermark is set.
     """
 
     label: str
     source: str
     strategy: WindowingStrategy
     changing: bool
-    assigns: bool
+    assigns_windows: bool
     keeps_late: bool
     knows_dropped: bool
 
     def windows(self, bundle: Bundle) -> Column[Windows]:
-        """Return the windows of the elements of a bundle; as one value if they all share them."""
-        if not self.assigns:
+        """Return the windows of the elements of a bundle; one repeated value if all are the same."""
+        if not self.assigns_windows:
             return _as_one(bundle.windows)
         assign = self.strategy.window_fn.assign_column
-        with failing_in(self.source):
+        with label_errors(self.source):
             return _as_one(assign(bundle.values, bundle.timestamps, bundle.windows))
 
 

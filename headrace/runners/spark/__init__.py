@@ -1,37 +1,46 @@
-"""The Spark runner: the same pipelines on Apache Spark, bounded ones as a job, others as a query.
+"""The Spark runner: pipelines on Apache Spark, bounded ones as a job, others as a streaming query.
 
-=======================  =============================================================
-module                   what it says
-=======================  =============================================================
-runner                   a run, from its options to its end
-options                  the flags
-session, starting        the session of a run; a new one
-quiet                    a JVM whose noise is left out
-versions                 what must be installed, checked before anything runs
-packaging, script        code for the workers; the classes of the script
-batch                    a plan as one job
-streaming                a plan as one query
-stage                    a level at work in one worker
-keeping                  stages kept in a worker from batch to batch
-departures               where elements leave a stage
-key_group                buckets of keys
-wire                     rows between stages
-bundles, shipment        bundles, and arrivals, as columns on the wire
-receiving                arrivals put together again behind a shuffle of a batch
-spilling                 bags that outgrow memory
-chunks                   what groupings remember, in Spark's state
-chunked_keys, _windows   the same for any trigger; for windows that only wait
-control                  watermarks and the clock in the data
-rounds, feed             sources that Python reads, so that they can be replayed
-native                   sources that Spark reads itself
-observing                watermarks of those, seen by the workers
-delivery                 sinks, on the driver
-checkpoint               which pipeline may go on from a checkpoint
-failures                 errors on their way from workers to the driver
-place                    where code runs, as Spark says it
-=======================  =============================================================
+=============================  =======================================================
+module                         contents
+=============================  =======================================================
+runner                         a run: options, session, job or query, end
+batch                          a plan as one job
+streaming                      a plan as one streaming query
+stage                          one level of a plan on a worker
+-----------------------------  -------------------------------------------------------
+cluster/options                command-line flags
+cluster/session                the Spark session of a run
+cluster/new_session            a new session and its settings
+cluster/jvm_log_filter         removes noise from the output of the JVM
+cluster/requirements           checks of Java, Python and packages
+cluster/packaging              code for the workers
+cluster/main_classes           classes of ``__main__`` on the workers
+cluster/task_context           partition and batch number of a task
+cluster/error_transport        errors from workers to the driver
+cluster/driver_sinks           sinks and metrics on the driver
+-----------------------------  -------------------------------------------------------
+shuffle/write                  operators that send elements to the next level
+shuffle/key_group              hash buckets of keys
+shuffle/blocks                 arrivals as columns
+shuffle/bundle_columns         bundles as columns
+shuffle/wire                   rows between stages
+shuffle/control_rows           watermarks and processing time in the data
+shuffle/read                   merges blocks after a batch shuffle
+shuffle/spilling               lists that spill to disk
+-----------------------------  -------------------------------------------------------
+state/chunks                   keyed state in chunks
+state/chunked_keys             chunks by key, for any trigger
+state/chunked_windows          chunks by window, for windows with one pane
+state/stage_cache              stages that stay in a worker between batches
+state/checkpoint_manifest      compares a checkpoint with the pipeline
+state/signature                signatures of strategies and functions, as stable text
+-----------------------------  -------------------------------------------------------
+sources/data_source            sources that Python reads, as a Spark data source
+sources/native                 sources that Spark reads
+sources/native_watermarks      watermarks of sources that Spark reads
+=============================  =======================================================
 
-The runner is imported when it is asked for: a worker that lacks pyarrow can still say so.
+The runner module is imported on first use, so that a worker without pyarrow can report that it is missing.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -45,7 +54,7 @@ ships_functions = True
 
 
 def run(graph: Any, options: Any) -> Any:
-    """Run a graph on Spark, in the session that its options ask for."""
+    """Run a graph on Spark, in the session that its options specify."""
     from headrace.runners.spark.runner import SparkRunner
 
     return SparkRunner().run(graph, options)

@@ -2,10 +2,10 @@
 
     range of partitions -> mapInArrow -> [repartition, sort -> mapInArrow] x levels -> collect
 
-DataFrames that Spark reads itself stand beside the range, each with a ``mapInArrow`` of its own.
-Behind each shuffle the rows of a key group lie together, so a worker holds one key group at a time; rows
-for deeper levels and for the sinks pass through. What arrives on the driver are the elements of sinks
-that work there, the commits of those that write on the workers, and what was counted.
+DataFrames that Spark reads itself are added by a union; each has its own ``mapInArrow``. After each
+shuffle the rows of a key group are adjacent, so a worker holds one key group at a time; rows for deeper
+levels and for the sinks pass through. The driver collects the elements for sinks that run on it, the
+commits of sinks that write on the workers, and metrics.
 """
 
 from __future__ import annotations
@@ -18,21 +18,27 @@ import attrs
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from headrace.runners.error_context import failing_in, failing_in_each
-from headrace.runners.gc_tuning import rarely_collected
+from headrace.runners.error_context import label_errors, label_errors_each
+from headrace.runners.gc_tuning import infrequent_gc
 from headrace.runners.grouping_operators import batch_group
 from headrace.runners.operator import Operator, Send
 from headrace.runners.operators import operators_of
 from headrace.runners.planning import Plan
 from headrace.runners.source_bundles import bundles_of
-from headrace.runners.spark.cluster.error_transport import carrying
-from headrace.runners.spark.cluster.task_context import place
+from headrace.runners.spark.cluster.error_transport import wrapping
+from headrace.runners.spark.cluster.task_context import task_number
 from headrace.runners.spark.shuffle.bundle_columns import unpack
 from headrace.runners.spark.shuffle.read import shuffle_read_for
 from headrace.runners.spark.shuffle.wire import SCHEMA, Row, loads, record_batch, rows_of
 from headrace.runners.spark.shuffle.write import Scope
 from headrace.runners.spark.sources.native import bundles_in, is_native, native_reads
-from headrace.runners.spark.stage import PIECE_BYTES, Stage, StagePlan, in_pieces, stage_plans
+from headrace.runners.spark.stage import (
+    ARROW_BATCH_BYTES,
+    Stage,
+    StagePlan,
+    in_batches,
+    stage_plans,
+)
 from headrace.sdk.graph import Node, Read
 from headrace.sdk.step_metrics import StepMetrics
 from headrace.triggers.bundle import Bundle
@@ -41,23 +47,23 @@ from headrace.windowing.time import MAX_MICROS
 
 CONF: Final = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": "10000",
-    "spark.sql.execution.arrow.maxBytesPerBatch": str(PIECE_BYTES),
+    "spark.sql.execution.arrow.maxBytesPerBatch": str(ARROW_BATCH_BYTES),
     "spark.sql.adaptive.enabled": "false",
 }
-"""What Spark reads goes to a worker many rows at a time; payloads of many elements, few. An adaptive plan
-would be a job for each shuffle."""
+"""Spark's own rows go to a worker in large batches, payloads of many elements in small ones. Adaptive
+execution would run one job per shuffle."""
 
 
 @attrs.frozen
 class BatchStage:
-    """A stage as Spark's ``mapInArrow`` calls it, once for each partition.
+    """The function of a stage for Spark's ``mapInArrow``, called once for each partition.
 
     Attributes:
-        plan: what to do.
+        plan: the plan of the stage.
         now: processing time in microseconds.
-        partitions: for level 0, (place of the Read, partition) of each task.
+        partitions: for level 0, (index of the Read, source partition) of each task.
         branch: number of the stage among those of its level.
-        native: place of the Read whose rows come in; None for the numbers of tasks.
+        native: index of the Read that Spark reads; None if the input rows are task numbers.
     """
 
     plan: StagePlan
@@ -68,11 +74,11 @@ class BatchStage:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Run the stage over a partition's rows."""
-        with carrying(), rarely_collected():
-            yield from map(record_batch, in_pieces(self._rows(batches)))
+        with wrapping(), infrequent_gc():
+            yield from map(record_batch, in_batches(self._rows(batches)))
 
     def _rows(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Row]:
-        scope = Scope("", 0, self.now, place(self.branch), streaming=False)
+        scope = Scope("", 0, self.now, task_number(self.branch), streaming=False)
         stage = Stage(self.plan, scope, self._operator)
         stage.executor.open()
         try:
@@ -100,24 +106,24 @@ class BatchStage:
     def _bundles(self, batch: pa.RecordBatch) -> Iterator[tuple[Node, Bundle]]:
         if self.native is not None:
             read = self.plan.read(self.native)
-            for _, bundle in failing_in_each(read.label, bundles_in(read.source, batch)):
+            for _, bundle in label_errors_each(read.label, bundles_in(read.source, batch)):
                 yield read, bundle
             return
         for number in batch.column(0).to_pylist():
             at, partition = self.partitions[number]
             read = self.plan.read(at)
-            for bundle in failing_in_each(read.label, bundles_of(read.source, partition)):
+            for bundle in label_errors_each(read.label, bundles_of(read.source, partition)):
                 yield read, bundle
 
     def _receive(self, stage: Stage, batches: Iterable[pa.RecordBatch]) -> Iterator[Row]:
-        """Take rows in the order of steps and key groups; a grouping gives out group by group."""
+        """Process rows in the order of steps and key groups; a grouping emits one key group at a time."""
         before: tuple[int, int] | None = None
         for row in rows_of(batches):
             if row.level != self.plan.level:
                 yield row
                 continue
             if before is not None and before != (row.step, row.group):
-                yield from self._give_out(stage, before[0])
+                yield from self._emit(stage, before[0])
             before = row.step, row.group
             payload = loads(row.payload)
             if stage.is_keyed(row.step):
@@ -126,21 +132,21 @@ class BatchStage:
                 stage.operator(row.step).push(unpack(payload))
                 yield from stage.sent()
         if before is not None:
-            yield from self._give_out(stage, before[0])
+            yield from self._emit(stage, before[0])
 
-    def _give_out(self, stage: Stage, place: int) -> Iterator[Row]:
-        if stage.is_keyed(place):
-            stage.operator(place).end_round(Clock(MAX_MICROS, self.now))
+    def _emit(self, stage: Stage, index: int) -> Iterator[Row]:
+        if stage.is_keyed(index):
+            stage.operator(index).end_round(Clock(MAX_MICROS, self.now))
         yield from stage.sent()
 
 
 def lower(plan: Plan, session: SparkSession, groups: int, now: int) -> DataFrame:
-    """Return the rows for the sinks of a plan as a frame that has not run yet.
+    """Return the rows for the sinks of a plan as a DataFrame that has not run yet.
 
     Args:
-        plan: what to run; all its sources are bounded.
-        session: where to run it.
-        groups: the number of key groups.
+        plan: the plan; all its sources are bounded.
+        session: the Spark session.
+        groups: number of key groups.
         now: processing time in microseconds.
     """
     stages = stage_plans(plan, groups, batch=True)
@@ -153,14 +159,14 @@ def lower(plan: Plan, session: SparkSession, groups: int, now: int) -> DataFrame
 
 
 def _sources(plan: Plan, stage: StagePlan, session: SparkSession, now: int) -> Iterator[DataFrame]:
-    """Return the rows of the first level: of what Python reads, and of each DataFrame."""
+    """Return the rows of the first level: one frame for all Python sources, and one per DataFrame."""
     natives = native_reads(plan, session)
     tasks = list(_partitions(plan, stage))
     if tasks or not natives:
         frame = session.range(0, len(tasks), 1, max(1, len(tasks)))
         yield frame.mapInArrow(BatchStage(stage, now, tasks), SCHEMA)
     for branch, native in enumerate(natives, start=1):
-        first = BatchStage(stage, now, branch=branch, native=native.place)
+        first = BatchStage(stage, now, branch=branch, native=native.index)
         yield native.frame.mapInArrow(first, SCHEMA)
 
 
@@ -168,5 +174,5 @@ def _partitions(plan: Plan, stage: StagePlan) -> Iterator[tuple[int, Any]]:
     for at, label in enumerate(stage.names):
         node = next(n for n in plan.graph if n.label == label)
         if isinstance(node, Read) and not is_native(node.source):
-            with failing_in(label):
+            with label_errors(label):
                 yield from ((at, partition) for partition in node.source.partitions())

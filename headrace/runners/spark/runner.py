@@ -17,7 +17,7 @@ from typing import Any, Final
 import attrs
 from pyspark.sql import DataFrame, SparkSession
 
-from headrace.runners.execution_mode import is_streaming, is_unbounded, records_at_once
+from headrace.runners.execution_mode import is_streaming, is_unbounded, max_records
 from headrace.runners.planning import Plan, plan
 from headrace.runners.progress import Progress
 from headrace.runners.spark import batch, streaming
@@ -26,7 +26,7 @@ from headrace.runners.spark.cluster.error_transport import unwrap, unwrapping
 from headrace.runners.spark.cluster.options import SparkSettings, default_key_groups, spark_settings
 from headrace.runners.spark.cluster.session import Session, prepare, session_of_run
 from headrace.runners.spark.shuffle.wire import rows_of
-from headrace.runners.spark.sources.data_source import FeedPlan, feed
+from headrace.runners.spark.sources.data_source import SourcePlan, source_frame
 from headrace.runners.spark.sources.native import native_reads
 from headrace.runners.spark.stage import stage_plans
 from headrace.runners.spark.state.checkpoint_manifest import (
@@ -42,10 +42,10 @@ from headrace.sdk.options import PipelineOptions, StandardOptions
 from headrace.sdk.result import PipelineResult, PipelineState
 
 HEARTBEAT: Final = 1.0
-"""Seconds after which a batch comes though nothing else does, unless ``--trigger-interval`` says more."""
+"""Maximum idle time between micro-batches, in seconds, unless ``--trigger-interval`` is longer."""
 
 POLL: Final = 0.05
-"""Seconds between looks at a query's progress."""
+"""Seconds between checks of a query's progress."""
 
 
 class SparkRunner:
@@ -60,13 +60,13 @@ class SparkRunner:
     """
 
     ships_functions = True
-    """Functions are pickled; a pipeline whose functions cannot be is refused."""
+    """Whether functions are pickled; a pipeline whose functions cannot be pickled is refused."""
 
     def __init__(self, session: SparkSession | None = None) -> None:
         self._session = session
 
     def run(self, graph: Graph, options: PipelineOptions) -> PipelineResult:
-        """Run a graph; return at its end, or at once if one of its sources need not end."""
+        """Run a graph; return when it is finished, or at once if a source is unbounded."""
         planned = plan(graph)
         session = prepare(options, self._session)
         if is_streaming(graph, options):
@@ -75,58 +75,58 @@ class SparkRunner:
 
 
 class BatchRun(PipelineResult):
-    """A run as one Spark job; it is over when it has been made."""
+    """A run as one Spark job, which is finished when the constructor returns."""
 
     def __init__(self, planned: Plan, options: PipelineOptions, session: Session) -> None:
         super().__init__(PipelineState.RUNNING)
         settings = spark_settings(options)
         progress = Progress(options.view_as(StandardOptions).progress)
-        self._delivery = DriverSinks(planned, "", streaming=False, progress=progress)
+        self._sinks = DriverSinks(planned, "", streaming=False, progress=progress)
         spark = session_of_run(session.spark, batch.CONF)
         with progress, unwrapping():
             groups = settings.key_groups or default_key_groups(session.cores)
             frame = batch.lower(planned, spark, groups, _now())
-            self._delivery.open()  # now that copies of the sinks that are not open are on their way
-            self._delivery.deliver(0, rows_of(frame.toArrow().to_batches()))
-        self._delivery.close()
+            self._sinks.open()  # after the unopened sinks were pickled
+            self._sinks.deliver(0, rows_of(frame.toArrow().to_batches()))
+        self._sinks.close()
         for node in planned.graph:
             if isinstance(node, Write) and isinstance(node.sink, TableSink):
                 node.sink.loader = partial(_loaded, session.spark)
         self._state = PipelineState.DONE
 
     def metrics(self) -> MetricResults:
-        """Return what has been counted."""
-        return self._delivery.metrics()
+        """Return the metrics of the run."""
+        return self._sinks.metrics()
 
 
 class StreamRun(PipelineResult):
     """A run as one streaming query.
 
     Args:
-        planned: what to run.
+        planned: the plan.
         options: see :mod:`headrace.runners.spark.cluster.options`.
-        session: where to run it.
+        session: the Spark session.
     """
 
     def __init__(self, planned: Plan, options: PipelineOptions, session: Session) -> None:
         super().__init__(PipelineState.STARTING)
         self._plan = planned
-        self._endless = is_unbounded(planned.graph)
+        self._unbounded = is_unbounded(planned.graph)
         self._session = session
         self._settings: SparkSettings = spark_settings(options)
-        self._limit = records_at_once(options)
+        self._limit = max_records(options)
         self._progress = Progress(options.view_as(StandardOptions).progress)
         self._natives = native_reads(planned, session.spark, self._limit)
-        self._place = Path(tempfile.mkdtemp(prefix="headrace-run-"))
+        self._directory = Path(tempfile.mkdtemp(prefix="headrace-run-"))
         self._checkpoint = Checkpoint(
-            session.spark, self._settings.checkpoint or str(self._place / "checkpoint")
+            session.spark, self._settings.checkpoint or str(self._directory / "checkpoint")
         )
         try:
             self._manifest = self._resume()
         except BaseException:
-            shutil.rmtree(self._place, ignore_errors=True)
+            shutil.rmtree(self._directory, ignore_errors=True)
             raise
-        self._delivery = DriverSinks(
+        self._sinks = DriverSinks(
             planned, self._manifest.run, streaming=True, progress=self._progress
         )
         self._query: Any = None
@@ -136,19 +136,19 @@ class StreamRun(PipelineResult):
         self._stopping = threading.Event()
 
     def start(self) -> StreamRun:
-        """Start the query; wait for its end if all its sources have one."""
+        """Start the query; wait for its end if all sources are bounded."""
         if self._manifest.finished:
             self._state = PipelineState.DONE
-            self._leave()
+            self._clean_up()
             return self
         with unwrapping():
             writer = self._writer()
-            self._delivery.open()  # now that copies of the sinks that are not open are on their way
+            self._sinks.open()  # after the unopened sinks were pickled
             self._checkpoint.write(self._manifest)
             self._query = writer.start()
         self._state = PipelineState.RUNNING
         threading.Thread(target=self._watch, name="headrace", daemon=True).start()
-        if not self._endless:
+        if not self._unbounded:
             self.wait_until_finish()
         return self
 
@@ -156,7 +156,7 @@ class StreamRun(PipelineResult):
         """Wait for the end of the run and return its state; Ctrl-C and SIGTERM stop it cleanly.
 
         Args:
-            duration: milliseconds to wait at most; None for as long as it takes.
+            duration: maximum time to wait, in milliseconds; None for no limit.
         """
         limit = None if duration is None else time.monotonic() + duration / 1000
         with _on_signals(self._stopping.set):
@@ -168,32 +168,32 @@ class StreamRun(PipelineResult):
         return self.state
 
     def cancel(self) -> str:
-        """Stop after the running batch and return the state; the checkpoint can be resumed."""
+        """Stop after the current batch and return the state; the checkpoint can be resumed."""
         self._stopping.set()
         return self.wait_until_finish()
 
     def drain(self) -> str:
-        """Read no further, let the watermark go to the end of time, and return the state."""
-        if self._place.exists():  # else it has ended
+        """Stop reading, advance the watermark to the end of time, and return the state."""
+        if self._directory.exists():  # else the run has ended
             self._drain_file.touch()
         return self.wait_until_finish()
 
     def metrics(self) -> MetricResults:
-        """Return what has been counted until now, since the run was started or resumed."""
-        return self._delivery.metrics()
+        """Return the metrics since the run was started or resumed."""
+        return self._sinks.metrics()
 
     @property
     def query(self) -> Any:
-        """Spark's own query (a StreamingQuery), with its progress; None if it was never started."""
+        """Spark's StreamingQuery, with its progress; None if it was not started."""
         return self._query
 
     @property
     def _drain_file(self) -> Path:
-        return self._place / "drain"
+        return self._directory / "drain"
 
     @property
     def _pause_file(self) -> Path:
-        return self._place / "pause"
+        return self._directory / "pause"
 
     def _resume(self) -> Manifest:
         before = self._checkpoint.read()
@@ -213,12 +213,12 @@ class StreamRun(PipelineResult):
     def _writer(self) -> Any:
         spark, settings = session_of_run(self._session.spark, self._conf()), self._settings
         labels = tuple(native.read.label for native in self._natives)
-        places = enumerate(self._plan.graph)
+        nodes = enumerate(self._plan.graph)
         interval = settings.trigger_interval or 0
-        plan = FeedPlan(
+        plan = SourcePlan(
             reads=tuple(
-                (place, node)
-                for place, node in places
+                (index, node)
+                for index, node in nodes
                 if isinstance(node, Read) and node.label not in labels
             ),
             limit=self._limit,
@@ -229,7 +229,7 @@ class StreamRun(PipelineResult):
             natives=labels,
         )
         stages = stage_plans(self._plan, self._manifest.key_groups, batch=False)
-        rows = streaming.lower(feed(spark, plan), stages, self._manifest.run, self._natives)
+        rows = streaming.lower(source_frame(spark, plan), stages, self._manifest.run, self._natives)
         writer = rows.writeStream.foreachBatch(self._deliver)
         writer = writer.option("checkpointLocation", self._checkpoint.directory)
         if interval:
@@ -237,9 +237,9 @@ class StreamRun(PipelineResult):
         return writer
 
     def _deliver(self, frame: DataFrame, number: int) -> None:
-        """Give the sinks a batch; called by Spark."""
+        """Write a batch to the sinks; called by Spark."""
         try:
-            control = self._delivery.deliver(number, rows_of(frame.toArrow().to_batches()))
+            control = self._sinks.deliver(number, rows_of(frame.toArrow().to_batches()))
         except BaseException as error:
             self._error = self._error or unwrap(error) or error
             raise
@@ -247,18 +247,20 @@ class StreamRun(PipelineResult):
             self._done.set()
 
     def _watch(self) -> None:
-        """Wait for the query's end, or bring it about."""
+        """Wait for the end of the query, or stop it."""
         try:
             with self._progress:
-                self._follow()
+                self._await_query()
             self._end(PipelineState.DONE)
         except BaseException as error:
             self._error = self._error or unwrap(error) or error
             self._end(PipelineState.FAILED)
 
-    def _follow(self) -> None:
-        if not self._endless:
-            threading.Thread(target=self._finish, name="headrace-end", daemon=True).start()
+    def _await_query(self) -> None:
+        if not self._unbounded:
+            threading.Thread(
+                target=self._await_end_of_input, name="headrace-end", daemon=True
+            ).start()
         while not self._query.awaitTermination(POLL):
             if self._stopping.is_set():
                 self._stop()
@@ -266,49 +268,49 @@ class StreamRun(PipelineResult):
                 return
             if self._done.is_set():
                 if self._manifest.natives:
-                    self._stop()  # what Spark reads itself may have no end
+                    self._stop()  # a source that Spark reads can be unbounded
                     return
                 self._query.processAllAvailable()
                 self._query.stop()
                 return
 
-    def _finish(self) -> None:
-        """Tell when a query of bounded sources has nothing more to do."""
-        with suppress(Exception):  # what the query died of is for the other thread to tell
+    def _await_end_of_input(self) -> None:
+        """Set the event when a query of bounded sources is finished."""
+        with suppress(Exception):  # the other thread reports errors of the query
             self._query.processAllAvailable()
             self._done.set()
 
     def _stop(self) -> None:
-        """Stop between two batches."""
+        """Stop the query between two batches."""
         self._pause_file.touch()
         running = self._batch()
         while self._query.isActive and self._query.status["isTriggerActive"]:
-            if self._batch() != running:  # sources that Spark reads itself do not pause
+            if self._batch() != running:  # sources that Spark reads do not pause
                 break
             time.sleep(POLL)
         if not self._query.isActive:
-            self._query.awaitTermination(0)  # the batch has failed, and says why
+            self._query.awaitTermination(0)  # raises the error of the failed batch
         self._query.stop()
 
     def _batch(self) -> int | None:
-        """Return the number of the last batch that is complete."""
+        """Return the number of the last completed batch."""
         progress = self._query.lastProgress
         return None if progress is None else progress["batchId"]
 
     def _end(self, state: str) -> None:
         if self._state != PipelineState.CANCELLED and state == PipelineState.DONE:
-            state = self._closed()
+            state = self._close_sinks()
         self._state = PipelineState.CANCELLED if self._state == PipelineState.CANCELLED else state
-        self._leave()
+        self._clean_up()
 
-    def _leave(self) -> None:
-        shutil.rmtree(self._place, ignore_errors=True)
+    def _clean_up(self) -> None:
+        shutil.rmtree(self._directory, ignore_errors=True)
         self._ended.set()
 
-    def _closed(self) -> str:
-        """Close the sinks after all has been written."""
+    def _close_sinks(self) -> str:
+        """Close the sinks after the last batch."""
         try:
-            self._delivery.close()
+            self._sinks.close()
         except BaseException as error:
             self._error = error
             return PipelineState.FAILED
@@ -323,14 +325,14 @@ def _loaded(session: SparkSession, files: Sequence[str]) -> DataFrame:
 
 @contextmanager
 def _on_signals(act: Callable[[], object]) -> Iterator[None]:
-    """Let Ctrl-C and SIGTERM do something else than end the process, where that can be said."""
+    """Handle Ctrl-C and SIGTERM; has no effect outside the main thread."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
 
     def handle(number: int, frame: FrameType | None) -> None:
         for one, handler in before.items():
-            signal.signal(one, handler)  # who asks again does not want to wait
+            signal.signal(one, handler)  # a second signal ends the process
         act()
 
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}

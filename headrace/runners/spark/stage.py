@@ -1,7 +1,7 @@
-"""A stage at work: the nodes of one level in one worker, with departures to what lies behind them.
+"""A stage: the operators of one level on a worker, and the operators that send to later levels.
 
-A stage takes bundles and payloads, and gives out rows; it knows neither Spark nor where rows go. It is
-made on the worker from its :class:`StagePlan`, which is what travels.
+A stage takes bundles and payloads and emits rows; it does not depend on Spark. It is created on the worker
+from its :class:`StagePlan`, which is pickled.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ import attrs
 from headrace.runners.executor import Executor
 from headrace.runners.operator import Operator, Send
 from headrace.runners.planning import Level, Plan
-from headrace.runners.spark.cluster.main_classes import ScriptClasses, classes_in
+from headrace.runners.spark.cluster.main_classes import MainClasses, classes_in
 from headrace.runners.spark.shuffle.key_group import KeyGroups
 from headrace.runners.spark.shuffle.wire import REPORT, Row, dumps
 from headrace.runners.spark.shuffle.write import Address, Scope, SinkWrite, write_for
 from headrace.sdk.graph import Graph, Node, ParDo, Read, Write
-from headrace.sdk.io.sink import PartSink
+from headrace.sdk.sink import PartSink
 from headrace.sdk.step_metrics import StepMetrics
 
 KeyedOperator = Callable[[Node, Send, StepMetrics], Operator]
@@ -27,15 +27,15 @@ KeyedOperator = Callable[[Node, Send, StepMetrics], Operator]
 
 @attrs.frozen
 class StagePlan:
-    """What a worker must know of a level.
+    """The plan of one level, for the workers.
 
     Attributes:
-        plan: the plan; nodes of other levels carry no functions.
-        level: which level.
-        groups: the number of key groups.
-        batch: whether there is one round for each key group, at the end of time.
-        names: labels of the nodes in the order of the whole graph; rows know a node by its place.
-        script: classes of the user's script, the same for all levels.
+        plan: the plan; nodes of other levels have no functions.
+        level: number of the level.
+        groups: number of key groups.
+        batch: whether each key group has a single round, at the end of time.
+        names: labels of the nodes in the order of the whole graph; rows identify a node by its index.
+        script: classes of the user's ``__main__``, the same for all levels.
     """
 
     plan: Plan
@@ -43,26 +43,26 @@ class StagePlan:
     groups: int
     batch: bool
     names: tuple[str, ...]
-    script: ScriptClasses = attrs.field(factory=ScriptClasses)
+    script: MainClasses = attrs.field(factory=MainClasses)
 
-    def node(self, place: int) -> Node:
-        """Return a node of this level by its place in the whole graph."""
-        return next(node for node in self.plan.graph if node.label == self.names[place])
+    def node(self, index: int) -> Node:
+        """Return a node of this level by its index in the whole graph."""
+        return next(node for node in self.plan.graph if node.label == self.names[index])
 
-    def read(self, place: int) -> Read:
-        """Return a Read by its place in the whole graph."""
-        node = self.node(place)
+    def read(self, index: int) -> Read:
+        """Return a Read by its index in the whole graph."""
+        node = self.node(index)
         assert isinstance(node, Read)
         return node
 
     @property
     def last(self) -> int:
-        """The level behind all levels, where sinks are."""
+        """The level after all levels: the sinks."""
         return len(self.plan.levels)
 
 
 def stage_plans(plan: Plan, groups: int, batch: bool) -> tuple[StagePlan, ...]:
-    """Return what the workers of each level must know, and no more."""
+    """Return the plan of each level, reduced to what its workers need."""
     names = tuple(node.label for node in plan.graph)
     parts = [_part(plan, level) for level in range(len(plan.levels))]
     script = classes_in(parts)
@@ -72,9 +72,9 @@ def stage_plans(plan: Plan, groups: int, batch: bool) -> tuple[StagePlan, ...]:
 
 
 def _part(plan: Plan, level: int) -> Plan:
-    """Keep the nodes up to a level, and those right behind it."""
+    """Return the part of a plan with the nodes up to a level and the nodes that directly follow it."""
     nodes = [
-        _outline(node) if plan.depths[node.label] < level else _travelling(node)
+        _outline(node) if plan.depths[node.label] < level else _for_workers(node)
         for node in plan.graph
         if plan.depths[node.label] <= level
         or any(plan.depths[source.node] == level for source in node.inputs)
@@ -87,15 +87,15 @@ def _part(plan: Plan, level: int) -> Plan:
     return attrs.evolve(plan, graph=Graph(tuple(nodes)), levels=levels, steps=steps)
 
 
-def _travelling(node: Node) -> Node:
-    """Return a node as workers need it: without a sink that is written to where the pipeline runs."""
+def _for_workers(node: Node) -> Node:
+    """Return a node without a sink that runs on the driver."""
     if isinstance(node, Write) and not isinstance(node.sink, PartSink):
         return attrs.evolve(node, sink=None)
     return node
 
 
 def _outline(node: Node) -> Node:
-    """Return a node of which only the place in the graph matters."""
+    """Return a node without its function, source or sink; only its index in the graph is needed."""
     if isinstance(node, Read):
         return attrs.evolve(node, source=None)
     if isinstance(node, ParDo):
@@ -104,15 +104,15 @@ def _outline(node: Node) -> Node:
 
 
 class Stage:
-    """A level at work in one worker.
+    """A running level on a worker.
 
     Args:
-        plan: what it is to do.
-        scope: where and when.
-        local: makes the operators of the level's own nodes.
+        plan: the plan of the level.
+        scope: the task, batch and processing time.
+        local: creates the operators of the level's own nodes.
 
     Attributes:
-        outbox: rows that are to go on their way.
+        outbox: rows to send.
     """
 
     def __init__(self, plan: StagePlan, scope: Scope, local: KeyedOperator) -> None:
@@ -121,58 +121,58 @@ class Stage:
         self._plan = plan
         self._local = local
         self._groups = KeyGroups(plan.groups)
-        self._places = {label: place for place, label in enumerate(plan.names)}
+        self._indexes = {label: index for index, label in enumerate(plan.names)}
         self.executor = Executor(plan.plan.graph.nodes, self._operator)
 
     def _operator(self, node: Node, send: Send, metrics: StepMetrics) -> Operator | None:
         depth = self._plan.plan.depths[node.label]
-        place = self._places[node.label]
+        index = self._indexes[node.label]
         if depth < self._plan.level:
             return None
         if depth > self._plan.level:
             step = self._plan.plan.steps.get(node.label)
-            address = Address(depth, place)
+            address = Address(depth, index)
             return write_for(node, step, address, self._groups, self._plan.batch, self.outbox)
         if isinstance(node, Write):
-            address = Address(self._plan.last, place)
+            address = Address(self._plan.last, index)
             return SinkWrite(node, address, self._plan.groups, self.outbox, self.scope)
         return self._local(node, send, metrics)
 
-    def operator(self, place: int) -> Operator:
-        """Return the operator of a node of this level by the node's place in the graph."""
-        return self.executor[self._plan.names[place]]
+    def operator(self, index: int) -> Operator:
+        """Return the operator of a node of this level by the node's index in the graph."""
+        return self.executor[self._plan.names[index]]
 
-    def is_keyed(self, place: int) -> bool:
-        """Tell whether a node is a grouping."""
-        return self._plan.names[place] in self._plan.plan.steps
+    def is_keyed(self, index: int) -> bool:
+        """Return whether a node is a grouping."""
+        return self._plan.names[index] in self._plan.plan.steps
 
     def end_round(self, given: Mapping[str, int]) -> dict[str, int]:
         """End a round (see :meth:`Executor.end_round`)."""
         return self.executor.end_round(given, self.scope.now)
 
     def sent(self) -> list[Row]:
-        """Return the rows in the outbox, which is empty then."""
+        """Return the rows in the outbox, and clear it."""
         rows = self.outbox.copy()
         self.outbox.clear()
         return rows
 
     def report(self) -> Row:
-        """Return a row with all that was counted since the last one."""
+        """Return a row with the metrics since the previous report."""
         return Row(self._plan.last, REPORT, 0, dumps(self.executor.drain()))
 
 
-PIECE_BYTES: Final = 1 << 24
-"""So many bytes of payloads make an Arrow batch."""
+ARROW_BATCH_BYTES: Final = 1 << 24
+"""Size of the payloads in an Arrow batch, in bytes."""
 
 
-def in_pieces(rows: Iterator[Row]) -> Iterator[Sequence[Row]]:
-    """Put rows together until their payloads make an Arrow batch."""
+def in_batches(rows: Iterator[Row]) -> Iterator[Sequence[Row]]:
+    """Group rows into Arrow batches by the size of their payloads."""
     waiting: list[Row] = []
     bytes_ = 0
     for row in rows:
         waiting.append(row)
         bytes_ += len(row.payload)
-        if bytes_ >= PIECE_BYTES:
+        if bytes_ >= ARROW_BATCH_BYTES:
             yield waiting
             waiting, bytes_ = [], 0
     if waiting:

@@ -1,10 +1,10 @@
-"""Streaming on Spark: one query, one checkpoint, however many levels and sinks.
+"""Streaming on Spark: one query and one checkpoint for any number of levels and sinks.
 
-    feed -> mapInArrow -> [transformWithState by key group] x levels -> foreachBatch
+    data source -> mapInArrow -> [transformWithState by key group] x levels -> foreachBatch
 
-DataFrames that Spark reads itself stand beside the feed, each with a ``mapInArrow`` of its own.
-Every key group of every level is called in every batch, since control rows go to all of them: data first,
-then the watermark, then the clock. What a level sends to the next arrives there in the same batch.
+DataFrames that Spark reads itself are added by a union; each has its own ``mapInArrow``. Control rows go
+to every key group of every level in every batch: first the data, then the watermark, then processing time.
+Rows that a level sends to the next level arrive there in the same batch.
 """
 
 from __future__ import annotations
@@ -16,24 +16,22 @@ from typing import Any, Final
 
 import attrs
 import pyarrow as pa
-from pyspark.sql import DataFrame
-from pyspark.sql import Row as SparkRow
+from pyspark.sql import DataFrame, Row as SparkRow
 from pyspark.sql.functions import current_timestamp
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
-from headrace.errors import PipelineError
-from headrace.runners.error_context import failing_in_each
-from headrace.runners.gc_tuning import rarely_collected
+from headrace.runners.error_context import label_errors_each
+from headrace.runners.gc_tuning import infrequent_gc
 from headrace.runners.grouping_operators import FinalPaneGroup, StreamingGroup, streaming_group
 from headrace.runners.operator import Operator, Send
 from headrace.runners.operators import operators_of
-from headrace.runners.spark.cluster.error_transport import carrying
-from headrace.runners.spark.cluster.task_context import batch_number, place
+from headrace.runners.spark.cluster.error_transport import wrapping
+from headrace.runners.spark.cluster.task_context import batch_number, task_number
 from headrace.runners.spark.shuffle.bundle_columns import unpack
+from headrace.runners.spark.shuffle.control_rows import CONTROL, Control, merged
 from headrace.runners.spark.shuffle.read import ShuffleRead, shuffle_read_for
 from headrace.runners.spark.shuffle.wire import SCHEMA, Row, dumps, loads, record_batch, rows_of
 from headrace.runners.spark.shuffle.write import Scope
-from headrace.runners.spark.sources.control_rows import CONTROL, Control, together
 from headrace.runners.spark.sources.native import NativeRead, bundles_in
 from headrace.runners.spark.sources.native_watermarks import (
     OBSERVED,
@@ -41,20 +39,21 @@ from headrace.runners.spark.sources.native_watermarks import (
     Observed,
     SourceClock,
 )
-from headrace.runners.spark.stage import Stage, StagePlan, in_pieces
+from headrace.runners.spark.stage import Stage, StagePlan, in_batches
 from headrace.runners.spark.state.chunked_keys import KeyedChunks
 from headrace.runners.spark.state.chunked_windows import WindowChunks
 from headrace.runners.spark.state.chunks import ChunkedStore, ChunkKind, ChunkStore, Directory
-from headrace.runners.spark.state.stage_cache import kept
+from headrace.runners.spark.state.stage_cache import cached
 from headrace.sdk.graph import Node, Read
 from headrace.sdk.step_metrics import StepMetrics
+from headrace.stored_formats import CHUNKS, check_format
 from headrace.windowing.time import MIN_MICROS
 from headrace.windowing.watermark import FromSource
 
 _SPARK_ROW: Final = SparkRow(*Row._fields)
 
 STATE_FORMAT: Final = 1
-"""Version of what is kept in Spark's state store."""
+"""Version of the format of the data in Spark's state store."""
 
 
 @attrs.frozen
@@ -62,8 +61,8 @@ class StreamPlan:
     """A stage of a query.
 
     Attributes:
-        stage: what to do.
-        run: name of the run, the same after a restart from the checkpoint.
+        stage: the plan of the stage.
+        run: name of the run, kept after a restart from the checkpoint.
         start: name of this start of the run.
         native: labels of the sources that Spark reads itself.
     """
@@ -74,10 +73,10 @@ class StreamPlan:
     native: tuple[str, ...] = ()
 
     @contextmanager
-    def at_work(self, batch: int, now: int, place: int) -> Iterator[Stage]:
-        """Work with the stage for a batch in a place; it is set up once in a process."""
-        with kept((self.start, self.stage.level), self._opened) as stage:
-            stage.scope.at(batch, now, place)
+    def cached_stage(self, batch: int, now: int, task: int) -> Iterator[Stage]:
+        """Yield the stage for a batch and a task; it is set up once per process."""
+        with cached((self.start, self.stage.level), self._opened) as stage:
+            stage.scope.at(batch, now, task)
             yield stage
 
     def _opened(self) -> Stage:
@@ -95,36 +94,36 @@ class StreamPlan:
 
     @property
     def reads(self) -> tuple[Read, ...]:
-        """The sources of the whole plan, if this is one of the first two levels."""
+        """All sources of the plan, if this is one of the first two levels."""
         return tuple(node for node in self.stage.plan.graph if isinstance(node, Read))
 
     def controls(self, control: Control) -> Iterator[Row]:
-        """Return the control rows for all places of the next level."""
+        """Return the control rows for all key groups of the next level."""
         level = self.stage.level + 1
-        places = self.stage.groups if level < self.stage.last else 1
+        groups = self.stage.groups if level < self.stage.last else 1
         payload = dumps(control)
-        return (Row(level, CONTROL, group, payload) for group in range(places))
+        return (Row(level, CONTROL, group, payload) for group in range(groups))
 
     def observed(self, observed: Observed) -> Iterator[Row]:
-        """Return the rows that tell all places of the first level, if there is one."""
+        """Return the rows of an observation for all key groups of the first level, if there is one."""
         payload = dumps(observed)
-        places = self.stage.groups if self.stage.last > 1 else 0
-        return (Row(1, OBSERVED, group, payload) for group in range(places))
+        groups = self.stage.groups if self.stage.last > 1 else 0
+        return (Row(1, OBSERVED, group, payload) for group in range(groups))
 
 
 @attrs.frozen
 class FirstStage:
-    """Level 0, as Spark's ``mapInArrow`` calls it: once for each task of a batch."""
+    """The function of level 0 for Spark's ``mapInArrow``, called once for each task of a batch."""
 
     plan: StreamPlan
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Run the stage over a task's rows."""
-        with carrying(), rarely_collected():
-            yield from map(record_batch, in_pieces(self._rows(batches)))
+        with wrapping(), infrequent_gc():
+            yield from map(record_batch, in_batches(self._rows(batches)))
 
     def _rows(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Row]:
-        with self.plan.at_work(batch_number(), MIN_MICROS, place(0)) as stage:
+        with self.plan.cached_stage(batch_number(), MIN_MICROS, task_number(0)) as stage:
             for row in rows_of(batches):
                 yield from self._take(stage, row)
             stage.end_round({read.label: MIN_MICROS for read in self.plan.reads})
@@ -146,46 +145,46 @@ class NativeStage:
     """Level 0 for a DataFrame that Spark reads itself.
 
     Attributes:
-        plan: what to do.
-        place: place of the Read.
+        plan: the plan of the stage.
+        index: index of the Read in the graph.
         branch: number of the stage among those of its level.
     """
 
     plan: StreamPlan
-    place: int
+    index: int
     branch: int
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Run the stage over the rows that a task has of a batch."""
-        with carrying(), rarely_collected():
-            yield from map(record_batch, in_pieces(self._rows(batches)))
+        """Run the stage over a task's rows."""
+        with wrapping(), infrequent_gc():
+            yield from map(record_batch, in_batches(self._rows(batches)))
 
     def _rows(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Row]:
-        read = self.plan.stage.read(self.place)
+        read = self.plan.stage.read(self.index)
         observer = NativeWatermarkObserver(read.watermark or FromSource())
-        with self.plan.at_work(batch_number(), MIN_MICROS, place(self.branch)) as stage:
-            came = False
+        with self.plan.cached_stage(batch_number(), MIN_MICROS, task_number(self.branch)) as stage:
+            has_rows = False
             for batch in batches:
-                came = came or batch.num_rows > 0
+                has_rows = has_rows or batch.num_rows > 0
                 stage.scope.now = _moment(batch, stage.scope.now)
                 yield from self._take(stage, read, batch.drop_columns([NOW]), observer)
             stage.end_round({read.label: MIN_MICROS for read in self.plan.reads})
             yield from stage.sent()
-            if came:
+            if has_rows:
                 yield from self.plan.observed(observer.observed(read.label, stage.scope))
             yield stage.report()
 
     def _take(
         self, stage: Stage, read: Read, batch: pa.RecordBatch, observer: NativeWatermarkObserver
     ) -> Iterator[Row]:
-        for name, bundle in failing_in_each(read.label, bundles_in(read.source, batch)):
-            observer.note(name, bundle)
+        for name, bundle in label_errors_each(read.label, bundles_in(read.source, batch)):
+            observer.record(name, bundle)
             stage.executor.feed(read, bundle)
             yield from stage.sent()
 
 
 NOW: Final = "__headrace_now"
-"""A column with the time of the batch, which Spark keeps in its offset log."""
+"""A column with the time of the batch, which Spark stores in its offset log."""
 
 
 def _moment(batch: pa.RecordBatch, before: int) -> int:
@@ -195,7 +194,7 @@ def _moment(batch: pa.RecordBatch, before: int) -> int:
 
 
 class KeyedStage(StatefulProcessor):
-    """A level of groupings, as Spark's ``transformWithState`` calls it: for each key group of a batch."""
+    """The processor of a level for Spark's ``transformWithState``, called for each key group."""
 
     def __init__(self, plan: StreamPlan) -> None:
         self._plan = plan
@@ -214,7 +213,7 @@ class KeyedStage(StatefulProcessor):
     ) -> Iterator[SparkRow]:
         (group,) = key
         incoming = (Row(row.level, row.step, row.group, row.payload) for row in rows)
-        with carrying(), rarely_collected():
+        with wrapping(), infrequent_gc():
             yield from (_SPARK_ROW(*row) for row in self._handle(group, incoming))
 
     def _handle(self, group: int, rows: Iterator[Row]) -> Iterator[Row]:
@@ -225,40 +224,42 @@ class KeyedStage(StatefulProcessor):
             else:
                 yield row
         control = self._control(own)
-        place = level * self._plan.stage.groups + group
-        with self._plan.at_work(self._batch, control.now, place) as stage:
+        task = level * self._plan.stage.groups + group
+        with self._plan.cached_stage(self._batch, control.now, task) as stage:
             stored, directories = self._open(stage)
             for row in own:
                 if row.step >= 0:
                     self._take(stage, row)
             outputs = stage.end_round(control.watermarks)
-            data = dumps((STATE_FORMAT, directories))
+            data = dumps((CHUNKS, directories))
             if data != stored:
                 self._directories.update((data,))
             yield from stage.sent()
-            yield from self._plan.controls(control.behind(self._own(outputs)))
+            yield from self._plan.controls(control.with_outputs(self._own(outputs)))
             yield stage.report()
 
     def _control(self, rows: list[Row]) -> Control:
-        """Return what time it is, by the rows of a batch and by what is remembered."""
+        """Return the watermarks and the time that follow from the rows of a batch and the state."""
         controls = [loads(row.payload) for row in rows if row.step == CONTROL]
         if self._clock is None:
-            return together(controls)
+            return merged(controls)
         stored = self._observed.get()
         self._clock.restore(None if stored is None else loads(stored[0]))
         observed = (loads(row.payload) for row in rows if row.step == OBSERVED)
-        control = self._clock.go_on(controls, observed)
+        control = self._clock.advance(controls, observed)
         self._observed.update((dumps(self._clock.state()),))
         return control
 
     def _open(self, stage: Stage) -> tuple[bytes | None, dict[str, Directory]]:
-        """Give the groupings of this level their keys in this key group; return what was stored."""
+        """Attach this key group's state to the groupings of this level; return the stored bytes."""
         directories: dict[str, Directory] = {}
         found = self._directories.get()
         stored = None if found is None else bytes(found[0])
         if stored is not None:
             version, directories = loads(stored)
-            _check_format(version)
+            check_format(
+                "the checkpoint's state", version, CHUNKS, "the directory state in the checkpoint"
+            )
         for label in self._own(self._plan.stage.plan.steps):
             operator = stage.executor[label]
             assert isinstance(operator, StreamingGroup)
@@ -276,11 +277,11 @@ class KeyedStage(StatefulProcessor):
             operator.push(unpack(payload))
 
     def _own(self, labels: Mapping[str, Any]) -> dict[str, Any]:
-        """Keep of what is known by label what belongs to groupings of this level."""
+        """Return the items whose labels are groupings of this level."""
         plan, level = self._plan.stage.plan, self._plan.stage.level
         return {
-            label: known
-            for label, known in labels.items()
+            label: value
+            for label, value in labels.items()
             if label in plan.steps and plan.depths[label] == level
         }
 
@@ -312,11 +313,11 @@ class StateChunks(ChunkStore):
 def lower(
     rows: DataFrame, stages: Iterable[StagePlan], run: str, natives: Sequence[NativeRead] = ()
 ) -> DataFrame:
-    """Return the rows for the sinks of a plan, given those of its sources.
+    """Return the rows for the sinks of a plan as a streaming DataFrame.
 
     Args:
-        rows: a streaming frame of rows on the wire.
-        stages: what the workers of each level must know.
+        rows: a streaming DataFrame with the rows of the sources that Python reads.
+        stages: the plan of each level.
         run: name of the run.
         natives: the sources that Spark reads itself.
     """
@@ -326,17 +327,7 @@ def lower(
     rows = rows.mapInArrow(FirstStage(first), SCHEMA)
     for branch, native in enumerate(natives, start=1):
         timed = native.frame.withColumn(NOW, current_timestamp())
-        rows = rows.union(timed.mapInArrow(NativeStage(first, native.place, branch), SCHEMA))
+        rows = rows.union(timed.mapInArrow(NativeStage(first, native.index, branch), SCHEMA))
     for plan in keyed:
         rows = rows.groupBy("group").transformWithState(KeyedStage(plan), SCHEMA, "append", "none")
     return rows
-
-
-def _check_format(version: int) -> None:
-    if version != STATE_FORMAT:
-        raise PipelineError(
-            f"the checkpoint's state has format {version}, and this version of Headrace reads format "
-            f"{STATE_FORMAT}",
-            where="the directory state in the checkpoint",
-            remedy="resume it with the version that wrote it, or start from a new checkpoint",
-        )

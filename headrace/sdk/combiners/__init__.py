@@ -1,1 +1,1 @@
-"""Ready-made ways to combine: counts, means, extremes, samples, collections."""
+"""Ready-made combiners: counts, means, extremes, samples, collections."""

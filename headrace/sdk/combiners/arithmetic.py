@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from headrace.sdk.combine import CombineGlobally, CombinePerKey
-from headrace.sdk.combine_fn import CombineFn, ExtremeCombineFn, SumCombineFn
+from headrace.sdk.combine_fn import CombineFn, ExtremeCombineFn, Same, SumCombineFn
+from headrace.sdk.pvalue import PCollection
+from headrace.sdk.type_variables import KeyT
+
+if TYPE_CHECKING:
+    from datetime import timedelta
+    from decimal import Decimal
+    from fractions import Fraction
+
+    ExactT = TypeVar("ExactT", bound=Decimal | Fraction | complex | timedelta)
 
 
 class MeanCombineFn(CombineFn):
-    """The arithmetic mean, NaN of nothing; can subtract, with the caveat of sums of floats.
+    """The arithmetic mean, or NaN without values; can subtract, with rounding errors for floats.
 
     >>> MeanCombineFn().apply([1, 2, 6])
     3.0
@@ -31,7 +40,7 @@ class MeanCombineFn(CombineFn):
         return sum(values, total), count + len(values)
 
     def subtract_input(self, mutable_accumulator: tuple[Any, int], element: Any) -> tuple[Any, int]:
-        """Return sum and number less one input."""
+        """Return sum and count without one input."""
         total, count = mutable_accumulator
         return total - element, count - 1
 
@@ -45,14 +54,14 @@ class MeanCombineFn(CombineFn):
 
 
 class Mean:
-    """Transforms that give the arithmetic mean.
+    """Transforms that compute the arithmetic mean.
 
     >>> with Pipeline() as p:
     ...     _ = p | Create([1, 2, 6]) | Mean.Globally() | Map(print)
     3.0
     """
 
-    class Globally(CombineGlobally):
+    class Globally(CombineGlobally[Any, Any]):
         """The mean of all elements."""
 
         def __init__(self) -> None:
@@ -61,7 +70,15 @@ class Mean:
         def default_label(self) -> str:
             return "Mean.Globally"
 
-    class PerKey(CombinePerKey):
+        if TYPE_CHECKING:
+
+            @overload  # type: ignore[override]  # means of numbers alone
+            def expand(self, pcoll: PCollection[float]) -> PCollection[float]: ...
+            @overload
+            def expand(self, pcoll: PCollection[ExactT]) -> PCollection[ExactT]: ...
+            def expand(self, pcoll: Any) -> Any: ...
+
+    class PerKey(CombinePerKey[Any, Any]):
         """The mean of the values of each key."""
 
         def __init__(self) -> None:
@@ -70,16 +87,28 @@ class Mean:
         def default_label(self) -> str:
             return "Mean.PerKey"
 
+        if TYPE_CHECKING:
+
+            @overload  # type: ignore[override]  # means of numbers alone
+            def expand(
+                self, pcoll: PCollection[tuple[KeyT, float]]
+            ) -> PCollection[tuple[KeyT, float]]: ...
+            @overload
+            def expand(
+                self, pcoll: PCollection[tuple[KeyT, ExactT]]
+            ) -> PCollection[tuple[KeyT, ExactT]]: ...
+            def expand(self, pcoll: Any) -> Any: ...
+
 
 class Sum:
-    """Transforms that add up (from Beam's Java; in Beam's Python: ``CombinePerKey(sum)``).
+    """Transforms that compute a sum (from Beam's Java; in Beam's Python: ``CombinePerKey(sum)``).
 
     >>> with Pipeline() as p:
     ...     _ = p | Create([1, 2, 6]) | Sum.Globally() | Map(print)
     9
     """
 
-    class Globally(CombineGlobally):
+    class Globally(CombineGlobally[Same, Same]):
         """The sum of all elements."""
 
         def __init__(self) -> None:
@@ -88,7 +117,7 @@ class Sum:
         def default_label(self) -> str:
             return "Sum.Globally"
 
-    class PerKey(CombinePerKey):
+    class PerKey(CombinePerKey[Same, Same]):
         """The sum of the values of each key."""
 
         def __init__(self) -> None:
@@ -99,15 +128,15 @@ class Sum:
 
 
 class Min:
-    """Transforms that give the smallest (from Beam's Java; in Beam's Python: ``CombinePerKey(min)``).
+    """Transforms that find the smallest value (from Beam's Java; in Beam's Python: ``CombinePerKey(min)``).
 
     >>> with Pipeline() as p:
     ...     _ = p | Create([3, 2, 6]) | Min.Globally() | Map(print)
     2
     """
 
-    class Globally(CombineGlobally):
-        """The smallest element; None if there is none."""
+    class Globally(CombineGlobally[Same, Same]):
+        """The smallest element; None for an empty collection."""
 
         def __init__(self) -> None:
             super().__init__(ExtremeCombineFn(min))
@@ -115,7 +144,7 @@ class Min:
         def default_label(self) -> str:
             return "Min.Globally"
 
-    class PerKey(CombinePerKey):
+    class PerKey(CombinePerKey[Same, Same]):
         """The smallest value of each key."""
 
         def __init__(self) -> None:
@@ -126,15 +155,15 @@ class Min:
 
 
 class Max:
-    """Transforms that give the largest (from Beam's Java; in Beam's Python: ``CombinePerKey(max)``).
+    """Transforms that find the largest value (from Beam's Java; in Beam's Python: ``CombinePerKey(max)``).
 
     >>> with Pipeline() as p:
     ...     _ = p | Create([3, 2, 6]) | Max.Globally() | Map(print)
     6
     """
 
-    class Globally(CombineGlobally):
-        """The largest element; None if there is none."""
+    class Globally(CombineGlobally[Same, Same]):
+        """The largest element; None for an empty collection."""
 
         def __init__(self) -> None:
             super().__init__(ExtremeCombineFn(max))
@@ -142,7 +171,7 @@ class Max:
         def default_label(self) -> str:
             return "Max.Globally"
 
-    class PerKey(CombinePerKey):
+    class PerKey(CombinePerKey[Same, Same]):
         """The largest value of each key."""
 
         def __init__(self) -> None:

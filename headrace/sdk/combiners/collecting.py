@@ -1,13 +1,15 @@
-"""All values in one list, set or dict."""
+"""Combiners that collect values into one list, set or dict."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from headrace.sdk.combine import CombineGlobally
 from headrace.sdk.combine_fn import CombineFn
 from headrace.sdk.encoding import encode_value
+from headrace.sdk.pvalue import PCollection
+from headrace.sdk.type_variables import KeyT, T, ValueT
 
 
 class ToListCombineFn(CombineFn):
@@ -68,7 +70,7 @@ class ToSetCombineFn(CombineFn):
 class ToDictCombineFn(CombineFn):
     """A dict of (key, value) pairs.
 
-    Of several values of a key one is taken, always the same, however the pairs arrive.
+    If a key has several values, one of them is chosen deterministically, for any order of arrival.
 
     >>> ToDictCombineFn().apply([("a", 1), ("b", 2)])
     {'a': 1, 'b': 2}
@@ -96,8 +98,8 @@ class ToDictCombineFn(CombineFn):
         return accumulator
 
 
-class ToList(CombineGlobally):
-    """Puts all elements into one list, in any order.
+class ToList(CombineGlobally[Any, list[Any]]):
+    """Collects all elements into one list, in any order.
 
     >>> with Pipeline() as p:
     ...     _ = p | Create([1, 2]) | ToList() | Map(print)
@@ -110,9 +112,13 @@ class ToList(CombineGlobally):
     def default_label(self) -> str:
         return "ToList"
 
+    if TYPE_CHECKING:
 
-class ToSet(CombineGlobally):
-    """Puts all elements into one set.
+        def expand(self, pcoll: PCollection[T]) -> PCollection[list[T]]: ...
+
+
+class ToSet(CombineGlobally[Any, set[Any]]):
+    """Collects all elements into one set.
 
     >>> with Pipeline() as p:
     ...     _ = p | Create([1, 2, 1]) | ToSet() | Map(print)
@@ -125,9 +131,13 @@ class ToSet(CombineGlobally):
     def default_label(self) -> str:
         return "ToSet"
 
+    if TYPE_CHECKING:
 
-class ToDict(CombineGlobally):
-    """Puts all (key, value) pairs into one dict; of several values of a key one is taken.
+        def expand(self, pcoll: PCollection[T]) -> PCollection[set[T]]: ...
+
+
+class ToDict(CombineGlobally[Any, dict[Any, Any]]):
+    """Collects all (key, value) pairs into one dict; if a key has several values, one of them is chosen.
 
     >>> with Pipeline() as p:
     ...     _ = p | Create([("a", 1), ("b", 2)]) | ToDict() | Map(print)
@@ -139,3 +149,9 @@ class ToDict(CombineGlobally):
 
     def default_label(self) -> str:
         return "ToDict"
+
+    if TYPE_CHECKING:
+
+        def expand(
+            self, pcoll: PCollection[tuple[KeyT, ValueT]]
+        ) -> PCollection[dict[KeyT, ValueT]]: ...

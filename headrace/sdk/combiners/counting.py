@@ -1,4 +1,4 @@
-"""Counts."""
+"""Combiners that count."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from headrace.sdk.combine_fn import CombineFn
 from headrace.sdk.pairs import PairedWith
 from headrace.sdk.pvalue import PCollection
 from headrace.sdk.transform import PTransform
+from headrace.sdk.type_variables import T
 
 
 class CountCombineFn(CombineFn):
@@ -30,7 +31,7 @@ class CountCombineFn(CombineFn):
         return mutable_accumulator + len(sized)
 
     def subtract_input(self, mutable_accumulator: int, element: Any) -> int:
-        """Return the number less one."""
+        """Return the count without one input."""
         return mutable_accumulator - 1
 
     def merge_accumulators(self, accumulators: Iterable[int]) -> int:
@@ -49,7 +50,7 @@ class Count:
     6
     """
 
-    class Globally(CombineGlobally):
+    class Globally(CombineGlobally[object, int]):
         """Counts all elements."""
 
         def __init__(self) -> None:
@@ -58,7 +59,7 @@ class Count:
         def default_label(self) -> str:
             return "Count.Globally"
 
-    class PerKey(CombinePerKey):
+    class PerKey(CombinePerKey[object, int]):
         """Counts the values of each key."""
 
         def __init__(self) -> None:
@@ -67,13 +68,12 @@ class Count:
         def default_label(self) -> str:
             return "Count.PerKey"
 
-    class PerElement(PTransform[Any, Any]):
-        """Counts equal elements: pairs of element and number."""
+    class PerElement(PTransform[PCollection[Any], PCollection[Any]]):
+        """Counts equal elements: emits pairs of element and count."""
 
         def default_label(self) -> str:
             return "Count.PerElement"
 
-        def expand(self, pcoll: Any) -> PCollection[Any]:
+        def expand(self, pcoll: PCollection[T]) -> PCollection[tuple[T, int]]:
             pairs = pcoll | "PairWithVoid" >> PairedWith(None)
-            counted: PCollection[Any] = pairs | "Count" >> CombinePerKey(CountCombineFn())
-            return counted
+            return pairs | "Count" >> CombinePerKey(CountCombineFn())

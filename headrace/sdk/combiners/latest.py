@@ -1,4 +1,4 @@
-"""The latest value, by event time."""
+"""Combiners that return the latest value by event time."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from headrace.sdk.combine import CombineGlobally, CombinePerKey
 from headrace.sdk.combine_fn import CombineFn
 from headrace.sdk.dofn import DoFn
 from headrace.sdk.encoding import encode_value
-from headrace.sdk.pardo import Map, require_collection
-from headrace.sdk.pvalue import PCollection
+from headrace.sdk.pardo import Map
+from headrace.sdk.pvalue import PCollection, require_collection
 from headrace.sdk.transform import PTransform
+from headrace.sdk.type_variables import KeyT, T, ValueT
 from headrace.windowing.time import MIN_TIMESTAMP
 
 Stamped: TypeAlias = tuple[Any, Any]
@@ -19,9 +20,10 @@ _NONE: Final[Stamped] = (None, MIN_TIMESTAMP)
 
 
 class LatestCombineFn(CombineFn):
-    """The value of the latest of (value, timestamp) pairs; None if there is none.
+    """The value of the latest of (value, timestamp) pairs; None without pairs.
 
-    Of several values of the same time one is taken, always the same, however they arrive.
+    If several values have the latest timestamp, one of them is chosen deterministically, for any order of
+    arrival.
 
     >>> LatestCombineFn().apply([("a", 3), ("b", 5), ("c", 4)])
     'b'
@@ -50,7 +52,7 @@ def _encoding(stamped: Stamped) -> bytes:
 
 
 class Latest:
-    """Transforms that give the latest element or value, by event time.
+    """Transforms that return the latest element or value, by event time.
 
     >>> with Pipeline() as p:
     ...     steps = p | Create([("a", 3), ("b", 5)]) | WithTimestamps(lambda pair: pair[1])
@@ -58,8 +60,8 @@ class Latest:
     ('b', 5)
     """
 
-    class Globally(PTransform[Any, Any]):
-        """The latest element; None if there is none.
+    class Globally(PTransform[PCollection[Any], PCollection[Any]]):
+        """The latest element; None for an empty collection.
 
         Args:
             has_defaults: whether an empty collection gives None, in the global window.
@@ -73,30 +75,30 @@ class Latest:
             return "Latest.Globally"
 
         def with_defaults(self, has_defaults: bool = True) -> Latest.Globally:
-            """Say whether an empty collection gives a value."""
+            """Set whether an empty collection gives a value."""
             return Latest.Globally(has_defaults)
 
         def without_defaults(self) -> Latest.Globally:
-            """Let an empty collection give no value; necessary but in the global window."""
+            """Emit no value for an empty collection; required in windows other than the global window."""
             return Latest.Globally(has_defaults=False)
 
-        def expand(self, pcoll: Any) -> PCollection[Any]:
+        def expand(self, pcoll: PCollection[T]) -> PCollection[T]:
             require_collection(pcoll)
             combine = CombineGlobally(LatestCombineFn()).with_defaults(self._has_defaults)
             stamped = pcoll | "AddTimestamps" >> Map(_stamp)
-            latest: PCollection[Any] = stamped | "Latest" >> combine
-            return latest
+            return stamped | "Latest" >> combine
 
-    class PerKey(PTransform[Any, Any]):
+    class PerKey(PTransform[PCollection[Any], PCollection[Any]]):
         """The latest value of each key."""
 
         def default_label(self) -> str:
             return "Latest.PerKey"
 
-        def expand(self, pcoll: Any) -> PCollection[Any]:
+        def expand(
+            self, pcoll: PCollection[tuple[KeyT, ValueT]]
+        ) -> PCollection[tuple[KeyT, ValueT]]:
             stamped = pcoll | "AddTimestamps" >> Map(_stamp_value)
-            latest: PCollection[Any] = stamped | "Latest" >> CombinePerKey(LatestCombineFn())
-            return latest
+            return stamped | "Latest" >> CombinePerKey(LatestCombineFn())
 
 
 def _stamp(element: Any, timestamp: Any = DoFn.TimestampParam) -> Stamped:

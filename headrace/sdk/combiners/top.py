@@ -1,15 +1,17 @@
-"""The largest and the smallest few."""
+"""Combiners that return the n largest or smallest values."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from heapq import nlargest, nsmallest
 from itertools import chain
-from typing import Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from headrace.sdk.combine import CombineGlobally, CombinePerKey
 from headrace.sdk.combine_fn import CombineFn
+from headrace.sdk.pvalue import PCollection
 from headrace.sdk.transform import PTransform
+from headrace.sdk.type_variables import KeyT, T
 
 Named = TypeVar("Named", bound=PTransform[Any, Any])
 KeyFunction: TypeAlias = Callable[[Any], Any]
@@ -19,9 +21,9 @@ class TopCombineFn(CombineFn):
     """The n largest values, the largest first.
 
     Args:
-        n: how many.
-        key: returns what values are compared by; by default the value itself.
-        reverse: whether to give the smallest instead, the smallest first.
+        n: number of values.
+        key: returns the sort key of a value; by default the value itself.
+        reverse: whether to return the smallest values instead, the smallest first.
 
     >>> TopCombineFn(2).apply([1, 5, 3]), TopCombineFn(2, key=len).apply(["a", "bbb", "cc"])
     ([5, 3], ['bbb', 'cc'])
@@ -31,7 +33,7 @@ class TopCombineFn(CombineFn):
         self._n = n
         self._key = key
         self._choose = nsmallest if reverse else nlargest
-        self._enough = max(4 * n, 64)
+        self._limit = max(4 * n, 64)
 
     def create_accumulator(self) -> list[Any]:
         return []
@@ -54,24 +56,24 @@ class TopCombineFn(CombineFn):
         return self.compact(accumulator)
 
     def _bounded(self, accumulator: list[Any]) -> list[Any]:
-        return self.compact(accumulator) if len(accumulator) > self._enough else accumulator
+        return self.compact(accumulator) if len(accumulator) > self._limit else accumulator
 
 
 class Top:
-    """Transforms that give a list of the largest or smallest few.
+    """Transforms that return a list of the n largest or smallest values.
 
     >>> with Pipeline() as p:
     ...     _ = p | Create([3, 1, 4, 1, 5]) | Top.Largest(2) | Map(print)
     [5, 4]
     """
 
-    class Of(CombineGlobally):
+    class Of(CombineGlobally[Any, list[Any]]):
         """A list of the n largest elements.
 
         Args:
-            n: how many.
-            key: returns what elements are compared by; by default the element itself.
-            reverse: whether to give the smallest instead.
+            n: number of elements.
+            key: returns the sort key of an element; by default the element itself.
+            reverse: whether to return the smallest elements instead.
         """
 
         def __init__(self, n: int, key: KeyFunction | None = None, reverse: bool = False) -> None:
@@ -81,13 +83,17 @@ class Top:
         def default_label(self) -> str:
             return f"Top({self._n})"
 
-    class PerKey(CombinePerKey):
+        if TYPE_CHECKING:
+
+            def expand(self, pcoll: PCollection[T]) -> PCollection[list[T]]: ...
+
+    class PerKey(CombinePerKey[Any, list[Any]]):
         """A list of the n largest values of each key.
 
         Args:
-            n: how many.
-            key: returns what values are compared by; by default the value itself.
-            reverse: whether to give the smallest instead.
+            n: number of values.
+            key: returns the sort key of a value; by default the value itself.
+            reverse: whether to return the smallest values instead.
         """
 
         def __init__(self, n: int, key: KeyFunction | None = None, reverse: bool = False) -> None:
@@ -97,28 +103,30 @@ class Top:
         def default_label(self) -> str:
             return f"TopPerKey({self._n})"
 
+        if TYPE_CHECKING:
+
+            def expand(
+                self, pcoll: PCollection[tuple[KeyT, T]]
+            ) -> PCollection[tuple[KeyT, list[T]]]: ...
+
     @staticmethod
-    def Largest(
-        n: int, has_defaults: bool = True, key: KeyFunction | None = None
-    ) -> CombineGlobally:
-        """Return the transform to a list of the n largest elements."""
+    def Largest(n: int, has_defaults: bool = True, key: KeyFunction | None = None) -> Top.Of:
+        """Return the transform for a list of the n largest elements."""
         return _named(Top.Of(n, key).with_defaults(has_defaults), f"Largest({n})")
 
     @staticmethod
-    def Smallest(
-        n: int, has_defaults: bool = True, key: KeyFunction | None = None
-    ) -> CombineGlobally:
-        """Return the transform to a list of the n smallest elements."""
+    def Smallest(n: int, has_defaults: bool = True, key: KeyFunction | None = None) -> Top.Of:
+        """Return the transform for a list of the n smallest elements."""
         return _named(Top.Of(n, key, reverse=True).with_defaults(has_defaults), f"Smallest({n})")
 
     @staticmethod
-    def LargestPerKey(n: int, key: KeyFunction | None = None) -> CombinePerKey:
-        """Return the transform to a list of the n largest values of each key."""
+    def LargestPerKey(n: int, key: KeyFunction | None = None) -> Top.PerKey:
+        """Return the transform for a list of the n largest values of each key."""
         return _named(Top.PerKey(n, key), f"LargestPerKey({n})")
 
     @staticmethod
-    def SmallestPerKey(n: int, *, key: KeyFunction | None = None) -> CombinePerKey:
-        """Return the transform to a list of the n smallest values of each key."""
+    def SmallestPerKey(n: int, *, key: KeyFunction | None = None) -> Top.PerKey:
+        """Return the transform for a list of the n smallest values of each key."""
         return _named(Top.PerKey(n, key, reverse=True), f"SmallestPerKey({n})")
 
 

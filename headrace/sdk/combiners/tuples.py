@@ -1,4 +1,4 @@
-"""Several ways to combine at once."""
+"""Combiners that apply several CombineFns."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from headrace.sdk.combine_fn import CombineFn
 
 
 class SingleInputTupleCombineFn(CombineFn):
-    """A tuple of the results of several CombineFns on the same values; subtracts if all of them can.
+    """A tuple of the results of several CombineFns on the same values; can subtract if all of them can.
 
     Args:
         combiners: CombineFns, or functions on iterables.
@@ -22,7 +22,7 @@ class SingleInputTupleCombineFn(CombineFn):
         self._combiners = [CombineFn.maybe_from_callable(c) for c in combiners]
 
     def split(self, element: Any) -> Iterable[Any]:
-        """Return what of an element goes to each CombineFn."""
+        """Return the input of each CombineFn for an element."""
         return [element] * len(self._combiners)
 
     def setup(self) -> None:
@@ -44,7 +44,7 @@ class SingleInputTupleCombineFn(CombineFn):
         return [combiner.add_inputs(part, column) for combiner, part, column in parts]
 
     def subtract_input(self, mutable_accumulator: list[Any], element: Any) -> list[Any]:
-        """Return the accumulators without one input; only where all CombineFns can."""
+        """Return the accumulators without one input; only if all CombineFns can subtract."""
         combiners: list[Any] = self._combiners
         parts = zip(combiners, mutable_accumulator, self.split(element), strict=True)
         return [combiner.subtract_input(part, value) for combiner, part, value in parts]
@@ -75,7 +75,7 @@ class SingleInputTupleCombineFn(CombineFn):
 
 
 class TupleCombineFn(SingleInputTupleCombineFn):
-    """Combines tuples item by item, each item by a CombineFn of its own.
+    """Combines tuples item by item, each item with its own CombineFn.
 
     Args:
         combiners: CombineFns, or functions on iterables; one for each item.
@@ -88,5 +88,5 @@ class TupleCombineFn(SingleInputTupleCombineFn):
         return element  # type: ignore[no-any-return]
 
     def with_common_input(self) -> SingleInputTupleCombineFn:
-        """Return the CombineFn that gives the whole of an element to each."""
+        """Return the CombineFn that passes whole elements to each CombineFn."""
         return SingleInputTupleCombineFn(*self._combiners)

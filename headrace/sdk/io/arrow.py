@@ -1,4 +1,4 @@
-"""Arrow, which reads and writes Parquet: an extra, imported when it is used."""
+"""Access to pyarrow, which reads and writes Parquet: an extra, imported on first use."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from headrace.errors import PipelineError
 
 
 def arrow(module: str = "pyarrow") -> Any:
-    """Return pyarrow, or a module of it.
+    """Return pyarrow, or one of its modules.
 
     Raises:
-        PipelineError: it is not installed.
+        PipelineError: pyarrow is not installed.
 
     >>> arrow("pyarrow.parquet").__name__
     'pyarrow.parquet'

@@ -1,4 +1,4 @@
-"""The console as a sink: one line for each element, with all that travels with it."""
+"""A sink that prints to the console: one line for each element, with its metadata."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import attrs
 
-from headrace.sdk.io.sink import Sink, SinkBatch
+from headrace.sdk.sink import Sink, SinkBatch
 from headrace.triggers.bundle import Element
 from headrace.windowing.time import MAX_MICROS, MIN_MICROS, Timestamp
 from headrace.windowing.window import GLOBAL_WINDOW, BoundedWindow
@@ -14,7 +14,7 @@ from headrace.windowing.window import GLOBAL_WINDOW, BoundedWindow
 
 @attrs.frozen(eq=False)
 class Console(Sink):
-    """Prints elements: diff, timestamp, windows, timing of the pane, and value.
+    """Prints elements: diff, timestamp, windows, pane timing and value.
 
     >>> from headrace.triggers.bundle import Bundle
     >>> Console().write(SinkBatch(0, 0, Bundle(["a", "b"], [0, 1_500_000])))

@@ -1,4 +1,4 @@
-"""CSV files: each record is a Row, its values of the types that a schema says."""
+"""CSV files: each record is a Row whose values have the types of a schema."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ class CsvFiles(FileSource):
     Args:
         file_pattern: a path, a glob, a directory, or several of them.
         schema: the type of each column by its name, in the order of the file: str, int, float, bool,
-            datetime, date or Decimal. If it is not given it is read from the first file: the names from
-            its first line, the types from its first 1,000 records. Int, float and bool are told from
-            str; numbers that begin with a superfluous zero are str.
-        columns: the columns that the rows have; all by default.
+            datetime, date or Decimal. By default it is inferred from the first file: the names from its
+            first line, the types from its first 1,000 records. Types are inferred as int, float, bool
+            or str; numbers with a leading zero are str.
+        columns: the columns of the rows; all by default.
         header: whether the first line of each file names the columns.
-        delimiter: what stands between two fields.
-        quotechar: what stands around a field that holds a delimiter, a quote or the end of a line.
-        timestamp: a column, or a function of the row, that says when it is.
-        compression_type: gzip, bzip2, lzma, uncompressed, or auto, which goes by the end of the name.
+        delimiter: the separator between fields.
+        quotechar: the quote around a field that contains a delimiter, a quote or a line break.
+        timestamp: a column, or a function of the row, that gives its event time.
+        compression_type: gzip, bzip2, lzma, uncompressed, or auto, which depends on the file extension.
 
     Raises:
-        FileError: there is no schema, nor a file to read it from.
-        PipelineError: a column that is asked for does not exist.
+        FileError: there is neither a schema nor a file to infer it from.
+        PipelineError: a column in ``columns`` or ``timestamp`` does not exist.
 
     >>> files = CsvFiles("delays.csv", schema={"airport": str, "delay": int}, timestamp="delay")
     >>> files.bundle({"airport": ["EWR"], "delay": [7]})
@@ -65,7 +65,7 @@ class CsvFiles(FileSource):
             return schemas.checked(self.given_schema)
         if not self.header:
             raise PipelineError(
-                "without a header the columns of a CSV file have no names",
+                "a CSV file without a header has no column names",
                 remedy='give a schema, such as {"airport": str, "delay": int}',
             )
         first = existing(self.patterns)[0]
@@ -79,7 +79,7 @@ class CsvFiles(FileSource):
         return dict(zip(names, kinds, strict=True))
 
     def __attrs_post_init__(self) -> None:
-        """Refuse columns that do not exist."""
+        """Check that all columns exist."""
         require_columns(list(self.schema), self.column_names(), "CsvFiles")
 
     def column_names(self) -> tuple[str, ...]:
@@ -102,7 +102,7 @@ class CsvFiles(FileSource):
                 before += len(filled)
 
     def _columns(self, records: Records, path: str, before: int) -> Columns:
-        """Return the values of records, of which so many came before in the file."""
+        """Return the columns of records that follow the first ``before`` records of the file."""
         if set(map(len, records)) - {len(self.schema)}:
             self._refuse_length(records, path, before)
         texts = dict(zip(self.schema, map(list, zip(*records, strict=True)), strict=False))
@@ -111,21 +111,21 @@ class CsvFiles(FileSource):
             try:
                 columns[name] = schemas.convert(texts.get(name, []), self.schema[name])
             except schemas.CONVERSION_ERRORS as error:
-                place = schemas.first_misfit(texts[name], self.schema[name])
-                self._refuse_value(name, records[place], path, before + place, error)
+                index = schemas.first_invalid(texts[name], self.schema[name])
+                self._refuse_value(name, records[index], path, before + index, error)
         return columns
 
     def _open(self, path: str) -> TextIOWrapper:
         return TextIOWrapper(open_file(path, "rb", self.compression), "utf-8-sig", newline="")
 
     def _reader(self, file: Iterable[str], path: str) -> Iterator[list[str]]:
-        """Read records; name the line where there is none."""
+        """Read records; an error names the line of an invalid record."""
         reader = csv.reader(file, delimiter=self.delimiter, quotechar=self.quotechar, strict=True)
         try:
             yield from reader
         except csv.Error as error:
             raise FileError(
-                f"this is no CSV: {error}",
+                f"this is not valid CSV: {error}",
                 where=f"{path}, line {reader.line_num}",
                 remedy="correct the line, or give the delimiter and quotechar that the file uses",
             ) from error
@@ -133,16 +133,16 @@ class CsvFiles(FileSource):
     def _check_header(self, names: list[str] | None, path: str) -> None:
         if names is not None and names != list(self.schema):
             raise FileError(
-                f"the columns are {shorten(names)}, and not {shorten(list(self.schema))}",
+                f"the columns are {shorten(names)}, not {shorten(list(self.schema))}",
                 where=f"{path}, line 1",
-                remedy="read files with other columns on their own, or give the schema of these",
+                remedy="read files with other columns separately, or give the schema of these files",
             )
 
     def _refuse_length(self, records: Records, path: str, before: int) -> NoReturn:
-        place = next(n for n, r in enumerate(records) if len(r) != len(self.schema))
+        index = next(n for n, r in enumerate(records) if len(r) != len(self.schema))
         raise FileError(
-            f"the record has {len(records[place])} fields, and not {len(self.schema)}",
-            where=self._where(path, before + place, records[place]),
+            f"the record has {len(records[index])} fields, not {len(self.schema)}",
+            where=self._where(path, before + index, records[index]),
             remedy="correct the line, or give the delimiter and quotechar that the file uses",
         )
 
@@ -151,13 +151,13 @@ class CsvFiles(FileSource):
     ) -> NoReturn:
         text = dict(zip(self.schema, record, strict=True))[name]
         raise FileError(
-            f"{text!r} in the column {name!r} is no {self.schema[name].__name__}",
+            f"{text!r} in the column {name!r} is not of type {self.schema[name].__name__}",
             where=self._where(path, number, record),
-            remedy=f"correct the line, or give a schema in which {name!r} is of another type",
+            remedy=f"correct the line, or give a schema in which {name!r} has another type",
         ) from error
 
     def _where(self, path: str, number: int, record: list[str]) -> str:
-        """Return where a record is; for its line the file is read again, since fields can hold lines."""
+        """Return the path and line of a record; reads the file again, as fields can contain lines."""
         with self._open(path) as file:
             reader = csv.reader(file, delimiter=self.delimiter, quotechar=self.quotechar)
             records = (found for found in reader if found)
@@ -168,7 +168,7 @@ class CsvFiles(FileSource):
 def _require_names(names: list[str], path: str) -> None:
     if not names or len(set(names)) < len(names):
         raise FileError(
-            f"the first line names no columns, or one of them twice: {shorten(names)}",
+            f"the first line has no column names, or the same one twice: {shorten(names)}",
             where=f"{path}, line 1",
-            remedy="write a first line with a name for each column, or give schema and header=False",
+            remedy="add a first line with a name for each column, or give schema and header=False",
         )

@@ -1,4 +1,4 @@
-"""A cursor: bundles of any size, taken so many rows at a time."""
+"""A cursor: reads a given number of rows at a time from bundles of any size."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from headrace.windowing.column import cut
 
 @attrs.define(eq=False)
 class Cursor:
-    """A place in a sequence of bundles.
+    """A position in a sequence of bundles.
 
     Args:
-        bundles: what is ahead.
+        bundles: the bundles that follow.
 
     >>> cursor = Cursor(iter([Bundle([1, 2, 3]), Bundle([4])]))
     >>> cursor.take(2).values, cursor.take(9).values, cursor.take(9).values
@@ -26,7 +26,7 @@ class Cursor:
     _rest: Bundle | None = attrs.field(default=None, init=False)
 
     def take(self, limit: int) -> Bundle:
-        """Return the next rows, fewer than asked for only at the end."""
+        """Return the next ``limit`` rows, or fewer at the end."""
         taken: list[Bundle] = []
         while limit > 0 and (bundle := self._next()) is not None:
             if len(bundle) > limit:
@@ -37,7 +37,7 @@ class Cursor:
         return Bundle.concat(taken)
 
     def skip(self, rows: int) -> None:
-        """Go past so many rows."""
+        """Skip the next ``rows`` rows."""
         while rows > 0 and (bundle := self._next()) is not None:
             if len(bundle) > rows:
                 self._rest = _rows(bundle, rows, len(bundle))

@@ -1,4 +1,4 @@
-"""File names of a file sink: by window, batch and shard, the same each time."""
+"""File names of a file sink, determined by window, batch and shard."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from headrace.errors import PipelineError
 from headrace.windowing.window import GLOBAL_WINDOW, BoundedWindow
 
 SHARDED: Final = "-SSSSS-of-NNNNN"
-"""Beam's default template: the number of the shard, and how many there are."""
+"""Beam's default template: the shard number and the number of shards."""
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _LETTERS: Final = re.compile(r"S+|N+")
@@ -22,20 +22,20 @@ _LETTERS: Final = re.compile(r"S+|N+")
 def _known_letters(naming: object, attribute: object, template: str) -> None:
     if "/" in template or bool(re.search("S", template)) != bool(re.search("N", template)):
         raise PipelineError(
-            f"the shard_name_template {template!r} makes no file names",
-            remedy=f"use both S's and N's and no slash, such as {SHARDED!r}; or '' for one file",
+            f"the shard_name_template {template!r} is not valid",
+            remedy=f"use both S and N and no slash, such as {SHARDED!r}; or '' for one file",
         )
 
 
 @attrs.frozen
 class FileNaming:
-    """How the files of a sink are called.
+    """The names of a sink's files.
 
     Args:
-        prefix: how the paths begin.
-        suffix: how they end.
-        template: what is between, a run of S standing for the shard's number and of N for how many there
-            are.
+        prefix: the beginning of the paths.
+        suffix: the end of the paths.
+        template: the part in between; a run of S is replaced by the shard number, a run of N by the
+            number of shards.
 
     >>> naming = FileNaming("out/day", ".csv")
     >>> naming.path("", "", 0, 2), naming.path("19700101T000000Z-19700102T000000Z", "b000007", 1, 2)
@@ -50,10 +50,10 @@ class FileNaming:
         """Return the path of a file.
 
         Args:
-            window: label of its window, if any.
-            batch: label of its batch, if it is one of many.
-            shard: its number among the files of this window and batch.
-            shards: how many these are.
+            window: label of its window; empty for the global window.
+            batch: label of its batch; empty in batch mode.
+            shard: number of the shard among the files of this window and batch.
+            shards: number of these shards.
         """
         numbers = {"S": shard, "N": shards}
         labels = "".join(f"-{label}" for label in (window, batch) if label)
@@ -63,7 +63,7 @@ class FileNaming:
 
 @lru_cache(maxsize=4096)
 def window_label(window: BoundedWindow) -> str:
-    """Return how files name a window: by its bounds in basic ISO 8601 form; empty for the global one.
+    """Return a window's label in file names: its bounds in basic ISO 8601 form; empty if global.
 
     >>> from headrace.windowing import IntervalWindow
     >>> window_label(IntervalWindow(0, 60.5)), window_label(GLOBAL_WINDOW)
@@ -75,7 +75,7 @@ def window_label(window: BoundedWindow) -> str:
 
 
 def _instant(micros: int) -> str:
-    """Return an instant that no file system minds; microseconds where the calendar does not reach."""
+    """Return an instant without colons; in microseconds if it is outside the calendar."""
     try:
         moment = _EPOCH + timedelta(microseconds=micros)
     except OverflowError:
@@ -84,7 +84,7 @@ def _instant(micros: int) -> str:
 
 
 def batch_label(streaming: bool, run: str, batch: int) -> str:
-    """Return how files name a batch: not at all if there is but one.
+    """Return a batch's label in file names; empty in batch mode.
 
     >>> batch_label(False, "", 0), batch_label(True, "", 3), batch_label(True, "a run", 3)
     ('', 'b000003', 'a_run-b000003')
@@ -95,7 +95,7 @@ def batch_label(streaming: bool, run: str, batch: int) -> str:
 
 
 def plain(text: str) -> str:
-    """Return text with only what every file system takes in a name.
+    """Return text with only the characters that every file system allows in a name.
 
     >>> plain("Write/out (1)")
     'Write_out__1_'

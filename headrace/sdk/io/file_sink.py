@@ -1,8 +1,8 @@
-"""File sinks: parts are staged where they are, and a commit puts them up under their names.
+"""File sinks: parts are staged on the workers, and a commit publishes them under their names.
 
-A file is written in a hidden directory beside its place and renamed when it is whole, so nobody sees half
-of it. Names are made of window, batch and shard alone. So a batch that is written again after a crash
-puts up the same files again, and what its interrupted commit left besides is taken away.
+A file is written in a hidden directory next to its destination and renamed when it is complete, so
+readers never see an incomplete file. Names depend only on window, batch and shard, so a batch that is
+written again after a crash publishes the same files and deletes what the interrupted commit left.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from headrace.sdk.encoding import encode_value
 from headrace.sdk.io.file_naming import FileNaming, batch_label, plain, window_label
 from headrace.sdk.io.files import compression_of
 from headrace.sdk.io.ledger import Ledger
-from headrace.sdk.io.sink import Commit, PartSink, SinkBatch, SinkPart
+from headrace.sdk.sink import Commit, PartSink, SinkBatch, SinkPart
 from headrace.triggers.bundle import IN_GLOBAL_WINDOW, Bundle
 from headrace.windowing.column import materialise, uniform
 
 
 class Piece(NamedTuple):
-    """What a part has for one file.
+    """The piece of a file that comes from one part.
 
     Attributes:
-        path: where it is staged.
+        path: where the piece is staged.
         window: label of the window.
         shard: number of the shard; 0 if the number of shards is not fixed.
-        head: what the file begins with, if that is not in the piece.
+        head: the beginning of the file, if the piece does not contain it.
 
     >>> Piece("staged/0", "", 0).head
     ''
@@ -50,14 +50,14 @@ class Piece(NamedTuple):
 
 @attrs.frozen(eq=False)
 class FileSink(PartSink):
-    """Writes files; a format defines the last two methods.
+    """Writes files; a format defines :meth:`write_file` and :meth:`assemble`.
 
     Args:
-        naming: how the files are called.
-        num_shards: how many files there are for each window and batch; 0 for as many as there are parts.
-        compression_type: gzip, bzip2, lzma, uncompressed, or auto, which goes by the suffix.
-        diff_column: name for a column that holds +1 for an element and -1 for its retraction; without
-            it, retractions are refused.
+        naming: the names of the files.
+        num_shards: number of files for each window and batch; 0 for one file per part.
+        compression_type: gzip, bzip2, lzma, uncompressed, or auto, which depends on the suffix.
+        diff_column: name of a column for +1 (an element) and -1 (its retraction); without it,
+            retractions are refused.
     """
 
     naming: FileNaming
@@ -68,72 +68,72 @@ class FileSink(PartSink):
     diff_column: str | None = attrs.field(default=None, kw_only=True)
 
     def __attrs_post_init__(self) -> None:
-        """Refuse numbers of shards that make no sense."""
+        """Check that the number of shards fits the template."""
         if self.num_shards < 0 or (self.num_shards != 1 and not self.naming.template):
             raise PipelineError(
-                f"{self.num_shards} shards cannot have the template {self.naming.template!r}",
-                remedy="use a num_shards of 0 or more; without a template, there is one file: use 1",
+                f"num_shards={self.num_shards} does not fit the template {self.naming.template!r}",
+                remedy="use 0 or more shards; with an empty template, use 1",
             )
 
     @property
     def accepts_retractions(self) -> bool:  # type: ignore[override]
-        """Whether there is a column for the diffs."""
+        """Whether the files have a column for diffs."""
         return self.diff_column is not None
 
     def write_part(self, part: SinkPart) -> list[tuple[Any, ...]]:
         """Stage the files of a part; return their pieces, as plain tuples."""
         pieces: list[tuple[Any, ...]] = []
-        place = self._staging(part) / f"{part.number:05}-{uuid4().hex}"
-        for (window, shard), bundle in self._divided(part.bundle):
-            place.mkdir(parents=True, exist_ok=True)
-            path = str(place / f"{len(pieces):05}")
+        directory = self._staging(part) / f"{part.number:05}-{uuid4().hex}"
+        for (window, shard), bundle in self._by_window_and_shard(part.bundle):
+            directory.mkdir(parents=True, exist_ok=True)
+            path = str(directory / f"{len(pieces):05}")
             head = self.write_file(path, bundle)
             pieces.append(tuple(Piece(path, window, shard, head)))
         return pieces
 
     def commit(self, commit: Commit) -> None:
-        """Put up the files of a batch, and take away what it replaces."""
+        """Publish the files of a batch, and delete those that they replace."""
         files = self._files(commit)
-        home = self.hidden.parent
+        directory = self.hidden.parent
         ledger = Ledger(self.hidden)
         stale = ledger.stale(commit, files)
         ledger.begin(commit, files, stale)
         for name, pieces in files.items():
-            self._put_up(home / name, pieces, self._staging(commit))
+            self._publish(directory / name, pieces, self._staging(commit))
         for name in stale:
-            (home / name).unlink(missing_ok=True)
+            (directory / name).unlink(missing_ok=True)
         ledger.end(commit, files)
         shutil.rmtree(self._staging(commit), ignore_errors=True)
 
     def close(self) -> None:
-        """Take away what parts that did not count have left."""
+        """Delete staged files of parts that were never committed."""
         shutil.rmtree(self.hidden / "staged", ignore_errors=True)
 
     @abstractmethod
     def write_file(self, path: str, bundle: Bundle) -> str:
-        """Write elements to a file, and return what it begins with, if the file is but a piece.
+        """Write elements to a file; return the beginning of the whole file if this is only a piece.
 
         Args:
             path: the file.
-            bundle: its elements. If ``num_shards`` is 0 they are all, and the file is made whole.
+            bundle: its elements. If ``num_shards`` is 0, these are all elements of a complete file.
         """
 
     @abstractmethod
     def assemble(self, path: str, pieces: Sequence[Piece]) -> None:
-        """Make a whole file of pieces, of which there may be none."""
+        """Write a complete file from its pieces; there may be none."""
 
     @property
     def hidden(self) -> Path:
-        """The directory beside the files in which they are staged, and in which the ledger lies."""
-        home, name = os.path.split(self.naming.prefix)
-        return Path(home, f".{name}{self.naming.suffix}.headrace")
+        """The directory next to the files that contains staged files and the ledger."""
+        directory, name = os.path.split(self.naming.prefix)
+        return Path(directory, f".{name}{self.naming.suffix}.headrace")
 
     def _staging(self, batch: SinkBatch | Commit) -> Path:
         name = "-".join(map(plain, (batch.step, batch.run, str(batch.id))))
         return self.hidden / "staged" / name
 
-    def _divided(self, bundle: Bundle) -> Iterator[tuple[tuple[str, int], Bundle]]:
-        """Divide elements by window and shard."""
+    def _by_window_and_shard(self, bundle: Bundle) -> Iterator[tuple[tuple[str, int], Bundle]]:
+        """Group elements by window and shard."""
         if not len(bundle):
             return
         if self.num_shards <= 1 and uniform(bundle.windows) and in_global_window(bundle):
@@ -144,11 +144,11 @@ class FileSink(PartSink):
             shard = self.shard_of(row.value)
             for window in row.windows:
                 rows[window_label(window), shard].append(row)
-        for place in sorted(rows):
-            yield place, Bundle.of(rows[place])
+        for group in sorted(rows):
+            yield group, Bundle.of(rows[group])
 
     def shard_of(self, value: Any) -> int:
-        """Return the number of the shard that an element goes to, the same on every runner.
+        """Return an element's shard number, which is the same on every runner.
 
         >>> hr.io.TextSink(FileNaming("out"), num_shards=3).shard_of("quay")
         1
@@ -156,7 +156,7 @@ class FileSink(PartSink):
         return crc32(encode_value(value)) % self.num_shards if self.num_shards > 1 else 0
 
     def _files(self, commit: Commit) -> dict[str, list[Piece]]:
-        """Return the pieces of a batch by the names of the files that they make."""
+        """Return the pieces of a batch by file name."""
         by_window: dict[str, list[Piece]] = defaultdict(list)
         for piece in (Piece(*piece) for part in commit.written for piece in part):
             by_window[piece.window].append(piece)
@@ -173,7 +173,7 @@ class FileSink(PartSink):
         return files
 
     def _shards(self, pieces: list[Piece], streaming: bool) -> dict[int, list[Piece]]:
-        """Return pieces by shard: in batch mode all shards exist, in streaming those with elements."""
+        """Return pieces by shard: in batch mode all shards, in streaming mode those with elements."""
         if not self.num_shards:
             return {n: [piece] for n, piece in enumerate(pieces)} or {0: []}
         shards: dict[int, list[Piece]] = {}
@@ -183,14 +183,14 @@ class FileSink(PartSink):
                 shards[shard] = own
         return shards
 
-    def _put_up(self, target: Path, pieces: list[Piece], staging: Path) -> None:
-        """Make a file of its pieces, unless an earlier try of this commit has done it."""
+    def _publish(self, target: Path, pieces: list[Piece], staging: Path) -> None:
+        """Create a file from its pieces, unless an earlier attempt of this commit did."""
         missing = [piece.path for piece in pieces if not os.path.exists(piece.path)]
         if missing and not target.exists():
             raise FileError(
-                f"what was staged for {target.name} is gone",
+                f"the staged data of {target.name} is missing",
                 where=missing[0],
-                remedy="leave the hidden directories beside the files alone while a pipeline runs",
+                remedy="do not delete the hidden directories next to the files while a pipeline runs",
             )
         if missing:
             return
@@ -204,7 +204,7 @@ class FileSink(PartSink):
 
 
 def in_global_window(bundle: Bundle) -> bool:
-    """Tell whether the first element of a bundle is in the global window.
+    """Return whether the first element of a bundle is in the global window.
 
     >>> in_global_window(Bundle(["a"]))
     True

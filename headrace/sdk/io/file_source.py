@@ -1,7 +1,7 @@
 """File sources: what all formats have in common.
 
-A format reads a file in chunks of columns, lists of values by name, and makes elements of them. That is
-all that a runner with a reader of its own needs, too: it hands in the columns that it has read, and gets
+A format reads a file in chunks of columns (lists of values by name) and converts these to elements. A
+runner with its own file reader uses the same conversion: it passes the columns that it has read and gets
 the same bundles.
 """
 
@@ -15,32 +15,32 @@ import attrs
 
 from headrace.errors import FileError, PipelineError, TimeError, shorten
 from headrace.sdk.io.files import compression_of, matching, patterns_of
-from headrace.sdk.io.source import BoundedSource, ReadsBundles
+from headrace.sdk.source import BoundedSource, ReadsBundles
 from headrace.triggers.bundle import Bundle
 from headrace.windowing.time import Timestamp, micros, micros_of_all
 from headrace.windowing.timestamped_value import TimestampedValue
 
 CHUNK_ROWS: Final = 1 << 12
-"""So many records of a file make a chunk."""
+"""Number of records in a chunk."""
 
 MOST_PARTITIONS: Final = 64
-"""More files than this are read one after another, so that not all of them are open at once."""
+"""Most partitions of a source; more files share partitions, which limits the number of open files."""
 
 Columns: TypeAlias = Mapping[str, list[Any]]
 """Values by the name of their column, all of the same length."""
 
 TimestampOf: TypeAlias = str | Callable[[Any], Any] | None
-"""A column's name, or a function of the element, that gives a time in any form; None for no time."""
+"""A column, or a function of the element, that gives the event time in any form; None for no time."""
 
 
 @attrs.frozen(eq=False)
 class FileSource(BoundedSource[Any], ReadsBundles):
-    """Files that are read from end to end; a format defines the last three methods.
+    """Files that are read from end to end; a format defines the abstract methods.
 
     Args:
         file_pattern: a path, a glob, a directory, or several of them.
-        timestamp: the column or function that says when an element is; None for the beginning of time.
-        compression_type: gzip, bzip2, lzma, uncompressed, or auto, which goes by the end of the name.
+        timestamp: the column or function that gives the event time; None for the beginning of time.
+        compression_type: gzip, bzip2, lzma, uncompressed, or auto, which depends on the file extension.
 
     >>> files = hr.io.TextFiles(["a.txt", "b/*.txt"], timestamp=float)
     >>> files.patterns, files.bundle({"value": ["1.5"]}).timestamps
@@ -54,11 +54,11 @@ class FileSource(BoundedSource[Any], ReadsBundles):
     )
 
     def files(self) -> list[str]:
-        """Return the files that there are now, in order of their names."""
+        """Return the files that exist now, in order of their names."""
         return matching(self.patterns)
 
     def partitions(self) -> Sequence[tuple[str, ...]]:
-        """Return the files, each a partition, or several in a partition where they are many."""
+        """Return the partitions: one file each, or several if there are many files."""
         files = self.files()
         each = -(-len(files) // MOST_PARTITIONS) or 1
         return [tuple(files[start : start + each]) for start in range(0, len(files), each)]
@@ -83,27 +83,29 @@ class FileSource(BoundedSource[Any], ReadsBundles):
             try:
                 yield self._bundle(values, columns)
             except TimeError as error:
-                raise self._untimely(error, values, columns, f"{path}, record ", rows) from error
+                raise self._timestamp_error(
+                    error, values, columns, f"{path}, record ", rows
+                ) from error
             rows += len(values)
 
     def bundle(self, columns: Columns) -> Bundle:
         """Return the elements of a chunk of columns, with their timestamps.
 
         Args:
-            columns: values by name, as :meth:`read_columns` gives them.
+            columns: values by name, as :meth:`read_columns` returns them.
 
         Raises:
-            FileError: an element has no time.
+            FileError: an element has no valid timestamp.
         """
         values = self.values(columns)
         try:
             return self._bundle(values, columns)
         except TimeError as error:
-            raise self._untimely(error, values, columns) from error
+            raise self._timestamp_error(error, values, columns) from error
 
     @abstractmethod
     def column_names(self) -> tuple[str, ...] | None:
-        """Return the names of the columns that are read; None for all that there are."""
+        """Return the names of the columns to read; None for all columns."""
 
     @abstractmethod
     def read_columns(self, path: str) -> Iterator[Columns]:
@@ -124,17 +126,17 @@ class FileSource(BoundedSource[Any], ReadsBundles):
         assert self.timestamp is not None
         return list(map(self.timestamp, values))
 
-    def _untimely(
+    def _timestamp_error(
         self, error: TimeError, values: list[Any], columns: Columns, where: str = "", rows: int = 0
     ) -> FileError:
-        """Find the record that has no time."""
-        for place, instant in enumerate(self._times(values, columns)):
+        """Return an error that names the first record without a valid timestamp."""
+        for index, instant in enumerate(self._times(values, columns)):
             try:
                 micros(instant)
             except TimeError as own:
-                number = str(rows + place + 1) + ": " if where else ""
+                number = str(rows + index + 1) + ": " if where else ""
                 return FileError(
-                    own.problem, where=f"{where}{number}{shorten(values[place])}", remedy=own.remedy
+                    own.problem, where=f"{where}{number}{shorten(values[index])}", remedy=own.remedy
                 )
         return FileError(error.problem, where=where.rstrip(), remedy=error.remedy)
 
@@ -153,7 +155,7 @@ def names_of(columns: Iterable[str] | None) -> tuple[str, ...] | None:
 
 
 def needed(columns: tuple[str, ...] | None, timestamp: TimestampOf) -> tuple[str, ...] | None:
-    """Return the columns to be read: those that are asked for, and that of the timestamp.
+    """Return the columns to read: the given ones and the timestamp's.
 
     >>> needed(("a",), "time"), needed(None, "time")
     (('a', 'time'), None)
@@ -164,15 +166,15 @@ def needed(columns: tuple[str, ...] | None, timestamp: TimestampOf) -> tuple[str
 
 
 def require_columns(names: Sequence[str], columns: Sequence[str], where: str) -> None:
-    """Refuse columns that do not exist.
+    """Check that columns exist.
 
     Args:
-        names: the columns that there are.
-        columns: those that are asked for.
-        where: who asks.
+        names: the existing columns.
+        columns: the columns to check.
+        where: the source, for the error message.
 
     Raises:
-        PipelineError: one of them does not exist.
+        PipelineError: a column does not exist.
     """
     for name in columns:
         if name not in names:

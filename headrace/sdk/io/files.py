@@ -1,4 +1,4 @@
-"""Files on disk: which ones a pattern means, and how compressed ones are opened."""
+"""Files on disk: which files a pattern matches, and how compressed files are opened."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FilePattern: TypeAlias = str | os.PathLike[str] | Sequence[str | os.PathLike[str
 
 
 UNREADABLE: Final = (OSError, EOFError, UnicodeDecodeError, zlib.error)
-"""What is raised where a file is not there, or is not what it should be."""
+"""Exceptions that reading a missing or malformed file raises."""
 
 
 def patterns_of(file_pattern: FilePattern) -> tuple[str, ...]:
@@ -34,7 +34,7 @@ def patterns_of(file_pattern: FilePattern) -> tuple[str, ...]:
 
 
 def is_remote(pattern: str) -> bool:
-    """Tell whether a pattern is a URI, which Python cannot open and Spark can.
+    """Return whether a pattern is a URI, which only Spark can open.
 
     >>> is_remote("s3a://bucket/logs"), is_remote("logs/*.txt")
     (True, False)
@@ -46,7 +46,7 @@ _URI: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 
 
 class LoadedFile(str):
-    """The path of a file whose content somebody else has read.
+    """The path of a file whose content is already in memory.
 
     >>> open_file(LoadedFile("s3a://bucket/a.txt", b"abc"), "rb", "auto").read()
     b'abc'
@@ -55,14 +55,14 @@ class LoadedFile(str):
     content: bytes
 
     def __new__(cls, path: str, content: bytes) -> LoadedFile:
-        """Keep the content beside the path."""
-        made = super().__new__(cls, path)
-        made.content = content
-        return made
+        """Attach the content to the path."""
+        loaded = super().__new__(cls, path)
+        loaded.content = content
+        return loaded
 
 
 def opened(path: str) -> str | IO[bytes]:
-    """Return what libraries open: a path, or a file in memory.
+    """Return what libraries can open: a path, or a file in memory.
 
     >>> opened("a.txt"), opened(LoadedFile("hdfs://a.txt", b"abc")).read()
     ('a.txt', b'abc')
@@ -71,10 +71,10 @@ def opened(path: str) -> str | IO[bytes]:
 
 
 def matching(patterns: Iterable[str]) -> list[str]:
-    """Return the files that patterns mean, each once, in order of their names.
+    """Return the files that match patterns, each once, in order of their names.
 
-    A directory means the files right inside. Names that begin with a dot or an underscore are hidden:
-    globs and directories do not mean them.
+    A directory matches the files directly inside it. Names that begin with a dot or an underscore are
+    hidden: globs and directories do not match them.
 
     Raises:
         UnsupportedError: a pattern is a URI.
@@ -85,8 +85,8 @@ def matching(patterns: Iterable[str]) -> list[str]:
     patterns = tuple(patterns)
     for pattern in filter(is_remote, patterns):
         raise UnsupportedError(
-            f"{pattern!r} is a URI, whose files only Spark can read",
-            remedy="run the pipeline with --runner=spark, or read files of this machine by their paths",
+            f"only Spark can read the files of the URI {pattern!r}",
+            remedy="run the pipeline with --runner=spark, or use the path of a local file",
         )
     return sorted({path for pattern in patterns for path in _matching(pattern)})
 
@@ -105,15 +105,15 @@ def _visible(paths: Iterable[str]) -> list[str]:
 
 
 def existing(patterns: Sequence[str]) -> list[str]:
-    """Return the files that patterns mean.
+    """Return the files that match patterns, to infer a schema from them.
 
     Raises:
-        FileError: a pattern means none.
-        PipelineError: a pattern is a URI, so that a schema cannot be read.
+        FileError: a pattern matches no file.
+        PipelineError: a pattern is a URI, so a schema cannot be inferred.
     """
     for pattern in filter(is_remote, patterns):
         raise PipelineError(
-            f"{pattern!r} is a URI, so no schema can be read from its first file here",
+            f"the schema of the URI {pattern!r} cannot be inferred",
             remedy='give a schema, such as {"airport": str, "delay": int}',
         )
     require_existing(patterns)
@@ -121,22 +121,22 @@ def existing(patterns: Sequence[str]) -> list[str]:
 
 
 def require_existing(patterns: Iterable[str]) -> None:
-    """Refuse patterns that mean no file now; what URIs mean is not known here.
+    """Check that each pattern matches a file now; URIs are not checked.
 
     Raises:
-        FileError: a pattern means none.
+        FileError: a pattern matches no file.
     """
     for pattern in patterns:
         if not is_remote(pattern) and not _matching(pattern):
             raise FileError(
                 f"no file matches {pattern!r}",
                 where=os.getcwd(),
-                remedy="correct the path; if the files are yet to come, give watch=True and a schema",
+                remedy="correct the path; if the files will be created later, give watch=True and a schema",
             )
 
 
 def _gzip(path: str, mode: str) -> IO[bytes]:
-    # Without a time inside, the same rows make the same bytes.
+    # Without a modification time, the same rows give the same bytes.
     file = opened(path)
     if isinstance(file, str):
         return gzip.GzipFile(file, mode, mtime=0)  # type: ignore[return-value]
@@ -171,10 +171,10 @@ _BY_EXTENSION: Final = {".gz": "gzip", ".bz2": "bzip2", ".xz": "lzma"}
 
 
 def compression_of(compression_type: str) -> str:
-    """Return a way to compress, if there is one of that name.
+    """Return a compression type after checking its name.
 
     Raises:
-        PipelineError: there is none.
+        PipelineError: the compression type is unknown.
 
     >>> compression_of("gzip")
     'gzip'
@@ -183,7 +183,7 @@ def compression_of(compression_type: str) -> str:
         return compression_type
     known = ", ".join(["auto", *_OPENERS])
     raise PipelineError(
-        f"{shorten(compression_type)} is no way to compress that is known", remedy=f"use {known}"
+        f"unknown compression type {shorten(compression_type)}", remedy=f"use one of {known}"
     )
 
 
@@ -193,18 +193,18 @@ def open_file(path: str, mode: str, compression: str, name: str = "") -> IO[byte
     Args:
         path: the file.
         mode: ``rb`` or ``wb``.
-        compression: gzip, bzip2, lzma, uncompressed, or auto, which goes by the end of the name.
-        name: the name to go by, if it is not the file's own.
+        compression: gzip, bzip2, lzma, uncompressed, or auto, which depends on the file extension.
+        name: the name with the extension, if not ``path``.
     """
     if compression == "auto":
-        ways = (way for end, way in _BY_EXTENSION.items() if (name or path).endswith(end))
-        compression = next(ways, "uncompressed")
+        types = (kind for end, kind in _BY_EXTENSION.items() if (name or path).endswith(end))
+        compression = next(types, "uncompressed")
     return _OPENERS[compression](path, mode)
 
 
 @contextmanager
 def reading(path: str) -> Iterator[None]:
-    """Say which file it is that cannot be read.
+    """Name the file in errors that occur while it is read.
 
     Raises:
         FileError: instead of what the system, a decompressor or a decoder raised.
@@ -222,5 +222,6 @@ def reading(path: str) -> Iterator[None]:
         raise FileError(
             f"the file cannot be read: {error}",
             where=path,
-            remedy="is it there, whole, of this format, in UTF-8, and compressed as its name says?",
+            remedy="check that it exists, is complete, is in UTF-8 and this format, and has the right "
+            "compression",
         ) from error

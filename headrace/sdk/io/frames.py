@@ -1,7 +1,7 @@
-"""DataFrames of Spark as sources: what is read, and how its rows become elements.
+"""Spark DataFrames as sources: where rows come from, and how they become elements.
 
-Nothing here knows Spark. What a source says is where the rows come from; the Spark runner makes a
-DataFrame of it, and hands in the rows as Arrow columns, as they come to its workers.
+This module does not import Spark. A source describes where the rows come from; the Spark runner creates
+a DataFrame from it and passes in the rows as Arrow columns on its workers.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ import attrs
 
 from headrace.errors import ElementError, PipelineError, TimeError, UnsupportedError, shorten
 from headrace.sdk.io.file_source import CHUNK_ROWS, TimestampOf
-from headrace.sdk.io.source import Batch, BoundedSource, ReadsBundles, UnboundedSource
 from headrace.sdk.row import Row, rows_of
+from headrace.sdk.source import Batch, BoundedSource, ReadsBundles, UnboundedSource
 from headrace.triggers.bundle import Bundle
 from headrace.windowing.time import micros, micros_of_all
 
 SourcePartition: TypeAlias = tuple[Hashable, ...]
-"""What the rows of one partition of a source have in common: values of the columns that name it."""
+"""The identity of a source's partition: the values of the columns that name it."""
 
 ALL: Final[SourcePartition] = ()
-"""The one partition of a source whose partitions have no names."""
+"""The only partition of a source without partition columns."""
 
 
 @attrs.frozen(eq=False)
@@ -31,8 +31,8 @@ class SparkFormat:
 
     Attributes:
         format: its name, such as ``kafka``.
-        options: by name.
-        schema: a schema of Spark's, or one in words (``"id LONG, name STRING"``).
+        options: option values by name.
+        schema: a Spark schema, or a DDL string such as ``"id LONG, name STRING"``.
 
     >>> SparkFormat("rate", {"rowsPerSecond": "1"})
     SparkFormat(format='rate', options={'rowsPerSecond': '1'}, schema=None)
@@ -45,7 +45,7 @@ class SparkFormat:
 
 @attrs.frozen(eq=False)
 class GivenFrame:
-    """A DataFrame that there is already; it stays where it is when the pipeline travels.
+    """An existing DataFrame, which is not pickled with the pipeline.
 
     >>> GivenFrame(None)
     GivenFrame(frame=None)
@@ -54,7 +54,7 @@ class GivenFrame:
     frame: Any
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Leave the DataFrame at home."""
+        """Pickle without the DataFrame."""
         return type(self), (None,)
 
 
@@ -63,8 +63,8 @@ class FrameRows:
     """How the rows of a DataFrame become elements.
 
     Attributes:
-        timestamp: the column, or the function of the row, that says when it is.
-        partition_by: the columns that name the partition of the source that a row is from.
+        timestamp: the column, or the function of the row, that gives its event time.
+        partition_by: the columns that name the source partition of a row.
     """
 
     timestamp: TimestampOf = None
@@ -74,7 +74,7 @@ class FrameRows:
         """Return the rows of an Arrow record batch.
 
         Raises:
-            ElementError: a row has no time.
+            ElementError: a row has no valid timestamp.
         """
         columns = batch.to_pydict()
         rows = rows_of(columns, columns.values())
@@ -94,26 +94,26 @@ class FrameRows:
         try:
             return micros_of_all(instants)
         except TimeError:
-            _refuse_untimely(rows, instants)
+            _raise_timestamp_error(rows, instants)
 
     def divided(self, batch: Any) -> Iterator[tuple[SourcePartition, Bundle]]:
-        """Return the rows of each partition of the source, with its name."""
+        """Return the rows of each source partition, with the partition's name."""
         bundle = self.bundle(batch)
         if not self.partition_by:
             yield ALL, bundle
             return
         columns = (_column(batch, name).to_pylist() for name in self.partition_by)
         names = list(zip(*columns, strict=True))
-        for name in (different := dict.fromkeys(names)):
-            yield name, bundle if len(different) == 1 else bundle.where([n == name for n in names])
+        for name in (distinct := dict.fromkeys(names)):
+            yield name, bundle if len(distinct) == 1 else bundle.where([n == name for n in names])
 
 
 @attrs.frozen(eq=False)
 class BoundedFrame(BoundedSource[Row], ReadsBundles):
-    """The rows of a DataFrame that ends.
+    """The rows of a bounded DataFrame.
 
     Args:
-        origin: where it comes from.
+        origin: where the DataFrame comes from.
         rows: how its rows become elements.
 
     >>> BoundedFrame(SparkFormat("jdbc"), FrameRows()).partitions()
@@ -125,7 +125,7 @@ class BoundedFrame(BoundedSource[Row], ReadsBundles):
     rows: FrameRows = FrameRows()
 
     def partitions(self) -> Sequence[None]:
-        """Return one partition, for runners without Spark: a DataFrame can be asked for its rows."""
+        """Return one partition, for runners without Spark, which collect the DataFrame's rows."""
         if isinstance(self.origin, SparkFormat):
             _refuse_reading(self.origin)
         return [None]
@@ -134,7 +134,7 @@ class BoundedFrame(BoundedSource[Row], ReadsBundles):
         return (row for bundle in self.read_bundles(partition) for row in bundle.values)
 
     def read_bundles(self, partition: Any) -> Iterator[Bundle]:
-        """Collect the rows of the DataFrame here."""
+        """Collect the rows of the DataFrame in this process."""
         assert isinstance(self.origin, GivenFrame)
         for batch in self.origin.frame.toArrow().to_batches(CHUNK_ROWS):
             yield self.rows.bundle(batch)
@@ -142,10 +142,10 @@ class BoundedFrame(BoundedSource[Row], ReadsBundles):
 
 @attrs.frozen(eq=False)
 class UnboundedFrame(UnboundedSource[Row]):
-    """The rows of a DataFrame that does not end.
+    """The rows of an unbounded DataFrame.
 
     Args:
-        origin: where it comes from.
+        origin: where the DataFrame comes from.
         rows: how its rows become elements.
 
     >>> UnboundedFrame(SparkFormat("rate"), FrameRows()).partitions()
@@ -157,7 +157,7 @@ class UnboundedFrame(UnboundedSource[Row]):
     rows: FrameRows = FrameRows()
 
     def partitions(self) -> NoReturn:
-        """Refuse runners without Spark."""
+        """Raise an error, because only Spark can read the source."""
         _refuse_reading(self.origin)
 
     def read(self, partition: Any, offset: Any, limit: int) -> Batch[Row]:
@@ -180,7 +180,7 @@ def _column(batch: Any, name: Any) -> Any:
 
 
 def _is_micros(column: Any) -> bool:
-    """Tell whether an Arrow column holds instants as microseconds, as Spark's timestamps are."""
+    """Return whether an Arrow column holds instants in microseconds, like Spark's timestamps."""
     kind = column.type
     return (
         getattr(kind, "unit", "") == "us"
@@ -189,11 +189,11 @@ def _is_micros(column: Any) -> bool:
     )
 
 
-def _refuse_untimely(rows: list[Row], instants: list[Any]) -> NoReturn:
-    """Name the first row that has no time."""
+def _raise_timestamp_error(rows: list[Row], instants: list[Any]) -> NoReturn:
+    """Raise an error that names the first row without a valid timestamp."""
     for row, instant in zip(rows, instants, strict=True):
         try:
             micros(instant)
         except TimeError as error:
             raise ElementError(error.problem, where=shorten(row), remedy=error.remedy) from error
-    raise AssertionError("all have")
+    raise AssertionError("all rows have a timestamp")

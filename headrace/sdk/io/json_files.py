@@ -24,7 +24,7 @@ _FROM_JSON: Final[dict[type, Any]] = {
     datetime: datetime.fromisoformat,
     date: date.fromisoformat,
 }
-"""Types that JSON has not, or not always: what makes them of what it has."""
+"""Conversions to types that JSON does not have, or writes in several ways."""
 
 _IN_JSON: Final[dict[type, tuple[type, ...]]] = {
     float: (float, int),
@@ -35,20 +35,19 @@ _IN_JSON: Final[dict[type, tuple[type, ...]]] = {
 
 @attrs.frozen(eq=False)
 class JsonFiles(FileSource):
-    """The objects in files of JSON lines, as rows; a field that an object lacks is None.
+    """The objects in files of JSON lines, as rows; a missing field is None.
 
     Args:
         file_pattern: a path, a glob, a directory, or several of them.
         schema: the type of each field by its name: str, int, float, bool, list, dict, datetime or date
-            (in ISO 8601 form), or object for anything. Fields that it does not name are left out. If
-            it is not given it is read from the first 1,000 lines of the first file, and a field that
-            it does not name is an error.
-        timestamp: a field, or a function of the row, that says when it is.
-        compression_type: gzip, bzip2, lzma, uncompressed, or auto, which goes by the end of the name.
+            (in ISO 8601 form), or object for anything. Other fields are ignored. By default the schema
+            is inferred from the first 1,000 lines of the first file, and other fields are an error.
+        timestamp: a field, or a function of the row, that gives its event time.
+        compression_type: gzip, bzip2, lzma, uncompressed, or auto, which depends on the file extension.
 
     Raises:
-        FileError: there is no schema, nor a file to read it from.
-        PipelineError: the field of the timestamp does not exist.
+        FileError: there is neither a schema nor a file to infer it from.
+        PipelineError: the timestamp field does not exist.
 
     >>> files = JsonFiles("delays.json", schema={"airport": str, "delay": int})
     >>> files.parse(['{"airport": "EWR"}'])
@@ -70,7 +69,7 @@ class JsonFiles(FileSource):
         return {name: schemas.value_type(each.get(name) for each in objects) for name in names}
 
     def __attrs_post_init__(self) -> None:
-        """Refuse a timestamp that does not exist."""
+        """Check that the timestamp field exists."""
         require_columns(list(self.schema), self.column_names(), "JsonFiles")
 
     def column_names(self) -> tuple[str, ...]:
@@ -86,15 +85,15 @@ class JsonFiles(FileSource):
             before += len(chunk["value"])
 
     def parse(self, lines: Sequence[str], path: str = "", before: int = 0) -> Columns:
-        """Return the columns of lines of text, for runners that read lines on their own.
+        """Return the columns of lines of text; also for runners that read lines themselves.
 
         Args:
-            lines: the lines; empty ones are left out.
+            lines: the lines; empty ones are skipped.
             path: their file, for errors.
-            before: so many lines of the file came before.
+            before: number of lines that precede them in the file.
 
         Raises:
-            FileError: a line holds no object, or not one of this schema.
+            FileError: a line is not an object, or does not match the schema.
         """
         if "" in lines:
             return self._joined(
@@ -132,21 +131,21 @@ class JsonFiles(FileSource):
     def _refuse_type(
         self, name: str, kind: type, objects: list[dict[str, Any]], path: str, before: int
     ) -> NoReturn:
-        place = next(n for n, each in enumerate(objects) if not _fits(each.get(name), kind))
+        index = next(n for n, each in enumerate(objects) if not _fits(each.get(name), kind))
         raise FileError(
-            f"{shorten(objects[place][name])} in the field {name!r} is no {kind.__name__}",
-            where=_where(path, before + place, objects[place]),
-            remedy=f"correct the line, or give a schema in which {name!r} is of another type",
+            f"{shorten(objects[index][name])} in the field {name!r} is not of type {kind.__name__}",
+            where=_where(path, before + index, objects[index]),
+            remedy=f"correct the line, or give a schema in which {name!r} has another type",
         )
 
     def _refuse_unknown(self, objects: list[dict[str, Any]], path: str, before: int) -> None:
         known = self.schema.keys()
-        for place, each in enumerate(objects):
+        for index, each in enumerate(objects):
             if not each.keys() <= known:
                 unknown = ", ".join(each.keys() - known)
                 raise FileError(
-                    f"the field {unknown} is not in the first lines, from which the schema was read",
-                    where=_where(path, before + place, each),
+                    f"the field {unknown} is not in the first lines, from which the schema was inferred",
+                    where=_where(path, before + index, each),
                     remedy="give a schema that names all fields",
                 )
 
@@ -177,9 +176,9 @@ def _parsed(line: str, path: str, number: int) -> Any:
         return json.loads(line)
     except ValueError as error:
         raise FileError(
-            f"the line is no JSON: {error}",
+            f"the line is not valid JSON: {error}",
             where=_where(path, number, line),
-            remedy="write each record as a JSON object on a line of its own",
+            remedy="write each record as a JSON object on a separate line",
         ) from error
 
 
@@ -187,7 +186,7 @@ def _object(value: Any, path: str, number: int) -> dict[str, Any]:
     if isinstance(value, dict):
         return value
     raise FileError(
-        f"the line holds no object but {shorten(value)}",
+        f"the line is not a JSON object but {shorten(value)}",
         where=_where(path, number, value),
         remedy="write each record as a JSON object, or read the lines with ReadFromText",
     )

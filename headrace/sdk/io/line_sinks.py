@@ -1,4 +1,4 @@
-"""Sinks of text, CSV and JSON lines: files of lines, with what stands above and below them."""
+"""Sinks of text, CSV and JSON lines: files of lines, with a header and a footer."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _encode: Final = json.JSONEncoder(default=in_json, ensure_ascii=False).encode
 
 @attrs.frozen(eq=False)
 class LineSink(FileSink):
-    """Writes lines; a format defines :meth:`text_of`, and what stands above and below."""
+    """Writes lines; a format defines :meth:`text_of`, :meth:`head_of` and :meth:`foot`."""
 
     def write_file(self, path: str, bundle: Bundle) -> str:
         head = self.head_of(bundle)
@@ -42,9 +42,9 @@ class LineSink(FileSink):
         heads = {piece.head for piece in pieces} or {self.head_of(Bundle([]))}
         if len(heads) > 1:
             raise FileError(
-                f"the parts of one file begin in different ways: {shorten(sorted(heads))}",
+                f"the parts of the file have different headers: {shorten(sorted(heads))}",
                 where=path,
-                remedy="give all elements the same fields, or say which columns are to be written",
+                remedy="give all elements the same fields, or set the columns to write",
             )
         with open(path, "wb") as whole:
             self._append(whole, path, heads.pop())
@@ -54,7 +54,7 @@ class LineSink(FileSink):
             self._append(whole, path, self.foot())
 
     def _append(self, whole: IO[bytes], path: str, text: str) -> None:
-        """Append text that is compressed on its own, which all formats allow."""
+        """Append text as a separate compressed stream, which all compression types allow."""
         if text:
             with self._open(path + ".part") as file:
                 file.write(text.encode())
@@ -65,11 +65,11 @@ class LineSink(FileSink):
         return open_file(path, "wb", self.compression, self.naming.suffix)
 
     def head_of(self, bundle: Bundle) -> str:
-        """Return what a file of some elements begins with."""
+        """Return the header of a file of these elements."""
         return ""
 
     def foot(self) -> str:
-        """Return what a file ends with."""
+        """Return the footer of a file."""
         return ""
 
     @abstractmethod
@@ -79,12 +79,12 @@ class LineSink(FileSink):
 
 @attrs.frozen(eq=False)
 class TextSink(LineSink):
-    r"""Writes each element as ``str`` has it, bytes as they are, on a line of its own.
+    r"""Writes ``str(element)``, or the element itself if it is bytes, on a separate line.
 
     Args:
-        append_trailing_newlines: whether each element is followed by the end of a line.
-        header: a line above all, in each file.
-        footer: a line below all, in each file.
+        append_trailing_newlines: whether to write a line break after each element.
+        header: the first line of each file.
+        footer: the last line of each file.
 
     >>> TextSink(hr.io.FileNaming("out")).text_of(Bundle(["a", 1]))
     b'a\n1\n'
@@ -111,10 +111,10 @@ class CsvSink(LineSink):
     r"""Writes each element's fields as a record of CSV.
 
     Args:
-        columns: the fields to be written; by default those of the first element.
+        columns: the fields to write; by default those of the first element.
         header: whether each file begins with the names of the columns.
-        delimiter: what stands between two fields.
-        quotechar: what stands around a field that holds a delimiter, a quote or the end of a line.
+        delimiter: the separator between fields.
+        quotechar: the quote around a field that contains a delimiter, a quote or a line break.
 
     >>> CsvSink(hr.io.FileNaming("out")).text_of(Bundle([{"airport": "EWR", "delay": None}]))
     b'EWR,\n'
@@ -148,7 +148,7 @@ class CsvSink(LineSink):
 
 @attrs.frozen(eq=False)
 class JsonSink(LineSink):
-    r"""Writes each element's fields as a JSON object on a line of its own.
+    r"""Writes each element's fields as a JSON object on a separate line.
 
     >>> JsonSink(hr.io.FileNaming("out"), diff_column="diff").text_of(Bundle([{"airport": "EWR"}]))
     b'{"airport": "EWR", "diff": 1}\n'
@@ -166,5 +166,5 @@ class JsonSink(LineSink):
         except (TypeError, ValueError) as error:
             raise ElementError(
                 f"the element {shorten(element)} cannot be written as JSON: {error}",
-                remedy="put an hr.Map in front that makes strings, numbers, lists and dicts of it",
+                remedy="convert it to strings, numbers, lists and dicts with an hr.Map before the sink",
             ) from error

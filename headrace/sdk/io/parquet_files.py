@@ -1,4 +1,4 @@
-"""Parquet files: each record is a dictionary, as Beam reads them."""
+"""Parquet files: each record is a dictionary, as in Beam."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from headrace.sdk.io.files import opened, reading
 
 @attrs.frozen(eq=False)
 class ParquetFiles(FileSource):
-    """The records of Parquet files, as dictionaries of the columns that are asked for.
+    """The records of Parquet files, as dictionaries.
 
     Args:
         file_pattern: a path, a glob, a directory, or several of them.
-        columns: the columns that the dictionaries have; all by default.
-        timestamp: a column, or a function of the dictionary, that says when it is.
+        columns: the columns of the dictionaries; all by default.
+        timestamp: a column, or a function of the dictionary, that gives its event time.
 
     >>> ParquetFiles("delays.parquet").bundle({"airport": ["EWR"], "delay": [7]}).values
     [{'airport': 'EWR', 'delay': 7}]
@@ -47,16 +47,16 @@ class ParquetFiles(FileSource):
         parquet, pyarrow = arrow("pyarrow.parquet"), arrow()
         with reading(path), _as_os_errors(pyarrow), parquet.ParquetFile(opened(path)) as file:
             names = file.schema_arrow.names
-            wanted = self.column_names() or names
+            selected = self.column_names() or names
             time = () if not isinstance(self.timestamp, str) else (self.timestamp,)
-            require_columns(names, (*wanted, *time), path)
-            for batch in file.iter_batches(CHUNK_ROWS, columns=list(wanted)):
+            require_columns(names, (*selected, *time), path)
+            for batch in file.iter_batches(CHUNK_ROWS, columns=list(selected)):
                 yield batch.to_pydict()
 
 
 @contextmanager
 def _as_os_errors(pyarrow: Any) -> Iterator[None]:
-    """Raise what Arrow does not like about a file as what the system would raise."""
+    """Raise Arrow's errors as OSError."""
     try:
         yield
     except pyarrow.ArrowException as error:

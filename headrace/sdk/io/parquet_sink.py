@@ -1,4 +1,4 @@
-"""The sink of Parquet files."""
+"""A sink of Parquet files."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class ParquetSink(FileSink):
 
     Args:
         schema: a pyarrow schema, or the types of the columns by their names: str, int, float, bool,
-            bytes, datetime (with a zone) or date. By default each file's is made from its elements.
-        codec: how columns are compressed: none, snappy, gzip, zstd, …
+            bytes, datetime (with a zone) or date. By default it is inferred from the elements of a file.
+        codec: compression of columns: none, snappy, gzip, zstd, …
 
     >>> ParquetSink(hr.io.FileNaming("out"), {"airport": str}, num_shards=1).accepts_retractions
     False
@@ -57,12 +57,12 @@ class ParquetSink(FileSink):
             return pyarrow.Table.from_pydict(values, schema)
         except (pyarrow.ArrowException, TypeError) as error:
             raise ElementError(
-                f"elements such as {shorten(bundle.values[0])} do not fit into the table: {error}",
-                remedy="give a schema, or put an hr.Map in front that makes the elements fit it",
+                f"elements such as {shorten(bundle.values[0])} do not fit the schema: {error}",
+                remedy="give another schema, or convert the elements with an hr.Map before the sink",
             ) from error
 
     def _schema(self) -> Any:
-        """Return the schema, with a column for the diff where it is asked for; None if none is given."""
+        """Return the schema with the diff column, if there is one; None without a schema."""
         if self.schema is None:
             return None
         schema = _arrow_schema(self.schema)
@@ -87,7 +87,7 @@ def _arrow_schema(schema: Any) -> Any:
     for name, kind in schema.items():
         if kind not in kinds:
             raise PipelineError(
-                f"the column {name!r} is of type {shorten(kind)}, which is not known here",
-                remedy="give a pyarrow schema, which can say everything",
+                f"the column {name!r} has the unsupported type {shorten(kind)}",
+                remedy=f"use one of {', '.join(known.__name__ for known in kinds)}, or a pyarrow schema",
             )
     return pyarrow.schema([(name, kinds[kind]) for name, kind in schema.items()])

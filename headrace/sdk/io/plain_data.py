@@ -1,4 +1,4 @@
-"""Values as files can hold them: times and the like as text or plain data."""
+"""Values in the form in which files store them: times and the like as text or plain data."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from headrace.windowing.time import Timestamp
 
 
 def in_json(value: Any) -> Any:
-    """Return what stands in JSON for a value that JSON does not know; for ``json.dumps``.
+    """Return the JSON form of a value of a type that JSON does not have; for ``json.dumps``.
 
     Raises:
-        TypeError: nothing does.
+        TypeError: the value has no JSON form.
 
     >>> in_json(Timestamp(0)), in_json(date(2013, 1, 1)), in_json(Decimal("1.50"))
     ('1970-01-01T00:00:00Z', '2013-01-01', '1.50')
@@ -32,11 +32,11 @@ def in_json(value: Any) -> Any:
         return value.value
     if is_record(value):
         return dict(fields_of(value))
-    raise TypeError(f"{type(value).__qualname__} has no form in JSON")
+    raise TypeError(f"{type(value).__qualname__} has no JSON form")
 
 
 def in_text(value: Any) -> Any:
-    """Return what stands in a field of CSV for a value.
+    """Return the form of a value in a CSV field.
 
     >>> in_text(Timestamp(0)), in_text(1.5)
     ('1970-01-01T00:00:00Z', 1.5)
@@ -47,7 +47,7 @@ def in_text(value: Any) -> Any:
 
 
 def in_arrow(value: Any) -> Any:
-    """Return a value as Arrow understands it.
+    """Return the form of a value in an Arrow table.
 
     >>> in_arrow([Timestamp(0)])
     [datetime.datetime(1970, 1, 1, 0, 0, tzinfo=datetime.timezone.utc)]
@@ -62,13 +62,13 @@ def in_arrow(value: Any) -> Any:
 
 
 def converted(column: list[Any], convert: Callable[[Any], Any]) -> list[Any]:
-    """Return the values of a column converted, or the column itself if they are as plain as can be.
+    """Return the converted values of a column, or the column itself if it has only plain types.
 
     >>> column = [1, None]
     >>> converted(column, in_text) is column
     True
     """
-    return column if set(map(type, column)) <= _PLAINEST else list(map(convert, column))
+    return column if set(map(type, column)) <= _PLAIN_TYPES else list(map(convert, column))
 
 
-_PLAINEST: Final = frozenset({str, int, float, bool, type(None)})
+_PLAIN_TYPES: Final = frozenset({str, int, float, bool, type(None)})

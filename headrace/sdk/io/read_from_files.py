@@ -1,9 +1,9 @@
-"""ReadFromText, ReadFromCsv, ReadFromJson and ReadFromParquet: what a pipeline says to read files."""
+"""ReadFromText, ReadFromCsv, ReadFromJson and ReadFromParquet: transforms that read files."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Generic
 
 from headrace.errors import PipelineError
 from headrace.sdk.io.arrow import arrow
@@ -14,22 +14,23 @@ from headrace.sdk.io.json_files import JsonFiles
 from headrace.sdk.io.parquet_files import ParquetFiles
 from headrace.sdk.io.text_files import TextFiles
 from headrace.sdk.io.watched_files import WatchedFiles
-from headrace.sdk.pvalue import PCollection
+from headrace.sdk.pvalue import PBegin, PCollection
 from headrace.sdk.reading import Read
 from headrace.sdk.row import Row
 from headrace.sdk.transform import PTransform
+from headrace.sdk.type_variables import OutT
 from headrace.windowing.watermark import WatermarkPolicy
 
 
-class ReadFromFiles(PTransform[Any, Any]):
-    """Reads files of some format.
+class ReadFromFiles(PTransform[PBegin, PCollection[OutT]], Generic[OutT]):
+    """Reads files of one format.
 
     Args:
         files: the files.
-        element_type: what their elements are.
-        validate: whether to refuse a pattern that matches no file now.
-        watermark: the policy by which the watermark follows the elements in streaming mode.
-        watch: whether to go on with files that are yet to come; or how often to look, in seconds.
+        element_type: the type of their elements.
+        validate: whether to raise an error if a pattern matches no file now.
+        watermark: the watermark policy in streaming mode.
+        watch: whether to continue with new files; or the interval between checks, in seconds.
     """
 
     def __init__(
@@ -47,30 +48,30 @@ class ReadFromFiles(PTransform[Any, Any]):
         self._watermark = watermark
         self._source = files if watch is False else WatchedFiles(files, _interval(watch))
 
-    def expand(self, pcoll: Any) -> PCollection[Any]:
+    def expand(self, pcoll: PBegin) -> PCollection[OutT]:
         read = Read(self._source, self._watermark).with_output_types(self.output_type)
         return read.expand(pcoll)
 
 
 def _interval(watch: float) -> float:
     if watch > 0:
-        return float(watch)  # True is a second
-    raise PipelineError(f"watch is {watch}", remedy="use True, or seconds, more than 0")
+        return float(watch)  # True is 1 second
+    raise PipelineError(f"watch is {watch}", remedy="use True, or a number of seconds above 0")
 
 
-class ReadFromText(ReadFromFiles):
+class ReadFromText(ReadFromFiles[str]):
     r"""Reads lines of text files, in UTF-8, as strings (Beam's ReadFromText).
 
     Args:
-        file_pattern: a path, a glob, a directory, or a list of them. Files whose names begin with a dot
-            or an underscore are not meant by globs and directories.
-        compression_type: gzip, bzip2, lzma, uncompressed, or auto, which goes by the end of the name.
-        strip_trailing_newlines: whether lines come without their ends, ``\n`` or ``\r\n``.
-        validate: whether to refuse a pattern that matches no file now.
-        skip_header_lines: so many lines at the beginning of each file are left out.
-        timestamp: a function of the line that says when it is.
-        watermark: the policy by which the watermark follows the elements in streaming mode.
-        watch: whether to go on with files that are yet to come; or how often to look, in seconds.
+        file_pattern: a path, a glob, a directory, or a list of them. Globs and directories do not match
+            files whose names begin with a dot or an underscore.
+        compression_type: gzip, bzip2, lzma, uncompressed, or auto, which depends on the file extension.
+        strip_trailing_newlines: whether to remove line breaks, ``\n`` or ``\r\n``.
+        validate: whether to raise an error if a pattern matches no file now.
+        skip_header_lines: number of lines to skip at the beginning of each file.
+        timestamp: a function of the line that gives its event time.
+        watermark: the watermark policy in streaming mode.
+        watch: whether to continue with new files; or the interval between checks, in seconds.
 
     Raises:
         FileError: no file matches, or one cannot be read.
@@ -111,30 +112,30 @@ class ReadFromText(ReadFromFiles):
         super().__init__(files, str, validate, watermark, watch)
 
 
-class ReadFromCsv(ReadFromFiles):
-    r"""Reads the records of CSV files as rows (Beam's ReadFromCsv, without its dependence on pandas).
+class ReadFromCsv(ReadFromFiles[Row]):
+    r"""Reads the records of CSV files as rows (Beam's ReadFromCsv, without pandas).
 
     An empty field is None, whatever the type of its column.
 
     Args:
-        file_pattern: a path, a glob, a directory, or a list of them. Files whose names begin with a dot
-            or an underscore are not meant by globs and directories.
+        file_pattern: a path, a glob, a directory, or a list of them. Globs and directories do not match
+            files whose names begin with a dot or an underscore.
         schema: the type of each column by its name, in the order of the file: str, int, float, bool,
-            datetime, date or Decimal. If it is not given it is read while the pipeline is built and then
-            holds for all files: the names from the first line of the first file, the types from its
-            first 1,000 records. Int, float and bool are told from str; what begins with a superfluous
-            zero, such as a postcode, is str. A later value that is of another type is an error.
-        columns: the columns that the rows have; all by default.
+            datetime, date or Decimal. By default it is inferred when the pipeline is built and applies to
+            all files: the names from the first line of the first file, the types from its first 1,000
+            records. Types are inferred as int, float, bool or str; numbers with a leading zero, such as
+            postcodes, are str. A later value of another type is an error.
+        columns: the columns of the rows; all by default.
         header: whether the first line of each file names the columns.
-        delimiter: what stands between two fields.
-        quotechar: what stands around a field that holds a delimiter, a quote or the end of a line.
-        compression_type: gzip, bzip2, lzma, uncompressed, or auto, which goes by the end of the name.
-        timestamp: a column, or a function of the row, that says when it is.
-        watermark: the policy by which the watermark follows the elements in streaming mode.
-        watch: whether to go on with files that are yet to come; or how often to look, in seconds.
+        delimiter: the separator between fields.
+        quotechar: the quote around a field that contains a delimiter, a quote or a line break.
+        compression_type: gzip, bzip2, lzma, uncompressed, or auto, which depends on the file extension.
+        timestamp: a column, or a function of the row, that gives its event time.
+        watermark: the watermark policy in streaming mode.
+        watch: whether to continue with new files; or the interval between checks, in seconds.
 
     Raises:
-        FileError: no file matches, or one cannot be read, or a record is not as the schema says.
+        FileError: no file matches, a file cannot be read, or a record does not match the schema.
 
     >>> import pathlib, tempfile
     >>> path = pathlib.Path(tempfile.mkdtemp(), "delays.csv")
@@ -172,25 +173,25 @@ class ReadFromCsv(ReadFromFiles):
         super().__init__(files, Row, True, watermark, watch)
 
 
-class ReadFromJson(ReadFromFiles):
+class ReadFromJson(ReadFromFiles[Row]):
     r"""Reads the objects in files of JSON lines as rows (Beam's ReadFromJson, without pandas).
 
-    A field that an object lacks is None. Empty lines are left out.
+    A missing field is None. Empty lines are skipped.
 
     Args:
-        file_pattern: a path, a glob, a directory, or a list of them. Files whose names begin with a dot
-            or an underscore are not meant by globs and directories.
+        file_pattern: a path, a glob, a directory, or a list of them. Globs and directories do not match
+            files whose names begin with a dot or an underscore.
         schema: the type of each field by its name: str, int, float, bool, list, dict, datetime or date
-            (in ISO 8601 form), or object for anything. Fields that it does not name are left out. If
-            it is not given it is read from the first 1,000 lines of the first file while the pipeline is
-            built, and a field that it does not name is an error.
-        compression_type: gzip, bzip2, lzma, uncompressed, or auto, which goes by the end of the name.
-        timestamp: a field, or a function of the row, that says when it is.
-        watermark: the policy by which the watermark follows the elements in streaming mode.
-        watch: whether to go on with files that are yet to come; or how often to look, in seconds.
+            (in ISO 8601 form), or object for anything. Other fields are ignored. By default the schema
+            is inferred from the first 1,000 lines of the first file when the pipeline is built, and other
+            fields are an error.
+        compression_type: gzip, bzip2, lzma, uncompressed, or auto, which depends on the file extension.
+        timestamp: a field, or a function of the row, that gives its event time.
+        watermark: the watermark policy in streaming mode.
+        watch: whether to continue with new files; or the interval between checks, in seconds.
 
     Raises:
-        FileError: no file matches, or one cannot be read, or a line is not as the schema says.
+        FileError: no file matches, a file cannot be read, or a line does not match the schema.
 
     >>> import pathlib, tempfile
     >>> path = pathlib.Path(tempfile.mkdtemp(), "delays.json")
@@ -217,17 +218,17 @@ class ReadFromJson(ReadFromFiles):
         super().__init__(files, Row, True, watermark, watch)
 
 
-class ReadFromParquet(ReadFromFiles):
+class ReadFromParquet(ReadFromFiles[dict[str, Any]]):
     """Reads the records of Parquet files as dictionaries (Beam's ReadFromParquet); needs pyarrow.
 
     Args:
-        file_pattern: a path, a glob, a directory, or a list of them. Files whose names begin with a dot
-            or an underscore are not meant by globs and directories.
-        validate: whether to refuse a pattern that matches no file now.
-        columns: the columns that the dictionaries have; all by default.
-        timestamp: a column, or a function of the dictionary, that says when it is.
-        watermark: the policy by which the watermark follows the elements in streaming mode.
-        watch: whether to go on with files that are yet to come; or how often to look, in seconds.
+        file_pattern: a path, a glob, a directory, or a list of them. Globs and directories do not match
+            files whose names begin with a dot or an underscore.
+        validate: whether to raise an error if a pattern matches no file now.
+        columns: the columns of the dictionaries; all by default.
+        timestamp: a column, or a function of the dictionary, that gives its event time.
+        watermark: the watermark policy in streaming mode.
+        watch: whether to continue with new files; or the interval between checks, in seconds.
 
     Raises:
         PipelineError: pyarrow is not installed.

@@ -1,4 +1,4 @@
-"""ReadFromSpark and FromDataFrame: what a pipeline says to read what Spark reads."""
+"""ReadFromSpark and FromDataFrame: transforms that read from Spark's sources and DataFrames."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from headrace.sdk.io.frames import (
     SparkFormat,
     UnboundedFrame,
 )
-from headrace.sdk.pvalue import PCollection
+from headrace.sdk.pvalue import PBegin, PCollection
 from headrace.sdk.reading import Read
 from headrace.sdk.row import Row
 from headrace.sdk.transform import PTransform
 from headrace.windowing.watermark import WatermarkPolicy
 
 _PARTITIONS_OF: Final = {"kafka": ("topic", "partition")}
-"""Columns that name the partition of the source, by format."""
+"""Columns that name the source partition, by format."""
 
 
-class ReadFromSpark(PTransform[Any, Any]):
+class ReadFromSpark(PTransform[PBegin, PCollection[Row]]):
     """Reads one of Spark's own sources, such as Kafka, as rows; runs on Spark only.
 
     Each record is an :class:`hr.Row` with a field for each column; a struct is a dict. Kafka's columns
@@ -32,18 +32,17 @@ class ReadFromSpark(PTransform[Any, Any]):
 
     Args:
         format: Spark's name of the source: ``kafka``, ``rate``, ``delta``, ``jdbc``, ``orc``, …
-        options: its options; a path is one, too.
-        schema: a schema of Spark's, or one in words (``"id LONG, name STRING"``), for sources that want
-            one.
-        streaming: whether to go on with what is yet to come (Spark's ``readStream``).
-        timestamp: a column, or a function of the row, that says when it is.
-        watermark: the policy by which the watermark follows the elements in streaming mode. Without one
-            it stays at the beginning of time until the run is drained. A partition of the source counts
-            from its first row on.
-        partition_by: the columns that name the partition of the source that a row is from; topic and
-            partition with Kafka. Watermarks are tracked for each.
+        options: the options of the source, including a path.
+        schema: a Spark schema, or a DDL string such as ``"id LONG, name STRING"``, for sources that
+            require one.
+        streaming: whether the source is unbounded (Spark's ``readStream``).
+        timestamp: a column, or a function of the row, that gives its event time.
+        watermark: the watermark policy in streaming mode. Without one, the watermark stays at the
+            beginning of time until the run is drained. A source partition counts from its first row.
+        partition_by: the columns that name the source partition of a row; topic and partition for Kafka.
+            Each source partition has a watermark.
 
-    >>> p = Pipeline()  # with runner="spark" it could run
+    >>> p = Pipeline()  # to run it, use runner="spark"
     >>> _ = p | ReadFromSpark("rate", {"rowsPerSecond": 5}, streaming=True, timestamp="timestamp")
     """
 
@@ -59,39 +58,39 @@ class ReadFromSpark(PTransform[Any, Any]):
         partition_by: Sequence[str] | None = None,
     ) -> None:
         super().__init__()
-        said = {name: _said(value) for name, value in (options or {}).items()}
+        texts = {name: _option_text(value) for name, value in (options or {}).items()}
         names = _PARTITIONS_OF.get(format.lower(), ()) if partition_by is None else partition_by
         kind = UnboundedFrame if streaming else BoundedFrame
         rows = FrameRows(timestamp, tuple(names))
-        self._source = kind(SparkFormat(format, said, schema), rows)
+        self._source = kind(SparkFormat(format, texts, schema), rows)
         self._watermark = watermark
 
     def default_label(self) -> str:
         return f"ReadFromSpark({getattr(self._source.origin, 'format', '')})"
 
-    def expand(self, pcoll: Any) -> PCollection[Any]:
+    def expand(self, pcoll: PBegin) -> PCollection[Row]:
         return Read(self._source, self._watermark).with_output_types(Row).expand(pcoll)
 
 
-class FromDataFrame(PTransform[Any, Any]):
-    """Reads a DataFrame of Spark, one that streams or one that does not, as rows.
+class FromDataFrame(PTransform[PBegin, PCollection[Row]]):
+    """Reads a Spark DataFrame, streaming or not, as rows.
 
-    Each row is an :class:`hr.Row` with a field for each column; a struct is a dict. Other runners than
-    Spark's collect a DataFrame that does not stream, and refuse one that does.
+    Each row is an :class:`hr.Row` with a field for each column; a struct is a dict. Runners other than
+    Spark collect a DataFrame that is not streaming, and refuse one that is.
 
     Args:
         df: the DataFrame.
-        timestamp: a column, or a function of the row, that says when it is.
-        watermark: the policy by which the watermark follows the elements in streaming mode (see
-            :class:`ReadFromSpark`). A watermark of Spark's own says nothing here.
-        partition_by: the columns that name the partition of the source that a row is from.
+        timestamp: a column, or a function of the row, that gives its event time.
+        watermark: the watermark policy in streaming mode (see :class:`ReadFromSpark`). The DataFrame's
+            own ``withWatermark`` is ignored.
+        partition_by: the columns that name the source partition of a row.
 
     Raises:
-        PipelineError: it is no DataFrame.
+        PipelineError: ``df`` is not a Spark DataFrame.
 
     >>> FromDataFrame([1, 2])
     Traceback (most recent call last):
-    headrace.errors.PipelineError: [1, 2] is no DataFrame of Spark's...
+    headrace.errors.PipelineError: [1, 2] is not a Spark DataFrame...
     """
 
     def __init__(
@@ -105,17 +104,17 @@ class FromDataFrame(PTransform[Any, Any]):
         super().__init__()
         if not (hasattr(df, "isStreaming") and hasattr(df, "mapInArrow")):
             raise PipelineError(
-                f"{shorten(df)} is no DataFrame of Spark's",
-                remedy="give a pyspark.sql.DataFrame; for values of the program use hr.Create",
+                f"{shorten(df)} is not a Spark DataFrame",
+                remedy="pass a pyspark.sql.DataFrame; for values in memory, use hr.Create",
             )
         kind = UnboundedFrame if df.isStreaming else BoundedFrame
         self._source = kind(GivenFrame(df), FrameRows(timestamp, tuple(partition_by)))
         self._watermark = watermark
 
-    def expand(self, pcoll: Any) -> PCollection[Any]:
+    def expand(self, pcoll: PBegin) -> PCollection[Row]:
         return Read(self._source, self._watermark).with_output_types(Row).expand(pcoll)
 
 
-def _said(value: Any) -> str:
-    """Return the value of an option as Spark writes it."""
+def _option_text(value: Any) -> str:
+    """Return the value of an option in Spark's notation."""
     return str(value).lower() if isinstance(value, bool) else str(value)

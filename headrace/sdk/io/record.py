@@ -1,4 +1,4 @@
-"""Records: elements with named fields, whatever class they are of."""
+"""Records: elements with named fields, of any class that has them."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from headrace.sdk.row import Row
 
 
 def fields_of(element: Any) -> Mapping[str, Any]:
-    """Return the fields of an element by their names.
+    """Return the fields of an element by name.
 
     Args:
         element: a dict, Row, named tuple, or an instance of an attrs class or dataclass.
 
     Raises:
-        ElementError: it is something else.
+        ElementError: the element has no named fields.
 
     >>> fields_of(Row(airport="EWR", delay=7))
     {'airport': 'EWR', 'delay': 7}
@@ -28,13 +28,13 @@ def fields_of(element: Any) -> Mapping[str, Any]:
     if fields is not None:
         return fields
     raise ElementError(
-        f"the element {shorten(element)} has no named fields, so it makes no record",
+        f"the element {shorten(element)} has no named fields",
         remedy=_remedy(element),
     )
 
 
 def is_record(value: Any) -> bool:
-    """Tell whether a value has named fields.
+    """Return whether a value has named fields.
 
     >>> is_record(Row(a=1)), is_record(("a", 1))
     (True, False)
@@ -60,5 +60,7 @@ def _fields_of(element: Any) -> Mapping[str, Any] | None:
 
 def _remedy(element: Any) -> str:
     if isinstance(element, tuple) and len(element) == 2:
-        return "put hr.MapTuple(lambda key, value: hr.Row(key=key, value=value)) in front"
-    return "put an hr.Map in front that makes an hr.Row or a dict of it, or use hr.io.WriteToText"
+        return "add hr.MapTuple(lambda key, value: hr.Row(key=key, value=value)) before the sink"
+    return (
+        "convert it to an hr.Row or a dict with an hr.Map before the sink, or use hr.io.WriteToText"
+    )

@@ -1,4 +1,4 @@
-"""Elements as the columns of a table: all with the same fields."""
+"""Records as the columns of a table: all records have the same fields."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from headrace.triggers.bundle import Bundle
 
 
 def names_in(bundle: Bundle, columns: Sequence[str] | None) -> tuple[str, ...]:
-    """Return the names of the columns: as given, or as the first element has them.
+    """Return the names of the columns: the given ones, or the fields of the first element.
 
     >>> names_in(Bundle([{"a": 1, "b": 2}]), None)
     ('a', 'b')
@@ -25,16 +25,16 @@ def names_in(bundle: Bundle, columns: Sequence[str] | None) -> tuple[str, ...]:
 def columns_of(
     bundle: Bundle, names: Sequence[str], diff_column: str | None, exact: bool
 ) -> dict[str, list[Any]]:
-    """Return the fields of elements by columns, and their diffs as one more where they are asked for.
+    """Return the fields of elements as columns, with an optional column of diffs.
 
     Args:
         bundle: the elements.
         names: the fields.
-        diff_column: a name for the diffs, if they are asked for.
-        exact: whether an element may have no other fields.
+        diff_column: name of the column of diffs; None for no such column.
+        exact: whether other fields are an error.
 
     Raises:
-        ElementError: an element is no record, or has not these fields.
+        ElementError: an element has no named fields, or not these fields.
 
     >>> columns_of(Bundle([{"b": 2, "a": 1}]), ["a", "b"], "diff", exact=True)
     {'a': [1], 'b': [2], 'diff': [1]}
@@ -50,26 +50,26 @@ def columns_of(
 
 
 def with_diff(fields: Mapping[str, Any], diff_column: str, diff: Any) -> dict[str, Any]:
-    """Return fields with a diff as one more.
+    """Return fields with the diff added.
 
     Raises:
-        ElementError: there is a field of that name.
+        ElementError: the element has a field of that name.
 
     >>> with_diff({"a": 1}, "diff", -1)
     {'a': 1, 'diff': -1}
     """
     if diff_column in fields:
         raise ElementError(
-            f"the elements have a field {diff_column!r} of their own",
-            remedy="give the diff_column another name",
+            f"the elements already have a field {diff_column!r}",
+            remedy="choose another diff_column",
         )
     return {**fields, diff_column: diff}
 
 
 def _refuse_others(elements: Sequence[Any], names: Sequence[str]) -> NoReturn:
-    """Name the first element that has other fields."""
+    """Raise an error that names the first element with other fields."""
     other = next(e for e in elements if fields_of(e).keys() != set(names))
     raise ElementError(
-        f"the element {shorten(other)} has not the same fields as the first one, or those asked for",
-        remedy=f"give each element the fields {', '.join(names)}, or say which are to be written",
+        f"the element {shorten(other)} has the fields {', '.join(fields_of(other))}, not {', '.join(names)}",
+        remedy="give all elements the fields of the first one, or set the columns to write",
     )

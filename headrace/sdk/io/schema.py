@@ -1,7 +1,7 @@
-"""Schemas: names and Python types of columns, and how the text of a column becomes values.
+"""Schemas: names and Python types of columns, and the conversion of text to values.
 
-A schema is given, or it is read from the beginning of the first file and then holds for all of them, so
-that a column has one type in every file, every run and every runner.
+A schema is given, or it is inferred from the beginning of the first file and applies to all files, so that
+a column has one type in every file, on every run and every runner.
 """
 
 from __future__ import annotations
@@ -18,37 +18,37 @@ Schema: TypeAlias = dict[str, type]
 """Types by the names of columns, in order."""
 
 SAMPLE: Final = 1_000
-"""So many records of the first file are looked at when a schema is read."""
+"""Number of records of the first file from which a schema is inferred."""
 
-_TRUTHS: Final = {"true": True, "false": False}
+_BOOLEANS: Final = {"true": True, "false": False}
 
 _FROM_TEXT: Final[dict[type, Callable[[str], Any]]] = {
     str: str,
     int: int,
     float: float,
-    bool: lambda text: _TRUTHS[text.strip().lower()],
+    bool: lambda text: _BOOLEANS[text.strip().lower()],
     datetime: datetime.fromisoformat,
     date: date.fromisoformat,
     Decimal: Decimal,
 }
 
-_LOOKS: Final[dict[type, re.Pattern[str]]] = {
+_TEXT_OF: Final[dict[type, re.Pattern[str]]] = {
     int: re.compile(r"-?(0|[1-9][0-9]{0,17})"),
     float: re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]*)?([eE][-+]?[0-9]+)?|-?\.[0-9]+"),
     bool: re.compile(r"true|false", re.IGNORECASE),
 }
-"""How text looks from which a type is read: what begins with a zero, such as a postcode, is no number."""
+"""The text of values by type; text with a leading zero, such as a postcode, is not a number."""
 
 
 def checked(schema: Mapping[str, type], kinds: Iterable[type] = tuple(_FROM_TEXT)) -> Schema:
-    """Return a schema as given.
+    """Return a schema after checking its types.
 
     Args:
         schema: types by name.
-        kinds: the types that there may be.
+        kinds: the supported types.
 
     Raises:
-        PipelineError: there are others.
+        PipelineError: a type is not supported.
 
     >>> checked({"airport": str, "delay": float})
     {'airport': <class 'str'>, 'delay': <class 'float'>}
@@ -57,7 +57,7 @@ def checked(schema: Mapping[str, type], kinds: Iterable[type] = tuple(_FROM_TEXT
     for name, kind in schema.items():
         if kind not in known:
             raise PipelineError(
-                f"the column {name!r} is of type {shorten(kind)}, which no column can be",
+                f"the column {name!r} has the unsupported type {shorten(kind)}",
                 remedy=f"use one of {', '.join(kind.__name__ for kind in known)}",
             )
     return dict(schema)
@@ -67,7 +67,7 @@ def convert(texts: Sequence[str], kind: type) -> list[Any]:
     """Return the values of a column of text; an empty text is None.
 
     Raises:
-        ValueError, KeyError, ArithmeticError: a text is no such value (:func:`first_misfit` finds it).
+        ValueError, KeyError, ArithmeticError: a text is not of this type; :func:`first_invalid` finds it.
 
     >>> convert(["1", "", "3"], int)
     [1, None, 3]
@@ -81,38 +81,38 @@ def convert(texts: Sequence[str], kind: type) -> list[Any]:
 
 
 CONVERSION_ERRORS: Final = (ValueError, KeyError, ArithmeticError)
-"""What :func:`convert` raises."""
+"""Exceptions that :func:`convert` raises."""
 
 
-def first_misfit(texts: Sequence[str], kind: type) -> int:
-    """Return the place of the first text that is no value of a type.
+def first_invalid(texts: Sequence[str], kind: type) -> int:
+    """Return the index of the first text that cannot be converted to a type.
 
-    >>> first_misfit(["1", "x"], int)
+    >>> first_invalid(["1", "x"], int)
     1
     """
-    for place, text in enumerate(texts):
+    for index, text in enumerate(texts):
         try:
             convert([text], kind)
         except CONVERSION_ERRORS:
-            return place
-    raise AssertionError("there is none")
+            return index
+    raise AssertionError("all texts can be converted")
 
 
 def read_type(texts: Iterable[str]) -> type:
-    """Return the type of a column by its text: int, float, bool, else str.
+    """Infer the type of a column from its text: int, float, bool or str.
 
     >>> read_type(["1", "", "3"]), read_type(["1", "2.5"]), read_type(["0171", "2"])
     (<class 'int'>, <class 'float'>, <class 'str'>)
     """
     given = [text for text in texts if text]
-    for kind, look in _LOOKS.items():
-        if given and all(map(look.fullmatch, given)):
+    for kind, pattern in _TEXT_OF.items():
+        if given and all(map(pattern.fullmatch, given)):
             return kind
     return str
 
 
 def value_type(values: Iterable[Any]) -> type:
-    """Return the type that values have, but for None; float for ints and floats, object for a mixture.
+    """Return the type of values, ignoring None: float for ints and floats, object for other mixtures.
 
     >>> value_type([1, None, 2.5]), value_type([1, "x"])
     (<class 'float'>, <class 'object'>)

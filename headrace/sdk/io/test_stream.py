@@ -1,18 +1,19 @@
-"""A scripted source: elements, watermarks and processing time, exactly as a test wants them."""
+"""TestStream: a source for tests that scripts elements, watermarks and processing time."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from copy import copy
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, Generic, Self, TypeAlias
 
 import attrs
 
 from headrace.errors import PipelineError
 from headrace.sdk.outputs import as_bundle
-from headrace.sdk.pvalue import PCollection
+from headrace.sdk.pvalue import PBegin, PCollection
 from headrace.sdk.reading import read_node
 from headrace.sdk.transform import PTransform
+from headrace.sdk.type_variables import OutT
 from headrace.sdk.windowed_value import WindowedValue, instant
 from headrace.triggers.bundle import Bundle
 from headrace.windowing.time import (
@@ -27,8 +28,8 @@ from headrace.windowing.time import (
 from headrace.windowing.timestamped_value import TimestampedValue
 
 
-def _duration(stretch: DurationTypes) -> Duration:
-    return Duration.of(stretch)
+def _duration(duration: DurationTypes) -> Duration:
+    return Duration.of(duration)
 
 
 @attrs.frozen
@@ -74,22 +75,22 @@ class ProcessingTimeEvent:
 Event: TypeAlias = ElementEvent | WatermarkEvent | ProcessingTimeEvent
 
 
-class TestStream(PTransform[Any, Any]):
+class TestStream(PTransform[PBegin, PCollection[OutT]], Generic[OutT]):
     """A scripted source (Beam's name); each method adds an event and returns the stream itself.
 
     All test streams of a pipeline start together; each event happens before the next.
 
     Args:
-        coder: accepted for Beam's sake.
-        events: events to begin with.
-        output_tags: accepted for Beam's sake; a stream has one output.
+        coder: ignored; accepted for compatibility with Beam.
+        events: the first events.
+        output_tags: ignored; accepted for compatibility with Beam. A stream has one output.
 
     >>> stream = TestStream().add_elements(["a"]).advance_watermark_to(60)
     >>> stream.add_elements([TimestampedValue("late", 5)]).advance_watermark_to_infinity().bounded
     True
     """
 
-    __test__: ClassVar[bool] = False  # for pytest, which would take it for a test
+    __test__: ClassVar[bool] = False  # pytest must not collect it as a test
 
     def __init__(
         self,
@@ -106,7 +107,7 @@ class TestStream(PTransform[Any, Any]):
 
     @property
     def bounded(self) -> bool:
-        """Whether the stream says that nothing more comes."""
+        """Whether the watermark of the stream reaches the end of time."""
         marks = [e.new_watermark for e in self._events if isinstance(e, WatermarkEvent)]
         return bool(marks) and marks[-1] == MAX_TIMESTAMP
 
@@ -117,54 +118,52 @@ class TestStream(PTransform[Any, Any]):
 
     def add_elements(
         self,
-        elements: Iterable[Any],
+        elements: Iterable[OutT | TimestampedValue[OutT] | WindowedValue],
         tag: str | None = None,
         event_timestamp: TimestampTypes | None = None,
-    ) -> TestStream:
-        """Let elements arrive together.
+    ) -> Self:
+        """Add elements that arrive together.
 
         Args:
-            elements: values, TimestampedValues or WindowedValues (of which the windows are ignored).
-            tag: accepted for Beam's sake; a stream has one output.
-            event_timestamp: of plain values; by default the stream's watermark.
+            elements: values, TimestampedValues or WindowedValues (their windows are ignored).
+            tag: must be None; a stream has one output.
+            event_timestamp: timestamp of plain values; by default the stream's watermark.
         """
         default = self._watermark if event_timestamp is None else Timestamp.of(event_timestamp)
         stamped = tuple(_stamped(element, default) for element in elements)
         for value in stamped:
             if value.timestamp >= MAX_TIMESTAMP:
                 raise PipelineError(
-                    f"{value!r} lies at the end of time",
+                    f"{value!r} is at the end of time",
                     remedy="use a timestamp before MAX_TIMESTAMP",
                 )
         _refuse_tag(tag)
         return self._add(ElementEvent(stamped))
 
-    def advance_watermark_to(
-        self, new_watermark: TimestampTypes, tag: str | None = None
-    ) -> TestStream:
-        """Let the watermark advance.
+    def advance_watermark_to(self, new_watermark: TimestampTypes, tag: str | None = None) -> Self:
+        """Advance the watermark.
 
         Args:
-            new_watermark: seconds, datetime or Timestamp; later than the watermark before.
-            tag: accepted for Beam's sake; a stream has one output.
+            new_watermark: seconds, datetime or Timestamp; later than the previous watermark.
+            tag: must be None; a stream has one output.
         """
         _refuse_tag(tag)
         return self._add(WatermarkEvent(new_watermark))
 
-    def advance_watermark_to_infinity(self, tag: str | None = None) -> TestStream:
-        """Let the watermark advance to the end of time: nothing more comes."""
+    def advance_watermark_to_infinity(self, tag: str | None = None) -> Self:
+        """Advance the watermark to the end of time: no more elements arrive."""
         return self.advance_watermark_to(MAX_TIMESTAMP, tag)
 
-    def advance_processing_time(self, advance_by: DurationTypes) -> TestStream:
-        """Let processing time pass.
+    def advance_processing_time(self, advance_by: DurationTypes) -> Self:
+        """Advance processing time.
 
         Args:
             advance_by: seconds, timedelta or Duration; more than 0.
         """
         return self._add(ProcessingTimeEvent(advance_by))
 
-    def advance_processing_time_to(self, now: DurationTypes) -> TestStream:
-        """Let processing time pass until so much has passed since the start (not in Beam).
+    def advance_processing_time_to(self, now: DurationTypes) -> Self:
+        """Advance processing time to a time since the start of the stream (not in Beam).
 
         Args:
             now: seconds, timedelta or Duration since the start of the stream.
@@ -173,7 +172,7 @@ class TestStream(PTransform[Any, Any]):
 
     @property
     def calls(self) -> tuple[str, ...]:
-        """The calls that add the events, as code.
+        """The method calls that add the events, as source code.
 
         >>> TestStream().add_elements(["a"], event_timestamp=3).advance_processing_time(5).calls
         (".add_elements([TimestampedValue('a', 3)])", '.advance_processing_time(5)')
@@ -181,16 +180,16 @@ class TestStream(PTransform[Any, Any]):
         return tuple(map(_call, self._events))
 
     def __repr__(self) -> str:
-        """Show the expression that makes it."""
+        """Show the expression that creates the stream."""
         return "TestStream()" + "".join(self.calls)
 
-    def expand(self, pcoll: Any) -> PCollection[Any]:
-        # A copy, since the stream itself may grow on.
+    def expand(self, pcoll: PBegin) -> PCollection[OutT]:
+        # Copied, because events can still be added to the stream.
         script = copy(self)
         script._events = self._events.copy()
         return read_node(pcoll, script, bounded=self.bounded, element_type=self.output_type)
 
-    def _add(self, event: Event) -> TestStream:
+    def _add(self, event: Event) -> Self:
         match event:
             case WatermarkEvent(new_watermark=watermark):
                 _require_progress(watermark > self._watermark, f"the watermark to {watermark!r}")
@@ -203,7 +202,7 @@ class TestStream(PTransform[Any, Any]):
 
 
 def _call(event: Event) -> str:
-    """Return the call of a stream's method that adds an event."""
+    """Return the method call that adds an event, as source code."""
     match event:
         case ElementEvent(timestamped_values=values):
             return f".add_elements([{', '.join(map(_element, values))}])"
@@ -220,7 +219,7 @@ def _element(stamped: TimestampedValue[Any]) -> str:
 
 
 def in_seconds(micros: int, kind: str = "Timestamp") -> str:
-    """Return code for a time: seconds if they are whole.
+    """Return source code for a time: a number if it is whole seconds.
 
     Args:
         micros: microseconds.
@@ -236,15 +235,15 @@ def in_seconds(micros: int, kind: str = "Timestamp") -> str:
 def _require_progress(forward: bool, step: str) -> None:
     if not forward:
         raise PipelineError(
-            f"a test stream cannot advance {step}", remedy="time only goes forward, step by step"
+            f"a test stream cannot advance {step}", remedy="advance to a later time"
         )
 
 
 def _refuse_tag(tag: str | None) -> None:
     if tag is not None:
         raise PipelineError(
-            f"a test stream has one output, and cannot have {tag!r}",
-            remedy="use a test stream for each output",
+            f"a test stream has one output and does not support the tag {tag!r}",
+            remedy="use one test stream per output",
         )
 
 

@@ -15,14 +15,14 @@ from headrace.sdk.io.files import open_file, reading
 
 @attrs.frozen(eq=False)
 class TextFiles(FileSource):
-    r"""The lines of text files, as strings; their one column is called ``value``.
+    r"""The lines of text files, as strings, in a single column ``value``.
 
     Args:
         file_pattern: a path, a glob, a directory, or several of them.
-        strip_trailing_newlines: whether lines come without their ends.
-        skip_header_lines: so many lines at the beginning of each file are left out.
-        timestamp: a function of the line that says when it is.
-        compression_type: gzip, bzip2, lzma, uncompressed, or auto, which goes by the end of the name.
+        strip_trailing_newlines: whether to remove line breaks.
+        skip_header_lines: number of lines to skip at the beginning of each file.
+        timestamp: a function of the line that gives its event time.
+        compression_type: gzip, bzip2, lzma, uncompressed, or auto, which depends on the file extension.
 
     >>> TextFiles("log.txt").bundle({"value": ["a", "b"]}).values
     ['a', 'b']
@@ -49,7 +49,7 @@ class TextFiles(FileSource):
 
 
 def stripped(lines: list[str]) -> list[str]:
-    r"""Return lines without their ends, ``\n`` or ``\r\n``.
+    r"""Return lines without line breaks, ``\n`` or ``\r\n``.
 
     >>> stripped(["a\n", "b\r\n", "c"])
     ['a', 'b', 'c']

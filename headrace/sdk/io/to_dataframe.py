@@ -1,7 +1,7 @@
-"""ToDataFrame: a collection as a table, after the run.
+"""ToDataFrame: a collection as a table, available after the run.
 
-Workers write parts of the collection as files of Parquet, and the table is read from these files, so it
-never passes through the process that runs the pipeline.
+Workers write parts of the collection as Parquet files, and the table is read from these files, so the data
+does not pass through the process that runs the pipeline.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from headrace.errors import PipelineError
 from headrace.sdk.io.arrow import arrow
 from headrace.sdk.io.file_naming import FileNaming
 from headrace.sdk.io.parquet_sink import ParquetSink
-from headrace.sdk.io.sink import Commit, PartSink, SinkPart
-from headrace.sdk.pvalue import PDone
+from headrace.sdk.pvalue import PCollection, PDone
+from headrace.sdk.sink import Commit, PartSink, SinkPart
 from headrace.sdk.transform import PTransform
 from headrace.sdk.writing import Write
 from headrace.triggers.bundle import Bundle
@@ -29,15 +29,15 @@ from headrace.triggers.bundle import Bundle
 
 @attrs.define(eq=False)
 class TableSink(PartSink):
-    """Writes parts as files of Parquet, each once, in a directory of their own.
+    """Writes parts as Parquet files to a directory.
 
     Args:
-        directory: where; all workers must reach it.
-        schema: as for :class:`~headrace.io.ParquetSink`; made from the elements by default.
+        directory: the directory; all workers must have access to it.
+        schema: as for :class:`~headrace.io.ParquetSink`; by default inferred from the elements.
 
     Attributes:
-        files: what was written, once the run is over; None before.
-        loader: makes a DataFrame of such files; a runner with DataFrames sets it.
+        files: the written files after the run; None before.
+        loader: creates a DataFrame from the files; a runner with DataFrames sets it.
     """
 
     directory: str
@@ -51,7 +51,7 @@ class TableSink(PartSink):
     def commit(self, commit: Commit) -> None:
         if commit.streaming:
             raise PipelineError(
-                "a run that streams has no end after which there is a table",
+                "ToDataFrame is not supported in streaming mode",
                 where=commit.step,
                 remedy="write to a table or to files: hr.io.WriteToTable, hr.io.WriteToParquet",
             )
@@ -67,7 +67,7 @@ class TableSink(PartSink):
         self.files = list(commit.written)
 
     def _fit(self, path: str, schema: Any) -> None:
-        """Write a file again with a schema that holds for all."""
+        """Rewrite a file with the common schema of all files."""
         table, pyarrow = arrow("pyarrow.parquet").read_table(path), arrow()
         columns = {
             field.name: table[field.name].cast(field.type)
@@ -86,18 +86,18 @@ class TableSink(PartSink):
         return path
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Travel without what only the process of the run knows."""
+        """Pickle without the state of the process that runs the pipeline."""
         return type(self), (self.directory, self.schema)
 
 
-class ToDataFrame(PTransform[Any, Any]):
-    """Keeps a collection as a table for the program that runs the pipeline; in batch mode only.
+class ToDataFrame(PTransform[PCollection[Any], PDone]):
+    """Stores a collection as a table for the program that runs the pipeline; in batch mode only.
 
     Args:
-        schema: a pyarrow schema, or the types of the columns by their names; made from the elements,
-            records with named fields, by default.
-        directory: where the table lies; on a cluster all machines must reach it. By default a temporary
-            directory of this machine, which goes when the program ends.
+        schema: a pyarrow schema, or the types of the columns by name; by default inferred from the
+            elements, which are records with named fields.
+        directory: where the table is stored; all machines of a cluster must have access to it. By default
+            a temporary directory on this machine, which is deleted when the program ends.
 
     Raises:
         PipelineError: pyarrow is not installed.
@@ -117,7 +117,7 @@ class ToDataFrame(PTransform[Any, Any]):
             atexit.register(shutil.rmtree, self._sink.directory, ignore_errors=True)
         Path(self._sink.directory).mkdir(parents=True, exist_ok=True)
 
-    def expand(self, pcoll: Any) -> PDone:
+    def expand(self, pcoll: PCollection[Any]) -> PDone:
         return Write(self._sink).expand(pcoll)
 
     def to_arrow(self) -> Any:
@@ -126,23 +126,23 @@ class ToDataFrame(PTransform[Any, Any]):
         return arrow().concat_tables(tables)
 
     def dataframe(self) -> Any:
-        """Return the table as a DataFrame of Spark, after a run on Spark.
+        """Return the table as a Spark DataFrame, after a run on Spark.
 
         Raises:
-            PipelineError: there was no such run.
+            PipelineError: the pipeline did not run on Spark.
         """
         files = self._files()
         if self._sink.loader is None:
             raise PipelineError(
-                "there is no DataFrame, since the pipeline did not run on Spark",
-                remedy="use to_arrow(), or run it with --runner=spark",
+                "there is no DataFrame, because the pipeline did not run on Spark",
+                remedy="use to_arrow(), or run the pipeline with --runner=spark",
             )
         return self._sink.loader(files)
 
     def _files(self) -> list[str]:
         if self._sink.files is None:
             raise PipelineError(
-                "there is no table, since the pipeline has not run to its end",
-                remedy="run it first",
+                "there is no table, because the pipeline has not finished",
+                remedy="run the pipeline first",
             )
         return self._sink.files

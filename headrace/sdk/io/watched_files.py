@@ -1,12 +1,12 @@
-"""Files that are yet to come: a directory that grows is a source that does not end.
+"""New files in a directory as an unbounded source.
 
-A look at the directory and the reading of what it showed are two steps, and each is a batch of its own:
-a look brings no records, but its offset says which files come next. So the same offset always gives the
-same records, whatever has been put into the directory meanwhile.
+Listing the directory and reading files are separate batches: a listing returns no records, but its offset
+names the files to read next. So the same offset always gives the same records, whatever files have been
+added since.
 
-The offset stays small, however many files there have been. Files come in order of their times of
-modification, then names. The last thousand that were read are remembered by name, so that a file that
-turns up a little out of order is found; what is older than all of these counts as read.
+The offset stays small, however many files have been read. Files are ordered by modification time, then by
+name. The offset names the last 1,000 files that were read, so a file that appears slightly out of order
+is still read; files older than all of these count as read.
 """
 
 from __future__ import annotations
@@ -21,29 +21,29 @@ import attrs
 from headrace.errors import FileError
 from headrace.sdk.io.cursor import Cursor
 from headrace.sdk.io.file_source import FileSource
-from headrace.sdk.io.source import Batch, UnboundedSource
+from headrace.sdk.source import Batch, UnboundedSource
 from headrace.triggers.bundle import Bundle
 
 REMEMBERED: Final = 1_000
-"""So many files that were read are remembered by name."""
+"""Number of files that were read and that the offset names."""
 
 PLANNED: Final = 1_000
-"""So many files at most a look puts up for reading."""
+"""Maximum number of files to read that one listing adds to the offset."""
 
 Found = tuple[int, str]
-"""A file: its time of modification in nanoseconds, and its path."""
+"""A file: its modification time in nanoseconds, and its path."""
 
 
-class Place(NamedTuple):
-    """How far a directory has been read: plain data, the offset of :class:`WatchedFiles`.
+class Position(NamedTuple):
+    """How much of a directory has been read: plain data, the offset of :class:`WatchedFiles`.
 
     Attributes:
-        before: this file, and all before it in order, count as read.
-        read: the files after that one that have been read, in order.
-        ahead: the files to be read next, in order.
-        records: so many records of the first of them have been read.
+        before: this file and all earlier files count as read.
+        read: the files after it that have been read, in order.
+        ahead: the files to read next, in order.
+        records: number of records of the first file ahead that have been read.
 
-    >>> Place().after((7, "a.txt")).read
+    >>> Position().after((7, "a.txt")).read
     ((7, 'a.txt'),)
     """
 
@@ -52,12 +52,12 @@ class Place(NamedTuple):
     ahead: tuple[Found, ...] = ()
     records: int = 0
 
-    def after(self, file: Found) -> Place:
-        """Return the place behind the first file ahead."""
+    def after(self, file: Found) -> Position:
+        """Return the position after the first file ahead."""
         read = sorted([*self.read, file])
         forgotten, kept = read[:-REMEMBERED], read[-REMEMBERED:]
         before = max(self.before, forgotten[-1]) if forgotten else self.before
-        return Place(before, tuple(kept), self.ahead[1:], 0)
+        return Position(before, tuple(kept), self.ahead[1:], 0)
 
     def new(self, files: Iterable[Found]) -> Iterator[Found]:
         """Return the files that have not been read."""
@@ -67,14 +67,14 @@ class Place(NamedTuple):
 
 @attrs.frozen(eq=False)
 class WatchedFiles(UnboundedSource[Any]):
-    """Files, and those that are yet to come, each read once, in order of their times of modification.
+    """Existing and new files, each read once, in order of modification time.
 
-    Put whole files there: write them elsewhere on the same disk and rename them. What is appended to a
-    file after it was read is not seen.
+    Files must be complete when they appear: write them elsewhere on the same disk and rename them. Data
+    that is appended to a file after it was read is not read.
 
     Args:
-        files: the files, by their format.
-        interval: seconds to wait at least before the directory is looked at again.
+        files: the files and their format.
+        interval: minimum seconds between listings of the directory.
 
     >>> from headrace.io import TextFiles
     >>> WatchedFiles(TextFiles("nowhere/*.txt")).read(None, None, 10).records
@@ -83,60 +83,60 @@ class WatchedFiles(UnboundedSource[Any]):
 
     files: FileSource
     interval: float = 1.0
-    _hand: _Hand = attrs.field(factory=lambda: _Hand(), init=False, repr=False)
+    _cache: _ReadCache = attrs.field(factory=lambda: _ReadCache(), init=False, repr=False)
 
     def read(self, partition: Any, offset: Any, limit: int) -> Batch[Any]:
-        place = Place() if offset is None else Place(*offset)
-        if not place.ahead:
-            return Batch([], tuple(self._look(place)))
+        position = Position() if offset is None else Position(*offset)
+        if not position.ahead:
+            return Batch([], tuple(self._list(position)))
         bundles = []
-        while limit > 0 and place.ahead:
-            bundle, place = self._read_on(place, limit)
+        while limit > 0 and position.ahead:
+            bundle, position = self._read_next(position, limit)
             bundles.append(bundle)
             limit -= len(bundle)
-        return Batch(Bundle.concat(bundles), tuple(place))
+        return Batch(Bundle.concat(bundles), tuple(position))
 
-    def _look(self, place: Place) -> Place:
-        """Find files that have not been read; list the directory no sooner than agreed."""
-        new = list(place.new(self._hand.backlog))
+    def _list(self, position: Position) -> Position:
+        """Add unread files to the position; list the directory at most once per interval."""
+        new = list(position.new(self._cache.backlog))
         now = time.monotonic()
-        if not new and now >= self._hand.next_look:
-            self._hand.next_look = now + self.interval
-            new = sorted(place.new(_with_times(self.files.files())))
-        self._hand.backlog = new[PLANNED:]
-        return place._replace(ahead=tuple(new[:PLANNED]))
+        if not new and now >= self._cache.next_listing:
+            self._cache.next_listing = now + self.interval
+            new = sorted(position.new(_with_times(self.files.files())))
+        self._cache.backlog = new[PLANNED:]
+        return position._replace(ahead=tuple(new[:PLANNED]))
 
-    def _read_on(self, place: Place, limit: int) -> tuple[Bundle, Place]:
-        """Read on in the first file ahead."""
-        file = place.ahead[0]
-        cursor = self._hand.cursor_at(self.files, file[1], place.records)
+    def _read_next(self, position: Position, limit: int) -> tuple[Bundle, Position]:
+        """Read the next records of the first file ahead."""
+        file = position.ahead[0]
+        cursor = self._cache.cursor_at(self.files, file[1], position.records)
         bundle = cursor.take(limit)
         if len(bundle) < limit:
-            return bundle, place.after(file)
-        place = place._replace(records=place.records + limit)
-        self._hand.keep(cursor, file[1], place.records)
-        return bundle, place
+            return bundle, position.after(file)
+        position = position._replace(records=position.records + limit)
+        self._cache.keep(cursor, file[1], position.records)
+        return bundle, position
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Leave open files at home."""
+        """Pickle without open files."""
         return type(self), (self.files, self.interval)
 
 
 @attrs.define(eq=False)
-class _Hand:
-    """What need not be known to read on, but makes it quicker.
+class _ReadCache:
+    """State that is not needed to continue reading, but makes it faster.
 
-    That is a file that is open at some record, and files that a look has found beyond what it put up.
+    It holds an open file, and the files of the last listing that are not yet in the offset.
     """
 
-    next_look: float = float("-inf")
+    next_listing: float = float("-inf")
     backlog: list[Found] = attrs.field(factory=list)
     cursor: Cursor | None = None
     path: str = ""
     records: int = 0
 
     def cursor_at(self, files: FileSource, path: str, records: int) -> Cursor:
-        """Return a cursor that stands at a record of a file."""
+        """Return a cursor positioned at a record of a file."""
         cursor, self.cursor = self.cursor, None
         if cursor is None or (self.path, self.records) != (path, records):
             cursor = Cursor(_existing(files, path))
@@ -144,7 +144,7 @@ class _Hand:
         return cursor
 
     def keep(self, cursor: Cursor, path: str, records: int) -> None:
-        """Keep a cursor for the next time."""
+        """Keep a cursor for the next read."""
         self.cursor, self.path, self.records = cursor, path, records
 
 
@@ -153,14 +153,14 @@ def _with_times(paths: list[str]) -> Iterator[Found]:
         try:
             yield os.stat(path).st_mtime_ns, path
         except FileNotFoundError:
-            continue  # it has gone again, unread
+            continue  # deleted before it was read
 
 
 def _existing(files: FileSource, path: str) -> Iterator[Bundle]:
     if not os.path.exists(path):
         raise FileError(
-            "the file was found, but was gone before it was read",
+            "the file was deleted before it was read",
             where=path,
-            remedy="leave files in a watched directory until they have been read",
+            remedy="keep files in a watched directory until they have been read",
         )
     return files.read_file(path)

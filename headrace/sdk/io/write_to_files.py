@@ -1,4 +1,4 @@
-"""WriteToText, WriteToCsv, WriteToJson, WriteToParquet and WriteToConsole: what a pipeline says to write."""
+"""WriteToText, WriteToCsv, WriteToJson, WriteToParquet and WriteToConsole: transforms that write."""
 
 from __future__ import annotations
 
@@ -7,36 +7,34 @@ from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
 
 from headrace.errors import PipelineError
-from headrace.sdk.graph import Node
-from headrace.sdk.graph import Write as WriteNode
+from headrace.sdk.graph import Node, Write as WriteNode
 from headrace.sdk.io.arrow import arrow
 from headrace.sdk.io.console import Console
 from headrace.sdk.io.file_naming import SHARDED, FileNaming
 from headrace.sdk.io.file_sink import FileSink
 from headrace.sdk.io.line_sinks import CsvSink, JsonSink, TextSink
 from headrace.sdk.io.parquet_sink import ParquetSink
-from headrace.sdk.io.sink import Sink
-from headrace.sdk.pardo import require_collection
-from headrace.sdk.pvalue import PDone
+from headrace.sdk.pvalue import PCollection, PDone, require_collection
+from headrace.sdk.sink import Sink
 from headrace.sdk.transform import PTransform
 from headrace.sdk.writing import Write
 
 PathPrefix: TypeAlias = str | os.PathLike[str]
-"""How the paths of files begin."""
+"""The beginning of the paths of files."""
 
 
-class WriteTo(PTransform[Any, Any]):
-    """Writes to a sink, under a name of its own.
+class WriteTo(PTransform[PCollection[Any], PDone]):
+    """Writes a collection to a sink.
 
     Args:
-        sink: where to.
+        sink: the sink.
     """
 
     def __init__(self, sink: Sink) -> None:
         super().__init__()
         self._sink = sink
 
-    def expand(self, pcoll: Any) -> PDone:
+    def expand(self, pcoll: PCollection[Any]) -> PDone:
         require_collection(pcoll)
         if isinstance(self._sink, FileSink):
             _refuse_same_names(self._sink, pcoll.pipeline.graph)
@@ -48,8 +46,8 @@ def _refuse_same_names(sink: FileSink, graph: Iterable[Node]) -> None:
         other = node.sink if isinstance(node, WriteNode) else None
         if isinstance(other, FileSink) and other.hidden == sink.hidden:
             raise PipelineError(
-                f"{node.label} writes files with the prefix {sink.naming.prefix!r} too",
-                remedy="give each a prefix or suffix of its own, or Flatten the collections first",
+                f"{node.label} also writes files with the prefix {sink.naming.prefix!r}",
+                remedy="use different prefixes or suffixes, or Flatten the collections first",
             )
 
 
@@ -58,29 +56,29 @@ def _naming(prefix: PathPrefix, suffix: str, template: str | None) -> FileNaming
 
 
 def _number(num_shards: int | None, template: str | None) -> int:
-    """Return how many shards there are: one, if the template has no place for a number."""
+    """Return the number of shards: 1 by default if the template has no number."""
     return 1 if template == "" and not num_shards else num_shards or 0
 
 
 class WriteToText(WriteTo):
-    r"""Writes each element as ``str`` has it, on a line of its own (Beam's WriteToText).
+    r"""Writes ``str(element)`` for each element, on a separate line (Beam's WriteToText).
 
-    In batch mode the files are called ``prefix-00000-of-00001suffix``; those of a window
-    ``prefix-start-end-00000-of-00001suffix``, start and end in basic ISO 8601 form. In streaming mode
-    the number of the batch stands before the number of the shard. Files of an earlier run that had the
-    same prefix and suffix are taken away.
+    In batch mode the file names are ``prefix-00000-of-00001suffix``, or
+    ``prefix-start-end-00000-of-00001suffix`` for a window, with start and end in basic ISO 8601 form. In
+    streaming mode the batch number precedes the shard number. Files of an earlier run with the same
+    prefix and suffix are deleted.
 
     Args:
-        file_path_prefix: how the paths begin; directories are made.
-        file_name_suffix: how they end; .gz, .bz2 and .xz are compressed.
-        append_trailing_newlines: whether each element is followed by the end of a line.
-        num_shards: how many files there are for each window and batch, an element's file being told by
-            its encoding; 0 leaves the number to the runner (here it is 1).
-        shard_name_template: what stands for the shard, ``-SSSSS-of-NNNNN`` by default; ``""`` for one
+        file_path_prefix: the beginning of the paths; missing directories are created.
+        file_name_suffix: the end of the paths; .gz, .bz2 and .xz are compressed.
+        append_trailing_newlines: whether to write a line break after each element.
+        num_shards: number of files for each window and batch; an element's encoding determines its file. 0
+            lets the runner choose (here it is 1).
+        shard_name_template: template of the shard's name, ``-SSSSS-of-NNNNN`` by default; ``""`` for one
             file without numbers.
-        compression_type: gzip, bzip2, lzma, uncompressed, or auto, which goes by the suffix.
-        header: a line above all, in each file.
-        footer: a line below all, in each file.
+        compression_type: gzip, bzip2, lzma, uncompressed, or auto, which depends on the suffix.
+        header: the first line of each file.
+        footer: the last line of each file.
 
     >>> import pathlib, tempfile
     >>> directory = pathlib.Path(tempfile.mkdtemp())
@@ -117,23 +115,23 @@ class WriteToCsv(WriteTo):
     r"""Writes the fields of each element as a record of CSV (Beam's WriteToCsv, without pandas).
 
     Elements are dicts, rows, named tuples, or instances of attrs classes or dataclasses. None is an
-    empty field. How files are called is said in :class:`WriteToText`.
+    empty field. For the names of files see :class:`WriteToText`.
 
     Args:
-        path: how the paths begin; directories are made.
-        num_shards: how many files there are for each window and batch, an element's file being told by
-            its encoding; 0 leaves the number to the runner (here it is 1).
-        columns: the fields to be written; by default those of the first element, and then all elements
-            must have the same.
+        path: the beginning of the paths; missing directories are created.
+        num_shards: number of files for each window and batch; an element's encoding determines its file. 0
+            lets the runner choose (here it is 1).
+        columns: the fields to write; by default those of the first element, which all elements must then
+            have.
         header: whether each file begins with the names of the columns.
-        delimiter: what stands between two fields.
-        quotechar: what stands around a field that holds a delimiter, a quote or the end of a line.
-        diff_column: name for a column that holds +1 for an element and -1 for its retraction; without
-            it, retractions are refused.
-        file_name_suffix: how the paths end; .gz, .bz2 and .xz are compressed.
-        shard_name_template: what stands for the shard, ``-SSSSS-of-NNNNN`` by default; ``""`` for one
+        delimiter: the separator between fields.
+        quotechar: the quote around a field that contains a delimiter, a quote or a line break.
+        diff_column: name of a column for +1 (an element) and -1 (its retraction); without it,
+            retractions are refused.
+        file_name_suffix: the end of the paths; .gz, .bz2 and .xz are compressed.
+        shard_name_template: template of the shard's name, ``-SSSSS-of-NNNNN`` by default; ``""`` for one
             file without numbers.
-        compression_type: gzip, bzip2, lzma, uncompressed, or auto, which goes by the suffix.
+        compression_type: gzip, bzip2, lzma, uncompressed, or auto, which depends on the suffix.
 
     Raises:
         ElementError: an element has no named fields, or not those of the first.
@@ -174,24 +172,24 @@ class WriteToCsv(WriteTo):
 
 
 class WriteToJson(WriteTo):
-    r"""Writes the fields of each element as a JSON object, on a line of its own (Beam's WriteToJson).
+    r"""Writes the fields of each element as a JSON object, on a separate line (Beam's WriteToJson).
 
     Elements are dicts, rows, named tuples, or instances of attrs classes or dataclasses. Times are
-    written in ISO 8601 form, decimals as strings. How files are called is said in :class:`WriteToText`.
+    written in ISO 8601 form, decimals as strings. For the names of files see :class:`WriteToText`.
 
     Args:
-        path: how the paths begin; directories are made.
-        num_shards: how many files there are for each window and batch, an element's file being told by
-            its encoding; 0 leaves the number to the runner (here it is 1).
-        diff_column: name for a field that holds +1 for an element and -1 for its retraction; without it,
-            retractions are refused.
-        file_name_suffix: how the paths end; .gz, .bz2 and .xz are compressed.
-        shard_name_template: what stands for the shard, ``-SSSSS-of-NNNNN`` by default; ``""`` for one
+        path: the beginning of the paths; missing directories are created.
+        num_shards: number of files for each window and batch; an element's encoding determines its file. 0
+            lets the runner choose (here it is 1).
+        diff_column: name of a field for +1 (an element) and -1 (its retraction); without it, retractions
+            are refused.
+        file_name_suffix: the end of the paths; .gz, .bz2 and .xz are compressed.
+        shard_name_template: template of the shard's name, ``-SSSSS-of-NNNNN`` by default; ``""`` for one
             file without numbers.
-        compression_type: gzip, bzip2, lzma, uncompressed, or auto, which goes by the suffix.
+        compression_type: gzip, bzip2, lzma, uncompressed, or auto, which depends on the suffix.
 
     Raises:
-        ElementError: an element has no named fields, or one that JSON cannot hold.
+        ElementError: an element has no named fields, or a field has no JSON form.
 
     >>> import pathlib, tempfile
     >>> directory = pathlib.Path(tempfile.mkdtemp())
@@ -223,26 +221,26 @@ class WriteToJson(WriteTo):
 class WriteToParquet(WriteTo):
     """Writes the fields of each element as a record of Parquet (Beam's WriteToParquet); needs pyarrow.
 
-    Elements are dicts, rows, named tuples, or instances of attrs classes or dataclasses. How files are
-    called is said in :class:`WriteToText`.
+    Elements are dicts, rows, named tuples, or instances of attrs classes or dataclasses. For the names of
+    files see :class:`WriteToText`.
 
     Args:
-        file_path_prefix: how the paths begin; directories are made.
+        file_path_prefix: the beginning of the paths; missing directories are created.
         schema: a pyarrow schema, or the types of the columns by their names: str, int, float, bool,
-            bytes, datetime (with a zone) or date. By default each file's is made from its elements, so
-            that the files can differ.
-        codec: how columns are compressed: none, snappy, gzip, zstd, …
-        num_shards: how many files there are for each window and batch, an element's file being told by
-            its encoding; 0 leaves the number to the runner (here it is 1).
-        diff_column: name for a column that holds +1 for an element and -1 for its retraction; without
-            it, retractions are refused.
-        file_name_suffix: how the paths end.
-        shard_name_template: what stands for the shard, ``-SSSSS-of-NNNNN`` by default; ``""`` for one
+            bytes, datetime (with a zone) or date. By default the schema of each file is inferred from its
+            elements, so files can have different schemas.
+        codec: compression of columns: none, snappy, gzip, zstd, …
+        num_shards: number of files for each window and batch; an element's encoding determines its file. 0
+            lets the runner choose (here it is 1).
+        diff_column: name of a column for +1 (an element) and -1 (its retraction); without it,
+            retractions are refused.
+        file_name_suffix: the end of the paths.
+        shard_name_template: template of the shard's name, ``-SSSSS-of-NNNNN`` by default; ``""`` for one
             file without numbers.
 
     Raises:
         PipelineError: pyarrow is not installed.
-        ElementError: an element has no named fields, or does not fit into the table.
+        ElementError: an element has no named fields, or does not fit the schema.
 
     >>> import pathlib, tempfile
     >>> directory = pathlib.Path(tempfile.mkdtemp())
@@ -279,7 +277,7 @@ class WriteToParquet(WriteTo):
 
 
 class WriteToConsole(WriteTo):
-    """Prints each element with its diff, timestamp, windows and the timing of its pane.
+    """Prints each element with its diff, timestamp, windows and pane timing.
 
     >>> with Pipeline() as p:
     ...     _ = p | Create([TimestampedValue("a", 60)]) | WriteToConsole()

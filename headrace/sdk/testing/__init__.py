@@ -1,35 +1,37 @@
-"""What pipelines are tested with.
+"""Tools to test pipelines, and laws to check transforms and runners with random cases.
 
 ====================  ====================================================================
-module                what it says
+module                contents
 ====================  ====================================================================
-``test_stream``       a scripted source
-``test_pipeline``     a pipeline that does not look at the command line
+``test_pipeline``     a pipeline that ignores the command line
 ``asserting``         assertions about collections
-``matchers``          what is asserted
-``capturing``         everything that a collection held
-``plugin``            ``--runner`` and ``test_pipeline`` for pytest
+``matchers``          matchers for these assertions
+``capturing``         captures the elements of a collection
+``plugin``            ``--runner`` and the fixture ``test_pipeline`` for pytest
 --------------------  --------------------------------------------------------------------
-``property_testing``  Hypothesis, or how to get it; what follows needs it
-``trying``            a law on drawn cases
-``law``               what is raised where a law does not hold
-``combine_laws``      the law of a CombineFn
-``window_laws``       the law of a window function
-``coder_laws``        the law of a coder
-``transform_laws``    streaming is batch, for any transform
+``property_testing``  Hypothesis, needed by all modules below
+``law_runner``        checks a law on random cases
+``law``               the error for a broken law
+``combine_laws``      laws of a CombineFn
+``window_laws``       laws of a window function
+``coder_laws``        laws of a coder
+``transform_laws``    streaming equals batch, for any transform
 --------------------  --------------------------------------------------------------------
-``script``            what arrives when, as plain data
-``runs``              a script and the groupings that it is played against
+``script``            events of a source, as plain data
+``steps``             groupings of a run, as plain data
+``runs``              a script and the groupings that process it
 ``programs``          runs as programs that can be pasted
-``strategies``        draw all this
-``validity_windows``  a window function of one's own, whose windows shrink
-``linked_windows``    a window function of one's own, whose windows grow
-``alignment``         scripts side by side on one clock
-``playing``           many runs in one pipeline, on any runner
-``answers``           what a batch would say, from scratch
-``pane_laws``         the laws of a grouping
+``strategies``        random scripts, triggers, windowings and runs
+``validity_windows``  a custom window function whose windows shrink
+``linked_windows``    a custom window function whose windows grow
+``alignment``         several scripts on one clock
+``run_on_runner``     many runs in one pipeline, on any runner
+``batch_oracle``      the results of a batch, computed from scratch
+``pane_law``          the form of a law of a grouping
+``pane_laws``         laws of the panes of a grouping
+``result_laws``       laws of the results of a grouping
 ``shrinking``         smaller runs
-``conformance``       the whole kit against a runner
-``report``            what became of it
+``conformance``       checks a runner with all laws
+``report``            the report of these checks
 ====================  ====================================================================
 """

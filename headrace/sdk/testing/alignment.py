@@ -1,8 +1,8 @@
-"""Scripts whose clocks go alike, side by side.
+"""Alignment of several scripts whose clocks advance by the same steps.
 
-All test streams of a pipeline share one clock, and advance event by event together. Scripts with the same
-steps of the clock can share it when each step happens in one round for all: what is shorter in between
-waits, event by event, for what is longer, and only one of them moves the clock.
+All test streams of a pipeline share one clock and advance one event at a time together. Scripts with the
+same clock steps can share it if each step is in the same round in all of them: shorter scripts are padded
+with empty events between the steps, and only one script advances the clock.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ Script = Sequence[Event]
 
 
 def steps(script: Script) -> tuple[int, ...]:
-    """The steps of the clock in a script, in microseconds."""
+    """Return the clock steps of a script, in microseconds."""
     return tuple(e.advance_by.micros for e in script if isinstance(e, ProcessingTimeEvent))
 
 
 def aligned(streams: Sequence[TestStream]) -> list[TestStream]:
-    """The streams, all of which have the same steps of the clock, with these in the same rounds."""
+    """Return streams with the same clock steps, padded so that the steps are in the same rounds."""
     parts = [_between_steps(stream.events) for stream in streams]
     lengths = [max(map(len, side_by_side)) for side_by_side in zip(*parts, strict=True)]
     scripts = [_joined(streams[0].events, parts[0], lengths, moves=True)]
@@ -41,7 +41,7 @@ def aligned(streams: Sequence[TestStream]) -> list[TestStream]:
 
 
 def _between_steps(script: Script) -> list[list[Event]]:
-    """Cut a script at the steps of the clock."""
+    """Split a script at the clock steps."""
     parts: list[list[Event]] = [[]]
     for event in script:
         if isinstance(event, ProcessingTimeEvent):
@@ -54,7 +54,7 @@ def _between_steps(script: Script) -> list[list[Event]]:
 def _joined(
     script: Script, parts: Sequence[Script], lengths: Sequence[int], moves: bool
 ) -> list[Event]:
-    """Put together again what lies between the steps, made longer; the last part stays as it is."""
+    """Join the parts of a script, each padded to its length; the last part is not padded."""
     clock = [event if moves else NOTHING for event in script if _is_step(event)]
     longer = [
         [*part, *[NOTHING] * (length - len(part)), step]

@@ -1,4 +1,4 @@
-"""Assertions about collections: what they hold when the run is over."""
+"""Assertions about the elements of collections, checked at the end of the run."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any, ClassVar, NamedTuple
 
 from headrace.errors import PipelineError
 from headrace.sdk.encoding import encode_value
-from headrace.sdk.io.sink import Sink, SinkBatch
 from headrace.sdk.pvalue import PCollection
+from headrace.sdk.sink import Sink, SinkBatch
 from headrace.sdk.testing.matchers import EqualToPerWindow, Matcher
 from headrace.sdk.transform import PTransform
 from headrace.sdk.writing import Write
@@ -20,7 +20,7 @@ from headrace.windowing.window import BoundedWindow
 
 
 class TestWindowedValue(NamedTuple):
-    """An element as a matcher sees it under ``reify_windows`` (Beam's name)."""
+    """An element in the form that a matcher gets with ``reify_windows`` (Beam's name)."""
 
     value: Any
     timestamp: Timestamp
@@ -28,11 +28,11 @@ class TestWindowedValue(NamedTuple):
     pane_info: PaneInfo = NO_FIRING
 
 
-TestWindowedValue.__test__ = False  # type: ignore[attr-defined]  # pytest would take it for a test
+TestWindowedValue.__test__ = False  # type: ignore[attr-defined]  # pytest must not collect it as a test
 
 
 class AssertingSink(Sink):
-    """Collects elements, and asserts something of them when the run is over."""
+    """Collects elements, and checks them with a matcher at the end of the run."""
 
     accepts_retractions: ClassVar[bool] = True
 
@@ -50,10 +50,10 @@ class AssertingSink(Sink):
         self._rows.extend(batch.bundle.rows())
 
     def close(self) -> None:
-        """Assert.
+        """Check the elements.
 
         Raises:
-            BeamAssertException: the elements are not what the matcher says.
+            BeamAssertException: the elements do not match.
         """
         try:
             for group in self._groups():
@@ -63,19 +63,19 @@ class AssertingSink(Sink):
             raise
 
     def _groups(self) -> Iterator[Any]:
-        """Yield what the matcher is called with: once, or once for each window."""
+        """Yield the arguments of the matcher's calls: one call, or one for each window."""
         rows = net(self._rows)
         if not self._by_window:
-            yield [self._seen(row) for row in rows]
+            yield [self._value_of(row) for row in rows]
             return
         found = defaultdict(list)
         for row in rows:
             for window in row.windows:
-                found[window].append(self._seen(row._replace(windows=(window,))))
+                found[window].append(self._value_of(row._replace(windows=(window,))))
         for window in sorted(found):
             yield found[window], window
 
-    def _seen(self, row: Element) -> Any:
+    def _value_of(self, row: Element) -> Any:
         if not self._reify:
             return row.value
         instant = Timestamp(micros=row.timestamp)
@@ -83,7 +83,7 @@ class AssertingSink(Sink):
 
 
 def net(rows: list[Element]) -> list[Element]:
-    """Return what is left of elements when each retraction has taken back an equal one.
+    """Return the elements that remain after each retraction has removed an equal element.
 
     >>> [
     ...     row.value
@@ -91,26 +91,26 @@ def net(rows: list[Element]) -> list[Element]:
     ... ]
     ['b']
     """
-    owed = Counter(_place(row) for row in rows if row.diff < 0)
-    left = []
+    retracted = Counter(_identity(row) for row in rows if row.diff < 0)
+    remaining = []
     for row in reversed(rows):
-        if row.diff > 0 and owed and owed[_place(row)] > 0:
-            owed[_place(row)] -= 1
+        if row.diff > 0 and retracted and retracted[_identity(row)] > 0:
+            retracted[_identity(row)] -= 1
         elif row.diff > 0:
-            left.append(row)
-    return left[::-1]
+            remaining.append(row)
+    return remaining[::-1]
 
 
-def _place(row: Element) -> Any:
+def _identity(row: Element) -> Any:
     return encode_value(row.value), row.timestamp, row.windows
 
 
 class AssertThat(PTransform[Any, Any]):
-    """Asserts that a collection is what a matcher says; :func:`assert_that` as a transform.
+    """Asserts that a collection matches; :func:`assert_that` as a transform.
 
     Args:
-        matcher: called with the list of elements when the run is over.
-        reify_windows: whether the matcher sees TestWindowedValues instead of values.
+        matcher: called with the list of elements at the end of the run.
+        reify_windows: whether the matcher gets TestWindowedValues instead of values.
         use_global_window: if false, the matcher is called for each window, with elements and window.
 
     >>> from headrace.sdk.testing.matchers import equal_to
@@ -139,19 +139,19 @@ def assert_that(
     reify_windows: bool = False,
     use_global_window: bool = True,
 ) -> None:
-    """Assert that a collection is what a matcher says, less what was retracted (Beam's name).
+    """Assert that a collection, without retracted elements, matches (Beam's name).
 
-    The assertion is part of the pipeline; it fails when the run is over.
+    The assertion is part of the pipeline and is checked at the end of the run.
 
     Args:
         actual: the collection.
         matcher: called with the list of elements, such as :func:`equal_to`.
-        label: name of the step; a number is added to it if it is taken.
-        reify_windows: whether the matcher sees TestWindowedValues instead of values.
+        label: name of the step; a number is added if the name is in use.
+        reify_windows: whether the matcher gets TestWindowedValues instead of values.
         use_global_window: if false, the matcher is called for each window, with elements and window.
 
     Raises:
-        BeamAssertException: from the run, if the elements are not what the matcher says.
+        BeamAssertException: raised by the run if the elements do not match.
 
     >>> from headrace.sdk.testing.matchers import equal_to
     >>> with TestPipeline() as p:
@@ -159,8 +159,8 @@ def assert_that(
     """
     if not isinstance(actual, PCollection):
         raise PipelineError(
-            f"assert_that is given {actual!r}, which is no collection",
-            remedy="give it the result of a transform",
+            f"assert_that got {actual!r}, which is not a collection",
+            remedy="pass the result of a transform",
         )
     name = actual.pipeline.free_label(label)
     _ = actual | name >> AssertThat(matcher, reify_windows, use_global_window)

@@ -1,4 +1,4 @@
-"""Everything that a collection held, with all that travels with a value, for tests to look at."""
+"""Captures the elements of a collection with their metadata, for tests."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import Any, ClassVar, NamedTuple
 
 import attrs
 
-from headrace.sdk.io.sink import Sink, SinkBatch
 from headrace.sdk.pvalue import PCollection
+from headrace.sdk.sink import Sink, SinkBatch
 from headrace.sdk.writing import Write
 from headrace.triggers.pane import PaneInfo
 from headrace.windowing.time import Timestamp
@@ -15,15 +15,15 @@ from headrace.windowing.window import BoundedWindow
 
 
 class Captured(NamedTuple):
-    """An element of a collection as it came out.
+    """An element of a collection.
 
     Attributes:
-        value: the value itself.
+        value: the value.
         timestamp: its event time.
-        windows: the windows that it lies in.
-        pane: the firing that it came from.
-        diff: +1 for a value, -1 for the retraction of an earlier one.
-        now: the processing time at which it came out.
+        windows: its windows.
+        pane: the pane that it belongs to.
+        diff: +1 for a value, -1 for the retraction of an earlier value.
+        now: the processing time of its emission.
     """
 
     value: Any
@@ -35,14 +35,14 @@ class Captured(NamedTuple):
 
     @property
     def window(self) -> BoundedWindow:
-        """The only window that it lies in."""
+        """The only window of the element."""
         (window,) = self.windows
         return window
 
 
 @attrs.define
 class Capture(Sink):
-    """The elements of a collection in order of emission; filled by the run (see :func:`capture`)."""
+    """The elements of a collection in order of emission, filled by the run (see :func:`capture`)."""
 
     accepts_retractions: ClassVar[bool] = True
 
@@ -59,7 +59,7 @@ class Capture(Sink):
 
     @property
     def values(self) -> list[Any]:
-        """The values alone, those of retractions too."""
+        """The values, including those of retractions."""
         return [element.value for element in self.elements]
 
     @property
@@ -69,7 +69,7 @@ class Capture(Sink):
 
 
 def capture(pcoll: PCollection[Any], label: str = "capture") -> Capture:
-    """Capture a collection; the capture holds its elements once the pipeline has run.
+    """Capture a collection; the capture contains its elements after the run.
 
     Args:
         pcoll: the collection.

@@ -1,7 +1,7 @@
-"""The law of a CombineFn: its accumulators are a commutative monoid, and a group if it can subtract.
+"""The laws of a CombineFn: its accumulators are a commutative monoid, and a group if it can subtract.
 
-Engines add inputs in any order and in any number of places, merge what they get, send it on and store it,
-and take inputs out again. A CombineFn for which it makes a difference gives other results on other days.
+Engines add inputs in any order and on any number of workers, merge, send and store accumulators, and
+subtract inputs. A CombineFn that breaks a law gives different results from run to run.
 """
 
 from __future__ import annotations
@@ -15,25 +15,25 @@ import attrs
 
 from headrace.sdk.combine_fn import CombineFn
 from headrace.sdk.testing.law import LawBroken
-from headrace.sdk.testing.law_runner import Drawn, drawn_from, try_each
+from headrace.sdk.testing.law_runner import Drawn, check_law, drawn_from
 from headrace.sdk.testing.property_testing import st
 
 Equal: TypeAlias = Callable[[Any, Any], bool]
 
 Sides: TypeAlias = tuple[str, str, Any, Any, str]
-"""A law, what was done, what came out, what should have, and what to do if these differ."""
+"""A law, an operation, its result, the expected result, and the remedy if these differ."""
 
 
 ORDER: Final = (
     "inputs are not changed",
-    "inputs may be added in any order",
-    "add_inputs adds what add_input adds one by one",
-    "merging is adding: parts that are merged are the whole",
+    "inputs can be added in any order",
+    "add_inputs is equivalent to repeated add_input",
+    "merging accumulators is equivalent to adding all inputs",
     "merging is commutative",
-    "the accumulator of nothing is the identity of merging",
+    "the empty accumulator is the identity of merging",
     "merging is associative",
 )
-"""The simplest laws; who breaks one of these breaks others as well."""
+"""The simplest laws; a function that breaks one of these also breaks others."""
 
 
 def check_combine_fn(
@@ -42,21 +42,21 @@ def check_combine_fn(
     equal: Equal | None = None,
     cases: int = 100,
 ) -> None:
-    """Check that it does not matter how a CombineFn comes to combine its inputs.
+    """Check that the result of a CombineFn does not depend on how inputs are combined.
 
-    Merging is associative and commutative, with the accumulator of nothing as identity; adding is like
-    merging; ``subtract_input`` undoes ``add_input``; ``compact`` and a journey through pickle change
-    nothing; and neither inputs nor results change what is kept.
+    Merging is associative and commutative, with the empty accumulator as identity; adding is equivalent to
+    merging; ``subtract_input`` undoes ``add_input``; ``compact`` and pickling change nothing; inputs are
+    not changed, and ``extract_output`` does not change the accumulator.
 
     Args:
         fn: the CombineFn, or a function such as ``max``.
-        inputs: some inputs, or a Hypothesis strategy that draws one.
-        equal: tells whether two results are the same; ``==`` by default. Floats want
-            ``math.isclose``, and results whose order means nothing want to be sorted.
-        cases: how many cases are tried.
+        inputs: some inputs, or a Hypothesis strategy.
+        equal: compares two results; ``==`` by default. Use ``math.isclose`` for floats, and compare sorted
+            results if their order is not defined.
+        cases: number of cases.
 
     Raises:
-        LawBroken: a law does not hold; with the smallest inputs that were found.
+        LawBroken: a law does not hold; reports the smallest inputs that were found.
 
     >>> check_combine_fn(sum, [1, 2, 3])
     >>> class Last(CombineFn):
@@ -73,7 +73,7 @@ def check_combine_fn(
     ...         return accumulator
     >>> check_combine_fn(Last(), [1, 2, 3])
     Traceback (most recent call last):
-    headrace.sdk.testing.law.LawBroken: the law does not hold that ...
+    headrace.sdk.testing.law.LawBroken: broken law: ...
     """
     laws = _Combining(CombineFn.maybe_from_callable(fn))
     parts = st.lists(st.lists(drawn_from(inputs), max_size=4), min_size=3, max_size=3)
@@ -82,11 +82,11 @@ def check_combine_fn(
     def law(parts: Sequence[list[Any]]) -> None:
         given = f"{type(laws.fn).__name__} and the inputs {parts!r}"
         laws.leave_inputs_alone(parts, given)
-        for says, done, found, expected, remedy in laws.of(*parts):
+        for sentence, operation, found, expected, remedy in laws.of(*parts):
             if not same(found, expected):
-                raise LawBroken(says, given, {done: found, "expected": expected}, remedy)
+                raise LawBroken(sentence, given, {operation: found, "expected": expected}, remedy)
 
-    try_each(parts, law, cases, ORDER)
+    check_law(parts, law, cases, ORDER)
 
 
 def _equal(one: Any, other: Any) -> bool:
@@ -95,20 +95,20 @@ def _equal(one: Any, other: Any) -> bool:
 
 @attrs.frozen
 class _Combining:
-    """A CombineFn, tried in every way; accumulators are made anew each time, as they may be changed."""
+    """The laws for one CombineFn; accumulators are created for each use, because they can be changed."""
 
     fn: CombineFn
 
     def of(self, a: list[Any], b: list[Any], c: list[Any]) -> Iterator[Sides]:
-        """Yield what the laws say of some inputs."""
+        """Yield the two sides of each law for some inputs."""
         yield from self._adding(a, b)
         yield from self._merging(a, b, c)
-        yield from self._keeping(a, b)
+        yield from self._preserving(a, b)
         if self.fn.can_subtract:
             yield from self._subtracting(a, b)
 
     def leave_inputs_alone(self, parts: Sequence[list[Any]], given: str) -> None:
-        """Add inputs, and look whether they are what they were."""
+        """Add inputs, and check that they did not change."""
         inputs = [element for part in parts for element in part]
         before = repr(inputs)
         self.add(inputs)
@@ -117,7 +117,7 @@ class _Combining:
                 "inputs are not changed",
                 given,
                 {"inputs after they were added": inputs},
-                "copy what has to be changed; other steps see the same objects",
+                "copy values before changing them; other steps use the same objects",
             )
 
     def add(self, inputs: Iterable[Any]) -> Any:
@@ -135,100 +135,103 @@ class _Combining:
     def _adding(self, a: list[Any], b: list[Any]) -> Iterator[Sides]:
         expected = self.out(self.add(a + b))
         yield (
-            "inputs may be added in any order",
-            "added in the other order",
+            "inputs can be added in any order",
+            "added in reverse order",
             self.out(self.add((a + b)[::-1])),
             expected,
-            "let add_input depend on the inputs alone; elements come in any order",
+            "make the result of add_input independent of the order of inputs",
         )
         together = self.fn.add_inputs(self.fn.create_accumulator(), iter(a + b))
         yield (
-            "add_inputs adds what add_input adds one by one",
+            "add_inputs is equivalent to repeated add_input",
             "added together",
             self.out(together),
             expected,
-            "mend add_inputs, or leave it out",
+            "correct add_inputs, or remove it",
         )
 
     def _merging(self, a: list[Any], b: list[Any], c: list[Any]) -> Iterator[Sides]:
         one, two, three = (partial(self.add, inputs) for inputs in (a, b, c))
         whole = self.out(self.add(a + b + c))
         yield (
-            "merging is adding: parts that are merged are the whole",
+            "merging accumulators is equivalent to adding all inputs",
             "merged",
             self.out(self.merge(one(), two(), three())),
             whole,
-            "let merge_accumulators take in all that its arguments hold",
+            "make merge_accumulators use the whole content of all its arguments",
         )
         yield (
             "merging is commutative",
-            "merged in the other order",
+            "merged in reverse order",
             self.out(self.merge(two(), one())),
             self.out(self.merge(one(), two())),
-            "let merge_accumulators not prefer the first or the last",
+            "make merge_accumulators independent of the order of its arguments",
         )
         yield (
             "merging is associative",
-            "the first two merged first",
+            "first two merged first",
             self.out(self.merge(self.merge(one(), two()), three())),
             self.out(self.merge(one(), self.merge(two(), three()))),
-            "keep in the accumulator all that the result depends on, such as sum and count of a mean",
+            "store everything that the result depends on in the accumulator, such as sum and count for a "
+            "mean",
         )
-        nothing = self.fn.create_accumulator
-        for done, accumulators in (
-            ("nothing merged in front", [nothing(), one()]),
-            ("nothing merged behind", [one(), nothing()]),
+        empty = self.fn.create_accumulator
+        for operation, accumulators in (
+            ("empty merged first", [empty(), one()]),
+            ("empty merged last", [one(), empty()]),
         ):
             yield (
-                "the accumulator of nothing is the identity of merging",
-                done,
+                "the empty accumulator is the identity of merging",
+                operation,
                 self.out(self.merge(*accumulators)),
                 self.out(one()),
-                "let create_accumulator return what changes nothing when it is merged",
+                "make create_accumulator return an accumulator that changes nothing when it is merged",
             )
 
-    def _keeping(self, a: list[Any], b: list[Any]) -> Iterator[Sides]:
+    def _preserving(self, a: list[Any], b: list[Any]) -> Iterator[Sides]:
         expected = self.out(self.add(a))
         yield (
-            "an accumulator survives a journey through pickle",
-            "pickled and back",
+            "pickling preserves an accumulator",
+            "pickled and unpickled",
             self.out(pickle.loads(pickle.dumps(self.add(a), protocol=5))),
             expected,
-            "keep plain data in accumulators; they are sent and stored by pickle",
+            "use plain data in accumulators; they are pickled to be sent and stored",
         )
         yield (
-            "compact changes nothing",
+            "compact does not change the result",
             "compacted",
             self.out(self.fn.compact(self.add(a))),
             expected,
-            "let compact only make the accumulator smaller",
+            "make compact only reduce the size of the accumulator",
         )
         yield (
-            "what is compacted can be merged",
+            "compacted accumulators can be merged",
             "compacted and merged",
             self.out(self.merge(self.fn.compact(self.add(a)), self.fn.compact(self.add(b)))),
             self.out(self.add(a + b)),
-            "let compact return an accumulator like any other",
+            "make compact return a normal accumulator",
         )
         accumulator = self.add(a)
         self.out(accumulator)
         yield (
-            "extract_output changes nothing",
-            "the second result",
+            "extract_output does not change the accumulator",
+            "second result",
             self.out(accumulator),
             expected,
-            "let extract_output leave the accumulator as it is; it is called at every firing",
+            "do not change the accumulator in extract_output; it is called at every firing",
         )
 
     def _subtracting(self, a: list[Any], b: list[Any]) -> Iterator[Sides]:
-        subtract: Any = self.fn.subtract_input  # type: ignore[attr-defined]  # can_subtract says so
+        subtract: Any = self.fn.subtract_input  # type: ignore[attr-defined]  # can_subtract is true
         later, earlier = self.add(a + b), self.fn.create_accumulator()
         for element in b:
             later = subtract(later, element)
             earlier = subtract(earlier, element)
         for element in a + b:
             earlier = self.fn.add_input(earlier, element)
-        remedy = "let subtract_input undo add_input, or leave it out: then inputs are kept instead"
+        remedy = (
+            "make subtract_input undo add_input, or remove it; the runner then stores all inputs"
+        )
         yield (
             "subtract_input undoes add_input",
             "added and subtracted",
@@ -237,7 +240,7 @@ class _Combining:
             remedy,
         )
         yield (
-            "an input may be subtracted before it is added",
+            "an input can be subtracted before it is added",
             "subtracted and added",
             self.out(earlier),
             self.out(self.add(a)),

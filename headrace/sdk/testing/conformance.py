@@ -1,7 +1,7 @@
-"""The whole kit against a runner: random pipelines, held to all laws, and to what another runner says.
+"""Checks a runner with random pipelines: all laws, and comparison with a reference runner.
 
-Many pipelines run side by side in one (see :mod:`headrace.sdk.testing.run_on_runner`), for a runner on
-which each takes seconds. A counterexample is made smaller the same way: all that are a little smaller run
+Many pipelines run side by side in one (see :mod:`headrace.sdk.testing.run_on_runner`), for runners on which
+each pipeline takes seconds. Counterexamples are shrunk in the same way: all slightly smaller runs are tried
 together.
 """
 
@@ -21,9 +21,9 @@ from headrace.sdk.testing.batch_oracle import (
     RETRACTING,
     Part,
     end_result,
-    meaning,
     shrinks,
     source_watermarks,
+    without_empty,
 )
 from headrace.sdk.testing.law import IN_ANY_ORDER, LIKE_ITS_BATCH, LawBroken
 from headrace.sdk.testing.pane_laws import PANE_LAWS, tells_time
@@ -38,73 +38,79 @@ from headrace.sdk.testing.property_testing import (
     st,
 )
 from headrace.sdk.testing.report import Report, Verdict
-from headrace.sdk.testing.run_on_runner import Observation, OneOf, Pane, play, play_batch
+from headrace.sdk.testing.run_on_runner import (
+    Observation,
+    Pane,
+    RunnerOrName,
+    run_batch,
+    run_streaming,
+)
 from headrace.sdk.testing.runs import Run, can_be_built
 from headrace.sdk.testing.script import ended, rows_of, with_rows
 from headrace.sdk.testing.shrinking import smaller
-from headrace.sdk.testing.strategies.pipelines import each_kind, keeps_time, order_free
+from headrace.sdk.testing.strategies.targeted_runs import drops_nothing, each_kind, order_free
 from headrace.windowing.time import MIN_MICROS
 
-Played: TypeAlias = Sequence[Sequence[Any]]
-"""The panes of each grouping of a run; anything that has the attributes of a Pane."""
+RunPanes: TypeAlias = Sequence[Sequence[Any]]
+"""The panes of each grouping of a run; any objects with the attributes of a Pane."""
 
-Reference: TypeAlias = Callable[[Sequence[Run]], Sequence[Played | None]]
-"""What runs should say; None for one of which it knows nothing."""
+Reference: TypeAlias = Callable[[Sequence[Run]], Sequence[RunPanes | None]]
+"""Returns the expected panes of runs; None for a run that it does not support."""
 
 Key: TypeAlias = tuple[str, str]
 """A law and a mode."""
 
 Judgement: TypeAlias = dict[Key, LawBroken | None]
-"""What each law that sees a run says of it: where it is broken, or None."""
+"""The result of each law that applies to a run: the violation, or None."""
 
 AHEAD: Final = 300
-"""So many cases are drawn at once."""
+"""Number of cases that are drawn at once."""
 
 AT_LEAST: Final = 100
-"""So many are drawn if fewer are wanted, which are then chosen from these."""
+"""Minimum number of cases that are drawn at once; fewer cases are chosen from these."""
 
 AT_ALL: Final = 3
-"""A script of fewer elements brings next to nothing."""
+"""Runs with fewer elements are small."""
 
 FEW: Final = 30
-"""One in this many may be such a run."""
+"""At most one run in this many is small."""
 
 RUNS: Final = "every pipeline runs"
 AGREES: Final = "the panes are those of the reference"
-IN_TIME: Final = "where every element comes in time nothing is dropped, however long panes wait"
-HELD: Final = "nothing is dropped behind a grouping that retracts, if it allows as much lateness"
+IN_TIME: Final = "if no element is late, nothing is dropped, however long panes are delayed"
+HELD: Final = "nothing is dropped after a retracting grouping with at most the same lateness"
 
 
 def check_runner(
-    runner: OneOf,
+    runner: RunnerOrName,
     cases: int = 200,
     streaming: bool = True,
     batch: bool = True,
-    reference: OneOf | Reference | None = DEFAULT_RUNNER,
+    reference: RunnerOrName | Reference | None = DEFAULT_RUNNER,
     pack: int = 50,
     shrinking: int = 25,
     random_seed: int = 0,
     until_broken: bool = False,
     pipelines: st.SearchStrategy[Run] | None = None,
 ) -> Report:
-    """Hold a runner to all laws, with random pipelines.
+    """Check a runner against all laws, with random pipelines.
 
     Args:
-        runner: its name, as ``--runner`` takes it, or an object with a method ``run``.
-        cases: how many pipelines are drawn.
-        streaming: whether they run as streams, from scripts.
-        batch: whether they run over all elements at once.
-        reference: the runner whose panes it is compared with, or a function that says them; None, or the
-            runner itself, for laws alone.
-        pack: how many pipelines run side by side in one.
-        shrinking: how many packs may be spent on each law that is broken, to find a smaller run.
-        random_seed: draws other pipelines.
+        runner: its name, as for ``--runner``, or an object with a method ``run``.
+        cases: number of random pipelines.
+        streaming: whether to run them as streams, from scripts.
+        batch: whether to run them as batches of all elements.
+        reference: the runner with which panes are compared, or a function that returns the expected
+            panes. None, or the runner itself, to check only the laws.
+        pack: number of pipelines that run side by side in one.
+        shrinking: maximum number of packs to spend on shrinking the counterexample of each broken law.
+        random_seed: seed of the random pipelines.
         until_broken: whether to stop after the first pack that breaks a law.
-        pipelines: what is drawn, for a runner that knows a part of the model; by default all that
-            :mod:`headrace.testing.strategies` draws, and runs that certain laws see.
+        pipelines: the strategy for pipelines, for a runner that supports a part of the model; by default
+            everything that :mod:`headrace.testing.strategies` draws, and runs for certain laws.
 
     Returns:
-        The report. A test says ``assert report.passed, report``.
+        The report; in a test, ``assert report.passed, report``.
 
     >>> report = check_runner("local", cases=10)
     >>> report.passed
@@ -112,21 +118,21 @@ def check_runner(
     """
     name = runner if isinstance(runner, str) else type(runner).__name__
     kit = Kit(runner, streaming, batch, _reference(reference, runner))
-    number_table = _Tally()
+    counter = _VerdictCounter()
     kinds = each_kind() if pipelines is None else [pipelines]
     for runs in _packs(kinds, cases, pack, random_seed):
-        number_table.add(runs, kit.judge(runs))
-        if until_broken and number_table.broken:
+        counter.add(runs, kit.judge(runs))
+        if until_broken and counter.broken:
             break
-    for key in number_table.broken:
-        number_table.broken[key] = kit.shrunk(key, number_table.broken[key], pack, shrinking)
-    return Report(name, number_table.drawn, number_table.verdicts(kit.keys()))
+    for key in counter.broken:
+        counter.broken[key] = kit.shrunk(key, counter.broken[key], pack, shrinking)
+    return Report(name, counter.drawn, counter.verdicts(kit.keys()))
 
 
 def _packs(
     kinds: Sequence[st.SearchStrategy[Run]], cases: int, pack: int, random_seed: int
 ) -> Iterator[list[Run]]:
-    """Yield random runs in packs; many are drawn ahead and mixed, for Hypothesis begins with small ones."""
+    """Yield shuffled random runs in packs; many are drawn at once, as Hypothesis starts with small ones."""
     ahead = max(pack, AHEAD // pack * pack)
     for start in range(0, cases, ahead):
         count = min(ahead, cases - start)
@@ -140,9 +146,9 @@ def _packs(
 
 
 def _drawn(pipelines: st.SearchStrategy[Run], cases: int, random_seed: int) -> list[Run]:
-    """Draw runs, the same for the same seed, and let each go on to the end of time.
+    """Draw runs, always the same for a seed, and extend each to the end of time.
 
-    Those that bring next to nothing, which Hypothesis likes, come last.
+    Runs with few elements, which Hypothesis prefers, are limited in number.
     """
     found: list[Run] = []
     small: list[Run] = []
@@ -170,7 +176,9 @@ def _drawn(pipelines: st.SearchStrategy[Run], cases: int, random_seed: int) -> l
     return (small[:few] + found + small[few:])[:cases]
 
 
-def _reference(reference: OneOf | Reference | None, runner: OneOf) -> Reference | None:
+def _reference(
+    reference: RunnerOrName | Reference | None, runner: RunnerOrName
+) -> Reference | None:
     if reference is None or reference is runner:
         return None
     if callable(reference):
@@ -178,12 +186,14 @@ def _reference(reference: OneOf | Reference | None, runner: OneOf) -> Reference 
     if isinstance(runner, str) and find_runner(runner) is find_runner(reference):
         return None
     played = reference
-    return lambda runs: [[heard.panes for heard in some] for some in play(runs, played)]
+    return lambda runs: [
+        [observed.panes for observed in some] for some in run_streaming(runs, played)
+    ]
 
 
 @attrs.define
-class _Tally:
-    """Counts cases by law, and keeps the first run that breaks each."""
+class _VerdictCounter:
+    """Counts cases by law, and keeps the first run that breaks each law."""
 
     drawn: int = 0
     tried: Counter[Key] = attrs.field(factory=Counter)
@@ -191,7 +201,7 @@ class _Tally:
     broken: dict[Key, tuple[Run, LawBroken]] = attrs.field(factory=dict)
 
     def add(self, runs: Sequence[Run], judgements: Sequence[Judgement]) -> None:
-        """Count a pack."""
+        """Add the judgements of a pack."""
         for run, judgement in zip(runs, judgements, strict=True):
             self.drawn += 1
             self.tried.update(judgement.keys())
@@ -212,90 +222,92 @@ class _Tally:
 
 @attrs.frozen
 class Kit:
-    """The laws, for one runner."""
+    """The checks of one runner."""
 
-    runner: OneOf
+    runner: RunnerOrName
     streaming: bool
     batch: bool
     reference: Reference | None
 
     def keys(self) -> list[Key]:
-        """All laws, in the order of the report."""
+        """Return all laws and modes, in the order of the report."""
         modes = ["streaming"] * self.streaming + ["batch"] * self.batch
         keys = [(RUNS, mode) for mode in modes]
         keys += [(AGREES, "streaming")] * bool(self.reference and self.streaming)
-        keys += [(law.says, "streaming") for law in PANE_LAWS if self.streaming]
+        keys += [(law.sentence, "streaming") for law in PANE_LAWS if self.streaming]
         keys += [(law, "streaming") for law in (IN_TIME, HELD, IN_ANY_ORDER)] * self.streaming
         keys += [(LIKE_ITS_BATCH, "streaming")] * (self.streaming and self.batch)
-        keys += [(law.says, "batch") for law in PANE_LAWS if self.batch and law.in_batch]
+        keys += [(law.sentence, "batch") for law in PANE_LAWS if self.batch and law.in_batch]
         return keys
 
     def judge(self, runs: Sequence[Run]) -> list[Judgement]:
-        """Play runs in every way that a law asks for, and hold them to it."""
+        """Run each run in all ways that the laws need, and check the laws."""
         found: list[Judgement] = [{} for _ in runs]
         streamed = self._played(runs, found, "streaming") if self.streaming else {}
         batched = self._played(runs, found, "batch") if self.batch else {}
         free = [n for n in streamed if order_free(runs[n])]
-        other_way = [_the_other_way(runs[n]) for n in free]
-        again = self._played(other_way, [{} for _ in free], "streaming") if free else {}
-        for n, heard in streamed.items():
-            found[n] |= self._of_panes(runs[n], heard, "streaming")
-            found[n] |= _of_drops(runs[n], heard)
-        for n, heard in batched.items():
-            found[n] |= self._of_panes(runs[n], heard, "batch")
+        reversed_runs = [_reversed(runs[n]) for n in free]
+        again = self._played(reversed_runs, [{} for _ in free], "streaming") if free else {}
+        for n, observed in streamed.items():
+            found[n] |= self._of_panes(runs[n], observed, "streaming")
+            found[n] |= _of_drops(runs[n], observed)
+        for n, observed in batched.items():
+            found[n] |= self._of_panes(runs[n], observed, "batch")
         for i, n in enumerate(free):
             if i in again:
-                found[n] |= _same(
-                    IN_ANY_ORDER, runs[n], streamed[n], again[i], "in the other order"
+                found[n] |= _compare(
+                    IN_ANY_ORDER, runs[n], streamed[n], again[i], "in reverse order"
                 )
             if n in batched:
-                found[n] |= _same(LIKE_ITS_BATCH, runs[n], streamed[n], batched[n], "batch")
+                found[n] |= _compare(LIKE_ITS_BATCH, runs[n], streamed[n], batched[n], "batch")
         if self.reference:
             known = [runs[n] for n in streamed]
-            for n, says in zip(streamed, self.reference(known) if known else (), strict=True):
-                found[n] |= _agreement(runs[n], streamed[n], says)
+            for n, expected_panes in zip(
+                streamed, self.reference(known) if known else (), strict=True
+            ):
+                found[n] |= _agreement(runs[n], streamed[n], expected_panes)
         return found
 
     def _played(
         self, runs: Sequence[Run], found: Sequence[Judgement], mode: str
     ) -> dict[int, list[Observation]]:
-        """Play runs together; if that fails, look for one to blame, and leave out what runs with it."""
+        """Run runs together; if that fails, find one that fails, and skip the others of its pack."""
         played: dict[int, list[Observation]] = {}
         left = [range(len(runs))]
-        failing_in = False
+        found_failing = False
         while left:
             some = left.pop()
             try:
-                heard = self._play([runs[n] for n in some], mode)
+                observed = self._play([runs[n] for n in some], mode)
             except Exception as error:
                 middle = len(some) // 2
-                if middle and not failing_in:
+                if middle and not found_failing:
                     left += [some[middle:], some[:middle]]
-                elif not failing_in:
-                    failing_in = True
+                elif not found_failing:
+                    found_failing = True
                     found[some[0]][RUNS, mode] = _failure(runs[some[0]], error)
                 continue
-            played.update(zip(some, heard, strict=True))
+            played.update(zip(some, observed, strict=True))
             for n in some:
                 found[n][RUNS, mode] = None
         return played
 
     def _play(self, runs: Sequence[Run], mode: str) -> list[list[Observation]]:
         if mode == "batch":
-            return play_batch(runs, self.runner, watched=True)
-        return play(runs, self.runner, watched=True)
+            return run_batch(runs, self.runner, watched=True)
+        return run_streaming(runs, self.runner, watched=True)
 
-    def _of_panes(self, run: Run, heard: Sequence[Observation], mode: str) -> Judgement:
+    def _of_panes(self, run: Run, observed: Sequence[Observation], mode: str) -> Judgement:
         found: Judgement = {}
-        for each in parts(run, heard, mode):
+        for each in parts(run, observed, mode):
             for law in PANE_LAWS:
                 if law.sees(each) and (law.in_batch or mode == "streaming"):
-                    key = law.says, mode
+                    key = law.sentence, mode
                     found[key] = found.get(key) or _broken(law, each, run)
         return found
 
     def _seeing(self, key: Key) -> Kit:
-        """Return what is needed of the kit to see a law."""
+        """Return the part of the kit that is needed to check a law."""
         law, mode = key
         both = law == LIKE_ITS_BATCH
         return attrs.evolve(
@@ -308,7 +320,7 @@ class Kit:
     def shrunk(
         self, key: Key, broken: tuple[Run, LawBroken], pack: int, packs: int
     ) -> tuple[Run, LawBroken]:
-        """Return a smaller run that breaks a law, if there is one."""
+        """Return a smaller run that breaks a law, if one is found."""
         narrow = self._seeing(key)
         left, tried = packs, 0
         while left > 0:
@@ -322,13 +334,13 @@ class Kit:
         return broken
 
 
-def parts(run: Run, heard: Sequence[Observation], mode: str) -> Iterator[Part]:
-    """Yield the groupings of a run that was played from outside, where no watermark is seen."""
+def parts(run: Run, observed: Sequence[Observation], mode: str) -> Iterator[Part]:
+    """Yield the groupings of a run; their output watermarks are not known."""
     stream = mode == "streaming"
     known = source_watermarks(run.script)
     longer = max(map(len, run.scripts)) + 1
     complete = known + known[-1:] * (longer - len(known)) if stream else [MIN_MICROS] * longer
-    for n, (step, each) in enumerate(zip(run.groupings, heard, strict=True)):
+    for n, (step, each) in enumerate(zip(run.groupings, observed, strict=True)):
         yield Part(
             step,
             each,
@@ -336,7 +348,7 @@ def parts(run: Run, heard: Sequence[Observation], mode: str) -> Iterator[Part]:
             changing=any(e.diff < 0 for _, e in each.inputs),
             ended=True,
             exact=stream and n in run.starts,
-            timed=stream and not any(tells_time(s.windowing.trigger) for s in run.up_to(n)),
+            events_known=stream and not any(tells_time(s.windowing.trigger) for s in run.up_to(n)),
         )
 
 
@@ -353,7 +365,7 @@ def _failure(run: Run, error: Exception) -> LawBroken:
         RUNS,
         program(run),
         {"raised": error},
-        "run the program; the traceback says where it fails",
+        "run the program; the traceback shows the failing line",
     )
     broken.__cause__ = error
     return broken
@@ -362,80 +374,84 @@ def _failure(run: Run, error: Exception) -> LawBroken:
 # Laws of whole runs
 
 
-def _the_other_way(run: Run) -> Run:
-    """Return a run to which the same elements come, the last one first."""
+def _reversed(run: Run) -> Run:
+    """Return a run with its elements in reverse order of arrival."""
     script, other = (with_rows(each, rows_of(each)[::-1]) for each in (run.script, run.other))
     return attrs.evolve(run, script=script, other=other)
 
 
-def _same(
+def _compare(
     law: str, run: Run, one: Sequence[Observation], two: Sequence[Observation], name: str
 ) -> Judgement:
-    """Compare what a run comes to in the end with what it comes to another way."""
+    """Compare the final results of a run that was run in two ways."""
     for step, here, there in zip(run.groupings, one, two, strict=True):
-        found, expected = (meaning(step, end_result(step, heard.panes)) for heard in (here, there))
+        found, expected = (
+            without_empty(step, end_result(step, observed.panes)) for observed in (here, there)
+        )
         if found != expected:
-            sides = {"grouping": step, "the stream comes to": found, name: expected}
-            remedy = "look at what is dropped, held back, or taken back"
+            sides = {"grouping": step, "stream": found, name: expected}
+            remedy = "check which elements are dropped, held back or retracted"
             return {(law, "streaming"): LawBroken(law, program(run), sides, remedy)}
     return {(law, "streaming"): None}
 
 
-def _of_drops(run: Run, heard: Sequence[Observation]) -> Judgement:
-    """Say whether something was dropped where nothing may be."""
+def _of_drops(run: Run, observed: Sequence[Observation]) -> Judgement:
+    """Check that nothing was dropped in runs in which nothing may be dropped."""
     found: Judgement = {}
-    if keeps_time(run):
-        remedy = "hold the output watermark at the timestamp of a pane until it has gone out"
-        found[IN_TIME, "streaming"] = _dropping(IN_TIME, run, heard, remedy)
+    if drops_nothing(run):
+        remedy = "hold the output watermark at the timestamp of a pane until it is emitted"
+        found[IN_TIME, "streaming"] = _dropping(IN_TIME, run, observed, remedy)
     if _retracts_in_front(run):
-        remedy = "hold the output watermark as long as a pane that has gone out may be taken back"
-        found[HELD, "streaming"] = _dropping(HELD, run, heard[1:], remedy)
+        remedy = "hold the output watermark as long as an emitted pane may be retracted"
+        found[HELD, "streaming"] = _dropping(HELD, run, observed[1:], remedy)
     return found
 
 
-def _dropping(law: str, run: Run, heard: Sequence[Observation], remedy: str) -> LawBroken | None:
-    dropped = [max(each.dropped) for each in heard]
-    late = [late for each in heard for _, late in each.late]
-    sides = {"dropped by each grouping": dropped, "expected": 0, "of these were seen": late}
+def _dropping(law: str, run: Run, observed: Sequence[Observation], remedy: str) -> LawBroken | None:
+    dropped = [max(each.dropped) for each in observed]
+    late = [late for each in observed for _, late in each.late]
+    sides = {"dropped by each grouping": dropped, "expected": 0, "late elements": late}
     return LawBroken(law, program(run), sides, remedy) if any(dropped) else None
 
 
 def _retracts_in_front(run: Run) -> bool:
-    """Tell whether groupings that retract stand in front of others that wait as long."""
+    """Return whether retracting groupings precede others with at least the same lateness."""
     if len(run.steps) < 2 or not run.plain or any(map(shrinks, run.steps)):
         return False
-    said = [step.windowing for step in run.steps]
+    strategies = [step.windowing for step in run.steps]
     return (
-        all(windowing.accumulation_mode is RETRACTING for windowing in said[:-1])
-        and all(one.allowed_lateness <= two.allowed_lateness for one, two in pairwise(said))
-        and not any(windowing.trigger.may_finish(windowing) for windowing in said)
+        all(windowing.accumulation_mode is RETRACTING for windowing in strategies[:-1])
+        and all(one.allowed_lateness <= two.allowed_lateness for one, two in pairwise(strategies))
+        and not any(windowing.trigger.may_finish(windowing) for windowing in strategies)
     )
 
 
-def _agreement(run: Run, heard: Sequence[Observation], says: Played | None) -> Judgement:
-    """Compare panes with those of a reference, if that knows the run."""
-    if says is None:
+def _agreement(
+    run: Run, observed: Sequence[Observation], expected_panes: RunPanes | None
+) -> Judgement:
+    """Compare panes with those of a reference, if it supports the run."""
+    if expected_panes is None:
         return {}
-    for step, one, panes in zip(run.groupings, heard, says, strict=True):
-        found, expected = (sorted(map(_told, some), key=repr) for some in (one.panes, panes))
+    for step, one, panes in zip(run.groupings, observed, expected_panes, strict=True):
+        found, expected = (sorted(map(_readable, some), key=repr) for some in (one.panes, panes))
         if found != expected:
             sides = {
                 "grouping": step,
-                "only the runner says": _less(found, expected),
-                "only the reference says": _less(expected, found),
+                "only from the runner": _difference(found, expected),
+                "only from the reference": _difference(expected, found),
             }
             broken = LawBroken(AGREES, program(run), sides, "run the program on both")
             return {(AGREES, "streaming"): broken}
     return {(AGREES, "streaming"): None}
 
 
-def _less(some: Sequence[Any], others: Sequence[Any]) -> list[Any]:
+def _difference(some: Sequence[Any], others: Sequence[Any]) -> list[Any]:
     left = Counter(map(repr, some)) - Counter(map(repr, others))
     return [each for each in some if left[repr(each)]]
 
 
-def _told(pane: Pane) -> tuple[Any, ...]:
-    """Return a pane as plain data, in an order that is good to read."""
+def _readable(pane: Pane) -> tuple[Any, ...]:
+    """Return a pane as plain data, in a readable order."""
     return (
         pane.event,
         pane.key,

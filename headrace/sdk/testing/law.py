@@ -1,4 +1,4 @@
-"""What is raised where a law does not hold: which law, for what, what came out on both sides."""
+"""The error for a broken law: the law, the case, and the results on both sides."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from headrace.errors import shorten
 
-LIKE_ITS_BATCH: Final = "a stream comes to what a batch of the same elements comes to"
-IN_ANY_ORDER: Final = "the order of arrival means nothing in the end"
+LIKE_ITS_BATCH: Final = "a stream has the same result as a batch of the same elements"
+IN_ANY_ORDER: Final = "the final result does not depend on the order of arrival"
 
 
 class LawBroken(AssertionError):
@@ -17,12 +17,12 @@ class LawBroken(AssertionError):
 
     Args:
         law: the law, as a sentence.
-        given: what it was tried on, perhaps as a program.
-        sides: what came out, by where it came from; in general two sides that should be equal.
+        given: the case, possibly as a program.
+        sides: the results by name, usually two that should be equal.
         remedy: what the reader can do about it.
 
     >>> print(LawBroken("1 + 1 is 2", "1 and 1", {"found": 3, "expected": 2}, "count again"))
-    the law does not hold that 1 + 1 is 2
+    broken law: 1 + 1 is 2
       for: 1 and 1
       found: 3
       expected: 2
@@ -37,26 +37,26 @@ class LawBroken(AssertionError):
         super().__init__(law, given, self.sides, remedy)
 
     def __str__(self) -> str:
-        """Join all parts, one a line; what is longer stands under its name."""
-        said = [part("for", self.given)]
-        said += [part(name, spelt(side)) for name, side in self.sides.items()]
+        """Join all parts, one per line; longer parts are indented below their names."""
+        parts = [part("for", self.given)]
+        parts += [part(name, formatted(side)) for name, side in self.sides.items()]
         return "\n".join(
             [
-                f"the law does not hold that {self.law}",
-                *said,
+                f"broken law: {self.law}",
+                *parts,
                 f"  what to do: {self.remedy}",
             ]
         )
 
 
 def part(name: str, text: str) -> str:
-    """Return a part of a message: its name and its text, which may have several lines."""
+    """Return a part of a message: its name and its text, which can have several lines."""
     return f"  {name}:\n{indent(text, '    ')}" if "\n" in text else f"  {name}: {text}"
 
 
-def spelt(side: Any) -> str:
-    """Return what came out in words: a list an entry a line, if it is long."""
-    whole = repr(side)
-    if isinstance(side, list) and len(whole) > 80:
+def formatted(side: Any) -> str:
+    """Return a result as text; a long list has one entry per line."""
+    text = repr(side)
+    if isinstance(side, list) and len(text) > 80:
         return "\n" + "\n".join(map(repr, side))
-    return whole if len(whole) <= 1_000 else shorten(side)
+    return text if len(text) <= 1_000 else shorten(side)

@@ -1,4 +1,4 @@
-"""How a law is tried: on cases that Hypothesis draws, the same each time, down to the smallest that fails."""
+"""Checks a law on random cases of Hypothesis, always the same ones, and shrinks a failing case."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Drawn: TypeAlias = st.SearchStrategy[Any] | Iterable[Any]
 
 
 def drawn_from(values: Drawn) -> st.SearchStrategy[Any]:
-    """Return a strategy as it is, and one that chooses from values.
+    """Return a strategy unchanged, or a strategy that chooses from values.
 
     >>> drawn_from([3, 5])
     sampled_from([3, 5])
@@ -21,44 +21,44 @@ def drawn_from(values: Drawn) -> st.SearchStrategy[Any]:
     return values if isinstance(values, st.SearchStrategy) else st.sampled_from(list(values))
 
 
-def try_each(
+def check_law(
     strategy: st.SearchStrategy[Any],
     law: Callable[[Any], None],
     cases: int,
     order: Sequence[str] = (),
 ) -> None:
-    """Try a law, or several, on so many cases.
+    """Check one or several laws on random cases.
 
     Args:
         strategy: draws the cases.
-        law: raises what is broken.
-        cases: how many.
-        order: the laws, those first that are to be told if several are broken.
+        law: raises LawBroken if a law is broken.
+        cases: number of cases.
+        order: the laws in the order in which they are reported if several are broken.
 
     Raises:
-        LawBroken: a law is broken; with the smallest case that breaks it.
+        LawBroken: a law is broken; reports the smallest case that breaks it.
 
-    >>> try_each(st.integers(), lambda n: None, cases=3)
+    >>> check_law(st.integers(), lambda n: None, cases=3)
     """
     broken: set[str] = set()
 
-    def note(case: Any) -> None:
+    def record(case: Any) -> None:
         try:
             law(case)
         except LawBroken as found:
             broken.add(found.law)
 
-    def tell(case: Any) -> None:
+    def report(case: Any) -> None:
         try:
             law(case)
         except LawBroken as found:
-            if found.law == told:
+            if found.law == reported:
                 raise
 
-    _draw(strategy, note, cases, [Phase.generate])
+    _draw(strategy, record, cases, [Phase.generate])
     if broken:
-        told = min(broken, key=[*order, *sorted(broken)].index)
-        _draw(strategy, tell, cases, [Phase.generate, Phase.shrink])
+        reported = min(broken, key=[*order, *sorted(broken)].index)
+        _draw(strategy, report, cases, [Phase.generate, Phase.shrink])
 
 
 def _draw(
@@ -76,7 +76,7 @@ def _draw(
         suppress_health_check=list(HealthCheck),
     )
     @given(strategy)
-    def tried(case: Any) -> None:
+    def run(case: Any) -> None:
         test(case)
 
-    tried()
+    run()

@@ -1,4 +1,4 @@
-"""A window function of one's own, whose windows grow: near ones become one that covers them."""
+"""A custom window function whose windows grow: windows close to each other merge."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from headrace.windowing.window_fn import WindowFn
 
 @attrs.frozen
 class LinkedWindows(WindowFn):
-    """A window of some size for each element; windows that overlap or lie near each other become one.
+    """One window of a fixed size per element; windows that overlap or are close to each other merge.
 
-    The window that they become covers them and what lies between them. Windows that are just as far apart
-    as ``near`` still merge.
+    The merged window covers them and the gap between them. Windows whose distance is exactly ``near``
+    still merge.
 
     Args:
-        size: seconds, timedelta or Duration: how long the window of an element is.
-        near: seconds, timedelta or Duration: the longest distance between windows that merge.
+        size: the size of an element's window: seconds, timedelta or Duration.
+        near: the longest distance between windows that merge: seconds, timedelta or Duration.
 
     >>> LinkedWindows(3, 2).assign(WindowFn.AssignContext(9))
     [[9.0, 12.0)]
@@ -33,7 +33,7 @@ class LinkedWindows(WindowFn):
         return [interval(start, min(start + self.size.micros, MAX_MICROS))]
 
     def reach(self) -> Duration:
-        """Return the size and the distance: another window may end so long before that of an element."""
+        """Return size plus distance: an element's window can merge with one that ends this much earlier."""
         return Duration(micros=self.size.micros + self.near.micros)
 
     def merge(self, merge_context: WindowFn.MergeContext) -> None:

@@ -1,6 +1,6 @@
-"""What :func:`assert_that` asserts of a collection's elements (Beam's names).
+"""Matchers for :func:`assert_that` (Beam's names).
 
-A matcher is a function of the list of elements; it raises :class:`BeamAssertException` if they are wrong.
+A matcher is a function of the list of elements; it raises :class:`BeamAssertException` on a mismatch.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Equal: TypeAlias = Callable[[Any, Any], bool]
 
 
 class BeamAssertException(AssertionError):
-    """The elements of a collection are not what a test said (Beam's name)."""
+    """The elements of a collection are not the expected ones (Beam's name)."""
 
 
 def equal_to(expected: Iterable[Any], equals_fn: Equal | None = None) -> Matcher:
@@ -26,20 +26,20 @@ def equal_to(expected: Iterable[Any], equals_fn: Equal | None = None) -> Matcher
 
     Args:
         expected: the elements.
-        equals_fn: tells whether an expected and an actual element are equal; ``==`` by default.
+        equals_fn: compares an expected and an actual element; ``==`` by default.
 
     >>> equal_to([1, 2])([2, 1])
     >>> equal_to([1, 2])([2, 3])
     Traceback (most recent call last):
     headrace.sdk.testing.matchers.BeamAssertException: expected [1, 2], got [2, 3]: ...
     """
-    wanted = list(expected)
+    elements = list(expected)
 
     def match(actual: list[Any]) -> None:
-        missing, unexpected = _differences(wanted, actual, equals_fn or _equal)
+        missing, unexpected = _differences(elements, actual, equals_fn or _equal)
         if missing or unexpected:
             raise BeamAssertException(
-                f"expected {wanted!r}, got {actual!r}: missing {missing!r}, unexpected {unexpected!r}"
+                f"expected {elements!r}, got {actual!r}: missing {missing!r}, unexpected {unexpected!r}"
             )
 
     return match
@@ -48,24 +48,24 @@ def equal_to(expected: Iterable[Any], equals_fn: Equal | None = None) -> Matcher
 def equal_to_approx(
     expected: Iterable[Any], rel_tol: float = 1e-09, abs_tol: float = 0.0
 ) -> Matcher:
-    """Assert that the elements are these, in any order, and numbers in them nearly so.
+    """Assert that the elements are these, in any order, with numbers approximately equal.
 
     Args:
         expected: the elements.
-        rel_tol: relative tolerance, as of :func:`math.isclose`.
+        rel_tol: relative tolerance, as in :func:`math.isclose`.
         abs_tol: absolute tolerance.
 
     >>> equal_to_approx([("a", 1.0)])([("a", 1.0 + 1e-12)])
     """
 
-    def near(one: Any, other: Any) -> bool:
+    def is_close(one: Any, other: Any) -> bool:
         if isinstance(one, Real) and isinstance(other, Real):
             return isclose(one, other, rel_tol=rel_tol, abs_tol=abs_tol)
         if isinstance(one, (list, tuple)) and type(one) is type(other) and len(one) == len(other):
-            return all(map(near, one, other))
+            return all(map(is_close, one, other))
         return bool(one == other)
 
-    return equal_to(expected, near)
+    return equal_to(expected, is_close)
 
 
 def is_empty() -> Matcher:
@@ -90,11 +90,11 @@ def is_not_empty() -> Matcher:
 
 
 def matches_all(expected: Iterable[Any]) -> Matcher:
-    """Assert that the elements satisfy these conditions one to one, in any order.
+    """Assert that each element satisfies one of these conditions, and each condition one element.
 
     Args:
-        expected: for each element a value that it equals, a predicate that holds for it, or an object
-            with a method ``matches``, such as a matcher of hamcrest.
+        expected: for each element, in any order: an equal value, a predicate, or an object with a method
+            ``matches``, such as a hamcrest matcher.
 
     >>> matches_all([3, lambda x: x > 5])([7, 3])
     """
@@ -104,10 +104,10 @@ def matches_all(expected: Iterable[Any]) -> Matcher:
 def equal_to_per_window(
     expected_window_to_elements: Mapping[BoundedWindow, Iterable[Any]],
 ) -> Matcher:
-    """Assert that each window holds these elements, in any order.
+    """Assert that each window contains these elements, in any order.
 
     Args:
-        expected_window_to_elements: the elements by window; there may be no others.
+        expected_window_to_elements: all elements by window.
 
     >>> from headrace.windowing.window import IntervalWindow
     >>> match = equal_to_per_window({IntervalWindow(0, 60): ["a"]})
@@ -116,7 +116,7 @@ def equal_to_per_window(
 
 
 class EqualToPerWindow:
-    """The matcher of :func:`equal_to_per_window`, which looks at windows too."""
+    """The matcher of :func:`equal_to_per_window`, which also compares windows."""
 
     def __init__(self, expected: Mapping[BoundedWindow, Iterable[Any]]) -> None:
         self._expected = [
@@ -129,7 +129,7 @@ class EqualToPerWindow:
 
 
 def contains_in_any_order(iterable: Iterable[Any]) -> Any:
-    """Return something that equals every iterable of the same elements, in any order.
+    """Return an object that equals every iterable of the same elements, in any order.
 
     >>> contains_in_any_order([1, 2]) == [2, 1]
     True
@@ -151,16 +151,18 @@ class _InAnyOrder:
         return f"contains_in_any_order({list(self._counter.elements())!r})"
 
 
-def _differences(wanted: list[Any], actual: list[Any], equal: Equal) -> tuple[list[Any], list[Any]]:
-    """Return what of the wanted is missing, and what of the actual is not wanted."""
-    missing = wanted.copy()
+def _differences(
+    expected: list[Any], actual: list[Any], equal: Equal
+) -> tuple[list[Any], list[Any]]:
+    """Return the expected elements that are missing, and the actual elements that are not expected."""
+    missing = expected.copy()
     unexpected = []
     for element in actual:
-        place = next((i for i, want in enumerate(missing) if equal(want, element)), None)
-        if place is None:
+        index = next((i for i, other in enumerate(missing) if equal(other, element)), None)
+        if index is None:
             unexpected.append(element)
         else:
-            del missing[place]
+            del missing[index]
     return missing, unexpected
 
 

@@ -1,12 +1,12 @@
-"""A plugin for pytest: one suite of tests for every runner.
+"""A pytest plugin: runs one test suite on any runner.
 
-Installed with Headrace, pytest finds it by itself. It adds
+It is installed with Headrace, and pytest loads it automatically. It adds
 
-- ``--runner=NAME``: the runner of all pipelines that the fixture makes, "local" by default;
-- ``--test-pipeline-options="…"``: further flags for them, as in Beam's own suite;
-- the fixture ``test_pipeline``: makes pipelines, as :class:`headrace.testing.TestPipeline` does.
+- ``--runner=NAME``: the runner of all pipelines of the fixture, "local" by default;
+- ``--test-pipeline-options="…"``: additional flags for them, as in Beam's own test suite;
+- the fixture ``test_pipeline``, which creates pipelines like :class:`headrace.testing.TestPipeline`.
 
-Nothing is imported for it before a test asks for a pipeline.
+It imports Headrace only when a test uses the fixture.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--runner",
         metavar="NAME",
         default=None,
-        help='runner of the pipelines of the fixture test_pipeline, such as "spark"; "local" by default',
+        help='runner for the fixture test_pipeline, such as "spark"; "local" by default',
     )
     group.addoption(
         "--test-pipeline-options",
         metavar="FLAGS",
         default="",
-        help='further flags of these pipelines, such as "--streaming --spark-master=local[2]"',
+        help='additional flags of these pipelines, such as "--streaming --spark-master=local[2]"',
     )
 
 
 @pytest.fixture
 def test_pipeline(pytestconfig: pytest.Config) -> Callable[..., TestPipeline]:
-    """What makes pipelines on the runner of ``--runner``, one for each test or several.
+    """Return a function that creates pipelines for the runner of ``--runner``.
 
-    To be used as TestPipeline is, with the same arguments: ``with test_pipeline() as p``. Flags in
-    ``argv`` come after those of the command line.
+    It has the same arguments as TestPipeline: ``with test_pipeline() as p``. Flags in ``argv`` follow those
+    of the command line.
     """
 
     def make(runner: Any = None, argv: list[str] | None = None, **more: Any) -> TestPipeline:

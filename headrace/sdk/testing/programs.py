@@ -1,4 +1,4 @@
-"""Runs as programs: text that can be pasted and run."""
+"""Runs as programs that can be pasted and run."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
 from enum import Enum
 from importlib import import_module
-from typing import Any
+from typing import Any, Protocol
 
 import attrs
 
 from headrace.sdk.io.test_stream import in_seconds
-from headrace.sdk.testing.runs import UNSAFE, Run, Step, holds_lists, name, suffixes
-from headrace.sdk.testing.script import Script, retracts, stream
+from headrace.sdk.testing.script import Event, Script, retracts, stream
+from headrace.sdk.testing.steps import UNSAFE, Step, holds_lists, name, suffixes
 from headrace.triggers.strategy import WindowingStrategy
 from headrace.triggers.trigger import Trigger
 from headrace.windowing.time import Duration, Timestamp
@@ -24,15 +24,34 @@ _HOMES = (
     "headrace.triggers",
     "headrace.windowing",
 )
-"""Where the names of a program come from, but for ``hr``."""
+"""The modules of the names in a program, except ``hr``."""
 
 _SOURCES = ("elements", "others")
 
 _NAME = re.compile(r"(?<![.\w'\"])[A-Za-z_]\w*")
 
 
+class Steps(Protocol):
+    """A :class:`~headrace.sdk.testing.runs.Run`: scripts, and the groupings that they are played against."""
+
+    @property
+    def scripts(self) -> tuple[tuple[Event, ...], ...]:
+        """The scripts that are played."""
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """The groupings in a row."""
+
+    @property
+    def groupings(self) -> tuple[Step, ...]:
+        """All groupings, in the order of their numbers."""
+
+    def branch(self, n: int) -> list[tuple[int, Step]]:
+        """The groupings of the branch that comes into the n-th step, with their numbers."""
+
+
 def code(value: Any) -> str:
-    """Return the expression that makes a value: what has its default is left out.
+    """Return the expression that creates a value, without arguments that have their defaults.
 
     >>> from headrace.triggers import AccumulationMode
     >>> code((WindowingStrategy(allowed_lateness=5), AccumulationMode.RETRACTING))
@@ -62,7 +81,7 @@ def _brackets(values: Sequence[Any]) -> str:
 
 
 def _arguments(value: Any) -> Iterator[str]:
-    """Yield the arguments of the call that makes an attrs object, without those that go without saying."""
+    """Yield the arguments of the call that creates an attrs object, except defaults."""
     for field in attrs.fields(type(value)):
         if not field.init:
             continue
@@ -74,15 +93,16 @@ def _arguments(value: Any) -> Iterator[str]:
             yield f"{field.alias}={code(given)}"
 
 
-def program(run: Run, runner: str = "local") -> str:
-    """Return a run as a program, which prints what comes out of each grouping.
+def program(run: Steps, runner: str = "local") -> str:
+    """Return a run as a program that prints the panes of each grouping.
 
-    A script with retractions, which no pipeline begins with, is shown as the expression that makes the run.
+    A script with retractions, which a source cannot have, is shown as the expression that creates the run.
 
     Args:
         run: the run.
         runner: name of the runner.
 
+    >>> from headrace.sdk.testing.runs import Run
     >>> print(program(Run((("watermark", 9_000_000),), (Step(WindowingStrategy()),))))
     import headrace as hr
     from headrace.testing import TestPipeline, TestStream, capture
@@ -134,8 +154,8 @@ def _source(called: str, script: Script) -> Iterator[str]:
     yield ")"
 
 
-def _steps(run: Run) -> Iterator[str]:
-    """Yield the lines of all groupings, those of a branch before the one that it comes into."""
+def _steps(run: Steps) -> Iterator[str]:
+    """Yield the lines of all groupings, those of a branch before the step that it joins."""
     came = _SOURCES[0]
     for n, step in enumerate(run.steps):
         other = _SOURCES[0 if step.branch else 1]
@@ -147,7 +167,7 @@ def _steps(run: Run) -> Iterator[str]:
 
 
 def _step(n: int, step: Step, sides: Sequence[str]) -> Iterator[str]:
-    """Yield the lines of a grouping and of what stands in front of it."""
+    """Yield the lines of a grouping and of the transforms that precede it."""
     into = []
     for side, suffix in zip(sides, suffixes(n, step), strict=True):
         lines, prepared = _preparation(step, side, suffix)
@@ -169,14 +189,14 @@ def _grouping(step: Step) -> str:
 
 
 def _preparation(step: Step, came: str, suffix: str) -> tuple[list[str], str]:
-    """Return the lines that take a collection as far as the grouping, and its name there."""
+    """Return the lines of the transforms that precede a grouping, and the name of the last collection."""
     lines, after = [], suffix.replace(" ", "_")
-    fresh = came in _SOURCES  # its values are numbers, and need no adapting
+    from_source = came in _SOURCES  # the values are numbers, which need no conversion
     if step.only is not None:
         test = f"lambda pair: {step.only.__name__}(pair[1])"
         lines.append(f"chosen_{after} = {came} | 'only {suffix}' >> hr.Filter({test})")
         came = f"chosen_{after}"
-    if step.one_key or not fresh:
+    if step.one_key or not from_source:
         key = "'all'" if step.one_key else "key"
         value = "ordered(value)" if holds_lists(step) else "weight(value)"
         pair = f"lambda key, value: ({key}, {value})"
@@ -190,18 +210,21 @@ def _preparation(step: Step, came: str, suffix: str) -> tuple[list[str], str]:
 
 
 def _into(windowing: WindowingStrategy) -> Iterator[str]:
-    """Yield the arguments of a WindowInto, without those that go without saying."""
-    usual = WindowingStrategy()
+    """Yield the arguments of a WindowInto, except defaults."""
+    default = WindowingStrategy()
     yield code(windowing.window_fn)
-    if windowing.trigger != usual.trigger:
+    if windowing.trigger != default.trigger:
         yield f"trigger={windowing.trigger!r}"
-    if (windowing.trigger, windowing.accumulation_mode) != (usual.trigger, usual.accumulation_mode):
+    if (windowing.trigger, windowing.accumulation_mode) != (
+        default.trigger,
+        default.accumulation_mode,
+    ):
         yield f"accumulation_mode={code(windowing.accumulation_mode)}"
     if windowing.allowed_lateness:
         yield f"allowed_lateness={in_seconds(windowing.allowed_lateness, 'Duration')}"
-    if windowing.timestamp_combiner != usual.timestamp_combiner:
+    if windowing.timestamp_combiner != default.timestamp_combiner:
         yield f"timestamp_combiner={code(windowing.timestamp_combiner)}"
-    if windowing.on_time != usual.on_time:
+    if windowing.on_time != default.on_time:
         yield f"on_time_behavior={code(windowing.on_time)}"
-    if windowing.closing != usual.closing:
+    if windowing.closing != default.closing:
         yield f"closing_behavior={code(windowing.closing)}"

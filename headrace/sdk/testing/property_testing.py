@@ -1,10 +1,9 @@
-"""Hypothesis, or a word on how to get it; the modules that need it import it from here."""
+"""Imports Hypothesis, with a clear error if it is not installed; other modules import it from here."""
 
 from __future__ import annotations
 
 try:
-    from hypothesis import HealthCheck, Phase, assume, given, seed, settings
-    from hypothesis import strategies as st
+    from hypothesis import HealthCheck, Phase, assume, given, seed, settings, strategies as st
     from hypothesis.errors import HypothesisWarning
 except ModuleNotFoundError as missing:
     raise ModuleNotFoundError(

@@ -1,4 +1,4 @@
-"""What became of the laws that a runner was held to, to be read by people."""
+"""The report of :func:`~headrace.testing.laws.check_runner`: a verdict for each law."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from headrace.sdk.testing.runs import Run
 
 @attrs.frozen
 class Verdict:
-    """What became of one law.
+    """The verdict on one law.
 
     Attributes:
         law: the law, as a sentence.
         mode: "streaming" or "batch".
-        cases: how many runs it was tried on.
-        broken: how it is broken, for the smallest run that was found; None if it holds.
-        after: the number of the run, from 1, that broke it first.
-        run: that smallest run.
+        cases: number of runs that it was checked on.
+        broken: the error for the smallest run that breaks it; None if it holds.
+        after: number of the first run that broke it, counted from 1.
+        run: the smallest run that breaks it.
     """
 
     law: str
@@ -31,23 +31,23 @@ class Verdict:
 
     @property
     def counterexample(self) -> str | None:
-        """That smallest run as a program, which can be pasted and run."""
+        """The smallest run that breaks the law, as a program that can be pasted and run."""
         return None if self.run is None else program(self.run)
 
     def __str__(self) -> str:
-        """Show a line of the table of a report."""
+        """Show the verdict as a line of the report's table."""
         result = "holds" if self.broken is None else f"BROKEN by case {self.after}"
         return f"{self.mode:<10}{self.cases:>6}  {result:<18} {self.law}"
 
 
 @attrs.frozen
 class Report:
-    """What became of all laws; printed, it is a table, and a program for each law that is broken.
+    """The verdicts on all laws; prints as a table and a program for each broken law.
 
     Attributes:
         runner: name of the runner.
-        cases: how many pipelines were drawn.
-        verdicts: one for each law and mode.
+        cases: number of random pipelines.
+        verdicts: one verdict for each law and mode.
 
     >>> print(Report("mine", 5, (Verdict("nothing is lost", "batch", 5),)))
     mine: 5 cases, all laws hold
@@ -70,10 +70,10 @@ class Report:
         return tuple(verdict for verdict in self.verdicts if verdict.broken)
 
     def __str__(self) -> str:
-        """Show the table, and what is broken."""
+        """Show the table and the broken laws."""
         count = len(self.broken)
-        said = f"{count} of {len(self.verdicts)} laws broken" if count else "all laws hold"
-        lines = [f"{self.runner}: {self.cases} cases, {said}"]
+        result = f"{count} of {len(self.verdicts)} laws broken" if count else "all laws hold"
+        lines = [f"{self.runner}: {self.cases} cases, {result}"]
         lines += [f"  {'mode':<10}{'cases':>6}  {'result':<18} law"]
         lines += [f"  {verdict}" for verdict in self.verdicts]
         for verdict in self.broken:

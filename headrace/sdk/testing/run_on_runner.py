@@ -1,8 +1,8 @@
-"""Runs, played on a runner through the public surface: many side by side in one pipeline.
+"""Runs many runs side by side in one pipeline, on any runner.
 
-A runner for which a pipeline is dear is asked once for many runs. Their scripts tick (see
-:func:`~headrace.sdk.testing.script.ticking`), so that all share one clock, and the processing time at which
-a pane comes out tells the event that made it.
+This is for runners on which each pipeline is expensive. The clock of a script ticks (see
+:func:`~headrace.sdk.testing.script.ticking`), so that all scripts share one clock, and the processing time of
+a pane identifies its event.
 """
 
 from __future__ import annotations
@@ -17,31 +17,32 @@ from headrace.sdk.reading import Create
 from headrace.sdk.runner_lookup import Runner
 from headrace.sdk.testing.alignment import aligned
 from headrace.sdk.testing.capturing import Capture, Captured
-from headrace.sdk.testing.runs import Run, Taps, anything_goes, build, label, ordered
+from headrace.sdk.testing.runs import Run, StepCaptures, build, ordered, unchecked_pipeline
 from headrace.sdk.testing.script import event_at, rows_of, stamped, stream, ticking
+from headrace.sdk.testing.steps import label
 from headrace.sdk.transform import PTransform
 from headrace.windowing.window import BoundedWindow
 
-OneOf: TypeAlias = str | Runner
-"""A runner: its name, or an object."""
+RunnerOrName: TypeAlias = str | Runner
+"""A runner, or its name."""
 
 
 @attrs.frozen
 class Pane:
-    """What came out of a grouping: one value of one key, in one window.
+    """An output of a grouping: one value of one key, in one window.
 
     Attributes:
         key: the key.
         window: the window.
-        value: the value, with lists in order, as their order means nothing.
+        value: the value, with lists sorted, because their order is not defined.
         diff: +1 for a value, -1 for a retraction.
         timestamp: its event time, in microseconds.
         timing: "EARLY", "ON_TIME" or "LATE".
         index: the number of the pane in its window.
-        nonspeculative: its number among those that are not early; -1 if it is.
-        first: whether it says that it is the first.
-        last: whether it says that it is the last.
-        event: the number of the event of the script that it came out in; -1 if nobody knows.
+        nonspeculative: its number among the panes that are not early; -1 for an early pane.
+        first: whether it is marked as the first pane.
+        last: whether it is marked as the last pane.
+        event: number of the script event that caused it; -1 if unknown.
     """
 
     key: Any
@@ -59,7 +60,7 @@ class Pane:
 
 @attrs.frozen
 class Input:
-    """What went into a grouping: a value of a key, in its windows; times as those of a Pane."""
+    """An input of a grouping: a value of a key, in its windows, with times as in a Pane."""
 
     key: Any
     value: Any
@@ -70,15 +71,15 @@ class Input:
 
 @attrs.frozen
 class Observation:
-    """What went into a grouping and what came out, with the number of the event.
+    """The inputs and outputs of a grouping, with the numbers of their events.
 
     Attributes:
         panes: all panes in order.
-        inputs: all elements that came in, in their windows; seen only if watched.
-        late: the elements that were dropped, each in the window that it was dropped from; seen only
-            if watched, and asked of groupings of new windows.
-        dropped: how many elements were dropped, after each event, or in the end.
-        watermarks: how far the output was complete, after each event, or in the end.
+        inputs: all input elements with their windows; captured only if watched.
+        late: the dropped elements, each with the window from which it was dropped; captured only if watched,
+            and only for groupings of new windows.
+        dropped: number of dropped elements, after each event, or at the end.
+        watermarks: output watermarks, after each event, or at the end.
     """
 
     panes: list[Pane] = attrs.field(factory=list)
@@ -89,14 +90,14 @@ class Observation:
 
 
 UNKNOWN = -1
-"""The number of an event that nobody knows."""
+"""The number of an unknown event."""
 
-When: TypeAlias = Callable[[Captured], int]
-"""Tells the event in which an element came out."""
+EventOf: TypeAlias = Callable[[Captured], int]
+"""Returns the event in which an element was emitted."""
 
 
 def pane(row: Captured, event: int) -> Pane:
-    """Return what was captured of a pane."""
+    """Return a captured element as a pane."""
     key, value = row.value
     info = row.pane
     return Pane(
@@ -114,48 +115,48 @@ def pane(row: Captured, event: int) -> Pane:
     )
 
 
-def taken_in(row: Captured) -> Input:
-    """Return what was captured in front of a grouping."""
+def input_of(row: Captured) -> Input:
+    """Return a captured element as an input."""
     key, value = row.value
     return Input(key, ordered(value), row.timestamp.micros, row.diff, row.windows)
 
 
-def told(tap: Taps, counted: Any, when: When) -> Observation:
-    """Return what was heard of a grouping in a whole run.
+def observation(tap: StepCaptures, counted: Any, event_of: EventOf) -> Observation:
+    """Return the observation of a grouping in a whole run.
 
     Args:
-        tap: where it was listened to.
-        counted: its metrics.
-        when: tells events.
+        tap: the captures of the step.
+        counted: the metrics of the step.
+        event_of: returns the event of a captured element.
     """
-    panes = [pane(row, when(row)) for row in tap.panes.elements]
+    panes = [pane(row, event_of(row)) for row in tap.panes.elements]
     inputs, late = (
-        [(when(row), taken_in(row)) for row in rows(at)] for at in (tap.inputs, tap.late)
+        [(event_of(row), input_of(row)) for row in rows(at)] for at in (tap.inputs, tap.late)
     )
     return Observation(panes, inputs, late, [counted.late_dropped], [counted.watermark])
 
 
 def rows(captured: Capture | None) -> Sequence[Captured]:
-    """Return what was captured, if anything was listened to."""
+    """Return the captured elements, if there is a capture."""
     return captured.elements if captured else ()
 
 
-def by_clock(row: Captured) -> int:
-    """Return the event of a ticking script in which an element came out."""
+def event_by_clock(row: Captured) -> int:
+    """Return the event of a ticking script in which an element was emitted."""
     return event_at(row.now.micros)
 
 
-def unknown(row: Captured) -> int:
-    """Return that nobody knows."""
+def unknown_event(row: Captured) -> int:
+    """Return the number of an unknown event."""
     return UNKNOWN
 
 
-class _Part(PTransform[Any, Any]):
-    """A run as a part of a larger pipeline: sources, groupings, and where they are listened to."""
+class _RunTransform(PTransform[Any, Any]):
+    """A run as a part of a larger pipeline: sources, groupings and captures."""
 
     def __init__(self, run: Run, sources: Sequence[PTransform[Any, Any]], watched: bool) -> None:
         super().__init__()
-        self.taps: list[Taps] = []
+        self.taps: list[StepCaptures] = []
         self._run = run
         self._sources = sources
         self._watched = watched
@@ -167,48 +168,54 @@ class _Part(PTransform[Any, Any]):
         return PDone(pcoll.pipeline)
 
 
-def play(runs: Sequence[Run], runner: OneOf, watched: bool = False) -> list[list[Observation]]:
-    """Play runs side by side, as a stream; return for each what its groupings heard and said.
+def run_streaming(
+    runs: Sequence[Run], runner: RunnerOrName, watched: bool = False
+) -> list[list[Observation]]:
+    """Run runs side by side as streams; return the observations of each run's groupings.
 
     Args:
-        runs: their scripts hold no retractions. A step of the clock is a second, as every event.
+        runs: their scripts have no retractions. A clock step takes one second, like every event.
         runner: the runner.
-        watched: whether inputs and late elements are seen too; the engine then has to look at every
-            element, where otherwise it may take short cuts.
+        watched: whether to capture inputs and late elements; the engine then handles each element, and cannot
+            use optimisations.
     """
     ticks = max((len(script) for run in runs for script in run.scripts), default=0)
     ticked = [stream(ticking(script, ticks)) for run in runs for script in run.scripts]
     streams = iter(aligned(ticked) if ticked else ())
-    parts = [_Part(run, [next(streams) for _ in run.scripts], watched) for run in runs]
-    return _played(parts, runner, by_clock)
+    parts = [_RunTransform(run, [next(streams) for _ in run.scripts], watched) for run in runs]
+    return _run_all(parts, runner, event_by_clock)
 
 
-def perform(run: Run, runner: OneOf) -> list[Observation]:
-    """Play one run with its own clock; nobody knows the events."""
-    (heard,) = _played([_Part(run, list(map(stream, run.scripts)), watched=False)], runner, unknown)
-    return heard
+def run_alone(run: Run, runner: RunnerOrName) -> list[Observation]:
+    """Run one run with its own clock; events are not known."""
+    (observed,) = _run_all(
+        [_RunTransform(run, list(map(stream, run.scripts)), watched=False)], runner, unknown_event
+    )
+    return observed
 
 
-def play_batch(
-    runs: Sequence[Run], runner: OneOf, watched: bool = False
+def run_batch(
+    runs: Sequence[Run], runner: RunnerOrName, watched: bool = False
 ) -> list[list[Observation]]:
-    """Play runs side by side over all their elements at once; return what their groupings said."""
+    """Run runs side by side as batches of all their elements; return the observations of their groupings."""
     parts = [
-        _Part(run, [Create(list(map(stamped, rows_of(s)))) for s in run.scripts], watched)
+        _RunTransform(run, [Create(list(map(stamped, rows_of(s)))) for s in run.scripts], watched)
         for run in runs
     ]
-    return _played(parts, runner, unknown)
+    return _run_all(parts, runner, unknown_event)
 
 
-def _played(parts: Iterable[_Part], runner: OneOf, when: When) -> list[list[Observation]]:
+def _run_all(
+    parts: Iterable[_RunTransform], runner: RunnerOrName, event_of: EventOf
+) -> list[list[Observation]]:
     named = {f"run {n}": part for n, part in enumerate(parts)}
-    with anything_goes(runner) as p:
+    with unchecked_pipeline(runner) as p:
         for name, part in named.items():
             _ = p | name >> part
         steps = p.run().metrics().steps
     return [
         [
-            told(tap, steps[f"{name}/{label(n, part._run.groupings[n])}"], when)
+            observation(tap, steps[f"{name}/{label(n, part._run.groupings[n])}"], event_of)
             for n, tap in enumerate(part.taps)
         ]
         for name, part in named.items()

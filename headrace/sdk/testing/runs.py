@@ -1,7 +1,7 @@
-"""Runs: a script, and the groupings in a row that it is played against, as plain data.
+"""Runs: a script and a chain of groupings that process it, as plain data.
 
-What a run does is spelt out in :func:`build`; :func:`~headrace.sdk.testing.programs.program` writes the
-same as a program.
+:func:`build` creates the pipeline of a run; :func:`~headrace.sdk.testing.programs.program` writes the same as
+a program.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from itertools import chain
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any
 
 import attrs
 
@@ -26,25 +26,17 @@ from headrace.sdk.pvalue import PCollection
 from headrace.sdk.reading import Create
 from headrace.sdk.runner_lookup import Runner
 from headrace.sdk.testing.capturing import Capture, capture
+from headrace.sdk.testing.programs import code, program
 from headrace.sdk.testing.script import Event
+from headrace.sdk.testing.steps import UNSAFE, Step, holds_lists, name, suffixes
 from headrace.sdk.testing.test_pipeline import TestPipeline
 from headrace.sdk.transform import PTransform
 from headrace.sdk.window_into import WindowInto
 from headrace.triggers.strategy import WindowingStrategy
 
-Kind: TypeAlias = Literal["sum", "list", "largest"]
-
-KINDS: Final[tuple[Kind, ...]] = ("sum", "list", "largest")
-"""A sum, which can subtract; a list; a combination that has to keep what it combined."""
-
-Beside: TypeAlias = Literal["flatten", "join"]
-
-UNSAFE: Final = "--allow_unsafe_triggers"
-"""The flag of pipelines whose triggers may lose data."""
-
 
 def weight(value: Any) -> Any:
-    """Return a number for any value of a run, be it a number, or a list or tuple of such values.
+    """Return a number for any value of a run: a number, or a list or tuple of such values.
 
     >>> weight([1, [2, 3]])
     6
@@ -53,7 +45,7 @@ def weight(value: Any) -> Any:
 
 
 def is_odd(value: Any) -> bool:
-    """Tell whether the weight of a value is odd.
+    """Return whether the weight of a value is odd.
 
     >>> is_odd([1, 2])
     True
@@ -62,7 +54,7 @@ def is_odd(value: Any) -> bool:
 
 
 def is_big(value: Any) -> bool:
-    """Tell whether the weight of a value is 5 or more.
+    """Return whether the weight of a value is at least 5.
 
     >>> is_big([1, 2])
     False
@@ -71,7 +63,7 @@ def is_big(value: Any) -> bool:
 
 
 def patience(pair: tuple[Any, Any]) -> int:
-    """Return the gap of a session that depends on the element, in seconds: 7 at the most.
+    """Return a session gap that depends on the element, in seconds: at most 7.
 
     >>> patience(("a", 9))
     3
@@ -80,7 +72,7 @@ def patience(pair: tuple[Any, Any]) -> int:
 
 
 def ordered(value: Any) -> Any:
-    """Return a value whose lists, and lists in it, are in order, as their order means nothing.
+    """Return a value with all lists sorted, because their order is not defined.
 
     >>> ordered([3, [2, 1]])
     [3, [1, 2]]
@@ -91,7 +83,7 @@ def ordered(value: Any) -> Any:
 
 
 class Largest(CombineFn):
-    """The largest number, 0 of none; what it has taken in cannot be taken out again.
+    """The largest number, or 0 if there is none; inputs cannot be subtracted.
 
     >>> Largest().apply([3, 5, 4]), Largest().apply([])
     (5, 0)
@@ -110,38 +102,13 @@ class Largest(CombineFn):
         return 0 if accumulator is None else accumulator
 
 
-@attrs.frozen
-class Step:
-    """A grouping of a run, and what stands in front of it.
-
-    Attributes:
-        windowing: where, when and how.
-        kind: what it makes of the values of a key.
-        assigns: whether elements get new windows before it, or keep those of their panes.
-        one_key: whether all keys become one before it.
-        only: which values come to it; None for all.
-        beside: whether another collection is put in with its input, or joined with it: the run's other
-            script, or a branch. The values of a join are a tuple of two lists, and it has no kind.
-        branch: the groupings of that branch, through which the elements of the run's first script go,
-            too; none, if it is the other script that comes in.
-    """
-
-    windowing: WindowingStrategy
-    kind: Kind = "sum"
-    assigns: bool = True
-    one_key: bool = False
-    only: Callable[[Any], bool] | None = None
-    beside: Beside | None = None
-    branch: tuple[Step, ...] = ()
-
-
 def inheriting(windowing: WindowingStrategy) -> WindowingStrategy:
-    """Return how a grouping works that keeps the windows of the panes of another one."""
+    """Return the windowing of a grouping that keeps the windows of another grouping's panes."""
     return attrs.evolve(windowing, trigger=windowing.trigger.get_continuation_trigger())
 
 
 def inherited(steps: Iterable[Step]) -> tuple[Step, ...]:
-    """Return steps of which those that keep their windows work as those before them say."""
+    """Return steps in which those that keep their windows have the windowing that they inherit."""
     found: list[Step] = []
     for step in steps:
         if found and not step.assigns:
@@ -152,12 +119,12 @@ def inherited(steps: Iterable[Step]) -> tuple[Step, ...]:
 
 @attrs.frozen(repr=False)
 class Run:
-    """A script, and the groupings in a row that it is played against.
+    """A script and a chain of groupings that process it.
 
     Attributes:
-        script: what arrives when.
+        script: the events of the source.
         steps: the groupings.
-        other: what arrives from a second source, if a step takes it in.
+        other: the events of a second source, if a step uses it.
     """
 
     script: tuple[Event, ...]
@@ -166,33 +133,33 @@ class Run:
 
     @property
     def scripts(self) -> tuple[tuple[Event, ...], ...]:
-        """The scripts that are played."""
+        """The scripts of all sources."""
         return (self.script, self.other) if self.has_other else (self.script,)
 
     @property
     def has_other(self) -> bool:
-        """Whether a second source is read."""
+        """Whether there is a second source."""
         return any(step.beside and not step.branch for step in self.steps)
 
     @property
     def groupings(self) -> tuple[Step, ...]:
-        """All groupings, in the order of their numbers: those in a row, then those of branches."""
+        """All groupings, in the order of their numbers: those of the chain, then those of branches."""
         return (*self.steps, *chain.from_iterable(step.branch for step in self.steps))
 
     def branch(self, n: int) -> list[tuple[int, Step]]:
-        """The groupings of the branch that comes into the n-th step, with their numbers."""
+        """Return the groupings of the branch that joins the n-th step, with their numbers."""
         first = len(self.steps) + sum(len(step.branch) for step in self.steps[:n])
         return list(enumerate(self.steps[n].branch, first))
 
     @property
     def starts(self) -> frozenset[int]:
-        """The numbers of the groupings that stand right behind the first source, and nothing else."""
+        """The numbers of the groupings whose only input is the first source."""
         alone = [0] * (not self.steps[0].beside)
         branches = (self.branch(n)[:1] for n in range(len(self.steps)))
         return frozenset([*alone, *(n for n, _ in chain.from_iterable(branches))])
 
     def up_to(self, n: int) -> tuple[Step, ...]:
-        """The n-th grouping and all that stand in front of it."""
+        """Return the n-th grouping and all that precede it."""
         for i in range(len(self.steps)):
             numbers = [number for number, _ in self.branch(i)]
             if n in numbers:
@@ -202,19 +169,15 @@ class Run:
 
     @property
     def plain(self) -> bool:
-        """Whether it is nothing but groupings in a row."""
+        """Whether the run is only a chain of groupings."""
         return not any(step.beside or step.only for step in self.steps)
 
     def __repr__(self) -> str:
-        """Show the expression that makes it."""
-        from headrace.sdk.testing.programs import code
-
+        """Show the expression that creates the run."""
         return code(self)
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        """Show Hypothesis the program, which can be pasted and run."""
-        from headrace.sdk.testing.programs import program
-
+        """Show the program in Hypothesis, so that it can be pasted and run."""
         printer.text(program(self))
 
 
@@ -222,7 +185,7 @@ class Run:
 
 
 def adapted(one_key: bool, lists: bool, key: Any, value: Any) -> tuple[Any, Any]:
-    """Return what a step groups in place of what comes to it.
+    """Return the key and value that a step groups, for an input pair.
 
     >>> adapted(True, False, "a", [1, 2])
     ('all', 3)
@@ -230,46 +193,26 @@ def adapted(one_key: bool, lists: bool, key: Any, value: Any) -> tuple[Any, Any]
     return "all" if one_key else key, ordered(value) if lists else weight(value)
 
 
-def holds_lists(step: Step) -> bool:
-    """Tell whether the values of a step stay lists if they are some."""
-    return step.kind == "list" or step.beside == "join"
-
-
 def chosen(only: Callable[[Any], bool], pair: tuple[Any, Any]) -> bool:
-    """Tell whether the value of a pair is one of those that a step takes."""
+    """Return whether a step uses a pair."""
     return only(pair[1])
 
 
-def name(n: int) -> str:
-    """Return the name of the n-th grouping."""
-    return f"grouping {n}"
-
-
-def label(n: int, step: Step) -> str:
-    """Return the label of the node that groups."""
-    return f"{name(n)}/GroupByKey" if step.beside == "join" else name(n)
-
-
-def suffixes(n: int, step: Step) -> list[str]:
-    """Return what tells the labels in front of the n-th grouping apart, one for each of its sides."""
-    return [f"{n} left", f"{n} right"] if step.beside else [f"{n}"]
-
-
 def grouping(step: Step) -> PTransform[Any, Any]:
-    """Return the grouping of a step that joins nothing."""
+    """Return the transform of a step that is not a join."""
     if step.kind == "list":
         return GroupByKey()
     return CombinePerKey(sum if step.kind == "sum" else Largest())
 
 
 @attrs.frozen
-class Taps:
-    """Where a step of a pipeline is listened to.
+class StepCaptures:
+    """The captures of a step.
 
     Attributes:
-        panes: what comes out of it.
-        inputs: what goes in, if watched.
-        late: what it drops, if watched and asked of new windows.
+        panes: its output.
+        inputs: its input, if watched.
+        late: its late elements, if watched and if it assigns windows.
     """
 
     panes: Capture
@@ -277,17 +220,17 @@ class Taps:
     late: Capture | None
 
 
-def build(source: Any, run: Run, watched: bool, other: Any = None) -> list[Taps]:
-    """Put the groupings of a run in a row behind a collection, and listen.
+def build(source: Any, run: Run, watched: bool, other: Any = None) -> list[StepCaptures]:
+    """Apply the groupings of a run to a collection, and capture their inputs and outputs.
 
     Args:
-        source: the collection of what the script says.
+        source: the elements of the script.
         run: the run.
-        watched: whether inputs and late elements are listened to as well.
-        other: the collection of what the other script says, if the run has one.
+        watched: whether to capture inputs and late elements.
+        other: the elements of the other script, if the run has one.
     """
     elements = source
-    taps: dict[int, Taps] = {}
+    taps: dict[int, StepCaptures] = {}
     for n, step in enumerate(run.steps):
         side = elements if step.branch else other
         for number, aside in run.branch(n):
@@ -298,8 +241,8 @@ def build(source: Any, run: Run, watched: bool, other: Any = None) -> list[Taps]
 
 def _grouped(
     n: int, step: Step, sides: Sequence[PCollection[Any]], watched: bool
-) -> tuple[PCollection[Any], Taps]:
-    """Put a grouping behind what comes to it, and listen."""
+) -> tuple[PCollection[Any], StepCaptures]:
+    """Apply a grouping to its inputs, and capture its output."""
     named = zip(sides, suffixes(n, step), strict=True)
     came: Any = [_prepared(side, step, suffix, watched) for side, suffix in named]
     if step.beside == "join":
@@ -309,11 +252,11 @@ def _grouped(
         inputs = capture(together, f"inputs {n}") if watched else None
         source = together | name(n) >> grouping(step)
     late = capture(source.late, f"late {n}") if inputs and step.assigns else None
-    return source, Taps(capture(source, f"panes {n}"), inputs, late)
+    return source, StepCaptures(capture(source, f"panes {n}"), inputs, late)
 
 
 def _prepared(side: PCollection[Any], step: Step, suffix: str, watched: bool) -> Any:
-    """Take a collection as far as the grouping of a step."""
+    """Apply the transforms that precede the grouping of a step."""
     came: Any = side
     if step.only is not None:
         came = came | f"only {suffix}" >> Filter(partial(chosen, step.only))
@@ -325,9 +268,9 @@ def _prepared(side: PCollection[Any], step: Step, suffix: str, watched: bool) ->
 
 
 def can_be_built(run: Run) -> bool:
-    """Tell whether the pipeline of a run is not refused while it is built."""
+    """Return whether the pipeline of a run can be built without an error."""
     try:
-        with anything_goes() as p:
+        with unchecked_pipeline() as p:
             sources = [p | source >> Create([]) for source in ("elements", "others")]
             build(sources[0], run, False, sources[1])
     except PipelineError:
@@ -336,8 +279,8 @@ def can_be_built(run: Run) -> bool:
 
 
 @contextmanager
-def anything_goes(runner: str | Runner | None = None) -> Iterator[TestPipeline]:
-    """Give a pipeline in which triggers may lose data and panes may count double."""
+def unchecked_pipeline(runner: str | Runner | None = None) -> Iterator[TestPipeline]:
+    """Yield a pipeline in which triggers may lose data and panes may be counted twice."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*holds accumulating panes")
         yield TestPipeline(runner, argv=[UNSAFE])

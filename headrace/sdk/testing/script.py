@@ -1,6 +1,6 @@
-"""Scripts as plain data: what arrives when, to be played on any runner.
+"""Scripts: the events of a source, as plain data, for any runner.
 
-Event time and the clock are in microseconds throughout; the clock starts at 0.
+Event time and processing time are in microseconds; processing time starts at 0.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Row: TypeAlias = tuple[str, int, int, int]
 Event: TypeAlias = tuple[str, Any]
 """("elements", rows), ("watermark", microseconds) or ("clock", microseconds).
 
-In place of rows there may be TimestampedValues of any kind.
+Rows can also be TimestampedValues of any values.
 """
 
 Script: TypeAlias = Sequence[Event]
@@ -28,7 +28,7 @@ SECOND: Final = 1_000_000
 
 
 def bursts(script: Script) -> list[Sequence[Any]]:
-    """Return the rows that arrive together, burst by burst.
+    """Return the rows of each event that has elements.
 
     >>> bursts([("elements", (("a", 1, 0, 1),)), ("watermark", 5)])
     [(('a', 1, 0, 1),)]
@@ -42,7 +42,7 @@ def rows_of(script: Script) -> list[Any]:
 
 
 def retracts(script: Script) -> bool:
-    """Tell whether a script holds retractions, which no test stream does."""
+    """Return whether a script has retractions, which a test stream does not support."""
     return any(isinstance(row, tuple) and row[3] < 0 for row in rows_of(script))
 
 
@@ -50,14 +50,14 @@ def stamped(row: Row | TimestampedValue[Any]) -> TimestampedValue[Any]:
     """Return a row as an element: a pair with its timestamp.
 
     Raises:
-        PipelineError: the row is a retraction; pipelines begin with values.
+        PipelineError: the row is a retraction; sources have no retractions.
     """
     if isinstance(row, TimestampedValue):
         return row
     key, value, timestamp, diff = row
     if diff != 1:
         raise PipelineError(
-            f"the row {row!r} is a retraction, and a pipeline begins with values",
+            f"the row {row!r} is a retraction, which a source cannot have",
             remedy="draw the script without retractions",
         )
     return TimestampedValue((key, value), Timestamp(micros=timestamp))
@@ -69,26 +69,26 @@ def stream(script: Script) -> TestStream:
     >>> stream([("elements", (("a", 1, 2_000_000, 1),)), ("watermark", 5_000_000)])
     TestStream().add_elements([TimestampedValue(('a', 1), 2)]).advance_watermark_to(5)
     """
-    said = TestStream()
+    result = TestStream()
     for kind, what in script:
         if kind == "elements":
-            said = said.add_elements(map(stamped, what))
+            result = result.add_elements(map(stamped, what))
         elif kind == "watermark":
-            said = said.advance_watermark_to(Timestamp(micros=what))
+            result = result.advance_watermark_to(Timestamp(micros=what))
         else:
-            said = said.advance_processing_time_to(Duration(micros=what))
-    return said
+            result = result.advance_processing_time_to(Duration(micros=what))
+    return result
 
 
 def ticking(script: Script, ticks: int = 0) -> tuple[Event, ...]:
-    """Return a script whose clock goes by a second before each event, and tells its number.
+    """Return a script whose clock advances by one second before each event.
 
-    A step of the clock is a second like any other. So all scripts with as many events have the same
-    clock, and can be played side by side.
+    A clock step of the script becomes one second, too. So all scripts with the same number of events have the
+    same clock and can run side by side, and the clock identifies the event.
 
     Args:
         script: the script.
-        ticks: the clock goes on to so many seconds at least.
+        ticks: minimum number of seconds by which the clock advances.
 
     >>> ticking([("watermark", 7), ("clock", 90_000_000)], ticks=3)
     (('clock', 1000000), ('watermark', 7), ('clock', 2000000), ('clock', 3000000))
@@ -106,21 +106,21 @@ def _ticks(script: Script, ticks: int) -> Iterator[Event]:
 
 
 def event_at(now: int) -> int:
-    """Return the number of the event of a ticking script, from 0, in which it was so late."""
+    """Return the number, from 0, of the event of a ticking script at a processing time."""
     return now // SECOND - 1
 
 
 def with_rows(script: Script, rows: Iterable[Any]) -> tuple[Event, ...]:
-    """Return the script with other rows in its bursts."""
-    left = iter(rows)
+    """Return the script with its rows replaced."""
+    remaining = iter(rows)
     return tuple(
-        (kind, tuple(next(left) for _ in what) if kind == "elements" else what)
+        (kind, tuple(next(remaining) for _ in what) if kind == "elements" else what)
         for kind, what in script
     )
 
 
 def ended(script: Script) -> tuple[Event, ...]:
-    """Return the script with the watermark at the end of time when all has come.
+    """Return the script with a watermark at the end of time as its last event.
 
     >>> ended([("watermark", 5)])[1] == ("watermark", MAX_MICROS)
     True
@@ -132,7 +132,7 @@ def ended(script: Script) -> tuple[Event, ...]:
 
 
 def punctual(script: Script, lateness: int = 0) -> tuple[Event, ...]:
-    """Return the script with a watermark that waits, so that no element is later than that.
+    """Return the script with a watermark that is delayed, so that elements are late by at most ``lateness``.
 
     Args:
         script: the script.

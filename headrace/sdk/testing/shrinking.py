@@ -1,4 +1,4 @@
-"""Smaller runs: what a counterexample is tried with, in order to show the smallest that still fails."""
+"""Smaller runs, to find the smallest counterexample of a law."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import Any
 
 import attrs
 
-from headrace.sdk.testing.runs import Run, Step, inherited
+from headrace.sdk.testing.runs import Run, inherited
 from headrace.sdk.testing.script import Script
+from headrace.sdk.testing.steps import Step
 from headrace.triggers.composite_triggers import Repeatedly
 from headrace.triggers.data_triggers import AfterCount
 from headrace.triggers.strategy import WindowingStrategy
@@ -16,9 +17,9 @@ from headrace.triggers.watermark_triggers import DefaultTrigger
 
 
 def smaller(run: Run) -> Iterator[Run]:
-    """Yield runs that are smaller by something, what takes off most first.
+    """Yield smaller runs, those with the largest reduction first.
 
-    >>> from headrace.sdk.testing.runs import Step
+    >>> from headrace.sdk.testing.steps import Step
     >>> script = (("watermark", 3), ("watermark", 9))
     >>> [less.script for less in smaller(Run(script, (Step(WindowingStrategy()),)))]
     [(('watermark', 9),)]
@@ -33,7 +34,7 @@ def smaller(run: Run) -> Iterator[Run]:
 
 
 def _tidy(run: Run) -> Run:
-    """Leave out a script that nobody reads any more."""
+    """Remove a script that is no longer used."""
     return run if run.has_other else attrs.evolve(run, other=())
 
 
@@ -52,25 +53,25 @@ def _smaller_chains(steps: tuple[Step, ...]) -> Iterator[tuple[Step, ...]]:
 
 
 def _smaller_steps(step: Step) -> Iterator[Step]:
-    """Yield steps with one thing less to say."""
+    """Yield steps with one property reset to its default."""
     if step.beside:
         yield _alone(step)
-    for name, usual in {"only": None, "one_key": False}.items():
-        yield from _with(step, **{name: usual})
+    for name, default in {"only": None, "one_key": False}.items():
+        yield from _with(step, **{name: default})
     for branch in _smaller_chains(step.branch):
         yield attrs.evolve(step, branch=branch)
-    said, usual_strategy = step.windowing, WindowingStrategy()
+    windowing, default_strategy = step.windowing, WindowingStrategy()
     for field in attrs.fields(WindowingStrategy):
-        plain = getattr(usual_strategy, field.name)
+        plain = getattr(default_strategy, field.name)
         if field.init and field.name not in {"window_fn", "trigger", "accumulation_mode"}:
-            yield from _with(step, windowing=attrs.evolve(said, **{field.name: plain}))
+            yield from _with(step, windowing=attrs.evolve(windowing, **{field.name: plain}))
     simple = (DefaultTrigger(), Repeatedly(AfterCount(1)))
-    for trigger in () if said.trigger in simple else (*simple, *said.trigger.children):
-        yield from _with(step, windowing=attrs.evolve(said, trigger=trigger))
+    for trigger in () if windowing.trigger in simple else (*simple, *windowing.trigger.children):
+        yield from _with(step, windowing=attrs.evolve(windowing, trigger=trigger))
 
 
 def _with(step: Step, **changes: Any) -> Iterator[Step]:
-    """Yield the step with changes, if these change anything and lose no data that it does not lose."""
+    """Yield the changed step, unless it is equal or loses data that the step does not lose."""
     less = attrs.evolve(step, **changes)
     if less != step and (_loses(step) or not _loses(less)):
         yield less
@@ -81,7 +82,7 @@ def _loses(step: Step) -> bool:
 
 
 def _smaller_scripts(script: Script) -> Iterator[tuple[Any, ...]]:
-    """Yield scripts without some events, or without an element; the last event stays."""
+    """Yield scripts without some events, or without an element; the last event is kept."""
     if not script:
         return
     *events, end = script

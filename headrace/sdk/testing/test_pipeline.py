@@ -1,4 +1,4 @@
-"""A pipeline for tests: options come from the test, not from the command line."""
+"""A pipeline for tests: its options come from the test, not from the command line."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from headrace.sdk.runner_lookup import Runner
 
 
 class TestPipeline(Pipeline):
-    """A pipeline that does not look at the command line, and waits for its run (Beam's name).
+    """A pipeline that ignores the command line and waits for its run (Beam's name).
 
     Args:
         runner: name of the runner, "local" by default.
         options: the options; none by default.
-        argv: flags to make options from, if there are no options.
-        is_integration_test: accepted for Beam's sake.
+        argv: flags, if ``options`` is not given.
+        is_integration_test: ignored; accepted for compatibility with Beam.
         blocking: whether ``run`` waits for the end.
-        additional_pipeline_args: further flags.
+        additional_pipeline_args: additional flags.
 
     >>> with TestPipeline() as p:
     ...     _ = p | Create([1]) | Map(print)
     1
     """
 
-    __test__: ClassVar[bool] = False  # for pytest, which would take it for a test
+    __test__: ClassVar[bool] = False  # pytest must not collect it as a test
 
     def __init__(
         self,

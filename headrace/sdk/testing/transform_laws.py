@@ -1,4 +1,4 @@
-"""Laws of a transform: streaming is batch, order means nothing, and the same input gives the same output."""
+"""Laws of a transform: streaming equals batch, results do not depend on order, output is deterministic."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from headrace.errors import PipelineError
 from headrace.sdk.io.test_stream import TestStream
 from headrace.sdk.pvalue import PCollection
 from headrace.sdk.reading import Create
-from headrace.sdk.testing.batch_oracle import united
+from headrace.sdk.testing.batch_oracle import merged_windows
 from headrace.sdk.testing.capturing import Captured, capture
 from headrace.sdk.testing.law import IN_ANY_ORDER, LIKE_ITS_BATCH, LawBroken
-from headrace.sdk.testing.law_runner import Drawn, drawn_from, try_each
+from headrace.sdk.testing.law_runner import Drawn, check_law, drawn_from
 from headrace.sdk.testing.property_testing import assume, st
-from headrace.sdk.testing.run_on_runner import OneOf
+from headrace.sdk.testing.run_on_runner import RunnerOrName
 from headrace.sdk.testing.runs import ordered
 from headrace.sdk.testing.script import Script, punctual, rows_of, stream, with_rows
 from headrace.sdk.testing.strategies.arriving import Scale, timelines
@@ -34,13 +34,13 @@ from headrace.windowing.time import (
 from headrace.windowing.window import BoundedWindow
 
 Transform: TypeAlias = PTransform[Any, Any] | Callable[[], PTransform[Any, Any]]
-"""A transform of a collection into another one, or a function that makes one."""
+"""A transform with one input and one output, or a function that returns one."""
 
 AddUp: TypeAlias = Callable[[list[Any]], Any]
-"""Makes one value of those of several panes."""
+"""Combines the values of several panes."""
 
 Content: TypeAlias = Counter[str]
-"""What a collection comes to: values with their windows, spelt, and how often each is there."""
+"""The content of a collection: values with their windows, as text, and their counts."""
 
 
 def check_streaming_equals_batch(
@@ -50,51 +50,51 @@ def check_streaming_equals_batch(
     unit: DurationTypes = 1,
     origin: TimestampTypes = 0,
     add_up: AddUp | None = None,
-    runner: OneOf = "local",
+    runner: RunnerOrName = "local",
     cases: int = 100,
 ) -> None:
-    """Check that a transform comes to the same on a stream as on a batch of the same elements.
+    """Check that a transform has the same result for a stream as for a batch of the same elements.
 
-    Elements are drawn with timestamps and in any order of arrival, between steps of the watermark and the
-    clock. What comes out is read as its accumulation mode wants it read: values less their retractions,
-    the last pane of each key and window, or panes that add up. Only values and windows count.
+    Elements have random timestamps and arrive in random order, between steps of the watermark and of
+    processing time. The output is interpreted by its accumulation mode: values minus retractions, the
+    last pane of each key and window, or panes that add up. Only values and windows are compared.
 
     Args:
-        transform: a transform of one collection into another, or a function without arguments that
-            makes one.
-        elements: some elements, or a Hypothesis strategy that draws one.
-        lateness: how far elements may lie behind the watermark; seconds, timedelta or Duration. No more
-            than the transform allows: nothing may be dropped.
-        unit: timestamps are small whole numbers of these; seconds, timedelta or Duration. About a tenth of
-            the length of a window is good.
-        origin: where event time starts; seconds, datetime or Timestamp.
-        add_up: makes one value of those of the panes of a key and window, for a transform that ends in
-            discarding mode and fires more than once; of pairs it gets the second parts.
+        transform: a transform with one input and one output, or a function without arguments that returns
+            one.
+        elements: some elements, or a Hypothesis strategy.
+        lateness: how far elements may lie behind the watermark; seconds, timedelta or Duration. It must not
+            exceed the allowed lateness of the transform, so that nothing is dropped.
+        unit: timestamps are small multiples of this; seconds, timedelta or Duration. A tenth of the
+            length of a window is a good value.
+        origin: the start of event time; seconds, datetime or Timestamp.
+        add_up: combines the values of the panes of a key and window, for a transform whose output is in
+            discarding mode and fires more than once; for pairs it gets the second items.
         runner: name of the runner, or the runner.
-        cases: how many streams are tried.
+        cases: number of streams.
 
     Raises:
-        LawBroken: the law does not hold; with the smallest stream that was found.
-        PipelineError: the transform has not one output, or ``add_up`` is missing.
+        LawBroken: the law does not hold; reports the smallest stream that was found.
+        PipelineError: the transform does not have one output, or ``add_up`` is missing.
 
     >>> from headrace.sdk.combine import CombinePerKey
     >>> check_streaming_equals_batch(CombinePerKey(sum), [("a", 1), ("b", 2)], cases=20)
     """
-    bench = _Bench(transform, runner, add_up)
+    checker = _Checker(transform, runner, add_up)
 
     def law(script: Script) -> None:
-        streamed = bench.run(stream(script))
-        bench.refuse_drops(streamed, script)
-        batched = bench.run(Create(rows_of(script)))
-        bench.compare(
+        streamed = checker.run(stream(script))
+        checker.refuse_drops(streamed, script)
+        batched = checker.run(Create(rows_of(script)))
+        checker.compare(
             LIKE_ITS_BATCH,
             script,
             {"stream": streamed, "batch": batched},
-            "let the transform depend on elements and event time alone, not on the clock, on panes or "
-            "on what came before; group panes again only in RETRACTING mode",
+            "make the transform depend only on elements and event time, not on processing time, panes or "
+            "earlier elements; group panes again only in RETRACTING mode",
         )
 
-    try_each(_scripts(elements, lateness, unit, origin), law, cases)
+    check_law(_scripts(elements, lateness, unit, origin), law, cases)
 
 
 def check_order_independence(
@@ -104,18 +104,18 @@ def check_order_independence(
     unit: DurationTypes = 1,
     origin: TimestampTypes = 0,
     add_up: AddUp | None = None,
-    runner: OneOf = "local",
+    runner: RunnerOrName = "local",
     cases: int = 100,
 ) -> None:
-    """Check that it does not matter to the end result of a transform in which order elements come.
+    """Check that the final result of a transform does not depend on the order of arrival.
 
-    Each stream is played again with its elements in another order, and with a watermark that waits for
-    them. Arguments and errors are those of :func:`check_streaming_equals_batch`.
+    Each stream runs again with its elements in another order, and with a watermark that is delayed for them.
+    Arguments and errors are those of :func:`check_streaming_equals_batch`.
 
     >>> from headrace.sdk.combine import CombinePerKey
     >>> check_order_independence(CombinePerKey(max), [("a", 1), ("b", 2)], cases=20)
     """
-    bench = _Bench(transform, runner, add_up)
+    checker = _Checker(transform, runner, add_up)
     late = duration_micros(lateness)
     scripts = _scripts(elements, lateness, unit, origin)
 
@@ -125,18 +125,18 @@ def check_order_independence(
         assume(len(rows) > 1)
         order.shuffle(rows)
         other = punctual(with_rows(script, rows), late)
-        one, two = bench.run(stream(script)), bench.run(stream(other))
+        one, two = checker.run(stream(script)), checker.run(stream(other))
         for outcome, played in ((one, script), (two, other)):
-            bench.refuse_drops(outcome, played)
-        bench.compare(
+            checker.refuse_drops(outcome, played)
+        checker.compare(
             IN_ANY_ORDER,
             script,
-            {"stream": one, "in the other order": two},
-            "let the transform not look at what came before; CombineFns have to be commutative",
-            also={"the other order": laid_out(stream(other))},
+            {"stream": one, "reordered stream": two},
+            "make the transform independent of earlier elements; CombineFns must be commutative",
+            also={"the reordered stream": source_code(stream(other))},
         )
 
-    try_each(st.tuples(scripts, st.randoms(use_true_random=False)), law, cases)
+    check_law(st.tuples(scripts, st.randoms(use_true_random=False)), law, cases)
 
 
 def check_deterministic(
@@ -145,38 +145,41 @@ def check_deterministic(
     lateness: DurationTypes = 0,
     unit: DurationTypes = 1,
     origin: TimestampTypes = 0,
-    runner: OneOf = "local",
+    runner: RunnerOrName = "local",
     cases: int = 50,
 ) -> None:
-    """Check that a transform gives the same output for the same stream again.
+    """Check that a transform has the same output each time for the same stream.
 
-    All of it: values, timestamps, windows, panes and retractions. A transform that sees retractions has
-    to be deterministic, or what it gives out for a retraction takes back something else; and so has one
-    that may run again after a failure. Arguments and errors are those of
-    :func:`check_streaming_equals_batch`.
+    Values, timestamps, windows, panes and retractions are compared. A transform that processes
+    retractions must be deterministic, otherwise its output for a retraction does not match its output for
+    the original value. A transform that can run again after a failure must be deterministic, too.
+    Arguments and errors are those of :func:`check_streaming_equals_batch`.
 
     >>> from headrace.sdk.pardo import Map
     >>> check_deterministic(Map(abs), [1, -1], cases=10)
     """
-    bench = _Bench(transform, runner, None)
+    checker = _Checker(transform, runner, None)
 
     def law(script: Script) -> None:
         one, two = (
-            Counter(map(repr, map(_all_of, bench.run(stream(script)).elements))) for _ in "12"
+            Counter(map(repr, map(_comparable, checker.run(stream(script)).elements))) for _ in "12"
         )
         if one != two:
             raise LawBroken(
-                "the same stream gives the same output again",
-                laid_out(stream(script)),
-                {"only at first": sorted(one - two), "only again": sorted(two - one)},
-                "leave out random numbers, the wall clock, and what is kept from run to run",
+                "the same stream always has the same output",
+                source_code(stream(script)),
+                {
+                    "only in the first run": sorted(one - two),
+                    "only in the second run": sorted(two - one),
+                },
+                "do not use random numbers, the wall clock, or state that is kept between runs",
             )
 
-    try_each(_scripts(elements, lateness, unit, origin), law, cases)
+    check_law(_scripts(elements, lateness, unit, origin), law, cases)
 
 
-def laid_out(script: TestStream) -> str:
-    """Return a test stream as code, an event a line."""
+def source_code(script: TestStream) -> str:
+    """Return a test stream as source code, one event per line."""
     return "\n".join(["TestStream()", *script.calls])
 
 
@@ -187,18 +190,18 @@ def _scripts(
     return timelines(drawn_from(elements), duration_micros(lateness), scale)
 
 
-def _all_of(element: Captured) -> tuple[Any, ...]:
+def _comparable(element: Captured) -> tuple[Any, ...]:
     return (ordered(element.value), *element[1:])
 
 
 @attrs.frozen
 class Outcome:
-    """What came out of a transform.
+    """The output of a transform.
 
     Attributes:
-        elements: all of it.
-        windowing: how it is to be read.
-        dropped: how many elements were too late for some grouping in it.
+        elements: all captured elements.
+        windowing: the windowing of the output.
+        dropped: number of elements that its groupings dropped as late.
     """
 
     elements: list[Captured]
@@ -207,25 +210,25 @@ class Outcome:
 
 
 @attrs.frozen
-class _Bench:
-    """A transform, and how it is run."""
+class _Checker:
+    """A transform, and the runner that runs it."""
 
     transform: Transform
-    runner: OneOf
+    runner: RunnerOrName
     add_up: AddUp | None
 
     @property
     def made(self) -> PTransform[Any, Any]:
-        """The transform itself."""
+        """The transform."""
         return self.transform if isinstance(self.transform, PTransform) else self.transform()
 
     def run(self, source: PTransform[Any, Any]) -> Outcome:
-        """Run the transform behind a source."""
+        """Apply the transform to a source, and run the pipeline."""
         with TestPipeline(self.runner) as p:
-            out = p | "what comes" >> source | "transform" >> self.made
+            out = p | "source" >> source | "transform" >> self.made
             if not isinstance(out, PCollection):
                 raise PipelineError(
-                    f"the transform gives {out!r}, and a law is about one collection",
+                    f"the transform returned {out!r}, which is not a single collection",
                     remedy="wrap it in a PTransform that returns one of its outputs",
                 )
             captured = capture(out)
@@ -234,14 +237,14 @@ class _Bench:
         return Outcome(captured.elements, out.windowing, dropped)
 
     def refuse_drops(self, outcome: Outcome, script: Script) -> None:
-        """Say so if elements were dropped; then nothing can be compared."""
+        """Raise an error if elements were dropped, because results are then not comparable."""
         if outcome.dropped:
             raise LawBroken(
-                "nothing is dropped of a stream that is no later than was said",
-                laid_out(stream(script)),
+                "nothing is dropped if elements are at most as late as specified",
+                source_code(stream(script)),
                 {"dropped": outcome.dropped, "expected": 0},
                 "allow at least as much lateness in the transform (WindowInto(…, allowed_lateness=…)) "
-                "as the law is told with lateness=…",
+                "as lateness=… specifies",
             )
 
     def compare(
@@ -252,7 +255,7 @@ class _Bench:
         remedy: str,
         also: dict[str, str] | None = None,
     ) -> None:
-        """Compare what two outcomes come to."""
+        """Compare two outcomes."""
         (one, first), (two, second) = outcomes.items()
         found, expected = (content(outcome, self.add_up) for outcome in (first, second))
         if found != expected:
@@ -261,44 +264,44 @@ class _Bench:
                 f"only in the {two}": _listed(expected - found),
                 **(also or {}),
             }
-            raise LawBroken(law, laid_out(stream(script)), sides, remedy)
+            raise LawBroken(law, source_code(stream(script)), sides, remedy)
 
 
 def _listed(content: Content) -> list[Any]:
-    return [_Spelt(text) for text in sorted(content.elements())]
+    return [_Unquoted(text) for text in sorted(content.elements())]
 
 
-class _Spelt(str):
+class _Unquoted(str):
     """Text that is shown without quotes."""
 
     __repr__ = str.__str__
 
 
 def content(outcome: Outcome, add_up: AddUp | None) -> Content:
-    """Return what an output comes to, read as its accumulation mode wants it read.
+    """Return the result of an output, interpreted by its accumulation mode.
 
     Raises:
-        PipelineError: it discards and has fired more than once, so it must be said how panes add up.
+        PipelineError: the output is in discarding mode and fired more than once, and ``add_up`` is missing.
     """
     mode = outcome.windowing.accumulation_mode
     if mode is AccumulationMode.RETRACTING:
         return _net(outcome.elements)
-    places = _by_place(outcome)
+    by_window = _by_window(outcome)
     if mode is AccumulationMode.ACCUMULATING:
-        return _net(e for found in places.values() for e in _last_pane(found))
+        return _net(e for found in by_window.values() for e in _last_pane(found))
     if add_up is not None:
-        return Counter(_added(place, found, add_up) for place, found in places.items())
+        return Counter(_added(key_window, found, add_up) for key_window, found in by_window.items())
     if any(e.pane.index > 0 for e in outcome.elements):
         raise PipelineError(
-            "the transform ends in DISCARDING mode and has fired more than once in a window, so each of "
-            "its panes is only a part",
-            remedy="say how panes add up, with add_up=sum for sums; or group in RETRACTING mode",
+            "the transform ends in DISCARDING mode and fired more than once in a window, so each pane is "
+            "only a part of the result",
+            remedy="set add_up to combine panes, such as add_up=sum; or group in RETRACTING mode",
         )
     return _net(outcome.elements)
 
 
 def _net(elements: Iterable[Captured]) -> Content:
-    """Return values less their retractions."""
+    """Return values minus their retractions."""
     left: Content = Counter()
     for e in elements:
         for window in e.windows:
@@ -310,25 +313,27 @@ def _spelling(value: Any, window: BoundedWindow) -> str:
     return f"{value!r} in {window!r}"
 
 
-Place: TypeAlias = tuple[Any, BoundedWindow]
+KeyWindow: TypeAlias = tuple[Any, BoundedWindow]
 
 
-def _by_place(outcome: Outcome) -> dict[Place, list[Captured]]:
-    """Return elements by key and by what their window has become."""
+def _by_window(outcome: Outcome) -> dict[KeyWindow, list[Captured]]:
+    """Return elements by key and merged window."""
     rows = [(_key(e.value), w, e) for e in outcome.elements for w in e.windows]
     windows: dict[str, set[BoundedWindow]] = defaultdict(set)
     for key, window, _ in rows:
         windows[key].add(window)
-    become = {key: united(outcome.windowing.window_fn, found) for key, found in windows.items()}
-    places: dict[Place, list[Captured]] = defaultdict(list)
+    targets = {
+        key: merged_windows(outcome.windowing.window_fn, found) for key, found in windows.items()
+    }
+    by_window: dict[KeyWindow, list[Captured]] = defaultdict(list)
     for key, window, e in rows:
-        target = become[key][window]
-        places[key, target].append(e._replace(windows=(target,)))
-    return places
+        target = targets[key][window]
+        by_window[key, target].append(e._replace(windows=(target,)))
+    return by_window
 
 
 def _key(value: Any) -> str:
-    """Return the key of a pair, spelt; all else is of one key."""
+    """Return the key of a pair as text; other values have the same key."""
     return repr(value[0]) if _is_pair(value) else ""
 
 
@@ -341,10 +346,10 @@ def _last_pane(found: Sequence[Captured]) -> list[Captured]:
     return [e for e in found if e.pane == last.pane]
 
 
-def _added(place: Place, found: Sequence[Captured], add_up: AddUp) -> str:
+def _added(key_window: KeyWindow, found: Sequence[Captured], add_up: AddUp) -> str:
     values = [e.value for e in found if e.diff > 0]
     if all(map(_is_pair, values)):
         total: Any = (values[0][0], add_up([value for _, value in values]))
     else:
         total = add_up(values)
-    return _spelling(ordered(total), place[1])
+    return _spelling(ordered(total), key_window[1])

@@ -1,13 +1,13 @@
-"""The law of a window function: windows hold their elements, and merge alike whenever one looks."""
+"""The laws of a window function: windows contain their elements, and merging is consistent."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 
-from headrace.sdk.testing.batch_oracle import united
+from headrace.sdk.testing.batch_oracle import merged_windows
 from headrace.sdk.testing.law import LawBroken
-from headrace.sdk.testing.law_runner import Drawn, drawn_from, try_each
+from headrace.sdk.testing.law_runner import Drawn, check_law, drawn_from
 from headrace.sdk.testing.property_testing import st
 from headrace.sdk.testing.strategies.arriving import offsets
 from headrace.windowing.time import (
@@ -23,7 +23,7 @@ Dated: TypeAlias = tuple[Any, int]
 """An element and its timestamp in microseconds."""
 
 Sides: TypeAlias = tuple[str, dict[str, Any], str]
-"""A law that is broken, what came out on both sides, and what to do."""
+"""A broken law, the results on both sides, and the remedy."""
 
 
 def check_window_fn(
@@ -33,22 +33,22 @@ def check_window_fn(
     origin: TimestampTypes = 0,
     cases: int = 100,
 ) -> None:
-    """Check that a window function does what every runner relies on.
+    """Check that a window function has the properties that every runner relies on.
 
-    An element lies in its windows, also after they have merged; the same element gets the same windows
-    again; windows that have merged do not merge once more (merging is idempotent); and what they become
-    does not depend on the order in which they came, nor on what had merged before.
+    An element lies in its windows, also after they have merged; the same element always gets the same
+    windows; merged windows do not merge again (merging is idempotent); the merged windows depend neither
+    on the order of arrival nor on earlier merges.
 
     Args:
         window_fn: the window function.
-        elements: what it may look at: some elements, or a Hypothesis strategy that draws one.
-        unit: timestamps are small whole numbers of these, or a microsecond beside one; seconds, timedelta
-            or Duration. About a tenth of the length of a window is good.
-        origin: where event time starts; seconds, datetime or Timestamp.
-        cases: how many cases are tried.
+        elements: the elements that it may use: some elements, or a Hypothesis strategy.
+        unit: timestamps are small multiples of this, or differ from one by a microsecond; seconds,
+            timedelta or Duration. A tenth of the length of a window is a good value.
+        origin: the start of event time; seconds, datetime or Timestamp.
+        cases: number of cases.
 
     Raises:
-        LawBroken: a law does not hold; with the smallest elements that were found.
+        LawBroken: a law does not hold; reports the smallest elements that were found.
 
     >>> from headrace.windowing.sessions import Sessions
     >>> check_window_fn(Sessions(10))
@@ -58,38 +58,38 @@ def check_window_fn(
     dated = st.lists(st.tuples(drawn_from(elements), instants), min_size=1, max_size=6)
 
     def law(dated: Sequence[Dated]) -> None:
-        for says, sides, remedy in _broken(window_fn, dated):
+        for sentence, sides, remedy in _broken(window_fn, dated):
             given = [(element, Timestamp(micros=instant)) for element, instant in dated]
-            raise LawBroken(says, f"{window_fn!r} and the elements {given!r}", sides, remedy)
+            raise LawBroken(sentence, f"{window_fn!r} and the elements {given!r}", sides, remedy)
 
-    try_each(dated, law, cases)
+    check_law(dated, law, cases)
 
 
 def _broken(window_fn: WindowFn, dated: Sequence[Dated]) -> Iterator[Sides]:
     for element, instant in dated:
         yield from _badly_assigned(window_fn, element, instant)
     windows = [window for one in dated for window in _assigned(window_fn, *one)]
-    become = united(window_fn, windows)
+    targets = merged_windows(window_fn, windows)
     if not window_fn.is_merging():
         return
     for element, instant in dated:
         for window in _assigned(window_fn, element, instant):
-            if not _holds(become[window], instant):
+            if not _holds(targets[window], instant):
                 yield (
-                    "an element lies in the window that its own has become",
-                    {"element": (element, Timestamp(micros=instant)), "became": become[window]},
-                    "merge into windows that hold the elements of what they are made of",
+                    "an element lies in the window that its own window becomes",
+                    {"element": (element, Timestamp(micros=instant)), "became": targets[window]},
+                    "merge into windows that contain the elements of the merged windows",
                 )
-    yield from _badly_merged(window_fn, windows, become)
+    yield from _badly_merged(window_fn, windows, targets)
 
 
 def _badly_assigned(window_fn: WindowFn, element: Any, instant: int) -> Iterator[Sides]:
     windows, again = (_assigned(window_fn, element, instant) for _ in range(2))
     if windows != again:
         yield (
-            "the same element gets the same windows again",
-            {"at first": windows, "again": again},
-            "let assign depend on nothing but the element and its timestamp",
+            "the same element always gets the same windows",
+            {"first call": windows, "second call": again},
+            "make assign depend only on the element and its timestamp",
         )
     for window in windows:
         if not is_window(window) or not _holds(window, instant):
@@ -103,25 +103,25 @@ def _badly_assigned(window_fn: WindowFn, element: Any, instant: int) -> Iterator
 def _badly_merged(
     window_fn: WindowFn,
     windows: Sequence[BoundedWindow],
-    become: dict[BoundedWindow, BoundedWindow],
+    targets: dict[BoundedWindow, BoundedWindow],
 ) -> Iterator[Sides]:
-    merged = set(become.values())
-    again = united(window_fn, merged)
+    merged = set(targets.values())
+    again = merged_windows(window_fn, merged)
     if set(again.values()) != merged:
         yield (
-            "windows that have merged do not merge once more",
-            {"merged": sorted(merged), "merged once more": sorted(set(again.values()))},
-            "merge all that belongs together at once, windows that touch the merged one included",
+            "merged windows do not merge again",
+            {"merged": sorted(merged), "merged again": sorted(set(again.values()))},
+            "merge all related windows at once, including windows that touch the merged one",
         )
     for n in range(1, len(windows)):
-        first = united(window_fn, windows[:n])
-        later = united(window_fn, [*first.values(), *windows[n:]])
+        first = merged_windows(window_fn, windows[:n])
+        later = merged_windows(window_fn, [*first.values(), *windows[n:]])
         in_steps = {w: later[first.get(w, w)] for w in windows}
-        if in_steps != {w: become[w] for w in windows}:
+        if in_steps != {w: targets[w] for w in windows}:
             yield (
-                "what windows become does not depend on what has merged before",
-                {"merged in two steps": in_steps, "at once": become},
-                "let merge look at the windows alone, and treat a merged one like any other",
+                "merged windows do not depend on earlier merges",
+                {"merged in two steps": in_steps, "at once": targets},
+                "make merge depend only on the windows, and treat merged windows like others",
             )
 
 

@@ -1,4 +1,4 @@
-"""State machines that write a stream, step by step: elements, watermark and clock go on, workers die."""
+"""State machines that write a stream step by step: elements, watermark and clock advance, workers fail."""
 
 from __future__ import annotations
 
@@ -11,25 +11,26 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 from headrace.sdk.testing.runs import Run
 from headrace.sdk.testing.script import SECOND, Event
 from headrace.sdk.testing.strategies.arriving import offsets
-from headrace.sdk.testing.strategies.pipelines import reunions, runs
+from headrace.sdk.testing.strategies.pipelines import runs
+from headrace.sdk.testing.strategies.targeted_runs import merging_after_firing
 from headrace.windowing.time import MAX_MICROS
-from tests.laws.event_by_event import Following
+from tests.laws.event_by_event import EventRunner
 
-from .following import FollowingStages, unordered
+from .stage_runner import StageRunner, unordered
 
 BURSTS = st.lists(
     st.tuples(st.sampled_from("ab"), st.integers(0, 9), offsets()), min_size=1, max_size=4
 )
 
 
-class Writing(RuleBasedStateMachine):
+class StreamMachine(RuleBasedStateMachine):
     """Writes a stream for some groupings in a row.
 
     Attributes:
-        run: what has been written.
+        run: the stream so far.
         groups: the number of key groups.
-        tasks: so many tasks read what comes.
-        kills: the numbers of the events that workers die in.
+        tasks: the number of tasks that read the input.
+        kills: the numbers of the events in which workers fail.
     """
 
     def __init__(self) -> None:
@@ -43,7 +44,7 @@ class Writing(RuleBasedStateMachine):
         self._drained = False
 
     @initialize(
-        drawn=st.one_of(runs(1), runs(2), runs(3), reunions()),
+        drawn=st.one_of(runs(1), runs(2), runs(3), merging_after_firing()),
         groups=st.integers(1, 3),
         tasks=st.integers(1, 2),
     )
@@ -72,7 +73,7 @@ class Writing(RuleBasedStateMachine):
     @precondition(lambda self: not self._drained)
     @rule()
     def kill_and_resume(self) -> None:
-        """Let the workers die in the next event."""
+        """Let the workers fail in the next event."""
         self._dying = True
 
     @precondition(lambda self: self.run.script and not self._drained)
@@ -84,7 +85,7 @@ class Writing(RuleBasedStateMachine):
     @precondition(lambda self: self._drained)
     @rule()
     def rest(self) -> None:
-        """Do nothing; there is always something that a machine can do."""
+        """Do nothing, so that there always is a rule to run."""
 
     def _write(self, event: Event) -> None:
         if self._dying:
@@ -94,15 +95,15 @@ class Writing(RuleBasedStateMachine):
         self._dying = False
 
     def happen(self, event: Event, dying: bool) -> None:
-        """Let an event happen."""
+        """Process an event."""
 
     def teardown(self) -> None:
         if self.run.steps and not self._drained:
             self.drain()
 
 
-class SideBySide(Writing):
-    """Lets the local runner's code and that of Spark's workers hear the stream as it is written."""
+class SideBySide(StreamMachine):
+    """Runs the local runner's code and that of Spark's workers on the stream as it is written."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -111,8 +112,8 @@ class SideBySide(Writing):
     def happen(self, event: Event, dying: bool) -> None:
         if self._sides is None:
             self._sides = (
-                Following(self.run),
-                FollowingStages(self.run, self.groups, self.tasks),
+                EventRunner(self.run),
+                StageRunner(self.run, self.groups, self.tasks),
             )
         local, stages = self._sides
         local.play(event)

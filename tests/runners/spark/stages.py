@@ -1,8 +1,7 @@
-"""The stages of a plan without Spark: the same worker code, with rows handed from level to level here.
+"""The stages of a plan without Spark: the same worker code; this module passes the rows from level to level.
 
-Everything that crosses a shuffle is on the wire as it is on Spark; what Spark does (shuffling, sorting,
-keeping state by key group) is done in a few lines of Python. So random pipelines can be tried by the
-thousand.
+Everything that is shuffled is serialised as on Spark; what Spark does (shuffling, sorting, keeping state per
+key group) is done in a few lines of Python. So thousands of random pipelines can be tried.
 """
 
 from __future__ import annotations
@@ -19,8 +18,8 @@ from headrace.runners.planning import plan
 from headrace.runners.spark.batch import BatchStage
 from headrace.runners.spark.cluster.driver_sinks import DriverSinks
 from headrace.runners.spark.shuffle.bundle_columns import pack
+from headrace.runners.spark.shuffle.control_rows import CONTROL, Control
 from headrace.runners.spark.shuffle.wire import Row, dumps, record_batch, rows_of
-from headrace.runners.spark.sources.control_rows import CONTROL, Control
 from headrace.runners.spark.stage import stage_plans
 from headrace.runners.spark.streaming import FirstStage, KeyedStage, StreamPlan
 from headrace.sdk.graph import Graph, Read
@@ -29,7 +28,7 @@ from headrace.triggers.bundle import Bundle
 
 
 class State:
-    """The state of one level: values and maps by name, for each key group."""
+    """The state of one level: values and maps by name, per key group."""
 
     def __init__(self) -> None:
         self.group = 0
@@ -73,7 +72,7 @@ class Map:
 
 
 class Stream:
-    """A graph in streaming mode, a round at a time."""
+    """A graph in streaming mode, round by round."""
 
     def __init__(self, graph: Graph, groups: int, tasks: int) -> None:
         planned = plan(graph)
@@ -88,7 +87,7 @@ class Stream:
     def round(
         self, bundles: Mapping[str, Bundle], watermarks: Mapping[str, int], now: int
     ) -> MetricResults:
-        """Do what one micro-batch does."""
+        """Run one micro-batch."""
         self._delivery.deliver(self._round, self._rows(bundles, watermarks, now))
         self._round += 1
         return self._delivery.metrics()
@@ -96,14 +95,14 @@ class Stream:
     def die_in(
         self, bundles: Mapping[str, Bundle], watermarks: Mapping[str, int], now: int
     ) -> None:
-        """Let all workers die in a micro-batch; others go on with the state that was before it."""
+        """Kill all workers in a micro-batch; new ones start with the state before it."""
         before = deepcopy(self._states)
         self._rows(bundles, watermarks, now)
         self._states = before
         self._start()
 
     def _start(self) -> None:
-        """Start workers, which know nothing."""
+        """Start workers, without any state."""
         start = uuid4().hex
         first, *self._keyed = (StreamPlan(stage, "run", start) for stage in self._stages)
         self._first = FirstStage(first)
@@ -111,7 +110,7 @@ class Stream:
     def _rows(
         self, bundles: Mapping[str, Bundle], watermarks: Mapping[str, int], now: int
     ) -> list[Row]:
-        """Return what comes to the sinks."""
+        """The rows that reach the sinks."""
         control = Control(self._round, now, watermarks, done=False)
         rows = [Row(0, CONTROL, 0, dumps(control))]
         for label, bundle in bundles.items():
@@ -141,7 +140,7 @@ class Stream:
 
 
 def run_batch(graph: Graph, groups: int, width: int) -> MetricResults:
-    """Run a graph whose sources are bounded, as the Spark runner's one job does."""
+    """Run a graph with bounded sources as the Spark runner's batch job does."""
     planned = plan(graph)
     stages = stage_plans(planned, groups, batch=True)
     tasks = [

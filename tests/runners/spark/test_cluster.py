@@ -29,7 +29,7 @@ def by_submit(cluster: Cluster) -> list:
     return [*SUBMIT, "--master", cluster.url, SCRIPT]
 
 
-@pytest.mark.parametrize("command", [by_flag, by_submit])
+@pytest.mark.parametrize("command", [by_flag, pytest.param(by_submit, marks=pytest.mark.sampled)])
 def test_the_code_travels(cluster: Cluster, command) -> None:
     done = cluster.run(command(cluster))
     assert done.returncode == 0, done.stderr
@@ -73,6 +73,7 @@ def names_in(place: Path) -> list[str]:
     return sorted(file.name for file in place.iterdir() if file.is_file())
 
 
+@pytest.mark.sampled
 def test_a_pipeline_as_a_stream_that_fails_and_goes_on(cluster: Cluster, tmp_path: Path) -> None:
     local = cluster.run([sys.executable, PIPELINE, tmp_path / "local"])
     assert local.returncode == 0, local.stderr

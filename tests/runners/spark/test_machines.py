@@ -1,7 +1,7 @@
 """Local and Spark side by side, over streams that state machines write, with workers killed on the way.
 
-The worker code alone hears each event as it is written, so that a difference shrinks. On Spark many machines
-share one query, which dies and is resumed from its checkpoint.
+The worker code alone processes each event as it is written, so that a difference shrinks. On Spark, many
+machines share one query, which fails and is resumed from its checkpoint.
 """
 
 from __future__ import annotations
@@ -28,31 +28,31 @@ from headrace.sdk.encoding import encode_value
 from headrace.sdk.graph import Graph, Write
 from headrace.sdk.result import PipelineResult
 from headrace.sdk.testing.capturing import Capture
-from headrace.sdk.testing.run_on_runner import Observation, play
+from headrace.sdk.testing.run_on_runner import Observation, run_streaming
 from headrace.sdk.testing.runs import Run
 
-from .machines import SideBySide, Writing
+from .machines import SideBySide, StreamMachine
 
 MACHINES = int(os.environ.get("HEADRACE_MACHINES", "40"))
-"""So many share a query."""
+"""Number of machines that share a query."""
 
-BLOWS = 4
-"""So often a query dies."""
+FAILURES = 4
+"""Number of failures of a query."""
 
 TestSideBySide = SideBySide.TestCase
 TestSideBySide.settings = settings(stateful_step_count=20)
 
 
-def written(machines: int) -> tuple[list[Run], list[int]]:
-    """What so many machines write, and the events that most of them would die in."""
+def draw_runs(machines: int) -> tuple[list[Run], list[int]]:
+    """Draw runs, and the events in which most of them want to fail."""
     runs: list[Run] = []
-    kills: Counter[int] = Counter()
+    failure_events: Counter[int] = Counter()
 
-    class Written(Writing):
+    class RecordingMachine(StreamMachine):
         def teardown(self) -> None:
             super().teardown()
             runs.append(self.run)
-            kills.update(self.kills)
+            failure_events.update(self.kills)
 
     chosen = settings(
         max_examples=machines,
@@ -61,27 +61,27 @@ def written(machines: int) -> tuple[list[Run], list[int]]:
         database=None,
         phases=[Phase.generate],
     )
-    run_state_machine_as_test(Written, settings=chosen)
-    return runs, sorted(event for event, _ in kills.most_common(BLOWS))
+    run_state_machine_as_test(RecordingMachine, settings=chosen)
+    return runs, sorted(event for event, _ in failure_events.most_common(FAILURES))
 
 
-class Died(Exception):
-    """What a query dies of that is killed between its last level and the commit."""
+class InjectedError(Exception):
+    """The failure of a query between its last level and the commit."""
 
 
 @attrs.define
-class Kept(Sink):
-    """What a capture gets, by batch, so that a batch that comes again counts once."""
+class DeduplicatingSink(Sink):
+    """Keeps the batches of a capture by id, so that a repeated batch counts once."""
 
     accepts_retractions: ClassVar[bool] = True
 
     capture: Capture
-    remove_window: Any
+    on_batch: Any
     batches: dict[int, SinkBatch] = attrs.field(factory=dict)
 
     def write(self, batch: SinkBatch) -> None:
         self.batches[batch.id] = batch
-        self.remove_window(batch.id)
+        self.on_batch(batch.id)
 
     def close(self) -> None:
         self.capture.elements.clear()
@@ -90,54 +90,54 @@ class Kept(Sink):
 
 
 @attrs.define
-class Dying:
-    """Spark, in queries that die in some batches and are resumed.
+class FailingSpark:
+    """Spark, in queries that fail in some batches and are resumed.
 
-    In every other of them it is the Python workers that are killed, a moment later; else the sink fails
-    when it has the batch.
+    In every second of them the Python workers are killed shortly after the batch; in the others the sink
+    fails.
 
     Attributes:
-        home: where the checkpoint is.
-        blows: numbers of the batches.
-        deaths: how often a query has died.
+        home: the folder of the checkpoint.
+        failing_batches: the ids of the batches.
+        failures: the number of failures so far.
     """
 
     ships_functions: ClassVar[bool] = True
 
     home: Path
-    blows: list[int]
-    deaths: int = 0
+    failing_batches: list[int]
+    failures: int = 0
 
     def run(self, graph: Graph, options: PipelineOptions) -> PipelineResult:
-        said = options.view_as(SparkOptions)
-        said.key_groups, said.checkpoint = 2, str(self.home / "checkpoint")
-        fires_only_at_end = Graph(tuple(self._fires_only_at_end(node) for node in graph))
+        spark_options = options.view_as(SparkOptions)
+        spark_options.key_groups, spark_options.checkpoint = 2, str(self.home / "checkpoint")
+        failing_graph = Graph(tuple(self._with_failing_sink(node) for node in graph))
         while True:
             try:
-                return SparkRunner().run(fires_only_at_end, options)
+                return SparkRunner().run(failing_graph, options)
             except Exception:
-                if self.deaths >= 3 * BLOWS:  # one that is killed as it starts dies twice
+                if self.failures >= 3 * FAILURES:  # a query that is killed at its start fails twice
                     raise
-                self.deaths += 1
+                self.failures += 1
 
-    def _fires_only_at_end(self, node: Any) -> Any:
+    def _with_failing_sink(self, node: Any) -> Any:
         if isinstance(node, Write) and isinstance(node.sink, Capture):
-            return attrs.evolve(node, sink=Kept(node.sink, self._strike))
+            return attrs.evolve(node, sink=DeduplicatingSink(node.sink, self._fail_in))
         return node
 
-    def _strike(self, batch: int) -> None:
-        if not self.blows or batch < self.blows[0]:
+    def _fail_in(self, batch: int) -> None:
+        if not self.failing_batches or batch < self.failing_batches[0]:
             return
-        self.blows.pop(0)
-        if len(self.blows) % 2:
+        self.failing_batches.pop(0)
+        if len(self.failing_batches) % 2:
             threading.Timer(0.3, kill_workers).start()
         else:
-            raise Died(f"in batch {batch}")
+            raise InjectedError(f"in batch {batch}")
 
 
 def kill_workers() -> None:
-    """Kill all Python workers of this process's Spark; what forks them lives on, as Spark relies on it."""
-    for parent, process in offspring(os.getpid()):
+    """Kill all Python workers of this process's Spark, but not the daemon that forks them."""
+    for parent, process in descendants(os.getpid()):
         if is_daemon(parent) and is_daemon(process):
             with suppress(ProcessLookupError):
                 os.kill(process, signal.SIGKILL)
@@ -150,8 +150,8 @@ def is_daemon(process: int) -> bool:
         return False
 
 
-def offspring(ancestor: int) -> list[tuple[int, int]]:
-    """Parent and child, of all processes that a process has started, and those that they have started."""
+def descendants(ancestor: int) -> list[tuple[int, int]]:
+    """(Parent, child) of all descendants of a process."""
     children = defaultdict(list)
     for stat in Path("/proc").glob("[0-9]*/stat"):
         with suppress(OSError):
@@ -163,7 +163,7 @@ def offspring(ancestor: int) -> list[tuple[int, int]]:
     return found
 
 
-def told(heard: Observation) -> Counter[Any]:
+def pane_counts(heard: Observation) -> Counter[Any]:
     return Counter(map(encode_value, heard.panes))
 
 
@@ -171,11 +171,11 @@ def told(heard: Observation) -> Counter[Any]:
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="looks for workers in /proc")
 def test_machines_on_spark(spark: SparkSession, tmp_path: Path) -> None:
-    runs, kills = written(MACHINES)
-    dying = Dying(tmp_path, [2 * event + 1 for event in kills])
-    found = play(runs, dying)
-    expected = play(runs, "local")
+    runs, failure_events = draw_runs(MACHINES)
+    failing = FailingSpark(tmp_path, [2 * event + 1 for event in failure_events])
+    found = run_streaming(runs, failing)
+    expected = run_streaming(runs, "local")
     for run, here, there in zip(runs, found, expected, strict=True):
-        assert list(map(told, here)) == list(map(told, there)), run
-    assert dying.deaths >= 1
-    assert not dying.blows
+        assert list(map(pane_counts, here)) == list(map(pane_counts, there)), run
+    assert failing.failures >= 1
+    assert not failing.failing_batches

@@ -3,11 +3,10 @@
 import pickle
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from headrace.runners.spark.sources.control_rows import Control
-from headrace.runners.spark.sources.native_watermarks import Observed, SourceClock, condensed
+from headrace.runners.spark.shuffle.control_rows import Control
+from headrace.runners.spark.sources.native_watermarks import Observed, SourceClock
 from headrace.sdk.graph import Read
 from headrace.windowing import BoundedOutOfOrderness, FromSource, Monotonic, Percentile
 from headrace.windowing.time import MAX_MICROS, MIN_MICROS
@@ -32,7 +31,7 @@ def seen(now: int, **seconds: int) -> Observed:
 def told(clock: SourceClock, *heard: Control | Observed) -> tuple[int, ...]:
     """Go on from the state that is kept between batches; return now and the watermarks in seconds."""
     clock.restore(pickle.loads(pickle.dumps(clock.state())))
-    control = clock.go_on(
+    control = clock.advance(
         [each for each in heard if isinstance(each, Control)],
         [each for each in heard if isinstance(each, Observed)],
     )
@@ -67,5 +66,5 @@ def test_what_is_left_out_makes_no_difference(policy, rounds) -> None:
     whole, short = policy.estimator(), policy.estimator()
     for now, timestamps in enumerate(rounds):
         whole.observe(timestamps, now)
-        short.observe(condensed(timestamps, policy), now)
+        short.observe(policy.condense(timestamps), now)
         assert whole.state() == short.state()

@@ -12,7 +12,7 @@ import headrace as hr
 from headrace.runners.spark import SparkRunner
 from headrace.testing import capture
 
-from .elements import Noting, Parts, counted, elements, noted
+from .recording_dofns import Parts, RecordingDoFn, counted, elements, recorded
 
 STEPS = ("source", "even", "sums", "again", "third", "plain", "all")
 
@@ -21,7 +21,7 @@ def build(p: hr.Pipeline, place: Path) -> dict[str, Any]:
     """Three branches, one of which is grouped twice in a row; all meet in the last step."""
 
     def noting(name: str) -> Any:
-        return name >> hr.ParDo(Noting(name, place))
+        return name >> hr.ParDo(RecordingDoFn(name, place))
 
     numbers = p | hr.Read(Parts([range(0, 300), range(300, 500)])) | noting("source")
     even = numbers | hr.Filter(lambda n: n % 2 == 0) | noting("even")
@@ -68,4 +68,4 @@ def test_each_element_once_in_one_job(spark: SparkSession, tmp_path: Path) -> No
         number, sizes = counted(result, name)
         assert (number, sizes.count) == (len(seen), len(seen))
         assert result.metrics().steps[name].elements_in == len(seen)
-        assert os.getpid() not in noted(name, tmp_path / "spark"), "all of it on workers"
+        assert os.getpid() not in recorded(name, tmp_path / "spark"), "all of it on workers"

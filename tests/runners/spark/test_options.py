@@ -47,8 +47,8 @@ def test_options_set_by_name() -> None:
         ("--trigger-interval=0", "--trigger-interval is 0"),
         ("--trigger-interval=nan", "--trigger-interval is nan"),
         ("--key-groups=-1", "--key-groups is -1"),
-        ("--spark-conf=spark.a", "--spark-conf is 'spark.a'"),
-        ("--spark-conf==1", "--spark-conf is '=1'"),
+        ("--spark-conf=spark.a", "--spark-conf 'spark.a' does not have the form"),
+        ("--spark-conf==1", "--spark-conf '=1' does not have the form"),
         ("--spark-conf=executor.memory=1g", "--spark-conf sets 'executor.memory'"),
     ],
 )

@@ -14,7 +14,7 @@ from headrace.errors import PipelineError
 from headrace.runners.spark.cluster.packaging import (
     ALWAYS,
     Source,
-    ship,
+    send_code,
     sources,
     user_modules,
     zipped,
@@ -92,15 +92,15 @@ def test_functions_of_the_users_modules_run_on_workers(spark: SparkSession, user
 
         return sluice.opened(x) + WIDTH
 
-    ship(spark)
+    send_code(spark)
     assert spark.sparkContext.parallelize([1], 1).map(with_gates).collect() == [9]
 
 
 def test_nothing_is_sent_twice(spark: SparkSession) -> None:
     path = list(sys.path)
-    ship(spark)
+    send_code(spark)
     sent = set(spark.sparkContext.listFiles)
-    ship(spark)
+    send_code(spark)
     assert set(spark.sparkContext.listFiles) == sent
     assert sys.path == path, "the driver has the code already"
 
@@ -109,7 +109,7 @@ def test_files_that_are_given(spark: SparkSession, tmp_path: Path) -> None:
     module, archive = tmp_path / "millrace.py", tmp_path / "ponds.zip"
     module.write_text("DEPTH = 3\n")
     archive.write_bytes(zipped([Source("ponds.py", module)]))
-    ship(spark, [str(module), str(archive)])
+    send_code(spark, [str(module), str(archive)])
 
     def depth(_):
         import millrace
@@ -122,13 +122,13 @@ def test_files_that_are_given(spark: SparkSession, tmp_path: Path) -> None:
 
 def test_a_file_that_is_not_there(spark: SparkSession) -> None:
     with pytest.raises(PipelineError, match=r"there is no file 'gone\.zip'"):
-        ship(spark, ["gone.zip"])
+        send_code(spark, ["gone.zip"])
 
 
 def test_python_beside_the_driver_finds_the_code_as_well(spark: SparkSession, users: Path) -> None:
-    ship(spark)
+    send_code(spark)
     first = spark.sparkContext.environment["PYTHONPATH"]
-    ship(spark)
+    send_code(spark)
     assert spark.sparkContext.environment["PYTHONPATH"] == first
     program = "import sluice, sys; print(sluice.__file__)"
     done = subprocess.run(

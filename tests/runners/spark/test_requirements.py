@@ -8,16 +8,16 @@ import pytest
 from headrace.errors import UnsupportedError
 from headrace.runners.spark.cluster import requirements as versions
 from headrace.runners.spark.cluster.requirements import (
-    NEEDS,
-    Need,
-    check_found,
+    REQUIREMENTS,
+    Requirement,
     check_java,
     check_local_python,
     check_packages,
-    found_here,
+    check_versions,
+    installed_versions,
 )
 
-PANDAS = next(need for need in NEEDS if need.package == "pandas")
+PANDAS = next(need for need in REQUIREMENTS if need.package == "pandas")
 
 
 def script(path: Path, prints: str) -> str:
@@ -31,7 +31,7 @@ def test_what_is_installed_here_will_do() -> None:
     check_packages()
     check_java()
     check_local_python(sys.executable)
-    check_found(found_here(), "here")
+    check_versions(installed_versions(), "here")
 
 
 @pytest.mark.parametrize(
@@ -45,11 +45,11 @@ def test_versions_that_will_do(found: str, will_do: bool) -> None:
 @pytest.mark.parametrize(
     ("package", "found", "problem"),
     [
-        ("pyspark", "4.1.2", "needs pyspark>=4.3, and pyspark 4.1.2 is installed"),
-        ("pandas", "3.0.1", "needs pandas>=2.2,<3, and pandas 3.0.1 is installed"),
+        ("pyspark", "4.1.2", "needs pyspark>=4.3, but pyspark 4.1.2 is installed"),
+        ("pandas", "3.0.1", "needs pandas>=2.2,<3, but pandas 3.0.1 is installed"),
         ("pyarrow", None, "needs pyarrow>=18, which is not installed"),
         ("protobuf", None, "needs protobuf>=6.33.5, which is not installed"),
-        ("protobuf", "6.33.4", "needs protobuf>=6.33.5, and protobuf 6.33.4 is installed"),
+        ("protobuf", "6.33.4", "needs protobuf>=6.33.5, but protobuf 6.33.4 is installed"),
     ],
 )
 def test_a_package_that_will_not_do(monkeypatch, package: str, found: str | None, problem) -> None:
@@ -64,21 +64,21 @@ def test_a_package_that_will_not_do(monkeypatch, package: str, found: str | None
 
 def test_a_package_that_is_nowhere() -> None:
     with pytest.raises(UnsupportedError, match="abacus>=1, which is not installed"):
-        check_packages([Need("abacus", "abacus", "1")])
+        check_packages([Requirement("abacus", "abacus", "1")])
 
 
 def test_a_package_without_metadata(tmp_path: Path, monkeypatch) -> None:
     """As pyspark is, where a Spark of one's own puts it on the path."""
     (tmp_path / "abacus.py").write_text("__version__ = '2.0'")
     monkeypatch.syspath_prepend(tmp_path)
-    check_packages([Need("abacus", "abacus", "1")])
+    check_packages([Requirement("abacus", "abacus", "1")])
 
 
 def test_no_java(tmp_path: Path) -> None:
-    with pytest.raises(UnsupportedError, match="there is none") as error:
+    with pytest.raises(UnsupportedError, match="Java, which is not installed") as error:
         check_java({"PATH": str(tmp_path)})
     assert "openjdk-17" in error.value.remedy
-    with pytest.raises(UnsupportedError, match="there is none"):
+    with pytest.raises(UnsupportedError, match="Java, which is not installed"):
         check_java({"JAVA_HOME": str(tmp_path), "PATH": "/usr/bin"})
 
 
@@ -95,7 +95,7 @@ def test_an_old_java(tmp_path: Path, prints: str, major: int) -> None:
 
 def test_another_python_for_workers(tmp_path: Path) -> None:
     other = script(tmp_path / "python", "python 3.7")
-    with pytest.raises(UnsupportedError, match=r"the workers Python 3\.7"):
+    with pytest.raises(UnsupportedError, match=r"the workers run Python 3\.7"):
         check_local_python(other)
     with pytest.raises(UnsupportedError, match="cannot be started"):
         check_local_python(str(tmp_path / "nothing"))
@@ -103,8 +103,8 @@ def test_another_python_for_workers(tmp_path: Path) -> None:
 
 def test_workers_that_lack_something() -> None:
     with pytest.raises(UnsupportedError, match="a worker needs pyarrow>=18, which is not") as error:
-        check_found({**found_here(), "pyarrow": None}, "host-1")
+        check_versions({**installed_versions(), "pyarrow": None}, "host-1")
     assert error.value.where == "host-1"
     with pytest.raises(UnsupportedError, match=r"Python 3\.7"):
-        check_found({**found_here(), "python": "3.7"}, "host-1")
-    check_found({**found_here(), "pyspark": None}, "host-1")
+        check_versions({**installed_versions(), "python": "3.7"}, "host-1")
+    check_versions({**installed_versions(), "pyspark": None}, "host-1")

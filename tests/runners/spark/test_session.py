@@ -119,23 +119,25 @@ def test_settings_on_a_session_that_exists(spark: SparkSession) -> None:
     found = session_for(options(f"--spark-conf={SHUFFLE}=9"), session)
     assert found.spark.conf.get(SHUFFLE) == "9"
     session_for(options("--spark-conf=spark.ui.enabled=false"), session)  # it is so already
-    with pytest.raises(PipelineError, match=r"spark.executor.memory only when .* not set"):
+    with pytest.raises(
+        PipelineError, match=r"spark.executor.memory can only be set when .* not set"
+    ):
         session_for(options("--spark-conf=spark.executor.memory=3g"), session)
 
 
 def test_another_master_than_the_sessions(spark: SparkSession) -> None:
     session_for(options("--spark-master=local[2]"), spark)
-    with pytest.raises(PipelineError, match=r"already, whose master is local\[2\]"):
+    with pytest.raises(PipelineError, match=r"the master local\[2\] is already running"):
         session_for(options("--spark-master=local[4]"), spark)
 
 
 def test_nobody_at_the_master() -> None:
-    with pytest.raises(PipelineError, match="nobody answers at spark://127"):
+    with pytest.raises(PipelineError, match=r"the master spark://127\S+ is not reachable"):
         new_session(SparkSettings(master="spark://127.0.0.1:9,127.0.0.1:x"))
 
 
 def test_what_is_no_session() -> None:
-    with pytest.raises(UnsupportedError, match=r"builtins.str is not a session"):
+    with pytest.raises(UnsupportedError, match=r"builtins.str is not a classic Spark session"):
         session_for(options(), "local[*]")
 
 

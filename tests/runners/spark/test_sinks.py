@@ -19,7 +19,7 @@ from headrace.runners.spark import SparkRunner
 from headrace.triggers import AccumulationMode, AfterCount, Repeatedly
 from headrace.windowing import FixedWindows
 
-from .elements import Parts
+from .recording_dofns import Parts
 
 
 @attrs.define

@@ -6,24 +6,24 @@ from collections.abc import Iterable
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import headrace as hr
 from headrace.runners.spark.state import chunks
 from headrace.sdk.combine_fn import CallableCombineFn
-from headrace.sdk.testing.run_on_runner import Observation, told, unknown
-from headrace.sdk.testing.runs import Run, anything_goes, build, name
+from headrace.sdk.testing.run_on_runner import Observation, observation, unknown_event
+from headrace.sdk.testing.runs import Run, build, unchecked_pipeline
 from headrace.sdk.testing.script import rows_of, stamped
+from headrace.sdk.testing.steps import name
 from headrace.sdk.testing.strategies.pipelines import runs
 from headrace.sdk.testing.strategies.windowing import aligned, merging
 from headrace.testing import capture
 from headrace.triggers.bundle import Bundle
 from headrace.windowing import FixedWindows, Sessions, WindowFn
 from headrace.windowing.time import MAX_MICROS, MIN_MICROS
-from tests.laws.event_by_event import batch_of, follow
+from tests.laws.event_by_event import run_batch_of, run_events
 
-from .following import FollowingStages, unordered
+from .stage_runner import StageRunner, unordered
 from .stages import Stream, run_batch
 
 WINDOWS = st.sampled_from([None, aligned(), merging()])
@@ -38,10 +38,10 @@ def small_chunks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 
 def follow_stages(run: Run, groups: int, tasks: int, watched: bool) -> list[Observation]:
     """Play a run on the stages, event by event."""
-    following = FollowingStages(run, groups, tasks, watched)
+    stage_run = StageRunner(run, groups, tasks, watched)
     for event in run.script:
-        following.play(event)
-    return following.heard
+        stage_run.play(event)
+    return stage_run.heard
 
 
 @given(st.data(), st.integers(1, 2), st.integers(1, 3), st.integers(1, 2), st.booleans())
@@ -53,7 +53,7 @@ def test_a_stream_in_key_groups(
     )
     run = data.draw(runs(steps, windows=data.draw(WINDOWS), **options))
     found = follow_stages(run, groups, tasks, watched)
-    expected = follow(run, watched)
+    expected = run_events(run, watched)
     assert list(map(unordered, found)) == list(map(unordered, expected))
 
 
@@ -61,7 +61,7 @@ def test_a_stream_in_key_groups(
 def test_a_batch_in_key_groups(data: st.DataObject, steps: int, groups: int, width: int) -> None:
     run = data.draw(runs(steps, windows=data.draw(WINDOWS)))
     rows = rows_of(run.script)
-    with anything_goes() as p:
+    with unchecked_pipeline() as p:
         half = len(rows) // 2
         halves = [
             p | f"read {n}" >> hr.Create(list(map(stamped, part)))
@@ -69,8 +69,8 @@ def test_a_batch_in_key_groups(data: st.DataObject, steps: int, groups: int, wid
         ]
         taps = build(halves | hr.Flatten(), run, watched=False)
     counted = run_batch(p.graph, groups, width).steps
-    found = [told(tap, counted[name(n)], unknown) for n, tap in enumerate(taps)]
-    expected = batch_of(rows, run.steps)
+    found = [observation(tap, counted[name(n)], unknown_event) for n, tap in enumerate(taps)]
+    expected = run_batch_of(rows, run.steps)
     assert list(map(unordered, found)) == list(map(unordered, expected))
 
 
@@ -90,7 +90,7 @@ class Largest(CallableCombineFn):
 @pytest.mark.parametrize("windows", [FixedWindows(10), Sessions(10)])
 def test_accumulators_are_compact_when_they_travel(windows: WindowFn) -> None:
     sizes: list[int] = []
-    with anything_goes() as p:
+    with unchecked_pipeline() as p:
         halves = [
             p
             | f"read {n}"
@@ -105,7 +105,7 @@ def test_accumulators_are_compact_when_they_travel(windows: WindowFn) -> None:
 
 
 def test_a_flatten_of_several_levels_in_a_stream() -> None:
-    with anything_goes() as p:
+    with unchecked_pipeline() as p:
         source = p | hr.Create([])
         sums = source | hr.CombinePerKey(sum) | "deep" >> hr.Map(lambda pair: pair)
         plain = source | "shallow" >> hr.Map(lambda pair: pair)

@@ -22,7 +22,7 @@ from headrace.triggers import AccumulationMode, AfterProcessingTime, AtPeriod, R
 from headrace.windowing import FixedWindows, GlobalWindows
 from headrace.windowing.time import MAX_MICROS
 
-from .elements import Noting, Parts, Said, counted, elements, noted
+from .recording_dofns import Parts, RecordingDoFn, ScriptedSource, counted, elements, recorded
 
 pytestmark = pytest.mark.slow
 SHUFFLE = "spark.sql.shuffle.partitions"
@@ -74,8 +74,8 @@ TOTAL = 3133
 def build(p: hr.Pipeline, place: Path) -> dict[str, Any]:
     """Two sources: sums by triggers of the clock, and a join with what has been summed by window."""
     end = str(place / "end")
-    left = p | "left" >> hr.Read(Said(LEFT, end)) | hr.ParDo(Noting("each", place))
-    right = p | "right" >> hr.Read(Said(RIGHT, end))
+    left = p | "left" >> hr.Read(ScriptedSource(LEFT, end)) | hr.ParDo(RecordingDoFn("each", place))
+    right = p | "right" >> hr.Read(ScriptedSource(RIGHT, end))
     both = (left, right) | hr.Flatten()
     windows = FixedWindows(10)
     sums = left | "into 10" >> hr.WindowInto(windows, late_output_tag="late")
@@ -86,7 +86,7 @@ def build(p: hr.Pipeline, place: Path) -> dict[str, Any]:
         "delayed": both | "delayed" >> Timed(AfterProcessingTime(1)),
         "periodic": both | "periodic" >> Timed(AtPeriod(1)),
         "late": sums.late,
-        "joined": joined | "noted" >> hr.ParDo(Noting("joined", place)),
+        "joined": joined | "recorded" >> hr.ParDo(RecordingDoFn("joined", place)),
     }
     return {name: capture(collection, f"write {name}") for name, collection in found.items()}
 
@@ -124,12 +124,12 @@ def check_life(name: str, place: Path, result: Any) -> None:
     """A DoFn was set up once in a process; its bundles were whole; its counts are exact."""
     number, sizes = counted(result, name)
     assert number == sizes.count == sum(elements(name, place).values()) == 5
-    for lines in noted(name, place).values():
+    for lines in recorded(name, place).values():
         frame = [line for line in lines if not line.startswith("element")]
         assert frame == ["setup"] + ["start", "finish"] * (len(frame) // 2)
 
 
-class Breaking(Noting):
+class Breaking(RecordingDoFn):
     def process(self, element: Any) -> Any:
         yield from super().process(element)
         if element == 7:
@@ -142,7 +142,7 @@ def test_a_dofn_that_fails_is_torn_down(spark: SparkSession, tmp_path: Path) -> 
     p | hr.Read(Parts([range(20)])) | hr.ParDo(Breaking("breaking", tmp_path))
     with pytest.raises(ValueError, match="seven"):
         p.run().wait_until_finish()
-    notes = noted("breaking", tmp_path).values()
+    notes = recorded("breaking", tmp_path).values()
     (broken,) = (lines for lines in notes if "element 7" in lines)
     assert broken[0] == "setup"
     assert broken[-1] == "teardown"
@@ -188,7 +188,9 @@ def test_two_at_once_in_a_session(spark: SparkSession, tmp_path: Path) -> None:
 def partitions(checkpoint: Path) -> int:
     """How many partitions a query shuffles to, as its checkpoint says."""
     said = (checkpoint / "offsets" / "0").read_text()
-    return int(json.loads(re.search(r"^\{.*\}$", said, re.MULTILINE)[0])["conf"][SHUFFLE])
+    found = re.search(r"^\{.*\}$", said, re.MULTILINE)
+    assert found is not None
+    return int(json.loads(found[0])["conf"][SHUFFLE])
 
 
 def test_one_after_the_other_in_a_session(spark: SparkSession) -> None:

@@ -73,10 +73,10 @@ def staged(directory: Path) -> list[Path]:
 
 
 def until(happened: Callable[[], bool]) -> None:
-    """Wait until something has happened, ten seconds at most."""
+    """Wait until something has happened, at most a minute."""
     import time
 
-    end = time.monotonic() + 10
+    end = time.monotonic() + 60
     while not happened():
         assert time.monotonic() < end, "it did not happen"
         time.sleep(0.01)

@@ -90,7 +90,7 @@ def test_files_are_decompressed_as_their_names_say(runner, mode, tmp_path, name,
 def test_a_compression_can_be_named(runner, tmp_path):
     (tmp_path / "a.txt").write_bytes(gzip.compress(b"a\n"))
     assert values(runner, ReadFromText(tmp_path / "a.txt", compression_type="gzip")) == ["a"]
-    with pytest.raises(hr.PipelineError, match="'zip' is no way to compress"):
+    with pytest.raises(hr.PipelineError, match="unknown compression type 'zip'"):
         ReadFromText(tmp_path / "a.txt", compression_type="zip")
 
 
@@ -222,10 +222,10 @@ def test_a_header_alone_is_no_record(runner, mode, tmp_path):
 @pytest.mark.parametrize(
     ("content", "problem", "where"),
     [
-        ('a,b\n"x\ny",1\nz,2,3\n', "the record has 3 fields, and not 2", "line 4: 'z,2,3'"),
-        ('a,b\n"x\ny",1\n\nz,?\n', "'?' in the column 'b' is no int", "line 5: 'z,?'"),
-        ("a,b\nx,1\n\"y,2\n", "this is no CSV: unexpected end of data", "line 3"),
-        ("b,a\n1,2\n", "the columns are ['b', 'a'], and not ['a', 'b']", "line 1"),
+        ('a,b\n"x\ny",1\nz,2,3\n', "the record has 3 fields, not 2", "line 4: 'z,2,3'"),
+        ('a,b\n"x\ny",1\n\nz,?\n', "'?' in the column 'b' is not of type int", "line 5: 'z,?'"),
+        ("a,b\nx,1\n\"y,2\n", "this is not valid CSV: unexpected end of data", "line 3"),
+        ("b,a\n1,2\n", "the columns are ['b', 'a'], not ['a', 'b']", "line 1"),
     ],
 )  # fmt: skip
 def test_the_line_that_is_not_as_the_schema_says_is_named(
@@ -242,7 +242,7 @@ def test_the_line_that_is_not_as_the_schema_says_is_named(
 def test_the_line_is_right_in_a_long_file(runner, tmp_path):
     lines = ["n", *map(str, range(CHUNK_ROWS + 10)), "x"]
     (tmp_path / "a.csv").write_text("\n".join(lines))
-    with pytest.raises(hr.FileError, match="'x' in the column 'n' is no int") as error:
+    with pytest.raises(hr.FileError, match="'x' in the column 'n' is not of type int") as error:
         values(runner, ReadFromCsv(tmp_path))
     assert f"line {len(lines)}: " in error.value.where
 
@@ -254,11 +254,11 @@ def test_what_cannot_be_a_csv_source_is_refused(tmp_path):
         ReadFromCsv(tmp_path / "a.csv", columns=["c"])
     with pytest.raises(hr.PipelineError, match="no column 'time'"):
         ReadFromCsv(tmp_path / "a.csv", timestamp="time")
-    with pytest.raises(hr.PipelineError, match="'a' is of type"):
+    with pytest.raises(hr.PipelineError, match="'a' has the unsupported type"):
         ReadFromCsv(tmp_path / "a.csv", {"a": list})
-    with pytest.raises(hr.PipelineError, match="without a header"):
+    with pytest.raises(hr.PipelineError, match="without a header has no column names"):
         ReadFromCsv(tmp_path / "a.csv", header=False)
-    with pytest.raises(hr.FileError, match="one of them twice"):
+    with pytest.raises(hr.FileError, match="the same one twice"):
         ReadFromCsv(tmp_path / "twice.csv")
 
 
@@ -289,10 +289,10 @@ def test_types_are_read_from_the_first_lines(tmp_path):
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
-        ('{"a": ', "the line is no JSON: "),
-        ("[1]", "the line holds no object but [1]"),
-        ('{"a": true}', "True in the field 'a' is no int"),
-        ('{"at": "today"}', "'today' in the field 'at' is no datetime"),
+        ('{"a": ', "the line is not valid JSON: "),
+        ("[1]", "the line is not a JSON object but [1]"),
+        ('{"a": true}', "True in the field 'a' is not of type int"),
+        ('{"at": "today"}', "'today' in the field 'at' is not of type datetime"),
     ],
 )
 def test_the_line_that_is_no_such_object_is_named(runner, tmp_path, line, problem):
@@ -381,7 +381,7 @@ def test_columns_that_a_runner_has_read_make_the_same_bundles(tmp_path):
 def test_lines_that_a_runner_has_read_make_the_same_columns():
     files = JsonFiles("nowhere", {"n": int})
     assert files.parse(['{"n": 1}', "", '{"m": 2}']) == {"n": [1, None]}
-    with pytest.raises(hr.FileError, match="'x' in the field 'n' is no int") as error:
+    with pytest.raises(hr.FileError, match="'x' in the field 'n' is not of type int") as error:
         files.parse(['{"n": "x"}'], "a.json", before=6)
     assert error.value.where == "a.json, line 7: {'n': 'x'}"
 

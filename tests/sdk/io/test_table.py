@@ -17,8 +17,8 @@ import pytest
 import sqlalchemy as sa
 
 import headrace as hr
-from headrace.sdk.io.sink import SinkBatch
 from headrace.sdk.io.table.sink import TableSink
+from headrace.sdk.sink import SinkBatch
 from headrace.testing import TestPipeline, TestStream
 from headrace.transforms.window import FixedWindows, Sessions, TimestampedValue
 from headrace.triggers import AccumulationMode, AfterCount, AfterWatermark
@@ -303,16 +303,16 @@ def refused(database, *values, **how):
 
 def test_elements_that_are_no_rows_are_refused(database) -> None:
     assert "the element 7 has no columns" in refused(database, 7, pattern=None)
-    assert "7 is no tuple of ('k', 'n')" in refused(database, 7)
-    assert "is no tuple of ('a', 'b')" in refused(database, ("x", 1), pattern=(("a", "b"), "k"))
-    assert "has no column 'k', which is in the key" in refused(database, {"n": 1}, pattern=None)
+    assert "7 is not a tuple of ('k', 'n')" in refused(database, 7)
+    assert "is not a tuple of ('a', 'b')" in refused(database, ("x", 1), pattern=(("a", "b"), "k"))
+    assert "does not have the key column 'k'" in refused(database, {"n": 1}, pattern=None)
     assert "has no column 'n'" in refused(database, {"k": 1})
     differing = [{"k": 1, "n": 1}, {"k": 2}]
     assert "{'k': 2} has no column 'n'" in refused(database, *differing, pattern=None)
     more = [{"k": 1}, {"k": 2, "n": 1}]
     assert "has the columns ['k', 'n']" in refused(database, *more, pattern=None)
-    assert "has None in the column 'k' of the key" in refused(database, (None, 1))
-    assert "has [1] in the column 'k' of the key" in refused(database, ([1], 1))
+    assert "has None in the key column 'k'" in refused(database, (None, 1))
+    assert "has [1] in the key column 'k'" in refused(database, ([1], 1))
 
 
 def test_values_that_the_table_does_not_take_are_refused(database) -> None:
@@ -321,10 +321,10 @@ def test_values_that_the_table_does_not_take_are_refused(database) -> None:
     query(database, "create table t (k varchar(5) primary key, n bigint not null)")
     rows = [(f"k{n}", n) for n in range(50)]
     problem = refused(database, *rows[:30], ("bad", {1}), *rows[30:])
-    assert "does not take the element {'k': 'bad', 'n': {1}} in the column 'n'" in problem
+    assert "does not accept the element {'k': 'bad', 'n': {1}} in the column 'n'" in problem
     assert "{'k': 'bad', 'n': None}" in refused(database, *rows, ("bad", None))
     assert "'k': 'big'" in refused(database, *rows, ("big", 2**70))
-    assert "has the column 'x', and the table t has only k, n" in refused(
+    assert "has the column 'x', but the table t has only k, n" in refused(
         database, ("a", 1, 2), pattern=("k", "n", "x")
     )
 
@@ -340,13 +340,13 @@ def test_a_table_without_that_key_is_refused(database) -> None:
     ("arguments", "error", "words"),
     [
         ({"url": "mysql://host/x"}, hr.UnsupportedError, "cannot write to mysql"),
-        ({"url": "sqlite://"}, hr.PipelineError, "in memory"),
+        ({"url": "sqlite://"}, hr.PipelineError, "in-memory database"),
         ({"url": "nothing://"}, hr.UnsupportedError, "nothing"),
         ({"url": "postgresql+nodriver://host/x"}, hr.PipelineError, "nodriver"),
-        ({"columns": ["a", "b"]}, hr.PipelineError, "'k' is none of the columns"),
+        ({"columns": ["a", "b"]}, hr.PipelineError, "'k' is not in the columns"),
         ({"columns": ["k", ["k"]]}, hr.PipelineError, "named twice"),
-        ({"columns": "k"}, hr.PipelineError, "columns is the string"),
-        ({"types": {"k": set}}, hr.PipelineError, "no SQL type is known for the column 'k'"),
+        ({"columns": "k"}, hr.PipelineError, "columns must be a list, not the string"),
+        ({"types": {"k": set}}, hr.PipelineError, "no SQL type for the column 'k'"),
     ],
 )
 def test_arguments_without_sense_are_refused(arguments, error, words) -> None:
@@ -356,7 +356,7 @@ def test_arguments_without_sense_are_refused(arguments, error, words) -> None:
 
 def test_collections_that_do_not_suit_are_refused() -> None:
     p = hr.Pipeline()
-    with pytest.raises(hr.PipelineError, match="a table without a key can only grow"):
+    with pytest.raises(hr.PipelineError, match="only added to a table without a key"):
         _ = totals(p, FixedWindows(60)) | hr.io.WriteToTable("x.db", "t", key=None)
     with pytest.raises(hr.PipelineError, match="the global window has no bounds"):
         _ = p | hr.Create([]) | hr.io.WriteToTable("x.db", "t", key="k", windows=True)

@@ -105,7 +105,7 @@ def test_a_file_that_goes_before_it_was_read_is_missed(tmp_path):
     source = reader(tmp_path)
     offset = source.read(None, None, 1).next_offset
     (tmp_path / "a").unlink()
-    with pytest.raises(hr.FileError, match="gone before it was read") as error:
+    with pytest.raises(hr.FileError, match="deleted before it was read") as error:
         source.read(None, offset, 1)
     assert error.value.where == str(tmp_path / "a")
 

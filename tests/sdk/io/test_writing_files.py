@@ -64,8 +64,11 @@ def mode(request):
 
 
 @pytest.mark.alone  # so that workers write
-@pytest.mark.parametrize("suffix", ["", ".gz", ".bz2", ".xz"])
-def test_text_comes_back(runner, mode, tmp_path, suffix):
+@pytest.mark.parametrize(
+    ("mode", "suffix"),
+    [("streaming", ".gz"), *(("batch", suffix) for suffix in ("", ".gz", ".bz2", ".xz"))],
+)
+def test_text_can_be_written_and_read(runner, mode, tmp_path, suffix):
     write(runner, ["eins", "drei – 3"], WriteToText(tmp_path / "out", suffix), mode=mode)
     assert values(runner, ReadFromText(tmp_path), mode) == ["eins", "drei – 3"]
     assert staged(tmp_path) == []
@@ -166,16 +169,16 @@ def test_what_has_no_fields_is_refused(runner, tmp_path, writes, element, proble
 def test_what_a_format_cannot_hold_is_refused(runner, tmp_path):
     with pytest.raises(hr.ElementError, match=r"Row\(a=\{1\}\) cannot be written as JSON"):
         write(runner, [hr.Row(a={1})], WriteToJson(tmp_path / "out"))
-    with pytest.raises(hr.ElementError, match="do not fit into the table"):
+    with pytest.raises(hr.ElementError, match="do not fit the schema"):
         write(runner, [hr.Row(a="x")], WriteToParquet(tmp_path / "out", {"a": int}))
-    with pytest.raises(hr.PipelineError, match="'a' is of type"):
+    with pytest.raises(hr.PipelineError, match="'a' has the unsupported type"):
         write(runner, [hr.Row(a="x")], WriteToParquet(tmp_path / "out", {"a": set}))
 
 
 @pytest.mark.parametrize("other", [hr.Row(a=1), hr.Row(a=1, c=2), hr.Row(a=1, b=2, c=3)])
 @pytest.mark.parametrize("writes", [WriteToCsv, WriteToParquet])
 def test_records_of_a_table_have_the_same_fields(runner, tmp_path, writes, other):
-    with pytest.raises(hr.ElementError, match="give each element the fields a, b"):
+    with pytest.raises(hr.ElementError, match=r"has the fields a.*, not a, b"):
         write(runner, [hr.Row(a=1, b=2), other], writes(tmp_path / "out"))
 
 
@@ -261,7 +264,7 @@ def test_two_sinks_cannot_write_the_same_files(tmp_path):
     letters = p | hr.Create(["a"])
     letters | "one" >> WriteToText(tmp_path / "out")
     letters | "other suffix" >> WriteToText(tmp_path / "out", ".txt")
-    with pytest.raises(hr.PipelineError, match="one writes files with the prefix"):
+    with pytest.raises(hr.PipelineError, match="one also writes files with the prefix"):
         letters | "other" >> WriteToText(tmp_path / "out")
 
 
@@ -317,7 +320,7 @@ SALES = [[hr.TimestampedValue(("quay", 5), 10)], [hr.TimestampedValue(("quay", 3
 @pytest.mark.mode("any")
 def test_retractions_are_refused_where_there_is_no_column_for_them(runner, tmp_path):
     for sink in (WriteToText, WriteToCsv, WriteToJson, WriteToParquet):
-        with pytest.raises(hr.PipelineError, match="can hold retractions"):
+        with pytest.raises(hr.PipelineError, match="can contain retractions"):
             stream(runner, SALES, totals(), sink(tmp_path / "out"))
 
 
@@ -354,7 +357,7 @@ def test_diffs_are_written_to_parquet(runner, tmp_path):
 
 def test_a_field_is_not_overwritten_by_the_diff(runner, tmp_path):
     for sink in (WriteToCsv, WriteToJson, WriteToParquet):
-        with pytest.raises(hr.ElementError, match="have a field 'diff' of their own"):
+        with pytest.raises(hr.ElementError, match="already have a field 'diff'"):
             write(runner, [hr.Row(diff=1)], sink(tmp_path / "out", diff_column="diff"))
 
 

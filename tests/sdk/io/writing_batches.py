@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import sys
 
-from headrace.sdk.io.sink import SinkBatch
 from headrace.sdk.io.table.sink import TableSink
+from headrace.sdk.sink import SinkBatch
 from headrace.triggers.bundle import Bundle, Element
 
 BATCHES = 12

@@ -1,1 +1,1 @@
-"""The cluster: sessions, requirements, code for the workers, and what comes back to the driver."""
+"""The cluster: sessions, requirements, code for the workers, and results on the driver."""

@@ -1,4 +1,4 @@
-"""The driver's end of the plan: rows of a batch are given to the sinks, and counts are summed up."""
+"""The driver's part of a plan: it passes the rows of a batch to the sinks, and sums up metrics."""
 
 from __future__ import annotations
 
@@ -9,34 +9,34 @@ from typing import Any
 
 import attrs
 
-from headrace.runners.error_context import failing_in
+from headrace.runners.error_context import label_errors
 from headrace.runners.planning import Plan
 from headrace.runners.progress import Progress
 from headrace.runners.spark.shuffle.bundle_columns import unpack
+from headrace.runners.spark.shuffle.control_rows import CONTROL, Control, merged
 from headrace.runners.spark.shuffle.wire import REPORT, Row, loads
-from headrace.runners.spark.sources.control_rows import CONTROL, Control, together
 from headrace.sdk.graph import Read, Write
-from headrace.sdk.io.sink import Commit, PartSink, SinkBatch
 from headrace.sdk.metrics import MetricResults, MetricsContainer
+from headrace.sdk.sink import Commit, PartSink, SinkBatch
 from headrace.sdk.step_metrics import StepMetrics
 from headrace.triggers.bundle import Bundle
 
 
 @attrs.define
 class DriverSinks:
-    """The sinks of a plan, and its counts.
+    """The sinks and metrics of a plan.
 
     Args:
         plan: the plan.
         run: name of the run (see :class:`~headrace.io.SinkBatch`).
         streaming: whether there are many batches.
-        progress: shows how many elements were read.
+        progress: displays the number of elements read.
     """
 
     plan: Plan
     run: str
     streaming: bool
-    progress: Progress = attrs.field(factory=partial(Progress, wanted=False))
+    progress: Progress = attrs.field(factory=partial(Progress, enabled=False))
     _containers: dict[str, MetricsContainer] = attrs.field(init=False)
     _steps: dict[str, StepMetrics] = attrs.field(init=False)
     _reads: frozenset[str] = attrs.field(init=False)
@@ -50,17 +50,17 @@ class DriverSinks:
     def open(self) -> None:
         """Open the sinks."""
         for node in self._writes():
-            with failing_in(node.label):
+            with label_errors(node.label):
                 node.sink.open()
 
     def close(self) -> None:
         """Close the sinks, after a run that did not fail."""
         for node in self._writes():
-            with failing_in(node.label):
+            with label_errors(node.label):
                 node.sink.close()
 
     def deliver(self, batch: int, rows: Iterable[Row]) -> Control | None:
-        """Give the sinks what came in a batch, in the order of the graph; return what time it is."""
+        """Write the rows of a batch to the sinks, in the order of the graph; return its control row."""
         parts: dict[int, list[Any]] = defaultdict(list)
         for row in rows:
             parts[row.step].append(loads(row.payload))
@@ -69,22 +69,22 @@ class DriverSinks:
         controls = parts.pop(CONTROL, [])
         for place, node in enumerate(self.plan.graph):
             if isinstance(node, Write):
-                with failing_in(node.label):
+                with label_errors(node.label):
                     self._write(node, batch, sorted(parts[place], key=lambda part: part[0]))
-        control = together(controls) if controls else None
+        control = merged(controls) if controls else None
         if control is not None:
-            self._note(control)
+            self._record_watermarks(control)
         return control
 
-    def _note(self, control: Control) -> None:
-        """Note the output watermark of each node; an element-wise one has that of its input."""
+    def _record_watermarks(self, control: Control) -> None:
+        """Record each node's output watermark; an element-wise node has the one of its inputs."""
         for node in self.plan.graph:
             incoming = (self._steps[source.node].watermark for source in node.inputs)
-            said = control.watermarks.get(node.label)
-            self._steps[node.label].watermark = min(incoming) if said is None else said
+            own = control.watermarks.get(node.label)
+            self._steps[node.label].watermark = min(incoming) if own is None else own
 
     def metrics(self) -> MetricResults:
-        """Return what has been counted until now."""
+        """Return the metrics so far."""
         return MetricResults(self._containers, self._steps)
 
     def _writes(self) -> Iterable[Write]:
@@ -94,7 +94,7 @@ class DriverSinks:
         written = [what for _, _, what in parts]
         streaming, label = self.streaming, node.label
         if isinstance(node.sink, PartSink):
-            if written or not streaming:  # a whole collection counts though it is empty
+            if written or not streaming:  # in batch mode, commit an empty collection too
                 node.sink.commit(Commit(batch, self.run, label, written, streaming=streaming))
         elif written:
             now = max(now for _, now, _ in parts)

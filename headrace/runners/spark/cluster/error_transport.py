@@ -1,8 +1,8 @@
-"""A user's exception crosses Spark: wrapped on the worker, found again on the driver, as it was.
+"""Transport of a user's exception through Spark: wrapped on the worker, unwrapped on the driver.
 
-Spark hands over the text of a Python error, inside one or several Java errors, and nothing else. So the
-error itself travels in the text, pickled and written in letters between two delimiters. On the driver it is
-raised again with its type and its notes; the worker's traceback is its cause, as with process pools.
+Spark passes on only the text of a Python error, inside one or several Java errors. So the error itself is
+part of the text, pickled and base64-encoded between two delimiters. The driver raises it again with its
+type and its notes; the worker's traceback is its cause, as with process pools.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from headrace.errors import HeadraceError, PipelineError
 from headrace.runners.spark.cluster.requirements import python_mismatch
 
 LARGEST_ERROR: Final = 64 * 1024
-"""An error whose pickle has more bytes than this travels as text."""
+"""Maximum size of a pickled error, in bytes; larger errors are sent as text."""
 
 LONGEST_TEXT: Final = 16 * 1024
-"""So many characters of a traceback, a message or the notes travel; the middle is left out."""
+"""Maximum number of characters of a traceback, message or note; longer texts lose their middle."""
 
 _PICKLER: Final[Any] = cloudpickle
 
-_CARRIED: Final = re.compile(r"<headrace-error ([A-Za-z0-9+/=]+)>")
+_TRANSPORTED: Final = re.compile(r"<headrace-error ([A-Za-z0-9+/=]+)>")
 
 _PLANNER_DIED: Final = re.compile(
     r"(EOFException|SocketException|ClosedChannelException).{0,2000}PythonStreamingSourceRunner",
@@ -40,29 +40,29 @@ _PLANNER_DIED: Final = re.compile(
 _LOG_DAMAGED: Final = re.compile(r"HDFSMetadataLog\.(\$anonfun\$)?getExistingBatch")
 
 
-class CarriedError(Exception):
-    """An error on its way from a worker to the driver; its text holds another one, pickled."""
+class TransportError(Exception):
+    """An error that transports another one, pickled in its text, from a worker to the driver."""
 
 
 class WorkerTraceback(Exception):
-    """Where an error was raised on a worker, as text; the cause of the error on the driver."""
+    """The traceback of an error on a worker, as text; the cause of the error on the driver."""
 
     def __str__(self) -> str:
-        """Show the worker's traceback, set off from the driver's."""
+        """Show the worker's traceback, quoted to distinguish it from the driver's."""
         return f'\n"""\n{self.args[0]}"""'
 
 
 class WorkerError(HeadraceError, RuntimeError):
-    """A user's error that could not travel as it was: its type and message are in the text."""
+    """A user's error that could not be pickled; its type and message are in the text."""
 
 
 class WorkerDiedError(HeadraceError, RuntimeError):
-    """A worker's process that ended in the middle of its work."""
+    """A worker process ended before it had finished its work."""
 
 
 @attrs.frozen
-class _Carried:
-    """What travels: the error if it can be pickled, and its text in any case."""
+class _Transported:
+    """The transported data: the pickled error if possible, and its text in any case."""
 
     pickled: bytes | None
     text: str
@@ -71,48 +71,47 @@ class _Carried:
 
 
 @contextmanager
-def carrying() -> Iterator[None]:
-    """Raise what the body raises so that it crosses Spark; for all code that runs on workers.
+def wrapping() -> Iterator[None]:
+    """Wrap the errors that the body raises for transport; used by all code that runs on workers.
 
     Raises:
-        CarriedError: instead of any Exception or SystemExit of the body.
+        TransportError: instead of any Exception or SystemExit of the body.
     """
     try:
         yield
-    except CarriedError:
+    except TransportError:
         raise
     except (Exception, SystemExit) as error:
         raise wrap(error) from None
 
 
-def wrap(error: BaseException) -> CarriedError:
-    """Return an error whose text carries another; raise it ``from None``, or all is told twice."""
-    if isinstance(error, CarriedError):
+def wrap(error: BaseException) -> TransportError:
+    """Return an error that transports another; raise it ``from None`` to avoid a second traceback."""
+    if isinstance(error, TransportError):
         return error
-    carried = _Carried(
+    transported = _Transported(
         pickled=_pickled(error),
         text=_shortened("".join(traceback.format_exception_only(type(error), error)).strip()),
         traceback=_shortened("".join(traceback.format_exception(error))),
         notes=tuple(_shortened(note) for note in getattr(error, "__notes__", ())[:20]),
     )
-    packed = base64.b64encode(zlib.compress(pickle.dumps(attrs.astuple(carried)))).decode()
+    packed = base64.b64encode(zlib.compress(pickle.dumps(attrs.astuple(transported)))).decode()
     summary = _shortened(f"{type(error).__name__}: {_text(error)}", 400).replace("\n", " ")
-    return CarriedError(f"{summary} <headrace-error {packed}>")
+    return TransportError(f"{summary} <headrace-error {packed}>")
 
 
 def unwrap(error: BaseException) -> BaseException | None:
-    """Return the error that one of Spark's carries, or a clear one for what went wrong, or None.
+    """Return the error that a Spark error transports, or a clear error for a known failure, or None.
 
     Args:
-        error: what a call to Spark raised, or what a streaming query ended with.
+        error: the error that a call to Spark or a streaming query raised.
 
     Returns:
-        The user's own exception with its notes, caused by a `WorkerTraceback`; or a
-        `WorkerDiedError`, or an `UnsupportedError` for workers with another Python; or None where
-        nothing is known that would be clearer than Spark's own words.
+        The user's exception with its notes, caused by a `WorkerTraceback`; or a `WorkerDiedError`; or
+        an `UnsupportedError` for workers with another Python; or None for any other Spark error.
     """
     for text in _texts(error):
-        for found in _CARRIED.finditer(text):
+        for found in _TRANSPORTED.finditer(text):
             restored = _restored(found[1])
             if restored is not None:
                 return restored
@@ -125,7 +124,7 @@ def unwrap(error: BaseException) -> BaseException | None:
 
 @contextmanager
 def unwrapping() -> Iterator[None]:
-    """Raise a user's own error where the body raises one of Spark's that carries it."""
+    """Replace a Spark error that the body raises by the error that it transports."""
     try:
         yield
     except Exception as error:
@@ -136,7 +135,7 @@ def unwrapping() -> Iterator[None]:
 
 
 def _pickled(error: BaseException) -> bytes | None:
-    """Return an error as bytes, if it survives the way there and back."""
+    """Return an error as bytes if it can be pickled and unpickled."""
     try:
         data: bytes = _PICKLER.dumps(error)
         again = pickle.loads(data)
@@ -146,31 +145,31 @@ def _pickled(error: BaseException) -> bytes | None:
 
 
 def _restored(packed: str) -> BaseException | None:
-    """Return what was carried, or None where someone has only written of it."""
+    """Return the transported error; None if the text only looks like one."""
     try:
-        carried = _Carried(*pickle.loads(zlib.decompress(base64.b64decode(packed))))
+        transported = _Transported(*pickle.loads(zlib.decompress(base64.b64decode(packed))))
     except Exception:
         return None
-    error = _unpickled(carried) or WorkerError(
-        f"a worker's error, which cannot be sent as it is: {carried.text}",
-        remedy="see the traceback of the worker, above",
+    error = _unpickled(transported) or WorkerError(
+        f"an error on a worker, which cannot be pickled: {transported.text}",
+        remedy="see the worker's traceback above",
     )
     if not isinstance(error, WorkerError):
-        error.__notes__ = list(carried.notes)
-    error.__cause__ = WorkerTraceback(carried.traceback)
+        error.__notes__ = list(transported.notes)
+    error.__cause__ = WorkerTraceback(transported.traceback)
     return error
 
 
-def _unpickled(carried: _Carried) -> BaseException | None:
+def _unpickled(transported: _Transported) -> BaseException | None:
     try:
-        error = pickle.loads(carried.pickled) if carried.pickled else None
+        error = pickle.loads(transported.pickled) if transported.pickled else None
     except Exception:
         return None
     return error if isinstance(error, BaseException) else None
 
 
 def _translated(text: str) -> BaseException | None:
-    """Return a clear error for a text of Spark's that is known and unclear."""
+    """Return a clear error for a known Spark error text; None for other texts."""
     mismatch = re.search(r"PYTHON_VERSION_MISMATCH.*?version: (\d+\.\d+)", text)
     if mismatch:
         return python_mismatch(mismatch[1])
@@ -178,19 +177,19 @@ def _translated(text: str) -> BaseException | None:
         return _worker_died(text)
     if "Python worker failed to connect back" in text:
         return WorkerDiedError(
-            "a Python worker did not start within ten seconds, or died at once",
-            remedy="most often the machine is too busy: run less at the same time, and start again; a "
-            "streaming run goes on from its checkpoint",
+            "a Python worker did not start within ten seconds, or exited immediately",
+            remedy="the machine is probably overloaded: run fewer processes and start again; a streaming "
+            "run resumes from its checkpoint",
         )
     if _LOG_DAMAGED.search(text):
-        return _damaged("what Spark has logged of offsets or commits", r"log file (\S+?)\.? ", text)
+        return _damaged("Spark's log of offsets or commits", r"log file (\S+?)\.? ", text)
     if "[CANNOT_LOAD_STATE_STORE" in text:
         return _damaged("the state", r"state file of (\S+)", text)
     if _PLANNER_DIED.search(text):
         return WorkerDiedError(
-            "the Python process that reads the sources died: it was killed, or it crashed",
-            remedy="most often it had too little memory: read less at once (--max-records-per-batch), or "
-            "look for what native code the sources call",
+            "the Python process that reads the sources was killed or crashed",
+            remedy="it probably ran out of memory: read fewer records per batch (--max-records-per-batch); "
+            "if not, check the native code that the sources call",
         )
     return None
 
@@ -198,11 +197,11 @@ def _translated(text: str) -> BaseException | None:
 def _worker_died(text: str) -> WorkerDiedError:
     lost = re.search(r"Lost task \S+ in stage \S+ \(TID \d+\) \(([^)]*)\)", text)
     return WorkerDiedError(
-        "a Python worker died in the middle of its work: it was killed, or it crashed",
+        "a Python worker was killed or crashed",
         where=lost[1] if lost else "",
-        remedy="most often it had too little memory: take more key groups (--key-groups), fewer tasks at "
-        "once (--spark-conf spark.executor.cores=…, or --spark-master 'local[1]'), or more memory "
-        "(--spark-conf spark.executor.pyspark.memory=…); if native code crashed, see where with "
+        remedy="it probably ran out of memory: use more key groups (--key-groups), fewer concurrent tasks "
+        "(--spark-conf spark.executor.cores=…, or --spark-master 'local[1]'), or more memory "
+        "(--spark-conf spark.executor.pyspark.memory=…); to locate a crash in native code, set "
         "--spark-conf spark.python.worker.faulthandler.enabled=true",
     )
 
@@ -212,32 +211,30 @@ def _damaged(what: str, place: str, text: str) -> PipelineError:
     return PipelineError(
         f"the checkpoint is damaged: {what} cannot be read",
         where=found[1] if found else "",
-        remedy="restore it from a copy, or start from a new checkpoint",
+        remedy="restore it from a backup, or start with a new checkpoint",
     )
 
 
 def _texts(error: BaseException) -> Iterator[str]:
-    """Yield all the texts in which something may travel: of the error and of those behind it."""
+    """Yield the texts that can contain a transported error: of the error and of its causes."""
     seen: set[int] = set()
     current: BaseException | None = error
     while current is not None and id(current) not in seen:
         seen.add(id(current))
         yield _text(current)
-        yield str(
-            getattr(current, "_stackTrace", None) or ""
-        )  # of Java: what lies behind Spark's own error
+        yield str(getattr(current, "_stackTrace", None) or "")  # the Java causes of the Spark error
         current = current.__cause__ or current.__context__
 
 
 def _text(error: BaseException) -> str:
     try:
         return str(error)
-    except Exception:  # an error of Java's cannot be shown after its JVM has gone
+    except Exception:  # the text of a Java error needs a running JVM
         return f"<{type(error).__name__}, which cannot be shown>"
 
 
 def _shortened(text: str, longest: int = LONGEST_TEXT) -> str:
-    """Return a text with its middle left out where it is too long; the ends say most."""
+    """Return a text without its middle if it is too long; the beginning and the end matter most."""
     if len(text) <= longest:
         return text
     return (

@@ -1,7 +1,7 @@
-"""What the JVM prints, without what says nothing to a user.
+"""Removes noise from the output of the JVM.
 
-Spark's launcher warns of a module that it asked for itself, and the process that tells Spark about a
-streaming query's state prints every step that it takes. All else goes to standard error as it comes.
+Spark's launcher warns about a module that it requests itself, and the process that describes a streaming
+query's state to Spark logs each of its steps. All other output goes to standard error unchanged.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _LAUNCH: Final[Any] = launch_gateway
 
 
 def gateway(conf: SparkConf) -> Any:
-    """Start a JVM, and let it print quietly."""
+    """Start a JVM whose output is filtered."""
     started = _LAUNCH(conf, {"stderr": PIPE})
     if started.proc is not None:
         copying = (started.proc.stderr,)
@@ -36,7 +36,7 @@ def gateway(conf: SparkConf) -> Any:
 
 
 def copy(lines: Iterable[bytes]) -> None:
-    """Copy lines to standard error, but noise and the empty lines behind it."""
+    """Copy lines to standard error, except noise and the empty lines that follow it."""
     after_noise = False
     for line in lines:
         after_noise = _NOISE.match(line) is not None or (after_noise and not line.strip())

@@ -1,9 +1,9 @@
-"""The classes of the user's script, so that workers know them by name.
+"""The classes of the user's ``__main__``, registered on the workers so that pickle finds them by name.
 
-A worker cannot import the script: its own ``__main__`` is another program. Classes of the script travel by
-value with the functions that use them, and what is made of them would, too: each time with its class, which
-is slow, and which after a restart is another class than the one in the state. So what travels to a worker
-tells it the script's classes, and they are put where pickle looks for them.
+A worker cannot import the user's script, because its ``__main__`` is another program. Functions of the
+script are pickled with the classes that they use. Without registration, each instance would be pickled
+with its class, too; this is slow, and after a restart the class would differ from the one in the state. So
+a plan contains the classes, and unpickling it adds them to the worker's ``__main__``.
 """
 
 from __future__ import annotations
@@ -20,51 +20,51 @@ _CloudPickler: Any = cloudpickle.CloudPickler
 
 
 @attrs.frozen
-class ScriptClasses:
-    """Classes of ``__main__`` by name; unpickled in another process, they are in its ``__main__``."""
+class MainClasses:
+    """Classes of ``__main__`` by name; unpickling adds them to the process's ``__main__``."""
 
     classes: Mapping[str, type] = attrs.field(factory=dict)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Travel as what makes the classes known."""
-        return known, (dict(self.classes),)
+        """Pickle as a call that registers the classes."""
+        return register, (dict(self.classes),)
 
 
-def known(classes: Mapping[str, type]) -> ScriptClasses:
-    """Put classes into this process's ``__main__``, except where it has something else of the name."""
+def register(classes: Mapping[str, type]) -> MainClasses:
+    """Add classes to this process's ``__main__``, except for names that it uses for something else."""
     main = sys.modules["__main__"]
     for name, kind in classes.items():
-        if is_scripts(getattr(main, name, kind)):
+        if is_main_class(getattr(main, name, kind)):
             setattr(main, name, kind)
-    return ScriptClasses(classes)
+    return MainClasses(classes)
 
 
-def classes_in(things: Iterable[Any]) -> ScriptClasses:
-    """Return the classes of the script that travel with things."""
+def classes_in(values: Iterable[Any]) -> MainClasses:
+    """Return the classes of ``__main__`` that are pickled with values."""
     main = vars(sys.modules["__main__"])
-    own = {name: kind for name, kind in main.items() if is_scripts(kind)}
+    own = {name: kind for name, kind in main.items() if is_main_class(kind)}
     if not own:
-        return ScriptClasses()
-    noting = _Noting(io.BytesIO(), protocol=5)
-    for thing in things:
-        noting.dump(thing)
-    return ScriptClasses({name: kind for name, kind in own.items() if kind in noting.found})
+        return MainClasses()
+    pickler = _RecordingPickler(io.BytesIO(), protocol=5)
+    for value in values:
+        pickler.dump(value)
+    return MainClasses({name: kind for name, kind in own.items() if kind in pickler.found})
 
 
-def is_scripts(kind: Any) -> bool:
-    """Tell whether something is a class that was defined in ``__main__``."""
+def is_main_class(kind: Any) -> bool:
+    """Return whether a value is a class that was defined in ``__main__``."""
     return isinstance(kind, type) and kind.__module__ == "__main__"
 
 
-class _Noting(_CloudPickler):  # type: ignore[misc]  # pyspark's own copy has no types
-    """Notes the classes that it pickles."""
+class _RecordingPickler(_CloudPickler):  # type: ignore[misc]  # pyspark's own copy has no types
+    """Records the classes that it pickles."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.found: set[type] = set()
 
-    def reducer_override(self, thing: Any) -> Any:
-        """Note a class, and leave it to cloudpickle."""
-        if is_scripts(thing):
-            self.found.add(thing)
-        return super().reducer_override(thing)
+    def reducer_override(self, value: Any) -> Any:
+        """Record a class; cloudpickle pickles it."""
+        if is_main_class(value):
+            self.found.add(value)
+        return super().reducer_override(value)

@@ -1,7 +1,7 @@
-"""A Spark session of our own, where there is none: a JVM, settings that fit, and a log that is quiet.
+"""A new Spark session: starts a JVM, sets defaults, and reduces logging.
 
-What is said to Spark already, by ``spark-submit`` or in ``spark-defaults.conf``, is kept; only what is left
-open is added. The settings of a local session keep everything on this machine, on its loopback.
+Settings from ``spark-submit`` or ``spark-defaults.conf`` are kept; only missing settings are added. A
+local session uses only this machine, on its loopback interface.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
 from headrace.errors import PipelineError, UnsupportedError
-from headrace.runners.spark.cluster.jvm_log_filter import gateway as quiet_gateway
+from headrace.runners.spark.cluster.jvm_log_filter import gateway as filtered_gateway
 from headrace.runners.spark.cluster.options import SparkSettings
 from headrace.runners.spark.cluster.requirements import check_java, check_local_python
 
@@ -31,7 +31,7 @@ RUN_CONF: Final = {
     ),
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
 }
-"""What every run needs; all of it can be set while a session runs, so a given session does as well."""
+"""Settings of every run; all can be changed in a running session, so they also apply to a given one."""
 
 _LOCAL: Final = {
     "spark.driver.host": "127.0.0.1",
@@ -39,19 +39,19 @@ _LOCAL: Final = {
     "spark.ui.enabled": "false",
 }
 
-_PATIENT: Final = {"spark.python.authenticate.socketTimeout": "120s"}
-"""A worker's process may take long to start where a machine has much to do."""
+_TIMEOUTS: Final = {"spark.python.authenticate.socketTimeout": "120s"}
+"""Worker processes can be slow to start on a busy machine."""
 
 _LOCAL_ENVIRONMENT: Final = {
     "SPARK_LOCAL_IP": "127.0.0.1",
-    "PYSPARK_PYTHON": sys.executable,  # the JVM, too, starts Python, for Python's data sources
+    "PYSPARK_PYTHON": sys.executable,  # the JVM also starts Python, for Python data sources
 }
-"""What a JVM must find when it starts, if the user has not said otherwise."""
+"""Default environment variables of the JVM."""
 
-_PATIENCE: Final = 5.0
-"""Seconds that a master may take to answer."""
+_CONNECT_TIMEOUT: Final = 5.0
+"""Seconds to wait for a connection to a master."""
 
-_MASTER_SAID_ELSEWHERE: Final = (
+_EXTERNAL_SETTINGS: Final = (
     "PYSPARK_GATEWAY_PORT",
     "PYSPARK_SUBMIT_ARGS",
     "SPARK_CONF_DIR",
@@ -64,14 +64,14 @@ def new_session(settings: SparkSettings) -> SparkSession:
     """Start Spark.
 
     Raises:
-        PipelineError: nobody answers at the master.
-        UnsupportedError: there is no Java, or Spark does not start.
+        PipelineError: the master is not reachable.
+        UnsupportedError: Java is not installed, or Spark does not start.
     """
     if settings.master:
         _check_reachable(settings.master)
-    said_elsewhere = any(name in os.environ for name in _MASTER_SAID_ELSEWHERE)
+    configured_externally = any(name in os.environ for name in _EXTERNAL_SETTINGS)
     with _environment(_LOCAL_ENVIRONMENT if _presumably_local(settings) else {}), _on_path():
-        conf = _start_jvm(settings, quiet=not said_elsewhere)
+        conf = _start_jvm(settings, quiet=not configured_externally)
         _add_defaults(conf, settings)
         return _create(conf)
 
@@ -87,20 +87,21 @@ def _create(conf: SparkConf) -> SparkSession:
             raise UnsupportedError(
                 f"Spark does not start: {str(error).splitlines()[0]}",
                 where=f"master {master}",
-                remedy="see Spark's own words above, and check --spark-master and --spark-conf",
+                remedy="see Spark's error above, and check --spark-master and --spark-conf",
             ) from error
 
 
 def _start_jvm(settings: SparkSettings, quiet: bool) -> SparkConf:
-    """Start the JVM, unless spark-submit has, and return what is said to Spark so far."""
+    """Start the JVM, unless spark-submit did, and return the settings so far."""
     if SparkContext._jvm is None:
         if "PYSPARK_GATEWAY_PORT" not in os.environ:
             check_java()
-        said = SparkConf(loadDefaults=False).setAll(list(settings.conf.items()))
+        launch = SparkConf(loadDefaults=False).setAll(list(settings.conf.items()))
         if quiet:
-            said.setIfMissing("spark.ui.showConsoleProgress", "false")  # spark-submit sets it
-            _log_quietly(said)
-        SparkContext._ensure_initialized(gateway=quiet_gateway(said) if quiet else None, conf=said)
+            launch.setIfMissing("spark.ui.showConsoleProgress", "false")  # spark-submit sets it
+            _reduce_logging(launch)
+        jvm = filtered_gateway(launch) if quiet else None
+        SparkContext._ensure_initialized(gateway=jvm, conf=launch)
     conf = SparkConf()
     conf.setAll(list(settings.conf.items()))
     if settings.master:
@@ -109,7 +110,7 @@ def _start_jvm(settings: SparkSettings, quiet: bool) -> SparkConf:
 
 
 def _add_defaults(conf: SparkConf, settings: SparkSettings) -> None:
-    """Set what nobody has set."""
+    """Set defaults for missing settings."""
     conf.setIfMissing("spark.master", os.environ.get("MASTER", "local[*]"))
     master = conf.get("spark.master", "") or ""
     name = Path(sys.argv[0]).name if sys.argv and sys.argv[0] else ""
@@ -119,60 +120,60 @@ def _add_defaults(conf: SparkConf, settings: SparkSettings) -> None:
         cores = str(_local_cores(master))
         for key, value in {**_LOCAL, "spark.sql.shuffle.partitions": cores}.items():
             conf.setIfMissing(key, value)
-    for key, value in {**RUN_CONF, **_PATIENT}.items():
+    for key, value in {**RUN_CONF, **_TIMEOUTS}.items():
         conf.setIfMissing(key, value)
 
 
-def _log_quietly(conf: SparkConf) -> None:
-    """Log as our own file says, if the user has not said how."""
+def _reduce_logging(conf: SparkConf) -> None:
+    """Use our log4j file, unless the user has configured log4j."""
     key, file = "spark.driver.extraJavaOptions", files(__package__) / "log4j2.properties"
-    said = conf.get(key, "") or ""
-    if "log4j" not in said and Path(str(file)).is_file():
-        conf.set(key, f"-Dlog4j2.configurationFile={Path(str(file)).as_uri()} {said}".strip())
+    options = conf.get(key, "") or ""
+    if "log4j" not in options and Path(str(file)).is_file():
+        conf.set(key, f"-Dlog4j2.configurationFile={Path(str(file)).as_uri()} {options}".strip())
 
 
 def _presumably_local(settings: SparkSettings) -> bool:
-    """Tell whether the master will be a local one, as far as that is known before there is a JVM."""
+    """Return whether the master will probably be local; without a JVM this is not certain."""
     master = settings.master or settings.conf.get("spark.master")
     if master is not None:
         return is_local(master)
-    return not any(name in os.environ for name in _MASTER_SAID_ELSEWHERE)
+    return not any(name in os.environ for name in _EXTERNAL_SETTINGS)
 
 
 def is_local(master: str | None) -> bool:
-    """Tell whether a master runs everything in this process and its children."""
+    """Return whether a master runs everything in this process and its children."""
     return master is not None and (master == "local" or master.startswith("local["))
 
 
 def _local_cores(master: str) -> int:
-    """Return the 2 of ``local[2]`` and ``local[2,4]``; this machine's for ``local[*]``."""
-    asked = master.removeprefix("local").strip("[]").partition(",")[0]
-    if not asked:
+    """Return 2 for ``local[2]`` and ``local[2,4]``, and the number of CPUs for ``local[*]``."""
+    cores = master.removeprefix("local").strip("[]").partition(",")[0]
+    if not cores:
         return 1
-    return int(asked) if asked.isdigit() else os.cpu_count() or 1
+    return int(cores) if cores.isdigit() else os.cpu_count() or 1
 
 
 def _check_reachable(master: str) -> None:
-    """Refuse a standalone master that does not answer; Spark itself would try for a minute."""
+    """Check that a standalone master answers; Spark itself would retry for a minute."""
     if not master.startswith("spark://"):
         return
-    for place in master.removeprefix("spark://").split(","):
-        host, _, port = place.rpartition(":")
+    for address in master.removeprefix("spark://").split(","):
+        host, _, port = address.rpartition(":")
         try:
-            with closing(socket.create_connection((host, int(port)), timeout=_PATIENCE)):
+            with closing(socket.create_connection((host, int(port)), timeout=_CONNECT_TIMEOUT)):
                 return
         except (OSError, ValueError):
             continue
     raise PipelineError(
-        f"nobody answers at {master}",
+        f"the master {master} is not reachable",
         where="--spark-master",
-        remedy="start the cluster, or give its address as spark://host:7077",
+        remedy="start the cluster, or correct the address (spark://host:7077)",
     )
 
 
 @contextmanager
 def _on_path() -> Iterator[None]:
-    """Let the Python processes that the JVM starts beside this one find the same modules."""
+    """Let Python processes that the JVM starts find the same modules as this process."""
     before = os.environ.get("PYTHONPATH")
     os.environ["PYTHONPATH"] = os.pathsep.join(path or os.getcwd() for path in sys.path)
     try:
@@ -186,7 +187,7 @@ def _on_path() -> Iterator[None]:
 
 @contextmanager
 def _environment(more: Mapping[str, str]) -> Iterator[None]:
-    """Set variables that are not set, and unset them after."""
+    """Set missing environment variables, and unset them afterwards."""
     added = {name: value for name, value in more.items() if name not in os.environ}
     os.environ.update(added)
     try:

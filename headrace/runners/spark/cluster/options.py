@@ -1,4 +1,4 @@
-"""What can be said about a run on Spark: where it runs, what it may use, and where it keeps its progress."""
+"""Options of the Spark runner: master, resources, checkpoint, and code for the workers."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from headrace.errors import PipelineError
 from headrace.sdk.options import PipelineOptions
 
 LEAST_KEY_GROUPS: Final = 16
-"""So many buckets of keys a pipeline has at least, unless it says otherwise."""
+"""Minimum of the default number of key groups."""
 
 KEY_GROUPS_A_CORE: Final = 4
-"""So many for each core, where that is more."""
+"""Default number of key groups per core."""
 
 
 def default_key_groups(cores: int) -> int:
-    """Return into how many buckets keys are put, unless a pipeline says otherwise.
+    """Return the default number of key groups.
 
     >>> default_key_groups(2), default_key_groups(64)
     (16, 256)
@@ -29,7 +29,7 @@ def default_key_groups(cores: int) -> int:
 
 
 class SparkOptions(PipelineOptions):
-    """Options of the Spark runner, as flags; :func:`spark_settings` gives them checked.
+    """The flags of the Spark runner; :func:`spark_settings` checks and converts them.
 
     >>> from headrace.runners.spark.cluster.options import SparkOptions
     >>> options = SparkOptions(["--checkpoint=/tmp/c", "--trigger-interval=2.5"])
@@ -40,35 +40,35 @@ class SparkOptions(PipelineOptions):
     @classmethod
     def _add_argparse_args(cls, parser: ArgumentParser) -> None:
         parser.add_argument(
-            "--checkpoint", metavar="DIR", help="where a streaming run keeps its progress and state"
+            "--checkpoint", metavar="DIR", help="directory for the state of a streaming run"
         )
         parser.add_argument(
             "--trigger_interval",
             "--trigger-interval",
             metavar="SECONDS",
-            help="start a micro-batch so often; without it, as soon as the last one is done",
+            help="interval between micro-batches (default: start when the previous one is done)",
             type=float,
         )
         parser.add_argument(
             "--key_groups",
             "--key-groups",
             metavar="N",
-            help=f"put keys into so many buckets, fixed for a checkpoint (default: the checkpoint's, or "
-            f"{KEY_GROUPS_A_CORE} for each core, at least {LEAST_KEY_GROUPS})",
+            help=f"number of key groups, fixed for a checkpoint (default: the checkpoint's, or "
+            f"{KEY_GROUPS_A_CORE} per core, at least {LEAST_KEY_GROUPS})",
             type=int,
         )
         parser.add_argument(
             "--spark_master",
             "--spark-master",
             metavar="URL",
-            help="local[*] (the default), spark://host:port, or another master of Spark's",
+            help="local[*] (the default), spark://host:port, or another Spark master",
         )
         parser.add_argument(
             "--spark_conf",
             "--spark-conf",
             metavar="KEY=VALUE",
             action="append",
-            help="a setting of Spark's; may be given more than once",
+            help="a Spark setting; can be repeated",
         )
         parser.add_argument(
             "--py_files",
@@ -81,21 +81,19 @@ class SparkOptions(PipelineOptions):
 
 def _positive(settings: SparkSettings, field: attrs.Attribute[Any], value: float | None) -> None:
     if value is not None and not (value > 0 and math.isfinite(value)):
-        raise PipelineError(
-            f"{_flag(field.name)} is {value}", remedy="give a number greater than zero"
-        )
+        raise PipelineError(f"{_flag(field.name)} is {value}", remedy="use a number greater than 0")
 
 
 @attrs.frozen
 class SparkSettings:
-    """The options of the Spark runner, checked.
+    """The checked options of the Spark runner.
 
     Args:
         checkpoint: a directory, or None.
         trigger_interval: seconds between the starts of micro-batches, or None for no pause.
-        key_groups: the number of buckets that keys are put into, or None where a checkpoint decides.
-        master: the master's URL, or None where the session's decides.
-        conf: Spark's own settings, by name.
+        key_groups: number of key groups; None for the checkpoint's or the default number.
+        master: the master's URL; None for the session's master.
+        conf: Spark settings by name.
         py_files: files with code for the workers.
     """
 
@@ -108,28 +106,28 @@ class SparkSettings:
 
 
 def spark_settings(options: PipelineOptions) -> SparkSettings:
-    """Return what the options say about Spark.
+    """Return the Spark settings that options specify.
 
     Raises:
-        PipelineError: a number is not positive, or a setting is not of the form ``key=value``.
+        PipelineError: a number is not positive, or a setting does not have the form ``key=value``.
 
     >>> from headrace.runners.spark.cluster.options import spark_settings
     >>> spark_settings(PipelineOptions(["--spark-conf", "spark.ui.port=4050"])).conf
     {'spark.ui.port': '4050'}
     """
-    said = options.view_as(SparkOptions)
+    flags = options.view_as(SparkOptions)
     return SparkSettings(
-        checkpoint=said.checkpoint or None,
-        trigger_interval=said.trigger_interval,
-        key_groups=said.key_groups,
-        master=said.spark_master or None,
-        conf=dict(_key_and_value(one) for one in _each(said.spark_conf)),
-        py_files=tuple(f for one in _each(said.py_files) for f in one.split(",") if f),
+        checkpoint=flags.checkpoint or None,
+        trigger_interval=flags.trigger_interval,
+        key_groups=flags.key_groups,
+        master=flags.spark_master or None,
+        conf=dict(_key_and_value(one) for one in _each(flags.spark_conf)),
+        py_files=tuple(f for one in _each(flags.py_files) for f in one.split(",") if f),
     )
 
 
 def _each(values: list[str] | str | None) -> list[str]:
-    """Return the values of a repeatable flag; one that was set by name may be a single string."""
+    """Return the values of a repeatable flag; a value that was set by name can be a single string."""
     return [values] if isinstance(values, str) else values or []
 
 
@@ -137,13 +135,13 @@ def _key_and_value(setting: str) -> tuple[str, str]:
     key, equals, value = setting.partition("=")
     if not equals or not key.strip():
         raise PipelineError(
-            f"--spark-conf is {setting!r}",
-            remedy="write key=value, such as --spark-conf spark.executor.memory=2g",
+            f"--spark-conf {setting!r} does not have the form key=value",
+            remedy="use key=value, such as --spark-conf spark.executor.memory=2g",
         )
     if not key.startswith("spark."):
         raise PipelineError(
-            f"--spark-conf sets {key.strip()!r}, and Spark ignores what is not its own",
-            remedy="the names of Spark's settings begin with 'spark.'",
+            f"--spark-conf sets {key.strip()!r}, which is not a Spark setting",
+            remedy="use a name that begins with 'spark.'",
         )
     return key.strip(), value.strip()
 

@@ -1,9 +1,9 @@
-"""The code that workers need travels with the job, so that nothing of it has to be installed on them.
+"""Sends the code that workers need with the job, so that it need not be installed on them.
 
-One zip holds headrace, attrs, and the modules of the user's that this process has imported from outside
-of Python's own and pip's directories: what lies beside the script, in the working directory, or in an
-editable install. Functions of ``__main__`` itself travel by value. Modules are zipped with their
-byte code, which makes the first import on a worker two and a half times faster.
+A zip file contains headrace, attrs, and the user's modules: those that this process has imported from
+outside the directories of Python and pip, such as the script's directory, the working directory or an
+editable install. Functions of ``__main__`` are pickled by value. The zip file includes byte code, which
+makes the first import on a worker 2.5 times faster.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from pyspark.sql import SparkSession
 from headrace.errors import PipelineError
 
 ALWAYS: Final = ("headrace", "attr", "attrs")
-"""The packages that every worker needs and that Spark does not bring."""
+"""The packages that every worker needs and that Spark does not include."""
 
 _SPARKS_OWN: Final = ("pyspark", "py4j")
 _NOT_CODE: Final = ("__pycache__", "site-packages", "dist-packages", "node_modules")
@@ -39,25 +39,25 @@ class Source:
     """A file of Python source.
 
     Args:
-        name: its path in the zip.
-        path: where it lies here.
+        name: its path in the zip file.
+        path: its path on the driver.
     """
 
     name: str
     path: Path
 
 
-def ship(spark: SparkSession, py_files: Iterable[str] = ()) -> None:
-    """Send the workers the code that they need; what they have got already is not sent again.
+def send_code(spark: SparkSession, py_files: Iterable[str] = ()) -> None:
+    """Send workers the code that they need and do not have yet.
 
-    It must be called before a function is given to Spark: Spark notes then what the function needs.
+    Call it before a function is passed to Spark, because Spark then records the files of the function.
 
     Args:
-        spark: the session whose workers are meant.
-        py_files: further ``.py``, ``.zip`` and ``.egg`` files.
+        spark: the session of the workers.
+        py_files: additional ``.py``, ``.zip`` and ``.egg`` files.
 
     Raises:
-        PipelineError: one of the files is not there.
+        PipelineError: a file does not exist.
     """
     context = spark.sparkContext
     for file in py_files:
@@ -68,33 +68,33 @@ def ship(spark: SparkSession, py_files: Iterable[str] = ()) -> None:
         path = Path(context._temp_dir, name)  # Spark removes it when the JVM ends
         path.write_bytes(zipped(code))
         _add_for_workers_only(context, path)
-    _show_beside_driver(context)
+    _extend_python_path(context)
 
 
 def user_modules() -> list[str]:
-    """Return the names of the top-level modules of the user's own that this process has imported."""
+    """Return the names of the user's top-level modules that this process has imported."""
     names = {name.partition(".")[0] for name in list(sys.modules)}
     return sorted(name for name in names if _is_users(name))
 
 
 def sources(names: Iterable[str]) -> Iterator[Source]:
-    """Yield the source files of imported top-level modules; of packages all that lie in them."""
+    """Yield the source files of imported top-level modules, including all files of packages."""
     for name in names:
         module = sys.modules.get(name) or importlib.import_module(name)
-        for place in _places(module):
-            if place.is_dir():
-                yield from _in_package(name, place)
-            elif place.suffix == ".py":
-                yield Source(f"{name}.py", place)
+        for path in _paths(module):
+            if path.is_dir():
+                yield from _in_package(name, path)
+            elif path.suffix == ".py":
+                yield Source(f"{name}.py", path)
 
 
 def zipped(files: Iterable[Source]) -> bytes:
-    """Return a zip of source files and their byte code; the same files give the same bytes."""
+    """Return a zip file of source files and their byte code; the same files give the same bytes."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
         kept = sorted(set(files), key=lambda file: file.name)
-        for directory in sorted({f"{above}/" for file in kept for above in _above(file.name)}):
-            _write(archive, directory, b"")  # or directories without __init__ are not found
+        for directory in sorted({f"{parent}/" for file in kept for parent in _parents(file.name)}):
+            _write(archive, directory, b"")  # needed to find directories without __init__.py
         for file in kept:
             source = file.path.read_bytes()
             _write(archive, file.name, source)
@@ -112,17 +112,17 @@ def _digest(files: Iterable[Source]) -> str:
     return digest.hexdigest()[:16]
 
 
-def _above(name: str) -> list[str]:
-    return [above.as_posix() for above in PurePosixPath(name).parents if above.name]
+def _parents(name: str) -> list[str]:
+    return [parent.as_posix() for parent in PurePosixPath(name).parents if parent.name]
 
 
 def _write(archive: zipfile.ZipFile, name: str, data: bytes) -> None:
-    """Write without a date: all entries are of 1980."""
+    """Write an entry without a date (it defaults to 1980)."""
     archive.writestr(zipfile.ZipInfo(name), data, zipfile.ZIP_DEFLATED, compresslevel=1)
 
 
 def _compiled(source: bytes, path: str) -> bytes | None:
-    """Return a module as in a .pyc file that nobody checks (PEP 552), or None if it is no Python."""
+    """Return the bytes of an unchecked .pyc file (PEP 552), or None if the source is not Python."""
     try:
         code = compile(source, path, "exec", dont_inherit=True)
     except (SyntaxError, ValueError):
@@ -133,29 +133,29 @@ def _compiled(source: bytes, path: str) -> bytes | None:
 
 
 def _is_users(name: str) -> bool:
-    """Tell whether a top-level module is the user's own code, lying outside of installed places."""
+    """Return whether a top-level module is user code: outside the directories of installed packages."""
     module = sys.modules.get(name)
     own = (*ALWAYS, *_SPARKS_OWN, "__main__", "__mp_main__")
     if module is None or name in own or name in sys.stdlib_module_names:
         return False
-    places = _places(module)
-    return bool(places) and not any(_is_installed(place) for place in places)
+    paths = _paths(module)
+    return bool(paths) and not any(_is_installed(path) for path in paths)
 
 
-def _places(module: ModuleType) -> list[Path]:
-    """Return the file of a module, or the directories of a package, as far as they are on the disk."""
+def _paths(module: ModuleType) -> list[Path]:
+    """Return the existing file of a module, or the existing directories of a package."""
     found: Iterable[str | None] = getattr(module, "__path__", None) or [_file_of(module)]
-    return [path for place in found if place and (path := Path(place).absolute()).exists()]
+    return [path for name in found if name and (path := Path(name).absolute()).exists()]
 
 
 def _file_of(module: ModuleType) -> str | None:
     return getattr(module, "__file__", None)
 
 
-def _is_installed(place: Path) -> bool:
-    kept = {sysconfig.get_path(key) for key in ("stdlib", "platstdlib", "purelib", "platlib")}
-    in_python = any(place.is_relative_to(directory) for directory in kept)
-    return in_python or not set(_NOT_CODE).isdisjoint(place.parts)
+def _is_installed(path: Path) -> bool:
+    installed = {sysconfig.get_path(key) for key in ("stdlib", "platstdlib", "purelib", "platlib")}
+    in_python = any(path.is_relative_to(directory) for directory in installed)
+    return in_python or not set(_NOT_CODE).isdisjoint(path.parts)
 
 
 def _in_package(name: str, directory: Path) -> Iterator[Source]:
@@ -176,14 +176,14 @@ def _add_file(context: SparkContext, file: str) -> None:
         raise PipelineError(
             f"there is no file {file!r}",
             where="--py-files",
-            remedy="give .py, .zip or .egg files, separated by commas",
+            remedy="list .py, .zip or .egg files, separated by commas",
         )
     if not _is_added(context, os.path.basename(file)):
         context.addPyFile(file)
 
 
 def _add_for_workers_only(context: SparkContext, path: Path) -> None:
-    """Add a zip without putting it on the driver's own path, where the code lies already."""
+    """Add a zip file without adding it to the driver's path, which has the code already."""
     before = list(sys.path)
     try:
         context.addPyFile(str(path))
@@ -191,14 +191,14 @@ def _add_for_workers_only(context: SparkContext, path: Path) -> None:
         sys.path[:] = before
 
 
-def _show_beside_driver(context: SparkContext) -> None:
-    """Let the Python processes find what was added that Spark starts beside the driver.
+def _extend_python_path(context: SparkContext) -> None:
+    """Let the Python processes that Spark starts on the driver find the added files.
 
-    A streaming query has two: for its sources, and for the layout of its state. Spark tells its workers
-    where files are, and not these.
+    A streaming query has two such processes: for its sources, and for the layout of its state. Spark tells
+    workers, but not these processes, where the files are.
     """
     root = SparkFiles.getRootDirectory()
     newest_first = [os.path.join(root, name) for name in reversed(context._python_includes or ())]
-    said = context.environment.get("PYTHONPATH", "").split(os.pathsep)
-    places = dict.fromkeys(place for place in [*newest_first, root, *said] if place)
-    context.environment["PYTHONPATH"] = os.pathsep.join(places)
+    existing = context.environment.get("PYTHONPATH", "").split(os.pathsep)
+    paths = dict.fromkeys(path for path in [*newest_first, root, *existing] if path)
+    context.environment["PYTHONPATH"] = os.pathsep.join(paths)

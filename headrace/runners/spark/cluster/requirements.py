@@ -1,7 +1,7 @@
-"""What a run on Spark needs to be installed, checked before any JVM starts, with one clear error each.
+"""Checks of Java, Python and packages before a JVM starts, with a clear error for each problem.
 
-Without these checks Spark fails as well, but late, deep inside, and in the words of another language. The
-workers of a cluster are asked with a tiny job, since what is installed there is theirs.
+Without these checks Spark also fails, but late and with unclear errors. On a cluster, a small job checks
+the workers, because they have their own packages.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ _INSTALL: Final = "pip install 'headrace[spark]'"
 
 
 @attrs.frozen
-class Need:
-    """A package, and the versions of it that will do.
+class Requirement:
+    """A package and its supported versions.
 
     Args:
-        package: its name for pip.
-        module: the module that it installs.
-        oldest: the first version that will do, such as ``"4.3"``.
-        below: the first version that will no longer do, or none.
+        package: the name for pip.
+        module: the module that the package installs.
+        oldest: the first supported version, such as ``"4.3"``.
+        below: the first version that is too new; empty if there is none.
     """
 
     package: str
@@ -43,65 +43,65 @@ class Need:
     below: str = ""
 
     @property
-    def wanted(self) -> str:
-        """The versions that will do, as pip writes them."""
+    def specifier(self) -> str:
+        """The supported versions in pip's notation."""
         return f"{self.package}>={self.oldest}" + (f",<{self.below}" if self.below else "")
 
     def accepts(self, found: str) -> bool:
-        """Tell whether a version will do."""
+        """Return whether a version is supported."""
         too_new = bool(self.below) and _numbers(found) >= _numbers(self.below)
         return _numbers(found) >= _numbers(self.oldest) and not too_new
 
 
-NEEDS: Final = (
-    Need("pyspark", "pyspark", "4.3"),
-    Need("pandas", "pandas", "2.2", below="3"),
-    Need("pyarrow", "pyarrow", "18"),
-    Need("protobuf", "google.protobuf", "6.33.5"),
+REQUIREMENTS: Final = (
+    Requirement("pyspark", "pyspark", "4.3"),
+    Requirement("pandas", "pandas", "2.2", below="3"),
+    Requirement("pyarrow", "pyarrow", "18"),
+    Requirement("protobuf", "google.protobuf", "6.33.5"),
 )
-"""What driver and workers need; Spark hands over state by protobuf, and rows by Arrow and pandas."""
+"""The packages that driver and workers need; Spark passes state by protobuf, rows by Arrow and pandas."""
 
 
-def check_packages(needs: Iterable[Need] = NEEDS) -> None:
-    """Refuse to start without the packages that Spark's Python side needs.
+def check_packages(requirements: Iterable[Requirement] = REQUIREMENTS) -> None:
+    """Check the packages that PySpark needs.
 
     Raises:
         UnsupportedError: a package is missing, too old or too new.
     """
-    for need in needs:
-        problem = _problem_with(need, installed_version(need))
+    for requirement in requirements:
+        problem = _problem_with(requirement, installed_version(requirement))
         if problem:
             raise UnsupportedError(f"the Spark runner {problem}", remedy=_INSTALL)
 
 
-def installed_version(need: Need) -> str | None:
-    """Return the version of an installed package, or None where there is none."""
+def installed_version(requirement: Requirement) -> str | None:
+    """Return the version of an installed package; None if it is not installed."""
     try:
-        return version(need.package)
+        return version(requirement.package)
     except PackageNotFoundError:
         pass
     try:
-        return getattr(import_module(need.module), "__version__", None)
+        return getattr(import_module(requirement.module), "__version__", None)
     except ImportError:
         return None
 
 
-def _problem_with(need: Need, found: str | None) -> str | None:
+def _problem_with(requirement: Requirement, found: str | None) -> str | None:
     if found is None:
-        return f"needs {need.wanted}, which is not installed"
-    if not need.accepts(found):
-        return f"needs {need.wanted}, and {need.package} {found} is installed"
+        return f"needs {requirement.specifier}, which is not installed"
+    if not requirement.accepts(found):
+        return f"needs {requirement.specifier}, but {requirement.package} {found} is installed"
     return None
 
 
 def check_java(environment: Mapping[str, str] | None = None) -> None:
-    """Refuse to start without a Java that can run Spark, as Spark would find it.
+    """Check the Java that Spark would find.
 
     Args:
-        environment: where JAVA_HOME and PATH are looked up; by default, this process's.
+        environment: environment variables with JAVA_HOME and PATH; by default those of this process.
 
     Raises:
-        UnsupportedError: there is no Java, or one that is too old.
+        UnsupportedError: Java is not installed, or too old.
     """
     environment = os.environ if environment is None else environment
     home = environment.get("JAVA_HOME")
@@ -109,35 +109,39 @@ def check_java(environment: Mapping[str, str] | None = None) -> None:
     remedy = "apt-get install openjdk-17-jre-headless, or set JAVA_HOME to a newer Java"
     where = f"JAVA_HOME={home}" if home else "PATH"
     if java is None or shutil.which(java) is None:
-        raise UnsupportedError("Spark needs Java, and there is none", where=where, remedy=remedy)
+        raise UnsupportedError(
+            "Spark needs Java, which is not installed", where=where, remedy=remedy
+        )
     major = _java_major(java)
     if major is not None and major < OLDEST_JAVA:
         raise UnsupportedError(
-            f"Spark needs Java {OLDEST_JAVA} or newer, and {java} is Java {major}",
+            f"Spark needs Java {OLDEST_JAVA} or newer, but {java} is Java {major}",
             where=where,
             remedy=remedy,
         )
 
 
 def _java_major(java: str) -> int | None:
-    """Return 17 of ``openjdk version "17.0.15"``, 8 of ``"1.8.0_402"``, None of what is neither."""
+    """Return 17 for ``openjdk version "17.0.15"``, 8 for ``"1.8.0_402"``, None for other output."""
     found = re.search(r'version "(?:1\.)?(\d+)', _output([java, "-version"]))
     return int(found[1]) if found else None
 
 
 def check_local_python(python: str) -> None:
-    """Refuse another Python for the workers on this machine than the driver's.
+    """Check that workers on this machine have the driver's Python version.
 
     Args:
         python: the workers' interpreter, as in PYSPARK_PYTHON.
 
     Raises:
-        UnsupportedError: it cannot be started, or its version differs.
+        UnsupportedError: the interpreter cannot be started, or has another version.
     """
     if python == sys.executable:
         return
-    theirs = _output([python, "-c", "import sys; print('python %d.%d' % sys.version_info[:2])"])
-    found = re.search(r"python (\d+\.\d+)", theirs)
+    worker_version = _output(
+        [python, "-c", "import sys; print('python %d.%d' % sys.version_info[:2])"]
+    )
+    found = re.search(r"python (\d+\.\d+)", worker_version)
     if found is None:
         raise UnsupportedError(
             f"the workers' Python {python!r} cannot be started",
@@ -149,44 +153,41 @@ def check_local_python(python: str) -> None:
 
 
 def python_mismatch(workers: str, where: str = "the workers") -> UnsupportedError:
-    """Return the error that driver and workers run different Pythons.
+    """Return the error for different Python versions on driver and workers.
 
     Args:
         workers: the version of the workers, such as ``"3.12"``.
-        where: where their version was seen.
+        where: where this version was found.
     """
     return UnsupportedError(
-        f"the driver runs Python {_python()} and the workers Python {workers}: functions cannot "
-        "travel between them",
+        f"the driver runs Python {_python()} but the workers run Python {workers}: functions cannot be "
+        "sent to them",
         where=where,
-        remedy="set PYSPARK_PYTHON to a path where the workers, too, have "
-        f"Python {_python()} (here it is {sys.executable})",
+        remedy=f"set PYSPARK_PYTHON to a path at which the workers have Python {_python()} (here it is "
+        f"{sys.executable})",
     )
 
 
-def found_here() -> dict[str, str | None]:
-    """Return the versions of Python and of all packages that are needed, in this process.
-
-    A function for workers, which answer for themselves.
-    """
-    found: dict[str, str | None] = {need.package: installed_version(need) for need in NEEDS}
+def installed_versions() -> dict[str, str | None]:
+    """Return the versions of Python and of all needed packages in this process; runs on workers."""
+    found: dict[str, str | None] = {r.package: installed_version(r) for r in REQUIREMENTS}
     return {"python": _python(), **found}
 
 
-def check_found(found: Mapping[str, str | None], where: str) -> None:
-    """Refuse workers that lack what they need; see :func:`found_here`.
+def check_versions(found: Mapping[str, str | None], where: str) -> None:
+    """Check the versions on a worker (see :func:`installed_versions`).
 
     Raises:
-        UnsupportedError: a package is missing, too old or too new, or Python is another.
+        UnsupportedError: a package is missing, too old or too new, or the Python version differs.
     """
-    theirs = found.get("python")
-    if theirs and theirs != _python():
-        raise python_mismatch(theirs, where)
-    for need in NEEDS[1:]:  # their Spark is the executors' own
-        problem = _problem_with(need, found.get(need.package))
+    worker_version = found.get("python")
+    if worker_version and worker_version != _python():
+        raise python_mismatch(worker_version, where)
+    for requirement in REQUIREMENTS[1:]:  # not pyspark, which the executors provide
+        problem = _problem_with(requirement, found.get(requirement.package))
         if problem:
             raise UnsupportedError(
-                f"a worker {problem} there",
+                f"a worker {problem}",
                 where=where,
                 remedy="install the packages of headrace[spark] for the workers' Python "
                 "(or set PYSPARK_PYTHON to one that has them)",
@@ -194,7 +195,7 @@ def check_found(found: Mapping[str, str | None], where: str) -> None:
 
 
 def is_installed(module: str) -> bool:
-    """Tell whether a module can be imported, without importing it."""
+    """Return whether a module can be imported, without importing it."""
     try:
         return find_spec(module) is not None
     except ModuleNotFoundError:
@@ -206,7 +207,7 @@ def _python() -> str:
 
 
 def _output(command: list[str]) -> str:
-    """Return all that a command prints, or nothing where it cannot be started."""
+    """Return the output of a command; an empty string if it cannot be started."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     except (OSError, subprocess.TimeoutExpired):
@@ -215,5 +216,5 @@ def _output(command: list[str]) -> str:
 
 
 def _numbers(version: str) -> tuple[int, ...]:
-    """Return the leading numbers of a version: (4, 3, 0) of ``4.3.0.dev1``."""
+    """Return the leading numbers of a version: (4, 3, 0) for ``4.3.0.dev1``."""
     return tuple(int(n) for n in re.findall(r"\d+", version.split("+")[0])[:3])

@@ -1,7 +1,6 @@
-"""The Spark session of a run: the user's where there is one, else one of our own with settings that fit.
+"""The Spark session of a run: the given session, else the active one, else a new one.
 
-A session is looked for in this order: the one that is given, the active one (of a notebook, or of an
-earlier run), a new one.
+The active session can be that of a notebook or of an earlier run.
 """
 
 from __future__ import annotations
@@ -20,23 +19,23 @@ from headrace.errors import PipelineError, UnsupportedError
 from headrace.runners.spark.cluster.error_transport import unwrapping
 from headrace.runners.spark.cluster.new_session import RUN_CONF, is_local, new_session
 from headrace.runners.spark.cluster.options import SparkSettings, spark_settings
-from headrace.runners.spark.cluster.packaging import ship
+from headrace.runners.spark.cluster.packaging import send_code
 from headrace.runners.spark.cluster.requirements import (
-    check_found,
     check_local_python,
     check_packages,
-    found_here,
+    check_versions,
+    installed_versions,
 )
 from headrace.sdk.options import PipelineOptions
 
 
 @attrs.frozen
 class Session:
-    """A Spark session, ready for a run.
+    """A Spark session that is ready for a run.
 
     Args:
         spark: the session.
-        owned: whether it was made for this run. Who has given it, or made it before, stops it.
+        owned: whether it was created for this run. The creator of any other session stops it.
     """
 
     spark: SparkSession
@@ -44,28 +43,28 @@ class Session:
 
     @property
     def is_local(self) -> bool:
-        """Whether driver and workers are on this machine, under one roof."""
+        """Whether driver and workers run in one process tree on this machine."""
         return is_local(self.spark.sparkContext.master)
 
     @property
     def cores(self) -> int:
-        """How many tasks run at once, as far as Spark says so."""
+        """The number of tasks that run at once: Spark's default parallelism."""
         return int(self.spark.sparkContext.defaultParallelism)
 
 
 def prepare(options: PipelineOptions, given: SparkSession | None = None) -> Session:
-    """Return a session whose workers have all the code they need, and have been asked whether they fit.
+    """Return a session whose workers have the code that they need and have passed the version checks.
 
     Args:
-        options: of the pipeline.
-        given: the user's own session, or None.
+        options: the options of the pipeline.
+        given: the user's session, or None.
 
     Raises:
         PipelineError: the options contradict each other or the session.
-        UnsupportedError: something is missing, too old or too new, here or on the workers.
+        UnsupportedError: a requirement is missing, too old or too new, on the driver or the workers.
     """
     session = session_for(options, given)
-    ship(session.spark, spark_settings(options).py_files)
+    send_code(session.spark, spark_settings(options).py_files)
     if not session.is_local:
         check_workers(session.spark)
     return session
@@ -87,7 +86,7 @@ def session_for(options: PipelineOptions, given: SparkSession | None = None) -> 
 
 
 def active_session() -> SparkSession | None:
-    """Return the session of this thread, else of this process, if it has not been stopped."""
+    """Return the session of this thread or process, unless it was stopped."""
     try:
         found = SparkSession.active()
     except PySparkException:
@@ -97,37 +96,37 @@ def active_session() -> SparkSession | None:
 
 
 def session_of_run(spark: SparkSession, conf: Mapping[str, str] | None = None) -> SparkSession:
-    """Return a session like a given one, with the settings of one run, that nobody else uses.
+    """Return a clone of a session, with the settings of one run.
 
-    The settings of the given session stay as they are, whatever runs at the same time.
+    The settings of the original session do not change, and concurrent runs do not affect each other.
 
     Args:
-        spark: the session.
-        conf: more settings, which win over `RUN_CONF`.
+        spark: the session to clone.
+        conf: additional settings, which override `RUN_CONF`.
     """
-    like: Any = spark
-    own = SparkSession(spark.sparkContext, like._jsparkSession.cloneSession())
+    original: Any = spark
+    clone = SparkSession(spark.sparkContext, original._jsparkSession.cloneSession())
     for name, value in {**RUN_CONF, **(conf or {})}.items():
-        own.conf.set(name, value)
-    return own
+        clone.conf.set(name, value)
+    return clone
 
 
 def check_workers(spark: SparkSession) -> None:
-    """Ask a worker of each executor, as far as tasks reach them, what is installed there.
+    """Check the versions on the workers, with a job whose tasks usually reach all executors.
 
     Raises:
-        UnsupportedError: Python is another one there, or a package is missing or does not fit.
+        UnsupportedError: the Python version differs, or a package is missing, too old or too new.
     """
     context = spark.sparkContext
     tasks = max(2, context.defaultParallelism)
 
     def ask(_: int) -> tuple[str, dict[str, str | None]]:
-        return socket.gethostname(), found_here()
+        return socket.gethostname(), installed_versions()
 
     with unwrapping():
-        answers = context.parallelize(range(tasks), tasks).map(ask).collect()
-    for host, found in answers:
-        check_found(found, f"a worker on {host}")
+        reports = context.parallelize(range(tasks), tasks).map(ask).collect()
+    for host, found in reports:
+        check_versions(found, f"a worker on {host}")
 
 
 def _check_kind(spark: Any) -> None:
@@ -135,38 +134,38 @@ def _check_kind(spark: Any) -> None:
         "pyspark.sql.connect"
     ):
         raise UnsupportedError(
-            f"{type(spark).__module__}.{type(spark).__name__} is not a session that runs here",
-            remedy="give a pyspark.sql.SparkSession; Spark Connect is not supported",
+            f"{type(spark).__module__}.{type(spark).__name__} is not a classic Spark session",
+            remedy="pass a pyspark.sql.SparkSession; Spark Connect is not supported",
         )
 
 
 def _check_master(spark: SparkSession, settings: SparkSettings) -> None:
-    there = spark.sparkContext.master
-    if settings.master and settings.master != there:
+    master = spark.sparkContext.master
+    if settings.master and settings.master != master:
         raise PipelineError(
-            f"there is a Spark session already, whose master is {there}",
+            f"a Spark session with the master {master} is already running",
             where=f"--spark-master {settings.master}",
-            remedy="leave the flag out, or stop the session first (spark.stop())",
+            remedy="remove the flag, or stop the session first (spark.stop())",
         )
 
 
 def _set(spark: SparkSession, name: str, value: str) -> None:
-    """Set one of Spark's settings on a session that exists, if it is not so already."""
+    """Change a Spark setting of an existing session, if it has another value."""
     if spark.conf.get(name, None) == value:
         return
     try:
         spark.conf.set(name, value)
     except PySparkException as error:
         raise PipelineError(
-            f"Spark takes {name} only when a session is made, and there is one already, "
-            f"where it is {spark.conf.get(name, 'not set')}",
+            f"{name} can only be set when a session is created; in the running session it is "
+            f"{spark.conf.get(name, 'not set')}",
             where=f"--spark-conf {name}={value}",
-            remedy="make the session with this setting, or stop it first (spark.stop())",
+            remedy="create the session with this setting, or stop it first (spark.stop())",
         ) from error
 
 
 def _same_python_when_local(spark: SparkSession) -> None:
-    """Let the workers of a local session run this Python, where nobody has said which."""
+    """Run the workers of a local session with this Python, unless PYSPARK_PYTHON is set."""
     context = spark.sparkContext
     if not is_local(context.master):
         return

@@ -1,4 +1,4 @@
-"""Where code runs: what Spark tells a task of itself."""
+"""The context of a Spark task: its partition, task number and batch number."""
 
 from __future__ import annotations
 
@@ -6,23 +6,23 @@ from typing import Final
 
 from pyspark import TaskContext
 
-PLACES: Final = 1 << 20
-"""So many partitions a stage can have."""
+MAX_PARTITIONS: Final = 1 << 20
+"""Maximum number of partitions of a stage."""
 
 
 def partition() -> int:
-    """Return the number of the partition that the task works on; 0 outside of tasks."""
+    """Return the partition number of the current task; 0 outside tasks."""
     context = TaskContext.get()
     return context.partitionId() if context else 0
 
 
-def place(branch: int) -> int:
-    """Return the number of the place of a task, among those of all stages that begin side by side."""
-    return branch * PLACES + partition()
+def task_number(branch: int) -> int:
+    """Return the number of the current task, which is unique among the branches of a level."""
+    return branch * MAX_PARTITIONS + partition()
 
 
 def batch_number() -> int:
-    """Return the number of the micro-batch; 0 outside of streaming queries."""
+    """Return the number of the current micro-batch; 0 outside streaming queries."""
     context = TaskContext.get()
     number = context.getLocalProperty("streaming.sql.batchId") if context else None
     return int(number or 0)

@@ -1,1 +1,1 @@
-"""The shuffle: elements and arrivals as rows between stages, written, sent and put together again."""
+"""The shuffle: elements, arrivals and control rows as rows between stages; writers and readers."""

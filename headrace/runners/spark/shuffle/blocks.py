@@ -1,9 +1,9 @@
-"""Arrivals on the wire: what a grouping is to get, packed into columns for each key group.
+"""Shuffle blocks: the arrivals for a grouping, as columns for each key group.
 
-In front of a shuffle a precombiner puts elements together by key and window, so what travels is one content
-for each key and window of a flush, however many elements that was. A block is a run of arrivals as
-columns; where windows have one pane each, at their ends, contents are all that a grouping needs to know
-(:class:`~headrace.triggers.pane_output.ArrivalColumns`), and a block carries no facts.
+Before a shuffle a precombiner combines elements by key and window, so a flush sends one content for each key
+and window, for any number of elements. A block is a list of arrivals as columns. If each window has only one
+pane, at its end, the grouping needs only contents
+(:class:`~headrace.triggers.pane_output.ArrivalColumns`), and the block has no facts.
 """
 
 from __future__ import annotations
@@ -22,27 +22,27 @@ from headrace.windowing.window import BoundedWindow, packed, unpacked
 
 
 class Block(NamedTuple):
-    """Arrivals side by side.
+    """A list of arrivals, as columns.
 
     Attributes:
         keys: the keys.
-        windows: packed (:func:`packed_windows`).
+        windows: the packed windows (:func:`packed_windows`).
         contents: the contents.
-        facts: (count, size, matched predicates, earliest, latest, elements, times) of each; None where
-            nobody asks. Predicates are places among the trigger's predicates.
-        count: how many elements there are; of blocks that were one before they were divided by key
-            group, one says it for all.
+        facts: (count, size, matched predicates, earliest, latest, elements, times) of each arrival; None
+            if the grouping does not need them. Predicates are indexes into the trigger's predicates.
+        count: number of elements; if a block is divided by key group, the first part has the count of all
+            parts.
     """
 
     keys: list[Any]
     windows: Any
     contents: list[Any]
     facts: list[tuple[Any, ...]] | None = None
-    count: int = 0  # type: ignore[assignment]  # hides tuple.count, which nobody needs here
+    count: int = 0  # type: ignore[assignment]  # hides tuple.count, which is not used
 
 
 def packed_windows(windows: list[BoundedWindow] | BoundedWindow) -> Any:
-    """Return windows so that they pickle fast; one window stands for all rows."""
+    """Return windows in a form that pickles fast; a single window applies to all rows."""
     return windows if isinstance(windows, BoundedWindow) else packed(windows)
 
 
@@ -54,16 +54,16 @@ def unpacked_windows(windows: Any, rows: int) -> Iterable[BoundedWindow]:
 def blocks_of_columns(
     columns: Iterable[ArrivalColumns], groups: KeyGroups
 ) -> dict[int, list[Block]]:
-    """Divide arrivals without facts by key group."""
+    """Group arrivals without facts by key group."""
     parts: dict[int, list[Block]] = {}
     for some in columns:
-        divide = _divide_alike if isinstance(some.windows, repeat) else _divide
+        divide = _divide_one_window if isinstance(some.windows, repeat) else _divide
         for group, block in divide(some, groups.of(some.keys)):
             parts.setdefault(group, []).append(block)
     return parts
 
 
-def _divide_alike(some: ArrivalColumns, groups: list[int]) -> Iterator[tuple[int, Block]]:
+def _divide_one_window(some: ArrivalColumns, groups: list[int]) -> Iterator[tuple[int, Block]]:
     (window,) = _one(some.windows)
     found: dict[int, tuple[list[Any], list[Any]]] = {g: ([], []) for g in set(groups)}
     for key, content, group in zip(some.keys, some.contents, groups, strict=True):
@@ -97,27 +97,27 @@ def _one(windows: Column[Windows]) -> Windows:
 def blocks_of_arrivals(
     arrivals: Arrivals, groups: KeyGroups, trigger: Trigger
 ) -> dict[int, list[Block]]:
-    """Divide arrivals with all that is known of them by key group."""
-    places = {predicate: n for n, predicate in enumerate(trigger.predicates)}
+    """Group arrivals with their facts by key group."""
+    indexes = {predicate: n for n, predicate in enumerate(trigger.predicates)}
     rows = [(key, arrival) for _, key, some in arrivals for arrival in some]
     found: dict[int, list[tuple[Any, Arrival]]] = {}
     for row, group in zip(rows, groups.of([key for key, _ in rows]), strict=True):
         found.setdefault(group, []).append(row)
-    return {group: [_block(some, places)] for group, some in found.items()}
+    return {group: [_block(some, indexes)] for group, some in found.items()}
 
 
-def _block(rows: Sequence[tuple[Any, Arrival]], places: dict[Callable[..., Any], int]) -> Block:
+def _block(rows: Sequence[tuple[Any, Arrival]], indexes: dict[Callable[..., Any], int]) -> Block:
     return Block(
         keys=[key for key, _ in rows],
         windows=packed_windows([a.window for _, a in rows]),
         contents=[a.content for _, a in rows],
-        facts=[_facts(a, places) for _, a in rows],
+        facts=[_facts(a, indexes) for _, a in rows],
     )
 
 
-def _facts(arrival: Arrival, places: dict[Callable[..., Any], int]) -> tuple[Any, ...]:
+def _facts(arrival: Arrival, indexes: dict[Callable[..., Any], int]) -> tuple[Any, ...]:
     arrived = arrival.arrived
-    matched_predicates = tuple(sorted(places[mark] for mark in arrived.matched_predicates))
+    matched_predicates = tuple(sorted(indexes[mark] for mark in arrived.matched_predicates))
     elements = tuple(arrival.elements)
     times = arrival.earliest, arrival.latest
     return arrived.count, arrived.size, matched_predicates, *times, elements, arrival.times

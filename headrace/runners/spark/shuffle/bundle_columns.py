@@ -1,4 +1,4 @@
-"""Bundles on the wire: columns as they are, but windows by their bounds, which pickle much faster."""
+"""Bundles as columns; windows are replaced by their bounds, which pickle much faster."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ def pack(bundle: Bundle) -> tuple[Any, ...]:
 
 
 def unpack(columns: tuple[Any, ...]) -> Bundle:
-    """Return the bundle that :func:`pack` has packed."""
+    """Return the bundle that :func:`pack` was given."""
     values, windows, timestamps, panes, diffs = columns
     return Bundle(values, timestamps, _unpacked(windows), panes, diffs)
 
 
 def _packed(windows: Any) -> Any:
-    """Return bounds where each row lies in one interval of its own, and else the column."""
+    """Return bounds if each row is in exactly one interval window, else the column itself."""
     if isinstance(windows, repeat) or not windows:
         return windows
     if set(map(len, windows)) != {1} or {type(w) for (w,) in windows} != {IntervalWindow}:

@@ -1,4 +1,4 @@
-"""Key groups (Flink's word): a fixed number of buckets of keys, the unit of shuffling and of state."""
+"""Key groups (Flink's term): a fixed number of hash buckets of keys, the unit of shuffling and state."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import attrs
 from headrace.sdk.encoding import encode_key, identities
 
 REMEMBERED: Final = 1 << 18
-"""So many keys are remembered with their groups before all are forgotten."""
+"""Maximum number of keys whose groups are cached; then the cache is cleared."""
 
 
 def key_group(encoding: bytes, groups: int) -> int:
-    """Return the group of a key by its encoding: the same in every process.
+    """Return the group of a key, which depends only on its encoding.
 
     >>> key_group(b"sapple", 16) == key_group(b"sapple", 16)
     True
@@ -25,10 +25,10 @@ def key_group(encoding: bytes, groups: int) -> int:
 
 @attrs.define
 class KeyGroups:
-    """The groups of keys that come again and again.
+    """Computes and caches the groups of keys.
 
     Args:
-        number: how many groups there are.
+        number: number of groups.
     """
 
     number: int

@@ -1,6 +1,6 @@
-"""Behind the shuffle: blocks of one key group put together again, for the grouping of a batch.
+"""Shuffle readers: merge the blocks of one key group for a grouping.
 
-These are gatherings like those in front of the shuffle, but what they take is contents, not elements.
+They work like the precombiners before the shuffle, but merge contents instead of elements.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import attrs
 
 from headrace.runners.planning import KeyedStep
 from headrace.runners.precombine import Arrivals
-from headrace.runners.precombine.per_session import COLUMN_ROWS, Session, unite
+from headrace.runners.precombine.per_session import COLUMN_ROWS, Session, merge_sessions
 from headrace.runners.reductions import BagOf
 from headrace.runners.spark.shuffle.blocks import Block, arrivals_in, unpacked_windows
 from headrace.runners.spark.shuffle.spilling import SpilledList, SpillFile
@@ -25,29 +25,28 @@ from headrace.windowing.time import MIN_MICROS
 from headrace.windowing.window import BoundedWindow, interval
 
 SPILL_AT: Final = 1 << 25
-"""So many bytes of values, pickled, may wait in memory, where they can be ten times as large; then bags
-go to a file."""
+"""Pickled size, in bytes, at which lists spill to disk; in memory the values can be ten times as large."""
 
 
 class ShuffleRead(Protocol):
-    """Takes blocks of one key group."""
+    """Reads the blocks of one key group."""
 
     def take(self, blocks: list[Block], size: int) -> None:
-        """Take blocks, which were so many bytes on the wire."""
+        """Add blocks, whose pickled size is ``size`` bytes."""
 
 
 @attrs.define
 class Blocks:
-    """Blocks as they come."""
+    """Unmerged blocks, in order of arrival."""
 
     _blocks: list[Block] = attrs.field(factory=list, init=False)
 
     def take(self, blocks: list[Block], size: int) -> None:
-        """Take blocks."""
+        """Add blocks."""
         self._blocks += blocks
 
     def columns(self) -> Iterator[ArrivalColumns]:
-        """Give out all blocks, each of one window, and be empty again."""
+        """Return all blocks, one window each, and clear them."""
         blocks, self._blocks = self._blocks, []
         for block in blocks:
             yield columns_of(block.windows, block.keys, block.contents)._replace(count=block.count)
@@ -55,10 +54,10 @@ class Blocks:
 
 @attrs.define
 class ReadArrivals:
-    """Arrivals by key, for groupings that look at more than contents."""
+    """Arrivals by key, for groupings that need more than contents."""
 
     step: KeyedStep
-    reached: int = MIN_MICROS
+    watermark: int = MIN_MICROS
     bags: Bags = attrs.field(init=False)
     windows_merged: bool = attrs.field(init=False)
     _keys: dict[Hashable, tuple[Any, dict[BoundedWindow, Arrival]]] = attrs.field(
@@ -71,7 +70,7 @@ class ReadArrivals:
         self.bags = Bags(self.step.reduction)
 
     def take(self, blocks: list[Block], size: int) -> None:
-        """Take blocks."""
+        """Add blocks."""
         for key, arrival in arrivals_in(blocks, self.step.strategy.trigger):
             _, windows = self._keys.setdefault(identity(key), (key, {}))
             before = windows.get(arrival.window)
@@ -86,7 +85,7 @@ class ReadArrivals:
                     arrival.content = self.bags.spilled(arrival.content)
 
     def drain(self) -> Arrivals:
-        """Give out each key with one arrival a window."""
+        """Return each key with one arrival per window."""
         keys, self._keys = self._keys, {}
         self.bags = Bags(self.step.reduction)
         for known, (key, windows) in keys.items():
@@ -106,7 +105,7 @@ class ReadColumns:
         self._clear()
 
     def take(self, blocks: list[Block], size: int) -> None:
-        """Take blocks, each of one window."""
+        """Add blocks, one window each."""
         for block in blocks:
             self._contents.add(block.windows, block.keys, block.contents)
         if self.bags.full(size):
@@ -114,7 +113,7 @@ class ReadColumns:
                 table.update({k: self.bags.spilled(content) for k, content in table.items()})
 
     def columns(self) -> Iterator[ArrivalColumns]:
-        """Give out the contents of one window at a time."""
+        """Return the contents of one window at a time."""
         contents = self._contents
         self._clear()
         for window in [window for window, _ in contents.tables()]:
@@ -127,7 +126,7 @@ class ReadColumns:
 
 @attrs.define
 class ReadSessions:
-    """Contents by key and session; sessions of two workers that overlap are one."""
+    """Contents by key and session; overlapping sessions from different workers are merged."""
 
     step: KeyedStep
     bags: Bags = attrs.field(init=False)
@@ -138,7 +137,7 @@ class ReadSessions:
         self.bags = Bags(self.step.reduction)
 
     def take(self, blocks: list[Block], size: int) -> None:
-        """Take blocks."""
+        """Add blocks."""
         for block in blocks:
             windows = unpacked_windows(block.windows, len(block.keys))
             found = identities(block.keys)
@@ -154,11 +153,15 @@ class ReadSessions:
                     session[2] = self.bags.spilled(session[2])
 
     def columns(self) -> Iterator[ArrivalColumns]:
-        """Give out the sessions of many keys at a time."""
+        """Return the sessions of many keys at a time."""
         held, self._sessions = self._sessions, {}
         self.bags = Bags(self.step.reduction)
         merge = self.step.reduction.merge
-        rows = ((key, *session) for key, some in held.values() for session in unite(some, merge))
+        rows = (
+            (key, *session)
+            for key, some in held.values()
+            for session in merge_sessions(some, merge)
+        )
         while chunk := list(islice(rows, COLUMN_ROWS)):
             keys, starts, ends, contents = map(list, zip(*chunk, strict=True))
             yield ArrivalColumns(
@@ -172,14 +175,14 @@ class ReadSessions:
 
 @attrs.define
 class Bags:
-    """The bags of a GroupByKey, which go to a file when they have grown too large together."""
+    """The value lists of a GroupByKey, which spill to disk when their total size is too large."""
 
     reduction: Reduction
     _bytes: int = attrs.field(default=0, init=False)
     _file: SpillFile | None = attrs.field(default=None, init=False)
 
     def full(self, size: int) -> bool:
-        """Note that so many bytes came; tell whether it is time to spill."""
+        """Add to the size, in bytes; return whether the lists must spill."""
         if not isinstance(self.reduction, BagOf):
             return False
         self._bytes += size
@@ -199,7 +202,7 @@ class Bags:
 
 
 def shuffle_read_for(step: KeyedStep, batch: bool) -> Any:
-    """Return what reads the blocks of a step: a precombiner, by columns where that is enough."""
+    """Return the reader for the blocks of a step: by columns if the step needs only contents."""
     if step.column_precombiner(batch) is None:
         return ReadArrivals(step)
     if not batch:

@@ -1,4 +1,4 @@
-"""Bags that outgrow memory: a list whose older part lies in a file."""
+"""Lists that spill to disk when they become too large for memory."""
 
 from __future__ import annotations
 
@@ -10,36 +10,36 @@ from tempfile import TemporaryFile
 from typing import IO, Any, Final, overload
 
 PIECE: Final = 1 << 10
-"""So many values are written, and read again, at a time."""
+"""Number of values that are written and read at a time."""
 
 
 class SpillFile:
-    """A temporary file of pieces of lists; gone when nobody refers to it."""
+    """A temporary file of pieces of lists; deleted when it is no longer referenced."""
 
     def __init__(self) -> None:
-        self._file: IO[bytes] = TemporaryFile(prefix="headrace-spill-")  # noqa: SIM115 (lives as long as its lists)
+        self._file: IO[bytes] = TemporaryFile(prefix="headrace-spill-")  # noqa: SIM115 (open as long as its lists)
         weakref.finalize(self, self._file.close)
         self._end = 0
 
     def write(self, values: list[Any]) -> tuple[int, int, int]:
-        """Write a piece, and return its place: offset, bytes and number of values."""
+        """Write a piece, and return its location: offset, bytes and number of values."""
         data = pickle.dumps(values, protocol=5)
         self._file.seek(self._end)
         self._file.write(data)
-        place = self._end, len(data), len(values)
+        location = self._end, len(data), len(values)
         self._end += len(data)
-        return place
+        return location
 
-    def read(self, place: tuple[int, int, int]) -> list[Any]:
-        """Read a piece again."""
-        offset, size, _ = place
+    def read(self, location: tuple[int, int, int]) -> list[Any]:
+        """Read a piece."""
+        offset, size, _ = location
         self._file.seek(offset)
         values: list[Any] = pickle.loads(self._file.read(size))
         return values
 
 
 class SpilledList(Sequence[Any]):
-    """A list whose older values lie in a file; it grows at its end, and can be read again and again.
+    """A list whose older values are in a file; it is append-only and can be read many times.
 
     >>> spilled = SpilledList(SpillFile())
     >>> spilled.extend(["a", "b"])
@@ -51,7 +51,7 @@ class SpilledList(Sequence[Any]):
 
     def __init__(self, file: SpillFile) -> None:
         self._file = file
-        self._places: list[tuple[int, int, int]] = []
+        self._locations: list[tuple[int, int, int]] = []
         self._tail: list[Any] = []
 
     def extend(self, values: Iterable[Any]) -> None:
@@ -59,25 +59,25 @@ class SpilledList(Sequence[Any]):
         self._tail.extend(values)
 
     def spill(self) -> None:
-        """Write what is in memory to the file."""
+        """Write the values in memory to the file."""
         tail, self._tail = self._tail, []
         for start in range(0, len(tail), PIECE):
-            self._places.append(self._file.write(tail[start : start + PIECE]))
+            self._locations.append(self._file.write(tail[start : start + PIECE]))
 
     def copy(self) -> SpilledList:
-        """Return a list that does not grow with this one; the file is shared."""
+        """Return an independent copy that shares the file."""
         other = SpilledList(self._file)
-        other._places, other._tail = self._places.copy(), self._tail.copy()
+        other._locations, other._tail = self._locations.copy(), self._tail.copy()
         return other
 
     def __iter__(self) -> Iterator[Any]:
-        """Read from the beginning, a piece at a time."""
-        pieces = map(self._file.read, self._places)
+        """Read from the beginning, one piece at a time."""
+        pieces = map(self._file.read, self._locations)
         return chain(chain.from_iterable(pieces), self._tail)
 
     def __len__(self) -> int:
         """Return the number of values."""
-        return sum(number for *_, number in self._places) + len(self._tail)
+        return sum(number for *_, number in self._locations) + len(self._tail)
 
     @overload
     def __getitem__(self, index: int) -> Any: ...
@@ -86,18 +86,18 @@ class SpilledList(Sequence[Any]):
     def __getitem__(self, index: slice) -> list[Any]: ...
 
     def __getitem__(self, index: int | slice) -> Any:
-        """Return a value, or a list of values; this reads from the beginning."""
+        """Return a value, or a list of values; reads from the beginning."""
         if isinstance(index, slice):
             return list(self)[index]
-        place = range(len(self))[index]
-        return next(islice(self, place, None))
+        position = range(len(self))[index]
+        return next(islice(self, position, None))
 
     def __eq__(self, other: object) -> bool:
-        """Compare as lists do."""
+        """Compare like lists."""
         return isinstance(other, (list, SpilledList)) and list(self) == list(other)
 
     __hash__ = None  # type: ignore[assignment]  # like a list
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Travel as a list, all of it in memory."""
+        """Pickle as a list in memory."""
         return list, (list(self),)

@@ -1,9 +1,8 @@
-"""What travels between the stages of a plan: few rows, each with a payload of many elements.
+"""The rows between the stages of a plan: few rows, each with a payload of many elements.
 
-A row says where it goes, not what it holds: the level and the step that it is for, and the key group in
-which it arrives there. Its payload is pickled columns. A row for each element would cost a conversion each
-on both sides of every shuffle; a row for each step and key group costs next to nothing, and what it holds
-moves at the speed of pickle.
+A row has a destination (the level, the step and the key group) and a payload of pickled columns. One row per
+element would have to be converted on both sides of every shuffle; one row per step and key group makes this
+cost negligible, and the payload moves at the speed of pickle.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ import pyarrow as pa
 from pyspark import cloudpickle
 
 SCHEMA: Final = "level int, step int, group int, payload binary"
-"""The rows as Spark sees them."""
+"""Spark's schema of the rows."""
 
 _ARROW: Final = pa.schema(
     [("level", pa.int32()), ("step", pa.int32()), ("group", pa.int32()), ("payload", pa.binary())]
@@ -27,13 +26,13 @@ _CLOUDPICKLE: Final[Any] = cloudpickle
 
 
 class Row(NamedTuple):
-    """A row on the wire.
+    """A row between stages.
 
     Attributes:
-        level: the level that it is for; the number of levels means the sinks.
-        step: place in the graph of the node that it is for; :data:`REPORT` for none.
-        group: the key group in which it arrives.
-        payload: pickled.
+        level: the destination level; the number of levels stands for the sinks.
+        step: index of the destination node in the graph; :data:`REPORT` for none.
+        group: the destination key group.
+        payload: the pickled data.
     """
 
     level: int
@@ -43,7 +42,7 @@ class Row(NamedTuple):
 
 
 REPORT: Final = -1
-"""The step of rows that report what was counted."""
+"""The step of rows with metrics."""
 
 
 def record_batch(rows: Sequence[Row]) -> pa.RecordBatch:
@@ -54,7 +53,7 @@ def record_batch(rows: Sequence[Row]) -> pa.RecordBatch:
 
 
 def rows_of(batches: Iterable[pa.RecordBatch | pa.Table]) -> Iterator[Row]:
-    """Return the rows of Arrow columns, one at a time, so that few payloads are copied at once."""
+    """Return the rows of Arrow columns one at a time, so that few payloads are copied at once."""
     for batch in batches:
         heads = (batch.column(n).to_pylist() for n in range(3))
         for row, head in enumerate(zip(*heads, strict=True)):
@@ -63,7 +62,7 @@ def rows_of(batches: Iterable[pa.RecordBatch | pa.Table]) -> Iterator[Row]:
 
 
 def dumps(data: Any) -> bytes:
-    """Pickle what travels; classes and functions that a worker cannot import go along with it."""
+    """Pickle data; classes and functions that a worker cannot import are pickled by value."""
     try:
         return pickle.dumps(data, protocol=5)
     except (pickle.PicklingError, AttributeError, TypeError):

@@ -1,8 +1,8 @@
-"""Where elements leave a stage: for a deeper level's shuffle, or for a sink.
+"""Shuffle writers: the operators that send elements to a later level or to a sink.
 
-A departure is the operator that a stage puts in the place of a node that is not its own. What it gives
-out are rows on the wire, which go to an outbox that the stage empties as it runs; so a table in front of a
-shuffle does not grow with the data, and the outbox holds at the most what one key group gives out.
+A stage uses a shuffle writer in place of a node of another level. The writer emits rows to an outbox that
+the stage clears as it runs, so a precombiner does not grow with the data, and the outbox holds at most the
+output of one key group.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Final
 
 import attrs
 
-from headrace.runners.error_context import failing_in
+from headrace.runners.error_context import label_errors
 from headrace.runners.operator import Operator
 from headrace.runners.planning import KeyedStep
 from headrace.runners.precombine import ColumnPrecombiner, Precombiner
@@ -21,24 +21,24 @@ from headrace.runners.spark.shuffle.bundle_columns import pack
 from headrace.runners.spark.shuffle.key_group import KeyGroups
 from headrace.runners.spark.shuffle.wire import Row, dumps
 from headrace.sdk.graph import GroupByKey, Node, Write
-from headrace.sdk.io.sink import PartSink, SinkPart
 from headrace.sdk.metrics import MetricsContainer, recording
+from headrace.sdk.sink import PartSink, SinkPart
 from headrace.triggers.bundle import Bundle
 from headrace.triggers.trigger import Clock
 
 ROWS: Final = 1 << 20
-"""So many elements may wait in front of a shuffle."""
+"""Maximum number of buffered elements before a shuffle."""
 
 BAG_BYTES: Final = 1 << 23
-"""So many bytes, about, may wait where they are not combined."""
+"""Approximate maximum size, in bytes, of buffered elements that are not combined."""
 
 SAMPLE: Final = 32
-"""So many elements of a bundle tell how large the others are."""
+"""Number of elements of a bundle from which the size of the others is estimated."""
 
 
 @attrs.frozen
 class Address:
-    """Where the rows of a departure go: a level, and a node by its place in the graph."""
+    """The destination of rows: a level, and the index of a node in the graph."""
 
     level: int
     step: int
@@ -46,7 +46,7 @@ class Address:
 
 @attrs.define(eq=False)
 class KeyedWrite(Operator):
-    """Gathers elements in front of a grouping, and sends what was gathered to their key groups."""
+    """Precombines elements before a grouping, and sends the result to their key groups."""
 
     step: KeyedStep
     address: Address
@@ -55,34 +55,34 @@ class KeyedWrite(Operator):
     outbox: list[Row]
     counted: MetricsContainer = attrs.field(factory=MetricsContainer, init=False)
     _columns: ColumnPrecombiner | None = attrs.field(init=False)
-    _gathering: Precombiner | ColumnPrecombiner = attrs.field(init=False)
+    _precombiner: Precombiner | ColumnPrecombiner = attrs.field(init=False)
     _rows: int = attrs.field(default=0, init=False)
     _bytes: int = attrs.field(default=0, init=False)
 
     def __attrs_post_init__(self) -> None:
-        """Start with nothing gathered."""
+        """Choose the precombiner."""
         self._columns = self.step.column_precombiner(self.batch)
-        self._gathering = self._columns or self.step.precombiner(self.batch, apart=True)
+        self._precombiner = self._columns or self.step.precombiner(self.batch, before_shuffle=True)
 
     def push(self, bundle: Bundle) -> None:
-        """Gather a bundle; send what has been gathered whenever it has become much."""
+        """Add a bundle; send the precombined elements whenever the buffer is full."""
         row = _row_bytes(bundle) if isinstance(self.step.node, GroupByKey) else 0
         for piece in bundle.pieces(max(1, BAG_BYTES // row) if row else ROWS):
-            with recording(self.counted), failing_in(self.step.node.label):
-                self._gathering.add(piece)
+            with recording(self.counted), label_errors(self.step.node.label):
+                self._precombiner.add(piece)
             self._rows += len(piece)
             self._bytes += row * len(piece)
             if self._rows >= ROWS or self._bytes >= BAG_BYTES:
                 self._send()
 
     def end_round(self, clock: Clock) -> int:
-        """Send what has been gathered."""
+        """Send the precombined elements."""
         if self._rows:
             self._send()
         return clock.watermark
 
     def _send(self) -> None:
-        with recording(self.counted), failing_in(self.step.node.label):
+        with recording(self.counted), label_errors(self.step.node.label):
             for group, blocks in self._blocks().items():
                 for block in blocks:
                     block.contents[:] = map(self.step.reduction.compact, block.contents)
@@ -92,13 +92,13 @@ class KeyedWrite(Operator):
     def _blocks(self) -> dict[int, list[Block]]:
         if self._columns is not None:
             return blocks_of_columns(self._columns.columns(), self.groups)
-        assert isinstance(self._gathering, Precombiner)
+        assert isinstance(self._precombiner, Precombiner)
         trigger = self.step.strategy.trigger
-        return blocks_of_arrivals(self._gathering.drain(), self.groups, trigger)
+        return blocks_of_arrivals(self._precombiner.drain(), self.groups, trigger)
 
 
 def _row_bytes(bundle: Bundle) -> int:
-    """Estimate how large an element of a bundle is, pickled."""
+    """Estimate the pickled size of an element of a bundle, in bytes."""
     values = bundle.values
     some = values[:: max(1, len(values) // SAMPLE)]
     return len(dumps(some)) // max(1, len(some))
@@ -106,24 +106,24 @@ def _row_bytes(bundle: Bundle) -> int:
 
 @attrs.define(eq=False)
 class BundleWrite(Operator):
-    """Sends bundles as they are, to one key group after another: reshuffles, and ways past a level."""
+    """Sends whole bundles to the key groups in turn: for reshuffles and for nodes of later levels."""
 
     address: Address
     groups: int
     outbox: list[Row]
-    _turn: count[int] = attrs.field(factory=count, init=False)
+    _next_group: count[int] = attrs.field(factory=count, init=False)
 
     def push(self, bundle: Bundle) -> None:
         """Send a bundle."""
-        group = next(self._turn) % self.groups
+        group = next(self._next_group) % self.groups
         self.outbox.append(Row(self.address.level, self.address.step, group, dumps(pack(bundle))))
 
 
 @attrs.define(eq=False)
 class SinkWrite(Operator):
-    """Sends elements to the place where sinks are, or writes them here and sends what was written.
+    """Sends elements to the driver's sinks; for a PartSink, writes them here and sends the result.
 
-    The payload is ``(part, now, what)``: a bundle, or what :meth:`PartSink.write_part` returned.
+    The payload is ``(part, now, what)``: a bundle, or the result of :meth:`PartSink.write_part`.
     """
 
     node: Write
@@ -135,14 +135,14 @@ class SinkWrite(Operator):
     _rows: int = attrs.field(default=0, init=False)
 
     def push(self, bundle: Bundle) -> None:
-        """Collect a bundle; write if there is much."""
+        """Buffer a bundle; write when the buffer is full."""
         self._waiting.append(bundle)
         self._rows += len(bundle)
         if self._rows >= ROWS:
             self._write()
 
     def end_round(self, clock: Clock) -> int:
-        """Write what was collected."""
+        """Write the buffered elements."""
         if self._waiting:
             self._write()
         return clock.watermark
@@ -161,7 +161,7 @@ class SinkWrite(Operator):
                 streaming=scope.streaming,
                 number=number,
             )
-            with failing_in(self.node.label):
+            with label_errors(self.node.label):
                 what = self.node.sink.write_part(part)
         else:
             what = pack(bundle)
@@ -171,36 +171,36 @@ class SinkWrite(Operator):
 
 
 PARTS: Final = 1 << 20
-"""So many parts can come from one place in one batch."""
+"""Maximum number of parts of one task in one batch."""
 
 
 @attrs.define
 class Scope:
-    """Where and when a stage works.
+    """The task, batch and processing time of a running stage.
 
     Attributes:
         run: name of the run (see :class:`~headrace.io.SinkBatch`).
         batch: number of the batch.
         now: processing time in microseconds.
-        place: which of the places it is in which stages work side by side.
+        task: number of the task, unique among those that run concurrently.
         streaming: whether there are many batches.
     """
 
     run: str
     batch: int
     now: int
-    place: int
+    task: int
     streaming: bool
     _parts: int = attrs.field(default=0, init=False)
 
-    def at(self, batch: int, now: int, place: int) -> None:
-        """Go to another place, or to another batch."""
-        self.batch, self.now, self.place, self._parts = batch, now, place, 0
+    def at(self, batch: int, now: int, task: int) -> None:
+        """Move to another task or batch."""
+        self.batch, self.now, self.task, self._parts = batch, now, task, 0
 
     def next_part(self) -> int:
-        """Return the number of one more part that is written here."""
+        """Return the number of the next part of this task."""
         self._parts += 1
-        return self.place * PARTS + self._parts - 1
+        return self.task * PARTS + self._parts - 1
 
 
 def write_for(
@@ -211,7 +211,7 @@ def write_for(
     batch: bool,
     outbox: list[Row],
 ) -> Operator:
-    """Return the departure to a node of a deeper level."""
+    """Return the shuffle writer for a node of a later level."""
     if step is not None:
         return KeyedWrite(step, address, groups, batch, outbox)
     return BundleWrite(address, groups.number, outbox)

@@ -1,1 +1,1 @@
-"""Sources: read in rounds by Python, or by Spark itself, with their watermarks in control rows."""
+"""Sources, read in rounds by Python or by Spark itself, and their watermarks."""

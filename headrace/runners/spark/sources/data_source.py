@@ -1,9 +1,9 @@
-"""The feed: all sources that Python reads, as one streaming source of Spark.
+"""All sources that Python reads, as one streaming data source (Spark's Python data source API).
 
-It runs in a process of its own beside the driver (Spark's Python data source API). An offset is a
-:class:`~headrace.runners.source_rounds.Position`, and so is the heartbeat: a batch comes from time to time
-even where nothing else does, so that clocks advance. What a round brings goes to the workers as payloads
-inside the input partitions; with it goes a control row, by which watermarks and clock travel in the data.
+Its reader runs in a separate process on the driver. An offset is a
+:class:`~headrace.runners.source_rounds.Position`. Offsets also advance without new elements, after the
+heartbeat interval, so that processing time advances. The elements of a round are pickled into the input
+partitions, together with a control row for the watermarks and processing time.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPart
 
 from headrace.runners.source_positions import Position, drained, position_of
 from headrace.runners.source_rounds import SourceRounds
-from headrace.runners.spark.cluster.error_transport import carrying
+from headrace.runners.spark.cluster.error_transport import wrapping
 from headrace.runners.spark.shuffle.bundle_columns import pack
+from headrace.runners.spark.shuffle.control_rows import CONTROL, Control
 from headrace.runners.spark.shuffle.wire import SCHEMA, Row, dumps, record_batch
-from headrace.runners.spark.sources.control_rows import CONTROL, Control
 from headrace.sdk.graph import Read
 
 NAME: Final = "headrace"
@@ -33,16 +33,16 @@ T = TypeVar("T")
 
 
 @attrs.frozen
-class FeedPlan:
-    """What the feed must know.
+class SourcePlan:
+    """The configuration of the data source.
 
     Attributes:
-        reads: the Read nodes by their places in the graph.
-        limit: at most so many records of a partition a round.
-        heartbeat: microseconds between rounds that bring nothing.
-        width: so many tasks share what a round brings.
-        drain: a file; once it exists, nothing more is read, and watermarks go to the end of time.
-        pause: a file; while it exists, no round begins.
+        reads: the Read nodes with their indexes in the graph.
+        limit: maximum number of records per partition and round.
+        heartbeat: maximum idle time between rounds, in microseconds.
+        width: number of tasks among which the elements of a round are divided.
+        drain: a file; once it exists, reading stops and watermarks go to the end of time.
+        pause: a file; while it exists, no round starts.
         natives: labels of sources that Spark reads itself.
     """
 
@@ -56,86 +56,86 @@ class FeedPlan:
 
 
 @attrs.frozen
-class Share(InputPartition):
-    """What one task gets of a round: rows on the wire."""
+class TaskRows(InputPartition):
+    """The rows of one task in a round."""
 
     rows: tuple[Row, ...]
 
 
-def carried(method: Callable[P, T]) -> Callable[P, T]:
-    """Let what a method raises cross Spark."""
+def transported(method: Callable[P, T]) -> Callable[P, T]:
+    """Wrap the errors of a method for transport through Spark."""
 
     @wraps(method)
     def call(*args: P.args, **kwargs: P.kwargs) -> T:
-        with carrying():
+        with wrapping():
             return method(*args, **kwargs)
 
     return call
 
 
-class FeedReader(DataSourceStreamReader):
-    """The rounds, as Spark asks for them."""
+class RoundsReader(DataSourceStreamReader):
+    """The rounds of the sources, for Spark."""
 
-    def __init__(self, plan: FeedPlan) -> None:
+    def __init__(self, plan: SourcePlan) -> None:
         self._plan = plan
         reads = tuple(read for _, read in plan.reads)
         self._rounds = SourceRounds(reads, plan.limit, plan.heartbeat, plan.natives)
-        self._ahead: dict[int, dict[str, Any]] = {}
-        self._silent = True
+        self._prefetched: dict[int, dict[str, Any]] = {}
+        self._started = False
 
-    @carried
+    @transported
     def initialOffset(self) -> dict[str, Any]:
         return self._rounds.start().as_json()
 
-    @carried
+    @transported
     def latestOffset(self, start: dict[str, Any], limit: Any) -> dict[str, Any]:
         before = position_of(start)
         if os.path.exists(self._plan.pause):
             return start
         ended = before.done and self._rounds.is_finished(before)
-        if ended and not self._silent:
+        if ended and self._started:
             return start
         if ended or os.path.exists(self._plan.drain):
-            self._silent = False  # a run that had ended says so once more after a restart
+            self._started = True  # after a restart, a finished run sends its end once more
             return drained(before).as_json()
         after, bundles = self._rounds.read(before)
         if after is before:
             return start
-        self._silent = False
-        self._ahead = {after.round: bundles}
+        self._started = True
+        self._prefetched = {after.round: bundles}
         return after.as_json()
 
-    @carried
+    @transported
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
         before, after = position_of(start), position_of(end)
         if before.round == after.round:
             return []
-        bundles = self._ahead.pop(after.round, None)
+        bundles = self._prefetched.pop(after.round, None)
         if bundles is None:
             bundles = self._rounds.replay(before, after)
-        return self._shares(after, bundles)
+        return self._input_partitions(after, bundles)
 
     def read(self, partition: Any) -> Iterator[pa.RecordBatch]:
         yield record_batch(partition.rows)
 
-    def _shares(self, after: Position, bundles: dict[str, Any]) -> list[InputPartition]:
+    def _input_partitions(self, after: Position, bundles: dict[str, Any]) -> list[InputPartition]:
         control = Control(after.round, after.now, after.watermarks, after.done)
-        shares: list[list[Row]] = [[] for _ in range(self._plan.width)]
-        shares[0].append(Row(0, CONTROL, 0, dumps(control)))
-        for place, read in self._plan.reads:
+        tasks: list[list[Row]] = [[] for _ in range(self._plan.width)]
+        tasks[0].append(Row(0, CONTROL, 0, dumps(control)))
+        for index, read in self._plan.reads:
             for bundle in filter(len, bundles.get(read.label, ())):
-                pieces = list(bundle.pieces(-(-len(bundle) // len(shares))))
-                first = place if len(pieces) == 1 else 0
+                pieces = list(bundle.pieces(-(-len(bundle) // len(tasks))))
+                first = index if len(pieces) == 1 else 0
                 for number, piece in enumerate(pieces, first):
-                    row = Row(0, place, 0, dumps((after.now, pack(piece))))
-                    shares[number % len(shares)].append(row)
-        return [Share(tuple(share)) for share in shares if share]
+                    row = Row(0, index, 0, dumps((after.now, pack(piece))))
+                    tasks[number % len(tasks)].append(row)
+        return [TaskRows(tuple(rows)) for rows in tasks if rows]
 
 
-def feed_source(plan: FeedPlan) -> type[DataSource]:
-    """Return the data source of a feed; it carries its plan along when it travels."""
+def data_source(plan: SourcePlan) -> type[DataSource]:
+    """Return the data source class for a plan; the plan is pickled with the class."""
 
-    class Feed(DataSource):
+    class Rounds(DataSource):
         @classmethod
         def name(cls) -> str:
             return NAME
@@ -144,12 +144,12 @@ def feed_source(plan: FeedPlan) -> type[DataSource]:
             return SCHEMA
 
         def streamReader(self, schema: Any) -> DataSourceStreamReader:
-            return FeedReader(plan)
+            return RoundsReader(plan)
 
-    return Feed
+    return Rounds
 
 
-def feed(session: SparkSession, plan: FeedPlan) -> Any:
-    """Return the feed as a streaming frame."""
-    session.dataSource.register(feed_source(plan))
+def source_frame(session: SparkSession, plan: SourcePlan) -> Any:
+    """Return the rows of the data source as a streaming DataFrame."""
+    session.dataSource.register(data_source(plan))
     return session.readStream.format(NAME).load()

@@ -1,19 +1,19 @@
 """Sources that Spark reads itself: a table from the class of a source to a DataFrame.
 
-The driver makes the DataFrame, and a stage takes in its rows as Arrow columns, in the workers. What files
-hold is what Python's own readers make of it, so that values, types and errors are those of every runner:
-Spark lists the files and brings their bytes; but lines of text, and columns of Parquet in a batch, come
-from Spark's readers, which cut large files into pieces.
+The driver creates the DataFrame, and the stages read its rows as Arrow columns on the workers. Values,
+types and errors are the same on every runner, because Python parses the files: Spark lists them and reads
+their bytes. Only lines of text, and Parquet columns in batch mode, come from Spark's readers, which split
+large files.
 
 ==================  ===============================  =====================================================
-source              in a batch                       in a query
+source              batch mode                       streaming mode
 ==================  ===============================  =====================================================
 BoundedFrame        the DataFrame; ``read``          refused
-UnboundedFrame      (makes the run a query)          the DataFrame; ``readStream``
-files of this       not here: Python reads them      not here: the feed reads them, so many records a
-machine             in the workers                   round, in order of their times
+UnboundedFrame      (not used: implies streaming)    the DataFrame; ``readStream``
+local files         not here: Python reads them      not here: Python reads them in rounds
+                    on the workers                   (``data_source``)
 files at URIs       ``text``, ``parquet``, else      ``text``, else ``binaryFile`` and Python's readers;
-                    ``binaryFile`` and Python's      only while they are watched
+                    ``binaryFile`` and Python's      only with ``watch``
 ==================  ===============================  =====================================================
 """
 
@@ -27,7 +27,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from headrace.errors import UnsupportedError
-from headrace.runners.error_context import failing_in
+from headrace.runners.error_context import label_errors
 from headrace.runners.planning import Plan
 from headrace.runners.spark.cluster.error_transport import unwrapping
 from headrace.sdk.graph import Read
@@ -43,7 +43,7 @@ from headrace.triggers.bundle import Bundle
 _FILES: Final = ("avro", "binaryfile", "csv", "delta", "json", "orc", "parquet", "text", "xml")
 
 LIMITS: Final = {"kafka": "maxOffsetsPerTrigger", **dict.fromkeys(_FILES, "maxFilesPerTrigger")}
-"""The option by which a source takes in so much a batch, by format."""
+"""The option that limits the size of a source's batches, by format."""
 
 
 @attrs.frozen
@@ -51,18 +51,18 @@ class NativeRead:
     """A source that Spark reads.
 
     Attributes:
-        place: place of the Read in the graph.
+        index: index of the Read in the graph.
         read: the Read.
         frame: its rows.
     """
 
-    place: int
+    index: int
     read: Read
     frame: DataFrame
 
 
 def is_native(source: object) -> bool:
-    """Tell whether Spark reads a source itself."""
+    """Return whether Spark reads a source itself."""
     if isinstance(source, WatchedFiles):
         source = source.files
     if isinstance(source, FileSource):
@@ -71,7 +71,7 @@ def is_native(source: object) -> bool:
 
 
 def native_labels(plan: Plan) -> tuple[str, ...]:
-    """Return the labels of the sources that Spark reads itself, in the order in which it knows them."""
+    """Return the labels of the sources that Spark reads itself, sorted as in Spark's offset log."""
     reads = (node for node in plan.graph if isinstance(node, Read))
     return tuple(sorted(read.label for read in reads if is_native(read.source)))
 
@@ -83,27 +83,27 @@ def native_reads(
 
     Args:
         plan: the plan.
-        session: where their DataFrames are made.
-        limit: at most so many records, or files, of each a batch of a query; None for a single batch.
+        session: the session that creates their DataFrames.
+        limit: maximum number of records, or files, of each source per micro-batch; None in batch mode.
 
     Raises:
-        UnsupportedError: a source does not go with the others, or not with a query.
+        UnsupportedError: a source cannot be combined with the others, or not with streaming mode.
     """
-    places = {node.label: place for place, node in enumerate(plan.graph)}
+    indexes = {node.label: index for index, node in enumerate(plan.graph)}
     found = []
     for label in native_labels(plan):
-        read = plan.graph.nodes[places[label]]
+        read = plan.graph.nodes[indexes[label]]
         assert isinstance(read, Read)
-        with failing_in(label), unwrapping():
+        with label_errors(label), unwrapping():
             frame = _frame(read.source, session, limit)
-        found.append(NativeRead(places[label], read, frame))
+        found.append(NativeRead(indexes[label], read, frame))
     if found and any(
         isinstance(node.source, TestStream) for node in plan.graph if isinstance(node, Read)
     ):
         raise UnsupportedError(
-            "a test stream has a clock of its own, which sources that Spark reads do not go by",
+            "sources that Spark reads cannot be combined with a test stream, which has its own clock",
             where=found[0].read.label,
-            remedy="test the pipeline with test streams alone",
+            remedy="use only test streams in the test",
         )
     return tuple(found)
 
@@ -113,8 +113,8 @@ def _frame(source: Any, session: SparkSession, limit: int | None) -> DataFrame:
         return BATCH[_kind(source)](source, session)
     if isinstance(source, (BoundedFrame, FileSource)):
         raise UnsupportedError(
-            "what ends and is read by Spark cannot be part of a streaming run",
-            remedy="read it as a stream (streaming=True, or watch=True for files), or run in batch mode",
+            "a bounded source that Spark reads is not supported in streaming mode",
+            remedy="make it unbounded (streaming=True, or watch=True for files), or run in batch mode",
         )
     return STREAM[_kind(source)](source, session, limit)
 
@@ -128,7 +128,7 @@ def _kind(source: object) -> type:
 
 
 def _by_lines(files: TextFiles) -> bool:
-    """Tell whether Spark's lines are ours: no file has a head, and Hadoop can decompress them all."""
+    """Return whether Spark reads the same lines: no header, and compression that Hadoop supports."""
     return (
         files.strip_trailing_newlines
         and not files.skip_header_lines
@@ -183,8 +183,8 @@ def _one(source: WatchedFiles) -> str:
     if len(source.files.patterns) == 1:
         return source.files.patterns[0]
     raise UnsupportedError(
-        "Spark watches one pattern at a time",
-        remedy="read each URI on its own, and put hr.Flatten() behind them",
+        "Spark can watch only one pattern per source",
+        remedy="read each URI separately, and merge them with hr.Flatten()",
     )
 
 
@@ -210,7 +210,7 @@ STREAM: Final[Mapping[type, Callable[[Any, SparkSession, int], DataFrame]]] = {
 
 
 def bundles_in(source: Any, batch: pa.RecordBatch) -> Iterator[tuple[SourcePartition, Bundle]]:
-    """Return the elements in some rows of a source's DataFrame, by partition of the source."""
+    """Return the elements of some rows of a source's DataFrame, by source partition."""
     if isinstance(source, (BoundedFrame, UnboundedFrame)):
         yield from source.rows.divided(batch)
         return

@@ -1,10 +1,10 @@
-"""Watermarks of sources that only the workers see: what is observed travels in the data, too.
+"""Watermarks of sources that Spark reads, computed on the workers.
 
-The driver never sees the elements that Spark reads itself. So the tasks that take them in note the
-timestamps of each partition of a source, as many as the watermark policy needs, and tell every key group
-of the first level, which keeps the estimators in its state. All of them hear the same, so all come to the
-same watermarks, and say so in the control rows that they work by and send on. A batch may bring such rows
-and no round of the feed; then the time of the batch itself, from Spark's offset log, moves the clock.
+The driver does not see the elements that Spark reads itself. So the tasks that read them record the
+timestamps of each source partition, as many as the watermark policy needs, and send them to every key
+group of the first level, which keeps watermark estimators in its state. All key groups get the same
+observations, compute the same watermarks, and pass them on in control rows. A batch can have such rows
+without a round of the data source; then the batch time in Spark's offset log advances processing time.
 """
 
 from __future__ import annotations
@@ -14,86 +14,70 @@ from typing import Any, Final
 
 import attrs
 
+from headrace.runners.spark.shuffle.control_rows import Control, merged
 from headrace.runners.spark.shuffle.write import Scope
-from headrace.runners.spark.sources.control_rows import Control, together
 from headrace.sdk.graph import Read
 from headrace.sdk.io.frames import SourcePartition
 from headrace.triggers.bundle import Bundle
 from headrace.windowing.column import materialise
 from headrace.windowing.time import MAX_MICROS, MIN_MICROS
 from headrace.windowing.watermark import (
-    BoundedOutOfOrderness,
     FromSource,
-    Monotonic,
     PartitionedWatermark,
-    Percentile,
     WatermarkPolicy,
 )
 
 OBSERVED: Final = -3
-"""The step of rows that say what was observed."""
+"""The step of rows with observations."""
 
 
 @attrs.frozen
 class Observed:
-    """What a task has observed of a source.
+    """The timestamps of a source that a task has observed.
 
     Attributes:
-        label: of the Read.
-        place: number of the task, by which those of a batch are put in order.
+        label: label of the Read.
+        task: number of the task, by which observations of a batch are sorted.
         now: time of the batch in microseconds.
-        timestamps: of each partition, as many as its estimator needs.
+        timestamps: the timestamps of each partition that its estimator needs.
     """
 
     label: str
-    place: int
+    task: int
     now: int
     timestamps: dict[SourcePartition, list[int]]
 
 
 @attrs.define
 class NativeWatermarkObserver:
-    """Takes note of what a task reads.
+    """Records the timestamps of the elements that a task reads.
 
     Args:
-        policy: by which the watermark follows.
+        policy: the watermark policy of the source.
     """
 
     policy: WatermarkPolicy
     timestamps: dict[SourcePartition, list[int]] = attrs.field(factory=dict, init=False)
 
-    def note(self, partition: SourcePartition, bundle: Bundle) -> None:
-        """Take note of elements of a partition."""
+    def record(self, partition: SourcePartition, bundle: Bundle) -> None:
+        """Record elements of a partition."""
         if bundle.values:
             new = materialise(bundle.timestamps, len(bundle))
             known = self.timestamps.get(partition, [])
-            self.timestamps[partition] = condensed([*known, *new], self.policy)
+            self.timestamps[partition] = self.policy.condense([*known, *new])
 
     def observed(self, label: str, scope: Scope) -> Observed:
-        """Return what was noted of a source."""
-        return Observed(label, scope.place, scope.now, self.timestamps)
-
-
-def condensed(timestamps: list[int], policy: WatermarkPolicy) -> list[int]:
-    """Return fewer timestamps that make the same difference to an estimator.
-
-    >>> condensed([5, 9, 7], Monotonic()), condensed([5, 9, 7, 6], Percentile(50, memory=2))
-    ([9], [9, 7, 6])
-    """
-    if isinstance(policy, (BoundedOutOfOrderness, Monotonic, FromSource)):
-        return [max(timestamps)]
-    if isinstance(policy, Percentile) and len(timestamps) > policy.memory + 1:
-        return [max(timestamps[: -policy.memory]), *timestamps[-policy.memory :]]
-    return timestamps
+        """Return the recorded timestamps of a source."""
+        return Observed(label, scope.task, scope.now, self.timestamps)
 
 
 @attrs.define
 class SourceClock:
-    """What a key group of the first level knows of sources and the clock, from batch to batch.
+    """The watermarks of the sources and processing time in a key group, kept between batches.
 
     Args:
-        reads: all the Read nodes.
-        native: labels of those that Spark reads itself.
+        reads: all Read nodes.
+        native: labels of the sources that Spark reads itself.
     """
 
     reads: Sequence[Read]
@@ -102,11 +86,11 @@ class SourceClock:
     _watermarks: dict[str, PartitionedWatermark] = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        """Start before all rounds."""
+        """Start before the first round."""
         self.restore(None)
 
     def restore(self, state: Any) -> None:
-        """Go on from what :meth:`state` gave; from the beginning if that is None."""
+        """Restore what :meth:`state` returned; None is the initial state."""
         sources = {read.label: MIN_MICROS for read in self.reads}
         last, each = state or (Control(0, MIN_MICROS, sources, done=False), {})
         self._last = last
@@ -119,33 +103,34 @@ class SourceClock:
             self._watermarks[label].restore(observed)
 
     def state(self) -> tuple[Control, dict[str, Any]]:
-        """Return all that is known, as plain data."""
-        return self._last, {label: known.state() for label, known in self._watermarks.items()}
+        """Return the state as plain data."""
+        return self._last, {label: source.state() for label, source in self._watermarks.items()}
 
-    def go_on(self, controls: Sequence[Control], observed: Iterable[Observed]) -> Control:
-        """Return what time it is after a batch.
+    def advance(self, controls: Sequence[Control], observed: Iterable[Observed]) -> Control:
+        """Return the watermarks and processing time after a batch.
 
         Args:
-            controls: what the feed says of its round; nothing if the batch holds none.
-            observed: what tasks have observed.
+            controls: the controls of a round of the data source; empty if the batch has no round.
+            observed: the observations of the tasks.
         """
-        told = sorted(observed, key=lambda each: (each.label, each.place))
-        base = together(controls) if controls else self._last
-        now = max([self._last.now, base.now, *(each.now for each in told)])
+        observations = sorted(observed, key=lambda each: (each.label, each.task))
+        base = merged(controls) if controls else self._last
+        now = max([self._last.now, base.now, *(each.now for each in observations)])
         self._last = attrs.evolve(base, now=now)
-        for each in told:
+        for each in observations:
             self._observe(each, now)
-        return self._last.behind({label: self._watermark(label) for label in self.native})
+        return self._last.with_outputs({label: self._watermark(label) for label in self.native})
 
-    def _observe(self, told: Observed, now: int) -> None:
-        watermarks = self._watermarks[told.label]
-        for partition, timestamps in told.timestamps.items():
+    def _observe(self, observed: Observed, now: int) -> None:
+        watermarks = self._watermarks[observed.label]
+        for partition, timestamps in observed.timestamps.items():
             watermarks.add(partition)
             watermarks.observe(partition, timestamps, len(timestamps), now)
 
     def _watermark(self, label: str) -> int:
-        """Return how far a source is complete; at the end of time if the feed says so."""
-        said = self._last.watermarks[label]
-        known = self._watermarks[label]
-        _, partitions = known.state()
-        return said if said == MAX_MICROS or not partitions else known.watermark(self._last.now)
+        """Return the watermark of a source; the end of time if the run is drained."""
+        from_round = self._last.watermarks[label]
+        source = self._watermarks[label]
+        _, partitions = source.state()
+        drained = from_round == MAX_MICROS
+        return from_round if drained or not partitions else source.watermark(self._last.now)

@@ -1,1 +1,1 @@
-"""State: keyed operators in chunks in Spark's state store, and what a checkpoint says of its pipeline."""
+"""State: chunks of keyed state in Spark's state store, and the manifest of a checkpoint."""

@@ -8,13 +8,13 @@ from typing import Any, TypeAlias
 
 import attrs
 
-from headrace.runners.keyed_operators import Arrived, Entry, KeyedTable
+from headrace.runners.keyed_operators import Entry, KeyArrivals, KeyedTable
 from headrace.runners.spark.shuffle.wire import dumps, loads
 from headrace.sdk.encoding import encode_key
 from headrace.triggers.keyed_operator import KeyedOperator
 
 Entries: TypeAlias = dict[Any, Entry]
-"""Keys, their moments and their frozen states, by the encodings of the keys."""
+"""Keys with their timers and frozen states, by key encoding."""
 
 
 @attrs.frozen
@@ -22,13 +22,13 @@ class KeyedChunks:
     """Tables of a keyed operator, as chunks.
 
     Attributes:
-        operator: what works on each key.
+        operator: the operator of each key.
     """
 
     operator: KeyedOperator[Any, Any, Any]
 
     def thaw(self, chunk: Entries | None) -> KeyedTable:
-        """Return a chunk as a table; states are thawed when they are needed."""
+        """Return a chunk as a table; states are thawed on access."""
         return KeyedTable(self.operator, loads, chunk or {})
 
     def freeze(self, table: KeyedTable) -> Entries:
@@ -36,17 +36,17 @@ class KeyedChunks:
         return dict(table.entries(dumps))
 
     def spread(
-        self, arrivals: Iterable[Arrived], chunk_of: Callable[[bytes], int]
-    ) -> dict[int, list[Arrived]]:
-        """Divide arrivals by the chunks of their keys, which go by their encodings from here on."""
-        found: dict[int, list[Arrived]] = defaultdict(list)
+        self, arrivals: Iterable[KeyArrivals], chunk_of: Callable[[bytes], int]
+    ) -> dict[int, list[KeyArrivals]]:
+        """Group arrivals by chunk, with keys identified by their encodings."""
+        found: dict[int, list[KeyArrivals]] = defaultdict(list)
         for _, key, elements in arrivals:
             encoding = encode_key(key)
             found[chunk_of(encoding)].append((encoding, key, elements))
         return found
 
     def divide(self, chunk: Entries, moves: Callable[[bytes], bool]) -> tuple[Entries, Entries]:
-        """Divide a chunk into what stays and what moves."""
+        """Split a chunk into the keys that stay and the keys that move."""
         halves: tuple[Entries, Entries] = {}, {}
         for encoding, entry in chunk.items():
             halves[moves(encoding)][encoding] = entry

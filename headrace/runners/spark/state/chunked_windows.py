@@ -1,4 +1,4 @@
-"""Chunks of contents by window and key, for groupings whose windows have one pane each, at their ends."""
+"""Chunks of contents by window and key, for groupings whose windows have a single pane, at their end."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from headrace.triggers.pane_output import ArrivalColumns
 from headrace.windowing.window import BoundedWindow
 
 Columns: TypeAlias = tuple[BoundedWindow, list[Any], list[Any]]
-"""A window, and keys with their contents in it."""
+"""A window, its keys, and their contents."""
 
 
 @attrs.frozen
@@ -42,7 +42,7 @@ class WindowChunks:
     def spread(
         self, arrivals: Iterable[ArrivalColumns], chunk_of: Callable[[bytes], int]
     ) -> dict[int, list[ArrivalColumns]]:
-        """Divide arrivals by the chunks of their keys."""
+        """Group arrivals by chunk."""
         found: dict[int, list[ArrivalColumns]] = defaultdict(list)
         for some in arrivals:
             columns = window_of(some), some.keys, some.contents
@@ -53,7 +53,7 @@ class WindowChunks:
     def divide(
         self, chunk: list[Columns], moves: Callable[[bytes], bool]
     ) -> tuple[list[Columns], list[Columns]]:
-        """Divide a chunk into what stays and what moves."""
+        """Split a chunk into the keys that stay and the keys that move."""
         halves: tuple[list[Columns], list[Columns]] = [], []
         for columns in chunk:
             for moved, part in _divided(columns, moves):
@@ -62,7 +62,7 @@ class WindowChunks:
 
 
 def _divided(columns: Columns, place_of: Callable[[bytes], int]) -> Iterator[tuple[int, Columns]]:
-    """Divide the rows of a window by a number that follows from the encoding of the key."""
+    """Group the rows of a window by a number that depends on the key's encoding."""
     window, keys, contents = columns
     parts: dict[int, Columns] = {}
     for place, key, content in zip(

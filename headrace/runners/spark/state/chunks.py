@@ -1,9 +1,8 @@
-"""What a grouping remembers in one key group, kept in chunks: cost by what is touched.
+"""The state of a grouping in one key group, stored in chunks: a batch reads and writes only some of them.
 
-A chunk is a bucket of keys with what is remembered of them. Once there are many keys there are as many
-chunks as it takes for one to hold few: they are split one at a time as keys come (linear hashing), so that
-a batch reads and writes the chunks of the keys that it touches and of those whose moment has come, and no
-others. A small table says when each chunk wants attention, and what it holds back.
+A chunk is a hash bucket of keys with their states. As keys are added, chunks are split one at a time (linear
+hashing), so that each chunk has few keys. A batch reads and writes the chunks of its keys and of due timers,
+and no others. A small directory has the next timers and the watermark hold of each chunk.
 """
 
 from __future__ import annotations
@@ -21,10 +20,10 @@ from headrace.triggers.trigger import NEVER, Clock
 from headrace.windowing.time import MIN_MICROS
 
 KEYS: Final = 64
-"""So many keys a chunk holds on the average before one is split."""
+"""Average number of keys per chunk at which a chunk is split."""
 
 WHOLE: Final = 2_048
-"""Up to so many keys are one chunk: to write them all costs less than to call Spark for each part."""
+"""Maximum number of keys in a single chunk: writing all of them is cheaper than several calls to Spark."""
 
 
 _GOLDEN: Final = 0x9E3779B97F4A7C15
@@ -34,29 +33,29 @@ Kept = TypeVar("Kept")
 
 
 class ChunkStore(Protocol):
-    """Where chunks are kept: bytes by number."""
+    """A store of chunks: bytes by chunk number."""
 
     def get(self, chunk: int) -> bytes | None:
         """Return a chunk."""
 
     def put(self, chunk: int, data: bytes) -> None:
-        """Keep a chunk."""
+        """Store a chunk."""
 
     def remove(self, chunk: int) -> None:
-        """Forget a chunk."""
+        """Remove a chunk."""
 
 
 @attrs.define
 class Directory:
-    """What is known of a grouping's chunks without reading them; plain data, kept between batches.
+    """The directory of a grouping's chunks: plain data, kept between batches.
 
     Attributes:
-        watermark: the input watermark that the grouping has reached, in microseconds.
-        output_watermark: how far its output is complete, in microseconds.
-        chunks: how many chunks there are, empty ones too.
-        sizes: how much each chunk holds; empty ones are left out.
-        moments: the moments of each chunk that holds something.
-        keys: how much all chunks hold.
+        watermark: the input watermark of the grouping, in microseconds.
+        output_watermark: the output watermark of the grouping, in microseconds.
+        chunks: number of chunks, including empty ones.
+        sizes: size of each chunk that is not empty.
+        moments: next timers and hold of each chunk that is not empty.
+        keys: total size of all chunks.
     """
 
     watermark: int = MIN_MICROS
@@ -67,15 +66,15 @@ class Directory:
     keys: int = 0
 
     def chunk_of(self, encoding: bytes) -> int:
-        """Return the chunk in which a key lies."""
-        # Keys of one group have checksums with the same remainder, so all bits must have their say.
+        """Return the chunk of a key."""
+        # Keys of one group have checksums with the same remainder, so all bits must be mixed.
         mixed = crc32(encoding) * _GOLDEN >> 32
         level = self.chunks.bit_length() - 1
         place = mixed & ((2 << level) - 1)
         return place if place < self.chunks else place & ((1 << level) - 1)
 
     def due(self, clock: Clock) -> list[int]:
-        """Return the chunks whose moment has come."""
+        """Return the chunks with due timers."""
         watermark, now = clock
         return [
             chunk
@@ -84,24 +83,24 @@ class Directory:
         ]
 
     def note(self, chunk: int, size: int, moments: Moments) -> None:
-        """Note how much a chunk holds now, and when it wants attention."""
+        """Record the size and the next timers of a chunk."""
         self.keys += size - self.sizes.pop(chunk, 0)
         self.moments.pop(chunk, None)
         if size:
             self.sizes[chunk], self.moments[chunk] = size, moments
 
     def advance(self, watermark: int) -> None:
-        """Note that a round has ended at an input watermark."""
+        """Record the input watermark at the end of a round."""
         hold = min((m.hold for m in self.moments.values()), default=NEVER)
         self.watermark = watermark
         self.output_watermark = max(self.output_watermark, min(watermark, hold))
 
 
 class ChunkKind(Protocol[Kept]):
-    """What a chunk is: how a table is made of one, and how a chunk and arrivals are divided by key."""
+    """The format of chunks: conversion to a table, and splitting of chunks and arrivals by key."""
 
     def thaw(self, chunk: Any) -> Kept:
-        """Return a chunk as a table; None is an empty one."""
+        """Return a chunk as a table; None is an empty chunk."""
 
     def freeze(self, table: Kept) -> Any:
         """Return a table as a chunk."""
@@ -109,20 +108,20 @@ class ChunkKind(Protocol[Kept]):
     def spread(
         self, arrivals: Iterable[Any], chunk_of: Callable[[bytes], int]
     ) -> dict[int, list[Any]]:
-        """Divide arrivals by the chunks of their keys."""
+        """Group arrivals by chunk."""
 
     def divide(self, chunk: Any, moves: Callable[[bytes], bool]) -> tuple[Any, Any]:
-        """Divide a chunk by the encodings of its keys into what stays and what moves."""
+        """Split a chunk by the encodings of its keys: those that stay, and those that move."""
 
 
 @attrs.define(eq=False)
 class ChunkedStore:
-    """A store whose keys are in chunks, of which a round reads and writes only those that it concerns.
+    """A store in chunks; a round reads and writes only the chunks that it needs.
 
     Args:
-        directory: what is known of the chunks.
-        chunks: where they are kept.
-        kind: what a chunk is.
+        directory: the directory of the chunks.
+        chunks: the store of the chunks.
+        kind: the format of the chunks.
     """
 
     directory: Directory
@@ -136,7 +135,7 @@ class ChunkedStore:
 
     @property
     def output_watermark(self) -> int:
-        """How far the output is complete after the last round, in microseconds."""
+        """The output watermark after the last round, in microseconds."""
         return self.directory.output_watermark
 
     def round(self, arrivals: Iterable[Any], clock: Clock, out: Any) -> None:
@@ -160,7 +159,7 @@ class ChunkedStore:
         return loads(data)
 
     def _write(self, number: int, table: Table[Any, Any], chunk: Any) -> None:
-        """Keep a chunk, or remove it if it is empty."""
+        """Store a chunk, or remove it if it is empty."""
         before, size = number in self.directory.sizes, len(table)
         self.directory.note(number, size, table.moments)
         if size:
@@ -169,13 +168,13 @@ class ChunkedStore:
             self.chunks.remove(number)
 
     def _grow(self) -> None:
-        """Add chunks until there are enough of them."""
+        """Split chunks until their average size is small enough."""
         if self.directory.keys > WHOLE:
             while self.directory.keys > KEYS * self.directory.chunks:
                 self._split()
 
     def _split(self) -> None:
-        """Add a chunk, and give it its share of the one that it is split from."""
+        """Split a chunk into two."""
         new = self.directory.chunks
         old = new - (1 << (new.bit_length() - 1))
         self.directory.chunks += 1

@@ -1,9 +1,8 @@
-"""Stages kept in a worker from one micro-batch to the next, so that DoFns are set up once.
+"""A cache of stages on a worker, so that DoFns are set up once and not in every micro-batch.
 
-Spark uses a worker's process for many tasks, and makes everything that a task needs anew. What a DoFn does
-in ``setup`` may be dear (a model, a connection), so the stages of a run are kept in the process. A few
-runs are kept side by side; those that have not been used for longest are torn down, and so is a stage that
-has failed.
+Spark uses a worker process for many tasks, and creates everything anew for each task. ``DoFn.setup`` can be
+expensive (a model, a connection), so the process keeps the stages of its runs. The least recently used
+stages are torn down, and so is a stage that fails.
 """
 
 from __future__ import annotations
@@ -16,26 +15,26 @@ from typing import Final
 from headrace.runners.spark.stage import Stage
 
 STAGES: Final = 32
-"""So many stages are kept in a process."""
+"""Maximum number of cached stages in a process."""
 
-_kept: Final[OrderedDict[Hashable, Stage]] = OrderedDict()
+_cache: Final[OrderedDict[Hashable, Stage]] = OrderedDict()
 
 
 @contextmanager
-def kept(name: Hashable, make: Callable[[], Stage]) -> Iterator[Stage]:
-    """Work with the stage of a name.
+def cached(name: Hashable, make: Callable[[], Stage]) -> Iterator[Stage]:
+    """Yield the cached stage of a name, or a new one.
 
     Args:
-        name: tells it from all others that may work in this process.
-        make: makes it, and sets it up.
+        name: identifies the stage in this process.
+        make: creates the stage and sets it up.
     """
-    stage = _kept.pop(name, None) or make()
+    stage = _cache.pop(name, None) or make()
     try:
         yield stage
     except BaseException:
         stage.executor.release()
         raise
-    _kept[name] = stage
-    while len(_kept) > STAGES:
-        _, oldest = _kept.popitem(last=False)
+    _cache[name] = stage
+    while len(_cache) > STAGES:
+        _, oldest = _cache.popitem(last=False)
         oldest.executor.release()

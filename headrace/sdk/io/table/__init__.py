@@ -1,1 +1,1 @@
-"""Writing to a table of a SQL database: elements as rows, net changes by key, one transaction a batch."""
+"""Writing to a table of a SQL database: elements as rows, net changes by key, a transaction per batch."""

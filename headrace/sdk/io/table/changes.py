@@ -1,7 +1,7 @@
-"""What a batch comes to: for each key the row that stands after it, or the rows that it takes back.
+"""The net changes of a batch: for each key the row to write, or the rows to delete.
 
-The order of elements within a batch hardly matters: a value and its retraction cancel wherever they
-stand. If several rows of a key are left over, the last one stands, as in any upsert.
+A value and its retraction cancel, whatever their order in the batch. If several rows of a key remain, the
+last one counts, as in any upsert.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from headrace.triggers.bundle import INSERT
 
 @attrs.frozen
 class Changes:
-    """What is to be done to a table, deletions first.
+    """The changes to a table, deletions first.
 
     Attributes:
-        deletes: rows that no longer stand, to be deleted where they still do.
-        writes: rows to be inserted, or put in the place of those with their keys.
+        deletes: rows to delete if the table still contains them.
+        writes: rows to insert, or with which to replace the rows of the same keys.
     """
 
     deletes: list[Values]
@@ -38,16 +38,16 @@ class Changes:
 def changes_of(
     rows: list[Values], diffs: Iterable[int], key: tuple[str, ...], step: str
 ) -> Changes:
-    """Return what rows and their diffs come to.
+    """Return the net changes of rows and their diffs.
 
     Args:
         rows: the rows.
         diffs: +1 for a row, -1 for the retraction of an earlier one.
-        key: columns of the key; without any, all rows are written.
-        step: where, for errors.
+        key: columns of the key; if empty, all rows are written.
+        step: label of the step, for errors.
 
     Raises:
-        ElementError: a key is None or has no hash.
+        ElementError: a key is None or not hashable.
 
     >>> rows = [{"k": "a", "n": n} for n in (1, 1, 2)]
     >>> changes_of(rows, [1, -1, 1], ("k",), "").writes
@@ -67,15 +67,15 @@ def _net(rows: list[Values], diffs: Iterable[int], identify: Any) -> Changes:
     keys: dict[Any, dict[bytes, _Count]] = {}
     for row, diff in zip(rows, diffs, strict=False):
         counts = keys.setdefault(identify(row), {})
-        counted = encode_value(tuple(row.values()))
-        before = counts.pop(counted, None)  # put in anew, since the last one stands
-        counts[counted] = _Count(row, diff + (before.count if before else 0))
+        encoded = encode_value(tuple(row.values()))
+        previous = counts.pop(encoded, None)  # reinserted, so that the last row is at the end
+        counts[encoded] = _Count(row, diff + (previous.count if previous else 0))
     deletes: list[Values] = []
     writes: list[Values] = []
     for counts in keys.values():
-        standing = [c.row for c in counts.values() if c.count > 0]
-        if standing:
-            writes.append(standing[-1])
+        remaining = [c.row for c in counts.values() if c.count > 0]
+        if remaining:
+            writes.append(remaining[-1])
         else:
             deletes += [c.row for c in counts.values() if c.count < 0]
     return Changes(deletes, writes)
@@ -92,7 +92,7 @@ def _check_key(row: Values, key: tuple[str, ...], step: str) -> None:
         value = row[name]
         if value is None or value.__hash__ is None:
             raise ElementError(
-                f"the element {shorten(row)} has {shorten(value)} in the column {name!r} of the key",
+                f"the element {shorten(row)} has {shorten(value)} in the key column {name!r}",
                 where=step,
-                remedy="leave such elements out with hr.Filter, or choose another key",
+                remedy="remove such elements with hr.Filter, or choose another key",
             )

@@ -1,4 +1,4 @@
-"""The SQL types of columns, as Python types say them."""
+"""The SQL types of columns, derived from Python types."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from headrace.windowing.time import Duration, Timestamp
 
 
 class Digits(sa.TypeDecorator[Decimal]):
-    """Decimals in a database that has none (SQLite): as text, which is exact."""
+    """Decimals as text, which is exact, in a database without a decimal type (SQLite)."""
 
     impl = sa.Text
     cache_ok = True
@@ -52,10 +52,10 @@ _SQL: Final[dict[type, Any]] = {
 
 
 def sql_type(kind: Any, column: str) -> Any:
-    """Return the SQL type for a Python type; one of SQLAlchemy's is its own.
+    """Return the SQL type for a Python type; a SQLAlchemy type is returned as it is.
 
     Raises:
-        PipelineError: there is none.
+        PipelineError: there is no SQL type for it.
     """
     if isinstance(kind, sa.types.TypeEngine):
         return kind
@@ -66,8 +66,8 @@ def sql_type(kind: Any, column: str) -> Any:
             if issubclass(kind, base):
                 return found
     raise PipelineError(
-        f"no SQL type is known for the column {column!r} of {shorten(kind)}",
-        remedy=f"use one of {', '.join(k.__name__ for k in _SQL)}, or a type of SQLAlchemy",
+        f"there is no SQL type for the column {column!r} of type {shorten(kind)}",
+        remedy=f"use one of {', '.join(k.__name__ for k in _SQL)}, or a SQLAlchemy type",
     )
 
 
@@ -77,13 +77,13 @@ def columns_for(
     """Return the columns of a new table.
 
     Args:
-        rows: the first rows; what is in a column says its type if nothing else does.
-        types: types by column, as far as they are given.
+        rows: the first rows; the type of a column that is not in ``types`` is inferred from them.
+        types: types by column.
         key: the columns of the primary key.
-        step: where, for errors.
+        step: label of the step, for errors.
 
     Raises:
-        ElementError: nothing says of what type a column is, or there is no SQL type for it.
+        ElementError: the type of a column cannot be inferred, or there is no SQL type for it.
     """
     given = dict.fromkeys(WINDOW_COLUMNS, _INSTANT) | dict(types)
     return [
@@ -99,7 +99,7 @@ def columns_for(
 
 def _type_in(rows: list[Values], name: str, step: str) -> Any:
     values = {type(row[name]): row[name] for row in rows if row[name] is not None}
-    remedy = f"say types={{{name!r}: …}} with a Python type or one of SQLAlchemy's"
+    remedy = f"set types={{{name!r}: …}} to a Python or SQLAlchemy type"
     if not values:
         raise ElementError(
             f"the column {name!r} is None in all {len(rows)} rows of the first batch, so its type is "
@@ -114,8 +114,8 @@ def _type_in(rows: list[Values], name: str, step: str) -> Any:
         return sql_type(float if {int, float} == set(values) else kind, name)
     except PipelineError as error:
         raise ElementError(
-            f"the element {shorten(rows[0])} has {shorten(value)} in the column {name!r}, and there is "
+            f"the element {shorten(rows[0])} has {shorten(value)} in the column {name!r}, but there is "
             f"no SQL type for {kind.__qualname__}",
             where=step,
-            remedy=f"make it a plain value with hr.Map, or {remedy}",
+            remedy=f"convert it to a plain value with hr.Map, or {remedy}",
         ) from error

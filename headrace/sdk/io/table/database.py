@@ -1,6 +1,6 @@
-"""A table in a database, to which batches are applied, each in one transaction of a connection of its own.
+"""A table in a database, to which each batch is applied in one transaction.
 
-A connection for each batch costs little beside it, and none can have died while nothing came.
+Each batch opens a connection. This is cheap compared to the batch, and no idle connection can be lost.
 """
 
 from __future__ import annotations
@@ -14,32 +14,32 @@ import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError, OperationalError, StatementError
 
 from headrace.errors import ElementError, PipelineError, UnsupportedError, shorten
-from headrace.sdk.io.sink import SinkBatch
 from headrace.sdk.io.table.changes import Changes
 from headrace.sdk.io.table.columns import columns_for
 from headrace.sdk.io.table.rows import Values
 from headrace.sdk.io.table.statements import (
     BATCHES,
     INSERTS,
-    as_they_were,
-    deleted,
-    remembered,
-    written,
+    delete,
+    delete_parameters,
+    record_batch,
+    upsert,
 )
+from headrace.sdk.sink import SinkBatch
 
 CHUNK: Final = 10_000
-"""So many rows go to the database at a time."""
+"""Number of rows in one statement."""
 
 _REFUSALS: Final = (StatementError, OverflowError, TypeError, ValueError)
-"""What is raised where a database, or its driver, does not take a value."""
+"""Exceptions that a database or its driver raises for a value that it does not accept."""
 
 
 def url_of(text: str) -> sa.URL:
-    """Return the URL of a database; a plain path is that of a file of SQLite.
+    """Return the URL of a database; a plain path is an SQLite file.
 
     Raises:
-        PipelineError: it is no URL, or that of a database which would be gone after the run.
-        UnsupportedError: there is no support for this kind of database.
+        PipelineError: the text is not a URL, or the database is in memory.
+        UnsupportedError: this kind of database is not supported.
 
     >>> url_of("sales.db"), url_of("postgresql://db.example/sales").drivername
     (sqlite:///sales.db, 'postgresql+psycopg')
@@ -48,7 +48,7 @@ def url_of(text: str) -> sa.URL:
         url = sa.make_url(text if "://" in text else f"sqlite:///{text}")
     except sa.exc.ArgumentError as error:
         raise PipelineError(
-            f"{shorten(text)} is no URL of a database",
+            f"{shorten(text)} is not a database URL",
             remedy='write it like "sqlite:///sales.db" or "postgresql://user@host/sales"',
         ) from error
     kind = url.get_backend_name()
@@ -61,8 +61,8 @@ def url_of(text: str) -> sa.URL:
         )
     if kind == "sqlite" and url.database in (None, "", ":memory:"):
         raise PipelineError(
-            "a database in memory would be gone after the run",
-            remedy="name a file: sqlite:///sales.db",
+            "an in-memory database would be lost after the run",
+            remedy="use a file: sqlite:///sales.db",
         )
     return (
         url if "+" in url.drivername or kind == "sqlite" else url.set(drivername=f"{kind}+psycopg")
@@ -79,28 +79,28 @@ def engine_of(url: str) -> sa.Engine:
         engine = sa.create_engine(url_of(url), poolclass=sa.NullPool)
     except sa.exc.NoSuchModuleError as error:
         raise PipelineError(
-            f"SQLAlchemy knows no driver {url_of(url).drivername}",
-            remedy="write postgresql+psycopg://…, or just postgresql://… or sqlite:///…",
+            f"SQLAlchemy has no driver {url_of(url).drivername}",
+            remedy="use postgresql+psycopg://…, postgresql://… or sqlite:///…",
         ) from error
     except ModuleNotFoundError as error:
         raise PipelineError(
             f"the driver {error.name} for {url_of(url).drivername} is not installed",
             remedy=f"pip install '{'psycopg[binary]' if error.name == 'psycopg' else error.name}'",
         ) from error
-    # Many rows in one statement, also where no results are asked for: psycopg is slow otherwise.
+    # Insert many rows per statement even if it returns no results; psycopg is slow otherwise.
     engine.dialect.use_insertmanyvalues_wo_returning = engine.dialect.name == "postgresql"
     return engine
 
 
 @attrs.define(eq=False)
 class Database:
-    """A table, made if it is missing.
+    """A table, created if it does not exist.
 
     Args:
-        url: of the database.
-        name: of the table, perhaps behind that of a schema and a dot.
-        key: its key; without one, rows are only added.
-        types: types of columns, for making it.
+        url: URL of the database.
+        name: name of the table, optionally ``schema.table``.
+        key: columns of the key; if empty, rows are only added.
+        types: types of columns, used to create the table.
     """
 
     url: str
@@ -109,14 +109,14 @@ class Database:
     types: dict[str, Any]
     engine: sa.Engine = attrs.field(init=False)
     table: sa.Table | None = attrs.field(default=None, init=False)
-    remembers: bool = attrs.field(default=False, init=False)
+    has_batches_table: bool = attrs.field(default=False, init=False)
 
     @engine.default
     def _engine(self) -> sa.Engine:
         return engine_of(self.url)
 
     def find(self) -> None:
-        """Look whether the table exists, and whether it has the key.
+        """Find the table, and check its key if it exists.
 
         Raises:
             PipelineError: the key is not unique in the table.
@@ -136,85 +136,87 @@ class Database:
         self.table = found
 
     def apply(self, changes: Changes, batch: SinkBatch) -> None:
-        """Apply the changes of a batch, unless they have been before.
+        """Apply the changes of a batch, unless the batch was applied before.
 
         Raises:
-            ElementError: the table does not take a row.
+            ElementError: the table does not accept a row.
         """
         rows = changes.deletes + changes.writes
         table = self._table(rows, batch.step)
         _check_columns(table, rows[0], batch.step)
-        self._prepare_to_remember(batch)
+        self._create_batches_table(batch)
         try:
             with self.engine.begin() as connection:
                 if self._is_new(connection, batch):
                     self._execute(connection, table, changes)
         except _REFUSALS as error:
-            self._blame(table, changes, batch.step, error)
+            self._raise_element_error(table, changes, batch.step, error)
             raise
 
     def close(self) -> None:
-        """Let go of everything."""
+        """Close all connections."""
         self.engine.dispose()
 
     def _table(self, rows: list[Values], step: str) -> sa.Table:
         if self.table is None:
             schema, _, name = self.name.rpartition(".")
             columns = columns_for(rows, self.types, self.key, step)
-            made = sa.Table(name, sa.MetaData(), *columns, schema=schema or None)
+            table = sa.Table(name, sa.MetaData(), *columns, schema=schema or None)
             with self.engine.begin() as connection:
-                made.create(connection, checkfirst=True)
-            self.table = made
+                table.create(connection, checkfirst=True)
+            self.table = table
         return self.table
 
-    def _prepare_to_remember(self, batch: SinkBatch) -> None:
-        if batch.run and not self.remembers:
+    def _create_batches_table(self, batch: SinkBatch) -> None:
+        if batch.run and not self.has_batches_table:
             with self.engine.begin() as connection:
                 BATCHES.create(connection, checkfirst=True)
-            self.remembers = True
+            self.has_batches_table = True
 
     def _is_new(self, connection: sa.Connection, batch: SinkBatch) -> bool:
-        """Tell whether a batch has not been written before, and remember it."""
+        """Return whether a batch was not applied before, and record its number."""
         if not batch.run:
             return True
         dialect = self.engine.dialect.name
-        note = remembered(batch.run, batch.step, batch.id, dialect)
-        counting = {"preserve_rowcount": True}
-        return connection.execute(note, execution_options=counting).rowcount > 0
+        statement = record_batch(batch.run, batch.step, batch.id, dialect)
+        options = {"preserve_rowcount": True}
+        return connection.execute(statement, execution_options=options).rowcount > 0
 
     def _execute(self, connection: sa.Connection, table: sa.Table, changes: Changes) -> None:
         for chunk in _chunks(changes.deletes):
-            connection.execute(deleted(table, chunk[0], self.key), as_they_were(chunk))
+            connection.execute(delete(table, chunk[0], self.key), delete_parameters(chunk))
         for chunk in _chunks(changes.writes):
             dialect = self.engine.dialect.name
-            connection.execute(written(table, chunk[0], self.key, dialect), chunk)
+            connection.execute(upsert(table, chunk[0], self.key, dialect), chunk)
 
-    def _blame(self, table: sa.Table, changes: Changes, step: str, error: Exception) -> None:
-        """Name the row, and the column if it can be told, that the database does not take."""
+    def _raise_element_error(
+        self, table: sa.Table, changes: Changes, step: str, error: Exception
+    ) -> None:
+        """Raise an error that names the row and, if known, the column that the database rejected."""
         if isinstance(error, OperationalError):
-            return  # the database, and no row
-        row = self._culprit(table, changes.writes)
+            return  # the cause is the database, not a row
+        row = self._find_rejected(table, changes.writes)
         if row is None:
             return
-        column = _misfit(table, row)
+        column = _mistyped_column(table, row)
         where = f" in the column {column!r}" if column else ""
         reason = error.orig if isinstance(error, DBAPIError) else error
         raise ElementError(
-            f"the table {self.name} does not take the element {shorten(row)}{where}: {reason}",
+            f"the table {self.name} does not accept the element {shorten(row)}{where}: {reason}",
             where=step,
-            remedy="make it a value of the column's type with hr.Map, leave it out with hr.Filter, or say "
-            "types={…} for a table that is yet to be made",
+            remedy="convert it to the column's type with hr.Map, remove it with hr.Filter, or set "
+            "types={…} for a new table",
         ) from error
 
-    def _culprit(self, table: sa.Table, rows: list[Values]) -> Values | None:
-        """Return a row that cannot be written by itself, by halving."""
+    def _find_rejected(self, table: sa.Table, rows: list[Values]) -> Values | None:
+        """Find a row that cannot be written on its own, by bisection."""
         while len(rows) > 1:
             half = rows[: len(rows) // 2]
             rows = half if self._fails(table, half) else rows[len(half) :]
         return rows[0] if rows and self._fails(table, rows) else None
 
     def _fails(self, table: sa.Table, rows: list[Values]) -> bool:
-        with self.engine.connect() as connection:  # and nothing is committed
+        with self.engine.connect() as connection:  # never committed
             try:
                 self._execute(connection, table, Changes([], rows))
             except _REFUSALS:
@@ -232,14 +234,14 @@ def _check_key(inspector: sa.Inspector, table: sa.Table, key: tuple[str, ...]) -
     of_table: dict[str, Any] = {"table_name": table.name, "schema": table.schema}
     unique: list[Any] = [inspector.get_pk_constraint(**of_table)["constrained_columns"]]
     unique += [found["column_names"] for found in inspector.get_unique_constraints(**of_table)]
-    # SQLite's reflection misses some unique constraints, whose indexes it makes by itself.
+    # SQLite's reflection misses some unique constraints; their automatic indexes show them.
     indexes = inspector.get_indexes(**of_table, include_auto_indexes=True)
     unique += [index["column_names"] for index in indexes if index["unique"]]
     if not any(set(columns) == set(key) for columns in unique):
         raise PipelineError(
-            f"the table {table.fullname} exists, and {' and '.join(key)} are not a key of it",
-            remedy="make a primary key or a unique constraint of just these columns, write to another "
-            "table, or say key=None to only add rows",
+            f"the table {table.fullname} exists, but {' and '.join(key)} are not a key of it",
+            remedy="add a primary key or unique constraint on exactly these columns, write to another "
+            "table, or use key=None to only add rows",
         )
 
 
@@ -247,15 +249,15 @@ def _check_columns(table: sa.Table, row: Values, step: str) -> None:
     for name in row:
         if name not in table.c:
             raise ElementError(
-                f"the element {shorten(row)} has the column {name!r}, and the table {table.fullname} "
+                f"the element {shorten(row)} has the column {name!r}, but the table {table.fullname} "
                 f"has only {', '.join(table.c.keys())}",
                 where=step,
-                remedy="add the column to the table, or say columns=[…] to choose some",
+                remedy="add the column to the table, or select columns with columns=[…]",
             )
 
 
-def _misfit(table: sa.Table, row: Values) -> str | None:
-    """Return the first column whose value is not of its type."""
+def _mistyped_column(table: sa.Table, row: Values) -> str | None:
+    """Return the first column whose value does not have the column's type."""
     for name, value in row.items():
         with suppress(NotImplementedError):
             kind = table.c[name].type.python_type

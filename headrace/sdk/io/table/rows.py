@@ -1,7 +1,7 @@
-"""Elements as rows of a table: values by column, without a word of SQL.
+"""Elements as rows of a table: values by column; this module does not use SQL.
 
-A record has its columns by name: a dict, a Row, a named tuple, an attrs class, a dataclass. A plain tuple
-gets them from a pattern of names, which is shaped as the tuple is: ``(("origin", "day"), "total")``.
+Records have named columns: a dict, a Row, a named tuple, an attrs class, a dataclass. For plain tuples, a
+pattern of the same shape gives the names: ``(("origin", "day"), "total")``.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ Values: TypeAlias = dict[str, Any]
 """A row: values by column."""
 
 Pattern: TypeAlias = "str | tuple[Pattern, ...]"
-"""Names in the shape of the tuples that they name the items of."""
+"""Column names in the shape of the tuples whose items they name."""
 
 WINDOW_COLUMNS: Final = ("window_start", "window_end")
 
 
 @attrs.define(eq=False)
 class Shape:
-    """How elements become rows, all of them with the same columns.
+    """Converts elements to rows, all with the same columns.
 
     Args:
-        pattern: the columns; those of the first record if None.
+        pattern: the columns; None for those of the first record.
         key: the columns of the key.
-        windows: whether the bounds of the window are two further columns.
+        windows: whether to add two columns for the bounds of the window.
     """
 
     pattern: tuple[Pattern, ...] | None
@@ -48,14 +48,14 @@ class Shape:
         """Return the elements of a bundle as rows, and their diffs.
 
         Raises:
-            ElementError: an element is no record, or has not got the columns.
+            ElementError: an element is not a record, or does not have the columns.
         """
         rows = [self._row(element, step) for element in bundle.values]
         if not self.windows:
             return rows, bundle.diffs
-        placed = list(zip(rows, bundle.windows, bundle.diffs, strict=False))
-        diffs = [diff for _, windows, diff in placed for _ in windows]
-        return [row | _bounds(window) for row, windows, _ in placed for window in windows], diffs
+        windowed = list(zip(rows, bundle.windows, bundle.diffs, strict=False))
+        diffs = [diff for _, windows, diff in windowed for _ in windows]
+        return [row | _bounds(window) for row, windows, _ in windowed for window in windows], diffs
 
     def _row(self, element: Any, step: str) -> Values:
         try:
@@ -71,7 +71,7 @@ class Shape:
         return row
 
     def _named(self, element: Any) -> Iterator[tuple[str, Any]]:
-        """Yield the columns of an element with what goes into them."""
+        """Yield the columns of an element with their values."""
         kind: Any = type(element)
         read = reader_of(kind)
         if self.pattern is None or (read is not None and self._flat):
@@ -89,26 +89,26 @@ class Shape:
         for name in self.key:
             if name not in own:
                 raise ElementError(
-                    f"the element {shorten(row)} has no column {name!r}, which is in the key",
+                    f"the element {shorten(row)} does not have the key column {name!r}",
                     where=step,
-                    remedy=f"give it one, or choose a key among {sorted(own)}",
+                    remedy=f"add the column, or choose a key from {sorted(own)}",
                 )
         return columns
 
     def _refuse(self, element: Any, row: Values, step: str) -> None:
         columns = self.columns or frozenset()
-        lacks = sorted(columns - row.keys())
-        what = f"has no column {lacks[0]!r}" if lacks else f"has the columns {sorted(row)}"
+        missing = sorted(columns - row.keys())
+        what = f"has no column {missing[0]!r}" if missing else f"has the columns {sorted(row)}"
         raise ElementError(
-            f"the element {shorten(element)} {what}, and the ones before it had {sorted(columns)}",
+            f"the element {shorten(element)} {what}, but earlier elements had {sorted(columns)}",
             where=step,
-            remedy="give all elements the same columns, with None where there is no value, or say "
-            "columns=[…] to choose some",
+            remedy="give all elements the same columns, with None for missing values, or select columns "
+            "with columns=[…]",
         )
 
 
 class _ShapeError(Exception):
-    """What is wrong with an element, in words that follow it."""
+    """A problem with an element; the message continues after the element's repr."""
 
     def __init__(self, problem: str, remedy: str) -> None:
         self.remedy = remedy
@@ -123,27 +123,27 @@ def _cells(
     if read is None:
         raise _ShapeError(
             "has no columns",
-            "make it a dict, an hr.Row, a named tuple, an attrs class or a dataclass; or a tuple, and "
+            "use a dict, an hr.Row, a named tuple, an attrs class or a dataclass; or use a tuple and "
             "name its items with columns=[…]",
         )
     cells = read(element)
     for name in cells if names is None else names:
         if name not in cells:
             raise _ShapeError(
-                f"has no column {name!r}", f"choose columns among {sorted(map(str, cells))}"
+                f"has no column {name!r}", f"choose columns from {sorted(map(str, cells))}"
             )
         yield str(name), plain(cells[name])  # type: ignore[index]  # a flat pattern
 
 
 def _matched(pattern: Pattern, value: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the names of a pattern with the items of a tuple that they stand for."""
+    """Yield the names of a pattern with the corresponding items of a tuple."""
     if isinstance(pattern, str):
         yield pattern, plain(value)
         return
     if not isinstance(value, (tuple, list)) or len(value) != len(pattern):
         raise _ShapeError(
-            f"does not have the shape of the columns: {shorten(value)} is no tuple of {pattern}",
-            "say columns=[…] in the shape of the elements, such as [('shop', 'day'), 'total'] for "
+            f"does not have the shape of the columns: {shorten(value)} is not a tuple of {pattern}",
+            "give columns=[…] the shape of the elements, such as [('shop', 'day'), 'total'] for "
             "(('a', 1), 5)",
         )
     for name, item in zip(pattern, value, strict=True):
@@ -165,7 +165,7 @@ def names_in(pattern: Pattern) -> Iterator[str]:
 
 @cache
 def reader_of(kind: Any) -> Callable[[Any], Mapping[str, Any]] | None:
-    """Return what reads the columns of records of a type by name; None if these are no records."""
+    """Return a function that returns a record's columns by name; None if the type is not a record."""
     if issubclass(kind, Mapping):
         return _itself
     if issubclass(kind, Row) or (issubclass(kind, tuple) and hasattr(kind, "_asdict")):
@@ -194,13 +194,13 @@ def _in_utc(moment: datetime) -> datetime:
 
 _PLAIN: Final[dict[type, Callable[[Any], Any]]] = {
     Timestamp: lambda instant: instant.to_utc_datetime(has_tz=True),
-    Duration: lambda stretch: (Timestamp(0) + stretch).to_utc_datetime() - datetime(1970, 1, 1),
+    Duration: lambda span: (Timestamp(0) + span).to_utc_datetime() - datetime(1970, 1, 1),
     datetime: _in_utc,
 }
 
 
 def plain(value: Any) -> Any:
-    """Return a value as a database knows it: times in UTC, Headrace's own as Python's.
+    """Return a value in the form for a database: times in UTC, Headrace's time types as Python's.
 
     >>> plain(Timestamp(0)).isoformat()
     '1970-01-01T00:00:00+00:00'

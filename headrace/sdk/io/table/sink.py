@@ -1,4 +1,4 @@
-"""WriteToTable: a collection as a table of a SQL database, kept up to date batch by batch."""
+"""WriteToTable: a collection as a table of a SQL database, updated with each batch."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import attrs
 
 from headrace.errors import PipelineError, shorten
-from headrace.sdk.io.sink import Sink, SinkBatch
 from headrace.sdk.io.table.changes import changes_of
 from headrace.sdk.io.table.rows import WINDOW_COLUMNS, Pattern, Shape, names_in
-from headrace.sdk.pardo import require_collection
-from headrace.sdk.pvalue import PDone
+from headrace.sdk.pvalue import PCollection, PDone, require_collection
+from headrace.sdk.sink import Sink, SinkBatch
 from headrace.sdk.writing import Write
 from headrace.windowing.windows import GlobalWindows
 
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
 @attrs.define(eq=False)
 class TableSink(Sink):
-    """Applies batches to a table; what it knows before :meth:`open` is plain data."""
+    """Applies batches to a table; before :meth:`open` it contains only plain data."""
 
     url: str = attrs.field(repr=False)
     table: str
@@ -62,26 +61,26 @@ class WriteToTable(Write):
     """Writes a collection to a table of a SQL database, through SQLAlchemy (not in Beam's Python).
 
     With a key, an element replaces the row with its key, and a retraction deletes the row, unless the
-    same batch brings a newer one or the row has become another meanwhile. Without a key, rows are only
-    added. Each batch is one transaction. When a run is resumed, a batch that was written before is left
-    out: the table ``headrace_batches`` holds the last one of each run and step.
+    same batch has a newer row or the row has changed since. Without a key, rows are only added. Each
+    batch is one transaction. A resumed run skips a batch that was written before: the table
+    ``headrace_batches`` stores the last batch of each run and step.
 
     Args:
-        url: of the database, ``sqlite:///sales.db`` or ``postgresql://user@host/sales``; a plain path is
-            a file of SQLite.
-        table: name of the table, which is made with its first rows if it is missing; also
-            ``schema.table``.
-        key: the column, or columns, that tell rows apart; None to only add rows.
-        columns: the columns to write. Dicts, Rows, named tuples, attrs classes and dataclasses have
-            columns by name, all of which are written by default; the items of plain tuples are named here,
-            in their own shape: ``[("shop", "day"), "total"]`` for ``(("a", 1), 5)``.
-        types: Python types, or types of SQLAlchemy, by column, for making the table; those of the first
-            batch's values by default.
-        windows: whether the bounds of the element's window are two further columns, ``window_start``
-            and ``window_end``, that belong to the key.
+        url: URL of the database, ``sqlite:///sales.db`` or ``postgresql://user@host/sales``; a plain path
+            is an SQLite file.
+        table: name of the table, or ``schema.table``; it is created with the first rows if it does not
+            exist.
+        key: the column or columns that identify a row; None to only add rows.
+        columns: the columns to write. Dicts, Rows, named tuples, attrs classes and dataclasses have named
+            columns, all of which are written by default. For plain tuples, give names in the shape of the
+            tuple: ``[("shop", "day"), "total"]`` for ``(("a", 1), 5)``.
+        types: Python types or SQLAlchemy types by column, used to create the table; by default inferred
+            from the values of the first batch.
+        windows: whether to add the bounds of the element's window as columns ``window_start`` and
+            ``window_end``, which become part of the key.
 
     Raises:
-        PipelineError: the arguments do not go together, or SQLAlchemy or a driver is missing.
+        PipelineError: the arguments contradict each other, or SQLAlchemy or a driver is not installed.
         UnsupportedError: the database is neither SQLite nor PostgreSQL.
 
     >>> import sqlite3, tempfile
@@ -119,18 +118,18 @@ class WriteToTable(Write):
     def default_label(self) -> str:
         return f"WriteToTable({self._table})"
 
-    def expand(self, pcoll: Any) -> PDone:
+    def expand(self, pcoll: PCollection[Any]) -> PDone:
         require_collection(pcoll)
         if pcoll.collection.changing and not self._keyed:
             raise PipelineError(
-                "the collection can hold retractions, and a table without a key can only grow",
-                remedy="say which columns are the key, or put hr.ToChangelog() in front to write "
+                "the collection can contain retractions, but rows are only added to a table without a key",
+                remedy="set key to the columns of a key, or apply hr.ToChangelog() first to write "
                 "(diff, value) pairs",
             )
         if self._windows and isinstance(pcoll.windowing.window_fn, GlobalWindows):
             raise PipelineError(
                 "the global window has no bounds to write",
-                remedy="leave windows=True away, or window the collection with hr.WindowInto",
+                remedy="remove windows=True, or window the collection with hr.WindowInto",
             )
         return super().expand(pcoll)
 
@@ -144,7 +143,8 @@ def _names(key: str | Iterable[str] | None) -> tuple[str, ...]:
 def _pattern(columns: Iterable[Any]) -> tuple[Pattern, ...]:
     if isinstance(columns, str):
         raise PipelineError(
-            f"columns is the string {shorten(columns)}", remedy=f"use a list: [{columns!r}]"
+            f"columns must be a list, not the string {shorten(columns)}",
+            remedy=f"use [{columns!r}]",
         )
     return tuple(part if isinstance(part, str) else _pattern(part) for part in columns)
 
@@ -155,24 +155,27 @@ def _check_names(keys: tuple[str, ...], pattern: tuple[Pattern, ...] | None, win
     names = [*names_in(pattern), *(WINDOW_COLUMNS if windows else ())]
     for name in names:
         if names.count(name) > 1:
-            raise PipelineError(f"the column {name!r} is named twice", remedy="name each once")
+            raise PipelineError(
+                f"the column {name!r} is named twice", remedy="name each column once"
+            )
     for name in keys:
         if name not in names:
             raise PipelineError(
-                f"the key {name!r} is none of the columns {names}", remedy="write it too"
+                f"the key {name!r} is not in the columns {names}",
+                remedy="add it to columns, or choose another key",
             )
 
 
 def _check_database(url: str, types: Mapping[str, Any]) -> None:
-    """Refuse what cannot be written to, while the pipeline is built."""
+    """Check the database and the types while the pipeline is built."""
     try:
         from headrace.sdk.io.table import columns, database
     except ModuleNotFoundError as error:
         if error.name != "sqlalchemy":
             raise
         raise PipelineError(
-            "tables are written through SQLAlchemy, which is not installed",
-            remedy="pip install 'headrace[sql]', and for PostgreSQL 'psycopg[binary]'",
+            "WriteToTable needs SQLAlchemy, which is not installed",
+            remedy="pip install 'headrace[sql]', and 'psycopg[binary]' for PostgreSQL",
         ) from error
     database.engine_of(url)
     for name, kind in types.items():

@@ -1,4 +1,4 @@
-"""The SQL of a table's changes: write, delete, and remember the batch."""
+"""The SQL statements of a batch: upsert rows, delete rows, and record the batch number."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ INSERTS: Final[dict[str, Callable[[sa.Table], Any]]] = {
     "sqlite": sqlite.insert,
     "postgresql": postgresql.insert,
 }
-"""How each database that can put rows in the place of others does it."""
+"""The INSERT statements with ON CONFLICT of the supported databases."""
 
 BATCHES: Final = sa.Table(
     "headrace_batches",
@@ -23,11 +23,11 @@ BATCHES: Final = sa.Table(
     sa.Column("step", sa.Text, primary_key=True),
     sa.Column("id", sa.BigInteger, nullable=False),
 )
-"""The last batch that each step of each run has written, one row for each."""
+"""The number of the last batch of each step of each run."""
 
 
-def written(table: sa.Table, columns: Iterable[str], key: tuple[str, ...], dialect: str) -> Any:
-    """Return the statement that writes rows of these columns, in the place of those with their keys."""
+def upsert(table: sa.Table, columns: Iterable[str], key: tuple[str, ...], dialect: str) -> Any:
+    """Return the statement that inserts rows, or replaces the rows of the same keys."""
     names = list(columns)
     insert = INSERTS[dialect](table).values({name: sa.bindparam(name) for name in names})
     if not key:
@@ -38,10 +38,10 @@ def written(table: sa.Table, columns: Iterable[str], key: tuple[str, ...], diale
     return insert.on_conflict_do_update(index_elements=list(key), set_=rest)
 
 
-def deleted(table: sa.Table, columns: Iterable[str], key: tuple[str, ...]) -> Any:
-    """Return the statement that deletes rows where they are still what they were.
+def delete(table: sa.Table, columns: Iterable[str], key: tuple[str, ...]) -> Any:
+    """Return the statement that deletes rows that have not changed since they were written.
 
-    Values of JSON are not compared, since not every database can.
+    JSON values are not compared, because not every database supports it.
     """
     conditions = []
     for name in columns:
@@ -54,15 +54,15 @@ def deleted(table: sa.Table, columns: Iterable[str], key: tuple[str, ...]) -> An
     return sa.delete(table).where(*conditions)
 
 
-def as_they_were(rows: list[Values]) -> list[Values]:
-    """Return rows as the parameters of :func:`deleted`."""
+def delete_parameters(rows: list[Values]) -> list[Values]:
+    """Return rows as parameters of the statement of :func:`delete`."""
     return [{f"was_{name}": value for name, value in row.items()} for row in rows]
 
 
-def remembered(run: str, step: str, number: int, dialect: str) -> Any:
-    """Return the statement that remembers a batch as the last one, and changes no row if it was before.
+def record_batch(run: str, step: str, number: int, dialect: str) -> Any:
+    """Return the statement that records the last batch; it changes no row if the number is not newer.
 
-    A process that was thought dead and another one that took its place cannot both succeed.
+    So a process that was presumed dead and its replacement cannot both succeed.
     """
     insert = INSERTS[dialect](BATCHES).values(run=run, step=step, id=number)
     return insert.on_conflict_do_update(

@@ -1,14 +1,15 @@
-"""What laws are tried on, drawn by Hypothesis.
+"""Hypothesis strategies for the cases of laws.
 
-Everything shrinks towards less: fewer events, one key, small numbers, the global window, the default
-trigger. Strategies are cached, as to build one costs more than to draw from it.
+Everything shrinks towards simpler cases: fewer events, one key, small numbers, the global window, the default
+trigger. Strategies are cached, because building one costs more than drawing from it.
 
-=============  ==================================================================
-module         draws
-=============  ==================================================================
-``arriving``   timestamps, and what arrives when: scripts and test streams
-``windowing``  where, when and how: window functions, triggers, windowing strategies
-``combining``  CombineFns
-``pipelines``  groupings in a row, and whole pipelines
-=============  ==================================================================
+=================  ====================================================================
+module             draws
+=================  ====================================================================
+``arriving``       timestamps, scripts and test streams
+``windowing``      window functions, triggers and windowing strategies
+``combining``      CombineFns
+``pipelines``      chains of groupings and whole pipelines
+``targeted_runs``  runs that certain laws need
+=================  ====================================================================
 """

@@ -1,6 +1,6 @@
-"""What arrives when: timestamps, scripts and test streams.
+"""Strategies for the input of pipelines: timestamps, scripts and test streams.
 
-Times are whole units of a scale, so that boundaries are met often; a microsecond beside them is tried too.
+Times are multiples of a unit, so that boundaries are hit often, or differ from one by a microsecond.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from headrace.windowing.timestamped_value import TimestampedValue
 T = TypeVar("T")
 
 ROUNDS: Final = 10
-"""So many bursts of elements a script has at the most."""
+"""Maximum number of bursts of elements in a script."""
 
 REACH: Final = 12
-"""So many units lie between an element and the watermark, at the most."""
+"""Maximum number of units between an element and the watermark."""
 
 
 @attrs.frozen
 class Scale:
-    """Where event time begins and how long a unit of it is, in microseconds.
+    """The start of event time and the length of a unit, in microseconds.
 
     >>> Scale(unit=60 * SECOND)
     Scale(origin=0, unit=60000000)
@@ -49,20 +49,20 @@ class Scale:
 SECONDS: Final = Scale()
 HOUR: Final = 3_600 * SECOND
 SUMMER_TIME_BEGINS: Final = Scale(int(datetime(2013, 3, 10, tzinfo=UTC).timestamp()) * SECOND, HOUR)
-"""Hours around the night in which New York's clocks go forward."""
+"""Hours around the start of daylight saving time in New York."""
 
 
 @cache
 def offsets(
     unit: int = SECOND, lateness: int | None = None, edges: tuple[int, ...] = ()
 ) -> st.SearchStrategy[int]:
-    """Draw how far an element lies from the watermark, in microseconds: whole units, or just beside.
+    """Draw the distance of an element from the watermark, in microseconds, close to a multiple of a unit.
 
     Args:
         unit: microseconds.
-        lateness: so many microseconds behind it at the most; None for as many as before it.
-        edges: so far behind it, in microseconds, something becomes of elements that does not before; a
-            third of all lie there, or just beside.
+        lateness: maximum distance behind the watermark, in microseconds; None for the same as before it.
+        edges: distances behind the watermark, in microseconds, at which the treatment of elements changes; a
+            third of the elements are at such a distance, or close to it.
     """
     beside = st.one_of(st.just(0), st.sampled_from([0, 0, -1, 1]))
     apart = st.builds(lambda n, by: n * unit + by, st.integers(-REACH, REACH), beside)
@@ -75,12 +75,12 @@ def offsets(
 def timestamps(
     origin: TimestampTypes = 0, unit: DurationTypes = 1, reach: int = REACH
 ) -> st.SearchStrategy[Timestamp]:
-    """Draw timestamps around an origin: on whole units, or a microsecond beside one.
+    """Draw timestamps around an origin: a multiple of the unit, or a microsecond away from one.
 
     Args:
         origin: seconds, datetime or Timestamp.
         unit: seconds, timedelta or Duration.
-        reach: so many units from the origin at the most.
+        reach: maximum distance from the origin, in units.
 
     >>> from hypothesis import find
     >>> find(timestamps(origin=60), lambda t: t > 61) <= 62
@@ -104,15 +104,15 @@ def _events(
 ) -> tuple[Event, ...]:
     """Draw bursts of elements between steps of the watermark and the clock, which never go back.
 
-    The watermark is that of the partition that is furthest behind.
+    The watermark is that of the slowest partition.
 
     Args:
         draw: draws.
-        burst: what comes together.
-        place: makes an element of a part of a burst and of where the watermark of its partition is.
-        scale: of watermarks; the clock goes by seconds.
-        to_infinity: whether the watermark goes to the end of time in the end; None for either.
-        partitions: how many the source has.
+        burst: the elements that arrive together.
+        place: creates an element from a part of a burst and the watermark of its partition.
+        scale: scale of watermarks; the clock advances by seconds.
+        to_infinity: whether the watermark ends at the end of time; None for random.
+        partitions: number of partitions of the source.
     """
     start, clock = scale.origin + draw(st.sampled_from([0, -1])), 0
     watermarks = [start] * partitions
@@ -133,7 +133,7 @@ def _events(
 def _rounds(
     burst: st.SearchStrategy[list[T]], partitions: int
 ) -> st.SearchStrategy[list[tuple[int, list[T], int, int]]]:
-    """Draw which partition brings what, and how far its watermark and the clock go then."""
+    """Draw the elements of partitions, and how far watermark and clock advance afterwards."""
     which = st.integers(0, partitions - 1)
     return st.lists(st.tuples(which, burst, st.integers(0, 8), st.integers(0, 12)), max_size=ROUNDS)
 
@@ -146,7 +146,7 @@ def _rows(
     lateness: int | None,
     edges: tuple[int, ...],
 ) -> st.SearchStrategy[list[Row]]:
-    """Draw rows, the timestamp counted from the watermark; small values, some of them equal."""
+    """Draw rows with timestamps relative to the watermark, and small values, some of them equal."""
     apart = offsets(scale.unit, lateness, edges)
     one = st.tuples(st.sampled_from(keys), st.integers(0, 9), apart, st.sampled_from(diffs))
     return st.lists(one, max_size=4)
@@ -167,16 +167,16 @@ def scripts(
     lateness: int | None = None,
     edges: tuple[int, ...] = (),
 ) -> tuple[Event, ...]:
-    """Draw scripts of rows from one to three partitions, with some of them late, some of them equal.
+    """Draw scripts of rows from one to three partitions, with some late and some equal rows.
 
     Args:
         draw: given by Hypothesis.
-        scale: of timestamps and watermarks; the clock goes by seconds.
+        scale: scale of timestamps and watermarks; the clock advances by seconds.
         keys: the keys of elements.
-        retractions: whether some elements are retractions, of something or of nothing.
-        to_infinity: whether the watermark goes to the end of time in the end; None for either.
+        retractions: whether some rows are retractions, of earlier rows or of nothing.
+        to_infinity: whether the watermark ends at the end of time; None for random.
         lateness: how far an element may lie behind the watermark, in microseconds; None for some units.
-        edges: so far behind it, in microseconds, something becomes of elements that does not before.
+        edges: distances behind the watermark, in microseconds, at which the treatment of elements changes.
     """
     diffs = (1, 1, 1, -1) if retractions else (1,)
     rows = _rows(scale, keys, diffs, lateness, edges)
@@ -193,7 +193,7 @@ def timelines(
     duplicates: bool = True,
     partitions: int = 1,
 ) -> tuple[Event, ...]:
-    """Draw what :func:`streams` draws, as scripts; the lateness is in microseconds."""
+    """Draw scripts like :func:`streams`; the lateness is in microseconds."""
     copies = st.sampled_from([1, 1, 1, 2] if duplicates else [1])
     one = st.tuples(copies, elements, offsets(scale.unit, lateness))
     burst = st.lists(one, max_size=4).map(_copied)
@@ -217,24 +217,24 @@ def streams(
     duplicates: bool = True,
     partitions: int = 1,
 ) -> st.SearchStrategy[TestStream]:
-    """Draw test streams: bursts of elements between steps of the watermark and the clock.
+    """Draw test streams: bursts of elements between steps of the watermark and of processing time.
 
-    Elements come in any order, some of them twice, but none later than is said; the watermark goes to the
-    end of time in the end. For several sources draw several.
+    Elements arrive in any order, some of them twice, and at most as late as specified; the watermark ends
+    at the end of time. For several sources draw several streams.
 
     Args:
-        elements: draws elements; pairs with one of a few keys, for groupings.
-        lateness: how far an element may lie behind the watermark; seconds, timedelta or Duration. What
-            the pipeline allows, or less: then it drops nothing.
-        unit: of event time, in which the steps are small whole numbers. With windows of an hour, 600
-            seconds let elements meet in windows and fall on their boundaries.
-        origin: where event time starts; seconds, datetime or Timestamp.
-        duplicates: whether elements may come twice.
-        partitions: how many the source has, each with a watermark of its own. The watermark of the
-            source is that of the one that is furthest behind, and elements of the others lie far ahead.
+        elements: a strategy for elements; for groupings, pairs with one of a few keys.
+        lateness: how far an element may lie behind the watermark; seconds, timedelta or Duration. If it is at
+            most the allowed lateness of the pipeline, nothing is dropped.
+        unit: unit of event time, of which steps are small multiples. For windows of one hour, with 600
+            seconds elements often share windows and lie on their boundaries.
+        origin: the start of event time; seconds, datetime or Timestamp.
+        duplicates: whether elements may arrive twice.
+        partitions: number of partitions of the source, each with its own watermark. The watermark of the
+            source is that of the slowest partition, and elements of the others can be far ahead of it.
 
     Raises:
-        PipelineError: there are no partitions.
+        PipelineError: the number of partitions is below 1.
 
     >>> from hypothesis import find, strategies as st
     >>> find(streams(st.integers(0, 9)), lambda stream: "Value" in repr(stream))
@@ -242,9 +242,9 @@ def streams(
     """
     if partitions < 1:
         raise PipelineError(
-            f"a stream comes from partitions, and {partitions} is no number of them",
+            f"the number of partitions is {partitions}",
             where="streams",
-            remedy="pass a whole number of at least 1",
+            remedy="use at least 1",
         )
     scale = Scale(Timestamp.of(origin).micros, duration_micros(unit))
     return timelines(elements, duration_micros(lateness), scale, duplicates, partitions).map(stream)

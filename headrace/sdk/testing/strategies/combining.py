@@ -1,4 +1,4 @@
-"""CombineFns: how many values become one."""
+"""Strategies for CombineFns."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from headrace.sdk.testing.runs import Largest
 
 @cache
 def combine_fns(depth: int = 1) -> st.SearchStrategy[CombineFn]:
-    """Draw CombineFns of numbers: with and without ``subtract_input``, alone and side by side.
+    """Draw CombineFns of numbers: with and without ``subtract_input``, alone and combined in tuples.
 
     Args:
-        depth: so deep they are put into tuples at the most.
+        depth: maximum nesting of tuples.
 
     >>> from hypothesis import find
     >>> find(combine_fns(), lambda fn: isinstance(fn, Largest)).apply([3, 1])

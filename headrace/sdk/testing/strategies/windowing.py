@@ -1,4 +1,4 @@
-"""Where, when and how: window functions, triggers, windowing strategies."""
+"""Strategies for window functions, triggers and windowing strategies."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ from headrace.windowing.window_fn import WindowFn
 from headrace.windowing.windows import FixedWindows, GlobalWindows, SlidingWindows
 
 LATENESSES: Final = (0, 3, 12, 10_000, 1, 6)
-"""So many units of event time are allowed; elements come later and less late, by all but the longest."""
+"""Allowed lateness in units of event time; except for the longest, some elements are later."""
 
 
 @attrs.frozen
 class Where:
-    """A window function, and a scale of event time on which elements meet in its windows.
+    """A window function, and a scale of event time at which elements share its windows.
 
     >>> Where(FixedWindows(3600), Scale(unit=600_000_000)).window_fn
     FixedWindows(size=Duration(3600), offset=Duration(0))
@@ -59,7 +59,7 @@ class Where:
 
 @cache
 def aligned() -> st.SearchStrategy[Where]:
-    """Draw windows that are the same for all keys: the global one, fixed and sliding ones."""
+    """Draw windows that are the same for all keys: global, fixed and sliding windows."""
     sizes = st.integers(1, 20)
     return st.one_of(
         st.just(Where(GlobalWindows())),
@@ -70,7 +70,7 @@ def aligned() -> st.SearchStrategy[Where]:
 
 @cache
 def calendars() -> st.SearchStrategy[Where]:
-    """Draw days and months in a zone or two."""
+    """Draw windows of days and months in two time zones."""
     zones, start = st.sampled_from(["UTC", "America/New_York"]), st.just("2013-03-01")
     window_fns = st.one_of(
         st.builds(CalendarWindows.days, st.integers(1, 2), zones, start),
@@ -81,13 +81,13 @@ def calendars() -> st.SearchStrategy[Where]:
 
 @cache
 def merging() -> st.SearchStrategy[Where]:
-    """Draw windows that merge: growing ones, and ones that shrink."""
+    """Draw windows that merge and grow, and windows that shrink."""
     return st.one_of(growing(), st.just(Where(ValidityWindows())))
 
 
 @cache
 def growing() -> st.SearchStrategy[Where]:
-    """Draw windows that become larger ones: sessions, with one gap or one for each element; linked ones."""
+    """Draw windows that merge into larger ones: sessions with a fixed or variable gap, and linked windows."""
     sizes = st.integers(1, 5)
     return st.one_of(
         st.builds(Sessions, st.integers(1, 10)).map(Where),
@@ -97,15 +97,15 @@ def growing() -> st.SearchStrategy[Where]:
 
 
 def wheres() -> st.SearchStrategy[Where]:
-    """Draw all window functions, each with a scale that suits it."""
+    """Draw all window functions, each with a suitable scale."""
     return st.one_of(aligned(), merging(), calendars())
 
 
 def window_fns(merging_ones: bool | None = None) -> st.SearchStrategy[WindowFn]:
-    """Draw window functions, whose windows are some seconds long, or days and months.
+    """Draw window functions whose windows last for some seconds, days or months.
 
     Args:
-        merging_ones: whether only those that merge, or only those that do not; None for all.
+        merging_ones: True for window functions that merge, False for those that do not; None for all.
 
     >>> from hypothesis import find
     >>> find(window_fns(merging_ones=True), lambda window_fn: True).is_merging()
@@ -117,7 +117,7 @@ def window_fns(merging_ones: bool | None = None) -> st.SearchStrategy[WindowFn]:
 
 @cache
 def leaves() -> st.SearchStrategy[Trigger]:
-    """Draw triggers that are not made of others."""
+    """Draw triggers that are not composed of others."""
     return st.one_of(
         st.just(DefaultTrigger()),
         st.builds(AfterCount, st.integers(1, 4)),
@@ -133,7 +133,7 @@ def leaves() -> st.SearchStrategy[Trigger]:
 
 @cache
 def any_triggers(depth: int = 2) -> st.SearchStrategy[Trigger]:
-    """Draw all triggers down to a depth, some of which lose data."""
+    """Draw triggers up to a nesting depth; some of them lose data."""
     if not depth:
         return leaves()
     part = any_triggers(depth - 1)
@@ -152,7 +152,7 @@ def any_triggers(depth: int = 2) -> st.SearchStrategy[Trigger]:
 
 @cache
 def safe_triggers(lateness: int, depth: int = 2) -> st.SearchStrategy[Trigger]:
-    """Draw triggers that lose nothing with a lateness, in microseconds; one that would is repeated."""
+    """Draw triggers that lose no data with a lateness, in microseconds; one that would is repeated."""
     allowed = WindowingStrategy(allowed_lateness=lateness)
     return any_triggers(depth).map(lambda t: Repeatedly(t) if t.may_finish(allowed) else t)
 
@@ -163,10 +163,10 @@ def triggers(
     """Draw trigger expressions.
 
     Args:
-        depth: so deep they are nested at the most.
-        safe: whether to leave out those that lose data; a pipeline refuses these, unless it is told to
+        depth: maximum nesting depth.
+        safe: whether to omit triggers that lose data; a pipeline refuses these without
             ``--allow_unsafe_triggers``.
-        lateness: the allowed lateness for which they are to be safe; seconds, timedelta or Duration.
+        lateness: the allowed lateness for which triggers must be safe; seconds, timedelta or Duration.
 
     >>> from hypothesis import find
     >>> len(find(triggers(), lambda trigger: trigger.predicates).predicates)
@@ -183,14 +183,14 @@ def windowings(
     least_lateness: int = 0,
     safe: bool = True,
 ) -> WindowingStrategy:
-    """Draw windowing strategies: where, when and how, as ``WindowInto`` takes them.
+    """Draw windowing strategies, as for ``WindowInto``.
 
     Args:
         draw: given by Hypothesis.
-        where: the window function, perhaps with its scale; any, if None.
+        where: the window function, optionally with its scale; None for any.
         modes: the accumulation modes.
-        least_lateness: they allow so much lateness or more, in microseconds.
-        safe: whether triggers that lose data are left out.
+        least_lateness: minimum allowed lateness, in microseconds.
+        safe: whether to omit triggers that lose data.
 
     >>> from hypothesis import find
     >>> find(windowings(FixedWindows(60)), lambda s: s.allowed_lateness).window_fn

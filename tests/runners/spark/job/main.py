@@ -4,10 +4,10 @@ import json
 import sys
 
 from beside import FixedWindows, place
-from kit.counting import Count
+from kit.count_fn import Count
 
 from headrace.options.pipeline_options import PipelineOptions
-from headrace.runners.spark.cluster.error_transport import carrying, unwrapping
+from headrace.runners.spark.cluster.error_transport import unwrapping, wrapping
 from headrace.runners.spark.cluster.session import prepare
 
 SIZE = 60
@@ -24,14 +24,14 @@ class Dry(Exception):
 
 
 def spilling(batches):
-    with carrying():
+    with wrapping():
         from kit.errors import Spilled
 
         raise Spilled(42, "milk")
 
 
 def drying(batches):
-    with carrying():
+    with wrapping():
         raise Dry("the well")
 
 

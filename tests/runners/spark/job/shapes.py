@@ -1,6 +1,6 @@
 """A module beside a script: a DoFn that is set up where it works."""
 
-from kit.counting import Count
+from kit.count_fn import Count
 from kit.till import Till
 
 import headrace as hr

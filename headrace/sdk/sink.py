@@ -1,0 +1,146 @@
+"""Sinks: where elements leave the pipeline, one batch at a time.
+
+Batches are numbered. After a crash a runner may write the last batch again with the same number, so a
+sink that stores the number can write each batch once.
+
+A :class:`Sink` gets whole batches in the process that runs the pipeline. A :class:`PartSink` writes the
+parts of a batch on the workers; they take effect when that process commits the batch.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import attrs
+
+from headrace.triggers.bundle import Bundle
+
+
+@attrs.frozen
+class SinkBatch:
+    """Elements to write together.
+
+    Attributes:
+        id: number of the batch; a batch that is written again has the same number.
+        now: processing time in microseconds.
+        bundle: the elements.
+        run: name of the run, kept when it resumes from a checkpoint; empty if it cannot resume.
+        step: full label of the Write.
+        streaming: whether this is one of many batches; if not, it contains the whole collection.
+
+    >>> batch = SinkBatch(id=7, now=0, bundle=Bundle(["a", "b"]))
+    >>> batch.id, [(row.value, row.diff) for row in batch.bundle.rows()]
+    (7, [('a', 1), ('b', 1)])
+    """
+
+    id: int
+    now: int
+    bundle: Bundle
+    run: str = ""
+    step: str = ""
+    streaming: bool = attrs.field(default=False, kw_only=True)
+
+
+@attrs.frozen
+class SinkPart(SinkBatch):
+    """A part of a batch, written on the worker that has its elements.
+
+    Attributes:
+        number: number of the part in its batch; when the batch is written again, the part with this
+            number has the same elements, perhaps in another order.
+
+    >>> part = SinkPart(id=7, now=0, bundle=Bundle(["a"]), number=2)
+    >>> f"{part.id:06}-{part.number:03}"  # a name for the output of the part
+    '000007-002'
+    """
+
+    number: int = 0
+
+
+@attrs.frozen
+class Commit:
+    """The written parts of a batch, to commit.
+
+    Attributes:
+        id: number of the batch; a batch that is committed again has the same number.
+        run: name of the run, kept when it resumes from a checkpoint; empty if it cannot resume.
+        step: full label of the Write.
+        written: the results of :meth:`PartSink.write_part` for all parts, in the order of their numbers.
+        streaming: whether this is one of many batches; if not, it contains the whole collection.
+
+    >>> Commit(id=7, run="", step="Write", written=["000007-000", "000007-001"]).written[1]
+    '000007-001'
+    """
+
+    id: int
+    run: str
+    step: str
+    written: Sequence[Any]
+    streaming: bool = attrs.field(default=False, kw_only=True)
+
+
+class Sink:
+    """Writes the elements of a collection; subclass it and define :meth:`write`.
+
+    All methods are called in the process that runs the pipeline.
+
+    >>> class Printer(Sink):
+    ...     def write(self, batch):
+    ...         print(*batch.bundle.values)
+    >>> Printer().write(SinkBatch(0, 0, Bundle(["a", "b"])))
+    a b
+    """
+
+    accepts_retractions: ClassVar[bool] = False
+    """Whether :meth:`write` handles the diffs of the elements."""
+
+    def open(self) -> None:
+        """Prepare to write; called once, before anything else."""
+
+    @abstractmethod
+    def write(self, batch: SinkBatch) -> None:
+        """Write the elements of a batch."""
+
+    def close(self) -> None:
+        """Finish writing; called once after the last batch, but not if the run fails."""
+
+
+class PartSink(Sink):
+    """A sink that writes the parts of a batch on the workers and commits them in one process.
+
+    ``write_part`` runs on workers, on a copy of the sink on which :meth:`open` was not called. It can run
+    more than once for a part; only the results that are passed to ``commit`` count. ``commit`` runs in
+    the process of :meth:`open` and :meth:`close`, and can run again for the last batch after a crash.
+
+    >>> staged, visible = {}, {}
+    >>> class Shelf(PartSink):
+    ...     def write_part(self, part):
+    ...         staged[part.id, part.number] = list(part.bundle.values)
+    ...         return part.number
+    ...
+    ...     def commit(self, commit):
+    ...         for number in commit.written:
+    ...             visible[commit.id, number] = staged[commit.id, number]
+    >>> Shelf().write(SinkBatch(0, 0, Bundle(["a", "b"])))
+    >>> visible
+    {(0, 0): ['a', 'b']}
+    """
+
+    @abstractmethod
+    def write_part(self, part: SinkPart) -> Any:
+        """Write the elements of a part without making them visible; return plain data for the commit."""
+
+    @abstractmethod
+    def commit(self, commit: Commit) -> None:
+        """Make all written parts of a batch visible, exactly once."""
+
+    def write(self, batch: SinkBatch) -> None:
+        """Write a batch as one part, and commit it."""
+        streaming = batch.streaming
+        part = SinkPart(
+            batch.id, batch.now, batch.bundle, batch.run, batch.step, streaming=streaming
+        )
+        written = [self.write_part(part)]
+        self.commit(Commit(batch.id, batch.run, batch.step, written, streaming=streaming))

@@ -1,0 +1,287 @@
+"""Runs that certain laws need, with properties that random pipelines seldom have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+import attrs
+
+from headrace.sdk.testing.batch_oracle import shrinks
+from headrace.sdk.testing.property_testing import st
+from headrace.sdk.testing.runs import Run, inherited, inheriting
+from headrace.sdk.testing.script import SECOND, Event, punctual
+from headrace.sdk.testing.steps import KINDS, Kind, Step
+from headrace.sdk.testing.strategies.arriving import HOUR, scripts
+from headrace.sdk.testing.strategies.pipelines import (
+    edges,
+    filtered,
+    pipelines,
+    repeated,
+    retracts,
+    runs,
+)
+from headrace.sdk.testing.strategies.windowing import Where, aligned, growing, windowings
+from headrace.triggers.clock_triggers import AfterProcessingTime
+from headrace.triggers.composite_triggers import AfterAll, AfterAny, Repeatedly
+from headrace.triggers.data_triggers import AfterCount
+from headrace.triggers.refinement import AccumulationMode, ClosingBehavior, OnTimeBehavior
+from headrace.triggers.strategy import WindowingStrategy
+from headrace.triggers.trigger import Trigger
+from headrace.triggers.watermark_triggers import AfterWatermark
+from headrace.windowing.sessions import Sessions
+from headrace.windowing.time import MAX_MICROS
+from headrace.windowing.windows import FixedWindows
+
+SLOW = (
+    Repeatedly(AfterCount(5)),
+    Repeatedly(AfterProcessingTime(15)),
+    Repeatedly(AfterAll(AfterWatermark(), AfterCount(3))),
+)
+"""Triggers that delay panes beyond the end of their window."""
+
+FOREVER = 10_000 * HOUR
+"""An allowed lateness that no element exceeds."""
+
+EAGER = (
+    Repeatedly(AfterCount(1)),
+    Repeatedly(AfterCount(2)),
+    AfterWatermark(early=AfterCount(1), late=AfterCount(1)),
+    AfterWatermark(early=AfterProcessingTime(1), late=AfterCount(1)),
+)
+"""Triggers with which sessions have often fired before they merge."""
+
+CLOSING = (
+    AfterCount(1),
+    AfterCount(2),
+    AfterWatermark(early=AfterCount(1)),
+    AfterAny(AfterCount(2), AfterProcessingTime(1)),
+)
+"""Triggers that finish, after which a window accepts no more elements."""
+
+
+@st.composite
+def merging_after_firing(
+    draw: st.DrawFn, retractions: bool = False, to_infinity: bool | None = None
+) -> Run:
+    """Draw runs of one key whose sessions have often fired before they merge."""
+    where = Where(Sessions(draw(st.integers(2, 5))))
+    windowing = draw(windowings(where, [AccumulationMode.RETRACTING], least_lateness=12 * SECOND))
+    windowing = attrs.evolve(windowing, trigger=draw(st.sampled_from(EAGER)))
+    script = draw(scripts(keys="a", retractions=retractions, to_infinity=to_infinity))
+    return Run(script, (Step(windowing, draw(st.sampled_from(KINDS))),))
+
+
+@st.composite
+def counting(draw: st.DrawFn) -> Run:
+    """Draw runs of one key with a list of values and a count trigger, most of them with sessions."""
+    merges = draw(st.sampled_from([False, True, True, True]))
+    where = Where(Sessions(draw(st.integers(3, 6)))) if merges else draw(aligned())
+    trigger = Repeatedly(AfterCount(draw(st.sampled_from([1, 3, 3, 4, 5]))))
+    windowing = WindowingStrategy(where.window_fn, trigger, allowed_lateness=FOREVER)
+    one_by_one = st.lists(st.integers(0, 20), min_size=5, max_size=10, unique=True).map(_one_by_one)
+    in_bursts = scripts(keys="a", to_infinity=True)
+    script = draw(draw(st.sampled_from([in_bursts, one_by_one, one_by_one])))
+    return Run(script, (Step(windowing, "list"),))
+
+
+def _one_by_one(seconds: Sequence[int]) -> tuple[Event, ...]:
+    """Return a script in which elements arrive one by one, followed by the end of time."""
+    rows = [("a", n % 10, second * SECOND, 1) for n, second in enumerate(seconds)]
+    return (*(("elements", (row,)) for row in rows), ("watermark", MAX_MICROS))
+
+
+@st.composite
+def splitting(draw: st.DrawFn) -> Run:
+    """Draw runs of one key in which merged windows are often split.
+
+    The element that joined them is retracted: a pane of the first grouping gets another timestamp, or no
+    longer passes a filter.
+    """
+    where = draw(st.one_of(aligned(), growing(), growing()))
+    kinds = st.sampled_from(KINDS)
+    steps = [Step(draw(_eager(where)), draw(kinds))]
+    for _ in range(draw(st.sampled_from([1, 1, 1, 2]))):
+        steps.append(draw(_split_steps(steps[-1].windowing, kinds)))
+    script = draw(scripts(keys=draw(st.sampled_from(["a", "a", "ab"])), to_infinity=True))
+    return Run(script, tuple(steps))
+
+
+@st.composite
+def _split_steps(
+    draw: st.DrawFn, before: WindowingStrategy, kinds: st.SearchStrategy[Kind]
+) -> Step:
+    """Draw a grouping whose merged windows are often split."""
+    assigns = not before.window_fn.is_merging() or draw(st.booleans())
+    windowing = (
+        draw(_eager(draw(growing()), before.allowed_lateness)) if assigns else inheriting(before)
+    )
+    step = Step(windowing, draw(kinds), assigns, one_key=draw(st.booleans()))
+    return draw(filtered(step))
+
+
+@st.composite
+def _eager(draw: st.DrawFn, where: Where, least_lateness: int = 0) -> WindowingStrategy:
+    """Draw retracting strategies, most of which fire often."""
+    windowing = draw(windowings(where, [AccumulationMode.RETRACTING], least_lateness))
+    trigger: Trigger | None = draw(st.sampled_from([*EAGER, Repeatedly(AfterCount(3)), None]))
+    return windowing if trigger is None else attrs.evolve(windowing, trigger=trigger)
+
+
+@st.composite
+def expiring(draw: st.DrawFn) -> Run:
+    """Draw runs of one key in which elements that are not late often reach expired windows."""
+    where = draw(growing())
+    lateness = draw(st.sampled_from([0, 1, 3])) * SECOND
+    windowing = attrs.evolve(draw(windowings(where, safe=True)), allowed_lateness=lateness)
+    windowing = repeated(windowing, WindowingStrategy())
+    step = Step(windowing, draw(st.sampled_from(KINDS)))
+    script = draw(scripts(keys="a", to_infinity=True, edges=edges(step, where.scale)))
+    return Run(script, (step,))
+
+
+@st.composite
+def unsafe(draw: st.DrawFn) -> Run:
+    """Draw runs with merging windows whose triggers may lose data; most of them finish early."""
+    run = draw(runs(draw(st.sampled_from([1, 1, 2])), growing(), to_infinity=True, safe=False))
+    first, *others = run.steps
+    trigger: Trigger | None = draw(st.sampled_from([None, *CLOSING]))
+    if trigger is not None:
+        windowing = attrs.evolve(first.windowing, trigger=trigger)
+        first = attrs.evolve(first, windowing=windowing)
+    return attrs.evolve(run, steps=inherited((first, *others)))
+
+
+def reaching_through(steps: int = 3) -> st.SearchStrategy[Run]:
+    """Draw runs of at most ``steps`` steps in which retractions reach the end of the chain.
+
+    Their final result depends only on the input (see :func:`order_free`).
+    """
+    lengths = st.integers(1, steps)
+    retracting = lengths.flatmap(
+        lambda n: runs(n, modes=[AccumulationMode.RETRACTING], to_infinity=True)
+    )
+    return st.one_of(retracting, splitting()).map(waiting_for_all)
+
+
+def waiting_for_all(run: Run) -> Run:
+    """Return a run whose final result depends only on the input, as in :func:`order_free`."""
+    *fronts, last = map(_waits_for_all, run.steps)
+    if not fronts or last.beside == "join" or last.kind == "largest" or _merges(last):
+        last = _in_retracting_mode(last)
+    return attrs.evolve(run, steps=inherited([*map(_in_retracting_mode, fronts), last]))
+
+
+def _waits_for_all(step: Step) -> Step:
+    windowing = attrs.evolve(step.windowing, allowed_lateness=FOREVER)
+    branch = tuple(_in_retracting_mode(_waits_for_all(aside)) for aside in step.branch)
+    if windowing.trigger.may_finish(windowing):
+        windowing = attrs.evolve(windowing, trigger=Repeatedly(windowing.trigger))
+    return attrs.evolve(step, windowing=windowing, branch=inherited(branch))
+
+
+def _in_retracting_mode(step: Step) -> Step:
+    windowing = attrs.evolve(step.windowing, accumulation_mode=AccumulationMode.RETRACTING)
+    return attrs.evolve(step, windowing=windowing)
+
+
+def order_free(run: Run) -> bool:
+    """Return whether the final result of a run depends only on the input, not on the order of arrival.
+
+    Nothing is dropped. The first grouping retracts, and so does each grouping that precedes another one,
+    which would count accumulating panes twice. The last grouping may discard or accumulate if its windows
+    do not merge, because panes of windows that are split are not retracted then.
+    """
+    *fronts, last = run.steps
+    branches = [aside for step in run.steps for aside in step.branch]
+    return (
+        all(map(retracts, (run.steps[0], *fronts, *branches)))
+        and (retracts(last) or not (last.beside == "join" or _merges(last)))
+        and all(_accepts_everything(step.windowing) for step in run.groupings)
+    )
+
+
+def _merges(step: Step) -> bool:
+    return step.windowing.window_fn.is_merging()
+
+
+def _accepts_everything(windowing: WindowingStrategy) -> bool:
+    return windowing.allowed_lateness >= FOREVER and not windowing.trigger.may_finish(windowing)
+
+
+@st.composite
+def in_time(draw: st.DrawFn) -> Run:
+    """Draw runs in which no element is late and nothing may be dropped, however long panes are delayed.
+
+    Only the last grouping may retract, because retractions could be late; and there are no empty panes,
+    which do not hold the watermark.
+    """
+    modes = [AccumulationMode.DISCARDING, AccumulationMode.ACCUMULATING]
+    run = draw(runs(draw(st.integers(2, 3)), modes=modes, to_infinity=True, lateness=0))
+    return attrs.evolve(run, steps=tuple(map(_without_empty_panes, run.steps)))
+
+
+@st.composite
+def waiting(draw: st.DrawFn) -> Run:
+    """Draw runs like :func:`in_time`, with panes that are delayed beyond the end of small windows."""
+    small = st.one_of(
+        st.builds(FixedWindows, st.integers(1, 5)), st.builds(Sessions, st.integers(1, 4))
+    )
+    first = WindowingStrategy(
+        draw(small), draw(st.sampled_from(SLOW)), allowed_lateness=12 * SECOND
+    )
+    kinds = st.sampled_from(KINDS)
+    steps = Step(first, draw(kinds)), Step(WindowingStrategy(draw(small)), draw(kinds))
+    return Run(draw(scripts(to_infinity=True, lateness=0)), tuple(map(_without_empty_panes, steps)))
+
+
+def _without_empty_panes(step: Step) -> Step:
+    windowing = attrs.evolve(
+        step.windowing,
+        on_time=OnTimeBehavior.FIRE_IF_NON_EMPTY,
+        closing=ClosingBehavior.FIRE_IF_NON_EMPTY,
+    )
+    return attrs.evolve(step, windowing=windowing)
+
+
+def drops_nothing(run: Run) -> bool:
+    """Return whether nothing may be dropped in a run, as in those of :func:`in_time`."""
+    *others, _ = run.steps
+    return (
+        run.plain
+        and punctual(run.script) == run.script
+        and not any(map(shrinks, run.steps))
+        and not any(s.windowing.trigger.may_finish(s.windowing) for s in run.steps)
+        and all(s == _without_empty_panes(s) for s in others)
+        and not any(s.windowing.accumulation_mode is AccumulationMode.RETRACTING for s in others)
+    )
+
+
+def _merged() -> st.SearchStrategy[Run]:
+    return merging_after_firing(to_infinity=True)
+
+
+KINDS_OF_RUNS: Final[dict[str, Callable[[], st.SearchStrategy[Run]]]] = {
+    "pipelines": pipelines,
+    "pipelines, never late": lambda: pipelines().map(waiting_for_all),
+    "retracting": lambda: runs(2, modes=[AccumulationMode.RETRACTING], to_infinity=True),
+    "splitting": splitting,
+    "expiring": expiring,
+    "unsafe": unsafe,
+    "merged": _merged,
+    "merged, never late": lambda: _merged().map(waiting_for_all),
+    "counting": counting,
+    "reaching through": reaching_through,
+    "in time": in_time,
+    "waiting": waiting,
+}
+"""The runs on which a runner is checked: whole pipelines, and runs that certain laws need."""
+
+OFTEN: Final = ("pipelines", "splitting", "splitting", "expiring", "waiting", *["counting"] * 3)
+"""Kinds that are drawn more often than others: once more for each entry."""
+
+
+def each_kind() -> list[st.SearchStrategy[Run]]:
+    """Return strategies of all kinds, some of them repeated; each gets the same number of cases."""
+    names = sorted([*KINDS_OF_RUNS, *OFTEN], key=[*KINDS_OF_RUNS].index)
+    return [KINDS_OF_RUNS[name]() for name in names]

@@ -1,0 +1,40 @@
+"""Type variables for elements, shared by all transforms.
+
+The type of an unknown element is ``Any``: each variable has it as its default. The type of an input is also
+bounded by ``Any``, so that a checker that does not know the input of a lambda accepts its body.
+
+Defaults of type variables (PEP 696) need Python 3.13, so only type checkers see them here.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVarTuple
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
+    InputT = TypeVar("InputT", contravariant=True, default=Any)
+    OutputT = TypeVar("OutputT", covariant=True, default=Any)
+    InT = TypeVar("InT", bound=Any, default=Any)
+    OutT = TypeVar("OutT", default=Any)
+else:
+    from typing import TypeVar
+
+    InputT = TypeVar("InputT", contravariant=True)  # the input of a transform
+    OutputT = TypeVar("OutputT", covariant=True)  # the output of a transform
+    InT = TypeVar("InT")  # input elements
+    OutT = TypeVar("OutT")  # output elements
+
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+U_co = TypeVar("U_co", covariant=True)
+KeyT = TypeVar("KeyT", bound=Any)
+ValueT = TypeVar("ValueT", bound=Any)
+LeftT = TypeVar("LeftT")
+RightT = TypeVar("RightT")
+ResultT = TypeVar("ResultT")
+Items = TypeVarTuple("Items")
+"""The items of a tuple."""
+
+Rest = ParamSpec("Rest")
+"""The arguments of a function after the element."""

@@ -1,0 +1,39 @@
+"""The formats of what a checkpoint stores: a number for each, raised when its shape changes."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from headrace.errors import PipelineError
+
+KEY_STATE: Final = 3
+"""The state of a key in a grouping (:mod:`headrace.triggers.key_state`)."""
+
+CHUNKS: Final = 2
+"""The chunks of a key group and their directories (:mod:`headrace.runners.spark.state.chunks`)."""
+
+POSITIONS: Final = 2
+"""The positions of sources (:mod:`headrace.runners.source_positions`)."""
+
+MANIFEST: Final = 2
+"""The description of the pipeline (:mod:`headrace.runners.spark.state.checkpoint_manifest`)."""
+
+
+def check_format(what: str, found: object, expected: int, where: str = "") -> None:
+    """Refuse what another version of Headrace has stored.
+
+    Args:
+        what: what was stored.
+        found: its format.
+        expected: the format that this version reads.
+        where: where it is stored.
+
+    Raises:
+        PipelineError: the formats differ.
+    """
+    if found != expected:
+        raise PipelineError(
+            f"{what} has format {found}, but this version of Headrace reads format {expected}",
+            where=where,
+            remedy="resume it with the version that wrote it, or start with a new checkpoint",
+        )
