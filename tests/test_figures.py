@@ -59,6 +59,7 @@ def stamped(element: tuple[int, int]) -> hr.TimestampedValue:
 def _advance(script: TestStream, watermark: int | str) -> TestStream:
     if watermark == END:
         return script.advance_watermark_to_infinity()
+    assert not isinstance(watermark, str)
     return script.advance_watermark_to(at(watermark))
 
 
@@ -77,6 +78,7 @@ def panes(case: Case, runner: Any, combine: Any) -> tuple[list[Captured], Any]:
     with TestPipeline(runner=runner) as p:
         summed = p | stream(case) | windowing(case) | "sum" >> combine
         captured = capture(summed)
+    assert p.result is not None
     return captured.elements, p.result.metrics().steps["sum"]
 
 

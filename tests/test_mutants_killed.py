@@ -16,7 +16,7 @@ NONE = dict.fromkeys(
 def judged(folder: Path, **stats: int) -> subprocess.CompletedProcess[str]:
     path = folder / "stats.json"
     path.write_text(json.dumps(NONE | {"total": 100} | stats))
-    command = [sys.executable, TOOL, "--least=90", path]
+    command: list[str | Path] = [sys.executable, TOOL, "--least=90", path]
     return subprocess.run(command, capture_output=True, text=True)
 
 

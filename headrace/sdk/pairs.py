@@ -10,7 +10,7 @@ import attrs
 from headrace.sdk.combine import CombinePerKey
 from headrace.sdk.element_types import pair_type, pair_types, result_type
 from headrace.sdk.elementwise import Function, KeyEach, MapEach, PairEach
-from headrace.sdk.pardo import ElementwiseTransform
+from headrace.sdk.elementwise_transform import ElementwiseTransform
 from headrace.sdk.pvalue import Elements, PCollection
 from headrace.sdk.transform import PTransform
 from headrace.sdk.type_variables import InT, KeyT, OutT, Rest, T, ValueT

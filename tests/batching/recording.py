@@ -86,6 +86,7 @@ class Recording:
         if isinstance(own, SinkBatch):
             sink.write(own)
         else:
+            assert isinstance(sink, PartSink)
             parts = (attrs.evolve(part, step=label, run=own.run) for part in own.written)
             sink.commit(attrs.evolve(own, written=[sink.write_part(part) for part in parts]))
 

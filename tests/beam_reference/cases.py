@@ -170,7 +170,7 @@ def cases(
         * SECOND,
     )
     script = draw(scripts(where.scale, to_infinity=True if in_pipeline else None))
-    script = for_pipeline(script, windowing) if in_pipeline else script
+    script = tuple(for_pipeline(script, windowing)) if in_pipeline else script
     return Run(without_disputed(script, windowing), (Step(windowing, "list"),))
 
 

@@ -39,7 +39,7 @@ def check(
     """Assert that Beam's panes of a run are ours."""
     (observed,) = run_events(run, watched=True)
     beams_by_place = run_in_beam(without_dropped(run, observed), run.steps[0].windowing)
-    ours, theirs = compare(run, observed.panes, beams_by_place)
+    ours, theirs = compare(run, observed.panes, beams_by_place)  # type: ignore[arg-type]
     assert ours == theirs
 
 
@@ -129,7 +129,7 @@ def panes_in_order(panes: Iterable[Pane], known: bool) -> dict[Place, list[Pane]
 
 
 def compared_fields(panes_by_place: dict[Place, list[Pane]], timing: bool) -> PanesByPlace:
-    names = ("value", "timestamp", "index", "first")
+    names: tuple[str, ...] = ("value", "timestamp", "index", "first")
     names += ("timing", "nonspeculative") if timing else ()
     return {
         place: [tuple(getattr(pane, name) for name in names) for pane in panes]

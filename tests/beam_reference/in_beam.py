@@ -12,12 +12,12 @@ from headrace.windowing.windows import FixedWindows, GlobalWindows, SlidingWindo
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
-    import apache_beam as beam
+    from apache_beam.transforms import trigger as beam_trigger, window as beam_window
     from apache_beam.transforms.core import Windowing
     from apache_beam.transforms.trigger import _Never
     from apache_beam.utils.timestamp import Duration, Timestamp
 
-NAMES = {**vars(beam.trigger), "Never": _Never}
+NAMES = {**vars(beam_trigger), "Never": _Never}
 
 
 def trigger(of: Trigger) -> Any:
@@ -31,14 +31,14 @@ def window_fn(of: WindowFn) -> Any:
 
 
 WINDOW_FNS: dict[type[WindowFn], Any] = {
-    GlobalWindows: lambda of: beam.window.GlobalWindows(),
-    FixedWindows: lambda of: beam.window.FixedWindows(
+    GlobalWindows: lambda of: beam_window.GlobalWindows(),
+    FixedWindows: lambda of: beam_window.FixedWindows(
         duration(of.size.micros), instant(of.offset.micros)
     ),
-    SlidingWindows: lambda of: beam.window.SlidingWindows(
+    SlidingWindows: lambda of: beam_window.SlidingWindows(
         duration(of.size.micros), duration(of.period.micros), instant(of.offset.micros)
     ),
-    Sessions: lambda of: beam.window.Sessions(duration(of.gap_size.micros)),
+    Sessions: lambda of: beam_window.Sessions(duration(of.gap_size.micros)),
 }
 
 
@@ -48,14 +48,14 @@ def windowing(of: WindowingStrategy) -> Any:
         window_fn(of.window_fn),
         trigger(of.trigger),
         mode(of.accumulation_mode),
-        getattr(beam.window.TimestampCombiner, of.timestamp_combiner.name),
+        getattr(beam_window.TimestampCombiner, of.timestamp_combiner.name),
         allowed_lateness=duration(of.allowed_lateness),
     )
 
 
 def mode(of: AccumulationMode) -> Any:
     """The same accumulation mode; Beam has no RETRACTING."""
-    return getattr(beam.trigger.AccumulationMode, of.name)
+    return getattr(beam_trigger.AccumulationMode, of.name)
 
 
 def duration(micros: int) -> Any:

@@ -24,6 +24,7 @@ with warnings.catch_warnings():
     import apache_beam as beam
     from apache_beam.options.pipeline_options import PipelineOptions
     from apache_beam.testing.test_stream import TestStream
+    from apache_beam.transforms.window import TimestampedValue
     from apache_beam.utils.windowed_value import PaneInfoTiming
 
 SHIFT = 232_792_560 * SECOND
@@ -79,7 +80,7 @@ def stream(script: Sequence[Event]) -> Any:
 
 def _stamped(key: str, value: int, timestamp: int, diff: int) -> Any:
     assert diff == 1, "Beam has no retractions"
-    return beam.window.TimestampedValue((key, value), in_beam.instant(timestamp + SHIFT))
+    return TimestampedValue((key, value), in_beam.instant(timestamp + SHIFT))
 
 
 def _collect_pane(

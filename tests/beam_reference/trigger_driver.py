@@ -22,8 +22,8 @@ from tests.oracle.window_history import Pane
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     from apache_beam.transforms.trigger import GeneralTriggerDriver, InMemoryUnmergedState
-    from apache_beam.transforms.window import WindowedValue, WindowFn
-    from apache_beam.utils.windowed_value import PaneInfoTiming
+    from apache_beam.transforms.window import WindowFn
+    from apache_beam.utils.windowed_value import PaneInfoTiming, WindowedValue
 
 BEFORE_EVENT_TIME = 10**15
 """Microseconds by which the clock is set back: Beam compares processing-time timers with the ends of

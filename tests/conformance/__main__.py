@@ -21,7 +21,7 @@ def main() -> None:
     parser.add_argument("--prism", metavar="PATH", help="the prism program; else its last answers")
     prism = parser.parse_args().prism
     if prism and not os.access(prism, os.X_OK):
-        sys.exit(NO_PRISM.format(path=prism, version=reference_pages.beam.__version__))
+        sys.exit(NO_PRISM.format(path=prism, version=reference_pages.beam.__version__))  # type: ignore[attr-defined]
     if prism:
         reference_pages.run_prism(os.path.abspath(prism))
     marks = collected()

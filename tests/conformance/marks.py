@@ -70,7 +70,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         Path(path).write_text(json.dumps(rows))
 
 
-def marked(item: pytest.Item) -> Marked:
+def marked(item: Any) -> Marked:
     """The marks of a test."""
     params = dict(item.callspec.params)
     return Marked(

@@ -23,21 +23,22 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     import apache_beam as beam
     from apache_beam.testing.test_stream import TestStream as BeamStream
+    from apache_beam.transforms import window as beam_window
 
 PANE_PROGRAMS = Path(__file__).parents[1] / "sdk" / "beam_programs" / "windows_and_triggers.py"
 
 
-class BeamsValidityWindows(beam.window.WindowFn):  # type: ignore[name-defined]
+class BeamsValidityWindows(beam_window.WindowFn):
     """Like our ValidityWindows: from the timestamp of an element to that of the key's next one."""
 
     def assign(self, context: Any) -> list[Any]:
-        return [beam.window.IntervalWindow(context.timestamp, beam.window.GlobalWindow().end)]
+        return [beam_window.IntervalWindow(context.timestamp, beam_window.GlobalWindow().end)]
 
     def merge(self, context: Any) -> None:
         starts = sorted({window.start for window in context.windows})
-        for start, end in pairwise([*starts, beam.window.GlobalWindow().end]):
+        for start, end in pairwise([*starts, beam_window.GlobalWindow().end]):
             same = [window for window in context.windows if window.start == start]
-            context.merge(same, beam.window.IntervalWindow(start, end))
+            context.merge(same, beam_window.IntervalWindow(start, end))
 
     def get_window_coder(self) -> Any:
         return beam.coders.coders.IntervalWindowCoder()

@@ -9,7 +9,7 @@ from pathlib import Path
 import attrs
 
 from tests.conformance.marks import ROOT, Marked
-from tests.conformance.programs import beam, pane_programs
+from tests.conformance.programs import beam, pane_programs  # type: ignore[attr-defined]
 from tests.conformance.verdicts import (
     BUNDLES,
     LOCAL,

@@ -17,11 +17,12 @@ import attrs
 import headrace as hr
 from headrace.testing import TestPipeline
 from tests.conformance import programs
-from tests.conformance.programs import NotExpressibleError, PaneCollector, beam
+from tests.conformance.programs import NotExpressibleError, PaneCollector
 from tests.figures import Case
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
+    import apache_beam as beam
     from apache_beam.options.pipeline_options import PipelineOptions, StandardOptions
     from apache_beam.testing.test_pipeline import TestPipeline as BeamPipeline
 

@@ -172,7 +172,7 @@ def test_a_missing_package_is_named(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     main = runpy.run_path(str(EXAMPLES / "flights.py"))["main"]
-    monkeypatch.setattr(records.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(records.importlib.util, "find_spec", lambda name: None)  # type: ignore[attr-defined]
     with pytest.raises(SystemExit):
         main([])
     assert "pip install 'headrace[demo]'" in capsys.readouterr().err

@@ -22,8 +22,8 @@ sys.exit(3)
 
 
 def kill_once(checkpoint: Path, batches: int) -> subprocess.CompletedProcess[str]:
-    query = [sys.executable, "-c", QUERY, checkpoint, str(batches)]
-    command = [sys.executable, TOOL, "--after=2", checkpoint, "--", *query]
+    query: list[str | Path] = [sys.executable, "-c", QUERY, checkpoint, str(batches)]
+    command: list[str | Path] = [sys.executable, TOOL, "--after=2", checkpoint, "--", *query]
     return subprocess.run(command, capture_output=True, text=True)
 
 

@@ -71,7 +71,7 @@ class KillPointDoFn(hr.DoFn):
 
 def build(p: hr.Pipeline, home: Path, source: Any) -> None:
     """Records -> sums by key and window, with early and late panes -> sessions of the sums of a key."""
-    refined = {
+    refined: dict[str, Any] = {
         "trigger": AfterWatermark(early=AfterCount(2), late=AfterCount(1)),
         "accumulation_mode": AccumulationMode.RETRACTING,
         "allowed_lateness": 5,
@@ -125,7 +125,7 @@ def add_driver_kill_points() -> None:
         make(self, *args, **kwargs)
         event.listen(self.engine, "before_cursor_execute", lambda *_: reach("statement"))
 
-    Database.__init__ = init
+    Database.__init__ = init  # type: ignore[method-assign]
 
 
 def add_worker_kill_points() -> None:

@@ -16,7 +16,7 @@ from tests.faults.runs import Lines, append, finish, lines_of, start, write
 
 pytestmark = pytest.mark.usefixtures("spark")
 
-MODE = {"accumulation_mode": AccumulationMode.DISCARDING}
+MODE: dict[str, Any] = {"accumulation_mode": AccumulationMode.DISCARDING}
 
 
 def to_files(collection: Any, home: Path, name: str) -> None:
@@ -55,6 +55,8 @@ class First:
 
 class Extended(First):
     """With all that may come: sources, sinks, element-wise steps, a grouping on each level."""
+
+    second: Lines
 
     def lines(self, p: hr.Pipeline) -> Any:
         first = p | "early step" >> hr.Create([]) | "nothing" >> hr.Map(lambda value: value)
@@ -149,5 +151,5 @@ def test_without_a_flag_the_checkpoint_decides_over_key_groups(tmp_path):
     First(tmp_path, source)(p)
     assert p.run().wait_until_finish() == "DONE"
     assert '"key_groups": 3' in (tmp_path / "checkpoint" / "headrace.json").read_text()
-    assert LEAST_KEY_GROUPS != 3
+    assert LEAST_KEY_GROUPS != 3  # type: ignore[comparison-overlap]
     assert lines_of(tmp_path, "sums") == ["('a', 1)"]

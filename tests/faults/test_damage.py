@@ -6,6 +6,7 @@ import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,7 +21,7 @@ pytestmark = pytest.mark.usefixtures("spark")
 
 def build(p: hr.Pipeline, home: Path) -> None:
     lines = p | "lines" >> hr.Read(write(home / "lines"), hr.Monotonic())
-    discarding = {"accumulation_mode": AccumulationMode.DISCARDING}
+    discarding: dict[str, Any] = {"accumulation_mode": AccumulationMode.DISCARDING}
     sums = lines | hr.WindowInto(FixedWindows(10), **discarding) | "sum" >> hr.CombinePerKey(sum)
     _ = sums | "files" >> hr.io.WriteToText(home / "files" / "sums")
 

@@ -70,7 +70,7 @@ class FailingSink(hr.io.Sink):
 
 
 def build(p: hr.Pipeline, home: Path) -> None:
-    refined = {
+    refined: dict[str, Any] = {
         "trigger": AfterWatermark(early=AfterCount(2)),
         "accumulation_mode": AccumulationMode.RETRACTING,
     }

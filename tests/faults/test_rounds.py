@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
@@ -31,7 +32,7 @@ def reading(*sources: Any, policy: Any = None) -> tuple[Read, ...]:
     p = hr.Pipeline(options=PipelineOptions([]))
     for number, source in enumerate(sources):
         _ = p | str(number) >> hr.Read(source, policy)
-    return tuple(p.graph)
+    return tuple(node for node in p.graph if isinstance(node, Read))
 
 
 def rounds(*sources: Any, policy: Any = None, limit: int = 100) -> SourceRounds:
@@ -51,7 +52,7 @@ def values(bundles: dict[str, list[Any]]) -> dict[str, list[Any]]:
     }
 
 
-IDLE = {
+IDLE: dict[str, list[Any]] = {
     "p": [[at(1, "a")], *([at(30 + n, "b")] if n % 2 else [] for n in range(9)), DONE],
     "q": [[at(3, "c")], *[[]] * 12, DONE],
     "r": [Batch([at(50, "d")], None, finished=True)],
@@ -114,7 +115,7 @@ def test_partitions_that_are_new_are_read_from_their_beginning(clock, tmp_path, 
     def source(**partitions: list[str]) -> Any:
         if kind == "unbounded":
             return write(tmp_path / "lines", **partitions)
-        values = {
+        values: dict[str, Iterable[Any]] = {
             n: [at(i, int(v.split()[2])) for i, v in enumerate(p)] for n, p in partitions.items()
         }
         return Lines(values)

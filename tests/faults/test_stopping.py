@@ -15,7 +15,7 @@ from tests.faults.runs import append, edit, lines_of, start, write
 
 pytestmark = pytest.mark.usefixtures("spark")
 
-MODE = {"accumulation_mode": AccumulationMode.DISCARDING}
+MODE: dict[str, Any] = {"accumulation_mode": AccumulationMode.DISCARDING}
 
 
 def until(run: hr.PipelineResult, home: Path, name: str, expected: list[str]) -> None:

@@ -30,7 +30,7 @@ Words = Mapping[str, Any]
 class Expected:
     """A pane as published; ``details`` and ``moment`` hold what the text says about it."""
 
-    window: tuple[int, int | str] | str
+    window: tuple[int | str, int | str] | str
     value: int
     diff: int = 1
     moment: int | str | None = None
@@ -97,7 +97,7 @@ def _events(text: Mapping[str, Any], case: Mapping[str, Any]) -> Iterator[tuple[
     """Merge elements, watermark and clock: at one moment first the clock, then the elements."""
     curve = text["watermarks"][case["watermark"]]
     moved = case.get("event_times", {})
-    steps = [
+    steps: list[tuple[Any, int, Event]] = [
         (instant(arrival), 1, ("elements", [(value, instant(moved.get(n, timestamp)))]))
         for n, (value, timestamp, arrival) in enumerate(text["elements"])
     ]
@@ -126,8 +126,9 @@ def _pane(row: list[Any]) -> Expected:
     return Expected(window, diff * value, diff, moment, details)
 
 
-def _window(where: list[str]) -> tuple[tuple[int, int | str] | str, int | str | None]:
+def _window(where: list[str]) -> tuple[tuple[int | str, int | str] | str, int | str | None]:
     """Take apart what stands in front of a value: a moment, or none, and the window."""
+    window: tuple[int | str, int | str] | str
     if where[-1] == "global":
         window, moments = "global", where[:-1]
     else:

@@ -39,7 +39,7 @@ def law(runs: st.SearchStrategy[Run], **others: Any) -> Callable[[Test], Any]:
     """
 
     def decorate(test: Test) -> Any:
-        drawn = given(run=runs, **others)(keeping_failures(test, FOUND) if KEEPS else test)
+        drawn: Any = given(run=runs, **others)(keeping_failures(test, FOUND) if KEEPS else test)
 
         def on(run: Run) -> None:
             """Try it on one run."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import attrs
@@ -136,12 +136,16 @@ def earlier_trigger_state_kept(patch: pytest.MonkeyPatch) -> None:
         patch.setattr(module, "merged_state", with_earlier_trigger)
 
 
+def _set(laws: Iterable[str]) -> frozenset[str]:
+    return frozenset(laws)
+
+
 @attrs.frozen
 class Bug:
     """A bug, the laws that it breaks, and the number of cases until it was found when this was written."""
 
     patch: Callable[[pytest.MonkeyPatch], None]
-    laws: frozenset[str] = attrs.field(converter=frozenset)
+    laws: frozenset[str] = attrs.field(converter=_set)
     seen_after: int
 
 

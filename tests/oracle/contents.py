@@ -43,7 +43,7 @@ class Bag:
 class Largest(Bag):
     """A maximum, which cannot subtract; 0 if there are no values."""
 
-    def all(self, elements: Iterable[Element]) -> int:
+    def all(self, elements: Iterable[Element]) -> int:  # type: ignore[override]
         return max(difference(elements, 1), default=0)
 
     def changes(self, elements: Iterable[Element]) -> list[tuple[Any, int]]:

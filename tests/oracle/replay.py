@@ -173,7 +173,7 @@ class Grouping:
         state = self.keys.setdefault(key, self.new_state())
         if not state.histories:
             state.horizon = self.watermark - self.strategy.lateness - self.hold_policy.reach
-        rows = self.accepted(key, [(window, e) for e in elements for window in e.windows])
+        rows = self.accepted(key, [(window, e) for e in elements for window in e.windows])  # type: ignore[union-attr]
         before, previous_rows = state.window_map(), state.rows
         state.rows = [*previous_rows, *rows]
         change = Change(before, state.window_map())

@@ -55,6 +55,7 @@ def script_of(case: Case) -> Script:
 def window_of(expected: Expected) -> tuple[int, int]:
     if expected.window == "global":
         return GLOBAL
+    assert not isinstance(expected.window, str)
     start, end = expected.window
     return int(start), GLOBAL[1] if end == "global" else int(end)
 

@@ -131,7 +131,7 @@ class Composite(Trigger):
         raise NotImplementedError
 
     @property
-    def has_on_time(self) -> bool:
+    def has_on_time(self) -> bool:  # type: ignore[override]
         return any(part.has_on_time for part in self.parts)
 
     def on_arrival(self, i: int, own: History, arrival: Arrival, before: History) -> History:
@@ -173,6 +173,7 @@ def part_history(whole: Composite, i: int, history: History) -> History:
         return whole.on_arrival(i, own, entry, before)
     if isinstance(entry, Firing):
         return whole.on_firing(i, own, entry, before)
+    assert isinstance(entry, Merge), "no trigger sees a forced firing"
     return whole.on_merge(i, entry)
 
 

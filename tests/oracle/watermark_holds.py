@@ -119,7 +119,8 @@ class HoldPolicy:
         if last < watermark:
             return before.pane
         times = [min(max(e.timestamp, watermark), last) for e in arrival.elements]
-        return self.combine(times + [before.pane] * (before.pane is not None), last)
+        held = [] if before.pane is None else [before.pane]
+        return self.combine(times + held, last)
 
     def after_merge(self, history: History, merge: Merge) -> WindowHolds:
         """The holds of a merged or split window: it keeps those of all its sources."""

@@ -55,7 +55,7 @@ class Topic(UnboundedSource):
         return attrs.evolve(batch, next_offset=number + 1)
 
 
-DONE = Batch([], None, finished=True)
+DONE: Batch[Any] = Batch([], None, finished=True)
 
 
 @attrs.define

@@ -7,6 +7,7 @@ import pytest
 
 import headrace as hr
 from headrace.runners.invoker import ParDoInvoker
+from headrace.sdk.graph import ParDo
 from headrace.triggers.bundle import Bundle
 from headrace.triggers.pane import NO_FIRING
 from headrace.windowing import IntervalWindow, TimestampedValue
@@ -17,7 +18,9 @@ ONE, OTHER = IntervalWindow(0, 10), IntervalWindow(10, 20)
 def invoker(transform):
     p = hr.Pipeline()
     _ = p | hr.Create([1]) | transform
-    made = ParDoInvoker(p.graph.nodes[-1])
+    node = p.graph.nodes[-1]
+    assert isinstance(node, ParDo)
+    made = ParDoInvoker(node)
     made.setup()
     made.start_bundle()
     return made
@@ -96,7 +99,7 @@ def test_a_changelog_retracts_nothing(bundle) -> None:
 
 
 def test_an_element_of_two_windows_is_processed_in_each(bundle) -> None:
-    out = main(hr.Map(lambda x, w=hr.DoFn.WindowParam: (x, w)), bundle)
+    out = main(hr.Map(lambda x, w=hr.DoFn.WindowParam: (x, w)), bundle)  # type: ignore[arg-type, misc]
     assert rows(out) == [
         ((1, ONE), 10, (ONE,), 1),
         ((2, ONE), 20, (ONE,), -1),
@@ -107,7 +110,7 @@ def test_an_element_of_two_windows_is_processed_in_each(bundle) -> None:
 
 def test_a_bundle_that_lies_in_two_windows_is_processed_in_each() -> None:
     both = Bundle(["a", "b"], windows=repeat((ONE, OTHER)))
-    out = main(hr.Map(lambda x, w=hr.DoFn.WindowParam: (x, w)), both)
+    out = main(hr.Map(lambda x, w=hr.DoFn.WindowParam: (x, w)), both)  # type: ignore[arg-type, misc]
     assert out.values == [("a", ONE), ("a", OTHER), ("b", ONE), ("b", OTHER)]
 
 

@@ -152,6 +152,7 @@ def test_everything_comes_out_in_the_end_and_nothing_is_remembered(rounds: list[
     assert sum(n for row, n in outputs.items() if "took" not in row) == put_in
     assert len(table) == 0
     assert store.directory.keys == 0
+    assert isinstance(store.chunks, Chunks)
     assert not store.chunks.data
 
 
@@ -160,6 +161,7 @@ def test_a_round_reads_only_the_chunks_that_it_concerns(monkeypatch: pytest.Monk
     monkeypatch.setattr(chunks, "WHOLE", 1)
     store = chunked()
     play(store, [({f"key {n}": [(True, 100, n)] for n in range(64)}, 0, 0)])
+    assert isinstance(store.chunks, Chunks)
     before = store.chunks.reads
     play(store, [({"key 3": [(True, 100, 3)]}, 0, 0)])
     assert store.chunks.reads - before == 1

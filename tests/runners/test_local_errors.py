@@ -1,6 +1,6 @@
 """Errors of users' code keep their type, and gain a note that names the transform."""
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import attrs
 import pytest
@@ -120,7 +120,7 @@ MODES = pytest.mark.parametrize("flags", [[], ["--streaming"]], ids=["batch", "s
 def label_errors(*transforms, flags=()):
     """The notes on the error of a pipeline of pairs and these transforms."""
     p = TestPipeline(argv=list(flags))
-    pcoll = p
+    pcoll: Any = p
     if not isinstance(transforms[0], hr.Read):
         pcoll = p | "pairs" >> hr.Create([hr.TimestampedValue(("k", n), n) for n in (1, 2)])
     for transform in transforms[:-1]:
@@ -257,7 +257,8 @@ class Careful(hr.DoFn):
     ids=["process", "teardown", "setup"],
 )
 def test_what_was_set_up_is_torn_down_whatever_breaks(breaks, notes):
-    p, noted = hr.Pipeline(options=PipelineOptions([])), []
+    p = hr.Pipeline(options=PipelineOptions([]))
+    noted: list[str] = []
     first = p | hr.Create([1]) | "a" >> hr.ParDo(Careful("a", noted))
     _ = first | "b" >> breaks | "c" >> hr.ParDo(Careful("c", noted))
     with pytest.raises(Broken) as error:
@@ -286,7 +287,7 @@ def test_a_limit_of_no_records_is_refused(limit):
 @MODES
 def test_what_is_no_pair_is_found_when_it_comes(flags):
     p = TestPipeline(argv=flags)
-    _ = p | hr.Create([1]) | hr.Map(lambda x: [x]) | "group" >> hr.GroupByKey()
+    _ = p | hr.Create([1]) | hr.Map(lambda x: [x]) | "group" >> hr.GroupByKey()  # type: ignore[operator]
     with pytest.raises(hr.ElementError) as error:
         p.run()
     assert error.value.problem == "the element [1] is not a (key, value) pair"

@@ -39,6 +39,7 @@ def run(build, flags=(), source=None):
     """The metrics of a pipeline that is built behind a source of 3, 1 and 2."""
     with TestPipeline(argv=list(flags)) as p:
         build(p | "read" >> (source or hr.Create([3, 1, 2])))
+    assert p.result is not None
     return p.result.metrics()
 
 

@@ -4,6 +4,7 @@ import gc
 import sys
 from collections import Counter
 from importlib.util import find_spec
+from typing import Any
 
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -38,7 +39,7 @@ def panes(rows, windowing, grouping, flags):
 
 def contents(elements):
     """What the panes less their retractions hold, by key, window and value."""
-    held = Counter()
+    held: Counter[Any] = Counter()
     for element in elements:
         key, values = element.value
         for value in values:
@@ -123,6 +124,7 @@ def test_the_watermark_of_several_scripts_is_the_least():
         both = (p | "ahead" >> ahead, p | "behind" >> behind) | "both" >> hr.Flatten()
         captured = capture(both | hr.WindowInto(FixedWindows(10)) | hr.GroupByKey())
     assert captured.values == []
+    assert p.result is not None
     assert p.result.metrics().steps["both"].watermark == 5 * SECOND
 
 

@@ -1,6 +1,7 @@
 """The local runner reads sources: in batch mode, in streaming mode, and for as long as they go on."""
 
 from threading import Event
+from typing import Any
 
 import pytest
 
@@ -113,8 +114,8 @@ def test_a_partition_that_is_finished_holds_nothing_back(clock):
     assert grouped(topic, hr.Monotonic()) == [("a", "ON_TIME"), ("b", "ON_TIME")]
 
 
-QUIET = []
-IDLE = {
+QUIET: list[Any] = []
+IDLE: dict[str, list[Any]] = {
     "p": [
         [at(1, "a")],
         *([at(30 + n, "b")] if n % 2 else QUIET for n in range(9)),

@@ -86,7 +86,7 @@ def test_a_flatten_lies_behind_all_that_flows_into_it(words):
 
 def test_behind_a_flatten_of_levels_comes_the_next_level(words):
     shallow = words | pairs()
-    deep = shallow | "group" >> hr.GroupByKey() | "sum" >> hr.CombinePerKey(len)
+    deep = shallow | "group" >> hr.GroupByKey() | "sum" >> hr.CombinePerKey(len)  # type: ignore[arg-type]
     both = (shallow, deep) | "both" >> hr.Flatten() | "last" >> hr.GroupByKey()
     assert [shuffles for shuffles, _ in levels(both)] == [[], ["group"], ["sum"], ["last"]]
 
@@ -129,7 +129,7 @@ def test_windows_are_left_to_groupings_that_alone_look_at_them(words):
 def test_windows_are_assigned_where_others_look_at_them(words):
     keyed = words | pairs() | "window" >> FIXED
     _ = keyed | "group" >> hr.GroupByKey()
-    _ = keyed | "see" >> hr.Map(lambda pair, window=hr.DoFn.WindowParam: window)
+    _ = keyed | "see" >> hr.Map(lambda pair, window=hr.DoFn.WindowParam: window)  # type: ignore[misc]
     assert plan(words.pipeline.graph).deferred_assigns == frozenset()
     assert not step(words, "group").assigns_windows
 

@@ -128,7 +128,7 @@ def test_a_gathering_is_empty_once_it_has_been_drained(window_fn):
 def test_values_are_folded_before_they_are_too_many(monkeypatch):
     """However many come, no more of them wait than that."""
     monkeypatch.setattr(plain, "FOLD_AT", 10)
-    largest = Counter()
+    largest: Counter[int] = Counter()
 
     class Watched(BagOf):
         def of(self, values, diffs=None):
@@ -147,7 +147,7 @@ class Eager(Sessions):
 
     def assign(self, context):
         start = context.timestamp.micros
-        gap = 1 if context.element[1] == 9 else self.gap_size.micros
+        gap = 1 if context.element[1] == 9 else self.gap_size.micros  # type: ignore[union-attr]
         return [interval(start, start + gap)]
 
     def reach(self):

@@ -1,6 +1,7 @@
 """Combining: the algebra of CombineFns, and what combining transforms give out."""
 
 import math
+from typing import Any
 
 import pytest
 from hypothesis import given, strategies as st
@@ -92,7 +93,7 @@ def test_it_does_not_matter_whether_values_come_one_by_one(name, values) -> None
 @pytest.mark.parametrize("name", sorted(SUBTRACTING))
 @given(kept=st.lists(st.integers(-50, 50)), taken=st.lists(st.integers(-50, 50)))
 def test_what_is_subtracted_was_never_there(name, kept, taken) -> None:
-    fn = COMBINE_FNS[name]
+    fn: Any = COMBINE_FNS[name]
     accumulator = fn.add_inputs(fn.create_accumulator(), kept + taken)
     for value in taken:
         accumulator = fn.subtract_input(accumulator, value)
@@ -169,7 +170,7 @@ def test_a_class_is_no_combine_fn() -> None:
     with pytest.raises(TypeError, match=r"use Product\(\)"):
         hr.CombinePerKey(Product)
     with pytest.raises(TypeError, match="expected a CombineFn or a function"):
-        hr.CombinePerKey(3)
+        hr.CombinePerKey(3)  # type: ignore[call-overload]
 
 
 def sum_above(values, least, most=100):
@@ -177,16 +178,16 @@ def sum_above(values, least, most=100):
 
 
 class Scaled(Product):
-    def create_accumulator(self, factor):
+    def create_accumulator(self, factor):  # type: ignore[override]
         return factor
 
-    def add_input(self, accumulator, element, factor):
+    def add_input(self, accumulator, element, factor):  # type: ignore[override]
         return accumulator * element
 
-    def merge_accumulators(self, accumulators, factor):
+    def merge_accumulators(self, accumulators, factor):  # type: ignore[override]
         return math.prod(accumulators)
 
-    def extract_output(self, accumulator, factor):
+    def extract_output(self, accumulator, factor):  # type: ignore[override]
         return accumulator
 
 

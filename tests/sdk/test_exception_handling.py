@@ -292,7 +292,7 @@ def test_arguments_without_sense_are_refused() -> None:
     with pytest.raises(hr.PipelineError, match="threshold 2"):
         hr.Map(str).with_exception_handling(threshold=2)
     with pytest.raises(TypeError, match="must be an exception class"):
-        hr.Map(str).with_exception_handling(exc_class="ValueError")
+        hr.Map(str).with_exception_handling(exc_class="ValueError")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="no argument 'treshold'"):
         hr.Map(str).with_exception_handling(treshold=1)
     with pytest.raises(hr.PipelineError, match="are not distinct"):

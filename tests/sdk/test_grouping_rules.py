@@ -60,7 +60,7 @@ def test_annotations_tell_what_is_no_pair() -> None:
     words = hr.Pipeline() | hr.Create(["a"])
     for transform in (hr.Map(length), hr.FlatMap(letters), hr.Filter(bool), hr.WithTimestamps(len)):
         with pytest.raises(hr.PipelineError, match="needs"):
-            words | transform | hr.GroupByKey()
+            words | transform | hr.GroupByKey()  # type: ignore[operator]
     words | hr.Map(pair) | hr.GroupByKey()
 
 

@@ -1,5 +1,7 @@
 """Collections put together, brought together by key, joined, and divided."""
 
+from typing import Any
+
 import pytest
 
 import headrace as hr
@@ -17,7 +19,7 @@ from headrace.windowing import FixedWindows, GlobalWindows, TimestampedValue
 LEFT = [("a", 1), ("a", 2), ("b", 3)]
 RIGHT = [("a", "x"), ("c", "y"), ("c", "z")]
 
-JOINS = {
+JOINS: dict[Any, list[Any]] = {
     hr.InnerJoin: [("a", (1, "x")), ("a", (2, "x"))],
     hr.LeftJoin: [("a", (1, "x")), ("a", (2, "x")), ("b", (3, None))],
     hr.RightJoin: [("a", (1, "x")), ("a", (2, "x")), ("c", (None, "y")), ("c", (None, "z"))],
@@ -52,7 +54,7 @@ def test_a_join_has_two_sides() -> None:
     p = hr.Pipeline()
     left, right = sides(p)
     with pytest.raises(hr.PipelineError, match="a join is applied to"):
-        (left, right, left) | hr.InnerJoin()
+        (left, right, left) | hr.InnerJoin()  # type: ignore[operator]
     with pytest.raises(hr.PipelineError, match="a join is applied to"):
         left | "alone" >> hr.InnerJoin()
 
@@ -80,7 +82,7 @@ def test_co_group_by_key_of_nothing() -> None:
 def test_co_group_by_key_needs_pairs() -> None:
     p = hr.Pipeline()
     with pytest.raises(hr.PipelineError, match="needs"):
-        (p | hr.Create([1]), p | "other" >> hr.Create([("a", 1)])) | hr.CoGroupByKey()
+        (p | hr.Create([1]), p | "other" >> hr.Create([("a", 1)])) | hr.CoGroupByKey()  # type: ignore[operator]
 
 
 def test_a_join_retracts_what_it_said_of_a_changed_side() -> None:

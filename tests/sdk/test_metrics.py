@@ -28,6 +28,7 @@ def results():
     with TestPipeline() as p:
         ground = p | hr.Create([3, 5]) | "Grind" >> hr.ParDo(Grinding())
         ground | "Again" >> hr.ParDo(Grinding())
+    assert p.result is not None
     return p.result.metrics()
 
 

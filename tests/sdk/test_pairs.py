@@ -106,6 +106,6 @@ def test_rows_can_be_keys() -> None:
 
 
 def test_records_travel() -> None:
-    record = record_type("Key", ("a", "b"))(1, 2)
+    record = record_type("Key", ("a", "b"))(1, 2)  # type: ignore[arg-type, call-arg]
     travelled = pickle.loads(pickle.dumps(record))
     assert (travelled, type(travelled)) == (record, type(record))

@@ -1,6 +1,6 @@
 """Element-wise transforms: what functions see, and what becomes of what they give out."""
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
 
@@ -38,7 +38,7 @@ def test_flat_map_gives_the_items_of_each_result() -> None:
 
 
 def test_flat_map_takes_any_iterable_and_none() -> None:
-    results = {0: None, 1: [], 2: (2, 2), 3: iter([3]), 4: range(4, 5)}
+    results: dict[int, Any] = {0: None, 1: [], 2: (2, 2), 3: iter([3]), 4: range(4, 5)}
     assert results_of(list(results), hr.FlatMap(results.get)) == [2, 2, 3, 4]
 
 
@@ -66,7 +66,7 @@ def test_further_arguments_follow_the_element() -> None:
         return (x, a, b, c)
 
     assert results_of([1], hr.Map(combine, 2, c=3)) == [(1, 2, 0, 3)]
-    assert results_of([(1, 2)], hr.MapTuple(lambda a, b, c=0: (a, b, c), 3)) == [(1, 2, 3)]
+    assert results_of([(1, 2)], hr.MapTuple(lambda a, b, c=0: (a, b, c), 3)) == [(1, 2, 3)]  # type: ignore[call-overload]
     assert results_of([1, 5], hr.Filter(lambda x, least: x >= least, 3)) == [5]
     assert results_of([2], hr.FlatMap(lambda x, n: [x] * n, n=2)) == [2, 2]
 
@@ -108,19 +108,19 @@ def test_a_named_argument_replaces_a_wish() -> None:
 
 def test_a_spread_function_may_ask_too() -> None:
     stamped = hr.WithTimestamps(lambda pair: pair[1])
-    at = hr.MapTuple(lambda k, v, t=hr.DoFn.TimestampParam: (k, float(t)))
+    at = hr.MapTuple(lambda k, v, t=hr.DoFn.TimestampParam: (k, float(t)))  # type: ignore[misc]
     assert results_of([("a", 5)], stamped, at) == [("a", 5.0)]
 
 
 def test_who_sees_the_window_is_called_once_in_each() -> None:
     stamped = hr.WithTimestamps(lambda x: x)
     sliding = hr.WindowInto(SlidingWindows(20, 10))
-    starts = hr.Map(lambda x, w=hr.DoFn.WindowParam: float(w.start))
+    starts = hr.Map(lambda x, w=hr.DoFn.WindowParam: float(w.start))  # type: ignore[arg-type, misc]
     assert sorted(results_of([15], stamped, sliding, starts)) == [0.0, 10.0]
 
 
 def test_who_does_not_see_the_window_is_called_once() -> None:
-    calls = []
+    calls: list[Any] = []
     stamped = hr.WithTimestamps(lambda x: x)
     sliding = hr.WindowInto(SlidingWindows(20, 10))
     results_of([15], stamped, sliding, hr.Map(calls.append))
@@ -193,7 +193,7 @@ def test_with_timestamps_refuses_what_is_no_time() -> None:
 class Logged(hr.DoFn):
     """Logs what happens to it."""
 
-    log: ClassVar = []
+    log: ClassVar[list[str]] = []
 
     def setup(self):
         self.log.append("setup")
@@ -379,7 +379,7 @@ def test_a_function_must_be_callable(thing) -> None:
 
 def test_a_dofn_belongs_into_a_pardo() -> None:
     with pytest.raises(TypeError, match="use ParDo"):
-        hr.Map(Sorting())
+        hr.Map(Sorting())  # type: ignore[call-overload]
     with pytest.raises(TypeError, match=r"use ParDo\(Sorting\(\)\)"):
         hr.ParDo(Sorting)
 

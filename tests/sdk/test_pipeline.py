@@ -92,7 +92,7 @@ def test_what_fails_to_apply_leaves_no_trace() -> None:
 
 def test_a_refusal_names_the_transform() -> None:
     with pytest.raises(hr.PipelineError) as refusal:
-        hr.Pipeline() | hr.Create([1]) | "Outer" >> hr.CombinePerKey(sum)
+        hr.Pipeline() | hr.Create([1]) | "Outer" >> hr.CombinePerKey(sum)  # type: ignore[operator]
     assert refusal.value.where == "Outer"
 
 
@@ -126,20 +126,20 @@ def test_only_transforms_are_applied(thing) -> None:
 
 def test_a_transform_of_elements_needs_a_collection() -> None:
     with pytest.raises(hr.PipelineError, match="not a collection"):
-        hr.Pipeline() | hr.Map(str)
+        hr.Pipeline() | hr.Map(str)  # type: ignore[operator]
 
 
 def test_a_source_is_applied_to_the_pipeline() -> None:
     p = hr.Pipeline()
     with pytest.raises(hr.PipelineError, match="a source is applied to"):
-        p | hr.Create([1]) | "again" >> hr.Create([2])
+        p | hr.Create([1]) | "again" >> hr.Create([2])  # type: ignore[operator]
 
 
 def test_nothing_comes_after_the_end() -> None:
     p = hr.Pipeline()
     done = p | hr.Create([1]) | hr.Write(Capture())
     with pytest.raises(hr.PipelineError, match="end of a branch"):
-        done | hr.Map(str)
+        done | hr.Map(str)  # type: ignore[operator]
 
 
 def test_a_transform_needs_a_pipeline_from_somewhere() -> None:

@@ -1,5 +1,7 @@
 """Assertions, captures and scripted sources."""
 
+from typing import Any
+
 import pytest
 
 import headrace as hr
@@ -109,7 +111,7 @@ def test_assert_that_as_a_transform() -> None:
 
 def test_assert_that_is_about_collections() -> None:
     with pytest.raises(hr.PipelineError, match="is not a collection"):
-        assert_that([1], equal_to([1]))
+        assert_that([1], equal_to([1]))  # type: ignore[arg-type]
 
 
 def windows(p):
@@ -126,16 +128,16 @@ def test_assertions_about_windows() -> None:
 
 
 def test_assertions_see_what_travels_with_values() -> None:
-    seen = []
+    seen: list[Any] = []
     with TestPipeline() as p:
         assert_that(windows(p), seen.extend, reify_windows=True)
     value = seen[0]
     assert isinstance(value, TestWindowedValue)
-    assert (value.value, value.timestamp, value.windows) == (1, 1, [IntervalWindow(0, 60)])
+    assert (value.value, value.timestamp, value.windows) == (1, 1, [IntervalWindow(0, 60)])  # type: ignore[comparison-overlap]
 
 
 def test_assertions_window_by_window() -> None:
-    seen = []
+    seen: list[Any] = []
     with TestPipeline() as p:
         assert_that(windows(p), seen.append, use_global_window=False)
     assert seen == [([1, 2], IntervalWindow(0, 60)), ([61], IntervalWindow(60, 120))]
@@ -195,6 +197,8 @@ def test_the_events_of_a_stream() -> None:
     stream.add_elements(["e"], event_timestamp=7)
     stream.advance_processing_time(2.5)
     first, watermark, second, third, processing = stream.events
+    assert isinstance(first, ElementEvent)
+    assert isinstance(second, ElementEvent)
     assert [float(v.timestamp) for v in second.timestamped_values] == [4, 10]
     assert first.timestamped_values[0].timestamp == hr.window.MIN_TIMESTAMP
     assert watermark == WatermarkEvent(10)
@@ -203,7 +207,10 @@ def test_the_events_of_a_stream() -> None:
 
 
 def test_a_stream_can_be_made_of_events() -> None:
-    events = [ElementEvent((TimestampedValue("a", 1),)), WatermarkEvent(5)]
+    events: list[ElementEvent | WatermarkEvent] = [
+        ElementEvent((TimestampedValue("a", 1),)),
+        WatermarkEvent(5),
+    ]
     assert TestStream(events=events).events == tuple(events)
 
 

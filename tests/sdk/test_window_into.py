@@ -78,20 +78,20 @@ def test_a_trigger_needs_an_accumulation_mode() -> None:
 
 def test_classes_and_numbers_are_no_window_functions() -> None:
     with pytest.raises(hr.PipelineError, match="needs a window function"):
-        hr.WindowInto(60)
+        hr.WindowInto(60)  # type: ignore[arg-type]
     with pytest.raises(hr.PipelineError, match="needs a window function"):
-        hr.WindowInto(FixedWindows)
+        hr.WindowInto(FixedWindows)  # type: ignore[arg-type]
 
 
 def test_a_trigger_is_a_trigger() -> None:
     with pytest.raises(hr.PipelineError, match="needs a trigger"):
         hr.WindowInto(
             FixedWindows(60),
-            trigger=AfterWatermark,
+            trigger=AfterWatermark,  # type: ignore[arg-type]
             accumulation_mode=AccumulationMode.DISCARDING,
         )
     with pytest.raises(hr.PipelineError, match="needs a trigger"):
-        hr.WindowInto(WindowingStrategy(FixedWindows(60)), trigger=AfterWatermark)
+        hr.WindowInto(WindowingStrategy(FixedWindows(60)), trigger=AfterWatermark)  # type: ignore[arg-type]
 
 
 def test_lateness_is_not_negative() -> None:

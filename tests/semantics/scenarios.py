@@ -51,7 +51,7 @@ def arrive(*elements: hr.TimestampedValue) -> Event:
     return lambda stream: stream.add_elements(elements)
 
 
-def watermark(time: float) -> Event:
+def watermark(time: float | hr.Timestamp) -> Event:
     """The watermark advances to a time."""
     return lambda stream: stream.advance_watermark_to(time)
 
@@ -170,7 +170,7 @@ def _bounds(element: Captured) -> tuple[float, float]:
 
 
 def perform(
-    runner: str, events: Iterable[Event], *transforms: Any, late: bool = False, flags: Any = ()
+    runner: Any, events: Iterable[Event], *transforms: Any, late: bool = False, flags: Any = ()
 ) -> Played:
     """Play events to transforms in a row.
 
@@ -185,5 +185,6 @@ def perform(
         pcoll = reduce(lambda before, transform: before | transform, transforms, p | script(events))
         captured = capture(pcoll)
         too_late = capture(pcoll.late, "late") if late else None
+    assert p.result is not None
     steps = p.result.metrics().steps
     return Played(captured.elements, too_late.elements if too_late else [], steps)

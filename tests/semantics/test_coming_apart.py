@@ -1,6 +1,7 @@
 """Windows that merge: what joins them may go again, and what is in time finds what it merges with."""
 
 from collections import Counter
+from typing import Any
 
 import pytest
 
@@ -47,7 +48,7 @@ def told(played):
 
 
 def standing(played):
-    net = Counter()
+    net: Counter[Any] = Counter()
     for diff, *said in told(played):
         net[tuple(said)] += diff
     return sorted((+net).elements())
@@ -133,7 +134,7 @@ def test_the_latest_that_goes_lets_the_timestamp_fall_back(play):
         "tens" >> retracting(FixedWindows(10)),
         "again" >> hr.CombinePerKey(hr.combiners.CountCombineFn()),
     )
-    net = Counter()
+    net: Counter[Any] = Counter()
     for e in played.elements:
         net[e.value[0], round(float(e.window.start))] += e.diff
     assert sorted((+net).elements()) == [(5, 0), (6, 10)]

@@ -363,9 +363,8 @@ def test_accumulating_panes_grouped_again_count_double(play):
 def test_an_early_global_count_is_right_in_the_end(play):
     """How many words are there of each length?"""
     early = changing(Repeatedly(AfterCount(1)), GlobalWindows())
-    events = [
-        arrive(at(n, letter, key)) for n, (letter, key) in enumerate(["ax", "by", "cx", "dz"])
-    ]
+    letters = [("a", "x"), ("b", "y"), ("c", "x"), ("d", "z")]
+    events = [arrive(at(n, letter, key)) for n, (letter, key) in enumerate(letters)]
     played = play(
         events,
         early,

@@ -1,5 +1,7 @@
 """Rule 3: when windows merge, all that their parts said last is taken back, each in its own window."""
 
+from typing import Any
+
 import pytest
 
 import headrace as hr
@@ -172,7 +174,7 @@ def test_a_window_that_shrinks_takes_back_what_it_said_with_nothing_new_in_it(pl
         ValidityWindows(), EARLY_AND_LATE, RETRACTING, lateness=50, on_time_behavior=on_time
     )
     events = [arrive(at(0, "a")), arrive(at(20, "c")), watermark(30), arrive(at(10, "b")), END]
-    standing = []
+    standing: list[Any] = []
     for element in play(events, windows, words()).elements:
         said = (element.value[1], float(element.window.start), float(element.window.end))
         (standing.append if element.diff > 0 else standing.remove)(said)

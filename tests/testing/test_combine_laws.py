@@ -37,7 +37,7 @@ class Total(hr.CombineFn):
 
 
 class DependsOnOrder(Total):
-    subtract_input = None
+    subtract_input = None  # type: ignore[assignment]
 
     def add_input(self, accumulator: Any, element: Any) -> Any:
         accumulator[0] = 2 * accumulator[0] + element
@@ -155,7 +155,7 @@ def test_inputs_that_are_changed_are_noticed() -> None:
             element.sort()
             return [accumulator[0] + sum(element)]
 
-        subtract_input = None
+        subtract_input = None  # type: ignore[assignment]
 
     with pytest.raises(LawBroken, match="inputs are not changed"):
         check_combine_fn(Sorts(), st.lists(st.integers(0, 3), min_size=2).map(list))

@@ -94,7 +94,7 @@ class CountingWindow(IntervalWindow):
 def heap_pushes() -> Iterator[Counter]:
     """Count what is pushed on the heaps of timer queues."""
     pushed: Counter = Counter()
-    push = timer_queue.heappush
+    push = timer_queue.heappush  # type: ignore[attr-defined]
 
     def count(heap: list, entry: tuple) -> None:
         pushed["push"] += 1

@@ -77,7 +77,11 @@ class OneKey:
 
     def play(self, script: Iterable[Event]) -> OneKey:
         """Let all happen that a script says."""
-        happen = {"elements": self.arrive, "watermark": self.watermark, "clock": self.now}
+        happen: dict[str, Callable[[Any], None]] = {
+            "elements": self.arrive,
+            "watermark": self.watermark,
+            "clock": self.now,
+        }
         for kind, what in script:
             happen[kind](what)
         return self

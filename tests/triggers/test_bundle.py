@@ -47,6 +47,7 @@ def test_what_all_rows_share_stays_shared_in_pieces() -> None:
     for piece in Bundle([1, 2, 3], repeat(7), diffs=repeat(-1)).pieces(2):
         assert isinstance(piece.timestamps, repeat)
         assert next(piece.timestamps) == 7
+        assert isinstance(piece.diffs, repeat)
         assert next(piece.diffs) == -1
 
 

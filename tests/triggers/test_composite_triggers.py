@@ -330,7 +330,7 @@ def test_parts_are_triggers_and_not_their_classes(make) -> None:
 
 def test_both_parts_of_or_finally_are_triggers() -> None:
     with pytest.raises(PipelineError, match="OrFinally"):
-        OrFinally(Never(), None)
+        OrFinally(Never(), None)  # type: ignore[arg-type]
 
 
 @attrs.frozen(repr=False)

@@ -1,5 +1,7 @@
 """The grouping of one key: what it costs, however much is alive, and that nothing is too deep for it."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given, settings, strategies as st
 
@@ -219,7 +221,7 @@ def test_the_columns_of_whole_lives_have_to_fit():
 
 def by_window(panes):
     """What each window says, in order."""
-    said = {}
+    said: dict[Any, list[Any]] = {}
     columns = (panes.values, panes.timestamps, panes.panes, panes.diffs)
     for (window,), *row in zip(panes.windows, *columns, strict=True):
         said.setdefault(window, []).append(row)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from typing import Any
 
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -40,7 +41,7 @@ def present(net):
 
 
 def net_of(rows):
-    net = {}
+    net: dict[Any, int] = {}
     for window, diff in rows:
         net[window] = net.get(window, 0) + diff
     return net

@@ -70,7 +70,8 @@ def test_equal_agendas_hold_the_same_moments():
 
 @given(st.lists(steps))
 def test_it_is_a_dictionary_looked_at_from_its_smallest_value(steps):
-    timers, model = TimerQueue(), {}
+    timers: TimerQueue[str] = TimerQueue()
+    model: dict[str, int] = {}
     for kind, *arguments in steps:
         if kind == "set":
             item, moment = arguments
@@ -80,7 +81,7 @@ def test_it_is_a_dictionary_looked_at_from_its_smallest_value(steps):
                 model.update({item: moment} if moment != NEVER else {})
         else:
             (until,) = arguments
-            due = sorted((i for i, m in model.items() if m <= until), key=model.get)
+            due = sorted((i for i, m in model.items() if m <= until), key=model.__getitem__)
             assert timers.pop(until) == due
             for item in due:
                 del model[item]
@@ -90,7 +91,8 @@ def test_it_is_a_dictionary_looked_at_from_its_smallest_value(steps):
 
 @given(st.lists(steps))
 def test_it_goes_on_alike_from_its_moments(steps):
-    kept, stored = TimerQueue(), TimerQueue()
+    kept: TimerQueue[str] = TimerQueue()
+    stored: TimerQueue[str] = TimerQueue()
     for kind, *arguments in steps:
         stored = TimerQueue(stored.moments)
         assert getattr(kept, kind)(*arguments) == getattr(stored, kind)(*arguments)
@@ -99,7 +101,7 @@ def test_it_goes_on_alike_from_its_moments(steps):
 
 def test_it_does_not_grow_while_moments_change():
     """The first item stays where it is, so that what is old behind it never comes to the top."""
-    timers = TimerQueue({"stays": 0})
+    timers: TimerQueue[str | int] = TimerQueue({"stays": 0})
     for moment in range(1, 20_000):
         timers.set("moves", moment)
         timers.set(moment, moment)

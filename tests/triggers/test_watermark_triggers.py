@@ -216,4 +216,4 @@ def test_repeating_early_more_than_once_adds_nothing() -> None:
 
 def test_early_and_late_are_triggers() -> None:
     with pytest.raises(PipelineError, match="AfterWatermark needs a trigger"):
-        AfterWatermark(early=AfterCount)
+        AfterWatermark(early=AfterCount)  # type: ignore[arg-type]

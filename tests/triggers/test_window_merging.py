@@ -221,9 +221,9 @@ def test_a_window_that_shrinks_holds_until_the_watermark_is_past_it(watermark, h
 
 
 def test_arrivals_of_a_window_are_put_together_with_their_elements():
-    some = [attrs.evolve(arrival(seconds(0, 9), [n], BagOf()), elements=[n]) for n in range(3)]
+    some = [attrs.evolve(arrival(seconds(0, 9), [n], BagOf()), elements=[n]) for n in range(3)]  # type: ignore[list-item]
     whole = merge_arrivals(seconds(0, 10), some, BagOf().merge)
-    assert (sorted(whole.content), whole.elements, whole.arrived.count) == ([0, 1, 2], [0, 1, 2], 3)
+    assert (sorted(whole.content), whole.elements, whole.arrived.count) == ([0, 1, 2], [0, 1, 2], 3)  # type: ignore[comparison-overlap]
 
 
 def test_only_what_stood_elsewhere_is_news():

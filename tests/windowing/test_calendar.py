@@ -247,12 +247,12 @@ def test_far_from_the_calendar_windows_reach_to_the_ends_of_time(
     [
         (lambda: CalendarWindows.days(0), "not a number of calendar units"),
         (lambda: CalendarWindows.days(-1), "not a number of calendar units"),
-        (lambda: CalendarWindows.weeks(1.5), "not a number of calendar units"),
+        (lambda: CalendarWindows.weeks(1.5), "not a number of calendar units"),  # type: ignore[arg-type]
         (lambda: CalendarWindows.days(1, "Mars/Olympus"), "unknown time zone"),
         (lambda: CalendarWindows.days(1, "../../etc/passwd"), "unknown time zone"),
         (lambda: CalendarWindows.days(1, ""), "unknown time zone"),
         (lambda: CalendarWindows.days(1, "UTC", "yesterday"), "not a date"),
-        (lambda: CalendarWindows.days(1, "UTC", 5), "not a date"),
+        (lambda: CalendarWindows.days(1, "UTC", 5), "not a date"),  # type: ignore[arg-type]
         (lambda: CalendarWindows.months(1, "UTC", "2013-01-31"), "day 31"),
         (lambda: CalendarWindows.years(1, "UTC", "2012-02-29"), "day 29"),
     ],

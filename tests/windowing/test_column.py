@@ -88,7 +88,7 @@ def test_concatenate_puts_one_after_another(drawn: list[tuple[int, Any]]) -> Non
 
 def test_one_shared_value_stays_repeated() -> None:
     assert uniform(concatenate([repeat(7), repeat(7)], [2, 3]))
-    assert concatenate([repeat(1), repeat(True)], [1, 1]) == [1, True]
+    assert concatenate([repeat(1), repeat(True)], [1, 1]) == [1, True]  # type: ignore[arg-type]
     assert uniform(select(repeat(7), [True, False]))
     assert uniform(stretch(repeat(7), [2, 2]))
     assert not uniform([7, 7])

@@ -189,7 +189,7 @@ def test_policies_are_values() -> None:
     ("make", "message"),
     [
         (lambda: BoundedOutOfOrderness(-1), "negative"),
-        (lambda: BoundedOutOfOrderness("a minute"), "not a duration"),
+        (lambda: BoundedOutOfOrderness("a minute"), "not a duration"),  # type: ignore[arg-type]
         (lambda: Monotonic(idle_timeout=0), "not positive"),
         (lambda: Percentile(0.95), "use a percentage"),
         (lambda: Percentile(101), "use a percentage"),
@@ -352,7 +352,7 @@ def test_a_source_never_goes_back_not_even_restored(
 def test_a_state_of_another_length_is_not_restored() -> None:
     estimator = BoundedOutOfOrderness(5).estimator()
     with pytest.raises(ValueError, match="zip"):
-        estimator.restore([*estimator.state(), 0])
+        estimator.restore([*estimator.state(), 0])  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -368,4 +368,4 @@ def test_a_state_of_another_length_is_not_restored() -> None:
 def test_each_policy_hands_on_its_idle_timeout(policy: WatermarkPolicy) -> None:
     estimator = policy.estimator()
     assert estimator.idle_timeout == 7 * S
-    assert attrs.evolve(policy, idle_timeout=None).estimator().idle_timeout is None
+    assert attrs.evolve(policy, idle_timeout=None).estimator().idle_timeout is None  # type: ignore[misc]

@@ -6,7 +6,7 @@ import copy
 import pickle
 from datetime import timedelta
 from itertools import repeat
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from hypothesis import given, strategies as st
@@ -343,6 +343,8 @@ def test_a_class_that_assigns_anew_may_say_itself_what_follows() -> None:
 
 def test_options_of_a_class_go_on_to_those_that_take_them() -> None:
     class Named(WindowFn):
+        title: ClassVar[str]
+
         def __init_subclass__(cls, title: str, **options: Any) -> None:
             super().__init_subclass__(**options)
             cls.title = title
@@ -353,7 +355,7 @@ def test_options_of_a_class_go_on_to_those_that_take_them() -> None:
     assert Minute.title == "minute"
     with pytest.raises(TypeError):
 
-        class Hour(WindowFn, title="hour"):
+        class Hour(WindowFn, title="hour"):  # type: ignore[call-arg]
             pass
 
 

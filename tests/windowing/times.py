@@ -26,6 +26,6 @@ def windows_at(window_fn: WindowFn, instant: int, element: Any = None) -> tuple[
     return windows
 
 
-def holds(window: BoundedWindow, instant: int) -> bool:
+def holds(window: BoundedWindow | tuple[int, int], instant: int) -> bool:
     """Whether a window holds an instant; the last instant of time counts to the one before it."""
     return bool(window[0] <= min(instant, MAX_MICROS - 1) < window[1])

@@ -35,7 +35,7 @@ def make_python(home: Path, packages: Sequence[str] = FOR_SPARK) -> Path:
     for package in packages:
         found = distribution(package)
         for name in {file.parts[0] for file in found.files or ()} - {"..", "__pycache__"}:
-            (site / name).symlink_to(found.locate_file(name))
+            (site / name).symlink_to(str(found.locate_file(name)))
     return home / "bin" / "python"
 
 

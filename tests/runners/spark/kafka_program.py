@@ -86,4 +86,5 @@ def main(address: str, panes: str, idle: str, flags: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:4], sys.argv[4:])
+    address, panes, idle, *flags = sys.argv[1:]
+    main(address, panes, idle, flags)

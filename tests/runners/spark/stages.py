@@ -130,9 +130,9 @@ class Stream:
             groups[row.group].append(row)
         assert len(groups) == self._groups, "every key group hears in every batch"
         processor = KeyedStage(stage)
-        processor.init(state)
+        processor.init(state)  # type: ignore[arg-type]
         for state.group, some in groups.items():
-            made = processor.handleInputRows((state.group,), iter(some), None)
+            made = processor.handleInputRows((state.group,), iter(some), None)  # type: ignore[arg-type]
             yield from (Row(*row) for row in made)
 
     def _call(self, stage: Any, rows: list[Row]) -> list[Row]:

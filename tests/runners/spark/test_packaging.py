@@ -4,6 +4,7 @@ import importlib
 import subprocess
 import sys
 import zipfile
+from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
 
@@ -22,7 +23,7 @@ from headrace.runners.spark.cluster.packaging import (
 
 
 @pytest.fixture
-def users(tmp_path: Path, monkeypatch) -> Path:
+def users(tmp_path: Path, monkeypatch) -> Iterator[Path]:
     """A directory of the user's with a module and a package, both imported."""
     (tmp_path / "sluice.py").write_text("def opened(x): return x + 1\n")
     (tmp_path / "weir" / "gates").mkdir(parents=True)

@@ -138,7 +138,7 @@ def test_nobody_at_the_master() -> None:
 
 def test_what_is_no_session() -> None:
     with pytest.raises(UnsupportedError, match=r"builtins.str is not a classic Spark session"):
-        session_for(options(), "local[*]")
+        session_for(options(), "local[*]")  # type: ignore[arg-type]
 
 
 def test_another_python_for_the_workers(spark: SparkSession, monkeypatch) -> None:

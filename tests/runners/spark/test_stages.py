@@ -48,7 +48,7 @@ def follow_stages(run: Run, groups: int, tasks: int, watched: bool) -> list[Obse
 def test_a_stream_in_key_groups(
     data: st.DataObject, steps: int, groups: int, tasks: int, watched: bool
 ) -> None:
-    options = data.draw(
+    options: dict[str, Any] = data.draw(
         st.fixed_dictionaries({"retractions": st.booleans(), "safe": st.booleans()})
     )
     run = data.draw(runs(steps, windows=data.draw(WINDOWS), **options))

@@ -79,7 +79,7 @@ def functions():
         check("args", percents, ("a", 20.0), ("b", 50.0))
         check("callable", numbers | "c" >> beam.CombineGlobally(largest), 10)
         check("sum", numbers | "d" >> beam.CombineGlobally(sum), 14)
-        check("values", pairs | beam.GroupByKey() | beam.CombineValues(sum), ("a", 4), ("b", 10))
+        check("values", pairs | beam.GroupByKey() | beam.CombineValues(sum), ("a", 4), ("b", 10))  # type: ignore[arg-type]
         columns = TupleCombineFn(sum, largest_word)
         check("tuple", pairs | beam.KvSwap() | "e" >> beam.CombineGlobally(columns), (14, "b"))
         empty = p | "Empty" >> beam.Create([])
@@ -110,7 +110,7 @@ def extremes():
         check("by key", by_key, ("a", [1]), ("b", [10]))
         latest = (
             pairs
-            | "stamp" >> beam.Map(lambda pair: beam.window.TimestampedValue(pair, pair[1]))
+            | "stamp" >> beam.Map(lambda pair: beam.window.TimestampedValue(pair, pair[1]))  # type: ignore[attr-defined]
             | "e" >> combiners.Latest.PerKey()
         )
         check("latest", latest, ("a", 3), ("b", 10))

@@ -36,7 +36,7 @@ class Batches(beam.DoFn):
 
     def finish_bundle(self):
         if self.batch:
-            yield WindowedValue(sum(self.batch), 0, [GlobalWindow()])
+            yield WindowedValue(sum(self.batch), 0, [GlobalWindow()])  # type: ignore[arg-type]
 
     def teardown(self):
         pass
@@ -91,7 +91,7 @@ def parts():
         even, odd = numbers | beam.Partition(ByParity(), 2)
         check("even", even, 20)
         check("odd", odd, 3, -1)
-        by_size = numbers | "size" >> beam.Partition(lambda x, n: min(abs(x) // 10, n - 1), 3)
+        by_size = numbers | "size" >> beam.Partition(lambda x, n: min(abs(x) // 10, n - 1), 3)  # type: ignore[arg-type]
         check("partition", by_size[2], 20)
 
 
@@ -129,7 +129,7 @@ def groups():
         words = p | "words" >> beam.Create(["to", "be", "not"])
         grouped = words | beam.GroupBy(len) | beam.MapTuple(lambda n, ws: (n, sorted(ws)))
         check("group by", grouped, (2, ["be", "to"]), (3, ["not"]))
-        records = words | "rows" >> beam.Map(lambda word: beam.Row(word=word, size=len(word)))
+        records = words | "rows" >> beam.Map(lambda word: beam.Row(word=word, size=len(word)))  # type: ignore[attr-defined]
         sums = records | "sums" >> beam.GroupBy("size").aggregate_field("word", largest, "last")
         check("aggregate", sums | "tuple of" >> beam.Map(tuple), (2, "to"), (3, "not"))
 

@@ -40,8 +40,8 @@ def run():
 def fixed_sums():
     with TestPipeline() as p:
         steps = p | beam.Create([("a", 1), ("a", 61), ("b", 5), ("a", 2)])
-        stamped = steps | beam.Map(lambda step: beam.window.TimestampedValue(step, step[1]))
-        windows = stamped | beam.WindowInto(beam.window.FixedWindows(60))
+        stamped = steps | beam.Map(lambda step: beam.window.TimestampedValue(step, step[1]))  # type: ignore[attr-defined]
+        windows = stamped | beam.WindowInto(beam.window.FixedWindows(60))  # type: ignore[attr-defined]
         sums = windows | beam.CombinePerKey(sum)
         first, second = IntervalWindow(0, 60), IntervalWindow(60, 120)
         assert_that(sums, equal_to_per_window({first: [("a", 3), ("b", 5)], second: [("a", 61)]}))
@@ -69,7 +69,7 @@ def sessions():
                 Sessions(Duration(10)),
                 timestamp_combiner=TimestampCombiner.OUTPUT_AT_EARLIEST,
             )
-            | beam.combiners.Count.PerKey()
+            | beam.combiners.Count.PerKey()  # type: ignore[attr-defined]
         )
         rows = clicks | beam.Map(
             lambda row, t=beam.DoFn.TimestampParam, w=beam.DoFn.WindowParam: (row, t, w.start)
@@ -85,7 +85,7 @@ def sliding():
             | beam.Create([15])
             | beam.Map(lambda x: TimestampedValue(x, x))
             | beam.WindowInto(SlidingWindows(size=20, period=10))
-            | beam.CombineGlobally(beam.combiners.CountCombineFn()).without_defaults()
+            | beam.CombineGlobally(beam.combiners.CountCombineFn()).without_defaults()  # type: ignore[attr-defined]
         )
         expected = {IntervalWindow(0, 20): [1], IntervalWindow(10, 30): [1]}
         assert_that(counts, equal_to_per_window(expected))
@@ -129,7 +129,7 @@ def counted_panes():
             p
             | stream
             | beam.WindowInto(
-                beam.window.GlobalWindows(),
+                beam.window.GlobalWindows(),  # type: ignore[attr-defined]
                 trigger=trigger.Repeatedly(AfterCount(2)),
                 accumulation_mode=AccumulationMode.DISCARDING,
             )

@@ -1,7 +1,7 @@
 import re
 
 import apache_beam as beam
-from apache_beam.metrics import Metrics
+from apache_beam.metrics import Metrics  # type: ignore[attr-defined]
 from apache_beam.metrics.metric import MetricsFilter
 from apache_beam.options.pipeline_options import PipelineOptions, StandardOptions
 from apache_beam.testing.test_pipeline import TestPipeline

@@ -2,6 +2,7 @@
 
 import os
 import pickle
+from typing import Any
 
 import pytest
 
@@ -29,7 +30,7 @@ def reader(directory):
 
 def read_all(source, offset=None, limit=10):
     """What there is until a look finds nothing, and the offset then."""
-    found = []
+    found: list[Any] = []
     while True:
         batch = source.read(None, offset, limit)
         looked = offset is None or not offset[2]
@@ -118,7 +119,7 @@ def test_how_often_to_look_is_a_stretch_of_time(tmp_path):
 @pytest.fixture
 def growing(runner, tmp_path):
     """A run over a directory that grows, what it has counted, and the directory."""
-    found = []
+    found: list[Any] = []
     p = hr.Pipeline(runner=runner, options=PipelineOptions([]))
     source = ReadFromText(
         tmp_path, watch=0.01, timestamp=float, watermark=hr.BoundedOutOfOrderness(0)

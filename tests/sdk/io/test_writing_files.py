@@ -331,7 +331,7 @@ def test_retractions_are_written_with_their_diffs(runner, tmp_path, shards):
     stream(runner, SALES, totals(), WriteToCsv(tmp_path / "out", shards, diff_column="diff"))
     stream(runner, SALES, totals(), WriteToJson(tmp_path / "out", shards, diff_column="diff"))
     for suffix in ("csv", "json"):
-        found = {}
+        found: dict[tuple[int, int], int] = {}
         for path in tmp_path.glob(f"out-*.{suffix}"):
             for record in records(path):
                 change = int(record["n"]), int(record["diff"])
