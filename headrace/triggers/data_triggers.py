@@ -13,6 +13,7 @@ from headrace.triggers.trigger import (
     FINISHED,
     Arrived,
     Clock,
+    EndlessTrigger,
     Predicate,
     Trigger,
     TriggerState,
@@ -168,7 +169,7 @@ class AfterElement(_DataTrigger):
 
 
 @attrs.frozen(repr=False)
-class Always(_DataTrigger):
+class Always(EndlessTrigger):
     """Fires whenever elements arrive, and never finishes (Beam's name).
 
     >>> Always()
@@ -188,47 +189,16 @@ class Always(_DataTrigger):
     def should_fire(self, state: TriggerState, last: int, clock: Clock) -> bool:
         return state is True
 
-    def on_fire(self, state: TriggerState, last: int, clock: Clock) -> TriggerState:
-        return False
-
-    def finished(self, state: TriggerState) -> bool:
-        return False
-
-    def get_continuation_trigger(self) -> Trigger:
-        return self
-
-    def may_finish(self, windowing: Windowing) -> bool:
-        return False
-
 
 @attrs.frozen(repr=False)
-class Never(_DataTrigger):
+class Never(EndlessTrigger):
     """Never fires; all elements are in the last pane, when the window expires (Beam's name).
 
     >>> Never()
     Never()
     """
 
-    @property
-    def start(self) -> TriggerState:
-        return None
-
-    def on_elements(self, state: TriggerState, arrived: Arrived, now: int) -> TriggerState:
-        return None
-
-    def on_merge(self, states: Sequence[TriggerState], last: int, clock: Clock) -> TriggerState:
-        return None
-
     def should_fire(self, state: TriggerState, last: int, clock: Clock) -> bool:
-        return False
-
-    def finished(self, state: TriggerState) -> bool:
-        return False
-
-    def get_continuation_trigger(self) -> Trigger:
-        return self
-
-    def may_finish(self, windowing: Windowing) -> bool:
         return False
 
     def may_repeat(self, windowing: Windowing) -> bool:

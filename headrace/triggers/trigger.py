@@ -184,6 +184,42 @@ class Trigger:
         return f"{type(self).__name__}({', '.join(self._arguments())})"
 
 
+class EndlessTrigger(Trigger):
+    """Base of triggers that never finish; without a state unless a class defines one.
+
+    >>> from headrace.triggers import Never
+    >>> isinstance(Never(), EndlessTrigger), Never().finished(None)
+    (True, False)
+    """
+
+    __slots__ = ()
+
+    @property
+    def start(self) -> TriggerState:
+        return None
+
+    def on_elements(self, state: TriggerState, arrived: Arrived, now: int) -> TriggerState:
+        return None
+
+    def on_merge(self, states: Sequence[TriggerState], last: int, clock: Clock) -> TriggerState:
+        return None
+
+    def on_fire(self, state: TriggerState, last: int, clock: Clock) -> TriggerState:
+        return self.start
+
+    def finished(self, state: TriggerState) -> bool:
+        return False
+
+    def wake(self, state: TriggerState, last: int, clock: Clock) -> Wake:
+        return ASLEEP
+
+    def get_continuation_trigger(self) -> Trigger:
+        return self
+
+    def may_finish(self, windowing: Windowing) -> bool:
+        return False
+
+
 def check_is_trigger(argument: object, parent: str) -> None:
     """Refuse an argument that is not a trigger.
 

@@ -14,6 +14,7 @@ from headrace.triggers.trigger import (
     NEVER,
     Arrived,
     Clock,
+    EndlessTrigger,
     Trigger,
     TriggerState,
     Wake,
@@ -24,7 +25,7 @@ from headrace.triggers.trigger import (
 
 
 @attrs.frozen(repr=False)
-class DefaultTrigger(Trigger):
+class DefaultTrigger(EndlessTrigger):
     """Fires at the end of the window, and again for late elements (Beam's name).
 
     The same as ``Repeatedly(AfterWatermark())``, without state.
@@ -33,33 +34,11 @@ class DefaultTrigger(Trigger):
     DefaultTrigger()
     """
 
-    @property
-    def start(self) -> TriggerState:
-        return None
-
-    def on_elements(self, state: TriggerState, arrived: Arrived, now: int) -> TriggerState:
-        return None
-
-    def on_merge(self, states: Sequence[TriggerState], last: int, clock: Clock) -> TriggerState:
-        return None
-
     def should_fire(self, state: TriggerState, last: int, clock: Clock) -> bool:
         return clock.watermark > last
 
-    def on_fire(self, state: TriggerState, last: int, clock: Clock) -> TriggerState:
-        return None
-
-    def finished(self, state: TriggerState) -> bool:
-        return False
-
     def wake(self, state: TriggerState, last: int, clock: Clock) -> Wake:
         return wake_at((last + 1, NEVER)) if clock.watermark <= last else ASLEEP
-
-    def get_continuation_trigger(self) -> Trigger:
-        return self
-
-    def may_finish(self, windowing: Windowing) -> bool:
-        return False
 
     def may_repeat(self, windowing: Windowing) -> bool:
         return windowing.allowed_lateness > 0
