@@ -24,11 +24,21 @@ class ReadableReference(griffe.Extension):
 
     def on_package(self, *, pkg: griffe.Module, **kwargs: Any) -> None:
         """Extend a package after it is loaded."""
+        _export(pkg)
         for item in _all_in(pkg):
             if item.docstring is not None:
                 item.docstring.value = markdown(item.docstring.value)
             if item.is_class and "__init__" not in item.members:
                 _add_constructor(item)
+
+
+def _export(pkg: griffe.Module) -> None:
+    """Set the public names, which griffe does not compute, and require that the page shows them all."""
+    names = import_module(pkg.path).__all__
+    missing = [name for name in names if name not in pkg.members]
+    if missing:
+        raise ValueError(f"the reference of {pkg.path} lacks {missing}")
+    pkg.exports = list(names)
 
 
 def _all_in(item: Any) -> list[Any]:
