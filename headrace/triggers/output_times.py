@@ -150,7 +150,17 @@ class OutputTimes:
         key.retraction_holds.set(window, latest if in_time else NEVER)
 
     def _earliest_pending(self, key: KeyState, window: BoundedWindow, watermark: int) -> int:
-        """Return the earliest timestamp that the next pane can have; NEVER if it would be empty."""
+        """Return the earliest timestamp that the next pane can have; NEVER if it would be empty.
+
+        A window whose last firing had no output can still have timestamps: retractions with other
+        timestamps than their values leave some. The next pane can have these.
+        """
         state = key.windows[window]
-        timestamp = self._timestamp_of_all(key, window, watermark) if state.pending else NEVER
+        timestamp = NEVER
+        if state.pending or (not state.outputs and self._has_timestamp(key, window)):
+            timestamp = self._timestamp_of_all(key, window, watermark)
         return min(timestamp, state.earliest) if self._can_decrease else timestamp
+
+    def _has_timestamp(self, key: KeyState, window: BoundedWindow) -> bool:
+        assert self.stamping is not None
+        return self.stamping.timestamp(self.contents.of(key, window)) != NEVER

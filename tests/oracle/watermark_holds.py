@@ -18,6 +18,7 @@ from tests.oracle.window_history import (
     Window,
     WindowClock,
     has_pending,
+    latest_combined_timestamp,
     outstanding_panes,
 )
 
@@ -97,9 +98,17 @@ class HoldPolicy:
         if isinstance(entry, Merge):
             return self.after_merge(history, entry)
         if isinstance(entry, ForcedFiring) or entry.emitted:
-            retraction = self.retraction_hold(history, entry.clock, before, None)
+            stamp = self.stamp_of_rest(history, entry.clock, before)
+            retraction = self.retraction_hold(history, entry.clock, before, stamp)
             return attrs.evolve(before, pane=None, retraction=retraction)
         return before
+
+    def stamp_of_rest(self, history: History, clock: WindowClock, before: WindowHolds) -> int | None:
+        """The timestamp of a pane after a firing, if elements without a value have one."""
+        combined = latest_combined_timestamp(history)
+        if not self.stamps_by_all or combined is None:
+            return None
+        return self.bounded_stamp(combined, clock, attrs.evolve(before, pane=None))
 
     def after_arrival(self, history: History, arrival: Arrival, before: WindowHolds) -> WindowHolds:
         clock, stamp = arrival.clock, None
@@ -148,8 +157,10 @@ class HoldPolicy:
         """The latest watermark at which all outstanding panes, and one emitted now, can be retracted."""
         if self.mode != "RETRACTING":
             return None
-        candidates = [p.timestamp for p in outstanding_panes(history) if self.merges or not p.last]
-        if stamp is not None and has_pending(history):
+        outstanding = outstanding_panes(history)
+        candidates = [p.timestamp for p in outstanding if self.merges or not p.last]
+        has_rest = not outstanding and latest_combined_timestamp(history) is not None
+        if stamp is not None and (has_pending(history) or has_rest):
             candidates.append(stamp)
         if (
             self.stamps_by_all

@@ -177,6 +177,14 @@ def has_pending(history: History) -> bool:
     return pending
 
 
+def latest_combined_timestamp(history: History) -> int | None:
+    """The combined timestamp of all elements that the window contains now."""
+    for entry in reversed(history):
+        if isinstance(entry, Arrival | Merge):
+            return entry.combined_timestamp
+    return None
+
+
 def numbered_panes(history: History) -> list[Pane]:
     """The panes of this very window, which count for the index of the next one."""
     result: list[Pane] = []

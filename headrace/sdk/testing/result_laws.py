@@ -199,8 +199,6 @@ LIKE_BATCH: Final = PaneLaw(
 def _wrongly_stamped(part: Part) -> Broken:
     accepted = part.accepted
     lagging = {t.element.key for t in accepted if lies_behind(t, part, by=part.lateness)}
-    late = {t.element.key for t in accepted if lies_behind(t, part, by=0)}
-    lagging |= late & _with_unmatched_retractions(accepted)
     expected = pane_timestamps(part.step, accepted)
     for key, window, value, timestamp in net_panes(part.observed.panes):
         stamp = expected.get((key, window), timestamp)
@@ -212,17 +210,9 @@ def _wrongly_stamped(part: Part) -> Broken:
             }
 
 
-def _with_unmatched_retractions(accepted: Sequence[AcceptedElement]) -> set[Any]:
-    """Return the keys with a retraction that has another timestamp than the value it retracts."""
-    net: Counter[tuple[Any, ...]] = Counter()
-    for t in accepted:
-        net[t.element.key, t.window, repr(t.element.value), t.element.timestamp] += t.element.diff
-    return {key for (key, *_), count in net.items() if count < 0}
-
-
 STAMPED: Final = PaneLaw(
     "a final pane has the timestamp of a batch, if no element was behind the watermark by more than the "
-    "allowed lateness, nor by less if a retraction has another timestamp than its value",
+    "allowed lateness",
     lambda part: part.mode is RETRACTING and _ends(part),
     _wrongly_stamped,
 )
