@@ -15,7 +15,7 @@ SPARK_DEMO := out/flights-on-spark
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test test-chaos test-fast laws laws-runner laws-beam conformance coverage mutants check format bench bench-spark docs changelog hooks release-check need-java clean
+.PHONY: help demo test test-chaos test-fast laws laws-runner laws-beam conformance coverage mutants check format bench bench-spark reference docs changelog hooks release-check need-java clean
 
 help: ## list the tasks
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -36,7 +36,7 @@ test: need-java $(VENV)/.with-dev $(VENV)/.with-beam $(VENV)/.with-spark $(VENV)
 	$(BIN)/pytest -n 0 -m "spark and not chaos" tests/faults $(ARGS)
 	HEADRACE_KILLS=5 HEADRACE_FIRST_KILL=$(FIRST_KILL) $(BIN)/pytest -n 2 --dist loadscope -m sampled $(ARGS)
 
-test-chaos: need-java $(VENV)/.with-dev $(VENV)/.with-spark $(VENV)/.with-demo ## run the long tests: kills and restarts of drivers, clusters and a Kafka broker [KILLS=50] [ARGS=...]
+test-chaos: need-java $(VENV)/.with-dev $(VENV)/.with-spark $(VENV)/.with-demo ## run the long tests: kills and restarts of drivers, clusters and a Kafka broker, and each task in a fresh clone [KILLS=50] [ARGS=...]
 	HEADRACE_KILLS=$(KILLS) $(BIN)/pytest -n 0 -m chaos $(ARGS)
 
 test-fast: $(VENV)/.with-dev ## run the tests on the local runner, without slow ones [ARGS=...]
@@ -67,12 +67,13 @@ mutants: $(VENV)/.with-mutants ## run mutation tests of windowing and triggers [
 	$(BIN)/mutmut export-cicd-stats
 	$(BIN)/python tools/mutants_killed.py --least=90 mutants/mutmut-cicd-stats.json
 
-check: $(VENV)/.with-dev $(VENV)/.with-spark ## check format, lint, types, imports between packages, doctests and public names
+check: $(VENV)/.with-dev $(VENV)/.with-spark ## check format, lint, types, imports between packages, doctests, public names and the reference
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/pytest --quiet --doctest-modules headrace tests/test_public_api.py tests/typing
+	$(BIN)/python tools/reference.py --check
 
 format: $(VENV)/.with-dev ## format the code and fix what ruff can fix
 	$(BIN)/ruff format .
@@ -83,6 +84,9 @@ bench: $(VENV)/.with-beam $(VENV)/.with-bench ## compare the speed of the local 
 
 bench-spark: need-java $(VENV)/.with-spark ## compare the speed of the Spark runner with RDDs, DataFrames and Structured Streaming [ARGS=...]
 	$(BIN)/python benchmarks/spark.py $(ARGS)
+
+reference: $(VENV)/.with-dev $(VENV)/.with-spark ## write the reference of the public names in docs/reference, from docstrings
+	$(BIN)/python tools/reference.py
 
 docs: $(VENV)/.with-docs ## build the documentation into site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

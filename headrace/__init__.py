@@ -7,6 +7,7 @@ Modules load when one of their names is first used, so importing headrace costs 
 from __future__ import annotations
 
 from importlib import import_module
+from sys import _getframe
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
@@ -23,7 +24,9 @@ if TYPE_CHECKING:
         FailuresError as FailuresError,
         FileError as FileError,
         HeadraceError as HeadraceError,
+        HeadraceWarning as HeadraceWarning,
         KeyEncodingError as KeyEncodingError,
+        MutationError as MutationError,
         PipelineError as PipelineError,
         TimeError as TimeError,
         UnsupportedError as UnsupportedError,
@@ -41,6 +44,7 @@ if TYPE_CHECKING:
         CombineValues as CombineValues,
     )
     from headrace.sdk.combine_fn import CombineFn as CombineFn
+    from headrace.sdk.combiners.quantiles import ApproximateQuantiles as ApproximateQuantiles
     from headrace.sdk.dofn import DoFn as DoFn
     from headrace.sdk.flatten import (
         Flatten as Flatten,
@@ -110,7 +114,9 @@ _NAMES: Final = {
         "FailuresError",
         "FileError",
         "HeadraceError",
+        "HeadraceWarning",
         "KeyEncodingError",
+        "MutationError",
         "PipelineError",
         "TimeError",
         "UnsupportedError",
@@ -128,6 +134,7 @@ _NAMES: Final = {
         "CombineValues",
     ),
     "headrace.sdk.combine_fn": ("CombineFn",),
+    "headrace.sdk.combiners.quantiles": ("ApproximateQuantiles",),
     "headrace.sdk.dofn": ("DoFn",),
     "headrace.sdk.flatten": (
         "Flatten",
@@ -200,7 +207,7 @@ def __getattr__(name: str) -> Any:
     elif name in _HOMES:
         value = getattr(import_module(_HOMES[name]), name)
     else:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        raise import_module("headrace.sdk.beam_names").missing_name(__name__, name, _getframe(1))
     globals()[name] = value
     return value
 

@@ -1,8 +1,11 @@
-"""Errors with three parts: what is wrong, where, and what to do about it."""
+"""Errors and warnings with three parts: what is wrong, where, and what to do about it."""
 
 from __future__ import annotations
 
 import reprlib
+import sys
+import warnings
+from types import FrameType
 
 _REPR = reprlib.Repr()
 _REPR.maxstring = _REPR.maxother = 80
@@ -57,6 +60,55 @@ def _rebuild(cls: type[HeadraceError], problem: str, where: str, remedy: str) ->
     return cls(problem, where=where, remedy=remedy)
 
 
+class HeadraceWarning(UserWarning):
+    """A pipeline that runs, but probably not as its author expects.
+
+    >>> import warnings
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("error", HeadraceWarning)
+    ...     Pipeline(argv=["--streamin"]).run()
+    Traceback (most recent call last):
+    headrace.errors.HeadraceWarning: there is no flag --streamin, so it has no effect...
+    """
+
+
+def warn(problem: str, *, where: str = "", remedy: str = "") -> None:
+    """Warn, with the line of the program that calls Headrace.
+
+    Args:
+        problem: what is unexpected.
+        where: the full label of the transform.
+        remedy: what the reader can do about it.
+
+    >>> import warnings
+    >>> from headrace.errors import warn
+    >>> with warnings.catch_warnings(record=True) as seen:
+    ...     warnings.simplefilter("always")
+    ...     warn("nothing is read", where="Read", remedy="add a file")
+    >>> print(seen[0].message)
+    Read: nothing is read; add a file
+    """
+    text = "; ".join(part for part in (problem, remedy) if part)
+    message = HeadraceWarning(f"{where}: {text}" if where else text)
+    frame = caller()
+    registry = frame.f_globals.setdefault("__warningregistry__", {})
+    warnings.warn_explicit(
+        message, HeadraceWarning, frame.f_code.co_filename, frame.f_lineno, registry=registry
+    )
+
+
+def caller() -> FrameType:
+    """Return the frame of the program that called this package; the outermost frame if there is none."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and _is_own(frame.f_globals.get("__name__", "")):
+        frame = frame.f_back
+    return frame
+
+
+def _is_own(module: str) -> bool:
+    return module.partition(".")[0] in ("headrace", "contextlib", "attr")
+
+
 class TimeError(HeadraceError, ValueError):
     """A timestamp, duration or time zone that is malformed or out of range.
 
@@ -101,6 +153,16 @@ class KeyEncodingError(ElementError):
     ...     _ = p | Create([({1, 2}, "a")]) | GroupByKey()
     Traceback (most recent call last):
     headrace.errors.KeyEncodingError: {1, 2} of type set cannot be a key...
+    """
+
+
+class MutationError(HeadraceError, RuntimeError):
+    """A function that changes its input, found with ``--check-mutation``, which tests use by default.
+
+    >>> with TestPipeline() as p:
+    ...     _ = p | Create([("a", [2, 1])]) | "Sort" >> Map(lambda pair: pair[1].sort())
+    Traceback (most recent call last):
+    headrace.errors.MutationError: the function changed its input ('a', [2, 1]) to ('a', [1, 2])...
     """
 
 

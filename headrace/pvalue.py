@@ -1,6 +1,12 @@
 """Collections and other inputs and outputs of transforms, under Beam's name for the module."""
 
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
+from headrace.sdk.beam_names import missing_names_of as _missing_names_of
 from headrace.sdk.pvalue import DoOutputsTuple, PBegin, PCollection, PDone, PValue, TaggedOutput
 from headrace.sdk.row import Row
 
 __all__ = ["DoOutputsTuple", "PBegin", "PCollection", "PDone", "PValue", "Row", "TaggedOutput"]
+
+if not _TYPE_CHECKING:
+    __getattr__ = _missing_names_of(__name__)

@@ -1,10 +1,14 @@
 """Sources and sinks."""
 
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
+from headrace.sdk.beam_names import missing_names_of as _missing_names_of
 from headrace.sdk.io.console import Console
 from headrace.sdk.io.csv_files import CsvFiles
 from headrace.sdk.io.file_naming import FileNaming
 from headrace.sdk.io.file_sink import FileSink
 from headrace.sdk.io.file_source import FileSource
+from headrace.sdk.io.foreach_batch import ForeachBatch
 from headrace.sdk.io.json_files import JsonFiles
 from headrace.sdk.io.line_sinks import CsvSink, JsonSink, TextSink
 from headrace.sdk.io.parquet_files import ParquetFiles
@@ -42,6 +46,7 @@ __all__ = [
     "FileNaming",
     "FileSink",
     "FileSource",
+    "ForeachBatch",
     "FromDataFrame",
     "JsonFiles",
     "JsonSink",
@@ -71,3 +76,6 @@ __all__ = [
     "WriteToTable",
     "WriteToText",
 ]
+
+if not _TYPE_CHECKING:
+    __getattr__ = _missing_names_of(__name__)

@@ -9,13 +9,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from traceback import format_exception
-from types import TracebackType
 from typing import Any, Final
 
 import attrs
 
 from headrace.sdk.elementwise import CatchEach
-from headrace.sdk.outputs import Outputs, check_iterable
+from headrace.sdk.exception_handling import user_frames
+from headrace.sdk.outputs import Outputs, Step, check_iterable
 from headrace.triggers.bundle import Bundle
 
 _LOG: Final = logging.getLogger(__name__)
@@ -33,12 +33,12 @@ class DeadLetterCollector:
     Args:
         kind: the exceptions to catch, and the tag for dead letters.
         bundle: the rows.
-        label: label of the transform, for errors.
+        step: the step, for errors.
     """
 
     kind: CatchEach
     bundle: Bundle
-    label: str
+    step: Step
     letters: dict[int, DeadLetter] = attrs.field(factory=dict, init=False)
     """The dead letters, by row."""
 
@@ -58,7 +58,7 @@ class DeadLetterCollector:
         """Return the items of all results, and the number of items up to the end of each row."""
         gathered = _Gathered(self)
         for first in self._first(results, gathered):
-            check_iterable(first, self.label)
+            check_iterable(first, self.step)
             gathered.take(iter([first]), len(gathered.ends) + 1)
         gathered.take(results, len(self.bundle))
         return gathered.values, gathered.ends
@@ -94,13 +94,13 @@ class DeadLetterCollector:
     def fail(self, row: int, error: BaseException) -> None:
         """Make a dead letter of a row."""
         element = self.bundle.values[row]
-        lines = format_exception(type(error), error, _user_frames(error.__traceback__))
+        lines = format_exception(type(error), error, user_frames(error.__traceback__))
         self.letters[row] = element, (type(error), repr(error), lines)
         if self.kind.on_failure is not None:
             try:
                 self.kind.on_failure(error, element)  # type: ignore[arg-type]  # Beam's signature
             except Exception:
-                _LOG.warning("on_failure_callback failed in %s", self.label, exc_info=True)
+                _LOG.warning("on_failure_callback failed in %s", self.step.label, exc_info=True)
 
 
 @attrs.define(eq=False)
@@ -134,16 +134,3 @@ def _check_ended(row: int, rows: int) -> None:
     """Raise an error if the function raised StopIteration, which ends collection early (as in PEP 479)."""
     if row < rows:
         raise RuntimeError("the function raised StopIteration")
-
-
-def _user_frames(traceback: TracebackType | None) -> TracebackType | None:
-    """Return the traceback without Headrace's frames, which may differ for a value and its retraction."""
-    while traceback is not None and _is_headrace_frame(traceback):
-        traceback = traceback.tb_next
-    return traceback
-
-
-def _is_headrace_frame(traceback: TracebackType) -> bool:
-    return str(traceback.tb_frame.f_globals.get("__name__")).startswith(
-        ("headrace.runners.", "headrace.sdk.")
-    )

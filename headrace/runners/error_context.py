@@ -1,14 +1,19 @@
-"""Labels in errors: a note with the transform on an error, which keeps its type and traceback."""
+"""Notes on errors: the transform, and the element or key; an error keeps its type and traceback."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
+
+from headrace.errors import shorten
 
 T = TypeVar("T")
 
 _END: Final = object()
+
+_ELEMENT: Final = "on the element "
+_KEY: Final = "for the key "
 
 
 @contextmanager
@@ -31,3 +36,44 @@ def label_errors_each(label: str, items: Iterable[T]) -> Iterator[T]:
         if item is _END:
             return
         yield item  # type: ignore[misc]  # it is not the end
+
+
+def note_element(error: Exception, element: Any) -> None:
+    """Add an element as a note to an error."""
+    error.add_note(f"{_ELEMENT}{shorten(element)}")
+
+
+def note_key(error: Exception, key: Any) -> None:
+    """Add a key as a note to an error, unless it has the note of an element or key."""
+    notes = getattr(error, "__notes__", ())
+    if not any(note.startswith((_ELEMENT, _KEY)) for note in notes):
+        error.add_note(f"{_KEY}{shorten(key)}")
+
+
+def note_combined(
+    error: Exception, combine: Callable[[list[Any]], object], key: Any, values: list[Any]
+) -> None:
+    """Add the first element with which combining fails as a note to an error, or else the key.
+
+    Args:
+        error: the error.
+        combine: combines values; it failed, and is called again to find the element.
+        key: the key of the values.
+        values: the values.
+    """
+    if _fails(combine, []) or not _fails(combine, values):
+        note_key(error, key)
+        return
+    good, bad = 0, len(values)
+    while bad - good > 1:
+        middle = (good + bad) // 2
+        good, bad = (good, middle) if _fails(combine, values[:middle]) else (middle, bad)
+    note_element(error, (key, values[bad - 1]))
+
+
+def _fails(combine: Callable[[list[Any]], object], values: list[Any]) -> bool:
+    try:
+        combine(values)
+    except Exception:  # any error of the user's function
+        return True
+    return False

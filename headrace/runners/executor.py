@@ -80,6 +80,11 @@ class Executor:
         # With the current exception, so that an error here does not replace the error of the run.
         self._exit_stack.__exit__(*sys.exc_info())
 
+    @property
+    def steps(self) -> Mapping[str, StepMetrics]:
+        """The built-in metrics of each node by label."""
+        return self._metrics
+
     def metrics(self) -> MetricResults:
         """Return the metrics so far."""
         counted = {label: operator.counted for label, operator in self._operators.items()}

@@ -19,7 +19,7 @@ from typing import Any
 
 import attrs
 
-from headrace.runners.error_context import label_errors
+from headrace.runners.error_context import label_errors, note_key
 from headrace.runners.keyed_operators import KeyedPanes, KeyedTable
 from headrace.runners.operator import Operator, Send
 from headrace.runners.planning import KeyedStep
@@ -177,10 +177,11 @@ class BatchGroup(Group):
         """Group further keys until there are enough panes for a bundle, or no keys are left."""
         start, out = Clock(MIN_MICROS, clock.now), KeyedPanes()
         for _, key, arrivals in drained:
-            if self.precombiner.windows_merged:
-                self.grouping.run_to_completion(arrivals, start, clock, out.panes)
-            else:
+            try:
                 self._run_to_completion(arrivals, start, clock, out.panes)
+            except Exception as error:
+                note_key(error, key)
+                raise
             out.assign_key(key)
             if len(out) >= FLUSH_AT:
                 break
@@ -189,6 +190,9 @@ class BatchGroup(Group):
     def _run_to_completion(
         self, arrivals: Sequence[Arrival], start: Clock, end: Clock, out: Panes
     ) -> None:
+        if self.precombiner.windows_merged:
+            self.grouping.run_to_completion(arrivals, start, end, out)
+            return
         state = self.grouping.new_state()
         self.grouping.process(state, arrivals, start, out)
         self.grouping.wake(state, end, out)

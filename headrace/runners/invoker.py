@@ -15,15 +15,17 @@ from itertools import repeat
 from operator import length_hint
 from typing import Any, Final, TypeVar
 
-from headrace.errors import shorten
 from headrace.runners.dead_letters import DeadLetterCollector
+from headrace.runners.error_context import note_element
+from headrace.runners.mutation import checked_program
 from headrace.sdk.binding import Call, bind, bind_function, exploded
-from headrace.sdk.dofn import DoFn
+from headrace.sdk.dofn import CallableDoFn, DoFn
 from headrace.sdk.elementwise import (
     CatchEach,
     DiffEach,
     Elementwise,
     FilterEach,
+    FlatMapEach,
     KeyEach,
     MapEach,
     PairEach,
@@ -32,12 +34,12 @@ from headrace.sdk.elementwise import (
 )
 from headrace.sdk.graph import MAIN, ParDo
 from headrace.sdk.metrics import MetricsContainer, recording
-from headrace.sdk.outputs import Outputs, any_number, finishing, gathered, one_each
+from headrace.sdk.outputs import Outputs, Step, any_number, finishing, gathered, one_each
 from headrace.triggers.bundle import INSERT, Bundle
 from headrace.windowing.time import micros_of_all
 
 Program = Callable[[Bundle], Outputs]
-Make = Callable[[list[Any], Bundle], Outputs]
+Make = Callable[[list[Any], Bundle, Step], Outputs]
 
 T = TypeVar("T")
 
@@ -50,19 +52,24 @@ class ParDoInvoker:
 
     Args:
         node: the node.
+        check_mutation: whether functions that change their inputs raise an error.
 
     Attributes:
         metrics: the metrics that the node's function recorded.
+        can_stamp: whether the node's function can supply timestamps.
     """
 
-    def __init__(self, node: ParDo) -> None:
+    def __init__(self, node: ParDo, check_mutation: bool = False) -> None:
         self.metrics = MetricsContainer()
-        self._label = node.label
+        self._step = Step(node.label, _function_of(node.fn))
         self._tags = {output.tag for output in node.outputs}
         # A copy, so that several invokers of one DoFn do not share its attributes.
         each = node.fn.each if isinstance(node.fn, CatchEach) else node.fn
         self._dofn = copy(each.dofn) if isinstance(each, ProcessEach) else _NoLifecycle()
-        self._program = self._program_of(node.fn)
+        self.can_stamp = not isinstance(each, _KEEP_TIMESTAMPS)
+        program = self._program_of(node.fn)
+        checked = check_mutation and not isinstance(each, _CANNOT_FAIL)
+        self._program = checked_program(program, node.label) if checked else program
 
     def setup(self) -> None:
         """Set up the DoFn."""
@@ -83,7 +90,7 @@ class ParDoInvoker:
         """Finish the bundle, and return its last outputs."""
         with recording(self.metrics), self._note_label():
             given = self._dofn.finish_bundle()
-            return {} if given is None else self._declared(finishing(given, self._label))
+            return {} if given is None else self._declared(finishing(given, self._step.label))
 
     def teardown(self) -> None:
         """Tear down the DoFn."""
@@ -96,7 +103,7 @@ class ParDoInvoker:
         try:
             yield
         except Exception as error:
-            error.add_note(f"in {self._label}")
+            error.add_note(f"in {self._step.label}")
             raise
 
     def _declared(self, found: Outputs) -> Outputs:
@@ -128,12 +135,12 @@ class ParDoInvoker:
     def _each(self, call: Call, make: Make) -> Program:
         def run(bundle: Bundle) -> Outputs:
             bundle = _rows_for(call, bundle)
-            return make(self._collected(list, call, bundle), bundle)
+            return make(self._collected(list, call, bundle), bundle, self._step)
 
         return run
 
     def _flat_map(self, call: Call) -> Program:
-        gather = partial(gathered, label=self._label)
+        gather = partial(gathered, step=self._step)
 
         def run(bundle: Bundle) -> Outputs:
             bundle = _rows_for(call, bundle)
@@ -149,12 +156,12 @@ class ParDoInvoker:
 
         def run(bundle: Bundle) -> Outputs:
             bundle = _rows_for(call, bundle)
-            collector = DeadLetterCollector(kind, bundle, self._label)
+            collector = DeadLetterCollector(kind, bundle, self._step)
             if make is None:
                 values, ends = self._collected(collector.gather, call, bundle)
                 return collector.with_letters(any_number(values, ends, bundle))
             results = self._collected(collector.collect, call, bundle)
-            return collector.with_letters(make(results, collector.survivors()))
+            return collector.with_letters(make(results, collector.survivors(), self._step))
 
         return run
 
@@ -164,11 +171,8 @@ class ParDoInvoker:
         try:
             return collect(call.results(rows, bundle))
         except Exception as error:
-            self._note_element(bundle, error, len(bundle) - length_hint(rows) - 1)
+            note_element(error, bundle.values[len(bundle) - length_hint(rows) - 1])
             raise
-
-    def _note_element(self, bundle: Bundle, error: Exception, row: int) -> None:
-        error.add_note(f"on the element {shorten(bundle.values[row])}")
 
 
 class _NoLifecycle(DoFn):
@@ -176,6 +180,14 @@ class _NoLifecycle(DoFn):
 
     def process(self, element: Any, *args: Any, **kwargs: Any) -> None:
         """Do nothing."""
+
+
+def _function_of(kind: Elementwise) -> str:
+    """Return the function of a kind, as the subject of a sentence."""
+    each = kind.each if isinstance(kind, CatchEach) else kind
+    if isinstance(each, ProcessEach):
+        return "the function" if isinstance(each.dofn, CallableDoFn) else "process"
+    return _FUNCTIONS.get(type(each), "the function")
 
 
 def _rows_for(call: Call, bundle: Bundle) -> Bundle:
@@ -186,15 +198,15 @@ def _paired(keys: Iterable[Any], values: Iterable[Any], bundle: Bundle) -> Outpu
     return {MAIN: bundle.with_values(list(zip(keys, values, strict=False)))}
 
 
-def _keyed(keys: list[Any], bundle: Bundle) -> Outputs:
+def _keyed(keys: list[Any], bundle: Bundle, step: Step) -> Outputs:
     return _paired(keys, bundle.values, bundle)
 
 
-def _filtered(mask: list[Any], bundle: Bundle) -> Outputs:
+def _filtered(mask: list[Any], bundle: Bundle, step: Step) -> Outputs:
     return {MAIN: bundle.where(mask)}
 
 
-def _stamped(instants: list[Any], bundle: Bundle) -> Outputs:
+def _stamped(instants: list[Any], bundle: Bundle, step: Step) -> Outputs:
     stamps = micros_of_all(instants)
     return {MAIN: Bundle(bundle.values, stamps, bundle.windows, bundle.panes, bundle.diffs)}
 
@@ -207,6 +219,11 @@ def _with_diffs(bundle: Bundle) -> Outputs:
 
 _CANNOT_FAIL: Final = (PairEach, DiffEach)
 """The kinds that call no function, so that they cannot fail."""
+
+_KEEP_TIMESTAMPS: Final = (*_CANNOT_FAIL, KeyEach, FilterEach)
+"""The kinds whose outputs have the timestamps of their inputs."""
+
+_FUNCTIONS: Final = {MapEach: "Map's function", FlatMapEach: "FlatMap's function"}
 
 _ONE_RESULT: Final[dict[type, Make]] = {
     MapEach: one_each,

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 import attrs
 
+from headrace.runners.error_context import note_key
 from headrace.triggers.bundle import Bundle, Element
 from headrace.triggers.keyed_operator import KeyedOperator, Moments
 from headrace.triggers.pane_output import Panes
@@ -84,7 +85,11 @@ class KeyedTable:
         """Process elements that arrived together, key by key."""
         for identity, key, elements in arrivals:
             known = self._states.get(identity) or self._state(identity, key)
-            self.operator.process(known[1], elements, clock, out.panes)
+            try:
+                self.operator.process(known[1], elements, clock, out.panes)
+            except Exception as error:
+                note_key(error, known[0])
+                raise
             out.assign_key(known[0])
             self._update_timers(identity, known[1])
 
@@ -94,7 +99,11 @@ class KeyedTable:
         due += self._processing_timers.pop(clock.now)
         for identity in dict.fromkeys(due):
             key, state = self._states.get(identity) or self._state(identity, None)
-            self.operator.wake(state, clock, out.panes)
+            try:
+                self.operator.wake(state, clock, out.panes)
+            except Exception as error:
+                note_key(error, key)
+                raise
             out.assign_key(key)
             self._update_timers(identity, state)
 

@@ -11,11 +11,15 @@ from typing import Any, Final, TypeAlias
 
 import attrs
 
+from headrace.runners.error_context import note_element
 from headrace.sdk.combine_fn import CombineFn, SumCombineFn
 from headrace.sdk.combiners.counting import CountCombineFn
 
 Numbers: TypeAlias = dict[Hashable, Any]
-"""Accumulators by key."""
+"""Accumulators by key identity."""
+
+Name: TypeAlias = Callable[[Hashable], Any]
+"""Returns the key with an identity."""
 
 
 @attrs.frozen
@@ -24,13 +28,13 @@ class NumberTable:
 
     Attributes:
         table: makes an empty table.
-        add: adds columns of keys and values to a table.
-        merge: adds columns of keys and accumulators to a table.
+        add: adds columns of keys and values to a table; for errors it gets the name of each key.
+        merge: adds columns of keys and accumulators to a table, likewise.
     """
 
     table: Callable[[], Numbers]
-    add: Callable[[Any, Sequence[Hashable], Sequence[Any]], None]
-    merge: Callable[[Any, Sequence[Hashable], Sequence[Any]], None]
+    add: Callable[[Any, Sequence[Hashable], Sequence[Any], Name], None]
+    merge: Callable[[Any, Sequence[Hashable], Sequence[Any], Name], None]
 
 
 def number_table_of(fn: CombineFn) -> NumberTable | None:
@@ -38,12 +42,19 @@ def number_table_of(fn: CombineFn) -> NumberTable | None:
     return _NUMBER_TABLES.get(type(fn))
 
 
-def _sum(table: Numbers, keys: Sequence[Hashable], values: Sequence[Any]) -> None:
-    for key, value in zip(keys, values, strict=True):
-        table[key] += value
+def _sum(table: Numbers, keys: Sequence[Hashable], values: Sequence[Any], name: Name) -> None:
+    rows = zip(keys, values, strict=True)
+    try:
+        for key, value in rows:
+            table[key] += value
+    except Exception as error:
+        note_element(error, (name(key), value))
+        raise
 
 
-def _count(table: Counter[Hashable], keys: Sequence[Hashable], values: Sequence[Any]) -> None:
+def _count(
+    table: Counter[Hashable], keys: Sequence[Hashable], values: Sequence[Any], name: Name
+) -> None:
     table.update(keys)
 
 

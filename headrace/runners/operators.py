@@ -17,6 +17,7 @@ from headrace.runners.grouping_operators import batch_group, streaming_group
 from headrace.runners.invoker import ParDoInvoker
 from headrace.runners.operator import Operator, Send
 from headrace.runners.planning import KeyedStep, Plan
+from headrace.runners.timestamp_checks import note_made, note_read
 from headrace.sdk import graph
 from headrace.sdk.metrics import MetricsContainer
 from headrace.sdk.sink import PartSink, SinkBatch
@@ -27,13 +28,25 @@ from headrace.triggers.trigger import Clock
 
 @attrs.define(eq=False)
 class Forward(Operator):
-    """Passes bundles on unchanged: reads, flattens and reshuffles."""
+    """Passes bundles on unchanged: flattens and reshuffles."""
 
     node: graph.Node
     send: Send
 
     def push(self, bundle: Bundle) -> None:
         """Pass a bundle on."""
+        self.send(self.node.outputs[0], bundle)
+
+
+@attrs.define(eq=False)
+class Read(Forward):
+    """Passes bundles of a source on, after a look at their timestamps."""
+
+    metrics: StepMetrics
+
+    def push(self, bundle: Bundle) -> None:
+        """Pass a bundle on."""
+        note_read(bundle, self.metrics)
         self.send(self.node.outputs[0], bundle)
 
 
@@ -60,6 +73,7 @@ class ParDo(Operator):
     node: graph.ParDo
     send: Send
     invoker: ParDoInvoker
+    metrics: StepMetrics
     started: bool = False
 
     def push(self, bundle: Bundle) -> None:
@@ -67,7 +81,11 @@ class ParDo(Operator):
         if not self.started:
             self.started = True
             self.invoker.start_bundle()
-        self._send_all(self.invoker.process(bundle))
+        made = self.invoker.process(bundle)
+        if self.invoker.can_stamp:
+            for output in made.values():
+                note_made(output, bundle, self.metrics)
+        self._send_all(made)
 
     def end_round(self, clock: Clock) -> int:
         """Send the outputs of the DoFn's ``finish_bundle``."""
@@ -147,6 +165,7 @@ class OperatorContext:
         step: the keyed step; None unless the node is a grouping.
         deferred: whether the groupings that read from the node do its work.
         batch: whether there is only one round, after which the watermark is at the end of time.
+        check_mutation: whether functions that change their inputs raise an error.
     """
 
     send: Send
@@ -154,6 +173,7 @@ class OperatorContext:
     step: KeyedStep | None
     deferred: bool
     batch: bool
+    check_mutation: bool = False
 
 
 def operators_of(plan: Plan, batch: bool) -> Callable[[graph.Node, Send, StepMetrics], Operator]:
@@ -161,7 +181,8 @@ def operators_of(plan: Plan, batch: bool) -> Callable[[graph.Node, Send, StepMet
 
     def make(node: graph.Node, send: Send, metrics: StepMetrics) -> Operator:
         step, deferred = plan.steps.get(node.label), node.label in plan.deferred_assigns
-        return operator_for(node, OperatorContext(send, metrics, step, deferred, batch))
+        context = OperatorContext(send, metrics, step, deferred, batch, plan.check_mutation)
+        return operator_for(node, context)
 
     return make
 
@@ -190,11 +211,13 @@ def _group(node: Any, context: OperatorContext) -> Operator:
 
 
 OPERATORS: dict[type[graph.Node], Callable[[Any, OperatorContext], Operator]] = {
-    graph.Read: _forward,
+    graph.Read: lambda node, context: Read(node, context.send, context.metrics),
     graph.Flatten: _forward,
     graph.Reshuffle: _forward,
     graph.AssignWindows: lambda node, context: AssignWindows(node, context.send),
-    graph.ParDo: lambda node, context: ParDo(node, context.send, ParDoInvoker(node)),
+    graph.ParDo: lambda node, context: ParDo(
+        node, context.send, ParDoInvoker(node, context.check_mutation), context.metrics
+    ),
     graph.GroupByKey: _group,
     graph.CombinePerKey: _group,
     graph.Write: lambda node, context: Write(node, streaming=not context.batch),

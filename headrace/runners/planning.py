@@ -14,6 +14,7 @@ from collections.abc import Container
 
 import attrs
 
+from headrace.runners.mutation import checked_combine_fn
 from headrace.runners.number_tables import NumberTable, number_table_of
 from headrace.runners.precombine import (
     ColumnPrecombiner,
@@ -68,11 +69,16 @@ class KeyedStep:
 
     @staticmethod
     def of(
-        graph: Graph, node: GroupByKey | CombinePerKey, deferred_assigns: Container[str]
+        graph: Graph,
+        node: GroupByKey | CombinePerKey,
+        deferred_assigns: Container[str],
+        check_mutation: bool = False,
     ) -> KeyedStep:
         """Make the step of a node, given the labels of deferred AssignWindows nodes."""
         (source,) = node.inputs
         combine_fn = node.combine_fn if isinstance(node, CombinePerKey) else None
+        if combine_fn is not None and check_mutation:
+            combine_fn = checked_combine_fn(combine_fn, node.label)
         reduction = reduction_of(combine_fn, source.changing)
         return KeyedStep(
             node=node,
@@ -170,6 +176,7 @@ class Plan:
         steps: the keyed steps, by label.
         deferred_assigns: labels of the AssignWindows nodes whose work is done by the precombiners of the
             groupings that read from them, which is cheaper.
+        check_mutation: whether functions that change their inputs raise an error.
     """
 
     graph: Graph
@@ -177,10 +184,16 @@ class Plan:
     depths: dict[str, int]
     steps: dict[str, KeyedStep]
     deferred_assigns: frozenset[str]
+    check_mutation: bool = False
 
 
-def plan(graph: Graph) -> Plan:
-    """Plan a graph."""
+def plan(graph: Graph, check_mutation: bool = False) -> Plan:
+    """Plan a graph.
+
+    Args:
+        graph: the graph.
+        check_mutation: whether functions that change their inputs raise an error.
+    """
     depths = _depths(graph)
     levels = tuple(
         _level(graph, [n for n in graph if depths[n.label] == depth])
@@ -188,9 +201,11 @@ def plan(graph: Graph) -> Plan:
     )
     deferred_assigns = frozenset(n.label for n in graph if _feeds_only_groupings(graph, n))
     steps = {
-        n.label: KeyedStep.of(graph, n, deferred_assigns) for n in graph if isinstance(n, KEYED)
+        n.label: KeyedStep.of(graph, n, deferred_assigns, check_mutation)
+        for n in graph
+        if isinstance(n, KEYED)
     }
-    return Plan(graph, levels, depths, steps, deferred_assigns)
+    return Plan(graph, levels, depths, steps, deferred_assigns, check_mutation)
 
 
 def _feeds_only_groupings(graph: Graph, node: Node) -> bool:

@@ -60,16 +60,26 @@ class PartitionReader:
 
     node: Read
     limit: int
+    until_caught_up: bool
+    _source: Any = attrs.field(init=False)
     _names: list[Any] = attrs.field(init=False)
     _open: dict[bytes, tuple[int, Cursor]] = attrs.field(factory=dict, init=False)
     _watermarks: tuple[Any, PartitionedWatermark | None] = attrs.field(
         default=(None, None), init=False
     )
 
+    @_source.default
+    def _source_to_read(self) -> Any:
+        source = self.node.source
+        if not self.until_caught_up or isinstance(source, BoundedSource):
+            return source
+        with label_errors(self.node.label):
+            return source.available_now()
+
     @_names.default
     def _partitions(self) -> list[Any]:
         with label_errors(self.node.label):
-            return list(self.node.source.partitions())
+            return list(self._source.partitions())
 
     def start(self) -> ReadPosition:
         return self._with_new_partitions(ReadPosition())
@@ -169,18 +179,19 @@ class PartitionReader:
         return Partition(offset, len(bundle), finished), bundle
 
     def _records(self, name: Any, offset: Any, limit: int) -> tuple[Any, Any, Any, bool]:
-        source = self.node.source
         with label_errors(self.node.label):
-            if isinstance(source, BoundedSource):
+            if isinstance(self._source, BoundedSource):
                 return self._bounded(name, offset or 0, limit)
-            batch = source.read(name, offset, limit)
-            return batch.records, batch.next_offset, batch.watermark, batch.finished
+            batch = self._source.read(name, offset, limit)
+            caught_up = not len(batch.records) and batch.next_offset == offset
+            finished = batch.finished or (self.until_caught_up and caught_up)
+            return batch.records, batch.next_offset, batch.watermark, finished
 
     def _bounded(self, name: Any, offset: int, limit: int) -> tuple[Any, Any, Any, bool]:
         """Continue after the last round; in a new process, read from the start up to the offset first."""
         at, cursor = self._open.get(encode_value(name), (-1, None))
         if cursor is None or at != offset:
-            cursor = Cursor(bundles_of(self.node.source, name))
+            cursor = Cursor(bundles_of(self._source, name))
             cursor.skip(offset)
         chunk = cursor.take(limit)
         self._open[encode_value(name)] = offset + len(chunk), cursor
@@ -247,6 +258,7 @@ class SourceRounds:
         reads: the Read nodes.
         limit: maximum number of records per partition and round.
         heartbeat: maximum idle time between rounds, in microseconds.
+        until_caught_up: whether sources end when all their present records are read.
         natives: labels of sources that Spark reads itself.
         wall: the wall clock, in microseconds since 1970; test streams use the time of their scripts.
     """
@@ -254,6 +266,7 @@ class SourceRounds:
     reads: tuple[Read, ...]
     limit: int
     heartbeat: int
+    until_caught_up: bool = False
     natives: tuple[str, ...] = ()
     wall: Callable[[], int] = wall_micros
     _readers: dict[str, RoundReader] = attrs.field(init=False)
@@ -265,7 +278,7 @@ class SourceRounds:
         self._readers = {
             node.label: ScriptReader(node.source)
             if isinstance(node.source, TestStream)
-            else PartitionReader(node, self.limit)
+            else PartitionReader(node, self.limit, self.until_caught_up)
             for node in self.reads
         }
         self._readers.update((label, NativeReader()) for label in self.natives)

@@ -49,7 +49,7 @@ class WindowContents:
         table = self._tables[window]
         number_table, merge = self.step.number_table, self.step.reduction.merge
         if number_table is not None:
-            number_table.merge(table, found, contents)
+            number_table.merge(table, found, contents, lambda key: self.names.get(key, key))
         elif not table:
             table.update(zip(found, contents, strict=True))
         else:

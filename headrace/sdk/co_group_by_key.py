@@ -33,6 +33,9 @@ class CoGroupByKey(PTransform[Any, PCollection[Any]]):
     Applied to a dict of collections, it emits (key, dict of lists of values); applied to a tuple or list of
     collections, it emits (key, tuple of lists of values).
 
+    Its late output (:attr:`~headrace.PCollection.late`) contains (key, (tag, value)); the tag is the key
+    of the collection in the dict, or its index in the tuple or list.
+
     Args:
         pipeline: the pipeline, required only if there are no collections.
 
@@ -77,8 +80,8 @@ class CoGroupByKey(PTransform[Any, PCollection[Any]]):
         if not pcolls and self.pipeline is not None:
             return PBegin(self.pipeline) | Create([])
         tagged = [
-            _require_pairs(each) | f"Tag({tag})" >> Map(_Tag(side))
-            for side, (tag, each) in enumerate(zip(tags, pcolls, strict=True))
+            _require_pairs(each) | f"Tag({tag})" >> Map(_Tag(tag))
+            for tag, each in zip(tags, pcolls, strict=True)
         ]
         together = tagged | Flatten() | GroupByKey()
         return together | "Gather" >> Map(_Gather(tags, named))
@@ -86,13 +89,13 @@ class CoGroupByKey(PTransform[Any, PCollection[Any]]):
 
 @attrs.frozen
 class _Tag:
-    """Adds the number of the collection to a value."""
+    """Adds the tag of the collection to a value."""
 
-    side: int
+    tag: Hashable
 
-    def __call__(self, pair: tuple[Any, Any]) -> tuple[Any, tuple[int, Any]]:
+    def __call__(self, pair: tuple[Any, Any]) -> tuple[Any, tuple[Any, Any]]:
         key, value = pair
-        return key, (self.side, value)
+        return key, (self.tag, value)
 
 
 @attrs.frozen
@@ -102,12 +105,12 @@ class _Gather:
     tags: tuple[Hashable, ...]
     named: bool
 
-    def __call__(self, group: tuple[Any, Iterable[tuple[int, Any]]]) -> tuple[Any, Any]:
-        key, marked = group
-        sides: Sides = tuple([] for _ in self.tags)
-        for side, value in marked:
-            sides[side].append(value)
-        return key, dict(zip(self.tags, sides, strict=True)) if self.named else sides
+    def __call__(self, group: tuple[Any, Iterable[tuple[Any, Any]]]) -> tuple[Any, Any]:
+        key, tagged = group
+        sides: dict[Hashable, list[Any]] = {tag: [] for tag in self.tags}
+        for tag, value in tagged:
+            sides[tag].append(value)
+        return key, sides if self.named else tuple(sides.values())
 
 
 def _require_pairs(pcoll: Any) -> PCollection[Any]:

@@ -11,7 +11,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
-from headrace.errors import shorten
+from headrace.errors import PipelineError, shorten
 from headrace.sdk.transform import callable_label
 from headrace.sdk.type_variables import InputT, OutputT
 
@@ -102,10 +102,14 @@ class CombineFn:
 
         Raises:
             TypeError: the argument is neither, for example the class of a CombineFn.
+            PipelineError: the CombineFn does not define all required methods.
         """
         if isinstance(fn, type) and issubclass(fn, CombineFn):
             raise TypeError(f"expected a CombineFn, not its class: use {fn.__name__}()")
-        return fn if isinstance(fn, CombineFn) else CombineFn.from_callable(fn)
+        if not isinstance(fn, CombineFn):
+            return CombineFn.from_callable(fn)
+        _check_is_complete(fn)
+        return fn
 
     @staticmethod
     def from_callable(fn: Callable[..., Any]) -> CombineFn:
@@ -337,5 +341,28 @@ def combine_fn_of(
     """Return the CombineFn for the arguments of a combining transform."""
     if not (args or kwargs):
         return CombineFn.maybe_from_callable(fn)
-    plain = fn if isinstance(fn, CombineFn) else CallableCombineFn(fn)
+    plain = _unbound(fn)
     return BoundCombineFn(plain, args, kwargs)
+
+
+def _unbound(fn: CombineFn | Callable[..., Any]) -> CombineFn:
+    """Return a CombineFn that takes additional arguments."""
+    if isinstance(fn, CombineFn) or _is_class(fn):
+        return CombineFn.maybe_from_callable(fn)
+    return CallableCombineFn(fn)
+
+
+def _is_class(fn: object) -> bool:
+    return isinstance(fn, type) and issubclass(fn, CombineFn)
+
+
+def _check_is_complete(fn: CombineFn) -> None:
+    required = ("create_accumulator", "add_input", "merge_accumulators", "extract_output")
+    missing = [
+        name for name in required if getattr(getattr(fn, name), "__isabstractmethod__", False)
+    ]
+    if missing:
+        raise PipelineError(
+            f"the CombineFn {type(fn).__name__} does not define {', '.join(missing)}",
+            remedy=f"define in the class {', '.join(required)}",
+        )

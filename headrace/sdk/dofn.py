@@ -39,6 +39,18 @@ PARAMETERS: Final = {
 }
 
 
+class UnsupportedParameter:
+    """A parameter of Beam's that does not exist here; to use it is an AttributeError that says so."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, instance: object, owner: type) -> Any:
+        raise AttributeError(
+            f"Headrace has no DoFn.{self.name} yet; a DoFn can ask for {', '.join(PARAMETERS)}"
+        )
+
+
 class DoFn:
     """A function on elements, for :class:`~headrace.ParDo`; subclass it and define :meth:`process`.
 
@@ -56,6 +68,10 @@ class DoFn:
     A DoFn of a collection with retractions processes retractions like values, and its outputs for a
     retraction are retractions; so it must be deterministic.
 
+    It must not change its input, which other steps and retractions use; copy the value first, for example
+    with ``sorted(values)`` or ``dict(value)``. Tests check this, and so does ``--check-mutation``. An element
+    that can be neither pickled nor encoded like a key is not checked.
+
     >>> class Late(DoFn):
     ...     def process(self, element, timestamp=DoFn.TimestampParam):
     ...         yield element, float(timestamp)
@@ -68,6 +84,17 @@ class DoFn:
     WindowParam: ClassVar[Any] = PARAMETERS["WindowParam"]
     PaneInfoParam: ClassVar[Any] = PARAMETERS["PaneInfoParam"]
     DiffParam: ClassVar[Any] = PARAMETERS["DiffParam"]
+
+    StateParam = UnsupportedParameter()
+    TimerParam = UnsupportedParameter()
+    KeyParam = UnsupportedParameter()
+    SideInputParam = UnsupportedParameter()
+    WatermarkEstimatorParam = UnsupportedParameter()
+    RestrictionParam = UnsupportedParameter()
+    BundleFinalizerParam = UnsupportedParameter()
+    BundleContextParam = UnsupportedParameter()
+    SetupContextParam = UnsupportedParameter()
+    DynamicTimerTagParam = UnsupportedParameter()
 
     def setup(self) -> None:
         """Prepare a worker; called once before all other methods."""

@@ -31,7 +31,7 @@ from headrace.windowing.window_fn import WindowFn
 
 
 class ElementwiseTransform(PTransform[PCollection[InT], PCollection[OutT]], Generic[InT, OutT]):
-    """A transform that becomes a single ParDo node.
+    """Base of Map, FlatMap, Filter, ParDo and the like: a transform that becomes a single ParDo node.
 
     Args:
         fn: the function, for the label.

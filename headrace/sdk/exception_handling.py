@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, ClassVar, Generic, Protocol
+from types import TracebackType
+from typing import Any, ClassVar, Generic, Protocol, TypeAlias
 
 import attrs
 
@@ -23,20 +24,23 @@ from headrace.triggers import AccumulationMode
 from headrace.triggers.watermark_triggers import DefaultTrigger
 from headrace.windowing.window_fn import WindowFn
 
+Exceptions: TypeAlias = type[BaseException] | tuple[type[BaseException], ...]
+"""An exception class, or several."""
+
 
 @attrs.frozen
-class _Missing:
-    """An argument of Beam that is not supported."""
+class Missing:
+    """An argument that is not supported."""
 
     unset: Any
     instead: str
 
 
-_MISSING: dict[str, _Missing] = {
-    "use_subprocess": _Missing(False, "start a process in DoFn.setup, and call it in process"),
-    "timeout": _Missing(None, "set a time limit for the calls that can hang"),
-    "error_handler": _Missing(None, "use the second output, which contains the dead letters"),
-    "allow_unsafe_userstate_in_process": _Missing(False, "remove it; user state is not supported"),
+_MISSING: dict[str, Missing] = {
+    "use_subprocess": Missing(False, "start a process in DoFn.setup, and call it in process"),
+    "timeout": Missing(None, "set a time limit for the calls that can hang"),
+    "error_handler": Missing(None, "use the second output, which contains the dead letters"),
+    "allow_unsafe_userstate_in_process": Missing(False, "remove it; user state is not supported"),
 }
 
 
@@ -85,7 +89,7 @@ class ExceptionHandling(PTransform[PCollection[InT], DoOutputsTuple], Generic[In
         main_tag: str = "good",
         dead_letter_tag: str = "bad",
         *,
-        exc_class: type[BaseException] | tuple[type[BaseException], ...] = Exception,
+        exc_class: Exceptions = Exception,
         partial: bool = False,
         threshold: float = 1,
         threshold_windowing: WindowFn | None = None,
@@ -93,13 +97,9 @@ class ExceptionHandling(PTransform[PCollection[InT], DoOutputsTuple], Generic[In
         **beam_args: Any,
     ) -> None:
         super().__init__()
-        _check_supported(beam_args)
-        _check_exceptions(exc_class)
-        if not 0 <= threshold <= 1:
-            raise PipelineError(
-                f"the threshold {threshold!r} must be between 0 and 1",
-                remedy="use a fraction, such as 0.1 for 10 percent",
-            )
+        check_supported(beam_args, {})
+        check_exceptions(exc_class)
+        check_threshold(threshold)
         self._main_tag = main_tag
         self._dead_letter_tag = dead_letter_tag
         self._tags: tuple[str, ...] = ()
@@ -131,24 +131,38 @@ class ExceptionHandling(PTransform[PCollection[InT], DoOutputsTuple], Generic[In
             pcoll.pipeline, main.collection.node, tags, self._main_tag, dynamic=True
         )
         if self._threshold < 1:
-            self._watch(pcoll, outputs[self._dead_letter_tag])
+            bad = outputs[self._dead_letter_tag]
+            stop_at_threshold(pcoll, bad, self._threshold, self._threshold_windowing)
         return outputs
 
-    def _watch(self, pcoll: PCollection[Any], bad: PCollection[Any]) -> None:
-        """Stop the pipeline if too many elements of a window have failed."""
-        windows = WindowInto(
-            self._threshold_windowing or pcoll.windowing,
-            trigger=DefaultTrigger(),
-            accumulation_mode=AccumulationMode.ACCUMULATING,
-            allowed_lateness=pcoll.windowing.allowed_lateness / 1e6,
-        )
-        counts = (
-            pcoll | "CountTotal" >> each(_as_one),
-            bad | "CountBad" >> each(_as_failed),
-        ) | "Counts" >> Flatten()
-        sums = counts | windows | CombineGlobally(_Sums()).without_defaults()
-        check = MapEach(Function(_check_threshold, (self._threshold,)))
-        _ = sums | "CheckThreshold" >> Each(check)
+
+def stop_at_threshold(
+    pcoll: PCollection[Any],
+    bad: PCollection[Any],
+    threshold: float,
+    windowing: WindowFn | None = None,
+) -> None:
+    """Stop the pipeline if too many elements of a window have failed.
+
+    Args:
+        pcoll: all elements.
+        bad: the dead letters.
+        threshold: fraction of the elements of a window that may fail.
+        windowing: windows in which failures are counted; by default the windows of the elements.
+    """
+    windows = WindowInto(
+        windowing or pcoll.windowing,
+        trigger=DefaultTrigger(),
+        accumulation_mode=AccumulationMode.ACCUMULATING,
+        allowed_lateness=pcoll.windowing.allowed_lateness / 1e6,
+    )
+    counts = (
+        pcoll | "CountTotal" >> each(_as_one),
+        bad | "CountBad" >> each(_as_failed),
+    ) | "Counts" >> Flatten()
+    sums = counts | windows | CombineGlobally(_Sums()).without_defaults()
+    check = MapEach(Function(_check_threshold, (threshold,)))
+    _ = sums | "CheckThreshold" >> Each(check)
 
 
 class _Sums(CombineFn):
@@ -198,18 +212,56 @@ def _check_threshold(
         )
 
 
-def _check_supported(beam_args: dict[str, Any]) -> None:
-    for name, value in beam_args.items():
-        if name not in _MISSING:
+def check_threshold(threshold: float) -> None:
+    """Refuse a threshold that is not a fraction.
+
+    Raises:
+        PipelineError: the threshold is not between 0 and 1.
+    """
+    if not 0 <= threshold <= 1:
+        raise PipelineError(
+            f"the threshold {threshold!r} must be between 0 and 1",
+            remedy="use a fraction, such as 0.1 for 10 percent",
+        )
+
+
+def check_supported(given: dict[str, Any], missing: dict[str, Missing]) -> None:
+    """Refuse arguments that are not supported.
+
+    Args:
+        given: arguments by name.
+        missing: the arguments that the transform does not support, beside those of Beam.
+
+    Raises:
+        TypeError: an argument does not exist.
+        UnsupportedError: an argument does not have its default value.
+    """
+    missing = {**_MISSING, **missing}
+    for name, value in given.items():
+        if name not in missing:
             raise TypeError(f"with_exception_handling has no argument {name!r}")
-        if value != _MISSING[name].unset:
+        if value != missing[name].unset:
             raise UnsupportedError(
                 f"with_exception_handling does not support {name}={shorten(value)}",
-                remedy=_MISSING[name].instead,
+                remedy=missing[name].instead,
             )
 
 
-def _check_exceptions(exc_class: Any) -> None:
+def user_frames(traceback: TracebackType | None) -> TracebackType | None:
+    """Return the traceback without Headrace's frames, which may differ for a value and its retraction."""
+    while traceback is not None and _is_headrace_frame(traceback):
+        traceback = traceback.tb_next
+    return traceback
+
+
+def _is_headrace_frame(traceback: TracebackType) -> bool:
+    return str(traceback.tb_frame.f_globals.get("__name__")).startswith(
+        ("headrace.runners.", "headrace.sdk.")
+    )
+
+
+def check_exceptions(exc_class: Any) -> None:
+    """Refuse what is not an exception class or a tuple of them, with a TypeError."""
     classes = exc_class if isinstance(exc_class, tuple) else (exc_class,)
     if not all(isinstance(c, type) and issubclass(c, BaseException) for c in classes):
         raise TypeError(

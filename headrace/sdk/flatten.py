@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Sequence
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, overload
 
 import attrs
 
-from headrace.errors import ElementError, PipelineError, shorten
+from headrace.errors import ElementError, PipelineError, shorten, warn
 from headrace.sdk.element_types import item_type
 from headrace.sdk.elementwise import FlatMapEach, Function
 from headrace.sdk.graph import MAIN, Flatten as FlattenNode, Reshuffle as ReshuffleNode
@@ -90,10 +89,9 @@ def _check_windowing(pcolls: Sequence[PCollection[Any]]) -> None:
                 remedy="apply the same hr.WindowInto to both collections before Flatten",
             )
         if other.windowing != first.windowing:
-            warnings.warn(
+            warn(
                 f"{first!r} and {other!r} are flattened, but they differ in trigger, accumulation mode, "
-                "lateness or timestamp combiner; the strategy of the first applies",
-                stacklevel=2,
+                "lateness or timestamp combiner; the strategy of the first applies"
             )
 
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import warnings
 from types import GenericAlias
 from typing import Any
 
 import attrs
 
-from headrace.errors import PipelineError
+from headrace.errors import PipelineError, warn
 from headrace.sdk.element_types import cannot_be_pair, pair_type, pair_types
 from headrace.sdk.graph import MAIN, Collection, GroupByKey as GroupByKeyNode
 from headrace.sdk.pvalue import PCollection, require_collection
 from headrace.sdk.transform import PTransform
 from headrace.sdk.type_variables import KeyT, ValueT
+from headrace.sdk.watermark_checks import warn_of_missing_watermarks
 from headrace.triggers.refinement import AccumulationMode
 
 
@@ -91,6 +91,7 @@ def check_grouping(pcoll: Any) -> None:
     _check_trigger(pcoll)
     _check_retractions(pcoll.collection)
     _check_accumulation(pcoll.collection)
+    warn_of_missing_watermarks(pcoll)
 
 
 def check_pairs(pcoll: PCollection[Any]) -> None:
@@ -144,8 +145,7 @@ def _check_retractions(source: Collection) -> None:
 
 def _check_accumulation(source: Collection) -> None:
     if source.accumulated:
-        warnings.warn(
+        warn(
             f"{source.node} holds accumulating panes, which repeat earlier results; grouping them again "
-            "counts elements more than once. Use AccumulationMode.RETRACTING in the previous grouping.",
-            stacklevel=2,
+            "counts elements more than once. Use AccumulationMode.RETRACTING in the previous grouping."
         )

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import json
 import sys
-from argparse import ArgumentParser
+from argparse import ArgumentParser, BooleanOptionalAction
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
+
+import attrs
 
 from headrace.errors import PipelineError
 
@@ -22,7 +24,7 @@ class PipelineOptions:
 
     Args:
         flags: flags as on a command line; by default those of this process. Unknown flags are kept and
-            ignored.
+            have no effect; a run warns about those that look misspelled.
         overrides: options by name, which override flags.
 
     >>> class Mill(PipelineOptions):
@@ -40,6 +42,7 @@ class PipelineOptions:
                 f"the flags are a single string: {flags!r}", remedy="pass a list of flags"
             )
         self._flags: list[str] = sys.argv[1:] if flags is None else list(flags)
+        self._given = GivenFlags.of(self._flags, overrides)
         self._values: dict[str, Any] = overrides
         self._visible: frozenset[str] = frozenset()
         self._parse_own()
@@ -67,6 +70,7 @@ class PipelineOptions:
         """Return a view of these options as another class; values are shared."""
         view = cls.__new__(cls)
         object.__setattr__(view, "_flags", self._flags)
+        object.__setattr__(view, "_given", self._given)
         object.__setattr__(view, "_values", self._values)
         view._parse_own()
         return view
@@ -113,7 +117,7 @@ class PipelineOptions:
 
     def __setattr__(self, name: str, value: Any) -> None:
         """Set the value of an option of this class, for all views."""
-        if name in ("_flags", "_values", "_visible"):
+        if name in ("_flags", "_given", "_values", "_visible"):
             object.__setattr__(self, name, value)
         elif name in self._visible:
             self._values[name] = value
@@ -128,6 +132,55 @@ class PipelineOptions:
         """Show the options of this class."""
         shown = ", ".join(f"{name}={self._values[name]!r}" for name in sorted(self._visible))
         return f"{type(self).__name__}({shown})"
+
+
+@attrs.frozen
+class GivenFlags:
+    """The names of the flags and overrides that options were given.
+
+    Attributes:
+        names: the names, with underscores, without dashes in front.
+        from_command_line: whether they are all flags of this process, which can also be for the program.
+
+    >>> GivenFlags.of(["--key-groups=4", "--", "--x"], {"streaming": True}).names
+    ('key_groups', 'streaming')
+    """
+
+    names: tuple[str, ...]
+    from_command_line: bool
+
+    @staticmethod
+    def of(flags: list[str], overrides: Iterable[str]) -> GivenFlags:
+        """Return the names in flags and overrides."""
+        own = flags[: flags.index("--")] if "--" in flags else flags
+        names = [_flag_name(flag) for flag in own if str(flag).startswith("--")]
+        return GivenFlags((*names, *overrides), not overrides and flags == sys.argv[1:])
+
+
+def given_flags(options: PipelineOptions) -> GivenFlags:
+    """Return the flags and overrides that options, or the options that they are a view of, were given."""
+    return options._given
+
+
+def known_flags() -> frozenset[str]:
+    """Return the names of the flags of all classes of options, with underscores.
+
+    >>> "max_records_per_batch" in known_flags()
+    True
+    """
+    names: set[str] = set()
+    for cls in _with_subclasses(PipelineOptions):
+        try:
+            parser = _parser(_flag_adders(cls))
+        except Exception:  # a class that cannot be used knows no flags
+            continue
+        names.update(action.dest for action in parser._actions)
+        names.update(map(_flag_name, parser._option_string_actions))
+    return frozenset(names)
+
+
+def _flag_name(flag: str) -> str:
+    return flag.partition("=")[0].lstrip("-").replace("-", "_")
 
 
 class StandardOptions(PipelineOptions):
@@ -152,6 +205,19 @@ class StandardOptions(PipelineOptions):
             type=int,
             default=10_000,
             help="in streaming mode, maximum number of records to read from a partition at once",
+        )
+        parser.add_argument(
+            "--check_mutation",
+            "--check-mutation",
+            action=BooleanOptionalAction,
+            default=None,
+            help="raise an error if a function changes its input; TestPipeline checks by default",
+        )
+        parser.add_argument(
+            "--until_caught_up",
+            "--until-caught-up",
+            action="store_true",
+            help="in streaming mode, read the records that exist when the run starts, then drain it",
         )
 
 

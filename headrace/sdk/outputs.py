@@ -12,6 +12,8 @@ from itertools import chain, repeat
 from operator import attrgetter, sub
 from typing import Any, Final, TypeAlias
 
+import attrs
+
 from headrace.errors import ElementError, shorten
 from headrace.sdk.graph import MAIN
 from headrace.sdk.pvalue import TaggedOutput
@@ -23,6 +25,20 @@ from headrace.windowing.timestamped_value import TimestampedValue
 
 Outputs: TypeAlias = dict[str, Bundle]
 """Bundles by the tag of their output."""
+
+
+@attrs.frozen
+class Step:
+    """A step, for errors.
+
+    Attributes:
+        label: its full label.
+        function: the function that it calls, as the subject of a sentence.
+    """
+
+    label: str
+    function: str
+
 
 _value_of: Final = attrgetter("value")
 _given_of: Final = attrgetter("_given")
@@ -40,31 +56,48 @@ def as_bundle(values: Sequence[Any] | Bundle) -> Bundle:
     return values if isinstance(values, Bundle) else _placed(Bundle(list(values)))
 
 
-def one_each(values: list[Any], origin: Bundle) -> Outputs:
-    """Return outputs, one for each row of a bundle, as bundles by tag."""
+def one_each(values: list[Any], origin: Bundle, step: Step) -> Outputs:
+    """Return outputs, one for each row of a bundle, as bundles by tag.
+
+    Raises:
+        ElementError: an output is an iterator, for example because a function of Map has a ``yield``.
+    """
+    if any(issubclass(kind, Iterator) for kind in set(map(type, values))):
+        row = next(row for row, value in enumerate(values) if isinstance(value, Iterator))
+        raise ElementError(
+            f"{step.function} returned a {type(values[row]).__name__} as one output for the element "
+            f"{shorten(origin.values[row])}",
+            where=step.label,
+            remedy="use FlatMap to emit each of its items, or return a list",
+        )
     return _by_tag(origin.with_values(values))
 
 
-def gathered(results: Iterator[Any], label: str) -> tuple[list[Any], list[int]]:
+def gathered(results: Iterator[Any], step: Step) -> tuple[list[Any], list[int]]:
     """Return the items of all results, and the cumulative number of items after each result.
 
     Args:
         results: an iterable of outputs for each row; None for no output.
-        label: label of the step, for errors.
+        step: the step, for errors.
 
     Raises:
-        ElementError: the first result is not an iterable of outputs, or a string or dict, which is a mistake.
+        ElementError: a result is not an iterable, or the first one is a string or dict, which is a mistake.
 
-    >>> gathered(iter([["a"], None, ["b", "c"]]), "")
+    >>> gathered(iter([["a"], None, ["b", "c"]]), Step("", ""))
     (['a', 'b', 'c'], [1, 1, 3])
     """
     values: list[Any] = []
     extend = values.extend
-    # Each result is released before the next call, because most results are short-lived.
-    ends = [
-        extend(() if result is None else result) or len(values)
-        for result in _checked(results, label)
-    ]
+    last: Any = None
+    try:
+        # Each result is released before the next call, because most results are short-lived.
+        ends = [
+            extend(() if (last := result) is None else result) or len(values)
+            for result in _checked(results, step)
+        ]
+    except TypeError:
+        check_iterable(last, step)
+        raise
     return values, ends
 
 
@@ -97,25 +130,29 @@ def finishing(given: Iterable[Any], label: str) -> Outputs:
     return _by_tag(Bundle(found))
 
 
-def _checked(results: Iterator[Any], label: str) -> Iterator[Any]:
+def _checked(results: Iterator[Any], step: Step) -> Iterator[Any]:
     """Return the results, after checking the first one."""
     for first in results:
-        check_iterable(first, label)
+        check_iterable(first, step)
         return chain((first,), results)
     return results
 
 
-def check_iterable(result: object, label: str) -> None:
+def check_iterable(result: object, step: Step) -> None:
     """Check that a result is an iterable of outputs, and not a string or dict, which is a mistake.
 
     Raises:
         ElementError: the result is not valid.
     """
-    if result is not None and (isinstance(result, (str, bytes, dict)) or not _iterates(result)):
+    if result is None:
+        return
+    whole = isinstance(result, (str, bytes, dict))
+    if whole or not _iterates(result):
+        fault = f"a single {type(result).__name__}" if whole else "not iterable"
         raise ElementError(
-            f"{shorten(result)} is not an iterable of outputs",
-            where=label,
-            remedy="yield each output, or return a list of outputs; for one output per element, use Map",
+            f"{step.function} returned {shorten(result)}, which is {fault}",
+            where=step.label,
+            remedy="use Map for one output per element; or return a list of outputs, or yield each of them",
         )
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, TypeAlias, overload
 import attrs
 
 from headrace.errors import PipelineError, shorten
+from headrace.sdk.arity import check_arity, items_of
 from headrace.sdk.binding import asks_for
 from headrace.sdk.dofn import DoFn, Processing, Timing, require_dofn
 from headrace.sdk.element_types import item_type, pair_type, result_type
@@ -75,6 +76,8 @@ class ParDo(ElementwiseTransform[InT, OutT]):
     ) -> None: ...
     def __init__(self, fn: Any, *args: Any, **kwargs: Any) -> None:
         self._dofn = dofn = require_dofn(fn)
+        name = "" if dofn.process is fn else f"{dofn.default_label()}.process"
+        check_arity("ParDo", dofn.process, None, args, kwargs, name)
         declared = getattr(dofn, "output_type", None) or item_type(dofn.process)
         super().__init__(fn, ProcessEach(dofn, args, kwargs), _always(declared))
 
@@ -212,7 +215,7 @@ class MapTuple(ElementwiseTransform[InT, OutT]):
     ) -> None: ...
     def __init__(self, fn: Any, *args: Any, **kwargs: Any) -> None:
         function = _function(type(self), fn, args, kwargs, spread=True)
-        super().__init__(fn, MapEach(function), _always(result_type(fn)))
+        super().__init__(fn, MapEach(function), _of_items(type(self), function, result_type(fn)))
 
 
 class FlatMapTuple(ElementwiseTransform[InT, OutT]):
@@ -250,7 +253,7 @@ class FlatMapTuple(ElementwiseTransform[InT, OutT]):
     ) -> None: ...
     def __init__(self, fn: Any, *args: Any, **kwargs: Any) -> None:
         function = _function(type(self), fn, args, kwargs, spread=True)
-        super().__init__(fn, FlatMapEach(function), _always(item_type(fn)))
+        super().__init__(fn, FlatMapEach(function), _of_items(type(self), function, item_type(fn)))
 
 
 class WithTimestamps(ElementwiseTransform[InT, Any]):
@@ -325,6 +328,18 @@ def _always(kind: Any) -> Callable[[Any], Any]:
     return lambda _: kind
 
 
+def _of_items(owner: type, function: Function, kind: Any) -> Callable[[Any], Any]:
+    """Return the function that checks the number of items, if it is known, and returns a type."""
+
+    def typed(element_type: Any) -> Any:
+        items = items_of(element_type)
+        if items is not None:
+            check_arity(owner.__name__, function.fn, items, function.args, function.kwargs)
+        return kind
+
+    return typed
+
+
 def _the_same(kind: Any) -> Any:
     return kind
 
@@ -341,4 +356,6 @@ def _function(
             f"{owner.__name__} needs a function, not {shorten(fn)}"
             + (": use ParDo" if isinstance(fn, DoFn) else "")
         )
+    if not spread:
+        check_arity(owner.__name__, fn, None, args, kwargs)
     return Function(fn, args, kwargs, spread)

@@ -10,14 +10,16 @@ from typing import Any
 
 import attrs
 
-from headrace.errors import PipelineError, shorten
+from headrace.errors import HeadraceError, PipelineError, shorten
 from headrace.sdk import graph as kinds
+from headrace.sdk.flags import warn_of_flags
 from headrace.sdk.graph import Graph, Node
 from headrace.sdk.options import PipelineOptions, StandardOptions, TypeOptions
 from headrace.sdk.picklability import check_picklable
+from headrace.sdk.pipeline_use import PipelineUse
 from headrace.sdk.pvalue import Applicable, PBegin, PCollection, PDone
 from headrace.sdk.result import PipelineResult
-from headrace.sdk.runner_lookup import Runner, find_runner
+from headrace.sdk.runner_lookup import Runner, find_runner, is_local
 from headrace.sdk.transform import NamedTransform, PTransform, pvalues_in
 from headrace.sdk.type_variables import ResultT
 
@@ -53,10 +55,13 @@ class Pipeline:
         self._labels: set[str] = set()
         self._scope: list[str] = []
         self._ran = False
+        self._use = PipelineUse.watch(self)
 
     @property
     def graph(self) -> Graph:
         """The graph so far."""
+        if not self._scope:
+            self._use.dismiss()
         return Graph(tuple(self._nodes.values()))
 
     @property
@@ -100,6 +105,7 @@ class Pipeline:
     def add(self, node: Node) -> None:
         """Add a node to the graph; for transforms that are not composed of others."""
         self._nodes[node.label] = node
+        self._use.begin(self._scope[0] if self._scope else node.label)
 
     def free_label(self, label: str) -> str:
         """Return an unused top-level label: this label, or this label with a number."""
@@ -135,9 +141,11 @@ class Pipeline:
             UnsupportedError: the runner is unknown or does not support the pipeline.
         """
         self._check_open()
+        self._use.dismiss()
         runner = find_runner(self._runner or self.options.view_as(StandardOptions).runner)
         if getattr(runner, "ships_functions", False):
             check_picklable(self.graph)
+        warn_of_flags(self.options, local=is_local(runner))
         self._ran = True
         self.result = runner.run(self.graph, self.options)
         return self.result
@@ -153,6 +161,7 @@ class Pipeline:
         traceback: TracebackType | None,
     ) -> None:
         """Run the pipeline and wait for its end, unless building it failed."""
+        self._use.dismiss()
         if kind is None:
             self.run().wait_until_finish()
 
@@ -167,7 +176,8 @@ class Pipeline:
             yield
         except Exception as error:
             self._nodes, self._labels = nodes, labels
-            if isinstance(error, PipelineError) and not error.where:
+            self._use.dismiss()
+            if isinstance(error, HeadraceError) and not error.where:
                 error.where = label
             raise
         finally:

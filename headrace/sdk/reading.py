@@ -7,7 +7,7 @@ from typing import Any, Generic, overload
 
 import attrs
 
-from headrace.errors import PipelineError, shorten
+from headrace.errors import PipelineError, TimeError, shorten
 from headrace.sdk.element_types import type_of
 from headrace.sdk.graph import MAIN, Collection, Read as ReadNode
 from headrace.sdk.pvalue import PBegin, PCollection
@@ -97,7 +97,9 @@ class Create(PTransform[PBegin, PCollection[OutT]], Generic[OutT]):
 
     def expand(self, pcoll: PBegin) -> PCollection[OutT]:
         kind = self.output_type or _known_type(self._values)
-        return read_node(pcoll, Values(self._values), bounded=True, element_type=kind)
+        output = read_node(pcoll, Values(self._values), bounded=True, element_type=kind)
+        _check_times(self._values, output.producer)
+        return output
 
 
 class Impulse(PTransform[PBegin, PCollection[bytes]]):
@@ -144,6 +146,16 @@ def read_node(
     )
     pipeline.add(ReadNode(pipeline.scope, (), (output,), source, watermark))
     return PCollection(pipeline, output)
+
+
+def _check_times(values: tuple[Any, ...], label: str) -> None:
+    for value in values:
+        if isinstance(value, TimestampedValue):
+            try:
+                value.micros  # noqa: B018  # converts the given time
+            except TimeError as error:
+                error.where = f"{label}, element {shorten(value.value)}"
+                raise
 
 
 def _known_type(values: tuple[Any, ...]) -> Any:

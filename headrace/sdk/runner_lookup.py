@@ -42,3 +42,12 @@ def find_runner(runner: str | Runner | None) -> Any:
             )
         return import_module(module)
     return runner
+
+
+def is_local(runner: Any) -> bool:
+    """Return whether a runner is the local one.
+
+    >>> is_local(find_runner(None)), is_local(object())
+    (True, False)
+    """
+    return getattr(runner, "__name__", "") == "headrace.runners.local"

@@ -96,6 +96,12 @@ class Sink:
     accepts_retractions: ClassVar[bool] = False
     """Whether :meth:`write` handles the diffs of the elements."""
 
+    retraction_remedy: ClassVar[str] = (
+        "apply hr.ToChangelog() first to write (diff, value) pairs, or use a sink that handles diffs and "
+        "sets accepts_retractions"
+    )
+    """What to do if a collection with retractions is written to a sink that does not accept them."""
+
     def open(self) -> None:
         """Prepare to write; called once, before anything else."""
 

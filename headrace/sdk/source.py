@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import attrs
 
@@ -98,6 +98,9 @@ class UnboundedSource(Generic[T]):
     [5, 6]
     """
 
+    reports_watermarks: ClassVar[bool] = True
+    """Whether batches have a watermark; if not, windows need a watermark policy at the read."""
+
     def partitions(self) -> Sequence[Any]:
         """Return the partitions, as plain data; by default a single one, ``None``."""
         return [None]
@@ -111,3 +114,12 @@ class UnboundedSource(Generic[T]):
             offset: the ``next_offset`` of the previous batch; None for the first batch.
             limit: maximum number of records.
         """
+
+    def available_now(self) -> UnboundedSource[T]:
+        """Return a source of the records that exist now, for ``--until-caught-up``.
+
+        The default is the source itself. Then a partition ends at the first read that returns no records
+        and the same offset. Override it if new records arrive faster than they are read, or if a read can
+        be empty although there are more records.
+        """
+        return self

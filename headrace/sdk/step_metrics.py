@@ -22,6 +22,8 @@ class StepMetrics:
         panes: number of panes of a grouping by the name of their timing, without retractions.
         retractions: number of retractions that a grouping emitted.
         watermark: output watermark in microseconds.
+        unlikely_timestamp: a timestamp after the year 2200, in microseconds, that the step supplied; 0 if
+            there is none. The run warns of it.
 
     >>> StepMetrics(elements_in=3).elements_in
     3
@@ -33,6 +35,7 @@ class StepMetrics:
     panes: Counter[str] = attrs.field(factory=Counter)
     retractions: int = 0
     watermark: int = MIN_MICROS
+    unlikely_timestamp: int = 0
 
     def add(self, other: StepMetrics) -> None:
         """Add other metrics of the same step; keep the later watermark."""
@@ -42,10 +45,12 @@ class StepMetrics:
         self.panes.update(other.panes)
         self.retractions += other.retractions
         self.watermark = max(self.watermark, other.watermark)
+        self.unlikely_timestamp = max(self.unlikely_timestamp, other.unlikely_timestamp)
 
     def drain(self) -> StepMetrics:
         """Return the metrics, and reset them except for the watermark."""
         drained = copy(self)
         self.elements_in = self.elements_out = self.late_dropped = self.retractions = 0
+        self.unlikely_timestamp = 0
         self.panes = Counter()
         return drained

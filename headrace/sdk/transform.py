@@ -68,7 +68,18 @@ class PTransform(Generic[InputT, OutputT]):
         return self
 
     def __rrshift__(self, label: str) -> Self:
-        """Name this application of the transform: ``"name" >> transform``."""
+        """Name this application of the transform: ``"name" >> transform``.
+
+        Raises:
+            PipelineError: the left side is not a name.
+        """
+        given: object = label
+        if not isinstance(given, str):
+            raise PipelineError(
+                f"`>>` names a transform, but {shorten(label)}, on its left, is not a name",
+                where=self.label,
+                remedy="apply transforms with `|`: pcoll | 'Name' >> First() | 'Other name' >> Second()",
+            )
         # Typed like the transform, so that checkers know the result of `expand`.
         return cast("Self", NamedTransform(label, self))
 

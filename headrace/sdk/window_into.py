@@ -31,7 +31,8 @@ class WindowInto(PTransform[PCollection[Any], PCollection[Any]]):
         windowfn: assigns the windows; or a whole strategy (``pcoll.windowing``), of which the other arguments
             change parts.
         trigger: when panes are emitted; by default when the watermark passes the end of the window.
-        accumulation_mode: how a pane relates to earlier panes; required with a trigger.
+        accumulation_mode: how a pane relates to earlier panes; required with a trigger. This and the next
+            enums can also be given by name: ``"retracting"``.
         timestamp_combiner: the timestamp of a pane; by default the end of the window.
         allowed_lateness: seconds for which windows are kept after the watermark passes them.
         on_time_behavior: whether to emit an ON_TIME pane without new elements (from Beam's Java).
@@ -54,11 +55,11 @@ class WindowInto(PTransform[PCollection[Any], PCollection[Any]]):
         self,
         windowfn: WindowFn | WindowingStrategy,
         trigger: Trigger | None = None,
-        accumulation_mode: AccumulationMode | None = None,
-        timestamp_combiner: TimestampCombiner | None = None,
+        accumulation_mode: AccumulationMode | str | None = None,
+        timestamp_combiner: TimestampCombiner | str | None = None,
         allowed_lateness: DurationTypes | None = None,
-        on_time_behavior: OnTimeBehavior | None = None,
-        closing_behavior: ClosingBehavior | None = None,
+        on_time_behavior: OnTimeBehavior | str | None = None,
+        closing_behavior: ClosingBehavior | str | None = None,
         late_output_tag: str | None = None,
     ) -> None:
         super().__init__()

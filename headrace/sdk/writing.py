@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.errors import PipelineError, shorten
+from headrace.errors import PipelineError, shorten, warn
 from headrace.sdk.graph import Write as WriteNode
 from headrace.sdk.pvalue import PCollection, PDone, require_collection
 from headrace.sdk.sink import Sink
@@ -40,9 +40,24 @@ class Write(PTransform[PCollection[Any], PDone]):
             raise PipelineError(
                 f"the collection can contain retractions, but {type(self._sink).__name__} does not accept "
                 "them",
-                remedy="apply hr.ToChangelog() first to write (diff, value) pairs, or use a sink that "
-                "handles diffs and sets accepts_retractions",
+                remedy=self._sink.retraction_remedy,
             )
         pipeline = pcoll.pipeline
         pipeline.add(WriteNode(pipeline.scope, (pcoll.collection,), (), self._sink))
         return PDone(pipeline)
+
+
+def warn_of_repeats(pcoll: PCollection[Any], what: str) -> None:
+    """Warn if accumulating panes are added to something, such as files, that keeps earlier panes.
+
+    Args:
+        pcoll: the collection to write.
+        what: what it is written to.
+    """
+    if pcoll.collection.accumulated and not pcoll.collection.changing:
+        warn(
+            f"{pcoll.producer!r} holds accumulating panes, each of which repeats the results of the panes "
+            f"before it, so the {what} hold the same results several times",
+            where=pcoll.pipeline.scope,
+            remedy="use AccumulationMode.DISCARDING; or RETRACTING with diff_column, or a table with a key",
+        )

@@ -1,8 +1,12 @@
 """All transforms, and the modules that belong to them, as in Beam."""
 
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
+from headrace.sdk.beam_names import missing_names_of as _missing_names_of
 from headrace.sdk.co_group_by_key import CoGroupByKey, FullJoin, InnerJoin, LeftJoin, RightJoin
 from headrace.sdk.combine import CombineGlobally, CombinePerKey, CombineValues
 from headrace.sdk.combine_fn import CombineFn
+from headrace.sdk.combiners.quantiles import ApproximateQuantiles
 from headrace.sdk.dofn import DoFn
 from headrace.sdk.flatten import Flatten, Partition, PartitionFn, Reshuffle
 from headrace.sdk.group_by import GroupBy, Select
@@ -21,9 +25,10 @@ from headrace.sdk.pardo import (
 from headrace.sdk.reading import Create, Impulse
 from headrace.sdk.transform import PTransform, ptransform_fn
 from headrace.sdk.window_into import WindowInto
-from headrace.transforms import combiners, trigger, window
+from headrace.transforms import combiners, stats, trigger, window
 
 __all__ = [
+    "ApproximateQuantiles",
     "CoGroupByKey",
     "CombineFn",
     "CombineGlobally",
@@ -60,6 +65,10 @@ __all__ = [
     "WithTimestamps",
     "combiners",
     "ptransform_fn",
+    "stats",
     "trigger",
     "window",
 ]
+
+if not _TYPE_CHECKING:
+    __getattr__ = _missing_names_of(__name__)

@@ -1,5 +1,8 @@
 """Ready-made combiners, under Beam's name for the module."""
 
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
+from headrace.sdk.beam_names import missing_names_of as _missing_names_of
 from headrace.sdk.combiners.arithmetic import Max, Mean, MeanCombineFn, Min, Sum
 from headrace.sdk.combiners.collecting import (
     ToDict,
@@ -38,3 +41,6 @@ __all__ = [
     "TopCombineFn",
     "TupleCombineFn",
 ]
+
+if not _TYPE_CHECKING:
+    __getattr__ = _missing_names_of(__name__)

@@ -1,5 +1,8 @@
 """The core transforms, under Beam's name for the module."""
 
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
+from headrace.sdk.beam_names import missing_names_of as _missing_names_of
 from headrace.sdk.combine import CombineGlobally, CombinePerKey, CombineValues
 from headrace.sdk.combine_fn import CombineFn
 from headrace.sdk.dofn import DoFn
@@ -32,3 +35,6 @@ __all__ = [
     "Select",
     "WindowInto",
 ]
+
+if not _TYPE_CHECKING:
+    __getattr__ = _missing_names_of(__name__)

@@ -1,5 +1,8 @@
 """Windows, window functions and timestamps, under Beam's name for the module."""
 
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
+from headrace.sdk.beam_names import missing_names_of as _missing_names_of
 from headrace.windowing import (
     MAX_TIMESTAMP,
     MIN_TIMESTAMP,
@@ -33,3 +36,6 @@ __all__ = [
     "TimestampedValue",
     "WindowFn",
 ]
+
+if not _TYPE_CHECKING:
+    __getattr__ = _missing_names_of(__name__)

@@ -12,14 +12,15 @@ from enum import Flag, auto
 class DataLossReason(Flag):
     """Why a trigger may lose data (Beam's name).
 
-    NO_POTENTIAL_LOSS: it loses none. MAY_FINISH: it may finish while its window still takes elements.
-    CONDITION_NOT_GUARANTEED: never returned, since remaining elements are fired when the window expires;
-    it exists because Beam has it.
-
     >>> bool(DataLossReason.NO_POTENTIAL_LOSS)
     False
     """
 
     NO_POTENTIAL_LOSS = 0
+    """It loses none."""
+
     MAY_FINISH = auto()
+    """It may finish while its window still takes elements."""
+
     CONDITION_NOT_GUARANTEED = auto()
+    """Never returned, since remaining elements are fired when the window expires; Beam has it."""

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import repeat
+from operator import length_hint
 from typing import Any, Final
 
+from headrace.errors import shorten
 from headrace.triggers.bundle import INSERT, RETRACT, Bundle
 from headrace.triggers.contents import Contents
 from headrace.triggers.key_state import KeyState, Output, WindowState
@@ -139,7 +141,13 @@ class PaneEmitter:
 
     def final_panes(self, arrivals: ArrivalColumns) -> Bundle:
         """Return the only panes of many windows, of insertions alone, as a bundle."""
-        values = map(self._reduction.final, arrivals.contents)
+        rows = iter(arrivals.contents)
+        try:
+            values = list(map(self._reduction.final, rows))
+        except Exception as error:
+            failed = arrivals.keys[len(arrivals.contents) - length_hint(rows) - 1]
+            error.add_note(f"for the key {shorten(failed)}")
+            raise
         pairs = list(zip(arrivals.keys, values, strict=True))
         return Bundle(pairs, arrivals.lasts, arrivals.windows, repeat(_FINAL))
 

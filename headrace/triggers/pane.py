@@ -10,17 +10,21 @@ from typing import NamedTuple
 class PaneInfoTiming(IntEnum):
     """When a pane was fired, relative to the watermark (Beam's name).
 
-    EARLY: before the watermark passed the end of the window. ON_TIME: the first pane after that. LATE: every
-    pane after an ON_TIME or LATE one. UNKNOWN: the element has not been through a grouping.
-
     >>> PaneInfoTiming.LATE.name
     'LATE'
     """
 
     EARLY = 0
+    """Before the watermark passed the end of the window."""
+
     ON_TIME = 1
+    """The first pane after that."""
+
     LATE = 2
+    """Every pane after an ON_TIME or LATE one."""
+
     UNKNOWN = 3
+    """The element has not been through a grouping."""
 
     @classmethod
     def to_string(cls, value: int) -> str:

@@ -2,23 +2,57 @@
 
 from __future__ import annotations
 
-from enum import IntEnum
+from enum import Enum, IntEnum
+from typing import Any, TypeVar
+
+from headrace.errors import PipelineError, shorten
+
+EnumT = TypeVar("EnumT", bound=Enum)
+
+
+def member_of(kind: type[EnumT], given: Any) -> EnumT:
+    """Return a member of an enum, given itself, its name in any case, or its value.
+
+    Raises:
+        PipelineError: there is no such member.
+
+    >>> member_of(AccumulationMode, "retracting").name
+    'RETRACTING'
+    >>> member_of(AccumulationMode, "sometimes")
+    Traceback (most recent call last):
+    headrace.errors.PipelineError: 'sometimes' is not an AccumulationMode...
+    """
+    if isinstance(given, str) and given.upper() in kind.__members__:
+        return kind[given.upper()]
+    try:
+        return kind(given)
+    except ValueError:
+        article = "an" if kind.__name__[0] in "AEIOU" else "a"
+        raise PipelineError(
+            f"{shorten(given)} is not {article} {kind.__name__}",
+            remedy="use one of "
+            + ", ".join(f"{kind.__name__}.{name}" for name in kind.__members__),
+        ) from None
 
 
 class AccumulationMode(IntEnum):
     """What a pane holds if its window has fired before (paper, section 2.3).
-
-    DISCARDING: the elements since the last pane. ACCUMULATING: all elements so far. RETRACTING: all elements
-    so far, after the retraction of the last pane (the paper's "accumulating and retracting"; Beam reserves
-    the name).
 
     >>> AccumulationMode.RETRACTING.name
     'RETRACTING'
     """
 
     DISCARDING = 1
+    """The elements since the last pane."""
+
     ACCUMULATING = 2
+    """All elements so far."""
+
     RETRACTING = 3
+    """All elements so far, after the retraction of the last pane.
+
+    This is the paper's "accumulating and retracting"; Beam reserves the name.
+    """
 
 
 class OnTimeBehavior(IntEnum):
@@ -29,7 +63,10 @@ class OnTimeBehavior(IntEnum):
     """
 
     FIRE_ALWAYS = 1
+    """It is fired, if there have been elements in the window; the default."""
+
     FIRE_IF_NON_EMPTY = 2
+    """It is fired only if elements have arrived since the last pane."""
 
 
 class ClosingBehavior(IntEnum):
@@ -42,4 +79,7 @@ class ClosingBehavior(IntEnum):
     """
 
     FIRE_ALWAYS = 1
+    """It is fired."""
+
     FIRE_IF_NON_EMPTY = 2
+    """It is fired only if elements have arrived since the last pane; the default."""

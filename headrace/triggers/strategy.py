@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import attrs
 
-from headrace.triggers.refinement import AccumulationMode, ClosingBehavior, OnTimeBehavior
+from headrace.triggers.refinement import (
+    AccumulationMode,
+    ClosingBehavior,
+    OnTimeBehavior,
+    member_of,
+)
 from headrace.triggers.trigger import Trigger, check_is_trigger
 from headrace.triggers.watermark_triggers import DefaultTrigger
 from headrace.windowing.time import MAX_MICROS, duration_micros
@@ -15,6 +22,22 @@ from headrace.windowing.windows import GlobalWindows
 
 def _is_trigger(strategy: object, attribute: object, trigger: object) -> None:
     check_is_trigger(trigger, "the windowing strategy")
+
+
+def _mode(given: Any) -> AccumulationMode:
+    return member_of(AccumulationMode, given)
+
+
+def _combiner(given: Any) -> TimestampCombiner:
+    return member_of(TimestampCombiner, given)
+
+
+def _on_time(given: Any) -> OnTimeBehavior:
+    return member_of(OnTimeBehavior, given)
+
+
+def _closing(given: Any) -> ClosingBehavior:
+    return member_of(ClosingBehavior, given)
 
 
 @attrs.frozen
@@ -39,11 +62,20 @@ class WindowingStrategy:
 
     window_fn: WindowFn = attrs.field(factory=GlobalWindows)
     trigger: Trigger = attrs.field(factory=DefaultTrigger, validator=_is_trigger)
-    accumulation_mode: AccumulationMode = AccumulationMode.DISCARDING
+    accumulation_mode: AccumulationMode = attrs.field(
+        default=AccumulationMode.DISCARDING,
+        converter=_mode,
+    )
     allowed_lateness: int = 0
-    timestamp_combiner: TimestampCombiner = TimestampCombiner.OUTPUT_AT_EOW
-    on_time: OnTimeBehavior = OnTimeBehavior.FIRE_ALWAYS
-    closing: ClosingBehavior = ClosingBehavior.FIRE_IF_NON_EMPTY
+    timestamp_combiner: TimestampCombiner = attrs.field(
+        default=TimestampCombiner.OUTPUT_AT_EOW,
+        converter=_combiner,
+    )
+    on_time: OnTimeBehavior = attrs.field(default=OnTimeBehavior.FIRE_ALWAYS, converter=_on_time)
+    closing: ClosingBehavior = attrs.field(
+        default=ClosingBehavior.FIRE_IF_NON_EMPTY,
+        converter=_closing,
+    )
     late_tag: str | None = None
     reach: int = attrs.field(init=False, eq=False, repr=False)
 

@@ -29,11 +29,17 @@ _FLOAT_MIN: Final = -_FLOAT_MAX
 _SECONDS_MAX: Final = MAX_MICROS // MICROS_PER_SECOND
 _SECONDS_MIN: Final = -_SECONDS_MAX
 
+END_OF_TIME_MICROS: Final = MAX_MICROS - 86_400 * MICROS_PER_SECOND - 1
+"""The last instant of the global window, a day before the last timestamp, as in Beam."""
+
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
 
 TimestampTypes: TypeAlias = Union[int, float, str, datetime, "Timestamp"]
+"""Seconds since 1970, an ISO 8601 string with a zone, a datetime with a zone, or a Timestamp."""
+
 DurationTypes: TypeAlias = Union[int, float, timedelta, "Duration"]
+"""Seconds, a timedelta or a Duration."""
 
 
 def micros(instant: TimestampTypes) -> int:
@@ -192,6 +198,12 @@ class Timestamp(_Micros):
         Timestamp(0.250000)
         """
         return Timestamp(micros=_iso(rfc3339))
+
+    def __str__(self) -> str:
+        """Show the seconds, or that this is the beginning or the end of time."""
+        if self.micros >= END_OF_TIME_MICROS:
+            return "the end of time"
+        return "the beginning of time" if self.micros <= MIN_MICROS else repr(self)
 
     def to_utc_datetime(self, has_tz: bool = False) -> datetime:
         """Return the datetime in UTC; as in Beam, it is naive unless ``has_tz`` is true.
@@ -401,5 +413,10 @@ def _duration_by_kind(duration: object) -> int:
 
 
 MIN_TIMESTAMP: Final = Timestamp(micros=MIN_MICROS)
+"""The beginning of time; no element is earlier."""
+
 MAX_TIMESTAMP: Final = Timestamp(micros=MAX_MICROS)
+"""The end of time: a watermark there states that no more elements will arrive."""
+
 TIME_GRANULARITY: Final = Duration(micros=1)
+"""The smallest difference between two timestamps: one microsecond."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import total_ordering
 from typing import Generic, TypeVar
 
+from headrace.errors import TimeError
 from headrace.windowing.time import Timestamp, TimestampTypes, micros
 
 V = TypeVar("V")
@@ -63,4 +64,7 @@ class TimestampedValue(Generic[V]):
         return (self.value, self.micros) < (other.value, other.micros)
 
     def __repr__(self) -> str:
-        return f"TimestampedValue({self.value!r}, {self.timestamp!r})"
+        try:
+            return f"TimestampedValue({self.value!r}, {self.timestamp!r})"
+        except TimeError:
+            return f"TimestampedValue({self.value!r}, {self._given!r})"

@@ -20,6 +20,7 @@ from headrace.windowing.watermark_estimator import (
     PercentileEstimator,
     ReportedEstimator,
     WatermarkEstimator,
+    timed,
 )
 
 
@@ -128,7 +129,8 @@ class Percentile(WatermarkPolicy):
 
     Of the recent elements, p percent arrived at most that far behind the newest element; the others
     were late ("Streaming Systems", chapter 3: percentile watermarks). Until a tenth of the memory is
-    filled, the watermark stays at the beginning of time.
+    filled, the watermark stays at the beginning of time. Elements at the beginning of time have no event
+    time, and do not count.
 
     Args:
         p: percentage, 1 to 100; 100 follows the slowest recent element.
@@ -152,6 +154,7 @@ class Percentile(WatermarkPolicy):
 
     def condense(self, timestamps: list[int]) -> list[int]:
         """Return the recent timestamps, and the newest of those before them."""
+        timestamps = timed(timestamps) or timestamps[:1]
         if len(timestamps) <= self.memory + 1:
             return timestamps
         return [max(timestamps[: -self.memory]), *timestamps[-self.memory :]]

@@ -122,6 +122,15 @@ class BoundedDelayEstimator(WatermarkEstimator):
         self._newest = max(self._newest, max(timestamps))
 
 
+def timed(timestamps: list[int]) -> list[int]:
+    """Return the timestamps of elements that have an event time: those after the beginning of time.
+
+    >>> timed([MIN_MICROS, 5])
+    [5]
+    """
+    return [timestamp for timestamp in timestamps if timestamp > MIN_MICROS]
+
+
 @attrs.define
 class PercentileEstimator(WatermarkEstimator):
     """Trails the newest element by a percentile of the lateness of recent elements.
@@ -144,6 +153,7 @@ class PercentileEstimator(WatermarkEstimator):
         return max(MIN_MICROS, self._newest - sorted(self._delays)[rank - 1])
 
     def update(self, timestamps: list[int]) -> None:
+        timestamps = timed(timestamps)
         older, last = timestamps[: -self.memory], timestamps[-self.memory :]
         before = max(self._newest, max(older, default=MIN_MICROS))
         newest = list(accumulate(last, max, initial=before))

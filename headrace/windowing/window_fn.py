@@ -157,7 +157,7 @@ class WindowFn(ABC):
             if not is_window(window):
                 raise TimeError(
                     f"{self!r} assigned {shorten(window)}, which is not a window with start < end",
-                    where=f"the element {shorten(value)} at {context.timestamp!r}",
+                    where=f"the element {shorten(value)} at {context.timestamp}",
                     remedy="return windows such as IntervalWindow(start, end), with start < end",
                 )
         return assigned

@@ -100,7 +100,7 @@ def table(head: str, names: Sequence[str], columns: Mapping[str, Answers]) -> st
 
 
 def _word(verdict: Verdict | None) -> str:
-    return "not asked" if verdict is None else verdict.word
+    return "not run" if verdict is None else verdict.word
 
 
 def misses(names: Sequence[str], columns: Mapping[str, Answers]) -> Iterable[str]:

@@ -97,6 +97,16 @@ def test_types_of_csv_are_not_those_of_pandas(tmp_path: Path) -> None:
     assert values(in_headrace(program)) == [(5, "01069"), (None, "10115")]
 
 
+@difference("Files and windows")
+@pytest.mark.parametrize(("windowed", "files"), [(False, 1), (True, 2)])
+def test_files_contain_elements_of_all_windows(tmp_path: Path, windowed: bool, files: int) -> None:
+    with hr.Pipeline(argv=["--streaming"]) as p:
+        letters = p | hr.Create([hr.TimestampedValue("a", 10), hr.TimestampedValue("b", 70)])
+        minutes = letters | hr.WindowInto(hr.window.FixedWindows(60))
+        _ = minutes | hr.io.WriteToText(tmp_path / "out", windowed_writes=windowed)
+    assert len(list(tmp_path.glob("out*"))) == files
+
+
 # Time
 
 

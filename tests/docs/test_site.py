@@ -45,7 +45,11 @@ def test_run_on_spark_lists_the_options() -> None:
         for option in SparkOptions([]).get_all_options(current_only=True)
     }
     assert said <= set(listed_there)
-    assert set(listed_there) - said == {"--streaming", "--max-records-per-batch"}
+    assert set(listed_there) - said == {
+        "--streaming",
+        "--max-records-per-batch",
+        "--until-caught-up",
+    }
 
 
 def leads_somewhere(page: Path, link: str) -> bool:

@@ -107,8 +107,8 @@ class Deeper(First):
     ("pipeline", "flags", "where", "what"),
     [
         (changed(label="plus"), [], "sum", "the grouping 'sum' was removed"),
-        (changed(combine=max), [], "sum", "its combine function was SumCombineFn"),
-        (changed(size=5), [], "sum", "its windows was"),
+        (changed(combine=max), [], "sum", "its combine function changed from SumCombineFn"),
+        (changed(size=5), [], "sum", "its windows changed from"),
         (WithoutSource, [], "lines", "the source 'lines' was removed"),
         (Deeper, [], "", "it had 3 levels and now has 4"),
         (First, ["--key-groups=3"], "", "it had 2 key groups and now has 3"),

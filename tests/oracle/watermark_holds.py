@@ -103,7 +103,9 @@ class HoldPolicy:
             return attrs.evolve(before, pane=None, retraction=retraction)
         return before
 
-    def stamp_of_rest(self, history: History, clock: WindowClock, before: WindowHolds) -> int | None:
+    def stamp_of_rest(
+        self, history: History, clock: WindowClock, before: WindowHolds
+    ) -> int | None:
         """The timestamp of a pane after a firing, if elements without a value have one."""
         combined = latest_combined_timestamp(history)
         if not self.stamps_by_all or combined is None:

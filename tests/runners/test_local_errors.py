@@ -150,11 +150,18 @@ def test_dofns(method, flags):
 
 @MODES
 @pytest.mark.parametrize(
-    "method", ["setup", "create_accumulator", "add_input", "extract_output", "teardown"]
+    ("method", "notes"),
+    [
+        ("setup", []),
+        ("create_accumulator", ["for the key 'k'"]),
+        ("add_input", ["on the element ('k', 1)"]),
+        ("extract_output", ["for the key 'k'"]),
+        ("teardown", []),
+    ],
 )
-def test_combine_fns(method, flags):
+def test_combine_fns(method, notes, flags):
     combine = hr.CombinePerKey(BrokenCombineFn(method))
-    assert label_errors(hr.WindowInto(FIXED), combine, flags=flags) == ["in broken"]
+    assert label_errors(hr.WindowInto(FIXED), combine, flags=flags) == [*notes, "in broken"]
 
 
 def test_combine_fns_that_merge_accumulators():
@@ -198,7 +205,8 @@ def test_window_functions(windows, behind, flags):
 
 @MODES
 def test_window_functions_that_merge(flags):
-    assert label_errors(hr.WindowInto(BrokenMerge()), hr.GroupByKey(), flags=flags) == ["in broken"]
+    notes = label_errors(hr.WindowInto(BrokenMerge()), hr.GroupByKey(), flags=flags)
+    assert notes == ["for the key 'k'", "in broken"]
 
 
 @MODES

@@ -20,6 +20,7 @@ def run(path, source):
 
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
 @pytest.mark.filterwarnings("ignore:.*counts elements more than once")
+@pytest.mark.filterwarnings("ignore:there is no flag --some_flag")
 def test_it_runs_here(path) -> None:
     run(path, path.read_text().replace("apache_beam", "headrace"))
 

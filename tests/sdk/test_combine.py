@@ -1,13 +1,22 @@
 """Combining: the algebra of CombineFns, and what combining transforms give out."""
 
 import math
+from collections import Counter
 from typing import Any
 
 import pytest
 from hypothesis import given, strategies as st
 
 import headrace as hr
-from headrace.testing import TestPipeline, assert_that, capture, equal_to, is_empty
+from headrace.testing import (
+    TestPipeline,
+    TestStream,
+    assert_that,
+    capture,
+    equal_to,
+    is_empty,
+)
+from headrace.testing.laws import check_combine_fn
 from headrace.transforms.combiners import (
     CountCombineFn,
     LatestCombineFn,
@@ -20,6 +29,7 @@ from headrace.transforms.combiners import (
     ToSetCombineFn,
     TupleCombineFn,
 )
+from headrace.transforms.stats import ApproximateQuantiles, ApproximateQuantilesCombineFn
 from headrace.triggers import AccumulationMode, AfterCount, Repeatedly
 from headrace.windowing import FixedWindows, GlobalWindows
 
@@ -52,8 +62,9 @@ COMBINE_FNS = {
     "set": ToSetCombineFn(),
     "tuple": SingleInputTupleCombineFn(sum, max, CountCombineFn()),
     "subtracting tuple": SingleInputTupleCombineFn(sum, MeanCombineFn(), CountCombineFn()),
+    "quantiles": ApproximateQuantilesCombineFn(5),
 }
-SUBTRACTING = {"sum", "count", "mean", "subtracting tuple"}
+SUBTRACTING = {"sum", "count", "mean", "subtracting tuple", "quantiles"}
 
 Parts = st.lists(st.lists(st.integers(-50, 50)), min_size=1)
 
@@ -331,3 +342,61 @@ def test_labels_name_what_combines() -> None:
     assert hr.CombinePerKey(sum).label == "CombinePerKey(sum)"
     assert hr.CombineGlobally(MeanCombineFn()).label == "CombineGlobally(MeanCombineFn)"
     assert C.Top.Largest(3).label == "Largest(3)"
+
+
+# Quantiles
+
+
+@pytest.mark.parametrize(
+    ("options", "inputs"),
+    [
+        ({}, st.integers(-5, 5)),
+        ({"key": len, "reverse": True}, st.sampled_from(["a", "b", "cc", "dd", ""])),
+        ({"weighted": True}, st.tuples(st.integers(0, 5), st.integers(1, 3))),
+        ({"input_batched": True}, st.lists(st.integers(0, 5)).map(tuple)),
+    ],
+)
+def test_quantiles_obey_the_laws_of_combining(options, inputs):
+    check_combine_fn(ApproximateQuantilesCombineFn(4, **options), inputs, cases=50)
+
+
+def test_quantiles_of_few_values_repeat_them() -> None:
+    assert ApproximateQuantilesCombineFn(4).apply([]) == []
+    assert ApproximateQuantilesCombineFn(4).apply([7]) == [7, 7, 7, 7]
+    assert ApproximateQuantilesCombineFn(2).apply([1, 2, 3]) == [1, 3]
+
+
+def test_quantiles_of_batches() -> None:
+    batches = [[5, 1], [], [3]]
+    assert ApproximateQuantilesCombineFn(3, input_batched=True).apply(batches) == [1, 3, 5]
+    weighted = ApproximateQuantilesCombineFn(3, weighted=True, input_batched=True)
+    assert weighted.apply([(["a", "b"], [1, 1]), (["c"], [9])]) == ["a", "c", "c"]
+
+
+@pytest.mark.parametrize("number", [1, 0, -1, 2.5])
+def test_quantiles_need_two_ends(number) -> None:
+    with pytest.raises(hr.PipelineError, match="num_quantiles") as refusal:
+        ApproximateQuantiles.Globally(number)
+    assert "for the median, use 3" in refusal.value.remedy
+
+
+def test_quantiles_per_key_are_retracted() -> None:
+    stream = TestStream()
+    for value in (10, 30, 20):
+        stream = stream.add_elements([hr.TimestampedValue(("a", value), 1)])
+    windows = hr.WindowInto(
+        FixedWindows(60),
+        trigger=Repeatedly(AfterCount(1)),
+        accumulation_mode=AccumulationMode.RETRACTING,
+    )
+    first = windows | hr.CombinePerKey(max)
+    with TestPipeline() as p:
+        medians = p | stream.advance_watermark_to_infinity() | first
+        medians |= "of the largest" >> hr.MapTuple(lambda key, value: ("all", value))
+        medians |= ApproximateQuantiles.PerKey(3)
+        seen = capture(medians)
+    net = Counter[str]()
+    for element in seen.elements:
+        net[repr(element.value)] += element.diff
+    assert +net == {"('all', [30, 30, 30])": 1}
+    assert net.total() == 1

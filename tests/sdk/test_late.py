@@ -45,6 +45,18 @@ def test_the_late_output_of_a_composite() -> None:
         assert_that(total.late | hr.Values(), equal_to([7]))
 
 
+@pytest.mark.parametrize("tags", [("orders", "payments"), None])
+def test_the_late_output_of_a_co_group_by_key_keeps_the_tags(tags) -> None:
+    with TestPipeline() as p:
+        orders = p | "orders" >> stream(("a", 7)) | "in minutes" >> windows()
+        payments = p | "payments" >> stream(("a", 8)) | "also in minutes" >> windows()
+        sides = (orders, payments)
+        joined = (dict(zip(tags, sides, strict=True)) if tags else sides) | hr.CoGroupByKey()
+        late = capture(joined.late)
+    first, second = tags or (0, 1)
+    assert sorted(late.values) == [("a", (first, 7)), ("a", (second, 8))]
+
+
 def test_late_elements_can_be_processed_on() -> None:
     with TestPipeline() as p:
         grouped = p | stream() | windows() | hr.CombinePerKey(sum)

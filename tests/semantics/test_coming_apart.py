@@ -1,4 +1,4 @@
-"""Windows that merge: what joins them may go again, and what is in time finds what it merges with."""
+"""Windows that split when an element is retracted, and expired windows that elements in time join."""
 
 from collections import Counter
 from typing import Any

@@ -1,4 +1,4 @@
-"""What a value in a collection carries with it, and how time and windows are counted."""
+"""Elements: timestamp, windows, pane and diff of a value, and the bounds of time and windows."""
 
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st

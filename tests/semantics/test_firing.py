@@ -1,4 +1,4 @@
-"""When panes go out: at the bounds of bundles, until a trigger has finished, and at expiry at last."""
+"""When panes are emitted: at the end of a bundle, until a trigger finishes, and when the window expires."""
 
 import pytest
 

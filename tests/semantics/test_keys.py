@@ -1,4 +1,4 @@
-"""Keys are compared by their encoding, and have to have one."""
+"""Keys are compared by their encoding; a key without one is refused."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone

@@ -1,4 +1,4 @@
-"""What is too late: dropped at the grouping, per window, counted, and sent to the late output."""
+"""Late data: dropped by the grouping, per window, counted, and sent to the late output."""
 
 from itertools import pairwise
 

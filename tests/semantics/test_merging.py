@@ -1,4 +1,4 @@
-"""What becomes of triggers, holds and contents when windows merge."""
+"""Windows that merge: their triggers, watermark holds and contents."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What panes say: how they are counted and timed, what they hold in each mode, and empty ones."""
+"""Pane info: index and timing, the contents of a pane in each mode, and empty panes."""
 
 import pytest
 

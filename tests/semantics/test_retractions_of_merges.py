@@ -1,4 +1,4 @@
-"""Rule 3: when windows merge, all that their parts said last is taken back, each in its own window."""
+"""Retractions of merged windows: the last pane of each part is retracted, each in its own window."""
 
 from typing import Any
 

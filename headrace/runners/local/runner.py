@@ -22,6 +22,7 @@ from headrace.runners.progress import Progress
 from headrace.runners.source_bundles import all_bundles_of
 from headrace.runners.source_positions import drained
 from headrace.runners.source_rounds import SourceRounds
+from headrace.runners.timestamp_checks import TimestampWarnings
 from headrace.sdk.graph import Graph, Read
 from headrace.sdk.metrics import MetricResults
 from headrace.sdk.options import PipelineOptions, StandardOptions
@@ -38,7 +39,8 @@ def run(graph: Graph, options: PipelineOptions) -> PipelineResult:
 
     Args:
         graph: the graph to run.
-        options: this runner uses ``--streaming``, ``--progress`` and ``--max_records_per_batch``.
+        options: this runner uses ``--streaming``, ``--progress``, ``--max_records_per_batch`` and
+            ``--until_caught_up``.
 
     Raises:
         UnsupportedError: the graph has a kind of node that this runner does not support.
@@ -62,8 +64,11 @@ class LocalRun(PipelineResult):
         self._unbounded = is_unbounded(graph)
         self._batch = not is_streaming(graph, options)
         self._clock = WallClock()
-        self._executor = Executor(graph.nodes, operators_of(plan(graph), self._batch))
+        planned = plan(graph, bool(standard.check_mutation))
+        self._executor = Executor(graph.nodes, operators_of(planned, self._batch))
+        self._warnings = TimestampWarnings()
         self._limit = max_records(options)
+        self._until_caught_up = bool(standard.until_caught_up)
         self._progress = Progress(standard.progress)
         self._cancelled, self._drained = Event(), Event()
         self._thread: Thread | None = None
@@ -134,10 +139,17 @@ class LocalRun(PipelineResult):
             self._feed(node, label_errors_each(node.label, all_bundles_of(node.source)))
         ends = {node.label: MAX_MICROS for node in self._reads}
         self._executor.end_round(ends, self._clock.now())
+        self._warnings.warn(self._executor.steps)
 
     def _read_rounds(self) -> None:
         """Run rounds until all sources are finished, or the run is cancelled."""
-        rounds = SourceRounds(self._reads, self._limit, heartbeat=0, wall=self._clock.now)
+        rounds = SourceRounds(
+            self._reads,
+            self._limit,
+            heartbeat=0,
+            until_caught_up=self._until_caught_up,
+            wall=self._clock.now,
+        )
         position = rounds.start()
         while not self._cancelled.is_set():
             position, bundles = (
@@ -145,6 +157,7 @@ class LocalRun(PipelineResult):
             )
             fed = sum(self._feed(node, bundles.get(node.label, ())) for node in self._reads)
             self._executor.end_round(position.watermarks, position.now)
+            self._warnings.warn(self._executor.steps)
             if rounds.is_finished(position):
                 return
             if not fed and not rounds.scripted:

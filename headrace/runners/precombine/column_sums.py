@@ -49,7 +49,7 @@ class NumberPrecombiner:
 
     def _add(self, windows: Windows, keys: Sequence[Hashable], values: list[Any]) -> None:
         for window in windows:
-            self.number_table.add(self._tables[window], keys, values)
+            self.number_table.add(self._tables[window], keys, values, self._keys.__getitem__)
             self._counts[window] += len(values)
 
     def columns(self) -> Iterator[ArrivalColumns]:

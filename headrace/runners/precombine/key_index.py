@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from operator import length_hint
 from typing import Any
 
 import attrs
 
 from headrace.errors import ElementError, shorten
+from headrace.runners.error_context import note_combined
 from headrace.sdk.encoding import identities
 from headrace.triggers.bundle import Bundle
 
@@ -27,6 +29,18 @@ class Keys:
     def named(self, found: Iterable[Hashable]) -> list[Any]:
         """Return the keys with these identities."""
         return list(map(self.__getitem__, found) if self.names else found)
+
+    def combine(
+        self, of: Callable[[list[Any]], Any], groups: Mapping[Hashable, list[Any]]
+    ) -> list[Any]:
+        """Return the contents of groups of values by key identity; an error names the element or key."""
+        rows = iter(groups.values())
+        try:
+            return list(map(of, rows))
+        except Exception as error:
+            failed = list(groups)[len(groups) - length_hint(rows) - 1]
+            note_combined(error, of, self[failed], groups[failed])
+            raise
 
     def __getitem__(self, identity: Hashable) -> Any:
         return self.names.get(identity, identity)

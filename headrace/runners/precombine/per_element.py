@@ -8,6 +8,7 @@ from typing import Any
 
 import attrs
 
+from headrace.runners.error_context import note_combined
 from headrace.runners.precombine.key_index import Keys, pairs
 from headrace.runners.precombine.protocol import Arrivals, Input
 from headrace.sdk.encoding import encode_value
@@ -55,19 +56,26 @@ class ElementPrecombiner:
         waiting, self._waiting = self._waiting, defaultdict(lambda: defaultdict(list))
         keys, self._keys = self._keys, Keys()
         for key, windows in waiting.items():
-            yield key, keys[key], [self._arrival(*entry) for entry in windows.items()]
+            yield key, keys[key], [self._arrival(keys[key], *entry) for entry in windows.items()]
 
-    def _arrival(self, window: BoundedWindow, elements: list[Element]) -> Arrival:
+    def _arrival(self, key: Any, window: BoundedWindow, elements: list[Element]) -> Arrival:
         values, timestamps, _, _, diffs = map(list, zip(*elements, strict=True))
         return Arrival(
             window=window,
-            content=self.reduction.of(values, diffs if self.input.changing else None),
+            content=self._content(key, values, diffs if self.input.changing else None),
             arrived=self._arrived(values),
             earliest=min(timestamps),
             latest=max(timestamps),
             elements=elements if self.input.keeps_late else (),
             times=_net(timestamps, diffs) if self._stamped else {},
         )
+
+    def _content(self, key: Any, values: list[Any], diffs: list[int] | None) -> Any:
+        try:
+            return self.reduction.of(values, diffs)
+        except Exception as error:
+            note_combined(error, lambda some: self.reduction.of(some, diffs), key, values)
+            raise
 
     def _arrived(self, values: list[Any]) -> Arrived:
         if self._only_counts:

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 import attrs
 
+from headrace.runners.error_context import note_combined
 from headrace.runners.precombine.key_index import Keys, pairs
 from headrace.runners.precombine.protocol import Arrivals, Input
 from headrace.sdk.binding import exploded
@@ -75,10 +76,11 @@ class SessionPrecombiner:
         for identity, key, sessions in self._sessions():
             mine = late.pop(identity, {}).items()
             own = ([start, end, values] for (start, end), values in mine)
-            yield identity, key, list(map(self._arrival, [*sessions, *own]))
+            yield identity, key, [self._arrival(key, each) for each in (*sessions, *own)]
         for identity, windows in late.items():
             own = ([start, end, values] for (start, end), values in windows.items())
-            yield identity, names[identity], list(map(self._arrival, own))
+            key = names[identity]
+            yield identity, key, [self._arrival(key, each) for each in own]
 
     def columns(self) -> Iterator[ArrivalColumns]:
         """Yield the arrivals of many keys at a time."""
@@ -90,7 +92,7 @@ class SessionPrecombiner:
                 windows=list(zip(intervals(zip(starts, ends, strict=True)))),
                 lasts=[end - 1 for end in ends],
                 count=sum(map(len, values)),
-                contents=list(map(self.reduction.of, values)),
+                contents=list(map(self._content, keys, values)),
             )
 
     def _sessions(self) -> Iterator[tuple[Hashable, Any, list[Session]]]:
@@ -120,10 +122,17 @@ class SessionPrecombiner:
             self._closed[key].append(before)
         self._open[key] = [start, end, [value]]
 
-    def _arrival(self, session: Session) -> Arrival:
+    def _arrival(self, key: Any, session: Session) -> Arrival:
         start, end, values = session
-        content = self.reduction.of(values)
+        content = self._content(key, values)
         return Arrival(interval(start, end), content, Arrived(len(values)), end - 1, end - 1)
+
+    def _content(self, key: Any, values: list[Any]) -> Any:
+        try:
+            return self.reduction.of(values)
+        except Exception as error:
+            note_combined(error, self.reduction.of, key, values)
+            raise
 
 
 Session = list[Any]

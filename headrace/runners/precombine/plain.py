@@ -72,7 +72,7 @@ class PlainPrecombiner:
             self._fold()
         for windows, values in self._waiting.items():
             count = sum(map(len, values.values()))
-            contents = list(map(self.reduction.of, values.values()))
+            contents = self._keys.combine(self.reduction.of, values)
             yield self._column(windows, values, contents, count)
         for window, folded in self._folded.items():
             contents = [content for content, _ in folded.values()]
@@ -91,12 +91,12 @@ class PlainPrecombiner:
         """Yield each arrival with the identity of its key, window by window, and clear the precombiner."""
         if self._folded or any(len(windows) != 1 for windows in self._waiting):
             self._fold()
-        content_of = self.reduction.of
         for (window,), group in self._waiting.items():
             last = window.last
-            for key, values in group.items():
-                content, arrived = content_of(values), Arrived(len(values))
-                yield key, Arrival(window, content, arrived, last, last)
+            counts = list(map(len, group.values()))  # contents may take over the lists
+            contents = self._keys.combine(self.reduction.of, group)
+            for key, content, count in zip(group, contents, counts, strict=True):
+                yield key, Arrival(window, content, Arrived(count), last, last)
         for window, folded in self._folded.items():
             last = window.last
             for key, (content, count) in folded.items():
@@ -115,8 +115,8 @@ class PlainPrecombiner:
         self, folded: dict[Hashable, tuple[Any, int]], group: dict[Hashable, list[Any]]
     ) -> None:
         reduction = self.reduction
-        for key, values in group.items():
-            content = reduction.of(values.copy())
+        contents = self._keys.combine(lambda values: reduction.of(values.copy()), group)
+        for (key, values), content in zip(group.items(), contents, strict=True):
             if key in folded:
                 before, count = folded[key]
                 folded[key] = reduction.merge(before, content), count + len(values)

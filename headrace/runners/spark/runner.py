@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import shutil
 import signal
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any, Final
@@ -23,9 +23,11 @@ from headrace.runners.progress import Progress
 from headrace.runners.spark import batch, streaming
 from headrace.runners.spark.cluster.driver_sinks import DriverSinks
 from headrace.runners.spark.cluster.error_transport import unwrap, unwrapping
+from headrace.runners.spark.cluster.frame_sinks import require_directories, set_loaders
 from headrace.runners.spark.cluster.options import SparkSettings, default_key_groups, spark_settings
 from headrace.runners.spark.cluster.session import Session, prepare, session_of_run
 from headrace.runners.spark.shuffle.wire import rows_of
+from headrace.runners.spark.sources.caught_up import CaughtUp
 from headrace.runners.spark.sources.data_source import SourcePlan, source_frame
 from headrace.runners.spark.sources.native import native_reads
 from headrace.runners.spark.stage import stage_plans
@@ -35,11 +37,12 @@ from headrace.runners.spark.state.checkpoint_manifest import (
     manifest_of,
     resumed,
 )
-from headrace.sdk.graph import Graph, Read, Write
-from headrace.sdk.io.to_dataframe import TableSink
+from headrace.sdk.graph import Graph, Read
 from headrace.sdk.metrics import MetricResults
 from headrace.sdk.options import PipelineOptions, StandardOptions
 from headrace.sdk.result import PipelineResult, PipelineState
+
+_LOG: Final = logging.getLogger(__name__)
 
 HEARTBEAT: Final = 1.0
 """Maximum idle time between micro-batches, in seconds, unless ``--trigger-interval`` is longer."""
@@ -67,9 +70,13 @@ class SparkRunner:
 
     def run(self, graph: Graph, options: PipelineOptions) -> PipelineResult:
         """Run a graph; return when it is finished, or at once if a source is unbounded."""
-        planned = plan(graph)
+        planned = plan(graph, bool(options.view_as(StandardOptions).check_mutation))
+        streaming = is_streaming(graph, options)
+        if streaming and spark_settings(options).checkpoint:
+            require_directories(graph)
         session = prepare(options, self._session)
-        if is_streaming(graph, options):
+        set_loaders(graph, session.spark)
+        if streaming:
             return StreamRun(planned, options, session).start()
         return BatchRun(planned, options, session)
 
@@ -89,9 +96,6 @@ class BatchRun(PipelineResult):
             self._sinks.open()  # after the unopened sinks were pickled
             self._sinks.deliver(0, rows_of(frame.toArrow().to_batches()))
         self._sinks.close()
-        for node in planned.graph:
-            if isinstance(node, Write) and isinstance(node.sink, TableSink):
-                node.sink.loader = partial(_loaded, session.spark)
         self._state = PipelineState.DONE
 
     def metrics(self) -> MetricResults:
@@ -115,6 +119,7 @@ class StreamRun(PipelineResult):
         self._session = session
         self._settings: SparkSettings = spark_settings(options)
         self._limit = max_records(options)
+        self._until_caught_up = bool(options.view_as(StandardOptions).until_caught_up)
         self._progress = Progress(options.view_as(StandardOptions).progress)
         self._natives = native_reads(planned, session.spark, self._limit)
         self._directory = Path(tempfile.mkdtemp(prefix="headrace-run-"))
@@ -126,9 +131,7 @@ class StreamRun(PipelineResult):
         except BaseException:
             shutil.rmtree(self._directory, ignore_errors=True)
             raise
-        self._sinks = DriverSinks(
-            planned, self._manifest.run, streaming=True, progress=self._progress
-        )
+        self._sinks = DriverSinks(planned, self._run_name, streaming=True, progress=self._progress)
         self._query: Any = None
         self._error: BaseException | None = None
         self._done = threading.Event()
@@ -138,6 +141,11 @@ class StreamRun(PipelineResult):
     def start(self) -> StreamRun:
         """Start the query; wait for its end if all sources are bounded."""
         if self._manifest.finished:
+            _LOG.warning(
+                "already finished: the run of the checkpoint %s has read all its input; "
+                "start with a new checkpoint to read again",
+                self._checkpoint.directory,
+            )
             self._state = PipelineState.DONE
             self._clean_up()
             return self
@@ -188,6 +196,16 @@ class StreamRun(PipelineResult):
         return self._query
 
     @property
+    def _run_name(self) -> str:
+        """The name of the run for sinks; empty without a checkpoint, because it cannot be resumed then."""
+        return self._manifest.run if self._settings.checkpoint else ""
+
+    @property
+    def _drains_when_caught_up(self) -> bool:
+        """Whether sources that Spark reads must be drained, since they do not end by themselves."""
+        return self._until_caught_up and bool(self._natives)
+
+    @property
     def _drain_file(self) -> Path:
         return self._directory / "drain"
 
@@ -227,9 +245,10 @@ class StreamRun(PipelineResult):
             drain=str(self._drain_file),
             pause=str(self._pause_file),
             natives=labels,
+            until_caught_up=self._until_caught_up,
         )
         stages = stage_plans(self._plan, self._manifest.key_groups, batch=False)
-        rows = streaming.lower(source_frame(spark, plan), stages, self._manifest.run, self._natives)
+        rows = streaming.lower(source_frame(spark, plan), stages, self._run_name, self._natives)
         writer = rows.writeStream.foreachBatch(self._deliver)
         writer = writer.option("checkpointLocation", self._checkpoint.directory)
         if interval:
@@ -261,7 +280,10 @@ class StreamRun(PipelineResult):
             threading.Thread(
                 target=self._await_end_of_input, name="headrace-end", daemon=True
             ).start()
+        caught_up = CaughtUp(frozenset(native.read.label for native in self._natives))
         while not self._query.awaitTermination(POLL):
+            if self._drains_when_caught_up and caught_up.observe(self._query.lastProgress):
+                self._drain_file.touch()
             if self._stopping.is_set():
                 self._stop()
                 self._state = PipelineState.CANCELLED
@@ -317,10 +339,6 @@ class StreamRun(PipelineResult):
         if self._settings.checkpoint:
             self._checkpoint.write(attrs.evolve(self._manifest, finished=True))
         return PipelineState.DONE
-
-
-def _loaded(session: SparkSession, files: Sequence[str]) -> DataFrame:
-    return session.read.parquet(*files)
 
 
 @contextmanager

@@ -26,6 +26,7 @@ from headrace.runners.grouping_operators import FinalPaneGroup, StreamingGroup, 
 from headrace.runners.operator import Operator, Send
 from headrace.runners.operators import operators_of
 from headrace.runners.spark.cluster.error_transport import wrapping
+from headrace.runners.spark.cluster.jvm_log_filter import silence_state_describer
 from headrace.runners.spark.cluster.task_context import batch_number, task_number
 from headrace.runners.spark.shuffle.bundle_columns import unpack
 from headrace.runners.spark.shuffle.control_rows import CONTROL, Control, merged
@@ -198,6 +199,10 @@ class KeyedStage(StatefulProcessor):
 
     def __init__(self, plan: StreamPlan) -> None:
         self._plan = plan
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        silence_state_describer()
+        vars(self).update(state)
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         self._directories = handle.getValueState("directories", "value binary")

@@ -6,9 +6,10 @@ from typing import ClassVar
 
 import attrs
 
+from headrace.errors import TimeError
 from headrace.sdk.sink import Sink, SinkBatch
 from headrace.triggers.bundle import Element
-from headrace.windowing.time import MAX_MICROS, MIN_MICROS, Timestamp
+from headrace.windowing.time import Timestamp
 from headrace.windowing.window import GLOBAL_WINDOW, BoundedWindow
 
 
@@ -42,11 +43,8 @@ def _window(window: BoundedWindow) -> str:
 
 
 def _instant(micros: int) -> str:
-    if micros <= MIN_MICROS:
-        return "the beginning of time"
-    if micros >= MAX_MICROS:
-        return "the end of time"
+    instant = Timestamp(micros=micros)
     try:
-        return Timestamp(micros=micros).to_rfc3339()
-    except (OverflowError, ValueError):
-        return f"{micros} microseconds"
+        return instant.to_rfc3339()
+    except TimeError:
+        return str(instant)

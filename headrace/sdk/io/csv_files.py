@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from io import TextIOWrapper
 from itertools import islice
 from typing import Any, NoReturn
@@ -21,6 +21,7 @@ from headrace.sdk.io.file_source import (
     require_columns,
 )
 from headrace.sdk.io.files import existing, open_file, reading
+from headrace.sdk.io.text_record import KeptLines, TextRecord
 from headrace.sdk.row import rows_of
 
 Records = list[list[str]]
@@ -70,11 +71,10 @@ class CsvFiles(FileSource):
             )
         first = existing(self.patterns)[0]
         with reading(first), self._open(first) as file:
-            reader = self._reader(file, first)
-            names = next(reader, [])
-            records = [record for record in islice(reader, schemas.SAMPLE) if record]
+            names = next(self._reader(file, first), [])
+            records = list(islice(self._text_records(file), schemas.SAMPLE))
         _require_names(names, first)
-        texts = zip(*(r for r in records if len(r) == len(names)), strict=True)
+        texts = zip(*(r.fields for r in records if len(r.fields or []) == len(names)), strict=True)
         kinds = list(map(schemas.read_type, texts)) or [str] * len(names)
         return dict(zip(names, kinds, strict=True))
 
@@ -101,6 +101,39 @@ class CsvFiles(FileSource):
                 yield self._columns(filled, path, before)
                 before += len(filled)
 
+    def text_records(self, path: str) -> Iterator[list[TextRecord]]:
+        """Return the records of a file, in chunks; the header is not a record."""
+        with reading(path), self._open(path) as file:
+            lines = KeptLines(file)
+            if self.header:
+                self._check_header(next(self._reader(lines, path), None), path)
+                lines.take()
+            records = self._text_records(lines)
+            while chunk := list(islice(records, CHUNK_ROWS)):
+                yield chunk
+
+    def parse_records(self, records: Sequence[TextRecord]) -> Columns:
+        """Return the columns of records."""
+        for record in records:
+            if record.error is not None:
+                raise _not_csv(record.error, "")
+        return self._columns([record.fields or [] for record in records], "", 0)
+
+    def _text_records(self, lines: Iterable[str]) -> Iterator[TextRecord]:
+        """Return records, and after an error the records that follow the line of the error."""
+        kept = lines if isinstance(lines, KeptLines) else KeptLines(lines)
+        reader = csv.reader(kept, delimiter=self.delimiter, quotechar=self.quotechar, strict=True)
+        while True:
+            try:
+                fields, error = next(reader, None), None
+            except csv.Error as found:
+                fields, error = [], found
+            if fields is None:
+                return
+            number, text = kept.take()
+            if fields or error:
+                yield TextRecord(text, number, fields, error)
+
     def _columns(self, records: Records, path: str, before: int) -> Columns:
         """Return the columns of records that follow the first ``before`` records of the file."""
         if set(map(len, records)) - {len(self.schema)}:
@@ -124,18 +157,15 @@ class CsvFiles(FileSource):
         try:
             yield from reader
         except csv.Error as error:
-            raise FileError(
-                f"this is not valid CSV: {error}",
-                where=f"{path}, line {reader.line_num}",
-                remedy="correct the line, or give the delimiter and quotechar that the file uses",
-            ) from error
+            raise _not_csv(error, f"{path}, line {reader.line_num}") from error
 
     def _check_header(self, names: list[str] | None, path: str) -> None:
         if names is not None and names != list(self.schema):
             raise FileError(
                 f"the columns are {shorten(names)}, not {shorten(list(self.schema))}",
                 where=f"{path}, line 1",
-                remedy="read files with other columns separately, or give the schema of these files",
+                remedy="give a schema with all columns in the order of the file (columns=[…] selects some), "
+                "or read files with other columns separately",
             )
 
     def _refuse_length(self, records: Records, path: str, before: int) -> NoReturn:
@@ -158,11 +188,21 @@ class CsvFiles(FileSource):
 
     def _where(self, path: str, number: int, record: list[str]) -> str:
         """Return the path and line of a record; reads the file again, as fields can contain lines."""
+        if not path:
+            return ""
         with self._open(path) as file:
             reader = csv.reader(file, delimiter=self.delimiter, quotechar=self.quotechar)
             records = (found for found in reader if found)
             next(islice(records, number + self.header, None), None)
             return f"{path}, line {reader.line_num}: {shorten(self.delimiter.join(record))}"
+
+
+def _not_csv(error: Exception, where: str) -> FileError:
+    return FileError(
+        f"this is not valid CSV: {error}",
+        where=where,
+        remedy="correct the line, or give the delimiter and quotechar that the file uses",
+    )
 
 
 def _require_names(names: list[str], path: str) -> None:

@@ -1,4 +1,4 @@
-"""File names of a file sink, determined by window, batch and shard."""
+"""File names of a file sink, determined by batch, shard and possibly window."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class FileNaming:
         """Return the path of a file.
 
         Args:
-            window: label of its window; empty for the global window.
+            window: label of its window; empty for the global window, or for elements of all windows.
             batch: label of its batch; empty in batch mode.
             shard: number of the shard among the files of this window and batch.
             shards: number of these shards.

@@ -1,8 +1,8 @@
 """File sinks: parts are staged on the workers, and a commit publishes them under their names.
 
 A file is written in a hidden directory next to its destination and renamed when it is complete, so
-readers never see an incomplete file. Names depend only on window, batch and shard, so a batch that is
-written again after a crash publishes the same files and deletes what the interrupted commit left.
+readers never see an incomplete file. Names depend only on batch, shard and possibly window, so a batch
+that is written again after a crash publishes the same files and deletes what the interrupted commit left.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from abc import abstractmethod
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 from uuid import uuid4
 from zlib import crc32
 
@@ -34,7 +34,7 @@ class Piece(NamedTuple):
 
     Attributes:
         path: where the piece is staged.
-        window: label of the window.
+        window: label of the window, if each window has files of its own; else empty.
         shard: number of the shard; 0 if the number of shards is not fixed.
         head: the beginning of the file, if the piece does not contain it.
 
@@ -54,11 +54,17 @@ class FileSink(PartSink):
 
     Args:
         naming: the names of the files.
-        num_shards: number of files for each window and batch; 0 for one file per part.
+        num_shards: number of files for each batch; 0 for one file per part.
         compression_type: gzip, bzip2, lzma, uncompressed, or auto, which depends on the suffix.
         diff_column: name of a column for +1 (an element) and -1 (its retraction); without it,
             retractions are refused.
+        windowed_writes: whether each window has files of its own; otherwise the files of a batch contain
+            elements of all windows, each element once.
     """
+
+    retraction_remedy: ClassVar[str] = (
+        "name a column for +1 and -1 where it is written: diff_column='diff'"
+    )
 
     naming: FileNaming
     num_shards: int = attrs.field(default=0, kw_only=True)
@@ -66,6 +72,7 @@ class FileSink(PartSink):
         default="auto", kw_only=True, alias="compression_type", converter=compression_of
     )
     diff_column: str | None = attrs.field(default=None, kw_only=True)
+    windowed_writes: bool = attrs.field(default=False, kw_only=True)
 
     def __attrs_post_init__(self) -> None:
         """Check that the number of shards fits the template."""
@@ -136,14 +143,15 @@ class FileSink(PartSink):
         """Group elements by window and shard."""
         if not len(bundle):
             return
-        if self.num_shards <= 1 and uniform(bundle.windows) and in_global_window(bundle):
+        one_window = not self.windowed_writes or is_global(bundle)
+        if self.num_shards <= 1 and one_window:
             yield ("", 0), bundle
             return
         rows: dict[tuple[str, int], list[Any]] = defaultdict(list)
         for row in bundle.rows():
             shard = self.shard_of(row.value)
-            for window in row.windows:
-                rows[window_label(window), shard].append(row)
+            for label in [""] if one_window else map(window_label, row.windows):
+                rows[label, shard].append(row)
         for group in sorted(rows):
             yield group, Bundle.of(rows[group])
 
@@ -203,13 +211,13 @@ class FileSink(PartSink):
         os.replace(whole, target)
 
 
-def in_global_window(bundle: Bundle) -> bool:
-    """Return whether the first element of a bundle is in the global window.
+def is_global(bundle: Bundle) -> bool:
+    """Return whether all elements of a bundle are known to be in the global window.
 
-    >>> in_global_window(Bundle(["a"]))
+    >>> is_global(Bundle(["a"]))
     True
     """
-    return next(iter(bundle.windows)) == IN_GLOBAL_WINDOW
+    return uniform(bundle.windows) and next(iter(bundle.windows)) == IN_GLOBAL_WINDOW
 
 
 def diffs_of(bundle: Bundle) -> list[int]:

@@ -116,12 +116,16 @@ def existing(patterns: Sequence[str]) -> list[str]:
             f"the schema of the URI {pattern!r} cannot be inferred",
             remedy='give a schema, such as {"airport": str, "delay": int}',
         )
-    require_existing(patterns)
+    require_existing(patterns, "watch=True and a schema")
     return matching(patterns)
 
 
-def require_existing(patterns: Iterable[str]) -> None:
+def require_existing(patterns: Iterable[str], later: str = "watch=True") -> None:
     """Check that each pattern matches a file now; URIs are not checked.
+
+    Args:
+        patterns: the patterns.
+        later: the arguments to give if the files will be created later, for the error.
 
     Raises:
         FileError: a pattern matches no file.
@@ -131,7 +135,7 @@ def require_existing(patterns: Iterable[str]) -> None:
             raise FileError(
                 f"no file matches {pattern!r}",
                 where=os.getcwd(),
-                remedy="correct the path; if the files will be created later, give watch=True and a schema",
+                remedy=f"correct the path; if the files will be created later, give {later}",
             )
 
 

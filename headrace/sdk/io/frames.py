@@ -7,7 +7,7 @@ a DataFrame from it and passes in the rows as Arrow columns on its workers.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from typing import Any, Final, NoReturn, TypeAlias
+from typing import Any, ClassVar, Final, NoReturn, TypeAlias
 
 import attrs
 
@@ -152,6 +152,8 @@ class UnboundedFrame(UnboundedSource[Row]):
     Traceback (most recent call last):
     headrace.errors.UnsupportedError: only Spark can read the format 'rate'...
     """
+
+    reports_watermarks: ClassVar[bool] = False
 
     origin: SparkFormat | GivenFrame
     rows: FrameRows = FrameRows()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import date, datetime
 from itertools import islice
 from typing import Any, Final, NoReturn
@@ -15,6 +16,7 @@ from headrace.sdk.io import schema as schemas
 from headrace.sdk.io.file_source import Columns, FileSource, needed, require_columns
 from headrace.sdk.io.files import existing
 from headrace.sdk.io.text_files import TextFiles
+from headrace.sdk.io.text_record import TextRecord
 from headrace.sdk.row import rows_of
 
 _KINDS: Final = (str, int, float, bool, datetime, date, list, dict, object)
@@ -41,7 +43,8 @@ class JsonFiles(FileSource):
         file_pattern: a path, a glob, a directory, or several of them.
         schema: the type of each field by its name: str, int, float, bool, list, dict, datetime or date
             (in ISO 8601 form), or object for anything. Other fields are ignored. By default the schema
-            is inferred from the first 1,000 lines of the first file, and other fields are an error.
+            is inferred from the first 1,000 lines of the first file, apart from malformed ones, and other
+            fields are an error.
         timestamp: a field, or a function of the row, that gives its event time.
         compression_type: gzip, bzip2, lzma, uncompressed, or auto, which depends on the file extension.
 
@@ -64,7 +67,7 @@ class JsonFiles(FileSource):
         first = existing(self.patterns)[0]
         chunks = (chunk["value"] for chunk in self._text().read_columns(first))
         lines = list(islice((line for chunk in chunks for line in chunk if line), schemas.SAMPLE))
-        objects = _objects(lines, first, 0)
+        objects = _readable(lines) or _objects(lines, first, 0)
         names = dict.fromkeys(name for each in objects for name in each)
         return {name: schemas.value_type(each.get(name) for each in objects) for name in names}
 
@@ -83,6 +86,18 @@ class JsonFiles(FileSource):
         for chunk in self._text().read_columns(path):
             yield self.parse(chunk["value"], path, before)
             before += len(chunk["value"])
+
+    def text_records(self, path: str) -> Iterator[list[TextRecord]]:
+        """Return the lines of a file that are not empty, in chunks."""
+        before = 0
+        for chunk in self._text().read_columns(path):
+            numbered = enumerate(chunk["value"], start=before + 1)
+            yield [TextRecord(line, number) for number, line in numbered if line]
+            before += len(chunk["value"])
+
+    def parse_records(self, records: Sequence[TextRecord]) -> Columns:
+        """Return the columns of lines."""
+        return self.parse([record.text for record in records])
 
     def parse(self, lines: Sequence[str], path: str = "", before: int = 0) -> Columns:
         """Return the columns of lines of text; also for runners that read lines themselves.
@@ -148,6 +163,15 @@ class JsonFiles(FileSource):
                     where=_where(path, before + index, each),
                     remedy="give a schema that names all fields",
                 )
+
+
+def _readable(lines: Sequence[str]) -> list[dict[str, Any]]:
+    """Return the objects on the lines that contain one."""
+    objects = []
+    for line in lines:
+        with suppress(FileError):
+            objects += _objects([line], "", 0)
+    return objects
 
 
 def _fits(value: Any, kind: type) -> bool:

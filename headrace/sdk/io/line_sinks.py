@@ -8,7 +8,7 @@ import shutil
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from io import StringIO
-from typing import IO, Any, Final
+from typing import IO, Any, ClassVar, Final
 
 import attrs
 
@@ -44,7 +44,7 @@ class LineSink(FileSink):
             raise FileError(
                 f"the parts of the file have different headers: {shorten(sorted(heads))}",
                 where=path,
-                remedy="give all elements the same fields, or set the columns to write",
+                remedy="give all elements the same fields, or name those to write with columns=[…]",
             )
         with open(path, "wb") as whole:
             self._append(whole, path, heads.pop())
@@ -89,6 +89,11 @@ class TextSink(LineSink):
     >>> TextSink(hr.io.FileNaming("out")).text_of(Bundle(["a", 1]))
     b'a\n1\n'
     """
+
+    retraction_remedy: ClassVar[str] = (
+        "apply hr.ToChangelog() first to write (diff, value) pairs, or write CSV, JSON or Parquet with "
+        "diff_column='diff'"
+    )
 
     append_trailing_newlines: bool = True
     header: str | None = None

@@ -57,8 +57,10 @@ class ParquetSink(FileSink):
             return pyarrow.Table.from_pydict(values, schema)
         except (pyarrow.ArrowException, TypeError) as error:
             raise ElementError(
-                f"elements such as {shorten(bundle.values[0])} do not fit the schema: {error}",
-                remedy="give another schema, or convert the elements with an hr.Map before the sink",
+                f"elements such as {shorten(bundle.values[0])} do not fit "
+                f"{'one schema' if schema is None else 'the schema'}: {error}",
+                remedy="convert them with an hr.Map before the sink, so that each field has values of one "
+                f"type{'' if schema is None else ', or give another schema'}",
             ) from error
 
     def _schema(self) -> Any:

@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Generic
+from typing import Any, Final, Generic
 
-from headrace.errors import PipelineError
+from headrace.errors import PipelineError, UnsupportedError
+from headrace.sdk.exception_handling import (
+    Exceptions,
+    Missing,
+    check_exceptions,
+    check_supported,
+    check_threshold,
+    stop_at_threshold,
+)
 from headrace.sdk.io.arrow import arrow
 from headrace.sdk.io.csv_files import CsvFiles
 from headrace.sdk.io.file_source import FileSource, TimestampOf
 from headrace.sdk.io.files import FilePattern, require_existing
 from headrace.sdk.io.json_files import JsonFiles
+from headrace.sdk.io.malformed_records import FilesWithMalformedRecords, separated
 from headrace.sdk.io.parquet_files import ParquetFiles
 from headrace.sdk.io.text_files import TextFiles
 from headrace.sdk.io.watched_files import WatchedFiles
-from headrace.sdk.pvalue import PBegin, PCollection
+from headrace.sdk.pardo import Map
+from headrace.sdk.pvalue import DoOutputsTuple, PBegin, PCollection
 from headrace.sdk.reading import Read
 from headrace.sdk.row import Row
 from headrace.sdk.transform import PTransform
@@ -45,12 +55,121 @@ class ReadFromFiles(PTransform[PBegin, PCollection[OutT]], Generic[OutT]):
         self.output_type = element_type
         if validate and watch is False:
             require_existing(files.patterns)
+        self.files = files
         self._watermark = watermark
-        self._source = files if watch is False else WatchedFiles(files, _interval(watch))
+        self._interval = None if watch is False else _interval(watch)
 
     def expand(self, pcoll: PBegin) -> PCollection[OutT]:
-        read = Read(self._source, self._watermark).with_output_types(self.output_type)
-        return read.expand(pcoll)
+        return self.reading(self.files).with_output_types(self.output_type).expand(pcoll)
+
+    def reading(self, files: FileSource) -> Read[Any]:
+        """Return the transform that reads files as this one does."""
+        source = files if self._interval is None else WatchedFiles(files, self._interval)
+        return Read(source, self._watermark)
+
+    def with_exception_handling(
+        self,
+        main_tag: str = "good",
+        dead_letter_tag: str = "bad",
+        *,
+        exc_class: Exceptions = Exception,
+        threshold: float = 1,
+        **unsupported: Any,
+    ) -> ReadWithExceptionHandling:
+        r"""Return the transform with a second output, for the records that cannot be read.
+
+        An element of this output is ``(text of the record, (type of the exception, its repr, lines of its
+        traceback))``. Its timestamp is the beginning of time. A record is malformed if its format, its
+        schema or its timestamp does not fit. A file that cannot be opened or decoded, or that has another
+        header, is an error as before.
+
+        Args:
+            main_tag: name of the output for the elements.
+            dead_letter_tag: name of the output for malformed records.
+            exc_class: the exceptions to catch, one class or a tuple of classes.
+            threshold: fraction of the records that may be malformed, from 0 to 1; if more are, the
+                pipeline stops with a FailuresError at the end of the input. Not supported with ``watch``.
+            unsupported: other arguments of :meth:`headrace.Map.with_exception_handling`, which are
+                supported only with their default values.
+
+        Raises:
+            UnsupportedError: an argument is not supported, or the format has no separate records.
+            PipelineError: an argument is not valid.
+
+        >>> import pathlib, tempfile
+        >>> path = pathlib.Path(tempfile.mkdtemp(), "delays.json")
+        >>> _ = path.write_text('{"airport": "EWR"}\n{"airport": \n')
+        >>> with Pipeline() as p:
+        ...     good, bad = p | hr.io.ReadFromJson(path).with_exception_handling()
+        ...     _ = good | Map(print)
+        ...     _ = bad | "Bad" >> MapTuple(lambda line, error: print(line, error[0].__name__))
+        Row(airport='EWR')
+        {"airport":  FileError
+        """
+        check_supported(unsupported, _UNSUPPORTED)
+        check_exceptions(exc_class)
+        check_threshold(threshold)
+        if not hasattr(self.files, "text_records"):
+            raise UnsupportedError(
+                f"{type(self).__name__} does not support with_exception_handling: the records of its files "
+                "cannot be malformed",
+                remedy="set timestamps in a later step: "
+                "hr.WithTimestamps(…).with_exception_handling()",
+            )
+        if threshold < 1 and self._interval is not None:
+            raise UnsupportedError(
+                f"with_exception_handling does not support threshold={threshold:g} with watch, "
+                "because the input never ends",
+                remedy="remove the threshold, and count the dead letters",
+            )
+        return ReadWithExceptionHandling(self, main_tag, dead_letter_tag, exc_class, threshold)
+
+
+_UNSUPPORTED: Final = {
+    "partial": Missing(False, "remove it; a malformed record has no outputs"),
+    "threshold_windowing": Missing(None, "remove it; all records are counted together"),
+    "on_failure_callback": Missing(None, "apply a function to the second output"),
+}
+
+
+class ReadWithExceptionHandling(PTransform[PBegin, DoOutputsTuple]):
+    """A transform that reads files, with an additional output for the records that cannot be read.
+
+    Args:
+        read: the transform.
+        main_tag: name of the output for the elements.
+        dead_letter_tag: name of the output for malformed records.
+        exc_class: the exceptions to catch.
+        threshold: fraction of the records that may be malformed.
+    """
+
+    def __init__(
+        self,
+        read: ReadFromFiles[Any],
+        main_tag: str,
+        dead_letter_tag: str,
+        exc_class: Exceptions,
+        threshold: float,
+    ) -> None:
+        super().__init__()
+        self._transform = read
+        self._tags = main_tag, dead_letter_tag
+        self._exc_class = exc_class
+        self._threshold = threshold
+
+    def default_label(self) -> str:
+        return self._transform.label
+
+    def expand(self, pcoll: PBegin) -> DoOutputsTuple:
+        read = self._transform
+        main, bad = self._tags
+        files = FilesWithMalformedRecords.of(read.files, self._exc_class)
+        records = pcoll | "Read" >> read.reading(files)
+        separate: Any = Map(separated, bad).with_output_types(read.output_type)
+        outputs: DoOutputsTuple = records | "Separate" >> separate.with_outputs(bad, main=main)
+        if self._threshold < 1:
+            stop_at_threshold(records, outputs[bad], self._threshold)
+        return outputs
 
 
 def _interval(watch: float) -> float:

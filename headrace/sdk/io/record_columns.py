@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import Any, NoReturn
 
 from headrace.errors import ElementError, shorten
@@ -41,11 +41,11 @@ def columns_of(
     """
     records = list(map(fields_of, bundle.values))
     if exact and set(map(len, records)) - {len(names)}:
-        _refuse_others(bundle.values, names)
+        _refuse_others(bundle.values, names, exact)
     try:
         columns: dict[str, Any] = {name: [r[name] for r in records] for name in names}
     except KeyError:
-        _refuse_others(bundle.values, names)
+        _refuse_others(bundle.values, names, exact)
     return columns if diff_column is None else with_diff(columns, diff_column, diffs_of(bundle))
 
 
@@ -66,10 +66,18 @@ def with_diff(fields: Mapping[str, Any], diff_column: str, diff: Any) -> dict[st
     return {**fields, diff_column: diff}
 
 
-def _refuse_others(elements: Sequence[Any], names: Sequence[str]) -> NoReturn:
+def _refuse_others(elements: Sequence[Any], names: Sequence[str], exact: bool) -> NoReturn:
     """Raise an error that names the first element with other fields."""
-    other = next(e for e in elements if fields_of(e).keys() != set(names))
+    wanted = set(names)
+    other = next(e for e in elements if _differs(fields_of(e).keys(), wanted, exact))
     raise ElementError(
         f"the element {shorten(other)} has the fields {', '.join(fields_of(other))}, not {', '.join(names)}",
-        remedy="give all elements the fields of the first one, or set the columns to write",
+        remedy="give all elements the fields of the first one; or name the fields to write, with columns "
+        "(WriteToCsv) or schema (WriteToParquet)"
+        if exact
+        else "give all elements the named fields, with None for a missing value, or do not name them",
     )
+
+
+def _differs(found: Set[str], wanted: Set[str], exact: bool) -> bool:
+    return found != wanted if exact else not wanted <= found

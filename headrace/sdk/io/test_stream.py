@@ -192,7 +192,7 @@ class TestStream(PTransform[PBegin, PCollection[OutT]], Generic[OutT]):
     def _add(self, event: Event) -> Self:
         match event:
             case WatermarkEvent(new_watermark=watermark):
-                _require_progress(watermark > self._watermark, f"the watermark to {watermark!r}")
+                _require_progress(watermark > self._watermark, f"the watermark to {watermark}")
                 self._watermark = watermark
             case ProcessingTimeEvent(advance_by=step):
                 _require_progress(step.micros > 0, f"processing time by {step!r}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from io import TextIOWrapper
 from itertools import islice
 from typing import Any
@@ -11,6 +11,7 @@ import attrs
 
 from headrace.sdk.io.file_source import CHUNK_ROWS, Columns, FileSource
 from headrace.sdk.io.files import open_file, reading
+from headrace.sdk.io.text_record import TextRecord
 
 
 @attrs.frozen(eq=False)
@@ -39,6 +40,18 @@ class TextFiles(FileSource):
             lines = islice(file, self.skip_header_lines, None)
             while chunk := list(islice(lines, CHUNK_ROWS)):
                 yield {"value": stripped(chunk) if self.strip_trailing_newlines else chunk}
+
+    def text_records(self, path: str) -> Iterator[list[TextRecord]]:
+        """Return the lines of a file, in chunks."""
+        before = self.skip_header_lines
+        for chunk in self.read_columns(path):
+            numbered = enumerate(chunk["value"], start=before + 1)
+            yield [TextRecord(line, number) for number, line in numbered]
+            before += len(chunk["value"])
+
+    def parse_records(self, records: Sequence[TextRecord]) -> Columns:
+        """Return the column of lines."""
+        return {"value": [record.text for record in records]}
 
     def open(self, path: str) -> Any:
         """Open a file, decompressed."""

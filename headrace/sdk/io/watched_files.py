@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable, Iterator
-from typing import Any, Final, NamedTuple
+from typing import Any, ClassVar, Final, NamedTuple
 
 import attrs
 
@@ -75,20 +75,25 @@ class WatchedFiles(UnboundedSource[Any]):
     Args:
         files: the files and their format.
         interval: minimum seconds between listings of the directory.
+        once: whether the source ends with the files of its first listing.
 
     >>> from headrace.io import TextFiles
     >>> WatchedFiles(TextFiles("nowhere/*.txt")).read(None, None, 10).records
     []
     """
 
+    reports_watermarks: ClassVar[bool] = False
+
     files: FileSource
     interval: float = 1.0
+    once: bool = False
     _cache: _ReadCache = attrs.field(factory=lambda: _ReadCache(), init=False, repr=False)
 
     def read(self, partition: Any, offset: Any, limit: int) -> Batch[Any]:
         position = Position() if offset is None else Position(*offset)
         if not position.ahead:
-            return Batch([], tuple(self._list(position)))
+            listed = self._list(position)
+            return Batch([], tuple(listed), finished=self.once and not listed.ahead)
         bundles = []
         while limit > 0 and position.ahead:
             bundle, position = self._read_next(position, limit)
@@ -96,12 +101,16 @@ class WatchedFiles(UnboundedSource[Any]):
             limit -= len(bundle)
         return Batch(Bundle.concat(bundles), tuple(position))
 
+    def available_now(self) -> WatchedFiles:
+        """Return a source that ends with the files of its first listing."""
+        return WatchedFiles(self.files, self.interval, once=True)
+
     def _list(self, position: Position) -> Position:
         """Add unread files to the position; list the directory at most once per interval."""
         new = list(position.new(self._cache.backlog))
         now = time.monotonic()
         if not new and now >= self._cache.next_listing:
-            self._cache.next_listing = now + self.interval
+            self._cache.next_listing = float("inf") if self.once else now + self.interval
             new = sorted(position.new(_with_times(self.files.files())))
         self._cache.backlog = new[PLANNED:]
         return position._replace(ahead=tuple(new[:PLANNED]))
@@ -119,7 +128,7 @@ class WatchedFiles(UnboundedSource[Any]):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle without open files."""
-        return type(self), (self.files, self.interval)
+        return type(self), (self.files, self.interval, self.once)
 
 
 @attrs.define(eq=False)

@@ -17,7 +17,7 @@ from headrace.sdk.io.parquet_sink import ParquetSink
 from headrace.sdk.pvalue import PCollection, PDone, require_collection
 from headrace.sdk.sink import Sink
 from headrace.sdk.transform import PTransform
-from headrace.sdk.writing import Write
+from headrace.sdk.writing import Write, warn_of_repeats
 
 PathPrefix: TypeAlias = str | os.PathLike[str]
 """The beginning of the paths of files."""
@@ -38,6 +38,7 @@ class WriteTo(PTransform[PCollection[Any], PDone]):
         require_collection(pcoll)
         if isinstance(self._sink, FileSink):
             _refuse_same_names(self._sink, pcoll.pipeline.graph)
+            warn_of_repeats(pcoll, "files")
         return Write(self._sink).expand(pcoll)
 
 
@@ -63,22 +64,25 @@ def _number(num_shards: int | None, template: str | None) -> int:
 class WriteToText(WriteTo):
     r"""Writes ``str(element)`` for each element, on a separate line (Beam's WriteToText).
 
-    In batch mode the file names are ``prefix-00000-of-00001suffix``, or
-    ``prefix-start-end-00000-of-00001suffix`` for a window, with start and end in basic ISO 8601 form. In
-    streaming mode the batch number precedes the shard number. Files of an earlier run with the same
-    prefix and suffix are deleted.
+    In batch mode the file names are ``prefix-00000-of-00001suffix``. In streaming mode each batch has files
+    of its own, and its number precedes the shard number: ``prefix-b000007-00000-of-00001suffix``. Files
+    contain elements of all windows; with ``windowed_writes`` each window has its own, and
+    ``-start-end`` in basic ISO 8601 form follows the prefix. Files of an earlier run with the same prefix
+    and suffix are deleted.
 
     Args:
         file_path_prefix: the beginning of the paths; missing directories are created.
         file_name_suffix: the end of the paths; .gz, .bz2 and .xz are compressed.
         append_trailing_newlines: whether to write a line break after each element.
-        num_shards: number of files for each window and batch; an element's encoding determines its file. 0
-            lets the runner choose (here it is 1).
+        num_shards: number of files for each batch; an element's encoding determines its file. 0 lets the
+            runner choose (here it is 1).
         shard_name_template: template of the shard's name, ``-SSSSS-of-NNNNN`` by default; ``""`` for one
             file without numbers.
         compression_type: gzip, bzip2, lzma, uncompressed, or auto, which depends on the suffix.
         header: the first line of each file.
         footer: the last line of each file.
+        windowed_writes: whether each window has files of its own (Beam's withWindowedWrites); an element in
+            several windows is then in the files of each.
 
     >>> import pathlib, tempfile
     >>> directory = pathlib.Path(tempfile.mkdtemp())
@@ -99,6 +103,7 @@ class WriteToText(WriteTo):
         compression_type: str = "auto",
         header: str | None = None,
         footer: str | None = None,
+        windowed_writes: bool = False,
     ) -> None:
         sink = TextSink(
             _naming(file_path_prefix, file_name_suffix, shard_name_template),
@@ -107,6 +112,7 @@ class WriteToText(WriteTo):
             footer,
             num_shards=_number(num_shards, shard_name_template),
             compression_type=compression_type,
+            windowed_writes=windowed_writes,
         )
         super().__init__(sink)
 
@@ -119,8 +125,8 @@ class WriteToCsv(WriteTo):
 
     Args:
         path: the beginning of the paths; missing directories are created.
-        num_shards: number of files for each window and batch; an element's encoding determines its file. 0
-            lets the runner choose (here it is 1).
+        num_shards: number of files for each batch; an element's encoding determines its file. 0 lets the
+            runner choose (here it is 1).
         columns: the fields to write; by default those of the first element, which all elements must then
             have.
         header: whether each file begins with the names of the columns.
@@ -132,6 +138,8 @@ class WriteToCsv(WriteTo):
         shard_name_template: template of the shard's name, ``-SSSSS-of-NNNNN`` by default; ``""`` for one
             file without numbers.
         compression_type: gzip, bzip2, lzma, uncompressed, or auto, which depends on the suffix.
+        windowed_writes: whether each window has files of its own (Beam's withWindowedWrites); an element in
+            several windows is then in the files of each.
 
     Raises:
         ElementError: an element has no named fields, or not those of the first.
@@ -157,6 +165,7 @@ class WriteToCsv(WriteTo):
         file_name_suffix: str = ".csv",
         shard_name_template: str | None = None,
         compression_type: str = "auto",
+        windowed_writes: bool = False,
     ) -> None:
         sink = CsvSink(
             _naming(path, file_name_suffix, shard_name_template),
@@ -167,6 +176,7 @@ class WriteToCsv(WriteTo):
             num_shards=_number(num_shards, shard_name_template),
             compression_type=compression_type,
             diff_column=diff_column,
+            windowed_writes=windowed_writes,
         )
         super().__init__(sink)
 
@@ -179,14 +189,16 @@ class WriteToJson(WriteTo):
 
     Args:
         path: the beginning of the paths; missing directories are created.
-        num_shards: number of files for each window and batch; an element's encoding determines its file. 0
-            lets the runner choose (here it is 1).
+        num_shards: number of files for each batch; an element's encoding determines its file. 0 lets the
+            runner choose (here it is 1).
         diff_column: name of a field for +1 (an element) and -1 (its retraction); without it, retractions
             are refused.
         file_name_suffix: the end of the paths; .gz, .bz2 and .xz are compressed.
         shard_name_template: template of the shard's name, ``-SSSSS-of-NNNNN`` by default; ``""`` for one
             file without numbers.
         compression_type: gzip, bzip2, lzma, uncompressed, or auto, which depends on the suffix.
+        windowed_writes: whether each window has files of its own (Beam's withWindowedWrites); an element in
+            several windows is then in the files of each.
 
     Raises:
         ElementError: an element has no named fields, or a field has no JSON form.
@@ -208,12 +220,14 @@ class WriteToJson(WriteTo):
         file_name_suffix: str = ".json",
         shard_name_template: str | None = None,
         compression_type: str = "auto",
+        windowed_writes: bool = False,
     ) -> None:
         sink = JsonSink(
             _naming(path, file_name_suffix, shard_name_template),
             num_shards=_number(num_shards, shard_name_template),
             compression_type=compression_type,
             diff_column=diff_column,
+            windowed_writes=windowed_writes,
         )
         super().__init__(sink)
 
@@ -230,13 +244,15 @@ class WriteToParquet(WriteTo):
             bytes, datetime (with a zone) or date. By default the schema of each file is inferred from its
             elements, so files can have different schemas.
         codec: compression of columns: none, snappy, gzip, zstd, …
-        num_shards: number of files for each window and batch; an element's encoding determines its file. 0
-            lets the runner choose (here it is 1).
+        num_shards: number of files for each batch; an element's encoding determines its file. 0 lets the
+            runner choose (here it is 1).
         diff_column: name of a column for +1 (an element) and -1 (its retraction); without it,
             retractions are refused.
         file_name_suffix: the end of the paths.
         shard_name_template: template of the shard's name, ``-SSSSS-of-NNNNN`` by default; ``""`` for one
             file without numbers.
+        windowed_writes: whether each window has files of its own (Beam's withWindowedWrites); an element in
+            several windows is then in the files of each.
 
     Raises:
         PipelineError: pyarrow is not installed.
@@ -264,6 +280,7 @@ class WriteToParquet(WriteTo):
         diff_column: str | None = None,
         file_name_suffix: str = ".parquet",
         shard_name_template: str | None = None,
+        windowed_writes: bool = False,
     ) -> None:
         arrow()
         sink = ParquetSink(
@@ -272,6 +289,7 @@ class WriteToParquet(WriteTo):
             codec,
             num_shards=_number(num_shards, shard_name_template),
             diff_column=diff_column,
+            windowed_writes=windowed_writes,
         )
         super().__init__(sink)
 

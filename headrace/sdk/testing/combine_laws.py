@@ -13,8 +13,10 @@ from typing import Any, Final, TypeAlias
 
 import attrs
 
+from headrace.errors import shorten
 from headrace.sdk.combine_fn import CombineFn
-from headrace.sdk.testing.law import LawBroken
+from headrace.sdk.encoding import encode_value
+from headrace.sdk.testing.law import INPUTS_UNCHANGED, LawBroken, Unquoted
 from headrace.sdk.testing.law_runner import Drawn, check_law, drawn_from
 from headrace.sdk.testing.property_testing import st
 
@@ -24,8 +26,11 @@ Sides: TypeAlias = tuple[str, str, Any, Any, str]
 """A law, an operation, its result, the expected result, and the remedy if these differ."""
 
 
+NEW_ACCUMULATOR: Final = "create_accumulator returns a new accumulator each time"
+
 ORDER: Final = (
-    "inputs are not changed",
+    INPUTS_UNCHANGED,
+    NEW_ACCUMULATOR,
     "inputs can be added in any order",
     "add_inputs is equivalent to repeated add_input",
     "merging accumulators is equivalent to adding all inputs",
@@ -46,7 +51,8 @@ def check_combine_fn(
 
     Merging is associative and commutative, with the empty accumulator as identity; adding is equivalent to
     merging; ``subtract_input`` undoes ``add_input``; ``compact`` and pickling change nothing; inputs are
-    not changed, and ``extract_output`` does not change the accumulator.
+    not changed, ``create_accumulator`` returns a new accumulator each time, and ``extract_output`` does not
+    change the accumulator.
 
     Args:
         fn: the CombineFn, or a function such as ``max``.
@@ -82,6 +88,7 @@ def check_combine_fn(
     def law(parts: Sequence[list[Any]]) -> None:
         given = f"{type(laws.fn).__name__} and the inputs {parts!r}"
         laws.leave_inputs_alone(parts, given)
+        laws.create_new_accumulators(parts, given)
         for sentence, operation, found, expected, remedy in laws.of(*parts):
             if not same(found, expected):
                 raise LawBroken(sentence, given, {operation: found, "expected": expected}, remedy)
@@ -114,11 +121,33 @@ class _Combining:
         self.add(inputs)
         if repr(inputs) != before:
             raise LawBroken(
-                "inputs are not changed",
+                INPUTS_UNCHANGED,
                 given,
                 {"inputs after they were added": inputs},
                 "copy values before changing them; other steps use the same objects",
             )
+
+    def create_new_accumulators(self, parts: Sequence[list[Any]], given: str) -> None:
+        """Add inputs to an accumulator, and check that this does not change the next one."""
+        before, one = self.encoded_empty(), self.fn.create_accumulator()
+        for element in (element for part in parts for element in part):
+            one = self.fn.add_input(one, element)
+        after = self.fn.create_accumulator()
+        if any(parts) and self.encoded_empty() != before:
+            raise LawBroken(
+                NEW_ACCUMULATOR,
+                given,
+                {"empty accumulator, after inputs were added": Unquoted(shorten(after))},
+                "create_accumulator returns the same object twice; return a new one, such as [] or {}, and "
+                "not an attribute of the class",
+            )
+
+    def encoded_empty(self) -> bytes:
+        """Return an empty accumulator as bytes; nothing if it has no encoding."""
+        try:
+            return encode_value(self.fn.create_accumulator())
+        except Exception:  # a class can raise anything
+            return b""
 
     def add(self, inputs: Iterable[Any]) -> Any:
         accumulator = self.fn.create_accumulator()

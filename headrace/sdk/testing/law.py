@@ -9,6 +9,7 @@ from typing import Any, Final
 from headrace.errors import shorten
 
 LIKE_ITS_BATCH: Final = "a stream has the same result as a batch of the same elements"
+INPUTS_UNCHANGED: Final = "inputs are not changed"
 IN_ANY_ORDER: Final = "the final result does not depend on the order of arrival"
 
 
@@ -47,6 +48,16 @@ class LawBroken(AssertionError):
                 f"  what to do: {self.remedy}",
             ]
         )
+
+
+class Unquoted(str):
+    """Text that is shown without quotes.
+
+    >>> Unquoted("a")
+    a
+    """
+
+    __repr__ = str.__str__
 
 
 def part(name: str, text: str) -> str:

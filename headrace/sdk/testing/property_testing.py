@@ -4,7 +4,7 @@ from __future__ import annotations
 
 try:
     from hypothesis import HealthCheck, Phase, assume, given, seed, settings, strategies as st
-    from hypothesis.errors import HypothesisWarning
+    from hypothesis.errors import HypothesisException, HypothesisWarning
 except ModuleNotFoundError as missing:
     raise ModuleNotFoundError(
         "headrace.testing.strategies and headrace.testing.laws draw random cases with Hypothesis, "
@@ -13,6 +13,7 @@ except ModuleNotFoundError as missing:
 
 __all__ = [
     "HealthCheck",
+    "HypothesisException",
     "HypothesisWarning",
     "Phase",
     "assume",

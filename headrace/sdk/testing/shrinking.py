@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeVar
 
 import attrs
 
@@ -14,6 +14,8 @@ from headrace.triggers.composite_triggers import Repeatedly
 from headrace.triggers.data_triggers import AfterCount
 from headrace.triggers.strategy import WindowingStrategy
 from headrace.triggers.watermark_triggers import DefaultTrigger
+
+T = TypeVar("T")
 
 
 def smaller(run: Run) -> Iterator[Run]:
@@ -27,9 +29,9 @@ def smaller(run: Run) -> Iterator[Run]:
     for steps in _smaller_chains(run.steps):
         if steps != run.steps:
             yield _tidy(attrs.evolve(run, steps=steps))
-    for script in _smaller_scripts(run.script):
+    for script in smaller_scripts(run.script):
         yield attrs.evolve(run, script=script)
-    for other in _smaller_scripts(run.other):
+    for other in smaller_scripts(run.other):
         yield attrs.evolve(run, other=other)
 
 
@@ -81,16 +83,22 @@ def _loses(step: Step) -> bool:
     return step.windowing.trigger.may_finish(step.windowing)
 
 
-def _smaller_scripts(script: Script) -> Iterator[tuple[Any, ...]]:
-    """Yield scripts without some events, or without an element; the last event is kept."""
+def smaller_scripts(script: Script) -> Iterator[tuple[Any, ...]]:
+    """Yield scripts without some events or elements; of the last event, an element is kept."""
     if not script:
         return
     *events, end = script
-    size = len(events)
-    for length in (size // 2, size // 4, 1):
+    for less in _smaller_lists(events):
+        yield (*less, end)
+    for n, (kind, what) in enumerate(script):
+        if kind == "elements" and len(what) > 1:
+            for fewer in _smaller_lists(what):
+                yield (*script[:n], (kind, tuple(fewer)), *script[n + 1 :])
+
+
+def _smaller_lists(items: Sequence[T]) -> Iterator[list[T]]:
+    """Yield lists without a half, without a quarter, and without one of the items."""
+    size = len(items)
+    for length in dict.fromkeys((size // 2, size // 4, 1)):
         for start in range(0, size, length) if length else ():
-            yield (*events[:start], *events[start + length :], end)
-    for n, (kind, what) in enumerate(events):
-        for i in range(len(what) if kind == "elements" and len(what) > 1 else 0):
-            fewer = (kind, (*what[:i], *what[i + 1 :]))
-            yield (*events[:n], fewer, *events[n + 1 :], end)
+            yield [*items[:start], *items[start + length :]]

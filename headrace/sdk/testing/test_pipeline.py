@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from headrace.sdk.options import PipelineOptions
+from headrace.sdk.options import PipelineOptions, StandardOptions
 from headrace.sdk.pipeline import Pipeline
 from headrace.sdk.result import PipelineResult
 from headrace.sdk.runner_lookup import Runner
@@ -12,6 +12,8 @@ from headrace.sdk.runner_lookup import Runner
 
 class TestPipeline(Pipeline):
     """A pipeline that ignores the command line and waits for its run (Beam's name).
+
+    It refuses functions that change their inputs, unless ``--no-check-mutation`` is set.
 
     Args:
         runner: name of the runner, "local" by default.
@@ -40,6 +42,9 @@ class TestPipeline(Pipeline):
         flags = [*(argv or ()), *(additional_pipeline_args or ())]
         super().__init__(runner, options if options is not None else PipelineOptions(flags))
         self._blocking = blocking
+        standard = self.options.view_as(StandardOptions)
+        if standard.check_mutation is None:
+            standard.check_mutation = True
 
     def run(self, *_: Any) -> PipelineResult:
         """Run the pipeline and, if blocking, wait for its end."""

@@ -3,23 +3,32 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeAlias
 
 import attrs
 
-from headrace.errors import PipelineError
+from headrace.errors import MutationError, PipelineError
 from headrace.sdk.io.test_stream import TestStream
 from headrace.sdk.pvalue import PCollection
 from headrace.sdk.reading import Create
 from headrace.sdk.testing.batch_oracle import merged_windows
 from headrace.sdk.testing.capturing import Captured, capture
-from headrace.sdk.testing.law import IN_ANY_ORDER, LIKE_ITS_BATCH, LawBroken
+from headrace.sdk.testing.law import (
+    IN_ANY_ORDER,
+    INPUTS_UNCHANGED,
+    LIKE_ITS_BATCH,
+    LawBroken,
+    Unquoted,
+    part,
+)
 from headrace.sdk.testing.law_runner import Drawn, check_law, drawn_from
-from headrace.sdk.testing.property_testing import assume, st
+from headrace.sdk.testing.property_testing import st
 from headrace.sdk.testing.run_on_runner import RunnerOrName
 from headrace.sdk.testing.runs import ordered
 from headrace.sdk.testing.script import Script, punctual, rows_of, stream, with_rows
+from headrace.sdk.testing.shrinking import smaller_scripts
 from headrace.sdk.testing.strategies.arriving import Scale, timelines
 from headrace.sdk.testing.test_pipeline import TestPipeline
 from headrace.sdk.transform import PTransform
@@ -31,6 +40,7 @@ from headrace.windowing.time import (
     TimestampTypes,
     duration_micros,
 )
+from headrace.windowing.timestamped_value import TimestampedValue
 from headrace.windowing.window import BoundedWindow
 
 Transform: TypeAlias = PTransform[Any, Any] | Callable[[], PTransform[Any, Any]]
@@ -74,7 +84,8 @@ def check_streaming_equals_batch(
         cases: number of streams.
 
     Raises:
-        LawBroken: the law does not hold; reports the smallest stream that was found.
+        LawBroken: the law does not hold, or a function changes its input; reports the smallest stream that
+            was found. An error of the transform is raised with such a stream as a note.
         PipelineError: the transform does not have one output, or ``add_up`` is missing.
 
     >>> from headrace.sdk.combine import CombinePerKey
@@ -83,9 +94,9 @@ def check_streaming_equals_batch(
     checker = _Checker(transform, runner, add_up)
 
     def law(script: Script) -> None:
-        streamed = checker.run(stream(script))
+        streamed = checker.run(stream(script), script)
         checker.refuse_drops(streamed, script)
-        batched = checker.run(Create(rows_of(script)))
+        batched = checker.run(Create(rows_of(script)), script)
         checker.compare(
             LIKE_ITS_BATCH,
             script,
@@ -94,7 +105,7 @@ def check_streaming_equals_batch(
             "earlier elements; group panes again only in RETRACTING mode",
         )
 
-    check_law(_scripts(elements, lateness, unit, origin), law, cases)
+    check_law(_scripts(elements, lateness, unit, origin), law, cases, smaller=smaller_scripts)
 
 
 def check_order_independence(
@@ -117,15 +128,13 @@ def check_order_independence(
     """
     checker = _Checker(transform, runner, add_up)
     late = duration_micros(lateness)
-    scripts = _scripts(elements, lateness, unit, origin)
+    ranked = st.tuples(drawn_from(elements), st.integers(0, 15))
+    scripts = _scripts(ranked, lateness, unit, origin).filter(_has_several)
 
-    def law(drawn: tuple[Script, Any]) -> None:
-        script, order = drawn
-        rows = rows_of(script)
-        assume(len(rows) > 1)
-        order.shuffle(rows)
-        other = punctual(with_rows(script, rows), late)
-        one, two = checker.run(stream(script)), checker.run(stream(other))
+    def law(ranked: Script) -> None:
+        script, reordered = _reordered(ranked)
+        other = punctual(reordered, late)
+        one, two = (checker.run(stream(events), events) for events in (script, other))
         for outcome, played in ((one, script), (two, other)):
             checker.refuse_drops(outcome, played)
         checker.compare(
@@ -133,10 +142,10 @@ def check_order_independence(
             script,
             {"stream": one, "reordered stream": two},
             "make the transform independent of earlier elements; CombineFns must be commutative",
-            also={"the reordered stream": source_code(stream(other))},
+            also={"the reordered stream": Unquoted(source_code(stream(other)))},
         )
 
-    check_law(st.tuples(scripts, st.randoms(use_true_random=False)), law, cases)
+    check_law(scripts, law, cases, smaller=smaller_scripts)
 
 
 def check_deterministic(
@@ -161,9 +170,8 @@ def check_deterministic(
     checker = _Checker(transform, runner, None)
 
     def law(script: Script) -> None:
-        one, two = (
-            Counter(map(repr, map(_comparable, checker.run(stream(script)).elements))) for _ in "12"
-        )
+        outcomes = (checker.run(stream(script), script) for _ in "12")
+        one, two = (Counter(map(repr, map(_comparable, out.elements))) for out in outcomes)
         if one != two:
             raise LawBroken(
                 "the same stream always has the same output",
@@ -175,7 +183,7 @@ def check_deterministic(
                 "do not use random numbers, the wall clock, or state that is kept between runs",
             )
 
-    check_law(_scripts(elements, lateness, unit, origin), law, cases)
+    check_law(_scripts(elements, lateness, unit, origin), law, cases, smaller=smaller_scripts)
 
 
 def source_code(script: TestStream) -> str:
@@ -188,6 +196,21 @@ def _scripts(
 ) -> st.SearchStrategy[Any]:
     scale = Scale(Timestamp.of(origin).micros, duration_micros(unit))
     return timelines(drawn_from(elements), duration_micros(lateness), scale)
+
+
+def _has_several(script: Script) -> bool:
+    return len(rows_of(script)) > 1
+
+
+def _reordered(ranked: Script) -> tuple[Script, Script]:
+    """Return a script of (element, rank) pairs without ranks, and with its elements sorted by rank.
+
+    Ranks shrink better than a permutation: they do not change when an element is removed.
+    """
+    pairs = rows_of(ranked)
+    rows = [TimestampedValue(pair.value[0], pair.timestamp) for pair in pairs]
+    order = sorted(range(len(rows)), key=lambda n: pairs[n].value[1])
+    return with_rows(ranked, rows), with_rows(ranked, [rows[n] for n in order])
 
 
 def _comparable(element: Captured) -> tuple[Any, ...]:
@@ -222,9 +245,9 @@ class _Checker:
         """The transform."""
         return self.transform if isinstance(self.transform, PTransform) else self.transform()
 
-    def run(self, source: PTransform[Any, Any]) -> Outcome:
-        """Apply the transform to a source, and run the pipeline."""
-        with TestPipeline(self.runner) as p:
+    def run(self, source: PTransform[Any, Any], script: Script) -> Outcome:
+        """Apply the transform to the elements of a script, and run the pipeline."""
+        with _showing(script), TestPipeline(self.runner) as p:
             out = p | "source" >> source | "transform" >> self.made
             if not isinstance(out, PCollection):
                 raise PipelineError(
@@ -267,14 +290,26 @@ class _Checker:
             raise LawBroken(law, source_code(stream(script)), sides, remedy)
 
 
+@contextmanager
+def _showing(script: Script) -> Iterator[None]:
+    """Add the script to errors of the transform; a function that changes its input breaks a law.
+
+    Raises:
+        LawBroken: a function changes its input.
+    """
+    code = source_code(stream(script))  # before a function changes it
+    try:
+        yield
+    except MutationError as error:
+        sides = {"step": Unquoted(error.where), "error": Unquoted(error.problem)}
+        raise LawBroken(INPUTS_UNCHANGED, code, sides, error.remedy) from error
+    except Exception as error:
+        error.add_note(part("for", code).strip())
+        raise
+
+
 def _listed(content: Content) -> list[Any]:
-    return [_Unquoted(text) for text in sorted(content.elements())]
-
-
-class _Unquoted(str):
-    """Text that is shown without quotes."""
-
-    __repr__ = str.__str__
+    return [Unquoted(text) for text in sorted(content.elements())]
 
 
 def content(outcome: Outcome, add_up: AddUp | None) -> Content:

@@ -322,5 +322,5 @@ def test_what_cannot_be_done_is_refused_with_the_label(spark: SparkSession, tmp_
     table = hr.io.ToDataFrame()
     with hr.Pipeline() as p:
         _ = p | hr.Create([hr.Row(a=1)]) | table
-    with pytest.raises(hr.PipelineError, match="did not run on Spark"):
+    with pytest.raises(hr.PipelineError, match="does not run on Spark"):
         table.dataframe()

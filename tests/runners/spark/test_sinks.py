@@ -109,7 +109,10 @@ def run_batch(runner: Any, place: Path) -> tuple[dict[str, list[Any]], Pids, Ids
         numbers = p | hr.Read(Parts([list(map(stamped, range(n, 60, 4))) for n in range(4)]))
         windowed = numbers | "windows" >> hr.WindowInto(FixedWindows(30))
         write_files(numbers | hr.Map(row), numbers | "lines" >> hr.Map(str), place / "whole")
-        windowed | "later" >> hr.io.WriteToText(place / "in windows", num_shards=2)
+        windowed | "later" >> hr.io.WriteToText(
+            place / "in windows", num_shards=2, windowed_writes=True
+        )
+        windowed | "all windows" >> hr.io.WriteToText(place / "all windows", num_shards=3)
         nothing = numbers | hr.Filter(lambda n: n > 1000)
         nothing | "no text" >> hr.io.WriteToText(place / "none", num_shards=2, header="lines")
         nothing | "no number" >> hr.io.WriteToText(place / "nobody")
@@ -187,3 +190,14 @@ def test_a_stream(spark: SparkSession, tmp_path: Path) -> None:
     assert pids.commits == sorted(set(pids.commits))
     assert os.getpid() not in {pid for pid, _ in pids.parts}
     assert ids.events == ["open", "close"]
+
+
+@pytest.mark.usefixtures("spark")
+def test_a_streaming_run_without_a_checkpoint_replaces_the_files_of_the_run_before(
+    tmp_path: Path,
+) -> None:
+    for value in ("first", "second"):
+        with hr.Pipeline(runner="spark", argv=["--streaming", "--key-groups=2"]) as p:
+            _ = p | hr.Create([{"run": value}]) | hr.io.WriteToJson(tmp_path / "out")
+    (file,) = tmp_path.glob("out*")
+    assert "second" in file.read_text()

@@ -203,7 +203,9 @@ def test_closing_takes_away_what_did_not_count(sink, tmp_path):
     assert staged(tmp_path) == []
 
 
-def test_windows_of_parts_are_put_together(one_file, tmp_path):
+def test_windows_of_parts_are_put_together(tmp_path):
+    naming = FileNaming(str(tmp_path / "out"))
+    one_file = TextSink(naming, header="top", footer="end", num_shards=1, windowed_writes=True)
     early, late = ((IntervalWindow(n, n + 60),) for n in (0, 60))
     one_file.commit(
         commit(one_file, part(["a", "b"], windows=[early, late]), part(["c"], 1, windows=[late]))

@@ -1,4 +1,4 @@
-"""Files are read as what their format says, the same in batch and streaming mode; errors name the line."""
+"""Reading files: types by format, the same in batch and streaming mode; errors name the line."""
 
 import bz2
 import gzip

@@ -1,4 +1,4 @@
-"""WriteToTable: what is in the table afterwards, in SQLite and in PostgreSQL."""
+"""WriteToTable: rows of the table after a run, in SQLite and in PostgreSQL."""
 
 from __future__ import annotations
 

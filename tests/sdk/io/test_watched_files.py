@@ -1,4 +1,4 @@
-"""A directory that grows: each file is read once, in order, and the same offset gives the same again."""
+"""Watched directories: each file is read once, in order, and the same offset gives the same records."""
 
 import os
 import pickle

@@ -15,6 +15,7 @@ from headrace.runners.progress import Progress
 from headrace.runners.spark.shuffle.bundle_columns import unpack
 from headrace.runners.spark.shuffle.control_rows import CONTROL, Control, merged
 from headrace.runners.spark.shuffle.wire import REPORT, Row, loads
+from headrace.runners.timestamp_checks import TimestampWarnings
 from headrace.sdk.graph import Read, Write
 from headrace.sdk.metrics import MetricResults, MetricsContainer
 from headrace.sdk.sink import Commit, PartSink, SinkBatch
@@ -40,6 +41,7 @@ class DriverSinks:
     _containers: dict[str, MetricsContainer] = attrs.field(init=False)
     _steps: dict[str, StepMetrics] = attrs.field(init=False)
     _reads: frozenset[str] = attrs.field(init=False)
+    _warnings: TimestampWarnings = attrs.field(factory=TimestampWarnings, init=False)
 
     def __attrs_post_init__(self) -> None:
         """Start with all counts at 0."""
@@ -66,6 +68,7 @@ class DriverSinks:
             parts[row.step].append(loads(row.payload))
         for counts in parts.pop(REPORT, ()):
             self._count(counts)
+        self._warnings.warn(self._steps)
         controls = parts.pop(CONTROL, [])
         for place, node in enumerate(self.plan.graph):
             if isinstance(node, Write):

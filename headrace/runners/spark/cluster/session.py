@@ -17,6 +17,7 @@ from pyspark.sql import SparkSession
 
 from headrace.errors import PipelineError, UnsupportedError
 from headrace.runners.spark.cluster.error_transport import unwrapping
+from headrace.runners.spark.cluster.jvm_log_filter import silence_state_server
 from headrace.runners.spark.cluster.new_session import RUN_CONF, is_local, new_session
 from headrace.runners.spark.cluster.options import SparkSettings, spark_settings
 from headrace.runners.spark.cluster.packaging import send_code
@@ -82,6 +83,7 @@ def session_for(options: PipelineOptions, given: SparkSession | None = None) -> 
     for name, value in settings.conf.items():
         _set(found, name, value)
     _same_python_when_local(found)
+    silence_state_server(found)
     return Session(found, owned=False)
 
 

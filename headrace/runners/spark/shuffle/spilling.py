@@ -7,7 +7,7 @@ import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 from tempfile import TemporaryFile
-from typing import IO, Any, Final, overload
+from typing import IO, Any, ClassVar, Final, overload
 
 PIECE: Final = 1 << 10
 """Number of values that are written and read at a time."""
@@ -48,6 +48,9 @@ class SpilledList(Sequence[Any]):
     >>> list(spilled), len(spilled), spilled[1]
     (['a', 'b', 'c'], 3, 'b')
     """
+
+    gives_copies: ClassVar[bool] = True
+    """Whether its values are copies, so that a function cannot change them for others."""
 
     def __init__(self, file: SpillFile) -> None:
         self._file = file

@@ -8,11 +8,12 @@ output of one key group.
 from __future__ import annotations
 
 from itertools import count
+from operator import length_hint
 from typing import Final
 
 import attrs
 
-from headrace.runners.error_context import label_errors
+from headrace.runners.error_context import label_errors, note_key
 from headrace.runners.operator import Operator
 from headrace.runners.planning import KeyedStep
 from headrace.runners.precombine import ColumnPrecombiner, Precombiner
@@ -85,9 +86,17 @@ class KeyedWrite(Operator):
         with recording(self.counted), label_errors(self.step.node.label):
             for group, blocks in self._blocks().items():
                 for block in blocks:
-                    block.contents[:] = map(self.step.reduction.compact, block.contents)
+                    self._compact(block)
                 self.outbox.append(Row(self.address.level, self.address.step, group, dumps(blocks)))
         self._rows = self._bytes = 0
+
+    def _compact(self, block: Block) -> None:
+        contents = iter(block.contents)
+        try:
+            block.contents[:] = list(map(self.step.reduction.compact, contents))
+        except Exception as error:
+            note_key(error, block.keys[len(block.keys) - length_hint(contents) - 1])
+            raise
 
     def _blocks(self) -> dict[int, list[Block]]:
         if self._columns is not None:

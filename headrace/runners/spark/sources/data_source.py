@@ -44,6 +44,7 @@ class SourcePlan:
         drain: a file; once it exists, reading stops and watermarks go to the end of time.
         pause: a file; while it exists, no round starts.
         natives: labels of sources that Spark reads itself.
+        until_caught_up: whether sources end when all their present records are read.
     """
 
     reads: tuple[tuple[int, Read], ...]
@@ -53,6 +54,7 @@ class SourcePlan:
     drain: str
     pause: str
     natives: tuple[str, ...] = ()
+    until_caught_up: bool = False
 
 
 @attrs.frozen
@@ -79,7 +81,9 @@ class RoundsReader(DataSourceStreamReader):
     def __init__(self, plan: SourcePlan) -> None:
         self._plan = plan
         reads = tuple(read for _, read in plan.reads)
-        self._rounds = SourceRounds(reads, plan.limit, plan.heartbeat, plan.natives)
+        self._rounds = SourceRounds(
+            reads, plan.limit, plan.heartbeat, plan.until_caught_up, plan.natives
+        )
         self._prefetched: dict[int, dict[str, Any]] = {}
         self._started = False
 

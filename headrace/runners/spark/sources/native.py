@@ -42,6 +42,9 @@ from headrace.triggers.bundle import Bundle
 
 _FILES: Final = ("avro", "binaryfile", "csv", "delta", "json", "orc", "parquet", "text", "xml")
 
+_BINARY_FILES: Final = "path string, modificationTime timestamp, length bigint, content binary"
+"""The schema of Spark's format ``binaryFile``, which it requires in streaming mode."""
+
 LIMITS: Final = {"kafka": "maxOffsetsPerTrigger", **dict.fromkeys(_FILES, "maxFilesPerTrigger")}
 """The option that limits the size of a source's batches, by format."""
 
@@ -166,8 +169,9 @@ def _bytes(source: FileSource, session: SparkSession) -> DataFrame:
 
 
 def _bytes_stream(source: WatchedFiles, session: SparkSession, limit: int) -> DataFrame:
-    reader = session.readStream.format("binaryFile").option("maxFilesPerTrigger", limit)
-    return reader.load(_one(source)).select("path", "content")
+    reader = session.readStream.format("binaryFile").schema(_BINARY_FILES)
+    limited = reader.option("maxFilesPerTrigger", limit)
+    return limited.load(_one(source)).select("path", "content")
 
 
 def _lines(source: TextFiles, session: SparkSession) -> DataFrame:

@@ -128,7 +128,7 @@ def _changes(
 ) -> Iterator[tuple[str, str]]:
     for name, value in before.items():
         if now.get(name) != value:
-            yield label, f"its {name} was {value} and is now {now.get(name)}"
+            yield label, f"its {name} changed from {value} to {now.get(name)}"
 
 
 def _why(name: str) -> str:

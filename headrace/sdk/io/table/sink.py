@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
 
-from headrace.errors import PipelineError, shorten
+from headrace.errors import PipelineError, shorten, warn
 from headrace.sdk.io.table.changes import changes_of
 from headrace.sdk.io.table.rows import WINDOW_COLUMNS, Pattern, Shape, names_in
 from headrace.sdk.pvalue import PCollection, PDone, require_collection
 from headrace.sdk.sink import Sink, SinkBatch
-from headrace.sdk.writing import Write
+from headrace.sdk.writing import Write, warn_of_repeats
 from headrace.windowing.windows import GlobalWindows
 
 if TYPE_CHECKING:
@@ -77,7 +77,8 @@ class WriteToTable(Write):
         types: Python types or SQLAlchemy types by column, used to create the table; by default inferred
             from the values of the first batch.
         windows: whether to add the bounds of the element's window as columns ``window_start`` and
-            ``window_end``, which become part of the key.
+            ``window_end``, which become part of the key. False by default; for windowed collections set it
+            to True, or to False if only the newest window of a key is wanted.
 
     Raises:
         PipelineError: the arguments contradict each other, or SQLAlchemy or a driver is not installed.
@@ -102,15 +103,16 @@ class WriteToTable(Write):
         key: str | Iterable[str] | None,
         columns: Iterable[Any] | None = None,
         types: Mapping[str, Any] | None = None,
-        windows: bool = False,
+        windows: bool | None = None,
     ) -> None:
         pattern = None if columns is None else _pattern(columns)
         keys = _names(key)
         if keys and windows:
             keys += tuple(name for name in WINDOW_COLUMNS if name not in keys)
-        _check_names(keys, pattern, windows)
+        _check_names(keys, pattern, bool(windows))
         _check_database(fspath(url), types or {})
-        super().__init__(TableSink(fspath(url), table, keys, pattern, dict(types or {}), windows))
+        sink = TableSink(fspath(url), table, keys, pattern, dict(types or {}), bool(windows))
+        super().__init__(sink)
         self._table = table
         self._keyed = bool(keys)
         self._windows = windows
@@ -126,11 +128,20 @@ class WriteToTable(Write):
                 remedy="set key to the columns of a key, or apply hr.ToChangelog() first to write "
                 "(diff, value) pairs",
             )
-        if self._windows and isinstance(pcoll.windowing.window_fn, GlobalWindows):
+        windowed = not isinstance(pcoll.windowing.window_fn, GlobalWindows)
+        if self._windows and not windowed:
             raise PipelineError(
                 "the global window has no bounds to write",
                 remedy="remove windows=True, or window the collection with hr.WindowInto",
             )
+        if self._windows is None and self._keyed and windowed:
+            warn(
+                f"{pcoll!r} has windows, but the key has no window, so each key keeps the row of one window",
+                where=pcoll.pipeline.scope,
+                remedy="pass windows=True to add the window to the key, or windows=False if one is wanted",
+            )
+        if not self._keyed:
+            warn_of_repeats(pcoll, "rows")
         return super().expand(pcoll)
 
 

@@ -1,0 +1,138 @@
+"""Names of Beam's that Headrace does not have, with what to use instead.
+
+The public modules look up a missing name here, so that a program that is moved from Beam is told more than
+that the name is missing.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dis import opmap
+from types import FrameType
+from typing import Final, NoReturn
+
+_SIDE_INPUTS: Final = (
+    "use hr.CoGroupByKey or a join, or pass small fixed data to the function as an argument"
+)
+_BATCHES: Final = "collect elements in a DoFn between start_bundle and finish_bundle"
+_STATE: Final = "a trigger or a window often does the same; state and timers are not supported"
+_SOURCES: Final = (
+    "write an hr.io.BoundedSource or hr.io.UnboundedSource, or use hr.io.ReadFromSpark"
+)
+_SINKS: Final = "use files, hr.io.WriteToTable, or write an hr.io.Sink"
+_CODERS: Final = "remove it: values are pickled, and keys are compared by a fixed encoding"
+
+BEAM_NAMES: Final = {
+    **dict.fromkeys(
+        ("AsDict", "AsIter", "AsList", "AsMultiMap", "AsSideInput", "AsSingleton", "SideInputData"),
+        _SIDE_INPUTS,
+    ),
+    **dict.fromkeys(("GroupIntoBatches", "BatchElements"), _BATCHES),
+    **dict.fromkeys(
+        (
+            "BagStateSpec",
+            "CombiningValueStateSpec",
+            "OrderedListStateSpec",
+            "ReadModifyWriteStateSpec",
+            "SetStateSpec",
+            "TimeDomain",
+            "TimerSpec",
+            "userstate",
+        ),
+        _STATE,
+    ),
+    **dict.fromkeys(
+        (
+            "PeriodicImpulse",
+            "PeriodicSequence",
+            "ReadAllFromText",
+            "ReadAllFromParquet",
+            "ReadFromAvro",
+            "ReadAllFromAvro",
+            "ReadFromTFRecord",
+            "ReadFromBigQuery",
+            "ReadFromPubSub",
+            "ReadFromMongoDB",
+            "ReadFromJdbc",
+            "ReadFromSpanner",
+            "ReadFromXml",
+            "RestrictionProvider",
+            "RestrictionTracker",
+        ),
+        _SOURCES,
+    ),
+    "ReadFromKafka": 'use hr.io.ReadFromSpark("kafka", …, streaming=True) on Spark',
+    **dict.fromkeys(
+        (
+            "WriteToAvro",
+            "WriteToBigQuery",
+            "WriteToJdbc",
+            "WriteToKafka",
+            "WriteToMongoDB",
+            "WriteToPubSub",
+            "WriteToSpanner",
+            "WriteToTFRecord",
+            "WriteToXml",
+        ),
+        _SINKS,
+    ),
+    "fileio": "use hr.io.ReadFromText and hr.io.WriteToText, or those of other formats",
+    "Coder": _CODERS,
+    "coders": _CODERS,
+    "registry": _CODERS,
+    "Deduplicate": "use hr.Distinct in a window",
+    "DeduplicatePerKey": "use hr.Distinct in a window",
+    "ToString": "use hr.Map(str)",
+    "LogElements": "use hr.io.WriteToConsole, or hr.Map with a function that logs",
+    "Reify": "use hr.Map with DoFn.TimestampParam and DoFn.WindowParam",
+    "Regex": "use hr.Map or hr.FlatMap with the module re",
+    "Tee": "apply both transforms to the collection",
+    "RunInference": "load the model in setup of a DoFn, and apply it in process",
+    "Enrichment": "use a join, or look up the values in a DoFn",
+    "SqlTransform": "use hr.GroupBy, hr.Select and joins",
+    "Annotations": "remove it",
+    "ExternalTransform": "cross-language transforms are not supported",
+    "ManagedTransform": "cross-language transforms are not supported",
+    "managed": "cross-language transforms are not supported",
+    "DirectOptions": "remove it: the local runner has no options of its own",
+    "GoogleCloudOptions": "remove it: its flags are accepted and have no effect",
+    "WorkerOptions": "remove it: its flags are accepted and have no effect",
+    "DebugOptions": "remove it: its flags are accepted and have no effect",
+}
+"""What to use in place of a name of Beam's, in any module."""
+
+
+def missing_names_of(module: str) -> Callable[[str], NoReturn]:
+    """Return the ``__getattr__`` of a public module.
+
+    It raises an AttributeError, or an ImportError for ``from module import name``, since Python would replace
+    the message of an AttributeError there.
+
+    >>> hr.pvalue.AsSingleton
+    Traceback (most recent call last):
+    AttributeError: Headrace has no AsSingleton, a name of Beam's: use hr.CoGroupByKey or a join...
+    """
+
+    def missing(name: str) -> NoReturn:
+        raise missing_name(module, name, sys._getframe(1))
+
+    return missing
+
+
+def missing_name(module: str, name: str, caller: FrameType) -> AttributeError | ImportError:
+    """Return the error for a name that a module does not have.
+
+    Args:
+        module: the module.
+        name: the name.
+        caller: the frame that asks for the name.
+    """
+    if name not in BEAM_NAMES:
+        return AttributeError(
+            f"module {module!r} has no attribute {name!r}", name=name, obj=sys.modules.get(module)
+        )
+    text = f"Headrace has no {name}, a name of Beam's: {BEAM_NAMES[name]}"
+    if caller.f_code.co_code[caller.f_lasti] == opmap["IMPORT_FROM"]:
+        return ImportError(text, name=module)
+    return AttributeError(text)

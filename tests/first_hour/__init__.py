@@ -1,0 +1,1 @@
+"""What trips new users: each mistake gives a clear error or a warning."""
