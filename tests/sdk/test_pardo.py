@@ -48,7 +48,7 @@ def test_flat_map_without_a_function_flattens() -> None:
 
 @pytest.mark.parametrize("result", ["text", b"bytes", {"a": 1}, 7])
 def test_flat_map_refuses_what_nobody_means(result) -> None:
-    with pytest.raises(hr.ElementError, match="which is (a single|not) "):
+    with pytest.raises(hr.ElementError, match=r"which is (a single|not) "):
         results_of([1], hr.FlatMap(lambda x: result))
 
 
