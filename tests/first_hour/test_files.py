@@ -270,7 +270,7 @@ def test_parquet_has_no_malformed_records(tmp_path):
 
 
 @pytest.mark.mode("streaming")
-@pytest.mark.local_only("a stream on Spark has a name, and so have its files")
+@pytest.mark.local_only("on Spark a batch has one file for each task with elements")
 def test_sessions_do_not_make_a_file_each(runner, tmp_path):
     events = TestStream()
     users = [hr.TimestampedValue((f"user {n}", 1), 10 * n) for n in range(6)]
