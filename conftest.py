@@ -10,7 +10,7 @@ import pytest
 
 import headrace
 from headrace import testing, triggers, windowing
-from headrace.transforms import combiners, trigger, window
+from headrace.transforms import combiners, timeutil, trigger, userstate, window
 
 SPARK = ["headrace/runners/spark", "tests/runners/spark", "tests/faults"]
 collect_ignore = [] if find_spec("pyspark") else SPARK
@@ -23,5 +23,15 @@ def _exported(module: ModuleType) -> dict[str, object]:
 @pytest.fixture(autouse=True, scope="session")
 def _public_names(doctest_namespace: dict[str, object]) -> None:
     doctest_namespace["hr"] = headrace
-    for module in (window, trigger, windowing, triggers, combiners, testing, headrace):
+    for module in (
+        userstate,
+        timeutil,
+        window,
+        trigger,
+        windowing,
+        triggers,
+        combiners,
+        testing,
+        headrace,
+    ):
         doctest_namespace.update(_exported(module))

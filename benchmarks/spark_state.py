@@ -2,6 +2,7 @@
 
 A one-day window stays open, so that all keys stay live. The first batches add many keys that are idle
 afterwards; the following batches touch a thousand of them. The baseline is the same without idle keys.
+The sums are those of a grouping, and of a stateful DoFn.
 """
 
 from __future__ import annotations
@@ -40,6 +41,19 @@ def by_headrace(spark: SparkSession, directory: Path) -> RunningQuery:
     return stream_by_headrace.start(spark, directory, partial(stream_by_headrace.sums, size=DAY))
 
 
+def by_dofn(spark: SparkSession, directory: Path) -> RunningQuery:
+    return stream_by_headrace.start(
+        spark, directory, partial(stream_by_headrace.sums_by_state, size=DAY)
+    )
+
+
+STARTS: Final[dict[str, Start]] = {
+    "Spark's own": by_spark,
+    "Headrace": by_headrace,
+    "Headrace, a stateful DoFn": by_dofn,
+}
+
+
 def run(spark: SparkSession, directory: Path, scale: float, repeat: int) -> Iterator[str]:
     """Measure with and without idle keys.
 
@@ -49,7 +63,7 @@ def run(spark: SparkSession, directory: Path, scale: float, repeat: int) -> Iter
     idle, touched = int(IDLE * scale), max(1, int(TOUCHED * min(1, scale)))
     touches = WARM_UP + BATCHES_PER_ROUND * repeat
     rows = []
-    for name, start in {"Spark's own": by_spark, "Headrace": by_headrace}.items():
+    for name, start in STARTS.items():
         few = _measure(name, start, spark, directory / f"{name}-few", touched, touched, touches)
         many = _measure(name, start, spark, directory / f"{name}-many", idle, touched, touches)
         ratio = f"{median(many) / median(few):.2f}"

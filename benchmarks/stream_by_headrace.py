@@ -16,6 +16,7 @@ from workloads import DISORDER, WINDOW, Event, Results
 
 import headrace as hr
 from headrace.runners.spark import SparkRunner
+from headrace.transforms.userstate import CombiningValueStateSpec, on_window_expiration
 
 MICROS = 1_000_000
 
@@ -75,6 +76,24 @@ def by_spark(p: hr.Pipeline, directory: Path, files_per_batch: int) -> Any:
 def sums(pairs: Any, size: int = WINDOW) -> Any:
     """Sum up by key and window."""
     return pairs | hr.WindowInto(hr.window.FixedWindows(size)) | hr.CombinePerKey(sum)
+
+
+class Total(hr.DoFn):
+    """Sums up by key and window in a state, and emits the sum when the window expires."""
+
+    TOTAL = CombiningValueStateSpec("total", sum)
+
+    def process(self, element: Any, total: Any = hr.DoFn.StateParam(TOTAL)) -> None:
+        total.add(element[1])
+
+    @on_window_expiration
+    def end(self, key: Any = hr.DoFn.KeyParam, total: Any = hr.DoFn.StateParam(TOTAL)) -> Any:
+        yield key, total.read()
+
+
+def sums_by_state(pairs: Any, size: int = WINDOW) -> Any:
+    """Sum up by key and window with a stateful DoFn."""
+    return pairs | hr.WindowInto(hr.window.FixedWindows(size)) | hr.ParDo(Total())
 
 
 def sums_of_sums(pairs: Any) -> Any:

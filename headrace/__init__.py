@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from headrace import (
+        coders as coders,
         io as io,
         metrics as metrics,
         options as options,
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
         TimeError as TimeError,
         UnsupportedError as UnsupportedError,
     )
+    from headrace.sdk.batch_elements import BatchElements as BatchElements
     from headrace.sdk.co_group_by_key import (
         CoGroupByKey as CoGroupByKey,
         FullJoin as FullJoin,
@@ -45,15 +47,21 @@ if TYPE_CHECKING:
     )
     from headrace.sdk.combine_fn import CombineFn as CombineFn
     from headrace.sdk.combiners.quantiles import ApproximateQuantiles as ApproximateQuantiles
+    from headrace.sdk.deduplicate import (
+        Deduplicate as Deduplicate,
+        DeduplicatePerKey as DeduplicatePerKey,
+    )
     from headrace.sdk.dofn import DoFn as DoFn
     from headrace.sdk.flatten import (
         Flatten as Flatten,
+        FlattenWith as FlattenWith,
         Partition as Partition,
         PartitionFn as PartitionFn,
         Reshuffle as Reshuffle,
     )
     from headrace.sdk.group_by import GroupBy as GroupBy, Select as Select
     from headrace.sdk.group_by_key import GroupByKey as GroupByKey
+    from headrace.sdk.group_into_batches import GroupIntoBatches as GroupIntoBatches
     from headrace.sdk.pairs import (
         Distinct as Distinct,
         Keys as Keys,
@@ -71,6 +79,10 @@ if TYPE_CHECKING:
         ToChangelog as ToChangelog,
         WithTimestamps as WithTimestamps,
     )
+    from headrace.sdk.periodic import (
+        PeriodicImpulse as PeriodicImpulse,
+        PeriodicSequence as PeriodicSequence,
+    )
     from headrace.sdk.pipeline import Pipeline as Pipeline
     from headrace.sdk.pvalue import (
         PCollection as PCollection,
@@ -79,7 +91,15 @@ if TYPE_CHECKING:
     )
     from headrace.sdk.reading import Create as Create, Impulse as Impulse, Read as Read
     from headrace.sdk.row import Row as Row
+    from headrace.sdk.side_inputs import (
+        AsDict as AsDict,
+        AsIter as AsIter,
+        AsList as AsList,
+        AsMultiMap as AsMultiMap,
+        AsSingleton as AsSingleton,
+    )
     from headrace.sdk.transform import PTransform as PTransform, ptransform_fn as ptransform_fn
+    from headrace.sdk.wait_on import WaitOn as WaitOn
     from headrace.sdk.window_into import WindowInto as WindowInto
     from headrace.sdk.windowed_value import WindowedValue as WindowedValue
     from headrace.sdk.writing import Write as Write
@@ -96,6 +116,7 @@ if TYPE_CHECKING:
     )
 
 _MODULES: Final = {
+    "coders": "headrace.coders",
     "io": "headrace.io",
     "metrics": "headrace.metrics",
     "options": "headrace.options",
@@ -121,6 +142,7 @@ _NAMES: Final = {
         "TimeError",
         "UnsupportedError",
     ),
+    "headrace.sdk.batch_elements": ("BatchElements",),
     "headrace.sdk.co_group_by_key": (
         "CoGroupByKey",
         "FullJoin",
@@ -135,9 +157,14 @@ _NAMES: Final = {
     ),
     "headrace.sdk.combine_fn": ("CombineFn",),
     "headrace.sdk.combiners.quantiles": ("ApproximateQuantiles",),
+    "headrace.sdk.deduplicate": (
+        "Deduplicate",
+        "DeduplicatePerKey",
+    ),
     "headrace.sdk.dofn": ("DoFn",),
     "headrace.sdk.flatten": (
         "Flatten",
+        "FlattenWith",
         "Partition",
         "PartitionFn",
         "Reshuffle",
@@ -147,6 +174,7 @@ _NAMES: Final = {
         "Select",
     ),
     "headrace.sdk.group_by_key": ("GroupByKey",),
+    "headrace.sdk.group_into_batches": ("GroupIntoBatches",),
     "headrace.sdk.pairs": (
         "Distinct",
         "Keys",
@@ -164,6 +192,10 @@ _NAMES: Final = {
         "ToChangelog",
         "WithTimestamps",
     ),
+    "headrace.sdk.periodic": (
+        "PeriodicImpulse",
+        "PeriodicSequence",
+    ),
     "headrace.sdk.pipeline": ("Pipeline",),
     "headrace.sdk.pvalue": (
         "PCollection",
@@ -175,10 +207,18 @@ _NAMES: Final = {
         "Read",
     ),
     "headrace.sdk.row": ("Row",),
+    "headrace.sdk.side_inputs": (
+        "AsDict",
+        "AsIter",
+        "AsList",
+        "AsMultiMap",
+        "AsSingleton",
+    ),
     "headrace.sdk.transform": (
         "PTransform",
         "ptransform_fn",
     ),
+    "headrace.sdk.wait_on": ("WaitOn",),
     "headrace.sdk.window_into": ("WindowInto",),
     "headrace.sdk.windowed_value": ("WindowedValue",),
     "headrace.sdk.writing": ("Write",),

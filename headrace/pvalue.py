@@ -5,8 +5,32 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from headrace.sdk.beam_names import missing_names_of as _missing_names_of
 from headrace.sdk.pvalue import DoOutputsTuple, PBegin, PCollection, PDone, PValue, TaggedOutput
 from headrace.sdk.row import Row
+from headrace.sdk.side_inputs import (
+    AsDict,
+    AsIter,
+    AsList,
+    AsMultiMap,
+    AsSideInput,
+    AsSingleton,
+    EmptySideInput,
+)
 
-__all__ = ["DoOutputsTuple", "PBegin", "PCollection", "PDone", "PValue", "Row", "TaggedOutput"]
+__all__ = [
+    "AsDict",
+    "AsIter",
+    "AsList",
+    "AsMultiMap",
+    "AsSideInput",
+    "AsSingleton",
+    "DoOutputsTuple",
+    "EmptySideInput",
+    "PBegin",
+    "PCollection",
+    "PDone",
+    "PValue",
+    "Row",
+    "TaggedOutput",
+]
 
 if not _TYPE_CHECKING:
     __getattr__ = _missing_names_of(__name__)

@@ -31,6 +31,7 @@ ORDER = (
     "triggers.md",
     "testing.md",
     "combiners.md",
+    "state.md",
     "io.md",
     "options.md",
     "metrics.md",

@@ -33,7 +33,7 @@ from headrace.sdk.io.write_to_files import (
 )
 from headrace.sdk.reading import Read
 from headrace.sdk.sink import Commit, PartSink, Sink, SinkBatch, SinkPart
-from headrace.sdk.source import Batch, BoundedSource, ReadsBundles, UnboundedSource
+from headrace.sdk.source import Batch, BoundedSource, ReadsBundles, ReadsClock, UnboundedSource
 from headrace.sdk.writing import Write
 
 __all__ = [
@@ -60,6 +60,7 @@ __all__ = [
     "ReadFromSpark",
     "ReadFromText",
     "ReadsBundles",
+    "ReadsClock",
     "Sink",
     "SinkBatch",
     "SinkPart",

@@ -27,6 +27,9 @@ from headrace.triggers.trigger import Clock
 
 CollectionId = tuple[str, str]
 
+Reader = tuple[StepMetrics, Callable[[Bundle], None]]
+"""A node that reads a collection: its metrics, and what takes a bundle."""
+
 MakeOperator = Callable[[Node, Send, StepMetrics], Operator | None]
 """Makes the operator of a node, from its output function and metrics; None if it runs elsewhere."""
 
@@ -44,7 +47,7 @@ class Executor:
     make: MakeOperator
     _metrics: dict[str, StepMetrics] = attrs.field(factory=dict, init=False)
     _operators: dict[str, Operator] = attrs.field(factory=dict, init=False)
-    _readers: dict[CollectionId, list[str]] = attrs.field(factory=dict, init=False)
+    _readers: dict[CollectionId, list[Reader]] = attrs.field(factory=dict, init=False)
     _queue: deque[tuple[Collection, Bundle]] = attrs.field(factory=deque, init=False)
     _exit_stack: ExitStack = attrs.field(factory=ExitStack, init=False)
     _delivering: bool = attrs.field(default=False, init=False)
@@ -57,8 +60,9 @@ class Executor:
             if operator is None:
                 continue
             self._operators[node.label], self._metrics[node.label] = operator, metrics
-            for source in node.inputs:
-                self._readers.setdefault(source.id, []).append(node.label)
+            for number, source in enumerate(node.inputs):
+                reader = metrics, operator.receiver(number)
+                self._readers.setdefault(source.id, []).append(reader)
 
     def __getitem__(self, label: str) -> Operator:
         """Return the operator of a node."""
@@ -111,15 +115,18 @@ class Executor:
         outputs: dict[str, int] = {}
         for node in self.nodes:
             # A node after this part may also read from nodes that run elsewhere.
-            incoming = (outputs[s.node] for s in node.inputs if s.node in outputs)
-            watermark = watermarks[node.label] if node.label in watermarks else min(incoming)
-            outputs[node.label] = self._end_round(node.label, Clock(watermark, now))
+            incoming = [outputs[s.node] for s in node.inputs if s.node in outputs]
+            given = watermarks.get(node.label)
+            watermark = min(incoming[: node.main_inputs]) if given is None else given
+            outputs[node.label] = self._end_round(node.label, incoming, Clock(watermark, now))
         return outputs
 
-    def _end_round(self, label: str, clock: Clock) -> int:
-        if label not in self._operators:
+    def _end_round(self, label: str, incoming: list[int], clock: Clock) -> int:
+        operator = self._operators.get(label)
+        if operator is None:
             return clock.watermark
-        output = self._metrics[label].watermark = self._operators[label].end_round(clock)
+        operator.note_watermarks(incoming)
+        output = self._metrics[label].watermark = operator.end_round(clock)
         return output
 
     def _send(self, collection: Collection, bundle: Bundle) -> None:
@@ -137,6 +144,6 @@ class Executor:
         while self._queue:
             collection, bundle = self._queue.popleft()
             self._metrics[collection.node].elements_out += len(bundle)
-            for label in self._readers.get(collection.id, ()):
-                self._metrics[label].elements_in += len(bundle)
-                self._operators[label].push(bundle)
+            for metrics, receive in self._readers.get(collection.id, ()):
+                metrics.elements_in += len(bundle)
+                receive(bundle)

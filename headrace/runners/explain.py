@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import timedelta
 
-from headrace.runners.planning import KeyedStep, Level, Plan, plan
+from headrace.runners.planning import (
+    KeyedStep,
+    Level,
+    Plan,
+    SideInputStep,
+    StatefulStep,
+    Step,
+    plan,
+)
 from headrace.runners.reductions import MultisetOf, Subtract
 from headrace.sdk.graph import CombinePerKey, Graph, Node
 from headrace.triggers.refinement import AccumulationMode
@@ -26,10 +34,24 @@ def _level(planned: Plan, depth: int, level: Level) -> Iterator[str]:
         yield f"  {_kind(node)} {node.label!r}"
         step = planned.steps.get(node.label)
         if step is not None:
-            yield from (f"    {name}: {text}" for name, text in _grouping(step))
+            described = _described(step)
+            yield from (f"    {name}: {text}" for name, text in described)
     for chain in level.chains:
         fused = "fused: " if len(chain) > 1 else ""
         yield "  " + fused + " -> ".join(f"{_kind(node)} {node.label!r}" for node in chain)
+
+
+def _described(step: Step) -> Iterator[tuple[str, str]]:
+    if isinstance(step, KeyedStep):
+        return _grouping(step)
+    return _stateful(step) if isinstance(step, StatefulStep) else _side_inputs(step)
+
+
+def _side_inputs(step: SideInputStep) -> Iterator[tuple[str, str]]:
+    yield "windows", repr(step.strategy.window_fn)
+    for name, side in zip(step.node.names, step.sides, strict=True):
+        yield "side input", f"{name} in {side.window_fn!r}"
+    yield "allowed lateness", _duration(step.strategy.allowed_lateness)
 
 
 def _grouping(step: KeyedStep) -> Iterator[tuple[str, str]]:
@@ -44,6 +66,17 @@ def _grouping(step: KeyedStep) -> Iterator[tuple[str, str]]:
             "yes" if step.lifted else "no, the trigger sees elements",
         )
     yield "keeps", _state(step)
+
+
+def _stateful(step: StatefulStep) -> Iterator[tuple[str, str]]:
+    declared = step.node.declared
+    yield "windows", repr(step.strategy.window_fn)
+    yield "allowed lateness", _duration(step.strategy.allowed_lateness)
+    yield "states", ", ".join(map(repr, declared.states.values())) or "none"
+    yield (
+        "timers",
+        ", ".join(f"{t.name} ({t.time_domain})" for t in declared.timers.values()) or "none",
+    )
 
 
 def _state(step: KeyedStep) -> str:

@@ -15,11 +15,14 @@ from itertools import repeat
 from operator import length_hint
 from typing import Any, Final, TypeVar
 
+import attrs
+
+from headrace.runners.context_managers import ContextManagers
 from headrace.runners.dead_letters import DeadLetterCollector
 from headrace.runners.error_context import note_element
 from headrace.runners.mutation import checked_program
 from headrace.sdk.binding import Call, bind, bind_function, exploded
-from headrace.sdk.dofn import CallableDoFn, DoFn
+from headrace.sdk.dofn import BundleContextParam, CallableDoFn, DoFn, SetupContextParam
 from headrace.sdk.elementwise import (
     CatchEach,
     DiffEach,
@@ -32,7 +35,7 @@ from headrace.sdk.elementwise import (
     ProcessEach,
     StampEach,
 )
-from headrace.sdk.graph import MAIN, ParDo
+from headrace.sdk.graph import MAIN, ParDo, ParDoWithSideInputs
 from headrace.sdk.metrics import MetricsContainer, recording
 from headrace.sdk.outputs import Outputs, Step, any_number, finishing, gathered, one_each
 from headrace.triggers.bundle import INSERT, Bundle
@@ -59,27 +62,31 @@ class ParDoInvoker:
         can_stamp: whether the node's function can supply timestamps.
     """
 
-    def __init__(self, node: ParDo, check_mutation: bool = False) -> None:
+    def __init__(self, node: ParDo | ParDoWithSideInputs, check_mutation: bool = False) -> None:
         self.metrics = MetricsContainer()
         self._step = Step(node.label, _function_of(node.fn))
         self._tags = {output.tag for output in node.outputs}
         # A copy, so that several invokers of one DoFn do not share its attributes.
         each = node.fn.each if isinstance(node.fn, CatchEach) else node.fn
         self._dofn = copy(each.dofn) if isinstance(each, ProcessEach) else _NoLifecycle()
+        self._contexts = ContextManagers()
+        self._start = self._contexts.bound(self._dofn.start_bundle)
+        self._finish = self._contexts.bound(self._dofn.finish_bundle)
         self.can_stamp = not isinstance(each, _KEEP_TIMESTAMPS)
-        program = self._program_of(node.fn)
-        checked = check_mutation and not isinstance(each, _CANNOT_FAIL)
-        self._program = checked_program(program, node.label) if checked else program
+        self._checks = check_mutation and not isinstance(each, _CANNOT_FAIL)
+        self._program = self._checked_program_of(node.fn)
 
     def setup(self) -> None:
         """Set up the DoFn."""
         with self._note_label():
+            self._contexts.enter(SetupContextParam)
             self._dofn.setup()
 
     def start_bundle(self) -> None:
         """Start a bundle of elements that arrive together."""
         with recording(self.metrics), self._note_label():
-            self._dofn.start_bundle()
+            self._contexts.enter(BundleContextParam)
+            self._start()
 
     def process(self, bundle: Bundle) -> Outputs:
         """Process the elements of a bundle; outputs without a declared tag are dropped."""
@@ -89,13 +96,18 @@ class ParDoInvoker:
     def finish_bundle(self) -> Outputs:
         """Finish the bundle, and return its last outputs."""
         with recording(self.metrics), self._note_label():
-            given = self._dofn.finish_bundle()
-            return {} if given is None else self._declared(finishing(given, self._step.label))
+            given = self._finish()
+            last = {} if given is None else self._declared(finishing(given, self._step.label))
+            self._contexts.exit(BundleContextParam)
+            return last
 
     def teardown(self) -> None:
         """Tear down the DoFn."""
         with self._note_label():
-            self._dofn.teardown()
+            try:
+                self._dofn.teardown()
+            finally:
+                self._contexts.close()
 
     @contextmanager
     def _note_label(self) -> Iterator[None]:
@@ -110,6 +122,10 @@ class ParDoInvoker:
         if found.keys() <= self._tags:
             return found
         return {tag: bundle for tag, bundle in found.items() if tag in self._tags}
+
+    def _checked_program_of(self, kind: Elementwise) -> Program:
+        program = self._program_of(kind)
+        return checked_program(program, self._step.label) if self._checks else program
 
     def _program_of(self, kind: Elementwise) -> Program:
         match kind:
@@ -129,8 +145,9 @@ class ParDoInvoker:
 
     def _call_of(self, kind: Any) -> Call:
         if isinstance(kind, ProcessEach):
-            return bind(self._dofn.process, kind.args, kind.kwargs)
-        return bind_function(kind.function)
+            return bind(self._contexts.bound(self._dofn.process), kind.args, kind.kwargs)
+        fn = self._contexts.bound(kind.function.fn)
+        return bind_function(attrs.evolve(kind.function, fn=fn))
 
     def _each(self, call: Call, make: Make) -> Program:
         def run(bundle: Bundle) -> Outputs:

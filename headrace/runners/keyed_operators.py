@@ -7,7 +7,7 @@ many keys, with timer queues, so that the cost of a round depends only on the ke
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import attrs
 
@@ -23,6 +23,16 @@ KeyArrivals: TypeAlias = tuple[Hashable, Any, Any]
 
 Entry: TypeAlias = tuple[Any, Moments, bytes]
 """A key, its timers and hold, and its frozen state."""
+
+
+class KeyedOutput(Protocol):
+    """The outputs of several keys."""
+
+    panes: Any
+    """The outputs, as the keyed operator takes them."""
+
+    def assign_key(self, key: Any) -> None:
+        """Assign a key to all output since the last call."""
 
 
 @attrs.define(eq=False)
@@ -65,7 +75,7 @@ class KeyedTable:
         stored: stored entries of keys, by identity; a state is thawed when it is first needed.
     """
 
-    operator: KeyedOperator[Any, Any, Panes]
+    operator: KeyedOperator[Any, Any, Any]
     loads: Callable[[bytes], Any] | None = None
     stored: dict[Hashable, Entry] = attrs.field(factory=dict)
     _states: dict[Hashable, tuple[Any, Any]] = attrs.field(factory=dict, init=False)
@@ -81,7 +91,7 @@ class KeyedTable:
         moments = ((key, entry[1][which]) for key, entry in self.stored.items())
         return TimerQueue({key: moment for key, moment in moments if moment != NEVER})
 
-    def process(self, arrivals: Iterable[KeyArrivals], clock: Clock, out: KeyedPanes) -> None:
+    def process(self, arrivals: Iterable[KeyArrivals], clock: Clock, out: KeyedOutput) -> None:
         """Process elements that arrived together, key by key."""
         for identity, key, elements in arrivals:
             known = self._states.get(identity) or self._state(identity, key)
@@ -93,7 +103,7 @@ class KeyedTable:
             out.assign_key(known[0])
             self._update_timers(identity, known[1])
 
-    def wake(self, clock: Clock, out: KeyedPanes) -> None:
+    def wake(self, clock: Clock, out: KeyedOutput) -> None:
         """Wake the keys whose timers are due, the earliest first."""
         due = self._event_timers.pop(clock.watermark)
         due += self._processing_timers.pop(clock.now)

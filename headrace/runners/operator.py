@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from headrace.sdk.graph import Collection
@@ -21,6 +21,17 @@ class Operator:
     @abstractmethod
     def push(self, bundle: Bundle) -> None:
         """Take a bundle."""
+
+    def receiver(self, number: int) -> Callable[[Bundle], None]:
+        """Return what takes the bundles of an input; most operators treat all inputs alike.
+
+        Args:
+            number: number of the input.
+        """
+        return self.push
+
+    def note_watermarks(self, watermarks: Sequence[int]) -> None:
+        """Take the watermark of each input, before the round ends."""
 
     def end_round(self, clock: Clock) -> int:
         """Take the input watermark and the clock, and return the output watermark."""

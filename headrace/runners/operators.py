@@ -16,7 +16,9 @@ from headrace.runners.error_context import label_errors
 from headrace.runners.grouping_operators import batch_group, streaming_group
 from headrace.runners.invoker import ParDoInvoker
 from headrace.runners.operator import Operator, Send
-from headrace.runners.planning import KeyedStep, Plan
+from headrace.runners.planning import KeyedStep, Plan, SideInputStep, StatefulStep, Step
+from headrace.runners.side_input_operators import side_input_operator
+from headrace.runners.stateful_operators import stateful_operator
 from headrace.runners.timestamp_checks import note_made, note_read
 from headrace.sdk import graph
 from headrace.sdk.metrics import MetricsContainer
@@ -162,7 +164,7 @@ class OperatorContext:
     Attributes:
         send: receives the outputs.
         metrics: the metrics of the node.
-        step: the keyed step; None unless the node is a grouping.
+        step: the step; None unless the node has state.
         deferred: whether the groupings that read from the node do its work.
         batch: whether there is only one round, after which the watermark is at the end of time.
         check_mutation: whether functions that change their inputs raise an error.
@@ -170,7 +172,7 @@ class OperatorContext:
 
     send: Send
     metrics: StepMetrics
-    step: KeyedStep | None
+    step: Step | None
     deferred: bool
     batch: bool
     check_mutation: bool = False
@@ -205,9 +207,19 @@ def _forward(node: Any, context: OperatorContext) -> Operator:
 
 
 def _group(node: Any, context: OperatorContext) -> Operator:
-    assert context.step is not None
+    assert isinstance(context.step, KeyedStep)
     make = batch_group if context.batch else streaming_group
     return make(context.step, context.send, context.metrics)
+
+
+def _stateful(node: Any, context: OperatorContext) -> Operator:
+    assert isinstance(context.step, StatefulStep)
+    return stateful_operator(context.step, context.send, context.metrics, context.batch)
+
+
+def _side_inputs(node: Any, context: OperatorContext) -> Operator:
+    assert isinstance(context.step, SideInputStep)
+    return side_input_operator(context.step, context.send, context.metrics, context.batch)
 
 
 OPERATORS: dict[type[graph.Node], Callable[[Any, OperatorContext], Operator]] = {
@@ -218,6 +230,8 @@ OPERATORS: dict[type[graph.Node], Callable[[Any, OperatorContext], Operator]] = 
     graph.ParDo: lambda node, context: ParDo(
         node, context.send, ParDoInvoker(node, context.check_mutation), context.metrics
     ),
+    graph.StatefulParDo: _stateful,
+    graph.ParDoWithSideInputs: _side_inputs,
     graph.GroupByKey: _group,
     graph.CombinePerKey: _group,
     graph.Write: lambda node, context: Write(node, streaming=not context.batch),

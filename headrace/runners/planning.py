@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Container
+from typing import TypeAlias
 
 import attrs
 
@@ -34,8 +35,10 @@ from headrace.sdk.graph import (
     GroupByKey,
     Node,
     ParDo,
+    ParDoWithSideInputs,
     Read,
     Reshuffle,
+    StatefulParDo,
 )
 from headrace.triggers.emission import has_only_final_panes
 from headrace.triggers.grouping import Grouping
@@ -43,7 +46,7 @@ from headrace.triggers.reduction import Reduction
 from headrace.triggers.strategy import WindowingStrategy
 
 KEYED = (GroupByKey, CombinePerKey)
-SHUFFLES = (*KEYED, Reshuffle)
+SHUFFLES = (*KEYED, StatefulParDo, ParDoWithSideInputs, Reshuffle)
 FUSIBLE = (ParDo, AssignWindows)
 
 
@@ -153,6 +156,54 @@ class KeyedStep:
 
 
 @attrs.frozen
+class StatefulStep:
+    """A stateful DoFn of the plan.
+
+    Attributes:
+        node: the node.
+        strategy: the windowing strategy of its input.
+        check_mutation: whether it is an error if ``process`` changes an element.
+    """
+
+    node: StatefulParDo
+    strategy: WindowingStrategy
+    check_mutation: bool = False
+
+    @staticmethod
+    def of(node: StatefulParDo, check_mutation: bool = False) -> StatefulStep:
+        """Make the step of a node."""
+        (source,) = node.inputs
+        return StatefulStep(node, source.windowing, check_mutation)
+
+
+@attrs.frozen
+class SideInputStep:
+    """A node with side inputs of the plan.
+
+    Attributes:
+        node: the node.
+        strategy: the windowing strategy of its main input.
+        sides: the windowing strategy of each side input.
+        check_mutation: whether it is an error if the function changes an element.
+    """
+
+    node: ParDoWithSideInputs
+    strategy: WindowingStrategy
+    sides: tuple[WindowingStrategy, ...]
+    check_mutation: bool = False
+
+    @staticmethod
+    def of(node: ParDoWithSideInputs, check_mutation: bool = False) -> SideInputStep:
+        """Make the step of a node."""
+        main, *sides = (source.windowing for source in node.inputs)
+        return SideInputStep(node, main, tuple(sides), check_mutation)
+
+
+Step: TypeAlias = KeyedStep | StatefulStep | SideInputStep
+"""A node with state."""
+
+
+@attrs.frozen
 class Level:
     """The nodes between one shuffle and the next.
 
@@ -173,7 +224,7 @@ class Plan:
         graph: the graph.
         levels: the levels, in order.
         depths: the number of each node's level, by label.
-        steps: the keyed steps, by label.
+        steps: the steps with state, by label.
         deferred_assigns: labels of the AssignWindows nodes whose work is done by the precombiners of the
             groupings that read from them, which is cheaper.
         check_mutation: whether functions that change their inputs raise an error.
@@ -182,7 +233,7 @@ class Plan:
     graph: Graph
     levels: tuple[Level, ...]
     depths: dict[str, int]
-    steps: dict[str, KeyedStep]
+    steps: dict[str, Step]
     deferred_assigns: frozenset[str]
     check_mutation: bool = False
 
@@ -200,10 +251,18 @@ def plan(graph: Graph, check_mutation: bool = False) -> Plan:
         for depth in range(max(depths.values(), default=0) + 1)
     )
     deferred_assigns = frozenset(n.label for n in graph if _feeds_only_groupings(graph, n))
-    steps = {
+    steps: dict[str, Step] = {
         n.label: KeyedStep.of(graph, n, deferred_assigns, check_mutation)
         for n in graph
         if isinstance(n, KEYED)
+    }
+    steps |= {
+        n.label: StatefulStep.of(n, check_mutation) for n in graph if isinstance(n, StatefulParDo)
+    }
+    steps |= {
+        n.label: SideInputStep.of(n, check_mutation)
+        for n in graph
+        if isinstance(n, ParDoWithSideInputs)
     }
     return Plan(graph, levels, depths, steps, deferred_assigns, check_mutation)
 
@@ -218,7 +277,8 @@ def _windows_are_reused(graph: Graph, node: Node) -> bool:
     """Return whether a grouping reads the output of a node without new windows in between."""
     reached = {node.label}
     for reader in graph:
-        if reached.isdisjoint(source.node for source in reader.inputs):
+        inputs = reader.inputs[:1] if isinstance(reader, ParDoWithSideInputs) else reader.inputs
+        if reached.isdisjoint(source.node for source in inputs):
             continue
         if isinstance(reader, KEYED):
             return True

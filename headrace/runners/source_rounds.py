@@ -27,7 +27,7 @@ from headrace.sdk.io.test_stream import (
     WatermarkEvent,
 )
 from headrace.sdk.outputs import as_bundle
-from headrace.sdk.source import BoundedSource
+from headrace.sdk.source import Batch, BoundedSource, ReadsClock
 from headrace.triggers.bundle import Bundle
 from headrace.windowing.time import MAX_MICROS, micros
 from headrace.windowing.watermark import FromSource, PartitionedWatermark
@@ -92,7 +92,7 @@ class PartitionReader:
         for number, partition in enumerate(before.partitions):
             if not partition.finished:
                 self._require_partition(names[number])
-                records = self._records(names[number], partition.offset, self.limit)
+                records = self._records(names[number], partition.offset, self.limit, now)
                 partition, bundle = self._observe(number, records, watermarks, now)
                 bundles.append(bundle)
             partitions.append(partition)
@@ -125,7 +125,7 @@ class PartitionReader:
         return found
 
     def _replay(self, name: Any, offset: Any, rows: int) -> Bundle:
-        records, *_ = self._records(name, offset, rows)
+        records, *_ = self._records(name, offset, rows, MAX_MICROS)
         bundle = Cursor(iter([as_bundle(records)])).take(rows)
         if len(bundle) < rows:
             raise PipelineError(
@@ -178,14 +178,20 @@ class PartitionReader:
             watermarks.finish(number)
         return Partition(offset, len(bundle), finished), bundle
 
-    def _records(self, name: Any, offset: Any, limit: int) -> tuple[Any, Any, Any, bool]:
+    def _records(self, name: Any, offset: Any, limit: int, now: int) -> tuple[Any, Any, Any, bool]:
         with label_errors(self.node.label):
             if isinstance(self._source, BoundedSource):
                 return self._bounded(name, offset or 0, limit)
-            batch = self._source.read(name, offset, limit)
+            batch = self._batch(name, offset, limit, now)
             caught_up = not len(batch.records) and batch.next_offset == offset
             finished = batch.finished or (self.until_caught_up and caught_up)
             return batch.records, batch.next_offset, batch.watermark, finished
+
+    def _batch(self, name: Any, offset: Any, limit: int, now: int) -> Batch[Any]:
+        if isinstance(self._source, ReadsClock):
+            return self._source.read_until(name, offset, limit, now)
+        batch: Batch[Any] = self._source.read(name, offset, limit)
+        return batch
 
     def _bounded(self, name: Any, offset: int, limit: int) -> tuple[Any, Any, Any, bool]:
         """Continue after the last round; in a new process, read from the start up to the offset first."""
@@ -293,6 +299,7 @@ class SourceRounds:
         if before.round and self.is_finished(before):
             return before, {}
         now = self._now(before)
+        self._end_with_scripts(before)
         reads, bundles = {}, {}
         for label, reader in self._readers.items():
             start = self._start(before, label)
@@ -304,6 +311,17 @@ class SourceRounds:
         if unchanged and not self.scripted and now - before.now < self.heartbeat and not after.done:
             return before, {}
         return after, bundles
+
+    def _end_with_scripts(self, before: Position) -> None:
+        """After the last event of test streams, end the other sources when their records are read.
+
+        The clock stands still then, so that a source that waits for it would never end.
+        """
+        scripts = [label for label, r in self._readers.items() if isinstance(r, ScriptReader)]
+        if scripts and all(self._start(before, s).partitions[0].finished for s in scripts):
+            for reader in self._readers.values():
+                if isinstance(reader, PartitionReader):
+                    reader.until_caught_up = True
 
     def replay(self, before: Position, after: Position) -> dict[str, list[Bundle]]:
         """Read the elements of a round again."""

@@ -7,7 +7,7 @@ from inspect import Parameter as Declared, Signature, signature
 from typing import Any, Final, get_args, get_origin
 
 from headrace.errors import PipelineError
-from headrace.sdk.dofn import PARAMETERS, Parameter
+from headrace.sdk.dofn import PARAMETERS, SIDE_INPUT, Parameter, StateParam, TimerParam
 from headrace.sdk.transform import callable_label
 
 _MANY: Final = float("inf")
@@ -56,6 +56,8 @@ def check_arity(
         declared = signature(fn, follow_wrapped=False)
     except (ValueError, TypeError):
         return
+    if owner != "ParDo":
+        _refuse_state(owner, declared)
     passed = [None] * (1 if items is None else items) + list(args)
     asking = _without_metadata(declared, kwargs, first=0 if items is not None else 1)
     try:
@@ -66,6 +68,17 @@ def check_arity(
         raise PipelineError(
             f"{label or callable_label(fn)} {problem}", remedy=_remedy(asking, kwargs)
         ) from None
+
+
+def _refuse_state(owner: str, declared: Signature) -> None:
+    """Refuse a function that asks for a state or a timer, which only DoFns have."""
+    for parameter in declared.parameters.values():
+        if isinstance(parameter.default, (StateParam, TimerParam)):
+            raise PipelineError(
+                f"the function of {owner} asks for {parameter.default!r}, "
+                "but only DoFns have state and timers",
+                remedy="write a DoFn whose process has this parameter, and apply it with hr.ParDo",
+            )
 
 
 def items_of(element_type: Any) -> int | None:
@@ -83,7 +96,9 @@ def _without_metadata(declared: Signature, kwargs: dict[str, Any], first: int) -
     """Return a signature without the parameters that ask for metadata, which Headrace passes."""
     parameters = list(declared.parameters.values())
     kept = [
-        p for p in parameters[first:] if p.name in kwargs or not isinstance(p.default, Parameter)
+        p.replace(default=Declared.empty) if p.default is SIDE_INPUT else p
+        for p in parameters[first:]
+        if p.name in kwargs or not isinstance(p.default, Parameter)
     ]
     # The defaults of the remaining parameters do not matter, so all can follow each other.
     return Signature(parameters[:first] + kept, __validate_parameters__=False)

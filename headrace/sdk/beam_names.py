@@ -12,11 +12,7 @@ from dis import opmap
 from types import FrameType
 from typing import Final, NoReturn
 
-_SIDE_INPUTS: Final = (
-    "use hr.CoGroupByKey or a join, or pass small fixed data to the function as an argument"
-)
-_BATCHES: Final = "collect elements in a DoFn between start_bundle and finish_bundle"
-_STATE: Final = "a trigger or a window often does the same; state and timers are not supported"
+_STATE: Final = "import it from headrace.transforms.userstate"
 _SOURCES: Final = (
     "write an hr.io.BoundedSource or hr.io.UnboundedSource, or use hr.io.ReadFromSpark"
 )
@@ -24,11 +20,7 @@ _SINKS: Final = "use files, hr.io.WriteToTable, or write an hr.io.Sink"
 _CODERS: Final = "remove it: values are pickled, and keys are compared by a fixed encoding"
 
 BEAM_NAMES: Final = {
-    **dict.fromkeys(
-        ("AsDict", "AsIter", "AsList", "AsMultiMap", "AsSideInput", "AsSingleton", "SideInputData"),
-        _SIDE_INPUTS,
-    ),
-    **dict.fromkeys(("GroupIntoBatches", "BatchElements"), _BATCHES),
+    "SideInputData": "use hr.pvalue.AsList, AsDict or AsSingleton",
     **dict.fromkeys(
         (
             "BagStateSpec",
@@ -36,16 +28,12 @@ BEAM_NAMES: Final = {
             "OrderedListStateSpec",
             "ReadModifyWriteStateSpec",
             "SetStateSpec",
-            "TimeDomain",
             "TimerSpec",
-            "userstate",
         ),
         _STATE,
     ),
     **dict.fromkeys(
         (
-            "PeriodicImpulse",
-            "PeriodicSequence",
             "ReadAllFromText",
             "ReadAllFromParquet",
             "ReadFromAvro",
@@ -79,10 +67,8 @@ BEAM_NAMES: Final = {
     ),
     "fileio": "use hr.io.ReadFromText and hr.io.WriteToText, or those of other formats",
     "Coder": _CODERS,
-    "coders": _CODERS,
-    "registry": _CODERS,
-    "Deduplicate": "use hr.Distinct in a window",
-    "DeduplicatePerKey": "use hr.Distinct in a window",
+    "TimeDomain": "import it from headrace.transforms.timeutil",
+    "Wait": "use hr.WaitOn(collection), as in Beam's Python",
     "ToString": "use hr.Map(str)",
     "LogElements": "use hr.io.WriteToConsole, or hr.Map with a function that logs",
     "Reify": "use hr.Map with DoFn.TimestampParam and DoFn.WindowParam",
@@ -109,9 +95,9 @@ def missing_names_of(module: str) -> Callable[[str], NoReturn]:
     It raises an AttributeError, or an ImportError for ``from module import name``, since Python would replace
     the message of an AttributeError there.
 
-    >>> hr.pvalue.AsSingleton
+    >>> hr.pvalue.SideInputData
     Traceback (most recent call last):
-    AttributeError: Headrace has no AsSingleton, a name of Beam's: use hr.CoGroupByKey or a join...
+    AttributeError: Headrace has no SideInputData, a name of Beam's: use hr.pvalue.AsList...
     """
 
     def missing(name: str) -> NoReturn:

@@ -48,6 +48,8 @@ _COLUMNS: Final[dict[str, ColumnOf]] = {
     "WindowParam": _windows,
     "PaneInfoParam": lambda bundle: bundle.panes,
     "DiffParam": lambda bundle: bundle.diffs,
+    "KeyParam": lambda bundle: [value[0] for value in bundle.values],
+    "DynamicTimerTagParam": lambda bundle: repeat(""),
 }
 
 

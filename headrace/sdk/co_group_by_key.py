@@ -47,13 +47,15 @@ class CoGroupByKey(PTransform[Any, PCollection[Any]]):
     ('bob', {'emails': ['bob@x'], 'phones': []})
     """
 
+    takes_several = True
+
     def __init__(self, *, pipeline: PipelineBuilder | None = None) -> None:
         super().__init__()
         self.pipeline = pipeline
 
     if TYPE_CHECKING:
 
-        @overload  # the types of `expand`, by input
+        @overload  # type: ignore[override]  # the types of `expand`, by input
         def __ror__(  # type: ignore[overload-overlap]  # a dict's keys are not collections
             self, left: dict[TagT, Pairs[KeyT, Any]]
         ) -> PCollection[tuple[KeyT, dict[TagT, list[Any]]]]: ...
@@ -124,6 +126,8 @@ class Join(PTransform[Both[Any, Any, Any], PCollection[Any]]):
 
     Emits (key, (left, right)) for each pair of values of the same key, window and pane.
     """
+
+    takes_several = True
 
     alone: ClassVar[tuple[bool, bool]]
     """Whether to emit left, and right, values without a match on the other side."""

@@ -8,6 +8,7 @@ from typing import Any, Concatenate, Final, Generic, Self, overload
 
 from headrace.errors import PipelineError
 from headrace.sdk.combine_fn import (
+    BoundCombineFn,
     Choosing,
     CombineFn,
     Combining,
@@ -22,10 +23,11 @@ from headrace.sdk.element_types import pair_type, pair_types
 from headrace.sdk.elementwise import ProcessEach
 from headrace.sdk.flatten import flatten_node
 from headrace.sdk.graph import Collection, CombinePerKey as CombinePerKeyNode
-from headrace.sdk.group_by_key import check_grouping, grouped
+from headrace.sdk.group_by_key import GroupByKey, check_grouping, grouped
 from headrace.sdk.pardo_node import Each, each
 from headrace.sdk.pvalue import PBegin, PCollection, require_collection
 from headrace.sdk.reading import Values, read_node
+from headrace.sdk.side_inputs import AsSideInput, AsSingleton, refuse_collections
 from headrace.sdk.transform import PTransform
 from headrace.sdk.type_variables import InT, KeyT, OutT, Rest, T
 from headrace.triggers.refinement import AccumulationMode
@@ -74,6 +76,7 @@ class CombinePerKey(PTransform[PCollection[Any], PCollection[Any]], Generic[InT,
     ) -> None: ...
     def __init__(self, fn: Any, *args: Any, **kwargs: Any) -> None:
         super().__init__()
+        refuse_collections([*args, *kwargs.values()])
         self._combine_fn = combine_fn_of(fn, args, kwargs)
 
     def default_label(self) -> str:
@@ -94,6 +97,8 @@ class CombinePerKey(PTransform[PCollection[Any], PCollection[Any]], Generic[InT,
     @overload
     def expand(self, pcoll: PCollection[tuple[KeyT, InT]]) -> PCollection[tuple[KeyT, OutT]]: ...
     def expand(self, pcoll: PCollection[Any]) -> PCollection[Any]:
+        if _has_side_inputs(self._combine_fn):
+            return pcoll | GroupByKey() | CombineValues(self._combine_fn)
         check_grouping(pcoll)
         _check_subtraction(pcoll.collection, self._combine_fn)
         key, _ = pair_types(pcoll.element_type)
@@ -147,10 +152,16 @@ class CombineGlobally(PTransform[PCollection[Any], PCollection[Any]], Generic[In
     ) -> None: ...
     def __init__(self, fn: Any, *args: Any, **kwargs: Any) -> None:
         super().__init__()
+        refuse_collections([*args, *kwargs.values()])
         self._combine_fn = combine_fn_of(fn, args, kwargs)
 
     def default_label(self) -> str:
         return f"CombineGlobally({self._combine_fn.default_label()})"
+
+    @property
+    def combine_fn(self) -> CombineFn:
+        """How values are combined."""
+        return self._combine_fn
 
     def with_fanout(self, fanout: int) -> Self:
         """Return the transform unchanged: combining always starts before the shuffle."""
@@ -165,6 +176,18 @@ class CombineGlobally(PTransform[PCollection[Any], PCollection[Any]], Generic[In
     def without_defaults(self) -> Self:
         """Emit no value for an empty collection; required in windows other than the global window."""
         return self.with_defaults(False)
+
+    def as_singleton_view(self) -> PTransform[PCollection[InT], OutT]:
+        """Return the transform whose result is a side input: ``AsSingleton`` of the combined value.
+
+        >>> with Pipeline() as p:
+        ...     weights = p | Create([1, 3])
+        ...     total = weights | CombineGlobally(sum).as_singleton_view()
+        ...     _ = weights | Map(lambda w, total: w / total, total) | "Show" >> Map(print)
+        0.25
+        0.75
+        """
+        return _SingletonView(self)
 
     @overload
     def expand(self: CombineGlobally[Same, Same], pcoll: PCollection[T]) -> PCollection[T]: ...
@@ -181,9 +204,27 @@ class CombineGlobally(PTransform[PCollection[Any], PCollection[Any]], Generic[In
         if self.has_defaults:
             _check_defaults(pcoll.windowing)
             keyed = (keyed, pcoll.pipeline) | "Default" >> _AddNothing()
-            fn = _IgnoringNothing(fn)
+            fn = fn if _has_side_inputs(fn) else _IgnoringNothing(fn)
         combined = keyed | "CombinePerKey" >> CombinePerKey(fn)
         return combined | "UnKey" >> each(_value)
+
+
+class _SingletonView(PTransform[PCollection[Any], Any]):
+    """Combines a collection into a side input; its default is the value of an empty collection."""
+
+    def __init__(self, combine: CombineGlobally[Any, Any]) -> None:
+        super().__init__()
+        self._combine = combine
+
+    def default_label(self) -> str:
+        return self._combine.label
+
+    def expand(self, pcoll: PCollection[Any]) -> Any:
+        combined: PCollection[Any] = self._combine.without_defaults().expand(pcoll)
+        if not self._combine.has_defaults:
+            return AsSingleton(combined)
+        fn = self._combine.combine_fn
+        return AsSingleton(combined, fn.extract_output(fn.create_accumulator()))
 
 
 class CombineValues(PTransform[PCollection[Any], PCollection[Any]], Generic[InT, OutT]):
@@ -223,6 +264,7 @@ class CombineValues(PTransform[PCollection[Any], PCollection[Any]], Generic[InT,
     ) -> None: ...
     def __init__(self, fn: Any, *args: Any, **kwargs: Any) -> None:
         super().__init__()
+        refuse_collections([*args, *kwargs.values()])
         self._combine_fn = combine_fn_of(fn, args, kwargs)
 
     def default_label(self) -> str:
@@ -241,7 +283,23 @@ class CombineValues(PTransform[PCollection[Any], PCollection[Any]], Generic[InT,
         self, pcoll: PCollection[tuple[KeyT, Iterable[InT]]]
     ) -> PCollection[tuple[KeyT, OutT]]: ...
     def expand(self, pcoll: PCollection[Any]) -> PCollection[Any]:
-        return pcoll | "Combine" >> Each(ProcessEach(_CombineDoFn(self._combine_fn)))
+        return pcoll | "Combine" >> Each(_combining(self._combine_fn))
+
+
+def _has_side_inputs(fn: CombineFn) -> bool:
+    if not isinstance(fn, BoundCombineFn):
+        return False
+    _, args, kwargs = fn.parts
+    return any(isinstance(argument, AsSideInput) for argument in (*args, *kwargs.values()))
+
+
+def _combining(fn: CombineFn) -> ProcessEach:
+    """Return the operation that combines the values of each pair; side inputs are its arguments."""
+    if not _has_side_inputs(fn):
+        return ProcessEach(_CombineDoFn(fn))
+    assert isinstance(fn, BoundCombineFn)
+    unbound, args, kwargs = fn.parts
+    return ProcessEach(_CombineWithSideInputs(unbound), args, kwargs)
 
 
 class _CombineDoFn(DoFn):
@@ -259,6 +317,15 @@ class _CombineDoFn(DoFn):
 
     def teardown(self) -> None:
         self._combine_fn.teardown()
+
+
+class _CombineWithSideInputs(_CombineDoFn):
+    """Combines the values of each pair with a CombineFn whose methods take additional arguments."""
+
+    def process(self, element: Any, *args: Any, **kwargs: Any) -> Any:
+        key, values = element
+        inputs = [value for value in values if value is not NOTHING]
+        return ((key, BoundCombineFn(self._combine_fn, args, kwargs).apply(inputs)),)
 
 
 class Nothing:

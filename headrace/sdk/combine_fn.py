@@ -298,6 +298,11 @@ class BoundCombineFn(CombineFn):
         self._args = args
         self._kwargs = kwargs
 
+    @property
+    def parts(self) -> tuple[CombineFn, tuple[Any, ...], dict[str, Any]]:
+        """The CombineFn without arguments, and the arguments."""
+        return self._fn, self._args, self._kwargs
+
     def setup(self) -> None:
         self._fn.setup(*self._args, **self._kwargs)
 

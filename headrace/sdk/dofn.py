@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
 from typing import Any, ClassVar, Final, Protocol
 
 from headrace.errors import shorten
 from headrace.sdk.pvalue import TaggedOutput
+from headrace.sdk.state import StateSpec
+from headrace.sdk.timers import TimerSpec
 from headrace.sdk.transform import callable_label
 from headrace.sdk.type_variables import InputT, OutputT, OutT
 from headrace.sdk.windowed_value import WindowedValue
@@ -33,9 +36,156 @@ def _parameter(name: str) -> Parameter:
     return PARAMETERS[name]
 
 
+class StateParam(Parameter):
+    """Asks for a state of the current key and window.
+
+    >>> from headrace.transforms.userstate import BagStateSpec
+    >>> StateParam(BagStateSpec("seen"))
+    DoFn.StateParam(seen)
+    """
+
+    __slots__ = ("spec",)
+
+    def __init__(self, state_spec: Any) -> None:
+        if not isinstance(state_spec, StateSpec):
+            raise ValueError(f"DoFn.StateParam needs a StateSpec, not {shorten(state_spec)}")
+        super().__init__("StateParam")
+        self.spec = state_spec
+
+    def __repr__(self) -> str:
+        return f"DoFn.StateParam({self.spec.name})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return StateParam, (self.spec,)
+
+
+class TimerParam(Parameter):
+    """Asks for a timer of the current key and window.
+
+    >>> from headrace.sdk.timers import TimeDomain, TimerSpec
+    >>> TimerParam(TimerSpec("flush", TimeDomain.WATERMARK))
+    DoFn.TimerParam(flush)
+    """
+
+    __slots__ = ("spec",)
+
+    def __init__(self, timer_spec: Any) -> None:
+        if not isinstance(timer_spec, TimerSpec):
+            raise ValueError(f"DoFn.TimerParam needs a TimerSpec, not {shorten(timer_spec)}")
+        super().__init__("TimerParam")
+        self.spec = timer_spec
+
+    def __repr__(self) -> str:
+        return f"DoFn.TimerParam({self.spec.name})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return TimerParam, (self.spec,)
+
+
+class SideInputMarker:
+    """Marks a parameter that takes an argument of the transform, as in Beam; parameters need no mark."""
+
+    def __repr__(self) -> str:
+        return "DoFn.SideInputParam"
+
+    def __reduce__(self) -> str:
+        return "SIDE_INPUT"
+
+
+SIDE_INPUT: Final = SideInputMarker()
+
+
+class ContextParam(Parameter):
+    """Asks for the value of a context manager; see the subclasses.
+
+    Args:
+        context_manager_constructor: returns a new context manager: a class, or a function with
+            ``contextlib.contextmanager``.
+        args: its arguments.
+        kwargs: its arguments by name.
+        name: ignored; accepted for compatibility with Beam.
+
+    Raises:
+        TypeError: the first argument is a context manager itself, which could be used only once.
+    """
+
+    __slots__ = ("args", "constructor", "kwargs")
+
+    def __init__(
+        self,
+        context_manager_constructor: Callable[..., AbstractContextManager[Any]],
+        args: Iterable[Any] = (),
+        kwargs: dict[str, Any] | None = None,
+        *,
+        name: str | None = None,
+    ) -> None:
+        made = context_manager_constructor
+        if not callable(made) or (not isinstance(made, type) and hasattr(made, "__enter__")):
+            raise TypeError(
+                f"DoFn.{type(self).__name__} needs a function that returns a context manager, not "
+                f"{shorten(made)}: write {type(self).__name__}(tempfile.TemporaryDirectory), without a call"
+            )
+        super().__init__(type(self).__name__)
+        self.constructor = made
+        self.args = tuple(args)
+        self.kwargs = dict(kwargs or {})
+
+    def create(self) -> AbstractContextManager[Any]:
+        """Return a new context manager."""
+        return self.constructor(*self.args, **self.kwargs)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.constructor, self.args, self.kwargs)
+
+
+class SetupContextParam(ContextParam):
+    """Asks for the value of a context manager that is entered when a worker sets up the step.
+
+    It is exited when the worker tears down the step.
+
+    >>> import os, tempfile
+    >>> def lengths(word, folder=DoFn.SetupContextParam(tempfile.TemporaryDirectory)):
+    ...     return len(word), os.path.isdir(folder)
+    >>> with Pipeline() as p:
+    ...     _ = p | Create(["to", "be"]) | Map(lengths) | "Show" >> Map(print)
+    (2, True)
+    (2, True)
+    """
+
+    __slots__ = ()
+
+
+class BundleContextParam(ContextParam):
+    """Asks for the value of a context manager that is entered at the start of each bundle.
+
+    It is exited at the end of the bundle, after ``finish_bundle``.
+
+    >>> from contextlib import contextmanager
+    >>> @contextmanager
+    ... def transaction(name):
+    ...     yield name
+    ...     print("commit")
+    >>> with Pipeline() as p:
+    ...     words = p | Create(["a"])
+    ...     _ = words | Map(lambda x, t=DoFn.BundleContextParam(transaction, ["t"]): print(x, t))
+    a t
+    commit
+    """
+
+    __slots__ = ()
+
+
 PARAMETERS: Final = {
     name: Parameter(name)
-    for name in ("ElementParam", "TimestampParam", "WindowParam", "PaneInfoParam", "DiffParam")
+    for name in (
+        "ElementParam",
+        "TimestampParam",
+        "WindowParam",
+        "PaneInfoParam",
+        "DiffParam",
+        "KeyParam",
+        "DynamicTimerTagParam",
+    )
 }
 
 
@@ -63,7 +213,10 @@ class DoFn:
     ``WindowParam``     its window; an element in several windows is processed once in each
     ``PaneInfoParam``   the pane that it belongs to
     ``DiffParam``       +1 for a value, -1 for the retraction of an earlier value (not in Beam)
+    ``KeyParam``        the key, of an element that is a (key, value) pair
     ==================  =========================================================================
+
+    ``SetupContextParam(open_it)`` and ``BundleContextParam(open_it)`` ask for the value of a context manager.
 
     A DoFn of a collection with retractions processes retractions like values, and its outputs for a
     retraction are retractions; so it must be deterministic.
@@ -84,17 +237,17 @@ class DoFn:
     WindowParam: ClassVar[Any] = PARAMETERS["WindowParam"]
     PaneInfoParam: ClassVar[Any] = PARAMETERS["PaneInfoParam"]
     DiffParam: ClassVar[Any] = PARAMETERS["DiffParam"]
+    KeyParam: ClassVar[Any] = PARAMETERS["KeyParam"]
+    DynamicTimerTagParam: ClassVar[Any] = PARAMETERS["DynamicTimerTagParam"]
+    StateParam: ClassVar[type[StateParam]] = StateParam
+    TimerParam: ClassVar[type[TimerParam]] = TimerParam
+    SideInputParam: ClassVar[Any] = SIDE_INPUT
+    SetupContextParam: ClassVar[type[SetupContextParam]] = SetupContextParam
+    BundleContextParam: ClassVar[type[BundleContextParam]] = BundleContextParam
 
-    StateParam = UnsupportedParameter()
-    TimerParam = UnsupportedParameter()
-    KeyParam = UnsupportedParameter()
-    SideInputParam = UnsupportedParameter()
     WatermarkEstimatorParam = UnsupportedParameter()
     RestrictionParam = UnsupportedParameter()
     BundleFinalizerParam = UnsupportedParameter()
-    BundleContextParam = UnsupportedParameter()
-    SetupContextParam = UnsupportedParameter()
-    DynamicTimerTagParam = UnsupportedParameter()
 
     def setup(self) -> None:
         """Prepare a worker; called once before all other methods."""

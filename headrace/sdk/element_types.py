@@ -6,14 +6,19 @@ Types come from the elements of a Create, from the annotation of a function's re
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from inspect import isabstract
 from types import GenericAlias, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
+from headrace.sdk.row import Row
+from headrace.sdk.schemas import Schema
+
 
 def type_of(values: Collection[Any]) -> Any:
     """Return the common type of values; Any if they have different types.
+
+    The type of rows with the same fields is a :class:`~headrace.sdk.schemas.Schema`.
 
     >>> type_of([1, 2]), type_of([("a", 1), ("b", 2)]), type_of([1, "a"])
     (<class 'int'>, tuple[typing.Any, typing.Any], typing.Any)
@@ -22,10 +27,29 @@ def type_of(values: Collection[Any]) -> Any:
     if len(kinds) != 1:
         return Any
     kind = kinds.pop()
+    if kind is Row:
+        return _row_type(list(map(vars, values)))
     if kind is not tuple:
         return kind
     sizes = set(map(len, values))
     return GenericAlias(tuple, (Any,) * sizes.pop()) if len(sizes) == 1 else tuple
+
+
+def _row_type(rows: Sequence[Mapping[str, Any]]) -> Any:
+    """Return the schema of rows, given as their fields; Row if their fields have different names."""
+    layouts = set(map(tuple, rows))
+    if len(layouts) != 1:
+        return Row
+    return Schema(
+        Row, tuple((name, _field_type([r[name] for r in rows])) for name in layouts.pop())
+    )
+
+
+def _field_type(values: Sequence[Any]) -> Any:
+    """Return the common type of the values of a field, any of which can be None."""
+    given = [value for value in values if value is not None]
+    kind = type_of(given)
+    return kind | None if len(given) < len(values) and _is_class(kind) else kind
 
 
 def pair_type(key: Any = Any, value: Any = Any) -> Any:
@@ -51,6 +75,8 @@ def cannot_be_pair(kind: Any) -> bool:
     >>> cannot_be_pair(int), cannot_be_pair(tuple[int, int, int]), cannot_be_pair(object)
     (True, True, False)
     """
+    if isinstance(kind, Schema):
+        return cannot_be_pair(kind.record)
     origin = get_origin(kind)
     if origin in (Union, UnionType):
         return all(map(cannot_be_pair, get_args(kind)))

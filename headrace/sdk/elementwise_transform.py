@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from copy import copy
 from functools import wraps
 from typing import Any, Generic
@@ -21,9 +21,9 @@ from headrace.sdk.pardo_node import output_like_input, pardo_node
 from headrace.sdk.pvalue import (
     DoOutputsTuple,
     PCollection,
-    PValue,
     require_collection,
 )
+from headrace.sdk.side_inputs import arguments_of, refuse_collections
 from headrace.sdk.transform import PTransform, callable_label
 from headrace.sdk.type_variables import InT, OutT
 from headrace.windowing.time import Timestamp
@@ -43,7 +43,7 @@ class ElementwiseTransform(PTransform[PCollection[InT], PCollection[OutT]], Gene
         self, fn: Any, kind: Elementwise, typed: Callable[[Any], Any] = lambda kind: Any
     ) -> None:
         super().__init__()
-        _refuse_side_inputs(kind)
+        refuse_collections(arguments_of(kind))
         self._fn = fn
         self._kind = kind
         self._typed = typed
@@ -182,18 +182,3 @@ def _with_checked_timestamps(kind: Any) -> Any:
         return Timestamp.of(fn(*args, **kwargs))
 
     return StampEach(attrs.evolve(kind.function, fn=stamp))
-
-
-def _arguments(kind: Elementwise) -> Iterator[Any]:
-    function = getattr(kind, "function", kind)
-    yield from getattr(function, "args", ())
-    yield from getattr(function, "kwargs", {}).values()
-
-
-def _refuse_side_inputs(kind: Elementwise) -> None:
-    for argument in _arguments(kind):
-        if isinstance(argument, PValue):
-            raise PipelineError(
-                f"{argument!r} is passed as an argument, but side inputs are not supported",
-                remedy="combine the two collections by key, with CoGroupByKey or a join",
-            )

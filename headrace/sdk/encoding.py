@@ -217,7 +217,7 @@ def _encode_by_kind(key: Any) -> bytes:
     if isinstance(key, (BoundedWindow, tuple)):
         return _typed(b"N", key, _tuple(key))
     if isinstance(key, Row):
-        return b"W" + _joined(map(encode_key, key.as_dict().items()))
+        return b"W" + _joined(map(encode_key, vars(key).items()))
     fields = _compared_fields(key)
     if fields is not None:
         return _typed(b"R", key, _tuple(fields))

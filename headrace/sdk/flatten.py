@@ -40,6 +40,8 @@ class Flatten(PTransform[Any, Any]):
     b
     """
 
+    takes_several = True
+
     def __init__(self, pipeline: PipelineBuilder | None = None) -> None:
         super().__init__()
         self.pipeline = pipeline
@@ -58,6 +60,37 @@ class Flatten(PTransform[Any, Any]):
             require_collection(each)
         _check_windowing(pcolls)
         return flatten_node(pcolls)
+
+
+class FlattenWith(PTransform[PCollection[InT], PCollection[InT]], Generic[InT]):
+    """Merges its input with other collections, within a chain of transforms.
+
+    Args:
+        others: collections, or transforms that read a source.
+
+    >>> with Pipeline() as p:
+    ...     one = p | "One" >> Create(["a"])
+    ...     other = p | "Other" >> Create(["b"])
+    ...     _ = one | FlattenWith(other) | Map(str.upper) | "Show" >> Map(print)
+    A
+    B
+    """
+
+    def __init__(self, *others: PCollection[InT] | PTransform[Any, PCollection[InT]]) -> None:
+        super().__init__()
+        for other in others:
+            if not isinstance(other, (PCollection, PTransform)):
+                raise TypeError(
+                    f"FlattenWith needs collections or transforms, not {shorten(other)}"
+                )
+        self._others = others
+
+    def expand(self, pcoll: PCollection[InT]) -> PCollection[InT]:
+        require_collection(pcoll)
+        begin = PBegin(pcoll.pipeline)
+        read = [begin | other if isinstance(other, PTransform) else other for other in self._others]
+        merged: PCollection[InT] = (pcoll, *read) | Flatten()
+        return merged
 
 
 def flatten_node(pcolls: Sequence[PCollection[Any]]) -> PCollection[Any]:

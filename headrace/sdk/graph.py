@@ -59,6 +59,11 @@ class Node:
     inputs: tuple[Collection, ...]
     outputs: tuple[Collection, ...]
 
+    @property
+    def main_inputs(self) -> int | None:
+        """How many inputs, from the first, determine the watermark; None for all."""
+        return None
+
 
 @attrs.frozen
 class Read(Node):
@@ -74,6 +79,34 @@ class ParDo(Node):
     """A function or DoFn for each element; ``fn`` is one of :mod:`headrace.sdk.elementwise`."""
 
     fn: Any
+
+
+@attrs.frozen
+class StatefulParDo(Node):
+    """A stateful DoFn for each pair, with states and timers per key and window."""
+
+    dofn: Any
+    declared: Any
+    """Its states and timers (:class:`headrace.sdk.stateful_dofn.Stateful`)."""
+    args: tuple[Any, ...] = ()
+    kwargs: Any = attrs.field(factory=dict)
+
+
+@attrs.frozen
+class ParDoWithSideInputs(Node):
+    """A function or DoFn for each element of the first input, with the panes of the others as arguments."""
+
+    fn: Any
+    """One of :mod:`headrace.sdk.elementwise`, with a placeholder for each side input."""
+    views: tuple[Any, ...]
+    """How the values of each side input become an argument (:mod:`headrace.sdk.side_inputs`)."""
+    names: tuple[str, ...]
+    """The name of each side input, for errors."""
+
+    @property
+    def main_inputs(self) -> int:
+        """Only the first: side inputs hold back only the elements that wait for them."""
+        return 1
 
 
 @attrs.frozen

@@ -3,32 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from operator import attrgetter
-from typing import Any, TypeAlias
+from typing import Any
 
 import attrs
 
-from headrace.errors import PipelineError
 from headrace.sdk.combine import CombinePerKey, Combiner
 from headrace.sdk.combiners.tuples import TupleCombineFn
+from headrace.sdk.element_types import pair_type
+from headrace.sdk.elementwise import Function, MapEach
+from headrace.sdk.elementwise_transform import ElementwiseTransform
+from headrace.sdk.field_expressions import (
+    Expression,
+    Named,
+    function_of,
+    refuse_element,
+    require_expression,
+    require_names,
+    value_type,
+)
 from headrace.sdk.group_by_key import GroupByKey
 from headrace.sdk.pardo import Map
 from headrace.sdk.pvalue import PCollection
 from headrace.sdk.row import Row, record_type
+from headrace.sdk.schemas import Schema
 from headrace.sdk.transform import PTransform
 from headrace.sdk.type_variables import T
-
-Expression: TypeAlias = str | Callable[[Any], Any]
 
 
 class GroupBy(PTransform[PCollection[Any], PCollection[Any]]):
     """Groups elements by the values of expressions: (key, list of elements).
 
-    With one expression, the key is its value; with several, a named tuple of their values.
+    With one expression, the key is its value; with several, a named tuple of their values. Without any,
+    all elements are one group, and the key is an empty tuple.
 
     Args:
-        fields: names of the elements' attributes, or functions of an element.
+        fields: names of the elements' fields, or functions of an element. A function without a name has the
+            field ``key``, or ``key0``, ``key1``, … by its position if there are several expressions.
         kwargs: expressions by the name of the key's field.
+
+    Raises:
+        PipelineError: the elements are known not to have a field, or two fields have the same name.
 
     >>> with Pipeline() as p:
     ...     words = p | Create(["to", "be", "not"])
@@ -39,19 +53,20 @@ class GroupBy(PTransform[PCollection[Any], PCollection[Any]]):
 
     def __init__(self, *fields: Expression, **kwargs: Expression) -> None:
         super().__init__()
-        lone = len(fields) == 1 and not kwargs
-        self._names = [
-            *(f if isinstance(f, str) else f"key{'' if lone else i}" for i, f in enumerate(fields)),
-            *kwargs,
-        ]
-        self._expressions = tuple(map(_function_of, (*fields, *kwargs.values())))
-        self._lone = lone
+        for expression in (*fields, *kwargs.values()):
+            require_expression(expression)
+        self._lone = len(fields) == 1 and not kwargs
+        names = (
+            f if isinstance(f, str) else f"key{'' if self._lone else i}"
+            for i, f in enumerate(fields)
+        )
+        self._key = Named((*zip(names, fields, strict=True), *kwargs.items()))
 
     def aggregate_field(self, field: Expression, combine_fn: Combiner, dest: str) -> Aggregation:
         """Return the transform that combines values of each group instead of listing its elements.
 
         Args:
-            field: the value to combine: name of an attribute, or a function of an element.
+            field: the value to combine: name of a field, or a function of an element.
             combine_fn: how to combine the values.
             dest: name of the result's field.
 
@@ -61,48 +76,67 @@ class GroupBy(PTransform[PCollection[Any], PCollection[Any]]):
         Result(size=2, last='to')
         Result(size=3, last='not')
         """
-        return Aggregation(self, (_Aggregate(_function_of(field), combine_fn, dest),))
+        return Aggregation(self, ()).aggregate_field(field, combine_fn, dest)
 
     def force_tuple_keys(self, value: bool = True) -> GroupBy:
         """Return a transform whose key is a named tuple even for one expression."""
         forced = GroupBy()
-        forced._names, forced._expressions, forced._lone = self._names, self._expressions, not value
+        forced._key, forced._lone = self._key, not value
         return forced
 
     def default_label(self) -> str:
-        return f"GroupBy({', '.join(self._names)})"
+        return f"GroupBy({', '.join(self._key.names)})"
+
+    @property
+    def key(self) -> Named:
+        """The expressions of the key."""
+        return self._key
+
+    @property
+    def single(self) -> bool:
+        """Whether the key is the value of the only expression, and not a tuple."""
+        return self._lone and len(self._key.expressions) == 1
+
+    def key_type(self, element_type: Any) -> Any:
+        """Return the type of the key, given the type of the elements."""
+        if self.single:
+            return value_type(self._key.expressions[0][1], element_type)
+        return self._key.schema(element_type, record_type("Key", self._key.names))
 
     def key_function(self) -> Callable[[Any], Any]:
         """Return the function that computes the key of an element."""
-        if not self._expressions:
-            raise PipelineError(
-                "GroupBy has no expressions", remedy="pass the name of a field or a function"
-            )
-        if self._lone and len(self._expressions) == 1:
-            return self._expressions[0]
-        return _Record("Key", self.key_fields, self._expressions)
-
-    @property
-    def key_fields(self) -> tuple[str, ...]:
-        """The names of the key's fields."""
-        return tuple(self._names)
+        if self.single:
+            return self._key.functions[0]
+        require_names(self._key.names)
+        return _Record("Key", self._key.names, self._key.functions)
 
     def expand(self, pcoll: PCollection[T]) -> PCollection[tuple[Any, list[T]]]:
-        keyed = pcoll | "Key" >> Map(_Pair(self.key_function(), _itself))
-        return keyed | GroupByKey()
+        self._key.check(pcoll)
+        pair = _Pair(self.key_function(), _itself, self._key)
+        kind = pair_type(self.key_type(pcoll.element_type), pcoll.element_type)
+        return pcoll | "Key" >> Map(pair).with_output_types(kind) | GroupByKey()
 
 
 @attrs.frozen
 class _Aggregate:
     """The arguments of an ``aggregate_field`` call."""
 
-    value: Callable[[Any], Any]
+    value: Expression
     combine_fn: Combiner
     dest: str
 
+    def result_type(self, element_type: Any) -> Any:
+        """Return the known type of the combined value, given the type of the elements."""
+        kind = value_type(self.value, element_type)
+        keeps = self.combine_fn in (min, max) or (self.combine_fn is sum and kind in (int, float))
+        return kind if keeps else Any
+
 
 class Aggregation(PTransform[PCollection[Any], PCollection[Any]]):
-    """A grouping whose values are combined (see :meth:`GroupBy.aggregate_field`)."""
+    """A grouping whose values are combined (see :meth:`GroupBy.aggregate_field`).
+
+    An element of the result is a named tuple of the key's fields and the combined values.
+    """
 
     def __init__(self, grouping: GroupBy, aggregates: tuple[_Aggregate, ...]) -> None:
         super().__init__()
@@ -111,27 +145,47 @@ class Aggregation(PTransform[PCollection[Any], PCollection[Any]]):
 
     def aggregate_field(self, field: Expression, combine_fn: Combiner, dest: str) -> Aggregation:
         """Return the transform that combines one more value of each group."""
-        more = _Aggregate(_function_of(field), combine_fn, dest)
+        require_expression(field)
+        more = _Aggregate(field, combine_fn, dest)
         return Aggregation(self._grouping, (*self._aggregates, more))
 
     def default_label(self) -> str:
         return self._grouping.label
 
     def expand(self, pcoll: PCollection[Any]) -> PCollection[Any]:
-        values = _Tuple(tuple(aggregate.value for aggregate in self._aggregates))
+        used = Named(
+            (
+                *self._grouping.key.expressions,
+                *((aggregate.dest, aggregate.value) for aggregate in self._aggregates),
+            )
+        )
+        used.check(pcoll)
+        require_names(used.names)
+        values = _Tuple(tuple(function_of(aggregate.value) for aggregate in self._aggregates))
         combine = TupleCombineFn(*(aggregate.combine_fn for aggregate in self._aggregates))
-        fields = (*self._grouping.key_fields, *(aggregate.dest for aggregate in self._aggregates))
-        keyed = pcoll | "Key" >> Map(_Pair(self._grouping.key_function(), values))
+        keyed = pcoll | "Key" >> Map(_Pair(self._grouping.key_function(), values, used))
         combined = keyed | "Combine" >> CombinePerKey(combine)
-        return combined | "Result" >> Map(_Result(fields))
+        result = Map(_Result(used.names)).with_output_types(self._result_type(pcoll.element_type))
+        return combined | "Result" >> result
+
+    def _result_type(self, element_type: Any) -> Schema:
+        fields = [
+            *self._grouping.key.schema(element_type).fields,
+            *((a.dest, a.result_type(element_type)) for a in self._aggregates),
+        ]
+        return Schema(record_type("Result", tuple(name for name, _ in fields)), tuple(fields))
 
 
-class Select(PTransform[PCollection[Any], PCollection[Row]]):
+class Select(ElementwiseTransform[Any, Row]):
     """Turns elements into rows of the values of expressions.
 
     Args:
-        fields: names of the elements' attributes, or functions of an element.
+        fields: names of the elements' fields, or functions of an element. A function without a name has the
+            field ``arg00``, ``arg01``, … by its position.
         kwargs: expressions by the name of the row's field.
+
+    Raises:
+        PipelineError: the elements are known not to have a field.
 
     >>> with Pipeline() as p:
     ...     _ = p | Create([2j]) | Select("imag", double=lambda x: 2 * x.imag) | Map(print)
@@ -139,20 +193,19 @@ class Select(PTransform[PCollection[Any], PCollection[Row]]):
     """
 
     def __init__(self, *fields: Expression, **kwargs: Expression) -> None:
-        super().__init__()
+        for expression in (*fields, *kwargs.values()):
+            require_expression(expression)
         names = (f if isinstance(f, str) else f"arg{i:02d}" for i, f in enumerate(fields))
-        self._expressions = dict(zip(names, map(_function_of, fields), strict=True))
-        self._expressions |= {name: _function_of(field) for name, field in kwargs.items()}
+        self._named = Named(tuple((dict(zip(names, fields, strict=True)) | kwargs).items()))
+        kind = MapEach(Function(_MakeRow(self._named)))
+        super().__init__(None, kind, self._named.schema)
 
     def default_label(self) -> str:
-        return f"Select({', '.join(self._expressions)})"
+        return f"Select({', '.join(self._named.names)})"
 
-    def expand(self, pcoll: PCollection[Any]) -> PCollection[Row]:
-        return pcoll | "Row" >> Map(_MakeRow(self._expressions))
-
-
-def _function_of(expression: Expression) -> Callable[[Any], Any]:
-    return attrgetter(expression) if isinstance(expression, str) else expression
+    def expand_tags(self, pcoll: PCollection[Any], tags: tuple[str, ...]) -> PCollection[Row]:
+        self._named.check(pcoll)
+        return super().expand_tags(pcoll, tags)
 
 
 def _itself(element: Any) -> Any:
@@ -163,9 +216,14 @@ def _itself(element: Any) -> Any:
 class _Pair:
     key: Callable[[Any], Any]
     value: Callable[[Any], Any]
+    used: Named
+    """The expressions that both use."""
 
     def __call__(self, element: Any) -> tuple[Any, Any]:
-        return self.key(element), self.value(element)
+        try:
+            return self.key(element), self.value(element)
+        except AttributeError as error:
+            refuse_element(element, self.used, error)
 
 
 @attrs.frozen
@@ -173,7 +231,7 @@ class _Tuple:
     items: tuple[Callable[[Any], Any], ...]
 
     def __call__(self, element: Any) -> tuple[Any, ...]:
-        return tuple(item(element) for item in self.items)
+        return tuple([item(element) for item in self.items])
 
 
 @attrs.frozen
@@ -198,7 +256,15 @@ class _Result:
 
 @attrs.frozen
 class _MakeRow:
-    expressions: dict[str, Callable[[Any], Any]]
+    named: Named
+    functions: tuple[tuple[str, Callable[[Any], Any]], ...] = attrs.field(init=False)
+
+    @functions.default
+    def _functions(self) -> tuple[tuple[str, Callable[[Any], Any]], ...]:
+        return tuple(zip(self.named.names, self.named.functions, strict=True))
 
     def __call__(self, element: Any) -> Row:
-        return Row(**{name: expression(element) for name, expression in self.expressions.items()})
+        try:
+            return Row(**{name: function(element) for name, function in self.functions})
+        except AttributeError as error:
+            refuse_element(element, self.named, error)

@@ -89,7 +89,7 @@ def check_grouping(pcoll: Any) -> None:
     check_pairs(pcoll)
     _check_ends(pcoll)
     _check_trigger(pcoll)
-    _check_retractions(pcoll.collection)
+    check_retractions(pcoll.collection)
     _check_accumulation(pcoll.collection)
     warn_of_missing_watermarks(pcoll)
 
@@ -133,7 +133,12 @@ def _check_trigger(pcoll: PCollection[Any]) -> None:
         )
 
 
-def _check_retractions(source: Collection) -> None:
+def check_retractions(source: Collection) -> None:
+    """Refuse a grouping that could drop a retraction as late.
+
+    Raises:
+        PipelineError: its allowed lateness is too small.
+    """
     allowed = source.windowing.allowed_lateness
     if source.changing and allowed < source.retraction_lateness:
         raise PipelineError(

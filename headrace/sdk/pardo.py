@@ -27,7 +27,10 @@ from headrace.sdk.pvalue import (
     Elements,
     PCollection,
     TaggedOutput,
+    require_collection,
 )
+from headrace.sdk.stateful_dofn import stateful
+from headrace.sdk.stateful_node import stateful_node
 from headrace.sdk.type_variables import InT, Items, KeyT, OutT, Rest, T, ValueT
 from headrace.sdk.windowed_value import WindowedValue
 from headrace.windowing.time import TimestampTypes
@@ -78,8 +81,26 @@ class ParDo(ElementwiseTransform[InT, OutT]):
         self._dofn = dofn = require_dofn(fn)
         name = "" if dofn.process is fn else f"{dofn.default_label()}.process"
         check_arity("ParDo", dofn.process, None, args, kwargs, name)
+        self._stateful = stateful(dofn)
         declared = getattr(dofn, "output_type", None) or item_type(dofn.process)
         super().__init__(fn, ProcessEach(dofn, args, kwargs), _always(declared))
+
+    def caught(self, tag: str, **how: Any) -> ElementwiseTransform[InT, OutT]:
+        if self._stateful is not None:
+            raise PipelineError(
+                f"{self._dofn.default_label()} is a stateful DoFn, for which exception handling is not "
+                "supported",
+                remedy="catch the exception in process, and emit a TaggedOutput",
+            )
+        return super().caught(tag, **how)
+
+    def expand_tags(self, pcoll: PCollection[Any], tags: tuple[str, ...]) -> PCollection[Any]:
+        if self._stateful is None:
+            return super().expand_tags(pcoll, tags)
+        require_collection(pcoll)
+        kind = self._kind
+        assert isinstance(kind, ProcessEach)
+        return stateful_node(pcoll, kind, self._stateful, self._type(pcoll), tags)
 
     def evolved(self, output: Collection) -> Collection:
         if output.changing:

@@ -15,6 +15,8 @@ from headrace.sdk.element_types import result_type
 from headrace.sdk.elementwise import Elementwise, Function, MapEach
 from headrace.sdk.graph import MAIN, Collection, ParDo as ParDoNode
 from headrace.sdk.pvalue import PCollection, require_collection
+from headrace.sdk.side_input_node import side_input_node
+from headrace.sdk.side_inputs import side_inputs_of
 from headrace.sdk.transform import PTransform
 from headrace.sdk.type_variables import InT, OutT
 
@@ -31,8 +33,12 @@ def pardo_node(
         tags: names of additional outputs.
     """
     pipeline = pcoll.pipeline
-    others = [attrs.evolve(main, tag=tag, element_type=Any) for tag in tags]
-    pipeline.add(ParDoNode(pipeline.scope, (pcoll.collection,), (main, *others), kind))
+    outputs = (main, *(attrs.evolve(main, tag=tag, element_type=Any) for tag in tags))
+    sides = side_inputs_of(kind)
+    if sides:
+        side_input_node(pcoll, kind, sides, outputs)
+    else:
+        pipeline.add(ParDoNode(pipeline.scope, (pcoll.collection,), outputs, kind))
     return PCollection(pipeline, main)
 
 

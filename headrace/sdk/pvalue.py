@@ -278,3 +278,12 @@ class DoOutputsTuple(Generic[OutT]):
     def __repr__(self) -> str:
         """Show the producer."""
         return f"DoOutputsTuple[{self._label}: {', '.join(self._tags) or 'any tag'}]"
+
+
+def outputs_by_tag(outputs: DoOutputsTuple[Any]) -> dict[str | None, PCollection[Any]]:
+    """Return the outputs of a transform by tag, the main output first; None if it has no tag.
+
+    It is not a method, because the attributes of the outputs are tags.
+    """
+    tags = (outputs._main_tag, *outputs._tags)
+    return {tag: outputs[tag] for tag in tags}

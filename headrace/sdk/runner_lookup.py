@@ -13,7 +13,11 @@ from headrace.sdk.result import PipelineResult
 
 DEFAULT_RUNNER: Final = "local"
 
-_BEAM_NAMES: Final = {"directrunner": "local", "direct": "local", "sparkrunner": "spark"}
+_BEAM_NAMES: Final = {
+    **dict.fromkeys(("direct", "directrunner", "bundlebaseddirectrunner", "fnapirunner"), "local"),
+    "sparkrunner": "spark",
+}
+"""Beam's runners in memory, and its runner on Spark."""
 
 
 class Runner(Protocol):

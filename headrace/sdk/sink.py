@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import attrs
 
@@ -101,6 +101,14 @@ class Sink:
         "sets accepts_retractions"
     )
     """What to do if a collection with retractions is written to a sink that does not accept them."""
+
+    def with_element_type(self, kind: Any) -> Self:
+        """Return the sink for elements of a type, which is known while the pipeline is built.
+
+        Args:
+            kind: the type; ``typing.Any`` if it is not known.
+        """
+        return self
 
     def open(self) -> None:
         """Prepare to write; called once, before anything else."""

@@ -123,3 +123,29 @@ class UnboundedSource(Generic[T]):
         be empty although there are more records.
         """
         return self
+
+
+class ReadsClock:
+    """An unbounded source whose records appear by the clock of the runner.
+
+    >>> class Seconds(UnboundedSource[int], ReadsClock):
+    ...     def read_until(self, partition, offset, limit, now):
+    ...         start = offset or 0
+    ...         end = min(start + limit, now // 1_000_000)
+    ...         return Batch(range(start, end), next_offset=end)
+    >>> list(Seconds().read_until(None, offset=2, limit=10, now=4_500_000).records)
+    [2, 3]
+    """
+
+    @abstractmethod
+    def read_until(self, partition: Any, offset: Any, limit: int, now: int) -> Batch[Any]:
+        """Read the next records of a partition, as ``UnboundedSource.read`` does.
+
+        A later clock must return the same records, and may return more of them.
+
+        Args:
+            partition: one of the source's ``partitions()``.
+            offset: the ``next_offset`` of the previous batch; None for the first batch.
+            limit: maximum number of records.
+            now: the processing time, in microseconds since 1970.
+        """

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import wraps
-from typing import Any, Concatenate, Generic, Self, TypeAlias, cast
+from importlib import import_module
+from typing import Any, Concatenate, Generic, Self, TypeAlias, cast, overload
 
 from headrace.errors import PipelineError, shorten
 from headrace.sdk.pvalue import Applicable, DoOutputsTuple, PipelineBuilder, PValue
 from headrace.sdk.type_variables import InputT, OutputT, Rest, ResultT
 
-Several: TypeAlias = tuple[Any, ...] | list[Any] | dict[Any, Any] | DoOutputsTuple[Any]
+Several: TypeAlias = Sequence[PValue] | Mapping[Any, PValue] | DoOutputsTuple[Any]
 """Several collections, to which a transform is applied at once."""
+
+
+Plain: TypeAlias = list[Any] | tuple[Any, ...] | dict[Any, Any] | set[Any] | frozenset[Any] | range
+"""Elements, to which a transform is applied at once."""
 
 
 class PTransform(Generic[InputT, OutputT]):
@@ -31,6 +36,9 @@ class PTransform(Generic[InputT, OutputT]):
     pipeline: PipelineBuilder | None = None
     input_type: Any = None
     output_type: Any = None
+    takes_several: bool = False
+    """Whether a list on its left is a list of collections, as a tuple is."""
+
     _label: str | None = None
 
     def __init__(self, label: str | None = None) -> None:
@@ -87,10 +95,21 @@ class PTransform(Generic[InputT, OutputT]):
         """Return the transform that applies this one and then another."""
         return ChainedTransform(self, right)
 
-    def __ror__(self: Applicable[Any, ResultT], left: Several) -> ResultT:
-        """Apply to a tuple, list or dict of collections: ``(one, other) | transform``."""
-        transform = cast("PTransform[Any, ResultT]", self)
-        return pipeline_of(left, transform).apply(self, left)
+    @overload
+    def __ror__(self: Applicable[Any, ResultT], left: Several) -> ResultT: ...
+    @overload
+    def __ror__(self, left: Plain) -> Any: ...
+    def __ror__(self, left: Any) -> Any:
+        """Apply to a tuple, list or dict of collections: ``(one, other) | transform``.
+
+        A list of elements runs at once on the local runner: ``[1, 2] | transform`` returns a list. So does a
+        tuple or dict of lists.
+        """
+        left = list(left) if isinstance(left, Iterator) else left
+        if self.pipeline is None and _is_plain(left):
+            # Imported by name: that module needs this one.
+            return import_module("headrace.sdk.immediate").run_on_values(self, left)
+        return pipeline_of(left, self).apply(self, left)
 
     def __repr__(self) -> str:
         """Show class and label."""
@@ -103,6 +122,7 @@ class NamedTransform(PTransform[Any, Any]):
     def __init__(self, label: str, transform: PTransform[Any, Any]) -> None:
         super().__init__(label)
         self.pipeline = transform.pipeline
+        self.takes_several = transform.takes_several
         self.transform = transform
 
     def expand(self, pcoll: Any) -> Any:
@@ -114,6 +134,8 @@ class ChainedTransform(PTransform[Any, Any]):
 
     def __init__(self, first: PTransform[Any, Any], then: Any) -> None:
         super().__init__()
+        self.pipeline = first.pipeline
+        self.takes_several = first.takes_several
         self._first = first
         self._then = then
 
@@ -189,6 +211,13 @@ def pvalues_in(pvalueish: Any) -> Iterator[PValue]:
     elif isinstance(pvalueish, (tuple, list, DoOutputsTuple)):
         for value in pvalueish:
             yield from pvalues_in(value)
+
+
+def _is_plain(left: Any) -> bool:
+    """Return whether a value contains elements, and no collection."""
+    empty = isinstance(left, (tuple, dict)) and not left
+    known = isinstance(left, (PValue, DoOutputsTuple)) or next(pvalues_in(left), None) is not None
+    return isinstance(left, Iterable) and not known and not empty
 
 
 def pipeline_of(pvalueish: Any, transform: PTransform[Any, Any]) -> PipelineBuilder:

@@ -43,7 +43,8 @@ class Write(PTransform[PCollection[Any], PDone]):
                 remedy=self._sink.retraction_remedy,
             )
         pipeline = pcoll.pipeline
-        pipeline.add(WriteNode(pipeline.scope, (pcoll.collection,), (), self._sink))
+        sink = self._sink.with_element_type(pcoll.element_type)
+        pipeline.add(WriteNode(pipeline.scope, (pcoll.collection,), (), sink))
         return PDone(pipeline)
 
 

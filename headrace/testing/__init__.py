@@ -17,6 +17,7 @@ from headrace.sdk.testing.matchers import (
     is_empty,
     is_not_empty,
     matches_all,
+    row_namedtuple_equals_fn,
 )
 from headrace.sdk.testing.test_pipeline import TestPipeline
 
@@ -40,4 +41,5 @@ __all__ = [
     "is_empty",
     "is_not_empty",
     "matches_all",
+    "row_namedtuple_equals_fn",
 ]

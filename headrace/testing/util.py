@@ -10,6 +10,7 @@ from headrace.sdk.testing.matchers import (
     is_empty,
     is_not_empty,
     matches_all,
+    row_namedtuple_equals_fn,
 )
 
 __all__ = [
@@ -24,4 +25,5 @@ __all__ = [
     "is_empty",
     "is_not_empty",
     "matches_all",
+    "row_namedtuple_equals_fn",
 ]

@@ -2,15 +2,18 @@
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
+from headrace.sdk.batch_elements import BatchElements
 from headrace.sdk.beam_names import missing_names_of as _missing_names_of
 from headrace.sdk.co_group_by_key import CoGroupByKey, FullJoin, InnerJoin, LeftJoin, RightJoin
 from headrace.sdk.combine import CombineGlobally, CombinePerKey, CombineValues
 from headrace.sdk.combine_fn import CombineFn
 from headrace.sdk.combiners.quantiles import ApproximateQuantiles
+from headrace.sdk.deduplicate import Deduplicate, DeduplicatePerKey
 from headrace.sdk.dofn import DoFn
-from headrace.sdk.flatten import Flatten, Partition, PartitionFn, Reshuffle
+from headrace.sdk.flatten import Flatten, FlattenWith, Partition, PartitionFn, Reshuffle
 from headrace.sdk.group_by import GroupBy, Select
 from headrace.sdk.group_by_key import GroupByKey
+from headrace.sdk.group_into_batches import GroupIntoBatches
 from headrace.sdk.pairs import Distinct, Keys, KvSwap, Values, WithKeys
 from headrace.sdk.pardo import (
     Filter,
@@ -22,28 +25,43 @@ from headrace.sdk.pardo import (
     ToChangelog,
     WithTimestamps,
 )
+from headrace.sdk.periodic import PeriodicImpulse, PeriodicSequence
 from headrace.sdk.reading import Create, Impulse
 from headrace.sdk.transform import PTransform, ptransform_fn
+from headrace.sdk.wait_on import WaitOn
 from headrace.sdk.window_into import WindowInto
-from headrace.transforms import combiners, stats, trigger, window
+from headrace.transforms import (
+    combiners,
+    deduplicate,
+    periodicsequence,
+    stats,
+    trigger,
+    userstate,
+    window,
+)
 
 __all__ = [
     "ApproximateQuantiles",
+    "BatchElements",
     "CoGroupByKey",
     "CombineFn",
     "CombineGlobally",
     "CombinePerKey",
     "CombineValues",
     "Create",
+    "Deduplicate",
+    "DeduplicatePerKey",
     "Distinct",
     "DoFn",
     "Filter",
     "FlatMap",
     "FlatMapTuple",
     "Flatten",
+    "FlattenWith",
     "FullJoin",
     "GroupBy",
     "GroupByKey",
+    "GroupIntoBatches",
     "Impulse",
     "InnerJoin",
     "Keys",
@@ -55,18 +73,24 @@ __all__ = [
     "ParDo",
     "Partition",
     "PartitionFn",
+    "PeriodicImpulse",
+    "PeriodicSequence",
     "Reshuffle",
     "RightJoin",
     "Select",
     "ToChangelog",
     "Values",
+    "WaitOn",
     "WindowInto",
     "WithKeys",
     "WithTimestamps",
     "combiners",
+    "deduplicate",
+    "periodicsequence",
     "ptransform_fn",
     "stats",
     "trigger",
+    "userstate",
     "window",
 ]
 

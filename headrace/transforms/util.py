@@ -2,12 +2,26 @@
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
+from headrace.sdk.batch_elements import BatchElements
 from headrace.sdk.beam_names import missing_names_of as _missing_names_of
 from headrace.sdk.co_group_by_key import CoGroupByKey
 from headrace.sdk.flatten import Reshuffle
+from headrace.sdk.group_into_batches import GroupIntoBatches
 from headrace.sdk.pairs import Distinct, Keys, KvSwap, Values, WithKeys
+from headrace.sdk.wait_on import WaitOn
 
-__all__ = ["CoGroupByKey", "Distinct", "Keys", "KvSwap", "Reshuffle", "Values", "WithKeys"]
+__all__ = [
+    "BatchElements",
+    "CoGroupByKey",
+    "Distinct",
+    "GroupIntoBatches",
+    "Keys",
+    "KvSwap",
+    "Reshuffle",
+    "Values",
+    "WaitOn",
+    "WithKeys",
+]
 
 if not _TYPE_CHECKING:
     __getattr__ = _missing_names_of(__name__)

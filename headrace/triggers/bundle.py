@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 import attrs
 
 from headrace.triggers.pane import NO_FIRING, PaneInfo
-from headrace.windowing.column import Column, concatenate, cut, select
+from headrace.windowing.column import Column, concatenate, cut, pick, select
 from headrace.windowing.time import MIN_MICROS
 from headrace.windowing.window import GLOBAL_WINDOW, BoundedWindow
 
@@ -87,6 +87,16 @@ class Bundle:
             select(self.windows, mask),
             select(self.panes, mask),
             select(self.diffs, mask),
+        )
+
+    def take(self, rows: Sequence[int]) -> Bundle:
+        """Return some rows, by number."""
+        return Bundle(
+            [self.values[row] for row in rows],
+            pick(self.timestamps, rows),
+            pick(self.windows, rows),
+            pick(self.panes, rows),
+            pick(self.diffs, rows),
         )
 
     def pieces(self, rows: int) -> Iterator[Bundle]:

@@ -7,7 +7,7 @@ of the heap are invalid, the heap is rebuilt from the valid ones.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from heapq import heapify, heappop, heappush
 from typing import Final, Generic, TypeVar
 
@@ -77,6 +77,13 @@ class TimerQueue(Generic[T]):
             heappop(heap)
         return NEVER
 
+    def in_order(self, items: Iterable[T]) -> list[T]:
+        """Return those of some items that have timers, the earliest first."""
+        entries = self._entries
+        return sorted(
+            (item for item in items if item in entries), key=lambda item: entries[item][:2]
+        )
+
     def pop(self, until: int) -> list[T]:
         """Remove the timers that are due and return their items, the earliest first."""
         popped = []
@@ -85,6 +92,13 @@ class TimerQueue(Generic[T]):
             del self._entries[item]
             popped.append(item)
         return popped
+
+    def pop_first(self) -> T:
+        """Remove the earliest timer and return its item; there must be one."""
+        assert self.first != NEVER
+        item = heappop(self._heap)[2]
+        del self._entries[item]
+        return item
 
     def __eq__(self, other: object) -> bool:
         """Compare the timers."""

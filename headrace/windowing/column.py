@@ -31,6 +31,11 @@ def select(column: Column[T], mask: Iterable[object]) -> Column[T]:
     return column if isinstance(column, repeat) else list(compress(column, mask))
 
 
+def pick(column: Column[T], rows: Iterable[int]) -> Column[T]:
+    """Keep some rows, by number."""
+    return column if isinstance(column, repeat) else [column[row] for row in rows]
+
+
 def cut(column: Column[T], part: slice) -> Column[T]:
     """Keep the rows of a slice."""
     return column if isinstance(column, repeat) else column[part]

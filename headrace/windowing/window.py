@@ -22,11 +22,24 @@ class BoundedWindow(tuple[Any, ...]):
     Subclass it (or :class:`IntervalWindow`) to define your own windows. A subclass may add items to
     the tuple; they must be plain hashable data.
 
+    A subclass can also be written as in Beam: its ``__init__`` passes the end of the window on, and sets
+    attributes, which become items. Such a window begins at the start of time.
+
     >>> IntervalWindow(0, 60).max_timestamp()
     Timestamp(59.999999)
     """
 
     __slots__ = ()
+
+    def __init_subclass__(cls) -> None:
+        """Let the constructor of a subclass that is written as in Beam make the tuple."""
+        if "__init__" in vars(cls) and "__new__" not in vars(cls):
+            cls.__new__ = _new_by_init  # type: ignore[method-assign,assignment]
+
+    def __init__(self, *args: Any) -> None:
+        """Take the end of a window of such a subclass; other windows are complete already."""
+        if not self:
+            vars(self)[_END] = micros(args[0])
 
     @property
     def start(self) -> Timestamp:
@@ -50,7 +63,19 @@ class BoundedWindow(tuple[Any, ...]):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle and copy by items, without calling the constructor of a subclass."""
-        return _rebuild, (type(self), tuple(self))
+        return _rebuild, (type(self), tuple(self)), getattr(self, "__dict__", None)
+
+
+_END: Final = "_end"
+
+
+def _new_by_init(cls: type[BoundedWindow], *args: Any, **kwargs: Any) -> BoundedWindow:
+    """Make a window of what its ``__init__`` sets."""
+    draft = tuple.__new__(cls)
+    cls.__init__(draft, *args, **kwargs)
+    attributes = dict(vars(draft))
+    end = attributes.pop(_END)
+    return tuple.__new__(cls, (MIN_MICROS, end, *sorted(attributes.items())))
 
 
 def _rebuild(cls: type[BoundedWindow], items: tuple[Any, ...]) -> BoundedWindow:

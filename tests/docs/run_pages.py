@@ -79,7 +79,7 @@ def do(step: Any, run: PageRun) -> None:
 @do.register
 def _(step: Python, run: PageRun) -> None:
     # Empty lines in front, so that a traceback shows the line of the page.
-    code = compile("\n" * step.line + step.code, str(run.page), "exec")
+    code = compile("\n" * step.line + step.code, str(run.page), "exec", dont_inherit=True)
     with redirect_stdout(StringIO()) as printed:
         exec(code, run.namespace)
     _compare(printed.getvalue(), step.printed, f"line {step.line + 1}")

@@ -1,7 +1,7 @@
 """The program that is killed: ``python -m tests.faults.program HOME [flags]``.
 
-It has two chained retracting groupings, four sinks, and a deterministic source. The final contents of the
-sinks depend only on the records, so that runs can be compared.
+It has two chained retracting groupings, a stateful DoFn, a side input, eight sinks, and a deterministic
+source. The final contents of the sinks depend only on the records, so that runs can be compared.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from headrace.sdk.io.ledger import Ledger
 from headrace.triggers import AccumulationMode, AfterCount, AfterWatermark
 from headrace.windowing import FixedWindows, Sessions
 from tests.faults.kill_points import reach, start_timer
+from tests.faults.totals import Totals
 
 PARTITIONS = ("p", "q")
 ROUND = 12
@@ -69,6 +70,11 @@ class KillPointDoFn(hr.DoFn):
         yield element
 
 
+def share(record: Any, records: list[Any]) -> tuple[Any, int, int]:
+    """A record, with the number and sum of the records of its window."""
+    return record, len(records), sum(value for _, value in records)
+
+
 def build(p: hr.Pipeline, home: Path, source: Any) -> None:
     """Records -> sums by key and window, with early and late panes -> sessions of the sums of a key."""
     refined: dict[str, Any] = {
@@ -94,6 +100,17 @@ def build(p: hr.Pipeline, home: Path, source: Any) -> None:
         | "group" >> hr.CombinePerKey(max)
         | "level 2" >> hr.ParDo(KillPointDoFn("level 2"))
     )
+    totals = (
+        records
+        | "tens" >> hr.WindowInto(FixedWindows(10), allowed_lateness=5)
+        | "totals" >> hr.ParDo(Totals())
+    )
+    tens = records | "side tens" >> hr.WindowInto(FixedWindows(10), allowed_lateness=5)
+    shares = tens | "shares" >> hr.Map(
+        share, hr.AsList(records | "all" >> hr.WindowInto(FixedWindows(10)))
+    )
+    _ = shares | "share files" >> hr.io.WriteToText(home / "files" / "shares", num_shards=0)
+    _ = totals | "total files" >> hr.io.WriteToText(home / "files" / "totals", num_shards=0)
     for name, changes in [("sums", sums), ("grades", grades)]:
         changelog = changes | f"{name} changes" >> hr.ToChangelog()
         _ = changelog | f"{name} files" >> hr.io.WriteToText(home / "files" / name, num_shards=0)

@@ -66,7 +66,7 @@ def wait_for_end_of(session: int) -> None:
 def sink_contents(home: Path) -> dict[str, list]:
     """The contents of the sinks; the hidden directories must hold only the ledger."""
     held = {}
-    for name in ("records", "sums", "grades"):
+    for name in ("records", "sums", "grades", "totals", "shares"):
         files = list((home / "files").glob(f"{name}-*"))
         held[name] = sorted(line for file in files for line in file.read_text().splitlines())
         hidden = home / "files" / f".{name}.headrace"

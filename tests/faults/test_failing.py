@@ -18,6 +18,7 @@ from headrace.sdk.sink import Commit
 from headrace.triggers import AccumulationMode, AfterCount, AfterWatermark
 from headrace.windowing import FixedWindows, Sessions
 from tests.faults.runs import FaultDoFn, InjectedError, finish, inject_fault, lines_of
+from tests.faults.totals import Totals
 
 pytestmark = pytest.mark.usefixtures("spark")
 
@@ -74,10 +75,15 @@ def build(p: hr.Pipeline, home: Path) -> None:
         "trigger": AfterWatermark(early=AfterCount(2)),
         "accumulation_mode": AccumulationMode.RETRACTING,
     }
-    sums = (
+    records = (
         p
         | "records" >> hr.Read(Records(home), hr.Monotonic())
         | "level 0" >> hr.ParDo(FaultDoFn(home / "level 0"))
+    )
+    totals = records | "tens" >> hr.WindowInto(FixedWindows(10)) | "totals" >> hr.ParDo(Totals())
+    _ = totals | "total files" >> hr.io.WriteToText(home / "files" / "totals", num_shards=0)
+    sums = (
+        records
         | "fixed" >> hr.WindowInto(FixedWindows(10), **refined)
         | "sum" >> hr.CombinePerKey(sum)
         | "level 1" >> hr.ParDo(FaultDoFn(home / "level 1"))
@@ -100,7 +106,7 @@ def sink_contents(home: Path) -> tuple[Any, ...]:
     with sqlite3.connect(home / "tables.db") as connection:
         rows = connection.execute("select * from most order by key, window_start").fetchall()
     connection.close()
-    return lines_of(home, "sums"), rows
+    return lines_of(home, "sums"), lines_of(home, "totals"), rows
 
 
 @pytest.mark.slow
@@ -127,6 +133,8 @@ def test_each_place_fails_or_dies_once(tmp_path):
             assert not (failing / place).exists()
     assert run(failing) == run(reference) == "DONE"
     assert sink_contents(failing) == sink_contents(reference)
+    timers = [line for line in lines_of(failing, "totals") if "timer" in line]
+    assert len(timers) == len(set(timers)) > COUNT / 2
     staged = failing / "files" / ".sums.headrace" / "staged"
     assert not staged.exists()
 

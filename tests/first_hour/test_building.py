@@ -480,7 +480,7 @@ class Late(hr.DoFn):
 def test_a_parameter_that_does_not_ask_for_the_window() -> None:
     remedy = (
         "write window=hr.DoFn.WindowParam to be passed it; hr.DoFn has ElementParam, TimestampParam, "
-        "WindowParam, PaneInfoParam, DiffParam"
+        "WindowParam, PaneInfoParam, DiffParam, KeyParam, DynamicTimerTagParam"
     )
     assert refusal_of(lambda: hr.ParDo(Late())) == (
         f"Late.process takes 2 arguments, but ParDo passes 1: the element\n  what to do: {remedy}"
@@ -490,14 +490,14 @@ def test_a_parameter_that_does_not_ask_for_the_window() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["StateParam", "TimerParam", "RestrictionParam", "BundleFinalizerParam"]
+    "name", ["WatermarkEstimatorParam", "RestrictionParam", "BundleFinalizerParam"]
 )
 def test_parameters_of_beam_that_do_not_exist(name) -> None:
     with pytest.raises(AttributeError) as missing:
         getattr(hr.DoFn, name)
     assert str(missing.value) == (
         f"Headrace has no DoFn.{name} yet; a DoFn can ask for ElementParam, TimestampParam, WindowParam, "
-        "PaneInfoParam, DiffParam"
+        "PaneInfoParam, DiffParam, KeyParam, DynamicTimerTagParam"
     )
     assert not hasattr(hr.DoFn(), name)
 
@@ -540,11 +540,11 @@ def test_the_ends_of_time_are_printed_in_words(capsys) -> None:
 @pytest.mark.parametrize(
     ("module", "name", "remedy"),
     [
-        (hr, "AsList", "use hr.CoGroupByKey or a join"),
-        (hr.pvalue, "AsSingleton", "use hr.CoGroupByKey or a join"),
+        (hr, "ReadFromAvro", "write an hr.io.BoundedSource"),
+        (hr.pvalue, "SideInputData", "use hr.pvalue.AsList"),
         (hr.io, "ReadFromAvro", "write an hr.io.BoundedSource"),
-        (hr.transforms, "Deduplicate", "use hr.Distinct in a window"),
-        (util, "BatchElements", "collect elements in a DoFn"),
+        (hr.transforms, "ToString", "use hr.Map(str)"),
+        (util, "Reify", "use hr.Map with DoFn.TimestampParam"),
         (pipeline_options, "WorkerOptions", "remove it"),
     ],
 )

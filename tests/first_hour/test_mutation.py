@@ -14,7 +14,7 @@ import pytest
 import headrace as hr
 from headrace.runners.invoker import ParDoInvoker
 from headrace.runners.mutation import CheckedCombineFn
-from headrace.runners.planning import plan
+from headrace.runners.planning import KeyedStep, plan
 from headrace.sdk.testing import runs
 from headrace.sdk.testing.run_on_runner import run_streaming
 from headrace.sdk.testing.runs import Run
@@ -234,6 +234,7 @@ def test_without_the_check_nothing_is_wrapped() -> None:
     for check in (False, True):
         planned = plan(graph, check)
         (step,) = planned.steps.values()
+        assert isinstance(step, KeyedStep)
         assert isinstance(step.reduction.fn, CheckedCombineFn) is check  # type: ignore[attr-defined]
     invoker = ParDoInvoker(graph.nodes[-1])  # type: ignore[arg-type]
     assert "mutation" not in invoker._program.__code__.co_filename  # type: ignore[attr-defined]

@@ -133,7 +133,7 @@ def hours(mode):
 
 
 STORY = (
-    TestStream()
+    TestStream(stays_open=True)
     .add_elements([at(1, 1), at(1, 1, "other")])
     .add_elements([at(2, 2)])
     .advance_watermark_to(12)
@@ -176,7 +176,7 @@ def test_how_far_each_step_is_complete():
         grouped = pcoll | slow | "group" >> hr.GroupByKey()
         _ = grouped | "after" >> hr.Map(str)
 
-    before = TestStream().add_elements([at(15, 1)]).advance_watermark_to(12)
+    before = TestStream(stays_open=True).add_elements([at(15, 1)]).advance_watermark_to(12)
     steps = run(build, source=before).steps
     seconds = {label: step.watermark / 1e6 for label, step in steps.items()}
     assert (seconds["read"], seconds["group"], seconds["after"]) == (12, 12, 12)

@@ -118,8 +118,8 @@ def test_several_scripts_go_on_event_by_event():
 
 
 def test_the_watermark_of_several_scripts_is_the_least():
-    ahead = TestStream().add_elements([at(1, "a")]).advance_watermark_to(50)
-    behind = TestStream().add_elements([at(2, "b")]).advance_watermark_to(5)
+    ahead = TestStream(stays_open=True).add_elements([at(1, "a")]).advance_watermark_to(50)
+    behind = TestStream(stays_open=True).add_elements([at(2, "b")]).advance_watermark_to(5)
     with TestPipeline() as p:
         both = (p | "ahead" >> ahead, p | "behind" >> behind) | "both" >> hr.Flatten()
         captured = capture(both | hr.WindowInto(FixedWindows(10)) | hr.GroupByKey())
@@ -146,10 +146,10 @@ def test_all_scripts_tell_one_processing_time():
         trigger=Repeatedly(AfterProcessingTime(10)),
         accumulation_mode=AccumulationMode.DISCARDING,
     )
-    clock = TestStream()
+    clock = TestStream(stays_open=True)
     for seconds in (6, 9, 1):
         clock = clock.advance_processing_time(seconds)
-    data = TestStream().add_elements([("k", "a")])
+    data = TestStream(stays_open=True).add_elements([("k", "a")])
     with TestPipeline() as p:
         _ = p | "clock" >> clock
         captured = capture(p | "data" >> data | delayed | hr.GroupByKey())

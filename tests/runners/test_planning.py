@@ -3,7 +3,7 @@
 import pytest
 
 import headrace as hr
-from headrace.runners.planning import plan
+from headrace.runners.planning import KeyedStep, plan
 from headrace.runners.precombine.per_element import ElementPrecombiner
 from headrace.runners.precombine.per_session import SessionPrecombiner
 from headrace.runners.precombine.plain import PlainPrecombiner
@@ -123,7 +123,8 @@ def test_windows_are_left_to_groupings_that_alone_look_at_them(words):
     _ = keyed | "sum" >> hr.CombinePerKey(sum)
     planned = plan(words.pipeline.graph)
     assert planned.deferred_assigns == {"window"}
-    assert all(planned.steps[label].assigns_windows for label in ("group", "sum"))
+    steps = [planned.steps[label] for label in ("group", "sum")]
+    assert all(isinstance(step, KeyedStep) and step.assigns_windows for step in steps)
 
 
 def test_windows_are_assigned_where_others_look_at_them(words):

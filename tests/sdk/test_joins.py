@@ -107,6 +107,16 @@ def test_a_join_retracts_what_it_said_of_a_changed_side() -> None:
     assert (-1, ("a", (1, "ann"))) in changes.changes
 
 
+def test_flatten_with_merges_within_a_chain() -> None:
+    with TestPipeline() as p:
+        other = p | "Other" >> hr.Create([2])
+        created = p | hr.Create([1])
+        merged = created | hr.FlattenWith(other, "Third" >> hr.Create([3]))
+        assert_that(merged | hr.Map(lambda x: x * 10), equal_to([10, 20, 30]))
+    with pytest.raises(TypeError, match="FlattenWith needs collections or transforms"):
+        hr.FlattenWith([1])  # type: ignore[arg-type]
+
+
 def test_flatten_puts_collections_together() -> None:
     with TestPipeline() as p:
         left, right = sides(p, [1], [2])

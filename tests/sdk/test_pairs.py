@@ -72,11 +72,6 @@ def test_aggregating_fields() -> None:
     assert_gives(STEPS, named, [("north", 7, 2.5), ("south", 1, 0.5)])
 
 
-def test_there_must_be_something_to_group_by() -> None:
-    with pytest.raises(hr.PipelineError, match="GroupBy has no expressions"):
-        hr.Pipeline() | hr.Create([1]) | hr.GroupBy()
-
-
 def test_selecting_fields() -> None:
     selected = hr.Select("mill", twice=lambda step: 2 * step.turns)
     expected = [hr.Row(mill=step.mill, twice=2 * step.turns) for step in STEPS]

@@ -384,10 +384,10 @@ def test_a_dofn_belongs_into_a_pardo() -> None:
         hr.ParDo(Sorting)
 
 
-def test_side_inputs_are_refused() -> None:
+def test_a_collection_as_an_argument_is_refused() -> None:
     p = hr.Pipeline()
     numbers = p | hr.Create([1])
-    with pytest.raises(hr.PipelineError, match="side inputs"):
+    with pytest.raises(hr.PipelineError, match=r"pass a side input: hr\.pvalue\.AsList"):
         numbers | hr.Map(lambda x, y: x, numbers)
 
 

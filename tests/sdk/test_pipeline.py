@@ -144,7 +144,7 @@ def test_nothing_comes_after_the_end() -> None:
 
 def test_a_transform_needs_a_pipeline_from_somewhere() -> None:
     with pytest.raises(hr.PipelineError, match="no collection"):
-        [1, 2] | hr.Map(str)
+        () | hr.Map(str)
 
 
 def test_a_collection_cannot_be_iterated_over() -> None:

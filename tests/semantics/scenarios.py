@@ -67,7 +67,7 @@ def END(stream: TestStream) -> TestStream:
 
 
 def script(events: Iterable[Event]) -> TestStream:
-    return reduce(lambda stream, event: event(stream), events, TestStream())
+    return reduce(lambda stream, event: event(stream), events, TestStream(stays_open=True))
 
 
 def into(

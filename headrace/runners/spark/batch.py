@@ -20,14 +20,13 @@ from pyspark.sql import DataFrame, SparkSession
 
 from headrace.runners.error_context import label_errors, label_errors_each
 from headrace.runners.gc_tuning import infrequent_gc
-from headrace.runners.grouping_operators import batch_group
+from headrace.runners.grouping_operators import Group, batch_group
 from headrace.runners.operator import Operator, Send
 from headrace.runners.operators import operators_of
-from headrace.runners.planning import Plan
+from headrace.runners.planning import KeyedStep, Plan
 from headrace.runners.source_bundles import bundles_of
 from headrace.runners.spark.cluster.error_transport import wrapping
 from headrace.runners.spark.cluster.task_context import task_number
-from headrace.runners.spark.shuffle.bundle_columns import unpack
 from headrace.runners.spark.shuffle.read import shuffle_read_for
 from headrace.runners.spark.shuffle.wire import SCHEMA, Row, loads, record_batch, rows_of
 from headrace.runners.spark.shuffle.write import Scope
@@ -93,7 +92,7 @@ class BatchStage:
     def _operator(self, node: Node, send: Send, metrics: StepMetrics) -> Operator:
         plan = self.plan.plan
         step = plan.steps.get(node.label)
-        if step is None:
+        if not isinstance(step, KeyedStep):
             return operators_of(plan, batch=True)(node, send, metrics)
         return batch_group(step, send, metrics, shuffle_read_for(step, batch=True))
 
@@ -126,10 +125,11 @@ class BatchStage:
                 yield from self._emit(stage, before[0])
             before = row.step, row.group
             payload = loads(row.payload)
-            if stage.is_keyed(row.step):
-                stage.operator(row.step).precombiner.take(payload, len(row.payload))  # type: ignore[attr-defined]
+            operator = stage.operator(row.step)
+            if isinstance(operator, Group):
+                operator.precombiner.take(payload, len(row.payload))
             else:
-                stage.operator(row.step).push(unpack(payload))
+                stage.push(row.step, payload)
                 yield from stage.sent()
         if before is not None:
             yield from self._emit(stage, before[0])

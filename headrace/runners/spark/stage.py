@@ -7,18 +7,28 @@ from its :class:`StagePlan`, which is pickled.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 import attrs
 
 from headrace.runners.executor import Executor
 from headrace.runners.operator import Operator, Send
 from headrace.runners.planning import Level, Plan
+from headrace.runners.side_input_operators import SideInputOperator
 from headrace.runners.spark.cluster.main_classes import MainClasses, classes_in
+from headrace.runners.spark.shuffle.bundle_columns import unpack
 from headrace.runners.spark.shuffle.key_group import KeyGroups
 from headrace.runners.spark.shuffle.wire import REPORT, Row, dumps
 from headrace.runners.spark.shuffle.write import Address, Scope, SinkWrite, write_for
-from headrace.sdk.graph import Graph, Node, ParDo, Read, Write
+from headrace.sdk.graph import (
+    Graph,
+    Node,
+    ParDo,
+    ParDoWithSideInputs,
+    Read,
+    StatefulParDo,
+    Write,
+)
 from headrace.sdk.sink import PartSink
 from headrace.sdk.step_metrics import StepMetrics
 
@@ -100,6 +110,10 @@ def _outline(node: Node) -> Node:
         return attrs.evolve(node, source=None)
     if isinstance(node, ParDo):
         return attrs.evolve(node, fn=None)
+    if isinstance(node, ParDoWithSideInputs):
+        return attrs.evolve(node, fn=None, views=())
+    if isinstance(node, StatefulParDo):
+        return attrs.evolve(node, dofn=None, declared=None, args=(), kwargs={})
     return attrs.evolve(node, sink=None) if isinstance(node, Write) else node
 
 
@@ -132,7 +146,8 @@ class Stage:
         if depth > self._plan.level:
             step = self._plan.plan.steps.get(node.label)
             address = Address(depth, index)
-            return write_for(node, step, address, self._groups, self._plan.batch, self.outbox)
+            batch = self._plan.batch
+            return write_for(node, step, address, self._groups, batch, self.outbox, self.scope)
         if isinstance(node, Write):
             address = Address(self._plan.last, index)
             return SinkWrite(node, address, self._plan.groups, self.outbox, self.scope)
@@ -142,8 +157,17 @@ class Stage:
         """Return the operator of a node of this level by the node's index in the graph."""
         return self.executor[self._plan.names[index]]
 
+    def push(self, index: int, payload: Any) -> None:
+        """Pass a bundle of a row to the operator of its node."""
+        operator = self.operator(index)
+        if isinstance(operator, SideInputOperator):
+            number, payload = payload
+            operator.receiver(number)(unpack(payload))
+        else:
+            operator.push(unpack(payload))
+
     def is_keyed(self, index: int) -> bool:
-        """Return whether a node is a grouping."""
+        """Return whether a node has state by key."""
         return self._plan.names[index] in self._plan.plan.steps
 
     def end_round(self, given: Mapping[str, int]) -> dict[str, int]:

@@ -25,6 +25,8 @@ from headrace.runners.gc_tuning import infrequent_gc
 from headrace.runners.grouping_operators import FinalPaneGroup, StreamingGroup, streaming_group
 from headrace.runners.operator import Operator, Send
 from headrace.runners.operators import operators_of
+from headrace.runners.planning import KeyedStep
+from headrace.runners.side_input_operators import StreamingSideInputs
 from headrace.runners.spark.cluster.error_transport import wrapping
 from headrace.runners.spark.cluster.jvm_log_filter import silence_state_describer
 from headrace.runners.spark.cluster.task_context import batch_number, task_number
@@ -45,6 +47,7 @@ from headrace.runners.spark.state.chunked_keys import KeyedChunks
 from headrace.runners.spark.state.chunked_windows import WindowChunks
 from headrace.runners.spark.state.chunks import ChunkedStore, ChunkKind, ChunkStore, Directory
 from headrace.runners.spark.state.stage_cache import cached
+from headrace.runners.stateful_operators import StreamingStateful
 from headrace.sdk.graph import Node, Read
 from headrace.sdk.step_metrics import StepMetrics
 from headrace.stored_formats import CHUNKS, check_format
@@ -89,7 +92,7 @@ class StreamPlan:
     def _operator(self, node: Node, send: Send, metrics: StepMetrics) -> Operator:
         plan = self.stage.plan
         step = plan.steps.get(node.label)
-        if step is None:
+        if not isinstance(step, KeyedStep):
             return operators_of(plan, batch=False)(node, send, metrics)
         return streaming_group(step, send, metrics, shuffle_read_for(step, batch=False))
 
@@ -256,7 +259,7 @@ class KeyedStage(StatefulProcessor):
         return control
 
     def _open(self, stage: Stage) -> tuple[bytes | None, dict[str, Directory]]:
-        """Attach this key group's state to the groupings of this level; return the stored bytes."""
+        """Attach this key group's state to the keyed steps of this level; return the stored bytes."""
         directories: dict[str, Directory] = {}
         found = self._directories.get()
         stored = None if found is None else bytes(found[0])
@@ -267,7 +270,7 @@ class KeyedStage(StatefulProcessor):
             )
         for label in self._own(self._plan.stage.plan.steps):
             operator = stage.executor[label]
-            assert isinstance(operator, StreamingGroup)
+            assert isinstance(operator, StreamingGroup | StreamingStateful | StreamingSideInputs)
             directory = directories.setdefault(label, Directory())
             chunks = StateChunks(self._chunks, label)
             operator.store = ChunkedStore(directory, chunks, _kind_of_chunk(operator))
@@ -279,10 +282,10 @@ class KeyedStage(StatefulProcessor):
             received: ShuffleRead = operator.precombiner
             received.take(payload, len(row.payload))
         else:
-            operator.push(unpack(payload))
+            stage.push(row.step, payload)
 
     def _own(self, labels: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the items whose labels are groupings of this level."""
+        """Return the items whose labels are steps with state of this level."""
         plan, level = self._plan.stage.plan, self._plan.stage.level
         return {
             label: value
@@ -291,7 +294,13 @@ class KeyedStage(StatefulProcessor):
         }
 
 
-def _kind_of_chunk(operator: StreamingGroup) -> ChunkKind[Any]:
+def _kind_of_chunk(
+    operator: StreamingGroup | StreamingStateful | StreamingSideInputs,
+) -> ChunkKind[Any]:
+    if isinstance(operator, StreamingSideInputs):
+        return KeyedChunks(operator.gate)
+    if isinstance(operator, StreamingStateful):
+        return KeyedChunks(operator.keys)
     if isinstance(operator, FinalPaneGroup):
         return WindowChunks(operator.step)
     return KeyedChunks(operator.grouping)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from io import TextIOWrapper
 from itertools import islice
 from typing import Any, NoReturn
@@ -20,9 +20,10 @@ from headrace.sdk.io.file_source import (
     needed,
     require_columns,
 )
-from headrace.sdk.io.files import existing, open_file, reading
+from headrace.sdk.io.files import existing, matching, open_file, reading
 from headrace.sdk.io.text_record import KeptLines, TextRecord
-from headrace.sdk.row import rows_of
+from headrace.sdk.row import Row
+from headrace.sdk.schemas import arguments_of, records_of
 
 Records = list[list[str]]
 
@@ -34,9 +35,10 @@ class CsvFiles(FileSource):
     Args:
         file_pattern: a path, a glob, a directory, or several of them.
         schema: the type of each column by its name, in the order of the file: str, int, float, bool,
-            datetime, date or Decimal. By default it is inferred from the first file: the names from its
-            first line, the types from its first 1,000 records. Types are inferred as int, float, bool
-            or str; numbers with a leading zero are str.
+            datetime, date or Decimal. Or a class of records, whose fields are columns in any order.
+            By default it is inferred from the first file: the names from its first line, the types from
+            its first 1,000 records. Types are inferred as int, float, bool or str; numbers with a leading
+            zero are str.
         columns: the columns of the rows; all by default.
         header: whether the first line of each file names the columns.
         delimiter: the separator between fields.
@@ -53,15 +55,17 @@ class CsvFiles(FileSource):
     Bundle(values=[Row(airport='EWR', delay=7)], timestamps=[7000000], ...)
     """
 
-    given_schema: Mapping[str, type] | None = attrs.field(default=None, alias="schema")
+    given_schema: schemas.GivenSchema = attrs.field(default=None, alias="schema")
     columns: tuple[str, ...] | None = attrs.field(default=None, converter=names_of)
     header: bool = attrs.field(default=True, kw_only=True)
     delimiter: str = attrs.field(default=",", kw_only=True)
     quotechar: str = attrs.field(default='"', kw_only=True)
-    schema: schemas.Schema = attrs.field(init=False)
+    schema: schemas.ColumnTypes = attrs.field(init=False)
 
     @schema.default
-    def _read_schema(self) -> schemas.Schema:
+    def _read_schema(self) -> schemas.ColumnTypes:
+        if isinstance(self.given_schema, type):
+            return self._schema_for_class(schemas.checked(self.given_schema))
         if self.given_schema is not None:
             return schemas.checked(self.given_schema)
         if not self.header:
@@ -71,24 +75,56 @@ class CsvFiles(FileSource):
             )
         first = existing(self.patterns)[0]
         with reading(first), self._open(first) as file:
-            names = next(self._reader(file, first), [])
+            names = self._first_line(file, first)
             records = list(islice(self._text_records(file), schemas.SAMPLE))
-        _require_names(names, first)
         texts = zip(*(r.fields for r in records if len(r.fields or []) == len(names)), strict=True)
         kinds = list(map(schemas.read_type, texts)) or [str] * len(names)
         return dict(zip(names, kinds, strict=True))
+
+    def _schema_for_class(self, types: schemas.ColumnTypes) -> schemas.ColumnTypes:
+        """Return the types of all columns of the first file; those that the class does not have are str."""
+        if self.columns is not None:
+            raise PipelineError(
+                "there are both columns and a class as the schema, whose fields are the columns",
+                remedy="remove columns, or give the schema as a dict",
+            )
+        files = matching(self.patterns)
+        if not self.header or not files:
+            return types
+        with reading(files[0]), self._open(files[0]) as file:
+            names = self._first_line(file, files[0])
+        require_columns(names, list(types), files[0])
+        return {name: types.get(name, str) for name in names}
+
+    def _first_line(self, file: Iterable[str], path: str) -> list[str]:
+        """Return the names of the columns."""
+        names = next(self._reader(file, path), [])
+        _require_names(names, path)
+        return names
 
     def __attrs_post_init__(self) -> None:
         """Check that all columns exist."""
         require_columns(list(self.schema), self.column_names(), "CsvFiles")
 
     def column_names(self) -> tuple[str, ...]:
-        names = tuple(self.schema) if self.columns is None else self.columns
-        return needed(names, self.timestamp) or ()
+        return needed(self._names, self.timestamp) or ()
 
     def values(self, columns: Columns) -> list[Any]:
-        names = tuple(self.schema) if self.columns is None else self.columns
-        return rows_of(names, [columns[name] for name in names])
+        names = self._names
+        record = self.given_schema if isinstance(self.given_schema, type) else Row
+        return records_of(record, names, [columns[name] for name in names])
+
+    @property
+    def element_type(self) -> Any:
+        """The type of the elements."""
+        return schemas.element_type(self.given_schema, {n: self.schema[n] for n in self._names})
+
+    @property
+    def _names(self) -> tuple[str, ...]:
+        """The names of the columns of the records."""
+        if isinstance(self.given_schema, type):
+            return tuple(argument.field for argument in arguments_of(self.given_schema))
+        return tuple(self.schema) if self.columns is None else self.columns
 
     def read_columns(self, path: str) -> Iterator[Columns]:
         with reading(path), self._open(path) as file:

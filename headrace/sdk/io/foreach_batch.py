@@ -10,7 +10,7 @@ import os
 import shutil
 from collections.abc import Callable
 from tempfile import gettempdir
-from typing import Any
+from typing import Any, Self
 from uuid import uuid4
 
 import attrs
@@ -48,6 +48,9 @@ class ForeachBatchSink(PartSink, LoadsFrames):
     def accepts_retractions(self) -> bool:  # type: ignore[override]
         """Whether the DataFrame has a column for diffs."""
         return self.parquet.accepts_retractions
+
+    def with_element_type(self, kind: Any) -> Self:
+        return attrs.evolve(self, parquet=self.parquet.with_element_type(kind))
 
     def open(self) -> None:
         self.loader.required(_REMEDY)
@@ -96,8 +99,9 @@ class ForeachBatch(PTransform[PCollection[Any], PDone]):
     Args:
         function: takes the DataFrame and the number of the batch. It runs in the process that runs the
             pipeline.
-        schema: a pyarrow schema, or the types of the columns by name; by default inferred from the
-            elements of each batch, which are records with named fields.
+        schema: a pyarrow schema, a class of records, or the types of the columns by name; by default the
+            schema of the elements as far as it is known, and the rest is inferred from the elements of each
+            batch, which are records with named fields.
         directory: where the rows are stored until the function returns; all machines of a cluster must
             have access to it. By default a temporary directory on this machine.
         diff_column: name of a column for +1 (an element) and -1 (its retraction); without it,

@@ -14,6 +14,7 @@ import attrs
 from headrace.errors import ElementError, PipelineError, TimeError, UnsupportedError, shorten
 from headrace.sdk.io.file_source import CHUNK_ROWS, TimestampOf
 from headrace.sdk.row import Row, rows_of
+from headrace.sdk.schemas import arguments_of, checked_records
 from headrace.sdk.source import Batch, BoundedSource, ReadsBundles, UnboundedSource
 from headrace.triggers.bundle import Bundle
 from headrace.windowing.time import micros, micros_of_all
@@ -65,10 +66,12 @@ class FrameRows:
     Attributes:
         timestamp: the column, or the function of the row, that gives its event time.
         partition_by: the columns that name the source partition of a row.
+        schema: a class of records, whose fields are columns; None for rows of all columns.
     """
 
     timestamp: TimestampOf = None
     partition_by: tuple[str, ...] = ()
+    schema: type | None = None
 
     def bundle(self, batch: Any) -> Bundle:
         """Return the rows of an Arrow record batch.
@@ -77,12 +80,18 @@ class FrameRows:
             ElementError: a row has no valid timestamp.
         """
         columns = batch.to_pydict()
-        rows = rows_of(columns, columns.values())
+        rows = self._records(columns)
         if self.timestamp is None or not rows:
             return Bundle(rows)
         return Bundle(rows, self._timestamps(batch, rows))
 
-    def _timestamps(self, batch: Any, rows: list[Row]) -> list[int]:
+    def _records(self, columns: Mapping[str, list[Any]]) -> list[Any]:
+        if self.schema is None:
+            return rows_of(columns, columns.values())
+        names = [argument.field for argument in arguments_of(self.schema)]
+        return checked_records(self.schema, names, [columns[name] for name in names])
+
+    def _timestamps(self, batch: Any, rows: list[Any]) -> list[int]:
         if callable(self.timestamp):
             instants = list(map(self.timestamp, rows))
         else:

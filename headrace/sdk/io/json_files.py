@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import date, datetime
 from itertools import islice
@@ -18,6 +18,7 @@ from headrace.sdk.io.files import existing
 from headrace.sdk.io.text_files import TextFiles
 from headrace.sdk.io.text_record import TextRecord
 from headrace.sdk.row import rows_of
+from headrace.sdk.schemas import checked_records
 
 _KINDS: Final = (str, int, float, bool, datetime, date, list, dict, object)
 
@@ -42,9 +43,9 @@ class JsonFiles(FileSource):
     Args:
         file_pattern: a path, a glob, a directory, or several of them.
         schema: the type of each field by its name: str, int, float, bool, list, dict, datetime or date
-            (in ISO 8601 form), or object for anything. Other fields are ignored. By default the schema
-            is inferred from the first 1,000 lines of the first file, apart from malformed ones, and other
-            fields are an error.
+            (in ISO 8601 form), or object for anything; or a class of records. Other fields are ignored.
+            By default the schema is inferred from the first 1,000 lines of the first file, apart from
+            malformed ones, and other fields are an error.
         timestamp: a field, or a function of the row, that gives its event time.
         compression_type: gzip, bzip2, lzma, uncompressed, or auto, which depends on the file extension.
 
@@ -57,11 +58,11 @@ class JsonFiles(FileSource):
     {'airport': ['EWR'], 'delay': [None]}
     """
 
-    given_schema: Mapping[str, type] | None = attrs.field(default=None, alias="schema")
-    schema: schemas.Schema = attrs.field(init=False)
+    given_schema: schemas.GivenSchema = attrs.field(default=None, alias="schema")
+    schema: schemas.ColumnTypes = attrs.field(init=False)
 
     @schema.default
-    def _read_schema(self) -> schemas.Schema:
+    def _read_schema(self) -> schemas.ColumnTypes:
         if self.given_schema is not None:
             return schemas.checked(self.given_schema, _KINDS)
         first = existing(self.patterns)[0]
@@ -79,7 +80,15 @@ class JsonFiles(FileSource):
         return needed(tuple(self.schema), self.timestamp) or ()
 
     def values(self, columns: Columns) -> list[Any]:
-        return rows_of(self.schema, [columns[name] for name in self.schema])
+        names, cells = tuple(self.schema), [columns[name] for name in self.schema]
+        if isinstance(self.given_schema, type):
+            return checked_records(self.given_schema, names, cells)
+        return rows_of(names, cells)
+
+    @property
+    def element_type(self) -> Any:
+        """The type of the elements."""
+        return schemas.element_type(self.given_schema, self.schema)
 
     def read_columns(self, path: str) -> Iterator[Columns]:
         before = 0

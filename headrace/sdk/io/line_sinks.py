@@ -8,7 +8,7 @@ import shutil
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from io import StringIO
-from typing import IO, Any, ClassVar, Final
+from typing import IO, Any, ClassVar, Final, Self
 
 import attrs
 
@@ -16,9 +16,9 @@ from headrace.errors import ElementError, FileError, shorten
 from headrace.sdk.io.file_sink import FileSink, Piece, diffs_of
 from headrace.sdk.io.file_source import names_of
 from headrace.sdk.io.files import open_file
-from headrace.sdk.io.plain_data import converted, in_json, in_text
-from headrace.sdk.io.record import fields_of
+from headrace.sdk.io.plain_data import converted, in_json, in_text, named
 from headrace.sdk.io.record_columns import columns_of, names_in, with_diff
+from headrace.sdk.schemas import Schema, fields_of, schema_of
 from headrace.triggers.bundle import Bundle
 
 _encode: Final = json.JSONEncoder(default=in_json, ensure_ascii=False).encode
@@ -117,6 +117,7 @@ class CsvSink(LineSink):
 
     Args:
         columns: the fields to write; by default those of the first element.
+        element_schema: the schema of the elements, for the header of a file without elements.
         header: whether each file begins with the names of the columns.
         delimiter: the separator between fields.
         quotechar: the quote around a field that contains a delimiter, a quote or a line break.
@@ -129,6 +130,10 @@ class CsvSink(LineSink):
     header: bool = True
     delimiter: str = ","
     quotechar: str = '"'
+    element_schema: Schema | None = attrs.field(default=None, kw_only=True)
+
+    def with_element_type(self, kind: Any) -> Self:
+        return attrs.evolve(self, element_schema=schema_of(kind))
 
     def text_of(self, bundle: Bundle) -> bytes:
         names = names_in(bundle, self.columns)
@@ -137,7 +142,7 @@ class CsvSink(LineSink):
         return self._csv(zip(*texts, strict=True)).encode()
 
     def head_of(self, bundle: Bundle) -> str:
-        names = names_in(bundle, self.columns)
+        names = names_in(bundle, self.columns, self.element_schema)
         if not self.header or not names:
             return ""
         return self._csv([[*names, *([self.diff_column] if self.diff_column else [])]])
@@ -167,7 +172,7 @@ class JsonSink(LineSink):
         if self.diff_column is not None:
             fields = with_diff(fields, self.diff_column, diff)
         try:
-            return _encode(dict(fields)) + "\n"
+            return _encode(named(dict(fields))) + "\n"
         except (TypeError, ValueError) as error:
             raise ElementError(
                 f"the element {shorten(element)} cannot be written as JSON: {error}",

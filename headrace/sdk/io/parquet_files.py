@@ -1,4 +1,4 @@
-"""Parquet files: each record is a dictionary, as in Beam."""
+"""Parquet files: each record is a dictionary, as in Beam, or an instance of a class."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 import attrs
 
+from headrace.errors import PipelineError
 from headrace.sdk.io.arrow import arrow
 from headrace.sdk.io.file_source import (
     CHUNK_ROWS,
@@ -18,15 +19,17 @@ from headrace.sdk.io.file_source import (
     require_columns,
 )
 from headrace.sdk.io.files import opened, reading
+from headrace.sdk.schemas import arguments_of, checked_records, required_schema
 
 
 @attrs.frozen(eq=False)
 class ParquetFiles(FileSource):
-    """The records of Parquet files, as dictionaries.
+    """The records of Parquet files, as dictionaries or instances of a class.
 
     Args:
         file_pattern: a path, a glob, a directory, or several of them.
         columns: the columns of the dictionaries; all by default.
+        schema: a class of records, whose fields are the columns; None for dictionaries.
         timestamp: a column, or a function of the dictionary, that gives its event time.
 
     >>> ParquetFiles("delays.parquet").bundle({"airport": ["EWR"], "delay": [7]}).values
@@ -34,13 +37,33 @@ class ParquetFiles(FileSource):
     """
 
     columns: tuple[str, ...] | None = attrs.field(default=None, converter=names_of)
+    schema: type | None = attrs.field(default=None, kw_only=True)
+
+    def __attrs_post_init__(self) -> None:
+        """Check that only one argument names the columns."""
+        if self.schema is not None:
+            required_schema(self.schema)
+            if self.columns is not None:
+                raise PipelineError(
+                    "there are both columns and a schema, whose fields are the columns",
+                    remedy="remove columns, or remove the schema",
+                )
+
+    @property
+    def _names(self) -> tuple[str, ...] | None:
+        """The names of the columns of the records; None for all columns."""
+        if self.schema is None:
+            return self.columns
+        return tuple(argument.field for argument in arguments_of(self.schema))
 
     def column_names(self) -> tuple[str, ...] | None:
-        return needed(self.columns, self.timestamp)
+        return needed(self._names, self.timestamp)
 
     def values(self, columns: Columns) -> list[Any]:
-        names = tuple(columns if self.columns is None else self.columns)
-        cells = (columns[name] for name in names)
+        names = tuple(columns if self._names is None else self._names)
+        cells = [columns[name] for name in names]
+        if self.schema is not None:
+            return checked_records(self.schema, names, cells)
         return [dict(zip(names, record, strict=True)) for record in zip(*cells, strict=True)]
 
     def read_columns(self, path: str) -> Iterator[Columns]:

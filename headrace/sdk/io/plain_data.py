@@ -9,7 +9,7 @@ from enum import Enum
 from typing import Any, Final
 from uuid import UUID
 
-from headrace.sdk.io.record import fields_of, is_record
+from headrace.sdk.schemas import fields_of, is_record
 from headrace.windowing.time import Timestamp
 
 
@@ -31,8 +31,24 @@ def in_json(value: Any) -> Any:
     if isinstance(value, Enum):
         return value.value
     if is_record(value):
-        return dict(fields_of(value))
+        return named(dict(fields_of(value)))
     raise TypeError(f"{type(value).__qualname__} has no JSON form")
+
+
+def named(value: Any) -> Any:
+    """Return a value with the named tuples in it as dicts; JSON would have them as arrays.
+
+    >>> from collections import namedtuple
+    >>> named({"trip": namedtuple("Trip", "station minutes")("quay", 5)})
+    {'trip': {'station': 'quay', 'minutes': 5}}
+    """
+    if type(value) in _PLAIN_TYPES:
+        return value
+    if isinstance(value, dict):
+        return {name: named(item) for name, item in value.items()}
+    if isinstance(value, tuple) and is_record(value):
+        return {name: named(item) for name, item in fields_of(value).items()}
+    return list(map(named, value)) if isinstance(value, (list, tuple)) else value
 
 
 def in_text(value: Any) -> Any:

@@ -26,7 +26,7 @@ from headrace.sdk.io.watched_files import WatchedFiles
 from headrace.sdk.pardo import Map
 from headrace.sdk.pvalue import DoOutputsTuple, PBegin, PCollection
 from headrace.sdk.reading import Read
-from headrace.sdk.row import Row
+from headrace.sdk.record_variable import DictT, RecordT
 from headrace.sdk.transform import PTransform
 from headrace.sdk.type_variables import OutT
 from headrace.windowing.watermark import WatermarkPolicy
@@ -231,7 +231,7 @@ class ReadFromText(ReadFromFiles[str]):
         super().__init__(files, str, validate, watermark, watch)
 
 
-class ReadFromCsv(ReadFromFiles[Row]):
+class ReadFromCsv(ReadFromFiles[RecordT], Generic[RecordT]):
     r"""Reads the records of CSV files as rows (Beam's ReadFromCsv, without pandas).
 
     An empty field is None, whatever the type of its column.
@@ -240,10 +240,12 @@ class ReadFromCsv(ReadFromFiles[Row]):
         file_pattern: a path, a glob, a directory, or a list of them. Globs and directories do not match
             files whose names begin with a dot or an underscore.
         schema: the type of each column by its name, in the order of the file: str, int, float, bool,
-            datetime, date or Decimal. By default it is inferred when the pipeline is built and applies to
-            all files: the names from the first line of the first file, the types from its first 1,000
-            records. Types are inferred as int, float, bool or str; numbers with a leading zero, such as
-            postcodes, are str. A later value of another type is an error.
+            datetime, date or Decimal. Or a class of records (a named tuple, dataclass or attrs class), whose
+            instances are the elements; its fields are found by name, and other columns are ignored.
+            By default the schema is inferred when the pipeline is built and applies to all files: the names
+            from the first line of the first file, the types from its first 1,000 records. Types are inferred
+            as int, float, bool or str; numbers with a leading zero, such as postcodes, are str. A later
+            value of another type is an error.
         columns: the columns of the rows; all by default.
         header: whether the first line of each file names the columns.
         delimiter: the separator between fields.
@@ -268,7 +270,7 @@ class ReadFromCsv(ReadFromFiles[Row]):
     def __init__(
         self,
         file_pattern: FilePattern,
-        schema: Mapping[str, type] | None = None,
+        schema: Mapping[str, type] | type[RecordT] | None = None,
         *,
         columns: Sequence[str] | None = None,
         header: bool = True,
@@ -289,10 +291,10 @@ class ReadFromCsv(ReadFromFiles[Row]):
             timestamp=timestamp,
             compression_type=compression_type,
         )
-        super().__init__(files, Row, True, watermark, watch)
+        super().__init__(files, files.element_type, True, watermark, watch)
 
 
-class ReadFromJson(ReadFromFiles[Row]):
+class ReadFromJson(ReadFromFiles[RecordT], Generic[RecordT]):
     r"""Reads the objects in files of JSON lines as rows (Beam's ReadFromJson, without pandas).
 
     A missing field is None. Empty lines are skipped.
@@ -301,7 +303,8 @@ class ReadFromJson(ReadFromFiles[Row]):
         file_pattern: a path, a glob, a directory, or a list of them. Globs and directories do not match
             files whose names begin with a dot or an underscore.
         schema: the type of each field by its name: str, int, float, bool, list, dict, datetime or date
-            (in ISO 8601 form), or object for anything. Other fields are ignored. By default the schema
+            (in ISO 8601 form), or object for anything; or a class of records (a named tuple, dataclass or
+            attrs class), whose instances are the elements. Other fields are ignored. By default the schema
             is inferred from the first 1,000 lines of the first file when the pipeline is built, and other
             fields are an error.
         compression_type: gzip, bzip2, lzma, uncompressed, or auto, which depends on the file extension.
@@ -324,7 +327,7 @@ class ReadFromJson(ReadFromFiles[Row]):
     def __init__(
         self,
         file_pattern: FilePattern,
-        schema: Mapping[str, type] | None = None,
+        schema: Mapping[str, type] | type[RecordT] | None = None,
         *,
         compression_type: str = "auto",
         timestamp: TimestampOf = None,
@@ -334,10 +337,10 @@ class ReadFromJson(ReadFromFiles[Row]):
         files = JsonFiles(
             file_pattern, schema, timestamp=timestamp, compression_type=compression_type
         )
-        super().__init__(files, Row, True, watermark, watch)
+        super().__init__(files, files.element_type, True, watermark, watch)
 
 
-class ReadFromParquet(ReadFromFiles[dict[str, Any]]):
+class ReadFromParquet(ReadFromFiles[DictT], Generic[DictT]):
     """Reads the records of Parquet files as dictionaries (Beam's ReadFromParquet); needs pyarrow.
 
     Args:
@@ -345,7 +348,9 @@ class ReadFromParquet(ReadFromFiles[dict[str, Any]]):
             files whose names begin with a dot or an underscore.
         validate: whether to raise an error if a pattern matches no file now.
         columns: the columns of the dictionaries; all by default.
-        timestamp: a column, or a function of the dictionary, that gives its event time.
+        schema: a class of records (a named tuple, dataclass or attrs class), whose instances are the
+            elements in place of dictionaries; its fields are the columns.
+        timestamp: a column, or a function of the element, that gives its event time.
         watermark: the watermark policy in streaming mode.
         watch: whether to continue with new files; or the interval between checks, in seconds.
 
@@ -372,10 +377,11 @@ class ReadFromParquet(ReadFromFiles[dict[str, Any]]):
         *,
         validate: bool = True,
         columns: Sequence[str] | None = None,
+        schema: type[DictT] | None = None,
         timestamp: TimestampOf = None,
         watermark: WatermarkPolicy | None = None,
         watch: bool | float = False,
     ) -> None:
         arrow()
-        files = ParquetFiles(file_pattern, columns, timestamp=timestamp)
-        super().__init__(files, dict, validate, watermark, watch)
+        files = ParquetFiles(file_pattern, columns, schema=schema, timestamp=timestamp)
+        super().__init__(files, schema or dict, validate, watermark, watch)

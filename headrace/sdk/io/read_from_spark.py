@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, Generic
 
 from headrace.errors import PipelineError, shorten
-from headrace.sdk.io.file_source import TimestampOf
+from headrace.sdk.io.file_source import TimestampOf, require_columns
 from headrace.sdk.io.frames import (
     BoundedFrame,
     FrameRows,
@@ -16,7 +16,9 @@ from headrace.sdk.io.frames import (
 )
 from headrace.sdk.pvalue import PBegin, PCollection
 from headrace.sdk.reading import Read
+from headrace.sdk.record_variable import RecordT
 from headrace.sdk.row import Row
+from headrace.sdk.schemas import Schema, arguments_of, required_schema
 from headrace.sdk.transform import PTransform
 from headrace.windowing.watermark import WatermarkPolicy
 
@@ -72,10 +74,11 @@ class ReadFromSpark(PTransform[PBegin, PCollection[Row]]):
         return Read(self._source, self._watermark).with_output_types(Row).expand(pcoll)
 
 
-class FromDataFrame(PTransform[PBegin, PCollection[Row]]):
+class FromDataFrame(PTransform[PBegin, PCollection[RecordT]], Generic[RecordT]):
     """Reads a Spark DataFrame, streaming or not, as rows.
 
-    Each row is an :class:`hr.Row` with a field for each column; a struct is a dict. Runners other than
+    Each row is an :class:`hr.Row` with a field for each column, or an instance of ``schema``; a struct is a
+    dict. Runners other than
     Spark collect a DataFrame that is not streaming, and refuse one that is.
 
     Args:
@@ -84,9 +87,11 @@ class FromDataFrame(PTransform[PBegin, PCollection[Row]]):
         watermark: the watermark policy in streaming mode (see :class:`ReadFromSpark`). The DataFrame's
             own ``withWatermark`` is ignored.
         partition_by: the columns that name the source partition of a row.
+        schema: a class of records (a named tuple, dataclass or attrs class), whose fields are columns;
+            other columns are ignored.
 
     Raises:
-        PipelineError: ``df`` is not a Spark DataFrame.
+        PipelineError: ``df`` is not a Spark DataFrame, or does not have a field of the schema as a column.
 
     >>> FromDataFrame([1, 2])
     Traceback (most recent call last):
@@ -100,6 +105,7 @@ class FromDataFrame(PTransform[PBegin, PCollection[Row]]):
         timestamp: TimestampOf = None,
         watermark: WatermarkPolicy | None = None,
         partition_by: Sequence[str] = (),
+        schema: type[RecordT] | None = None,
     ) -> None:
         super().__init__()
         if not (hasattr(df, "isStreaming") and hasattr(df, "mapInArrow")):
@@ -107,12 +113,19 @@ class FromDataFrame(PTransform[PBegin, PCollection[Row]]):
                 f"{shorten(df)} is not a Spark DataFrame",
                 remedy="pass a pyspark.sql.DataFrame; for values in memory, use hr.Create",
             )
-        kind = UnboundedFrame if df.isStreaming else BoundedFrame
-        self._source = kind(GivenFrame(df), FrameRows(timestamp, tuple(partition_by)))
+        columns = tuple(df.columns)
+        if schema is not None:
+            required_schema(schema)
+            fields = [argument.field for argument in arguments_of(schema)]
+            require_columns(columns, fields, "FromDataFrame")
+        kind: Any = UnboundedFrame if df.isStreaming else BoundedFrame
+        self._source = kind(GivenFrame(df), FrameRows(timestamp, tuple(partition_by), schema))
         self._watermark = watermark
+        self._type = schema or Schema(Row, tuple((name, Any) for name in columns))
 
-    def expand(self, pcoll: PBegin) -> PCollection[Row]:
-        return Read(self._source, self._watermark).with_output_types(Row).expand(pcoll)
+    def expand(self, pcoll: PBegin) -> PCollection[RecordT]:
+        read: Read[RecordT] = Read(self._source, self._watermark)
+        return read.with_output_types(self._type).expand(pcoll)
 
 
 def _option_text(value: Any) -> str:

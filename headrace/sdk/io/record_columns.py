@@ -7,19 +7,28 @@ from typing import Any, NoReturn
 
 from headrace.errors import ElementError, shorten
 from headrace.sdk.io.file_sink import diffs_of
-from headrace.sdk.io.record import fields_of
+from headrace.sdk.schemas import Schema, fields_of
 from headrace.triggers.bundle import Bundle
 
 
-def names_in(bundle: Bundle, columns: Sequence[str] | None) -> tuple[str, ...]:
+def names_in(
+    bundle: Bundle, columns: Sequence[str] | None, schema: Schema | None = None
+) -> tuple[str, ...]:
     """Return the names of the columns: the given ones, or the fields of the first element.
+
+    Args:
+        bundle: the elements.
+        columns: the given names.
+        schema: the schema of the elements, for a bundle without elements.
 
     >>> names_in(Bundle([{"a": 1, "b": 2}]), None)
     ('a', 'b')
     """
     if columns is not None:
         return tuple(columns)
-    return tuple(fields_of(bundle.values[0])) if bundle.values else ()
+    if bundle.values:
+        return tuple(fields_of(bundle.values[0]))
+    return schema.names if schema is not None else ()
 
 
 def columns_of(

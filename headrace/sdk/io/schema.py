@@ -10,12 +10,17 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, get_origin
 
 from headrace.errors import PipelineError, shorten
+from headrace.sdk.row import Row
+from headrace.sdk.schemas import Schema, arguments_of, plain_type, required_schema, schema_of
 
-Schema: TypeAlias = dict[str, type]
+ColumnTypes: TypeAlias = dict[str, type]
 """Types by the names of columns, in order."""
+
+GivenSchema: TypeAlias = Mapping[str, type] | type | None
+"""Types by the names of columns, or a class of records; None to infer them."""
 
 SAMPLE: Final = 1_000
 """Number of records of the first file from which a schema is inferred."""
@@ -40,11 +45,13 @@ _TEXT_OF: Final[dict[type, re.Pattern[str]]] = {
 """The text of values by type; text with a leading zero, such as a postcode, is not a number."""
 
 
-def checked(schema: Mapping[str, type], kinds: Iterable[type] = tuple(_FROM_TEXT)) -> Schema:
-    """Return a schema after checking its types.
+def checked(
+    schema: Mapping[str, type] | type, kinds: Iterable[type] = tuple(_FROM_TEXT)
+) -> ColumnTypes:
+    """Return the types of a schema after checking them.
 
     Args:
-        schema: types by name.
+        schema: types by name, or a class of records.
         kinds: the supported types.
 
     Raises:
@@ -54,13 +61,35 @@ def checked(schema: Mapping[str, type], kinds: Iterable[type] = tuple(_FROM_TEXT
     {'airport': <class 'str'>, 'delay': <class 'float'>}
     """
     known = tuple(kinds)
-    for name, kind in schema.items():
+    types = _types_of_class(schema) if isinstance(schema, type) else dict(schema)
+    for name, kind in types.items():
         if kind not in known:
             raise PipelineError(
                 f"the column {name!r} has the unsupported type {shorten(kind)}",
                 remedy=f"use one of {', '.join(kind.__name__ for kind in known)}",
             )
-    return dict(schema)
+    return types
+
+
+def _types_of_class(kind: type) -> ColumnTypes:
+    """Return the types of the arguments of a class of records; an unknown type is object."""
+    types = dict(required_schema(kind).fields)
+    plain = {argument.field: plain_type(types[argument.field]) for argument in arguments_of(kind)}
+    return {name: _in_file(field) for name, field in plain.items()}
+
+
+def _in_file(kind: Any) -> Any:
+    """Return the type of a field's values in a file: dict for a class of records, which JSON can nest."""
+    if kind is Any:
+        return object
+    return dict if schema_of(kind) is not None else get_origin(kind) or kind
+
+
+def element_type(schema: GivenSchema, types: ColumnTypes) -> Any:
+    """Return the type of the records: the given class, or the schema of rows with columns of these types."""
+    if isinstance(schema, type):
+        return schema
+    return Schema(Row, tuple((name, Any if t is object else t) for name, t in types.items()))
 
 
 def convert(texts: Sequence[str], kind: type) -> list[Any]:

@@ -84,6 +84,8 @@ class TestStream(PTransform[PBegin, PCollection[OutT]], Generic[OutT]):
         coder: ignored; accepted for compatibility with Beam.
         events: the first events.
         output_tags: ignored; accepted for compatibility with Beam. A stream has one output.
+        stays_open: whether the run ends with the last event, so that windows that are still open fire
+            nothing (not in Beam); by default the watermark advances to the end of time after it.
 
     >>> stream = TestStream().add_elements(["a"]).advance_watermark_to(60)
     >>> stream.add_elements([TimestampedValue("late", 5)]).advance_watermark_to_infinity().bounded
@@ -97,8 +99,11 @@ class TestStream(PTransform[PBegin, PCollection[OutT]], Generic[OutT]):
         coder: Any = None,
         events: Iterable[Event] | None = None,
         output_tags: Iterable[str] | None = None,
+        *,
+        stays_open: bool = False,
     ) -> None:
         super().__init__()
+        self._stays_open = stays_open
         self._watermark = MIN_TIMESTAMP
         self._now = Duration(0)
         self._events: list[Event] = []
@@ -181,12 +186,15 @@ class TestStream(PTransform[PBegin, PCollection[OutT]], Generic[OutT]):
 
     def __repr__(self) -> str:
         """Show the expression that creates the stream."""
-        return "TestStream()" + "".join(self.calls)
+        stays_open = "stays_open=True" if self._stays_open and not self.bounded else ""
+        return f"TestStream({stays_open})" + "".join(self.calls)
 
     def expand(self, pcoll: PBegin) -> PCollection[OutT]:
         # Copied, because events can still be added to the stream.
         script = copy(self)
         script._events = self._events.copy()
+        if not (self.bounded or self._stays_open):
+            script.advance_watermark_to_infinity()
         return read_node(pcoll, script, bounded=self.bounded, element_type=self.output_type)
 
     def _add(self, event: Event) -> Self:

@@ -20,7 +20,7 @@ from headrace.sdk.io.arrow import arrow
 from headrace.sdk.io.file_naming import FileNaming
 from headrace.sdk.io.frame_loader import FrameLoader, LoadsFrames
 from headrace.sdk.io.parquet_sink import ParquetSink
-from headrace.sdk.pvalue import PCollection, PDone
+from headrace.sdk.pvalue import PCollection, PDone, require_collection
 from headrace.sdk.sink import Commit
 from headrace.sdk.transform import PTransform
 from headrace.sdk.writing import Write
@@ -81,8 +81,9 @@ class ToDataFrame(PTransform[PCollection[Any], PDone]):
     after a crash and a restart.
 
     Args:
-        schema: a pyarrow schema, or the types of the columns by name; by default inferred from the
-            elements, which are records with named fields.
+        schema: a pyarrow schema, a class of records, or the types of the columns by name; by default the
+            schema of the elements as far as it is known, and the rest is inferred from the elements, which
+            are records with named fields.
         directory: where the table is stored; all machines of a cluster must have access to it. By default
             a temporary directory on this machine, which is deleted when the program ends. A streaming run
             with a checkpoint needs one, because the table must live as long as the checkpoint.
@@ -116,6 +117,8 @@ class ToDataFrame(PTransform[PCollection[Any], PDone]):
         Path(where).mkdir(parents=True, exist_ok=True)
 
     def expand(self, pcoll: PCollection[Any]) -> PDone:
+        require_collection(pcoll)
+        self._sink = self._sink.with_element_type(pcoll.element_type)
         return Write(self._sink).expand(pcoll)
 
     def to_arrow(self) -> Any:

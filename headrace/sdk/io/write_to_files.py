@@ -240,9 +240,10 @@ class WriteToParquet(WriteTo):
 
     Args:
         file_path_prefix: the beginning of the paths; missing directories are created.
-        schema: a pyarrow schema, or the types of the columns by their names: str, int, float, bool,
-            bytes, datetime (with a zone) or date. By default the schema of each file is inferred from its
-            elements, so files can have different schemas.
+        schema: a pyarrow schema, a class of records (a named tuple, dataclass or attrs class), or the types
+            of the columns by their names: str, int, float, bool, bytes, datetime (with a zone) or date. By
+            default it is the schema of the elements as far as it is known. The rest is inferred from the
+            elements of each file, so files can have different schemas.
         codec: compression of columns: none, snappy, gzip, zstd, …
         num_shards: number of files for each batch; an element's encoding determines its file. 0 lets the
             runner choose (here it is 1).

@@ -9,8 +9,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from math import isclose
 from numbers import Real
+from operator import eq
 from typing import Any, TypeAlias
 
+from headrace.sdk.row import Row
+from headrace.sdk.schemas import fields_of, is_record
 from headrace.windowing.window import BoundedWindow
 
 Matcher: TypeAlias = Callable[[list[Any]], object]
@@ -26,7 +29,7 @@ def equal_to(expected: Iterable[Any], equals_fn: Equal | None = None) -> Matcher
 
     Args:
         expected: the elements.
-        equals_fn: compares an expected and an actual element; ``==`` by default.
+        equals_fn: compares an expected and an actual element; :func:`row_namedtuple_equals_fn` by default.
 
     >>> equal_to([1, 2])([2, 1])
     >>> equal_to([1, 2])([2, 3])
@@ -36,7 +39,7 @@ def equal_to(expected: Iterable[Any], equals_fn: Equal | None = None) -> Matcher
     elements = list(expected)
 
     def match(actual: list[Any]) -> None:
-        missing, unexpected = _differences(elements, actual, equals_fn or _equal)
+        missing, unexpected = _differences(elements, actual, equals_fn or row_namedtuple_equals_fn)
         if missing or unexpected:
             raise BeamAssertException(
                 f"expected {elements!r}, got {actual!r}: missing {missing!r}, unexpected {unexpected!r}"
@@ -166,8 +169,31 @@ def _differences(
     return missing, unexpected
 
 
-def _equal(one: Any, other: Any) -> bool:
-    return bool(one == other)
+def row_namedtuple_equals_fn(
+    expected: Any, actual: Any, fallback_equals_fn: Equal | None = None
+) -> bool:
+    """Return whether values are equal, where a Row equals a named tuple with the same fields (as in Beam).
+
+    Args:
+        expected: a value.
+        actual: another value.
+        fallback_equals_fn: compares values that are not both rows or named tuples; ``==`` by default.
+
+    >>> from collections import namedtuple
+    >>> row_namedtuple_equals_fn(Row(a=1), namedtuple("Result", "a")(1))
+    True
+    """
+    if not (_is_row(expected) and _is_row(actual)):
+        return bool((fallback_equals_fn or eq)(expected, actual))
+    one, other = fields_of(expected), fields_of(actual)
+    return expected == actual or (
+        one.keys() == other.keys()
+        and all(row_namedtuple_equals_fn(value, other[name]) for name, value in one.items())
+    )
+
+
+def _is_row(value: Any) -> bool:
+    return isinstance(value, Row) or (isinstance(value, tuple) and is_record(value))
 
 
 def _satisfies(condition: Any, element: Any) -> bool:
@@ -175,4 +201,4 @@ def _satisfies(condition: Any, element: Any) -> bool:
         return bool(condition.matches(element))
     if callable(condition):
         return bool(condition(element))
-    return _equal(condition, element)
+    return row_namedtuple_equals_fn(condition, element)

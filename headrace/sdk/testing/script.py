@@ -67,9 +67,9 @@ def stream(script: Script) -> TestStream:
     """Return a script as a test stream.
 
     >>> stream([("elements", (("a", 1, 2_000_000, 1),)), ("watermark", 5_000_000)])
-    TestStream().add_elements([TimestampedValue(('a', 1), 2)]).advance_watermark_to(5)
+    TestStream(stays_open=True).add_elements([TimestampedValue(('a', 1), 2)]).advance_watermark_to(5)
     """
-    result = TestStream()
+    result = TestStream(stays_open=True)
     for kind, what in script:
         if kind == "elements":
             result = result.add_elements(map(stamped, what))

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from operator import itemgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import attrs
 import pyarrow as pa
@@ -24,6 +24,12 @@ from headrace.triggers import AccumulationMode, AfterCount, AfterWatermark
 from headrace.windowing import BoundedOutOfOrderness
 
 SECOND = 1_000_000
+
+
+class Tick(NamedTuple):
+    at: datetime
+    id: int
+
 
 first = itemgetter(0)
 
@@ -101,14 +107,18 @@ def test_one_job_reads_uris_frames_formats_and_values_as_other_runners_read_them
     with hr.Pipeline() as p:
         for name, read in READS.items():
             _ = p | name >> read(files) | f"keep {name}" >> hr.io.Write(local[name])
-    kept = {name: Kept() for name in [*READS, "frame", "orc", "sums"]}
+    kept = {name: Kept() for name in [*READS, "frame", "typed", "orc", "sums"]}
     table, typed = hr.io.ToDataFrame(), hr.io.ToDataFrame({"k": str, "v": float})
     with hr.Pipeline(options=options()) as p:
         for name, read in READS.items():
             _ = p | name >> read(files.as_uri()) | f"keep {name}" >> hr.io.Write(kept[name])
         rows = p | hr.io.FromDataFrame(frame, timestamp="at")
+        ticks = p | "Typed" >> hr.io.FromDataFrame(frame, schema=Tick)
+        _ = (
+            ticks | "keep typed" >> hr.io.Write(kept["typed"]),
+            rows | "keep frame" >> hr.io.Write(kept["frame"]),
+        )
         orc = p | hr.io.ReadFromSpark("orc", {"path": str(files / "orc")})
-        _ = rows | "keep frame" >> hr.io.Write(kept["frame"])
         _ = orc | "keep orc" >> hr.io.Write(kept["orc"])
         pairs = (
             rows | "of frame" >> hr.Map(lambda row: ("even" if row.id % 2 == 0 else "odd", row.id)),
@@ -126,6 +136,9 @@ def test_one_job_reads_uris_frames_formats_and_values_as_other_runners_read_them
     assert timed == [
         (n * SECOND, hr.Row(id=n, at=datetime.fromtimestamp(n, UTC), inner={"x": n}))
         for n in range(6)
+    ]
+    assert sorted(row.value for row in kept["typed"].elements) == [
+        Tick(datetime.fromtimestamp(n, UTC), n) for n in range(6)
     ]
     assert kept["orc"].values == [repr(hr.Row(n=n)) for n in range(3)]
     assert kept["sums"].values == ["('even', 108)", "('new', 1)", "('odd', 10)"]
@@ -192,7 +205,7 @@ def put(folder: Path, number: int) -> None:
 
 def expected(script: list[list[tuple[str, str, int]]], end: bool) -> list[Any]:
     """What the local runner makes of the same elements and watermarks."""
-    stream = TestStream()
+    stream = TestStream(stays_open=not end)
     for elements, watermark in zip(script, WATERMARKS, strict=False):
         stamped = [hr.window.TimestampedValue((k, n), n) for _, k, n in elements]
         stream = stream.add_elements(stamped).advance_watermark_to(watermark)

@@ -137,7 +137,8 @@ def test_what_json_does_not_know_is_written_as_text(runner, tmp_path):
     write(runner, [row], WriteToJson(tmp_path / "out"))
     (text,) = visible(tmp_path).values()
     assert json.loads(text) == {
-        "at": "1970-01-01T00:00:01.500000Z", "price": "1.50", "parts": [[1, "ü"], {"c": 1}]
+        "at": "1970-01-01T00:00:01.500000Z", "price": "1.50",
+        "parts": [{"a": 1, "b": "ü"}, {"c": 1}],
     }  # fmt: skip
     assert "ü" in text
 

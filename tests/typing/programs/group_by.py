@@ -12,5 +12,11 @@ reveal_type(words | hr.GroupBy(len))
 reveal_type(words | hr.GroupBy(size=len).aggregate_field(str, max, "last"))
 # revealed: PCollection[Row]
 reveal_type(words | hr.Select(size=len))
+# revealed: PCollection[tuple[Any, list[str]]]
+reveal_type(words | hr.GroupBy())
+# revealed: DoOutputsTuple[Any]
+reveal_type(words | hr.Select(size=len).with_exception_handling())
 # error: arg-type
 _ = words | hr.GroupBy(3)
+# error: arg-type
+_ = words | hr.Select(size=3)

@@ -1,6 +1,7 @@
 """A source's type of elements is that of what reads it."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any, reveal_type
 
 import headrace as hr
@@ -11,6 +12,11 @@ p = hr.Pipeline()
 class Numbers(hr.io.BoundedSource[int]):
     def read(self, partition: Any) -> Iterable[int]:
         return range(3)
+
+
+@dataclass(frozen=True)
+class Trip:
+    airport: str
 
 
 class Ticks(hr.io.UnboundedSource[str]):
@@ -32,6 +38,18 @@ reveal_type(p | "Csv" >> hr.io.ReadFromCsv("*.csv"))
 reveal_type(p | hr.io.ReadFromJson("*.json"))
 # revealed: PCollection[dict[str, Any]]
 reveal_type(p | hr.io.ReadFromParquet("*.parquet"))
+# revealed: PCollection[Row]
+reveal_type(p | hr.io.ReadFromCsv("*.csv", {"airport": str}))
+# revealed: PCollection[Trip]
+reveal_type(p | hr.io.ReadFromCsv("*.csv", schema=Trip))
+# revealed: PCollection[Trip]
+reveal_type(p | hr.io.ReadFromJson("*.json", Trip))
+# revealed: PCollection[Trip]
+reveal_type(p | hr.io.ReadFromParquet("*.parquet", schema=Trip))
+# revealed: PCollection[Trip]
+reveal_type(p | hr.io.FromDataFrame(None, schema=Trip))
+# revealed: PCollection[Row]
+reveal_type(p | hr.io.FromDataFrame(None))
 # error: arg-type
 _ = p | hr.io.ReadFromText("*.txt") | hr.Map(abs)
 # error: arg-type

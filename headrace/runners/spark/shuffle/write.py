@@ -7,6 +7,8 @@ output of one key group.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from functools import partial
 from itertools import count
 from operator import length_hint
 from typing import Final
@@ -15,7 +17,7 @@ import attrs
 
 from headrace.runners.error_context import label_errors, note_key
 from headrace.runners.operator import Operator
-from headrace.runners.planning import KeyedStep
+from headrace.runners.planning import KeyedStep, SideInputStep, StatefulStep, Step
 from headrace.runners.precombine import ColumnPrecombiner, Precombiner
 from headrace.runners.spark.shuffle.blocks import Block, blocks_of_arrivals, blocks_of_columns
 from headrace.runners.spark.shuffle.bundle_columns import pack
@@ -24,6 +26,7 @@ from headrace.runners.spark.shuffle.wire import Row, dumps
 from headrace.sdk.graph import GroupByKey, Node, Write
 from headrace.sdk.metrics import MetricsContainer, recording
 from headrace.sdk.sink import PartSink, SinkPart
+from headrace.sdk.stateful_dofn import key_of_pair
 from headrace.triggers.bundle import Bundle
 from headrace.triggers.trigger import Clock
 
@@ -35,6 +38,10 @@ BAG_BYTES: Final = 1 << 23
 
 SAMPLE: Final = 32
 """Number of elements of a bundle from which the size of the others is estimated."""
+
+
+PIECE: Final = 1 << 12
+"""Maximum number of elements that are sent to one key group before the next one."""
 
 
 @attrs.frozen
@@ -111,6 +118,66 @@ def _row_bytes(bundle: Bundle) -> int:
     values = bundle.values
     some = values[:: max(1, len(values) // SAMPLE)]
     return len(dumps(some)) // max(1, len(some))
+
+
+@attrs.define(eq=False)
+class KeyedBundleWrite(Operator):
+    """Sends elements to their key groups unchanged: for stateful DoFns."""
+
+    label: str
+    address: Address
+    groups: KeyGroups
+    outbox: list[Row]
+
+    def push(self, bundle: Bundle) -> None:
+        """Send the elements of a bundle, one row for each key group."""
+        for piece in bundle.pieces(ROWS):
+            with label_errors(self.label):
+                keys = [key_of_pair(value) for value in piece.values]
+                groups = self.groups.of(keys)
+            rows: dict[int, list[int]] = {}
+            for row, group in enumerate(groups):
+                rows.setdefault(group, []).append(row)
+            for group, own in rows.items():
+                payload = dumps(pack(piece.take(own)))
+                self.outbox.append(Row(self.address.level, self.address.step, group, payload))
+
+
+@attrs.define(eq=False)
+class SideInputWrite(Operator):
+    """Sends elements to a node with side inputs: panes of side inputs to all key groups, others to one each.
+
+    Elements are sent in pieces, to the key groups in turn; in each round the number of the task says which
+    is the first. So a task that runs again sends the same. If elements can be retracted, a task sends all
+    of them to one key group, so that a retraction follows its value, as it left the grouping before. The
+    payload is the number of the input and a bundle.
+    """
+
+    address: Address
+    groups: int
+    changing: bool
+    outbox: list[Row]
+    scope: Scope
+    _pieces: int = attrs.field(default=0, init=False)
+
+    def push(self, bundle: Bundle) -> None:
+        """Send elements of the main input."""
+        for piece in bundle.pieces(PIECE):
+            self._send([(self.scope.task + self._pieces) % self.groups], 0, piece)
+            self._pieces += not self.changing
+
+    def receiver(self, number: int) -> Callable[[Bundle], None]:
+        return partial(self._send, range(self.groups), number) if number else self.push
+
+    def end_round(self, clock: Clock) -> int:
+        """Start with the first key group again."""
+        self._pieces = 0
+        return clock.watermark
+
+    def _send(self, groups: Iterable[int], number: int, bundle: Bundle) -> None:
+        payload = dumps((number, pack(bundle)))
+        for group in groups:
+            self.outbox.append(Row(self.address.level, self.address.step, group, payload))
 
 
 @attrs.define(eq=False)
@@ -214,13 +281,19 @@ class Scope:
 
 def write_for(
     node: Node,
-    step: KeyedStep | None,
+    step: Step | None,
     address: Address,
     groups: KeyGroups,
     batch: bool,
     outbox: list[Row],
+    scope: Scope,
 ) -> Operator:
     """Return the shuffle writer for a node of a later level."""
+    if isinstance(step, StatefulStep):
+        return KeyedBundleWrite(node.label, address, groups, outbox)
+    if isinstance(step, SideInputStep):
+        changing = node.inputs[0].changing
+        return SideInputWrite(address, groups.number, changing, outbox, scope)
     if step is not None:
         return KeyedWrite(step, address, groups, batch, outbox)
     return BundleWrite(address, groups.number, outbox)

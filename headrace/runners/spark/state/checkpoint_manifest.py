@@ -17,7 +17,7 @@ import attrs
 from pyspark.sql import SparkSession
 
 from headrace.errors import PipelineError
-from headrace.runners.planning import KeyedStep, Plan
+from headrace.runners.planning import Plan, SideInputStep, StatefulStep, Step
 from headrace.runners.spark.sources.native import native_labels
 from headrace.runners.spark.state.signature import signature
 from headrace.sdk.combine_fn import CombineFn
@@ -66,7 +66,11 @@ def manifest_of(plan: Plan, key_groups: int, partitions: int) -> Manifest:
     )
 
 
-def _properties(step: KeyedStep) -> dict[str, str]:
+def _properties(step: Step) -> dict[str, str]:
+    if isinstance(step, SideInputStep):
+        return _properties_of_sides(step)
+    if isinstance(step, StatefulStep):
+        return _properties_of_dofn(step)
     strategy, node = step.strategy, step.node
     combine = _name_of(node.combine_fn) if isinstance(node, CombinePerKey) else "none"
     return {
@@ -78,6 +82,18 @@ def _properties(step: KeyedStep) -> dict[str, str]:
         "content": type(step.reduction).__name__,
         "state": "by key" if step.column_precombiner(batch=False) is None else "by window",
     }
+
+
+def _properties_of_dofn(step: StatefulStep) -> dict[str, str]:
+    declared = step.node.declared
+    kinds = {f"the state {n!r}": type(spec).__name__ for n, spec in declared.states.items()}
+    domains = {f"the timer {n!r}": spec.time_domain for n, spec in declared.timers.items()}
+    return {"windows": signature(step.strategy.window_fn), **kinds, **domains}
+
+
+def _properties_of_sides(step: SideInputStep) -> dict[str, str]:
+    sides = (f"{signature(side.window_fn)}, {side.accumulation_mode.name}" for side in step.sides)
+    return {"windows": signature(step.strategy.window_fn), "side inputs": "; ".join(sides)}
 
 
 def _name_of(combine_fn: CombineFn) -> str:

@@ -127,6 +127,7 @@ class ChunkedStore:
     directory: Directory
     chunks: ChunkStore
     kind: ChunkKind[Any]
+    _stored: dict[int, bytes] = attrs.field(factory=dict, init=False)
 
     @property
     def watermark(self) -> int:
@@ -156,14 +157,18 @@ class ChunkedStore:
             return None
         data = self.chunks.get(number)
         assert data is not None
+        self._stored[number] = data
         return loads(data)
 
     def _write(self, number: int, table: Table[Any, Any], chunk: Any) -> None:
         """Store a chunk, or remove it if it is empty."""
         before, size = number in self.directory.sizes, len(table)
         self.directory.note(number, size, table.moments)
+        known = self._stored.pop(number, None)
         if size:
-            self.chunks.put(number, dumps(chunk))
+            data = dumps(chunk)
+            if data != known:
+                self.chunks.put(number, data)
         elif before:
             self.chunks.remove(number)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
-from typing import Any, Final
+from typing import Any, Final, get_origin
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -13,6 +13,7 @@ from sqlalchemy.dialects.postgresql import JSONB
 
 from headrace.errors import ElementError, PipelineError, shorten
 from headrace.sdk.io.table.rows import WINDOW_COLUMNS, Values
+from headrace.sdk.schemas import plain_type, schema_of
 from headrace.windowing.time import Duration, Timestamp
 
 
@@ -69,6 +70,18 @@ def sql_type(kind: Any, column: str) -> Any:
         f"there is no SQL type for the column {column!r} of type {shorten(kind)}",
         remedy=f"use one of {', '.join(k.__name__ for k in _SQL)}, or a SQLAlchemy type",
     )
+
+
+def declared_types(kind: Any) -> dict[str, Any]:
+    """Return the types of the fields of elements, without those that depend on the values.
+
+    Args:
+        kind: the known type of the elements.
+    """
+    schema = schema_of(kind)
+    fields = () if schema is None else schema.fields
+    types = {name: get_origin(plain_type(field)) or plain_type(field) for name, field in fields}
+    return {name: field for name, field in types.items() if field in _SQL and field is not datetime}
 
 
 def columns_for(

@@ -6,16 +6,15 @@ pattern of the same shape gives the names: ``(("origin", "day"), "total")``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
-from functools import cache, lru_cache
-from operator import attrgetter, methodcaller
+from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
 import attrs
 
 from headrace.errors import ElementError, shorten
-from headrace.sdk.row import Row
+from headrace.sdk.schemas import Reader, reader_of
 from headrace.triggers.bundle import Bundle
 from headrace.windowing.time import Duration, Timestamp
 from headrace.windowing.window import BoundedWindow
@@ -117,7 +116,7 @@ class _ShapeError(Exception):
 
 def _cells(
     element: Any,
-    read: Callable[[Any], Mapping[str, Any]] | None,
+    read: Reader | None,
     names: tuple[Pattern, ...] | None,
 ) -> Iterator[tuple[str, Any]]:
     if read is None:
@@ -161,31 +160,6 @@ def names_in(pattern: Pattern) -> Iterator[str]:
         return
     for part in pattern:
         yield from names_in(part)
-
-
-@cache
-def reader_of(kind: Any) -> Callable[[Any], Mapping[str, Any]] | None:
-    """Return a function that returns a record's columns by name; None if the type is not a record."""
-    if issubclass(kind, Mapping):
-        return _itself
-    if issubclass(kind, Row) or (issubclass(kind, tuple) and hasattr(kind, "_asdict")):
-        return methodcaller("_asdict")
-    if attrs.has(kind):
-        return _attributes([field.name for field in attrs.fields(kind)])
-    if hasattr(kind, "__dataclass_fields__"):
-        return _attributes(list(kind.__dataclass_fields__))
-    return None
-
-
-def _itself(record: Mapping[str, Any]) -> Mapping[str, Any]:
-    return record
-
-
-def _attributes(names: list[str]) -> Callable[[Any], Mapping[str, Any]]:
-    if len(names) < 2:
-        return lambda record: {name: getattr(record, name) for name in names}
-    items = attrgetter(*names)
-    return lambda record: dict(zip(names, items(record), strict=True))
 
 
 def _in_utc(moment: datetime) -> datetime:

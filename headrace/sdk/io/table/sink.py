@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from os import PathLike, fspath
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import attrs
 
@@ -34,6 +34,11 @@ class TableSink(Sink):
     database: Database | None = attrs.field(default=None, init=False, repr=False)
 
     accepts_retractions: ClassVar[bool] = True
+
+    def with_element_type(self, kind: Any) -> Self:
+        from headrace.sdk.io.table.columns import declared_types
+
+        return attrs.evolve(self, types=declared_types(kind) | self.types)
 
     @shape.default
     def _shape(self) -> Shape:
@@ -74,8 +79,8 @@ class WriteToTable(Write):
         columns: the columns to write. Dicts, Rows, named tuples, attrs classes and dataclasses have named
             columns, all of which are written by default. For plain tuples, give names in the shape of the
             tuple: ``[("shop", "day"), "total"]`` for ``(("a", 1), 5)``.
-        types: Python types or SQLAlchemy types by column, used to create the table; by default inferred
-            from the values of the first batch.
+        types: Python types or SQLAlchemy types by column, used to create the table; by default those of the
+            schema of the elements, if it is known, or else inferred from the values of the first batch.
         windows: whether to add the bounds of the element's window as columns ``window_start`` and
             ``window_end``, which become part of the key. False by default; for windowed collections set it
             to True, or to False if only the newest window of a key is wanted.

@@ -1,0 +1,193 @@
+"""Operators of stateful DoFns: elements are collected during a round, and processed when it ends.
+
+===================  ==========================================================================
+operator             used in
+===================  ==========================================================================
+BatchStateful        batch mode: each key runs from its elements to the end of time at once
+StreamingStateful    streaming mode: a store of keys; rounds of data, watermark and clock
+===================  ==========================================================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from contextlib import contextmanager
+from copy import copy
+from typing import Any
+
+import attrs
+
+from headrace.runners.error_context import label_errors, note_key
+from headrace.runners.keyed_operators import KeyArrivals, KeyedTable
+from headrace.runners.operator import Operator, Send
+from headrace.runners.planning import StatefulStep
+from headrace.runners.stateful_keys import DoFnOutputs, StatefulKeys
+from headrace.runners.stores import MemoryStore, Store
+from headrace.sdk.dofn import BundleContextParam, SetupContextParam
+from headrace.sdk.encoding import identity
+from headrace.sdk.metrics import MetricsContainer, recording
+from headrace.sdk.outputs import Step, any_number, finishing
+from headrace.sdk.stateful_dofn import key_of_pair
+from headrace.sdk.step_metrics import StepMetrics
+from headrace.triggers.bundle import Bundle, Element
+from headrace.triggers.trigger import Clock
+from headrace.windowing.time import MIN_MICROS
+
+FLUSH_AT = 1 << 14
+"""The number of outputs after which an operator in batch mode sends a bundle."""
+
+
+@attrs.define(eq=False)
+class KeyedOutputs:
+    """The outputs of several keys."""
+
+    panes: DoFnOutputs
+
+    def assign_key(self, key: Any) -> None:
+        """Do nothing: outputs of a DoFn have no keys."""
+
+
+@attrs.define(eq=False)
+class StatefulOperator(Operator):
+    """Base of the operators of stateful DoFns."""
+
+    step: StatefulStep
+    send: Send
+    metrics: StepMetrics
+    counted: MetricsContainer = attrs.field(factory=MetricsContainer, init=False)
+    keys: StatefulKeys = attrs.field(init=False)
+    _waiting: list[Bundle] = attrs.field(factory=list, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        """Make the keyed operator, with its own copy of the DoFn."""
+        node = self.step.node
+        self.keys = StatefulKeys(
+            copy(node.dofn),
+            node.declared,
+            self.step.strategy,
+            node.args,
+            node.kwargs,
+            node.label if self.step.check_mutation else "",
+        )
+
+    def push(self, bundle: Bundle) -> None:
+        """Collect a bundle until the round ends."""
+        self._waiting.append(bundle)
+
+    def open(self) -> None:
+        """Set up the DoFn."""
+        with self.in_step():
+            self.keys.contexts.enter(SetupContextParam)
+            self.keys.dofn.setup()
+
+    def release(self) -> None:
+        """Tear down the DoFn."""
+        with self.in_step():
+            try:
+                self.keys.dofn.teardown()
+            finally:
+                self.keys.contexts.close()
+
+    @contextmanager
+    def in_step(self) -> Iterator[None]:
+        """Record metrics for this step, and add its label to errors."""
+        with recording(self.counted), label_errors(self.step.node.label):
+            yield
+
+    def new_outputs(self) -> DoFnOutputs:
+        """Return an empty collector."""
+        return DoFnOutputs(Step(self.step.node.label, "process"))
+
+    def arrivals(self) -> Iterator[KeyArrivals]:
+        """Yield the collected elements by key, and clear them."""
+        waiting, self._waiting = self._waiting, []
+        found: dict[Hashable, tuple[Any, list[Element]]] = {}
+        with label_errors(self.step.node.label):
+            for element in (row for bundle in waiting for row in bundle.rows()):
+                key = key_of_pair(element.value)
+                found.setdefault(identity(key), (key, []))[1].append(element)
+        for known, (key, elements) in found.items():
+            yield known, key, elements
+
+    def emit(self, out: DoFnOutputs) -> None:
+        """Send outputs, and count late elements."""
+        self.metrics.late_dropped += out.dropped
+        if out.ends:
+            self._send_all(any_number(out.values, out.ends, Bundle.of(out.rows)))
+
+    def end_bundle(self) -> None:
+        """Send the outputs of the DoFn's ``finish_bundle``, if a bundle was started."""
+        with self.in_step():
+            given = self.keys.end_bundle()
+            last = {} if given is None else finishing(given, self.step.node.label)
+            self.keys.contexts.exit(BundleContextParam)
+        self._send_all(last)
+
+    def _send_all(self, made: dict[str, Bundle]) -> None:
+        for output in self.step.node.outputs:
+            if output.tag in made:
+                self.send(output, made[output.tag])
+
+
+@attrs.define(eq=False)
+class StreamingStateful(StatefulOperator):
+    """A stateful DoFn in streaming mode: in each round first the data, then watermark and clock.
+
+    Args:
+        store: the store of the keys; on a worker it is set to the store of a key group before each round.
+    """
+
+    store: Store[Any, Any] = attrs.field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        """Start with an empty store in memory."""
+        super().__attrs_post_init__()
+        self.store = MemoryStore(KeyedTable(self.keys))
+
+    def end_round(self, clock: Clock) -> int:
+        """Process the collected elements, then the timers that are due."""
+        clock = Clock(max(clock.watermark, self.store.watermark), clock.now)
+        out = self.new_outputs()
+        with self.in_step():
+            self.store.round(self.arrivals(), clock, KeyedOutputs(out))
+        self.emit(out)
+        self.end_bundle()
+        return self.store.output_watermark
+
+
+@attrs.define(eq=False)
+class BatchStateful(StatefulOperator):
+    """A stateful DoFn in batch mode: each key runs from its elements to the end of time at once."""
+
+    def end_round(self, clock: Clock) -> int:
+        """Process all elements, key by key."""
+        start, out = Clock(MIN_MICROS, clock.now), self.new_outputs()
+        for _, key, elements in self.arrivals():
+            with self.in_step():
+                try:
+                    state = self.keys.new_state()
+                    self.keys.process(state, elements, start, out)
+                    self.keys.wake(state, clock, out)
+                except Exception as error:
+                    note_key(error, key)
+                    raise
+            if len(out.values) >= FLUSH_AT:
+                self.emit(out)
+                out = self.new_outputs()
+        self.emit(out)
+        self.end_bundle()
+        return clock.watermark
+
+
+def stateful_operator(
+    step: StatefulStep, send: Send, metrics: StepMetrics, batch: bool
+) -> StatefulOperator:
+    """Return the operator of a stateful DoFn, with its keys in memory.
+
+    Args:
+        step: the stateful DoFn.
+        send: receives the outputs.
+        metrics: the metrics of the step.
+        batch: whether there is only one round, at the end of time.
+    """
+    return (BatchStateful if batch else StreamingStateful)(step, send, metrics)

@@ -1,0 +1,100 @@
+"""Transforms on plain values: ``[1, 2, 3] | Map(fn)`` runs at once on the local runner, and gives a list.
+
+It is for trying out transforms. A list or another iterable becomes a collection; a tuple or dict of them
+becomes a tuple or dict of collections.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from itertools import count
+from typing import Any, ClassVar
+
+import attrs
+
+from headrace.errors import PipelineError, shorten
+from headrace.sdk.options import PipelineOptions
+from headrace.sdk.pipeline import Pipeline
+from headrace.sdk.pvalue import DoOutputsTuple, PCollection, PValue, outputs_by_tag
+from headrace.sdk.reading import Create
+from headrace.sdk.sink import Sink, SinkBatch
+from headrace.sdk.transform import PTransform
+from headrace.sdk.writing import Write
+
+
+def run_on_values(transform: PTransform[Any, Any], left: Any) -> Any:
+    """Apply a transform to plain values, and return its results.
+
+    Args:
+        transform: the transform.
+        left: an iterable of elements, or a tuple or dict of iterables.
+
+    Returns:
+        A list of elements for each collection of the result, in the same tuple or dict; a dict by tag for a
+        transform with several outputs; None for the end of a branch.
+
+    >>> [1, 2] | Map(lambda x: 10 * x)
+    [10, 20]
+    >>> {"ages": [("ann", 31)], "towns": [("ann", "Rome")]} | CoGroupByKey()
+    [('ann', {'ages': [31], 'towns': ['Rome']})]
+    """
+    pipeline, numbers = Pipeline("local", PipelineOptions([])), count()
+    several = isinstance(left, list) and transform.takes_several
+
+    def created(values: Any) -> Any:
+        _check_iterable(transform, left, values)
+        return pipeline | f"CreatePInput{next(numbers)}" >> Create(values)
+
+    def collected(value: Any) -> Any:
+        if not isinstance(value, PCollection):
+            return None
+        sink = Collected()
+        _ = value | f"Collected{next(numbers)}" >> Write(sink)
+        return sink.values
+
+    results = _each(
+        pipeline.apply(transform, _each(tuple(left) if several else left, created)), collected
+    )
+    pipeline.run().wait_until_finish()
+    return results
+
+
+@attrs.define
+class Collected(Sink):
+    """Collects the elements of a collection, without those that are retracted."""
+
+    accepts_retractions: ClassVar[bool] = True
+
+    values: list[Any] = attrs.field(factory=list)
+
+    def write(self, batch: SinkBatch) -> None:
+        for row in batch.bundle.rows():
+            (self.values.append if row.diff > 0 else self.values.remove)(row.value)
+
+
+def _each(structure: Any, change: Callable[[Any], Any]) -> Any:
+    """Return nested tuples and dicts with each leaf changed."""
+    if isinstance(structure, DoOutputsTuple):
+        structure = outputs_by_tag(structure)
+    if isinstance(structure, tuple):
+        return tuple(_each(item, change) for item in structure)
+    if isinstance(structure, dict):
+        return {key: _each(item, change) for key, item in structure.items()}
+    return change(structure)
+
+
+def _check_iterable(transform: PTransform[Any, Any], left: Any, values: Any) -> None:
+    if isinstance(values, Iterable) and not isinstance(values, (str, bytes, PValue)):
+        return
+    if values is left:
+        raise PipelineError(
+            f"{shorten(left)} is neither a collection nor an iterable of elements",
+            where=transform.label,
+            remedy="put a list on the left, or create a collection first: p | hr.Create(values)",
+        )
+    raise PipelineError(
+        f"{shorten(left)} is a {type(left).__name__}, which stands for several collections, but "
+        f"{shorten(values)} is not an iterable of elements",
+        where=transform.label,
+        remedy="put a list on the left: list(values), or list(table.items()) for a dict",
+    )

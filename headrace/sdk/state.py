@@ -1,0 +1,165 @@
+"""State of stateful DoFns: specs, which are class attributes of a DoFn (Beam's names)."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+from headrace.errors import PipelineError, shorten
+from headrace.sdk.coders import Coder
+from headrace.sdk.combine_fn import CombineFn
+from headrace.sdk.state_cells import (
+    BagState,
+    CombiningValueState,
+    MapState,
+    OrderedListState,
+    ReadModifyWriteState,
+    SetState,
+    StateCell,
+)
+from headrace.windowing.time import DurationTypes, duration_micros
+
+
+class StateSpec:
+    """The declaration of a state; a subclass says what a cell holds.
+
+    Args:
+        name: name of the state, unique in its DoFn.
+        coder: accepted for compatibility with Beam; values are pickled.
+        time_to_live: the processing time after the last write, in seconds, at which the value is removed;
+            None for no limit. Not in Beam.
+
+    >>> BagStateSpec("seen", time_to_live=3600)
+    BagStateSpec(seen)
+    """
+
+    def __init__(
+        self, name: str, coder: Any = None, *, time_to_live: DurationTypes | None = None
+    ) -> None:
+        if not isinstance(name, str):
+            raise TypeError(f"the name of a state is a string, not {shorten(name)}")
+        if coder is not None and not isinstance(coder, Coder):
+            raise TypeError(f"the coder of the state {name!r} is not a Coder: {shorten(coder)}")
+        self.name = name
+        self.coder = coder
+        self.time_to_live = None if time_to_live is None else _positive(name, time_to_live)
+
+    @abstractmethod
+    def new_cell(self) -> StateCell:
+        """Return an empty cell."""
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name})"
+
+
+def _positive(name: str, given: DurationTypes) -> int:
+    length = duration_micros(given)
+    if length <= 0:
+        raise PipelineError(
+            f"the time_to_live of the state {name!r} is {given}",
+            remedy="use a number of seconds greater than 0",
+        )
+    return length
+
+
+class BagStateSpec(StateSpec):
+    """A bag of values: ``add``, ``read``, ``clear``.
+
+    >>> cell = BagStateSpec("lines").new_cell()
+    >>> cell.add("a")
+    >>> cell.read()
+    ['a']
+    """
+
+    def new_cell(self) -> BagState[Any]:
+        return BagState()
+
+
+class SetStateSpec(StateSpec):
+    """A set of values: ``add``, ``read``, ``in``, ``clear``.
+
+    >>> cell = SetStateSpec("users").new_cell()
+    >>> cell.add("a")
+    >>> "a" in cell, cell.read()
+    (True, ['a'])
+    """
+
+    def new_cell(self) -> SetState[Any]:
+        return SetState()
+
+
+class ReadModifyWriteStateSpec(StateSpec):
+    """A single value: ``read`` (None at first), ``write``, ``clear``.
+
+    >>> cell = ReadModifyWriteStateSpec("last").new_cell()
+    >>> cell.write(7)
+    >>> cell.read()
+    7
+    """
+
+    def new_cell(self) -> ReadModifyWriteState[Any]:
+        return ReadModifyWriteState()
+
+
+class CombiningValueStateSpec(StateSpec):
+    """Values that are combined as they are added: ``add``, ``read``, ``clear``.
+
+    Args:
+        name: name of the state.
+        coder: accepted for compatibility with Beam; or the combine function, if that is not given.
+        combine_fn: a CombineFn, or a function of an iterable such as ``sum``.
+        time_to_live: see :class:`StateSpec`.
+
+    >>> cell = CombiningValueStateSpec("total", sum).new_cell()
+    >>> cell.add(3)
+    >>> cell.add(4)
+    >>> cell.read()
+    7
+    """
+
+    def __init__(
+        self,
+        name: str,
+        coder: Any = None,
+        combine_fn: Any = None,
+        *,
+        time_to_live: DurationTypes | None = None,
+    ) -> None:
+        if combine_fn is None:
+            coder, combine_fn = None, coder
+        if combine_fn is None:
+            raise ValueError(f"the state {name!r} needs a combine_fn")
+        super().__init__(name, coder, time_to_live=time_to_live)
+        self.combine_fn = CombineFn.maybe_from_callable(combine_fn)
+
+    def new_cell(self) -> CombiningValueState:
+        return CombiningValueState(self.combine_fn)
+
+
+class OrderedListStateSpec(StateSpec):
+    """Values by timestamp: ``add((timestamp, value))``, ``read``, ``read_range``, ``clear_range``, ``clear``.
+
+    >>> cell = OrderedListStateSpec("prices").new_cell()
+    >>> cell.add((2, "b"))
+    >>> cell.add((1, "a"))
+    >>> [value for _, value in cell.read()], [value for _, value in cell.read_range(0, 2)]
+    (['a', 'b'], ['a'])
+    """
+
+    def new_cell(self) -> OrderedListState[Any]:
+        return OrderedListState()
+
+
+class MapStateSpec(StateSpec):
+    """Values by key: ``put``, ``get``, ``remove``, ``keys``, ``values``, ``items``, ``in``, ``clear``.
+
+    Beam's Python SDK does not have it.
+
+    >>> cell = MapStateSpec("counts").new_cell()
+    >>> cell.put("a", 1)
+    >>> cell.get("a"), cell.get("b", 0)
+    (1, 0)
+    """
+
+    def new_cell(self) -> MapState[Any, Any]:
+        return MapState()

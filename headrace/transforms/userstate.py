@@ -1,0 +1,33 @@
+"""State and timers of stateful DoFns, under Beam's path."""
+
+from headrace.sdk.state import (
+    BagStateSpec,
+    CombiningValueStateSpec,
+    MapStateSpec,
+    OrderedListStateSpec,
+    ReadModifyWriteStateSpec,
+    SetStateSpec,
+    StateSpec,
+)
+from headrace.sdk.stateful_dofn import (
+    get_dofn_specs,
+    is_stateful_dofn,
+    validate_stateful_dofn,
+)
+from headrace.sdk.timers import TimerSpec, on_timer, on_window_expiration
+
+__all__ = [
+    "BagStateSpec",
+    "CombiningValueStateSpec",
+    "MapStateSpec",
+    "OrderedListStateSpec",
+    "ReadModifyWriteStateSpec",
+    "SetStateSpec",
+    "StateSpec",
+    "TimerSpec",
+    "get_dofn_specs",
+    "is_stateful_dofn",
+    "on_timer",
+    "on_window_expiration",
+    "validate_stateful_dofn",
+]
