@@ -36,6 +36,16 @@ class KeyedOutput(Protocol):
 
 
 @attrs.define(eq=False)
+class UnkeyedOutputs:
+    """The outputs of several keys, for operators whose outputs have no keys."""
+
+    panes: Any
+
+    def assign_key(self, key: Any) -> None:
+        """Do nothing."""
+
+
+@attrs.define(eq=False)
 class KeyedPanes:
     """The panes of several keys, and the late elements that were dropped."""
 

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
-from headrace.sdk.graph import Collection
+from headrace.sdk.graph import Collection, Node
 from headrace.sdk.metrics import MetricsContainer
 from headrace.triggers.bundle import Bundle
 from headrace.triggers.trigger import Clock
 
 Send: TypeAlias = Callable[[Collection, Bundle], None]
 """Passes a bundle to all operators that read a collection."""
+
+
+def send_outputs(node: Node, made: Mapping[str, Bundle], send: Send) -> None:
+    """Send the outputs of a node that were made, by tag."""
+    for output in node.outputs:
+        if output.tag in made:
+            send(output, made[output.tag])
 
 
 class Operator:

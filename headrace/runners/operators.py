@@ -6,7 +6,7 @@ outputs to ``send``. At the end of a round an operator returns its output waterm
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import attrs
@@ -15,7 +15,7 @@ from headrace.errors import UnsupportedError
 from headrace.runners.error_context import label_errors
 from headrace.runners.grouping_operators import batch_group, streaming_group
 from headrace.runners.invoker import ParDoInvoker
-from headrace.runners.operator import Operator, Send
+from headrace.runners.operator import Operator, Send, send_outputs
 from headrace.runners.planning import KeyedStep, Plan, SideInputStep, StatefulStep, Step
 from headrace.runners.side_input_operators import side_input_operator
 from headrace.runners.stateful_operators import stateful_operator
@@ -87,19 +87,14 @@ class ParDo(Operator):
         if self.invoker.can_stamp:
             for output in made.values():
                 note_made(output, bundle, self.metrics)
-        self._send_all(made)
+        send_outputs(self.node, made, self.send)
 
     def end_round(self, clock: Clock) -> int:
         """Send the outputs of the DoFn's ``finish_bundle``."""
         if self.started:
             self.started = False
-            self._send_all(self.invoker.finish_bundle())
+            send_outputs(self.node, self.invoker.finish_bundle(), self.send)
         return clock.watermark
-
-    def _send_all(self, made: Mapping[str, Bundle]) -> None:
-        for output in self.node.outputs:
-            if output.tag in made:
-                self.send(output, made[output.tag])
 
     def open(self) -> None:
         """Set up the DoFn."""

@@ -277,8 +277,8 @@ def _windows_are_reused(graph: Graph, node: Node) -> bool:
     """Return whether a grouping reads the output of a node without new windows in between."""
     reached = {node.label}
     for reader in graph:
-        inputs = reader.inputs[:1] if isinstance(reader, ParDoWithSideInputs) else reader.inputs
-        if reached.isdisjoint(source.node for source in inputs):
+        main = reader.inputs[: reader.main_inputs]
+        if reached.isdisjoint(source.node for source in main):
             continue
         if isinstance(reader, KEYED):
             return True

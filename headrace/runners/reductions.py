@@ -29,7 +29,7 @@ from headrace.triggers.bundle import INSERT, RETRACT
 from headrace.triggers.reduction import Reduction
 
 Multiset = dict[bytes, list[Any]]
-"""Encoding of a value -> [value, count]; a count below zero is a debt; counts are never zero."""
+"""Encoding of a value -> [value, count]; a count below zero is that of unmatched retractions; counts are never zero."""
 
 
 @attrs.frozen
@@ -64,7 +64,7 @@ class BagOf:
         return not content
 
     def can_forget(self, content: list[Any]) -> bool:
-        """Return whether the list is empty; a list has no debts."""
+        """Return whether the list is empty; a list has no unmatched retractions."""
         return not content
 
     @property
@@ -94,7 +94,7 @@ class MultisetOf:
         return {}
 
     def of(self, values: list[Any], diffs: list[int] | None = None) -> Multiset:
-        """Count the values; a retraction without a value is a debt."""
+        """Count the values; a retraction without a value is unmatched."""
         content: Multiset = {}
         for value, diff in zip(values, diffs or repeat(INSERT), strict=False):
             _count(content, encode_value(value), value, diff)
@@ -117,11 +117,11 @@ class MultisetOf:
         return {encoding: entry.copy() for encoding, entry in content.items()}
 
     def is_empty(self, content: Multiset) -> bool:
-        """Return whether there is no value; a debt is not a value."""
+        """Return whether there is no value; an unmatched retraction is not a value."""
         return not any(count > 0 for _, count in content.values())
 
     def can_forget(self, content: Multiset) -> bool:
-        """Return whether there is neither a value nor a debt."""
+        """Return whether there is neither a value nor an unmatched retraction."""
         return not content
 
     @property

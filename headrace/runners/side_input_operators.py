@@ -22,8 +22,8 @@ import attrs
 from headrace.errors import HeadraceError
 from headrace.runners.error_context import label_errors
 from headrace.runners.invoker import ParDoInvoker
-from headrace.runners.keyed_operators import KeyedTable
-from headrace.runners.operator import Operator, Send
+from headrace.runners.keyed_operators import KeyedTable, UnkeyedOutputs
+from headrace.runners.operator import Operator, Send, send_outputs
 from headrace.runners.planning import SideInputStep
 from headrace.runners.side_input_gate import Arrived, GateOutputs, Released, SideInputGate
 from headrace.runners.side_input_state import Content, SideWindow
@@ -155,23 +155,8 @@ class SideInputOperator(Operator):
             if self.invoker.can_stamp:
                 for output in made.values():
                     note_made(output, released.bundle, self.metrics)
-            self._send_all(made)
-        self._send_all(self.invoker.finish_bundle())
-
-    def _send_all(self, made: Outputs) -> None:
-        for output in self.step.node.outputs:
-            if output.tag in made:
-                self.send(output, made[output.tag])
-
-
-@attrs.define(eq=False)
-class Collected:
-    """The outputs of one round, for a table of keys."""
-
-    panes: GateOutputs = attrs.field(factory=GateOutputs)
-
-    def assign_key(self, key: Any) -> None:
-        """Do nothing: outputs have no keys."""
+            send_outputs(self.step.node, made, self.send)
+        send_outputs(self.step.node, self.invoker.finish_bundle(), self.send)
 
 
 @attrs.define(eq=False)
@@ -192,11 +177,11 @@ class StreamingSideInputs(SideInputOperator):
     def end_round(self, clock: Clock) -> int:
         """Process what was collected, and release the elements that are ready."""
         clock = Clock(max(clock.watermark, self.store.watermark), clock.now)
-        arrived, out = self.arrived(), Collected()
+        arrived, out = self.arrived(), GateOutputs()
         arrivals = [(None, None, arrived)] if arrived.panes or arrived.elements else []
         with label_errors(self.step.node.label):
-            self.store.round(arrivals, clock, out)
-        self.emit(out.panes)
+            self.store.round(arrivals, clock, UnkeyedOutputs(out))
+        self.emit(out)
         return self.store.output_watermark
 
 

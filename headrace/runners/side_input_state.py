@@ -29,10 +29,11 @@ class Content:
     """The values of a window of a side input.
 
     A pane that is accumulating replaces them. Other panes add values, and retractions remove them. A
-    retraction that arrives before its value is a debt, so the order of arrival does not matter.
+    retraction that arrives before its value is kept until the value arrives, so the order of arrival does not
+    matter.
 
     Attributes:
-        data: the pickled values and debts; None if they have changed since.
+        data: the pickled values and unmatched retractions; None if they have changed since.
         index: the number of the latest accumulating pane.
         version: changes with the content, in this process.
     """
@@ -41,12 +42,14 @@ class Content:
     index: int = -1
     version: int = 0
     _values: list[Any] = attrs.field(factory=list)
-    _debts: Counter[bytes] = attrs.field(factory=Counter)
+    _unmatched: Counter[bytes] = attrs.field(factory=Counter)
+    _shared: bool = attrs.field(default=False, init=False)
 
     @property
     def values(self) -> list[Any]:
-        """The values; a new list after each change."""
+        """The values; a later change makes a new list."""
         self._read()
+        self._shared = True
         return self._values
 
     def add(self, values: Iterable[Any], pane: PaneInfo, diff: int, mode: AccumulationMode) -> None:
@@ -55,7 +58,7 @@ class Content:
             return
         self._read()
         if mode is AccumulationMode.ACCUMULATING:
-            self._values, self.index = list(values), pane.index
+            self._values, self.index, self._shared = list(values), pane.index, False
         elif diff == INSERT:
             self._insert(values)
         else:
@@ -64,45 +67,44 @@ class Content:
         self.version += 1
 
     def _insert(self, values: Iterable[Any]) -> None:
-        if not self._debts:
-            self._values = [*self._values, *values]
-            return
-        self._values = [*self._values, *_without(values, self._debts)]
-        self._debts = +self._debts
+        if self._shared:
+            self._values, self._shared = self._values.copy(), False
+        self._values.extend(_without(values, self._unmatched) if self._unmatched else values)
+        self._unmatched = +self._unmatched
 
     def _remove(self, values: Iterable[Any]) -> None:
-        self._debts.update(map(encode_value, values))
-        self._values = list(_without(self._values, self._debts))
-        self._debts = +self._debts
+        self._unmatched.update(map(encode_value, values))
+        self._values, self._shared = list(_without(self._values, self._unmatched)), False
+        self._unmatched = +self._unmatched
 
     def freeze(self) -> tuple[Any, ...]:
         """Return the content as plain data; what has not changed is not pickled again."""
         if self.data is None:
-            self.data = _pickled((self._values, self._debts))
+            self.data = _pickled((self._values, self._unmatched))
         if self.data is None:
-            return None, self.index, (self._values, self._debts)
+            return None, self.index, (self._values, self._unmatched)
         return self.data, self.index, None
 
     @staticmethod
     def thaw(frozen: tuple[Any, ...]) -> Content:
         """Return the content that :meth:`freeze` stored; values are read on access."""
         data, index, parts = frozen
-        values, debts = parts or ([], Counter())
-        return Content(data, index, -1 if data else 0, values, debts)
+        values, unmatched = parts or ([], Counter())
+        return Content(data, index, -1 if data else 0, values, unmatched)
 
     def _read(self) -> None:
         if self.version < 0:
             assert self.data is not None
-            self._values, self._debts = pickle.loads(self.data)
+            self._values, self._unmatched = pickle.loads(self.data)
             self.version = 0
 
 
-def _without(values: Iterable[Any], debts: Counter[bytes]) -> Iterator[Any]:
-    """Yield the values that no debt cancels, and pay the debts of the others."""
+def _without(values: Iterable[Any], retracted: Counter[bytes]) -> Iterator[Any]:
+    """Yield the values that are not retracted; each other one reduces the count of its retractions."""
     for value in values:
         code = encode_value(value)
-        if debts[code] > 0:
-            debts[code] -= 1
+        if retracted[code] > 0:
+            retracted[code] -= 1
         else:
             yield value
 

@@ -18,8 +18,9 @@ from typing import Any
 import attrs
 
 from headrace.runners.error_context import label_errors, note_key
-from headrace.runners.keyed_operators import KeyArrivals, KeyedTable
-from headrace.runners.operator import Operator, Send
+from headrace.runners.grouping_operators import FLUSH_AT
+from headrace.runners.keyed_operators import KeyArrivals, KeyedTable, UnkeyedOutputs
+from headrace.runners.operator import Operator, Send, send_outputs
 from headrace.runners.planning import StatefulStep
 from headrace.runners.stateful_keys import DoFnOutputs, StatefulKeys
 from headrace.runners.stores import MemoryStore, Store
@@ -32,19 +33,6 @@ from headrace.sdk.step_metrics import StepMetrics
 from headrace.triggers.bundle import Bundle, Element
 from headrace.triggers.trigger import Clock
 from headrace.windowing.time import MIN_MICROS
-
-FLUSH_AT = 1 << 14
-"""The number of outputs after which an operator in batch mode sends a bundle."""
-
-
-@attrs.define(eq=False)
-class KeyedOutputs:
-    """The outputs of several keys."""
-
-    panes: DoFnOutputs
-
-    def assign_key(self, key: Any) -> None:
-        """Do nothing: outputs of a DoFn have no keys."""
 
 
 @attrs.define(eq=False)
@@ -113,7 +101,8 @@ class StatefulOperator(Operator):
         """Send outputs, and count late elements."""
         self.metrics.late_dropped += out.dropped
         if out.ends:
-            self._send_all(any_number(out.values, out.ends, Bundle.of(out.rows)))
+            made = any_number(out.values, out.ends, Bundle.of(out.rows))
+            send_outputs(self.step.node, made, self.send)
 
     def end_bundle(self) -> None:
         """Send the outputs of the DoFn's ``finish_bundle``, if a bundle was started."""
@@ -121,12 +110,7 @@ class StatefulOperator(Operator):
             given = self.keys.end_bundle()
             last = {} if given is None else finishing(given, self.step.node.label)
             self.keys.contexts.exit(BundleContextParam)
-        self._send_all(last)
-
-    def _send_all(self, made: dict[str, Bundle]) -> None:
-        for output in self.step.node.outputs:
-            if output.tag in made:
-                self.send(output, made[output.tag])
+        send_outputs(self.step.node, last, self.send)
 
 
 @attrs.define(eq=False)
@@ -149,7 +133,7 @@ class StreamingStateful(StatefulOperator):
         clock = Clock(max(clock.watermark, self.store.watermark), clock.now)
         out = self.new_outputs()
         with self.in_step():
-            self.store.round(self.arrivals(), clock, KeyedOutputs(out))
+            self.store.round(self.arrivals(), clock, UnkeyedOutputs(out))
         self.emit(out)
         self.end_bundle()
         return self.store.output_watermark

@@ -52,7 +52,7 @@ class BatchElements(PTransform[PCollection[Any], PCollection[Any]]):
         target_batch_duration_secs: no effect.
         target_batch_duration_secs_including_fixed_cost: no effect.
         max_batch_duration_secs: collects batches of ``max_batch_size`` over several bundles, with state, for
-            at most so many seconds of processing time.
+            at most this many seconds of processing time.
         element_size_fn: returns the size of an element; by default 1. Not used with
             ``max_batch_duration_secs``.
         variance: no effect.

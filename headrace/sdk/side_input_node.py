@@ -12,7 +12,7 @@ import attrs
 
 from headrace.errors import PipelineError, warn
 from headrace.sdk.elementwise import Elementwise, Function, KeyEach
-from headrace.sdk.graph import Collection, ParDo, ParDoWithSideInputs
+from headrace.sdk.graph import MAIN, Collection, ParDo, ParDoWithSideInputs
 from headrace.sdk.group_by_key import GroupByKey, check_retractions
 from headrace.sdk.pvalue import PCollection
 from headrace.sdk.side_inputs import AsSideInput, with_placeholders
@@ -70,7 +70,7 @@ class _KeyWithVoid(PTransform[Any, Any]):
         pipeline = pcoll.pipeline
         windowing = attrs.evolve(pcoll.windowing, late_tag=None)
         output = attrs.evolve(
-            pcoll.collection, node=pipeline.scope, tag="main", windowing=windowing, element_type=Any
+            pcoll.collection, node=pipeline.scope, tag=MAIN, windowing=windowing, element_type=Any
         )
         pipeline.add(
             ParDo(pipeline.scope, (pcoll.collection,), (output,), KeyEach(Function(_void)))

@@ -1,7 +1,7 @@
 """The parts of merged windows: the elements' own windows with their contents, in order.
 
 A part is *present* while retractions have left elements in it; only present parts make up windows. An absent
-part may have a debt, a retraction that arrived before its value; it is kept until the value arrives.
+part may have an unmatched retraction, one that arrived before its value; it is kept until the value arrives.
 
 Present parts are stored in blocks. A block has the latest end of its parts and, if contents stay small, their
 merged content. So if a window of many parts loses one, the cost is the number of its blocks, and the number

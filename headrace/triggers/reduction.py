@@ -35,9 +35,9 @@ class Reduction(Protocol):
         """Return whether no value is left in the content."""
 
     def can_forget(self, content: Content) -> bool:
-        """Return whether the content can be dropped, since it has neither values nor debts.
+        """Return whether the content can be dropped, since it has neither values nor unmatched retractions.
 
-        An empty content may still have a debt: a retraction that arrived before its value.
+        An empty content may still have an unmatched retraction, which arrived before its value.
         """
 
     @property

@@ -226,7 +226,7 @@ class Changes:
     Attributes:
         present: the arrivals whose parts are present.
         added: the parts that became present.
-        restored: those of them that existed before, with a debt.
+        restored: those of them that existed before, with an unmatched retraction.
         removed: the parts that became absent.
         shrunk: the windows that have lost these parts.
     """

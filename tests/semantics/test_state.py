@@ -6,9 +6,8 @@ from typing import Any
 import pytest
 
 import headrace as hr
-from headrace.runners.keyed_operators import KeyedTable
+from headrace.runners.keyed_operators import KeyedTable, UnkeyedOutputs
 from headrace.runners.stateful_keys import DoFnOutputs, StatefulKeys
-from headrace.runners.stateful_operators import KeyedOutputs
 from headrace.sdk.outputs import Step
 from headrace.sdk.stateful_dofn import stateful
 from headrace.testing import TestPipeline, capture
@@ -214,9 +213,9 @@ class Kept:
                 for key, value, time in elements
             ]
             arrivals = [(row.value[0], row.value[0], [row]) for row in rows]
-            self.table.process(arrivals, Clock(self.clock.watermark, now), KeyedOutputs(out))
+            self.table.process(arrivals, Clock(self.clock.watermark, now), UnkeyedOutputs(out))
             self.clock = Clock(mark * SECOND, now * SECOND)
-            self.table.wake(self.clock, KeyedOutputs(out))
+            self.table.wake(self.clock, UnkeyedOutputs(out))
         return out.values
 
 
