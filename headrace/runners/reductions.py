@@ -29,7 +29,7 @@ from headrace.triggers.bundle import INSERT, RETRACT
 from headrace.triggers.reduction import Reduction
 
 Multiset = dict[bytes, list[Any]]
-"""Encoding of a value -> [value, count]; a count below zero is that of unmatched retractions; counts are never zero."""
+"""Encoding of a value -> [value, count], which is never zero; below zero for unmatched retractions."""
 
 
 @attrs.frozen
