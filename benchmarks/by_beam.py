@@ -6,16 +6,18 @@ use, and runs the FnApiRunner in this process if Prism is unavailable or cannot 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import apache_beam as beam
-from workloads import GAP, WINDOW, Event, Results
+from apache_beam.transforms.userstate import CombiningValueStateSpec
+from workloads import GAP, WINDOW, Event, Pair, Results, entries
 
 RUNNER = "FnApiRunner"
 
-found: Results = {}
-"""The results. A global, since Beam pickles local functions but imports module-level ones."""
+found: dict[Any, Any] = {}
+outputs: list[Any] = []
+"""The results. Globals, since Beam pickles local functions but imports module-level ones."""
 
 
 class SumAndCount(beam.CombineFn):
@@ -36,6 +38,23 @@ class SumAndCount(beam.CombineFn):
         return accumulator
 
 
+class RunningCount(beam.DoFn):
+    """Emits each key with the number of its elements so far."""
+
+    COUNT = CombiningValueStateSpec("count", sum)
+
+    def process(
+        self, element: Pair, count: Any = beam.DoFn.StateParam(COUNT)
+    ) -> Iterator[tuple[str, int]]:
+        count.add(1)
+        yield element[0], count.read()
+
+
+def with_team(pair: Pair, teams: dict[str, str]) -> tuple[str, int, str]:
+    key, value = pair
+    return key, value, teams[key]
+
+
 def stamped(event: Event) -> Any:
     return beam.window.TimestampedValue((event[1], event[2]), event[0])
 
@@ -48,6 +67,10 @@ def keep_in_window(pair: tuple[str, Any], window: Any = beam.DoFn.WindowParam) -
 def keep(pair: tuple[str, int]) -> None:
     word, count = pair
     found[word] = count
+
+
+def keep_output(output: Any) -> None:
+    outputs.append(output)
 
 
 def windowed_sum(events: list[Event]) -> Results:
@@ -89,3 +112,28 @@ def word_count(lines: list[str]) -> Results:
             | "Keep" >> beam.Map(keep)
         )
     return found
+
+
+def running_count(pairs: list[Pair]) -> Results:
+    outputs.clear()
+    with beam.Pipeline(RUNNER, argv=[]) as p:
+        _ = (
+            p
+            | beam.Create(pairs, reshuffle=False)
+            | beam.ParDo(RunningCount())
+            | "Keep" >> beam.Map(keep_output)
+        )
+    return outputs
+
+
+def enrich(pairs: list[Pair]) -> Results:
+    outputs.clear()
+    with beam.Pipeline(RUNNER, argv=[]) as p:
+        teams = p | "Teams" >> beam.Create(entries())
+        _ = (
+            p
+            | beam.Create(pairs, reshuffle=False)
+            | beam.Map(with_team, beam.pvalue.AsDict(teams))
+            | "Keep" >> beam.Map(keep_output)
+        )
+    return outputs

@@ -17,7 +17,7 @@ from bytewax.operators.windowing import (
     fold_window,
 )
 from bytewax.testing import TestingSink, TestingSource, run_main
-from workloads import GAP, WINDOW, Event, Results
+from workloads import GAP, WINDOW, Event, Pair, Results, entries
 
 BATCH: Final = 10_000
 """Items per batch; ten times as fast as the default of 100."""
@@ -60,6 +60,25 @@ def word_count(lines: list[str]) -> Results:
     words = op.flat_map("split", op.input("in", flow, TestingSource(lines, BATCH)), str.split)
     counts = op.count_final("count", words, lambda word: word)
     return dict(_run(flow, counts))
+
+
+def running_count(pairs: list[Pair]) -> Results:
+    flow = Dataflow("running_count")
+    keyed = op.input("in", flow, TestingSource(pairs, BATCH))
+    return _run(flow, op.stateful_map("count", keyed, _count))
+
+
+def enrich(pairs: list[Pair]) -> Results:
+    """Look up in a dict: bytewax has no side inputs."""
+    teams = dict(entries())
+    flow = Dataflow("enrich")
+    read = op.input("in", flow, TestingSource(pairs, BATCH))
+    return _run(flow, op.map("enrich", read, lambda pair: (*pair, teams[pair[0]])))
+
+
+def _count(count: int | None, value: int) -> tuple[int, int]:
+    made = (count or 0) + 1
+    return made, made
 
 
 def _add(session: Session, event: Event) -> Session:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from workloads import GAP, WINDOW, Event, Results
+from workloads import GAP, WINDOW, Event, Pair, Results, entries
 
 import headrace as hr
+from headrace.transforms.userstate import CombiningValueStateSpec
 
 
 class SumAndCount(hr.CombineFn):
@@ -28,8 +29,25 @@ class SumAndCount(hr.CombineFn):
         return accumulator
 
 
+class RunningCount(hr.DoFn):
+    """Emits each key with the number of its elements so far."""
+
+    COUNT = CombiningValueStateSpec("count", sum)
+
+    def process(
+        self, element: Pair, count: Any = hr.DoFn.StateParam(COUNT)
+    ) -> Iterator[tuple[str, int]]:
+        count.add(1)
+        yield element[0], count.read()
+
+
+def with_team(pair: Pair, teams: dict[str, str]) -> tuple[str, int, str]:
+    key, value = pair
+    return key, value, teams[key]
+
+
 def windowed_sum(events: list[Event]) -> Results:
-    found: Results = {}
+    found: dict[Any, Any] = {}
     with hr.Pipeline("local", argv=[]) as p:
         (
             p
@@ -44,7 +62,7 @@ def windowed_sum(events: list[Event]) -> Results:
 
 
 def sessions(events: list[Event]) -> Results:
-    found: Results = {}
+    found: dict[Any, Any] = {}
     with hr.Pipeline("local", argv=[]) as p:
         (
             p
@@ -59,7 +77,7 @@ def sessions(events: list[Event]) -> Results:
 
 
 def word_count(lines: list[str]) -> Results:
-    found: Results = {}
+    found: dict[Any, Any] = {}
     with hr.Pipeline("local", argv=[]) as p:
         (
             p
@@ -71,7 +89,23 @@ def word_count(lines: list[str]) -> Results:
     return found
 
 
-def _keep_in(found: Results) -> Callable[..., None]:
+def running_count(pairs: list[Pair]) -> Results:
+    found: list[Any] = []
+    with hr.Pipeline("local", argv=[]) as p:
+        p | hr.Create(pairs) | hr.ParDo(RunningCount()) | "Keep" >> hr.Map(found.append)
+    return found
+
+
+def enrich(pairs: list[Pair]) -> Results:
+    found: list[Any] = []
+    with hr.Pipeline("local", argv=[]) as p:
+        teams = p | "Teams" >> hr.Create(entries())
+        enriched = p | hr.Create(pairs) | hr.Map(with_team, hr.pvalue.AsDict(teams))
+        enriched | "Keep" >> hr.Map(found.append)
+    return found
+
+
+def _keep_in(found: dict[Any, Any]) -> Callable[..., None]:
     def keep(pair: tuple[str, Any], window: Any = hr.DoFn.WindowParam) -> None:
         key, result = pair
         found[key, window[0] / 1_000_000] = result  # a window is a tuple of microseconds

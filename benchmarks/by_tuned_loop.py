@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from itertools import chain
+from functools import partial
+from itertools import chain, count
+from typing import Any
 
-from workloads import GAP, WINDOW, Event, Results
+from workloads import GAP, WINDOW, Event, Pair, Results, entries
 
 
 def windowed_sum(events: list[Event]) -> Results:
@@ -25,7 +27,7 @@ def sessions(events: list[Event]) -> Results:
     by_key: dict[str, list[Event]] = defaultdict(list)
     for event in events:
         by_key[event[1]].append(event)
-    found: Results = {}
+    found: dict[Any, Any] = {}
     for key, rows in by_key.items():
         rows.sort()
         start = last = rows[0][0]
@@ -44,3 +46,15 @@ def sessions(events: list[Event]) -> Results:
 def word_count(lines: list[str]) -> Results:
     """Count with Counter, whose loop runs in C."""
     return Counter(chain.from_iterable(map(str.split, lines)))
+
+
+def running_count(pairs: list[Pair]) -> Results:
+    """Count with an iterator per key."""
+    counts: dict[str, count[int]] = defaultdict(partial(count, 1))
+    return [(key, next(counts[key])) for key, _ in pairs]
+
+
+def enrich(pairs: list[Pair]) -> Results:
+    """Use a list comprehension."""
+    teams = dict(entries())
+    return [(key, value, teams[key]) for key, value in pairs]

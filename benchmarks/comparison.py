@@ -11,6 +11,7 @@ import gc
 import importlib
 import importlib.util
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
 from statistics import median
@@ -158,13 +159,21 @@ def require_same(name: str, found: Results, expected: Results) -> None:
     Raises:
         MismatchError: they differ.
     """
+    if found == expected:
+        return
+    found, expected = as_counts(found), as_counts(expected)
     if found != expected:
         raise MismatchError(
             f"{name}: differs from the {DICT_LOOP.name}: {_difference(found, expected)}"
         )
 
 
-def _difference(found: Results, expected: Results) -> str:
+def as_counts(found: Results) -> dict[Any, Any]:
+    """Return results by key; for a list, the number of times that each output is in it."""
+    return Counter(found) if isinstance(found, list) else found
+
+
+def _difference(found: dict[Any, Any], expected: dict[Any, Any]) -> str:
     keys = sorted(
         (k for k in found.keys() | expected.keys() if found.get(k) != expected.get(k)), key=repr
     )

@@ -21,7 +21,7 @@ from comparison import CLOCKS, Measurement, require_same, timed
 from parquet_input import write_events, write_lines
 from pyspark.sql import SparkSession
 from table import table
-from workloads import WORKLOADS, Results, Workload
+from workloads import GROUPINGS, Results, Workload
 
 from headrace.runners.spark import SparkRunner
 
@@ -73,7 +73,7 @@ def run(spark: SparkSession, directory: Path, scale: float, repeat: int) -> Iter
     Raises:
         MismatchError: the results are wrong.
     """
-    for workload in WORKLOADS:
+    for workload in GROUPINGS:
         rows = int(workload.rows * scale)
         data = workload.generate(rows)
         expected = getattr(by_dict_loop, workload.name)(data)

@@ -69,7 +69,8 @@ def run(spark: SparkSession, directory: Path, scale: float, repeat: int) -> Iter
         ratio = f"{median(many) / median(few):.2f}"
         rows.append([name, in_ms(few), in_ms(many), ratio])
     header = ["ms per batch", f"{touched:,} live keys", f"{idle:,} live keys", "ratio"]
-    yield f"state size: batches that touch {touched:,} keys\n{table(header, rows)}"
+    title = f"state size: batches that touch {touched:,} keys, without and with idle keys"
+    yield f"{title}\n{table(header, rows)}"
 
 
 def _measure(

@@ -16,8 +16,14 @@ import attrs
 Event: TypeAlias = tuple[float, str, int]
 """(event time in seconds, key, value), in order of arrival."""
 
-Results: TypeAlias = dict[Any, Any]
-"""Windowed sums by (key, window start); (sum, count) by (key, session start); counts by word."""
+Pair: TypeAlias = tuple[str, int]
+"""(key, value), in order of arrival."""
+
+Results: TypeAlias = dict[Any, Any] | list[Any]
+"""Windowed sums by (key, window start); (sum, count) by (key, session start); counts by word.
+
+A list of outputs, one for each element, is in any order.
+"""
 
 WINDOW: Final = 60
 """Size of the fixed windows in seconds."""
@@ -27,6 +33,9 @@ GAP: Final = 30
 
 DISORDER: Final = 5
 """Maximum delay of an event in seconds."""
+
+ENTRIES: Final = 10_000
+"""Number of entries of the side input."""
 
 VOCABULARY: Final = 20_000
 WORDS_PER_LINE: Final = 10
@@ -69,6 +78,18 @@ def events(rows: int, keys: int, span: float) -> list[Event]:
     ]
 
 
+def pairs(rows: int, keys: int) -> list[Pair]:
+    """Return pairs with random keys."""
+    source = random.Random(2015)
+    names = [f"user-{number}" for number in range(keys)]
+    return list(zip(source.choices(names, k=rows), range(rows), strict=True))
+
+
+def entries() -> list[tuple[str, str]]:
+    """Return what the elements are enriched with, by key."""
+    return [(f"user-{number}", f"team-{number % 100}") for number in range(ENTRIES)]
+
+
 def lines(rows: int) -> list[str]:
     """Return lines of words; few words are frequent and most are rare."""
     source = random.Random(2015)
@@ -80,7 +101,7 @@ def lines(rows: int) -> list[str]:
     ]
 
 
-WORKLOADS: Final = (
+GROUPINGS: Final = (
     Workload(
         name="windowed_sum",
         title="windowed sum: 10,000 keys, fixed windows of 60 s, 10 events per key and window",
@@ -104,5 +125,26 @@ WORKLOADS: Final = (
         rows=200_000,
         slow_rows=200_000,
         generate=lines,
+    ),
+)
+"""The workloads that group; Spark runs them, too."""
+
+WORKLOADS: Final = (
+    *GROUPINGS,
+    Workload(
+        name="running_count",
+        title="running count: 1,000 keys, a stateful DoFn, one output per element",
+        unit="elements",
+        rows=1_000_000,
+        slow_rows=100_000,
+        generate=lambda rows: pairs(rows, keys=1_000),
+    ),
+    Workload(
+        name="enrich",
+        title="enrich: elements with one of the 10,000 entries of a side input",
+        unit="elements",
+        rows=1_000_000,
+        slow_rows=100_000,
+        generate=lambda rows: pairs(rows, keys=ENTRIES),
     ),
 )

@@ -99,7 +99,7 @@ if TYPE_CHECKING:
         AsSingleton as AsSingleton,
     )
     from headrace.sdk.transform import PTransform as PTransform, ptransform_fn as ptransform_fn
-    from headrace.sdk.wait_on import WaitOn as WaitOn
+    from headrace.sdk.wait_on import Wait as Wait, WaitOn as WaitOn
     from headrace.sdk.window_into import WindowInto as WindowInto
     from headrace.sdk.windowed_value import WindowedValue as WindowedValue
     from headrace.sdk.writing import Write as Write
@@ -218,7 +218,7 @@ _NAMES: Final = {
         "PTransform",
         "ptransform_fn",
     ),
-    "headrace.sdk.wait_on": ("WaitOn",),
+    "headrace.sdk.wait_on": ("Wait", "WaitOn"),
     "headrace.sdk.window_into": ("WindowInto",),
     "headrace.sdk.windowed_value": ("WindowedValue",),
     "headrace.sdk.writing": ("Write",),

@@ -12,7 +12,7 @@ KEY_STATE: Final = 3
 STATEFUL_STATE: Final = 1
 """The state of a key of a stateful DoFn (:mod:`headrace.runners.stateful_keys`)."""
 
-SIDE_INPUT_STATE: Final = 1
+SIDE_INPUT_STATE: Final = 2
 """The state of a node with side inputs (:mod:`headrace.runners.side_input_gate`)."""
 
 CHUNKS: Final = 2

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import cached_property, partial
 from importlib import import_module
@@ -22,7 +23,7 @@ ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "tools")]
 
 from docstring_markdown import row, summary  # noqa: E402
-from reference_entries import Entry, describe, is_alias  # noqa: E402
+from reference_entries import Entry, Member, describe, is_alias  # noqa: E402
 from reference_sections import AUTHORS, MORE, Authors, section_of, sections_in_order  # noqa: E402
 
 FOLDER = ROOT / "docs/reference"
@@ -120,18 +121,23 @@ class Reference:
 
     def headings(self, part: Part, entry: Entry) -> Iterator[tuple[str, str]]:
         """Yield the names that an entry describes, each with its heading."""
-        yield entry.name, self.title(part, entry)
-        for member in entry.members(self.is_described):
-            yield f"{entry.name}.{member.name}", f"{entry.name}.{member.name}"
+        for thing in (entry, *entry.members(self.is_described)):
+            yield thing.full_name, self.title(part, thing)
 
-    def title(self, part: Part, entry: Entry) -> str:
-        """Return the heading of an entry; headings that differ only in case would have one anchor."""
-        alike = [
-            other
-            for page, other in self.entries.values()
-            if page.page == part.page and other.name.lower() == entry.name.lower()
-        ]
-        return f"{entry.name} (function)" if len(alike) > 1 and entry.is_function else entry.name
+    @cached_property
+    def anchors(self) -> Counter[tuple[str, str]]:
+        """The number of names with the same anchor, by page and anchor."""
+        return Counter(
+            (part.page, slug(thing.full_name))
+            for part, entry in self.entries.values()
+            for thing in (entry, *entry.members(self.is_described))
+        )
+
+    def title(self, part: Part, thing: Entry | Member) -> str:
+        """Return the heading of a name; a function whose name has the anchor of another says what it is."""
+        name = thing.full_name
+        is_shared = self.anchors[part.page, slug(name)] > 1
+        return f"{name} ({thing.kind})" if is_shared and thing.kind else name
 
     def is_described(self, value: Any) -> bool:
         """Return whether a class has an entry of its own."""
@@ -210,7 +216,8 @@ def entries(some: list[Entry], part: Part, reference: Reference) -> Iterator[str
     for entry in some:
         link = partial(reference.link, part.page, entry.name)
         heading = f"{'#' * part.level} {reference.title(part, entry)}"
-        yield f"{heading}\n\n{describe(entry, part.level, link, reference.is_described)}"
+        title = partial(reference.title, part)
+        yield f"{heading}\n\n{describe(entry, part.level, link, reference.is_described, title)}"
 
 
 def described_elsewhere(part: Part, reference: Reference) -> list[str]:

@@ -47,6 +47,16 @@ class Member:
         """Its docstring, or the one that it inherits."""
         return inspect.getdoc(getattr(self.owner, self.name)) or ""
 
+    @property
+    def full_name(self) -> str:
+        """Its name with that of its class."""
+        return f"{self.owner.__name__}.{self.name}"
+
+    @property
+    def kind(self) -> str:
+        """What it is, in a heading; nothing for a class."""
+        return "" if inspect.isclass(self.value) else "method"
+
 
 @attrs.frozen(eq=False)
 class Entry:
@@ -66,6 +76,16 @@ class Entry:
     def is_function(self) -> bool:
         """Whether it is a function."""
         return is_function(self.value)
+
+    @property
+    def full_name(self) -> str:
+        """Its name."""
+        return self.name
+
+    @property
+    def kind(self) -> str:
+        """What it is, in a heading; nothing for a class."""
+        return "function" if self.is_function else ""
 
     @property
     def docstring(self) -> str:
@@ -93,14 +113,23 @@ def is_alias(value: Any) -> bool:
     return not (inspect.isclass(value) or is_function(value))
 
 
-def describe(entry: Entry, level: int, link: Link, is_described: IsDescribed) -> str:
+def describe(
+    entry: Entry,
+    level: int,
+    link: Link,
+    is_described: IsDescribed,
+    title: Callable[[Member], str],
+) -> str:
     """Return an entry as Markdown, without its heading."""
     if not inspect.isclass(entry.value):
         code = signature(entry.name, entry.value) if entry.is_function else _value(entry)
         return f"{_code(code)}\n\n{markdown(entry.docstring, link)}"
     if issubclass(entry.value, Enum):
         return "\n\n".join([*_class(entry, link, is_described), _enum_members(entry, link)])
-    members = [_member(entry, member, level + 1, link) for member in entry.members(is_described)]
+    members = [
+        _member(member, f"{'#' * (level + 1)} {title(member)}", link)
+        for member in entry.members(is_described)
+    ]
     return "\n\n".join([*_class(entry, link, is_described), *_flags(entry), *members])
 
 
@@ -199,9 +228,9 @@ def _is_member(value: Any) -> bool:
     return inspect.isfunction(value) or isinstance(value, kinds) or inspect.isclass(value)
 
 
-def _member(entry: Entry, member: Member, level: int, link: Link) -> str:
+def _member(member: Member, heading: str, link: Link) -> str:
     """Return a method or an inner class as Markdown."""
-    name = f"{entry.name}.{member.name}"
+    name = member.full_name
     if inspect.isclass(member.value):
         call = _constructor(name, member.value)
     else:
@@ -210,7 +239,7 @@ def _member(entry: Entry, member: Member, level: int, link: Link) -> str:
         call = signature(name if bound else member.name, function, omit_first=not bound)
     must = getattr(member.value, "__isabstractmethod__", False)
     parts = [
-        f"{'#' * level} {name}",
+        heading,
         _code(call) if call else "",
         "A subclass must define it." if must else "",
         markdown(member.docstring, link),

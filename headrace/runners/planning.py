@@ -26,6 +26,7 @@ from headrace.runners.precombine import (
     precombiner_for,
 )
 from headrace.runners.reductions import reduction_of
+from headrace.runners.side_input_files import SideInputFiles
 from headrace.sdk.graph import (
     MAIN,
     AssignWindows,
@@ -185,12 +186,14 @@ class SideInputStep:
         strategy: the windowing strategy of its main input.
         sides: the windowing strategy of each side input.
         check_mutation: whether it is an error if the function changes an element.
+        files: the files for large panes of side inputs; None if they are sent and stored whole.
     """
 
     node: ParDoWithSideInputs
     strategy: WindowingStrategy
     sides: tuple[WindowingStrategy, ...]
     check_mutation: bool = False
+    files: SideInputFiles | None = None
 
     @staticmethod
     def of(node: ParDoWithSideInputs, check_mutation: bool = False) -> SideInputStep:
@@ -265,6 +268,15 @@ def plan(graph: Graph, check_mutation: bool = False) -> Plan:
         if isinstance(n, ParDoWithSideInputs)
     }
     return Plan(graph, levels, depths, steps, deferred_assigns, check_mutation)
+
+
+def with_side_input_files(planned: Plan, files: SideInputFiles | None) -> Plan:
+    """Return a plan whose large panes of side inputs are in files."""
+    steps = {
+        label: attrs.evolve(step, files=files) if isinstance(step, SideInputStep) else step
+        for label, step in planned.steps.items()
+    }
+    return attrs.evolve(planned, steps=steps)
 
 
 def _feeds_only_groupings(graph: Graph, node: Node) -> bool:

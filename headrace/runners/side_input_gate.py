@@ -18,7 +18,8 @@ from typing import Any, NamedTuple
 
 import attrs
 
-from headrace.runners.side_input_state import Content, GateState, Needs, Waiting
+from headrace.runners.side_input_files import SideInputFiles
+from headrace.runners.side_input_state import Content, GateState, Needs, SideWindow, Waiting
 from headrace.sdk.binding import exploded
 from headrace.sdk.window_mapping import side_window
 from headrace.stored_formats import SIDE_INPUT_STATE, check_format
@@ -76,13 +77,23 @@ class SideInputGate:
     Args:
         strategy: the windowing strategy of the main input.
         sides: the windowing strategy of each side input.
+        files: the files for large panes; None if there are none.
 
     Attributes:
         watermarks: the watermark of each side input in the current round, in microseconds.
+        needed_files: the names of the files that the state needs after the last call; None if there was none
+            since it was set to None.
     """
 
-    def __init__(self, strategy: WindowingStrategy, sides: Sequence[WindowingStrategy]) -> None:
+    def __init__(
+        self,
+        strategy: WindowingStrategy,
+        sides: Sequence[WindowingStrategy],
+        files: SideInputFiles | None = None,
+    ) -> None:
         self.watermarks: Sequence[int] = [MIN_MICROS] * len(sides)
+        self.needed_files: frozenset[str] | None = None
+        self._files = files
         self._strategy = strategy
         self._sides = sides
         everything = GlobalWindows()
@@ -94,14 +105,29 @@ class SideInputGate:
 
     def process(self, state: GateState, elements: Arrived, clock: Clock, out: GateOutputs) -> None:
         """Add the panes of side inputs, and let elements wait; those that are ready leave in ``wake``."""
-        for number, bundle in elements.panes:
-            mode = self._sides[number].accumulation_mode
-            for (_, values), _, (window,), pane, diff in bundle.rows():
-                content = state.contents.setdefault((number, window), Content())
-                content.add(values, pane, diff, mode)
+        for content in self._changed(state, elements.panes):
+            if self._files is not None:
+                content.pack()
         for bundle in elements.elements:
             for needs, part in self._by_needs(bundle, clock, out):
                 state.waiting.setdefault(needs, Waiting()).add(part)
+        self._note_files(state)
+
+    def _changed(self, state: GateState, panes: Sequence[tuple[int, Bundle]]) -> Iterable[Content]:
+        """Add panes to their contents; return the contents."""
+        changed: dict[SideWindow, Content] = {}
+        for number, bundle in panes:
+            mode = self._sides[number].accumulation_mode
+            for (_, values), _, (window,), pane, diff in bundle.rows():
+                content = state.contents.setdefault((number, window), Content(self._files))
+                content.add(values, pane, diff, mode)
+                changed[number, window] = content
+        return changed.values()
+
+    def _note_files(self, state: GateState) -> None:
+        self.needed_files = frozenset(
+            file.name for content in state.contents.values() for file in content.stored
+        )
 
     def wake(self, state: GateState, clock: Clock, out: GateOutputs) -> None:
         """Release the elements that are ready, and remove the side windows that nothing needs any more."""
@@ -117,6 +143,7 @@ class SideInputGate:
             expired = is_late(self._strategy, window.last, clock.watermark)
             if expired and (number, window) not in needed:
                 del state.contents[number, window]
+        self._note_files(state)
 
     def _ready(self, state: GateState, needs: Needs) -> bool:
         return all(
@@ -129,13 +156,20 @@ class SideInputGate:
     def _by_needs(
         self, bundle: Bundle, clock: Clock, out: GateOutputs
     ) -> Iterator[tuple[Needs, Bundle]]:
-        """Divide a bundle by the side windows that its elements need; drop late elements."""
+        """Divide a bundle by the side windows that its elements need; drop late elements.
+
+        Elements in no window are dropped, too, but they are not late.
+        """
         if self._by_window:
             bundle = exploded(bundle)
+        if not len(bundle):
+            return
         needs_of = {windows: self._needs(windows, clock.watermark) for windows in _distinct(bundle)}
         for needs, part in _divided(bundle, needs_of):
             if needs is None:
-                out.dropped += len(part)
+                out.dropped += sum(
+                    bool(windows) for _, windows in zip(part.values, part.windows, strict=False)
+                )
             else:
                 yield needs, part
 
@@ -158,6 +192,7 @@ class SideInputGate:
     def freeze(self, state: GateState) -> tuple[Any, ...]:
         """Return the state as plain data."""
         contents = {key: content.freeze() for key, content in state.contents.items()}
+        self._note_files(state)
         waiting = [
             (needs, waiting.hold, _columns(Bundle.concat(waiting.bundles)))
             for needs, waiting in state.waiting.items()
@@ -169,7 +204,7 @@ class SideInputGate:
         check_format("the stored state", frozen[0], SIDE_INPUT_STATE)
         _, contents, waiting = frozen
         return GateState(
-            {key: Content.thaw(content) for key, content in contents.items()},
+            {key: Content.thaw(content, self._files) for key, content in contents.items()},
             {needs: Waiting([Bundle(*columns)], hold) for needs, hold, columns in waiting},
         )
 

@@ -19,14 +19,15 @@ from typing import Any
 
 import attrs
 
-from headrace.errors import HeadraceError
+from headrace.errors import FileError, HeadraceError
 from headrace.runners.error_context import label_errors
 from headrace.runners.invoker import ParDoInvoker
 from headrace.runners.keyed_operators import KeyedTable, UnkeyedOutputs
 from headrace.runners.operator import Operator, Send, send_outputs
 from headrace.runners.planning import SideInputStep
+from headrace.runners.side_input_files import CACHE_BYTES
 from headrace.runners.side_input_gate import Arrived, GateOutputs, Released, SideInputGate
-from headrace.runners.side_input_state import Content, SideWindow
+from headrace.runners.side_input_state import Content, GateState, SideWindow
 from headrace.runners.stores import MemoryStore, Store
 from headrace.runners.timestamp_checks import note_made
 from headrace.sdk.graph import ParDoWithSideInputs
@@ -42,14 +43,34 @@ VIEWS: int = 256
 """Maximum number of arguments that are kept for the next round."""
 
 
+@attrs.frozen
+class View:
+    """An argument, and the content that it was made of.
+
+    Attributes:
+        content: the content.
+        version: its version then.
+        identity: its identity then.
+        argument: the argument.
+    """
+
+    content: Content
+    version: int
+    identity: tuple[Any, ...] | None
+    argument: Any
+
+    def is_of(self, content: Content) -> bool:
+        """Return whether the argument belongs to a content as it is now."""
+        same = content is self.content and content.version == self.version
+        return same or (self.identity is not None and self.identity == content.identity)
+
+
 @attrs.define(eq=False)
 class Views:
     """The arguments that the contents of side windows become; those of unchanged contents are kept."""
 
     node: ParDoWithSideInputs
-    _known: dict[SideWindow, tuple[Content, int, bytes | None, Any]] = attrs.field(
-        factory=dict, init=False
-    )
+    _known: dict[SideWindow, View] = attrs.field(factory=dict, init=False)
 
     def of(self, released: Released) -> list[Any]:
         """Return the argument for each side input."""
@@ -59,14 +80,20 @@ class Views:
     def _view(self, number: int, window: Any, content: Content | None) -> Any:
         if content is None:
             return self._new_view(number, window, [])
-        known = self._known.get((number, window))
-        if known is not None and _unchanged(content, *known[:3]):
-            return known[3]
-        view = self._new_view(number, window, content.values)
-        if len(self._known) >= VIEWS:
-            self._known.clear()
-        self._known[number, window] = content, content.version, content.data, view
-        return view
+        known = self._known.pop((number, window), None)
+        if known is None or not known.is_of(content):
+            argument = self._new_view(number, window, self._values(number, window, content))
+            known = View(content, content.version, content.identity, argument)
+            self._forget()
+        self._known[number, window] = known
+        return known.argument
+
+    def _values(self, number: int, window: Any, content: Content) -> list[Any]:
+        try:
+            return content.values
+        except FileError as error:
+            error.where = f"{self.node.label}, {self.node.names[number]} in the window {window!r}"
+            raise
 
     def _new_view(self, number: int, window: Any, values: list[Any]) -> Any:
         try:
@@ -75,10 +102,12 @@ class Views:
             error.where = error.where or f"{self.node.label}, in the window {window!r}"
             raise
 
-
-def _unchanged(content: Content, before: Content, version: int, data: bytes | None) -> bool:
-    same = content is before and content.version == version
-    return same or (data is not None and data == content.data)
+    def _forget(self) -> None:
+        """Forget the views that were not used for the longest time, if there are many or large ones."""
+        large = sum(view.content.bytes_in_files for view in self._known.values())
+        while self._known and (len(self._known) >= VIEWS or large > CACHE_BYTES):
+            view = self._known.pop(next(iter(self._known)))
+            large -= view.content.bytes_in_files
 
 
 class SideInputInvoker(ParDoInvoker):
@@ -107,10 +136,11 @@ class SideInputOperator(Operator):
     gate: SideInputGate = attrs.field(init=False)
     _panes: list[tuple[int, Bundle]] = attrs.field(factory=list, init=False)
     _elements: list[Bundle] = attrs.field(factory=list, init=False)
+    _started: bool = attrs.field(default=False, init=False)
 
     def __attrs_post_init__(self) -> None:
         """Make the keyed operator."""
-        self.gate = SideInputGate(self.step.strategy, self.step.sides)
+        self.gate = SideInputGate(self.step.strategy, self.step.sides, self.step.files)
 
     def push(self, bundle: Bundle) -> None:
         """Collect elements of the main input."""
@@ -144,19 +174,27 @@ class SideInputOperator(Operator):
         self._panes, self._elements = [], []
         return arrived
 
-    def emit(self, out: GateOutputs) -> None:
+    def process_released(self, out: GateOutputs) -> None:
         """Call the function on what was released, and send its outputs."""
         self.metrics.late_dropped += out.dropped
-        if not out.released:
-            return
-        self.invoker.start_bundle()
         for released in out.released:
+            self._start_bundle()
             made = self.invoker.process_released(released)
             if self.invoker.can_stamp:
                 for output in made.values():
                     note_made(output, released.bundle, self.metrics)
             send_outputs(self.step.node, made, self.send)
-        send_outputs(self.step.node, self.invoker.finish_bundle(), self.send)
+
+    def _start_bundle(self) -> None:
+        if not self._started:
+            self._started = True
+            self.invoker.start_bundle()
+
+    def finish_bundle(self) -> None:
+        """Send the outputs of the DoFn's ``finish_bundle``, if a bundle has started."""
+        if self._started:
+            self._started = False
+            send_outputs(self.step.node, self.invoker.finish_bundle(), self.send)
 
 
 @attrs.define(eq=False)
@@ -177,11 +215,13 @@ class StreamingSideInputs(SideInputOperator):
     def end_round(self, clock: Clock) -> int:
         """Process what was collected, and release the elements that are ready."""
         clock = Clock(max(clock.watermark, self.store.watermark), clock.now)
+        self.gate.needed_files = None
         arrived, out = self.arrived(), GateOutputs()
         arrivals = [(None, None, arrived)] if arrived.panes or arrived.elements else []
         with label_errors(self.step.node.label):
             self.store.round(arrivals, clock, UnkeyedOutputs(out))
-        self.emit(out)
+        self.process_released(out)
+        self.finish_bundle()
         return self.store.output_watermark
 
 
@@ -189,14 +229,26 @@ class StreamingSideInputs(SideInputOperator):
 class BatchSideInputs(SideInputOperator):
     """A node with side inputs in batch mode: all windows are ready when the first element is processed."""
 
-    def end_round(self, clock: Clock) -> int:
-        """Process what was collected."""
-        state, out = self.gate.new_state(), GateOutputs()
+    _state: GateState = attrs.field(factory=GateState, init=False)
+
+    def process_collected(self, now: int) -> None:
+        """Process what was collected, in one bundle until the round ends; all panes must have arrived.
+
+        Args:
+            now: processing time in microseconds.
+        """
+        clock, out = Clock(MIN_MICROS, now), GateOutputs()
         self.gate.watermarks = [MAX_MICROS] * len(self.step.sides)
         with label_errors(self.step.node.label):
-            self.gate.process(state, self.arrived(), Clock(MIN_MICROS, clock.now), out)
-            self.gate.wake(state, clock, out)
-        self.emit(out)
+            self.gate.process(self._state, self.arrived(), clock, out)
+            self.gate.wake(self._state, clock, out)
+        self.process_released(out)
+
+    def end_round(self, clock: Clock) -> int:
+        """Process what was collected, and forget the side inputs."""
+        self.process_collected(clock.now)
+        self.finish_bundle()
+        self._state = self.gate.new_state()
         return clock.watermark
 
 

@@ -1,22 +1,26 @@
 """Calls of the methods of a stateful DoFn: what their parameters receive.
 
-A method is analyzed once. For each call its parameters get the element, the metadata, the cells of the
-current key and window, and handles of timers.
+A method is analyzed once. Its parameters get the element, the metadata, the cells of the current key and
+window, and handles of timers. ``process`` is called on all elements of a key and window that arrived
+together, with columns as a :mod:`ParDo <headrace.sdk.binding>` is; the other methods are called one by one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from inspect import Parameter as Declared, signature
+from collections.abc import Callable, Iterable, Iterator
+from inspect import signature
+from itertools import repeat
 from typing import Any, Final, Protocol
 
 import attrs
 
 from headrace.errors import PipelineError
+from headrace.sdk.binding import ColumnOf, column_of
 from headrace.sdk.dofn import Parameter, StateParam, TimerParam
 from headrace.sdk.state import StateSpec
 from headrace.sdk.state_cells import StateCell
 from headrace.sdk.timers import TimerSpec
+from headrace.triggers.bundle import Bundle
 from headrace.triggers.pane import NO_FIRING, PaneInfo
 from headrace.triggers.trigger import Clock
 from headrace.windowing.time import (
@@ -128,47 +132,68 @@ _METADATA: Final[dict[str, Getter]] = {
 }
 
 
+@attrs.define(eq=False)
+class Run(Bundle):
+    """Elements of one key in one window, which arrived together.
+
+    Attributes:
+        cells: the states and timers of the key.
+        window: the window.
+    """
+
+    cells: Cells = attrs.field(kw_only=True)
+    window: BoundedWindow = attrs.field(kw_only=True)
+
+    def calls(self) -> Iterator[Call]:
+        """Yield a call for each element."""
+        for value, timestamp, _, pane, diff in self.rows():
+            yield Call(self.cells, value[0], self.window, timestamp, timestamp, pane, diff)
+
+
+def column_of_run(parameter: Parameter) -> ColumnOf:
+    """Return the column that a parameter of ``process`` asks for, of a :class:`Run`."""
+    if isinstance(parameter, StateParam):
+        state = parameter.spec
+        return _column(lambda run: repeat(run.cells.cell(run.window, state)))
+    if isinstance(parameter, TimerParam):
+        timer = parameter.spec
+        return _column(lambda run: (TimerHandle(call, timer) for call in run.calls()))
+    return column_of(parameter)
+
+
+def _column(of: Callable[[Run], Iterable[Any]]) -> ColumnOf:
+    given: Any = of
+    column: ColumnOf = given
+    return column
+
+
 @attrs.frozen
 class Method:
-    """A method of a stateful DoFn with the getters of its parameters.
+    """A method of a timer, or one that is called when a window expires.
 
     Attributes:
         fn: the method.
-        constants: additional arguments, by name.
-        getters: what its other parameters receive.
+        getters: what its parameters receive, by name.
     """
 
     fn: Callable[..., Any]
-    constants: dict[str, Any]
     getters: tuple[tuple[str, Getter], ...]
 
-    def __call__(self, call: Call, *element: Any) -> Any:
-        """Call the method, for an element if it is ``process``."""
-        received = {name: get(call) for name, get in self.getters}
-        return self.fn(*element, **self.constants, **received)
+    def __call__(self, call: Call) -> Any:
+        """Call the method."""
+        return self.fn(**{name: get(call) for name, get in self.getters})
 
 
-def method_of(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Method:
-    """Return a method of a stateful DoFn, for calls.
-
-    Args:
-        fn: the method.
-        args: arguments of ``process`` after the element.
-        kwargs: arguments by name.
-    """
-    declared = list(signature(fn).parameters.values())
-    getters = [
-        (p.name, _getter(p.default))
-        for p in declared
-        if isinstance(p.default, Parameter) and p.default.name != "ElementParam"
-    ]
-    return Method(fn, {**dict(_named(declared, args)), **kwargs}, tuple(getters))
-
-
-def _named(declared: list[Declared], args: tuple[Any, ...]) -> Iterator[tuple[str, Any]]:
-    """Yield the names and values of additional arguments; parameters that ask for something are skipped."""
-    plain = (p.name for p in declared[1:] if not isinstance(p.default, Parameter))
-    return zip(plain, args, strict=False)
+def method_of(fn: Callable[..., Any]) -> Method:
+    """Return a method for calls."""
+    return Method(
+        fn,
+        tuple(
+            (p.name, _getter(p.default))
+            for p in signature(fn).parameters.values()
+            if isinstance(p.default, Parameter)
+        ),
+    )
 
 
 def _getter(parameter: Parameter) -> Getter:

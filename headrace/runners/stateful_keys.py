@@ -11,56 +11,31 @@ a stream.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from inspect import isgeneratorfunction
+from itertools import groupby, repeat
+from operator import length_hint
 from typing import Any
-
-import attrs
 
 from headrace.runners.context_managers import ContextManagers
 from headrace.runners.error_context import note_element
 from headrace.runners.mutation import unchanged
-from headrace.runners.stateful_calls import Call, Method, method_of
+from headrace.runners.stateful_calls import Call, Method, Run, column_of_run, method_of
+from headrace.runners.stateful_outputs import DoFnOutputs
 from headrace.runners.stateful_state import DoFnState, KeyCells, TimerId, WindowCells
+from headrace.sdk.binding import bind, exploded
 from headrace.sdk.dofn import BundleContextParam, DoFn
-from headrace.sdk.outputs import Step, check_iterable
 from headrace.sdk.state_cells import StateCell
 from headrace.sdk.stateful_dofn import Stateful
 from headrace.stored_formats import STATEFUL_STATE, check_format
-from headrace.triggers.bundle import Element
+from headrace.triggers.bundle import Bundle, Windows
 from headrace.triggers.emission import is_late
 from headrace.triggers.keyed_operator import Moments
 from headrace.triggers.strategy import WindowingStrategy
 from headrace.triggers.timer_queue import TimerQueue
 from headrace.triggers.trigger import NEVER, Clock
 from headrace.windowing.window import BoundedWindow
-
-
-@attrs.define(eq=False)
-class DoFnOutputs:
-    """The outputs of several calls.
-
-    Attributes:
-        step: the step, for errors.
-        values: all outputs.
-        ends: the cumulative number of outputs after each call.
-        rows: the timestamp, window and pane of the outputs of each call; the values are None.
-        dropped: the number of late elements that were dropped.
-    """
-
-    step: Step
-    values: list[Any] = attrs.field(factory=list)
-    ends: list[int] = attrs.field(factory=list)
-    rows: list[Element] = attrs.field(factory=list)
-    dropped: int = 0
-
-    def add(self, result: Iterable[Any] | None, call: Call) -> None:
-        """Add the result of a call."""
-        if result is None:
-            return
-        check_iterable(result, self.step)
-        self.values.extend(result)
-        self.ends.append(len(self.values))
-        self.rows.append(Element(None, call.output, (call.window,), call.pane))
 
 
 class StatefulKeys:
@@ -98,55 +73,75 @@ class StatefulKeys:
         self.contexts = contexts = ContextManagers()
         self._start = contexts.bound(dofn.start_bundle)
         self._finish = contexts.bound(dofn.finish_bundle)
-        self._process = method_of(contexts.bound(dofn.process), args, dict(kwargs or {}))
+        process = contexts.bound(dofn.process)
+        self._generates = isgeneratorfunction(dofn.process)
+        self._process = bind(process, args, dict(kwargs or {}), column_of_run)
         self._on_timer: dict[str, Method] = {
-            timer: method_of(contexts.bound(getattr(dofn, name)), (), {})
+            timer: method_of(contexts.bound(getattr(dofn, name)))
             for timer, name in declared.callbacks.items()
         }
         expires = contexts.bound(getattr(dofn, declared.expiration, _nothing))
-        self._on_expiration = method_of(expires, (), {}) if declared.expiration else None
+        self._on_expiration = method_of(expires) if declared.expiration else None
 
     def new_state(self) -> DoFnState:
         """Return the state of a new key."""
         return DoFnState()
 
-    def process(
-        self, state: DoFnState, elements: Sequence[Element], clock: Clock, out: DoFnOutputs
-    ) -> None:
+    def process(self, state: DoFnState, elements: Bundle, clock: Clock, out: DoFnOutputs) -> None:
         """Process elements that arrived together; late ones are dropped."""
         cells = self._cells(state, clock)
-        for element in elements:
-            state.key = element.value[0]
-            for window in element.windows:
-                if is_late(self._strategy, window.last, clock.watermark):
-                    out.dropped += 1
-                else:
-                    self._process_in(window, element, cells, out)
+        state.key = elements.values[-1][0]
+        for window, rows in _by_window(elements):
+            if is_late(self._strategy, window.last, clock.watermark):
+                out.dropped += len(rows)
+            else:
+                self._process_in(window, rows, cells, out)
         self._forget_unused(state, cells)
 
+    def run_to_completion(
+        self, elements: Bundle, start: Clock, end: Clock, out: DoFnOutputs
+    ) -> None:
+        """Process all elements of a key, then what is due until the end of time."""
+        state = self.new_state()
+        self.process(state, elements, start, out)
+        if self._declared.timers or self._on_expiration is not None:
+            self.wake(state, end, out)
+
     def _process_in(
-        self, window: BoundedWindow, element: Element, cells: KeyCells, out: DoFnOutputs
+        self, window: BoundedWindow, rows: Bundle, cells: KeyCells, out: DoFnOutputs
     ) -> None:
         cells.open(window)
-        timestamp, pane, diff = element.timestamp, element.pane, element.diff
-        call = Call(cells, cells.state.key, window, timestamp, timestamp, pane, diff)
+        in_window: Windows = (window,)
+        for part in rows.pieces(1) if self._checked else (rows,):
+            columns = part.values, part.timestamps, repeat(in_window), part.panes, part.diffs
+            self._process_run(Run(*columns, cells=cells, window=window), out)
+
+    def _process_run(self, run: Run, out: DoFnOutputs) -> None:
+        """Call ``process`` on each element, and collect its outputs."""
+        # The elements of a key lie apart in memory; to copy their list loads them all at once.
+        values = iter(run.values.copy())
         try:
-            if self._checked:
-                with unchanged([element.value], "process", self._checked):
-                    self._call(self._process, call, out, element.value)
-            else:
-                self._call(self._process, call, out, element.value)
+            self._start_bundle()
+            with self._check(run.values):
+                out.add_run(self._process.results(values, run), run, self._generates)
         except Exception as error:
-            note_element(error, element.value)
+            note_element(error, run.values[max(0, len(run) - length_hint(values) - 1)])
             raise
 
-    def _call(self, method: Method, call: Call, out: DoFnOutputs, *element: Any) -> None:
-        """Call a method of the DoFn in a bundle, and collect its outputs."""
+    def _check(self, values: list[Any]) -> AbstractContextManager[None]:
+        """Check that values do not change, if that is asked for."""
+        return unchanged(values, "process", self._checked) if self._checked else nullcontext()
+
+    def _call(self, method: Method, call: Call, out: DoFnOutputs) -> None:
+        """Call a method of the DoFn, and collect its outputs."""
+        self._start_bundle()
+        out.add(method(call), call)
+
+    def _start_bundle(self) -> None:
         if not self._in_bundle:
             self._in_bundle = True
             self.contexts.enter(BundleContextParam)
             self._start()
-        out.add(method(call, *element), call)
 
     def end_bundle(self) -> Iterable[Any] | None:
         """Finish the bundle, if one was started, and return the outputs of ``finish_bundle``."""
@@ -299,6 +294,24 @@ class StatefulKeys:
                 cell = spec.new_cell()
                 cell.thaw(value)
                 yield name, cell
+
+
+def _by_window(elements: Bundle) -> Iterable[tuple[BoundedWindow, Bundle]]:
+    """Return neighboring elements in the same window; one in several windows is one in each of them."""
+    if len(elements) == 1:
+        return [(window, elements) for window in next(iter(elements.windows))]
+    rows = exploded(elements)
+    if isinstance(rows.windows, repeat):
+        return [(next(rows.windows)[0], rows)]
+    return _runs(rows)
+
+
+def _runs(rows: Bundle) -> Iterator[tuple[BoundedWindow, Bundle]]:
+    start = 0
+    for (window,), same in groupby(rows.windows):
+        end = start + sum(1 for _ in same)
+        yield window, rows.part(start, end)
+        start = end
 
 
 def _nothing() -> None:

@@ -10,7 +10,7 @@ StreamingStateful    streaming mode: a store of keys; rounds of data, watermark 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import copy
 from typing import Any
@@ -22,15 +22,15 @@ from headrace.runners.grouping_operators import FLUSH_AT
 from headrace.runners.keyed_operators import KeyArrivals, KeyedTable, UnkeyedOutputs
 from headrace.runners.operator import Operator, Send, send_outputs
 from headrace.runners.planning import StatefulStep
-from headrace.runners.stateful_keys import DoFnOutputs, StatefulKeys
+from headrace.runners.stateful_arrivals import KeyedElements
+from headrace.runners.stateful_keys import StatefulKeys
+from headrace.runners.stateful_outputs import DoFnOutputs
 from headrace.runners.stores import MemoryStore, Store
 from headrace.sdk.dofn import BundleContextParam, SetupContextParam
-from headrace.sdk.encoding import identity
 from headrace.sdk.metrics import MetricsContainer, recording
-from headrace.sdk.outputs import Step, any_number, finishing
-from headrace.sdk.stateful_dofn import key_of_pair
+from headrace.sdk.outputs import Step, finishing
 from headrace.sdk.step_metrics import StepMetrics
-from headrace.triggers.bundle import Bundle, Element
+from headrace.triggers.bundle import Bundle
 from headrace.triggers.trigger import Clock
 from headrace.windowing.time import MIN_MICROS
 
@@ -44,7 +44,7 @@ class StatefulOperator(Operator):
     metrics: StepMetrics
     counted: MetricsContainer = attrs.field(factory=MetricsContainer, init=False)
     keys: StatefulKeys = attrs.field(init=False)
-    _waiting: list[Bundle] = attrs.field(factory=list, init=False)
+    _waiting: KeyedElements = attrs.field(factory=KeyedElements, init=False)
 
     def __attrs_post_init__(self) -> None:
         """Make the keyed operator, with its own copy of the DoFn."""
@@ -60,7 +60,8 @@ class StatefulOperator(Operator):
 
     def push(self, bundle: Bundle) -> None:
         """Collect a bundle until the round ends."""
-        self._waiting.append(bundle)
+        with label_errors(self.step.node.label):
+            self._waiting.add(bundle)
 
     def open(self) -> None:
         """Set up the DoFn."""
@@ -88,21 +89,15 @@ class StatefulOperator(Operator):
 
     def arrivals(self) -> Iterator[KeyArrivals]:
         """Yield the collected elements by key, and clear them."""
-        waiting, self._waiting = self._waiting, []
-        found: dict[Hashable, tuple[Any, list[Element]]] = {}
         with label_errors(self.step.node.label):
-            for element in (row for bundle in waiting for row in bundle.rows()):
-                key = key_of_pair(element.value)
-                found.setdefault(identity(key), (key, []))[1].append(element)
-        for known, (key, elements) in found.items():
-            yield known, key, elements
+            arrived = self._waiting.drain()
+        for known, elements in arrived:
+            yield known, elements.values[0][0], elements
 
     def emit(self, out: DoFnOutputs) -> None:
         """Send outputs, and count late elements."""
         self.metrics.late_dropped += out.dropped
-        if out.ends:
-            made = any_number(out.values, out.ends, Bundle.of(out.rows))
-            send_outputs(self.step.node, made, self.send)
+        send_outputs(self.step.node, out.bundles(), self.send)
 
     def end_bundle(self) -> None:
         """Send the outputs of the DoFn's ``finish_bundle``, if a bundle was started."""
@@ -145,22 +140,28 @@ class BatchStateful(StatefulOperator):
 
     def end_round(self, clock: Clock) -> int:
         """Process all elements, key by key."""
-        start, out = Clock(MIN_MICROS, clock.now), self.new_outputs()
-        for _, key, elements in self.arrivals():
+        arrivals = self.arrivals()
+        full = True
+        while full:
             with self.in_step():
-                try:
-                    state = self.keys.new_state()
-                    self.keys.process(state, elements, start, out)
-                    self.keys.wake(state, clock, out)
-                except Exception as error:
-                    note_key(error, key)
-                    raise
-            if len(out.values) >= FLUSH_AT:
-                self.emit(out)
-                out = self.new_outputs()
-        self.emit(out)
+                out = self._next_outputs(arrivals, clock)
+            self.emit(out)
+            full = len(out.values) >= FLUSH_AT
         self.end_bundle()
         return clock.watermark
+
+    def _next_outputs(self, arrivals: Iterator[KeyArrivals], clock: Clock) -> DoFnOutputs:
+        """Run further keys until there are enough outputs for a bundle, or no keys are left."""
+        start, out = Clock(MIN_MICROS, clock.now), self.new_outputs()
+        for _, key, elements in arrivals:
+            try:
+                self.keys.run_to_completion(elements, start, clock, out)
+            except Exception as error:
+                note_key(error, key)
+                raise
+            if len(out.values) >= FLUSH_AT:
+                break
+        return out
 
 
 def stateful_operator(

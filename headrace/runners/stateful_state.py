@@ -106,16 +106,19 @@ class KeyCells:
         own = self.state.windows.get(window)
         if own is None:
             return False
-        for name, cell in list(own.cells.items()):
+        empty = []
+        for name, cell in own.cells.items():
             close_cell(cell)
             if cell.is_empty:
-                del own.cells[name]
-                own.expire_at.pop(name, None)
+                empty.append(name)
             elif cell.written:
                 cell.written = False
                 length = self.declared.states[name].time_to_live
                 if length is not None:
                     own.expire_at[name] = self.clock.now + length
+        for name in empty:
+            del own.cells[name]
+            own.expire_at.pop(name, None)
         return bool(own.cells or own.timers)
 
     def remove_old(self) -> None:

@@ -68,7 +68,6 @@ BEAM_NAMES: Final = {
     "fileio": "use hr.io.ReadFromText and hr.io.WriteToText, or those of other formats",
     "Coder": _CODERS,
     "TimeDomain": "import it from headrace.transforms.timeutil",
-    "Wait": "use hr.WaitOn(collection), as in Beam's Python",
     "ToString": "use hr.Map(str)",
     "LogElements": "use hr.io.WriteToConsole, or hr.Map with a function that logs",
     "Reify": "use hr.Map with DoFn.TimestampParam and DoFn.WindowParam",

@@ -90,13 +90,24 @@ def bind_function(function: Function) -> Call:
     return bind(fn, function.args, function.kwargs)
 
 
-def bind(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
+def column_of(parameter: Parameter) -> ColumnOf:
+    """Return the column that a parameter asks for."""
+    return _COLUMNS[parameter.name]
+
+
+def bind(
+    fn: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    column_of: Callable[[Parameter], ColumnOf] = column_of,
+) -> Call:
     """Return the call of a function on the rows of a bundle.
 
     Args:
         fn: takes the element first; default values of parameters may ask for more.
         args: arguments for the parameters after the element that do not ask for anything.
         kwargs: arguments by parameter name.
+        column_of: returns the column that a parameter asks for.
     """
     declared = _after_the_element(fn)
     asked = {
@@ -106,9 +117,9 @@ def bind(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) 
     }
     if not asked:
         return Call(_with(kwargs, fn), tuple(map(_constant, args)))
-    placed = list(_placed(declared, args, kwargs))
+    placed = list(_placed(declared, args, kwargs, column_of))
     named = {name: parameter for name, parameter in asked.items() if name not in dict(placed)}
-    columns = [column for _, column in placed] + [_COLUMNS[w.name] for w in named.values()]
+    columns = [column for _, column in placed] + list(map(column_of, named.values()))
     if named:
         fn = _by_name(fn, 1 + len(placed), tuple(named))
     return Call(_with(kwargs, fn), tuple(columns), PARAMETERS["WindowParam"] in asked.values())
@@ -143,10 +154,10 @@ def exploded(bundle: Bundle) -> Bundle:
     """Return a bundle with one row for each window of each row."""
     if isinstance(bundle.windows, repeat):
         windows = next(bundle.windows)
-        counts: Iterable[int] = [len(windows)] * len(bundle)
-        each: Column[Any] = [(w,) for w in windows] * len(bundle)
         if len(windows) == 1:
             return bundle
+        counts: Iterable[int] = [len(windows)] * len(bundle)
+        each: Column[Any] = [(w,) for w in windows] * len(bundle)
     else:
         counts = list(map(len, bundle.windows))
         each = [(w,) for windows in bundle.windows for w in windows]
@@ -175,7 +186,10 @@ def _after_the_element(fn: Callable[..., Any]) -> list[Declared]:
 
 
 def _placed(
-    declared: list[Declared], args: tuple[Any, ...], kwargs: dict[str, Any]
+    declared: list[Declared],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    column_of: Callable[[Parameter], ColumnOf],
 ) -> Iterator[tuple[str, ColumnOf]]:
     """Yield name and column of the positional parameters after the element."""
     rest = iter(args)
@@ -184,7 +198,7 @@ def _placed(
         if parameter.kind in _NOT_BY_PLACE or parameter.name in kwargs:
             break
         if isinstance(default, Parameter):
-            yield parameter.name, _COLUMNS[default.name]
+            yield parameter.name, column_of(default)
             continue
         value = next(rest, default)
         if value is Declared.empty:

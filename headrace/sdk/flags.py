@@ -10,9 +10,21 @@ from headrace.errors import warn
 from headrace.sdk.options import PipelineOptions, given_flags, known_flags
 
 SPARK_FLAGS: Final = frozenset(
-    ("checkpoint", "key_groups", "py_files", "spark_conf", "spark_master", "trigger_interval")
+    (
+        "checkpoint",
+        "key_groups",
+        "py_files",
+        "side_input_bytes",
+        "spark_conf",
+        "spark_master",
+        "temp_location",
+        "trigger_interval",
+    )
 )
 """The flags that only the Spark runner uses."""
+
+_BEAM_FLAGS_OF_SPARK: Final = frozenset(("temp_location",))
+"""Those of them that Beam's other runners have, too."""
 
 BEAM_FLAGS: Final = frozenset(
     """
@@ -49,7 +61,7 @@ BEAM_FLAGS: Final = frozenset(
     s3_session_token s3_verify sdk_container_image sdk_harness_container_image_overrides
     sdk_harness_log_level_overrides sdk_location sdk_worker_parallelism service_account_email setup_file
     spark_job_server_jar spark_master_url spark_rest_url spark_submit_uber_jar spark_version
-    staging_location subnetwork temp_location template_location transform_name_mapping
+    staging_location subnetwork template_location transform_name_mapping
     type_check_additional type_check_strictness update update_compatibility_version use_public_ips
     use_transform_service user_agent wait_until_finish_duration worker_disk_type
     worker_harness_container_image worker_machine_type worker_region worker_zone zone
@@ -79,7 +91,9 @@ def warn_of_flags(options: PipelineOptions, local: bool) -> None:
         return
     known = known_flags() | SPARK_FLAGS
     for name in dict.fromkeys(given.names):
-        if local and name in SPARK_FLAGS:
+        if local and name in _BEAM_FLAGS_OF_SPARK:
+            _log_no_effect(name)
+        elif local and name in SPARK_FLAGS:
             warn(
                 f"the flag {_flag(name)} has no effect on the local runner",
                 remedy="use --runner=spark, or remove the flag",
@@ -90,7 +104,7 @@ def warn_of_flags(options: PipelineOptions, local: bool) -> None:
 
 def _warn_of_unknown(name: str, known: frozenset[str], from_command_line: bool) -> None:
     if name in BEAM_FLAGS:
-        logging.getLogger("headrace").info("the flag %s of Beam's has no effect here", _flag(name))
+        _log_no_effect(name)
         return
     near = get_close_matches(name, known, n=1, cutoff=_LIKELY if from_command_line else _POSSIBLE)
     if near:
@@ -100,6 +114,10 @@ def _warn_of_unknown(name: str, known: frozenset[str], from_command_line: bool) 
     else:
         remedy = "remove it, or define it in a subclass of PipelineOptions"
     warn(f"there is no flag {_flag(name)}, so it has no effect", remedy=remedy)
+
+
+def _log_no_effect(name: str) -> None:
+    logging.getLogger("headrace").info("the flag %s of Beam's has no effect here", _flag(name))
 
 
 def _flag(name: str) -> str:

@@ -7,7 +7,7 @@ the outputs shows this.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from itertools import chain, repeat
 from operator import attrgetter, sub
 from typing import Any, Final, TypeAlias
@@ -62,7 +62,8 @@ def one_each(values: list[Any], origin: Bundle, step: Step) -> Outputs:
     Raises:
         ElementError: an output is an iterator, for example because a function of Map has a ``yield``.
     """
-    if any(issubclass(kind, Iterator) for kind in set(map(type, values))):
+    kinds = set(map(type, values))
+    if any(issubclass(kind, Iterator) for kind in kinds):
         row = next(row for row, value in enumerate(values) if isinstance(value, Iterator))
         raise ElementError(
             f"{step.function} returned a {type(values[row]).__name__} as one output for the element "
@@ -70,7 +71,7 @@ def one_each(values: list[Any], origin: Bundle, step: Step) -> Outputs:
             where=step.label,
             remedy="use FlatMap to emit each of its items, or return a list",
         )
-    return _by_tag(origin.with_values(values))
+    return by_tag(origin.with_values(values), kinds)
 
 
 def gathered(results: Iterator[Any], step: Step) -> tuple[list[Any], list[int]]:
@@ -109,7 +110,7 @@ def any_number(values: list[Any], ends: list[int], origin: Bundle) -> Outputs:
         ends: cumulative number of outputs after each row.
         origin: the bundle.
     """
-    return _by_tag(_stretched(values, origin, list(map(sub, ends, chain((0,), ends)))))
+    return by_tag(_stretched(values, origin, list(map(sub, ends, chain((0,), ends)))))
 
 
 def finishing(given: Iterable[Any], label: str) -> Outputs:
@@ -127,7 +128,7 @@ def finishing(given: Iterable[Any], label: str) -> Outputs:
                 where=label,
                 remedy="yield WindowedValue(value, timestamp, windows)",
             )
-    return _by_tag(Bundle(found))
+    return by_tag(Bundle(found))
 
 
 def _checked(results: Iterator[Any], step: Step) -> Iterator[Any]:
@@ -183,10 +184,16 @@ def _multiplied(column: Column[Any], number: int) -> Column[Any]:
     return cells
 
 
-def _by_tag(bundle: Bundle) -> Outputs:
-    """Group outputs by their tags."""
-    if not _holds(bundle.values, (TaggedOutput,)):
-        return {MAIN: _placed(bundle)}
+def by_tag(bundle: Bundle, kinds: Set[type] | None = None) -> Outputs:
+    """Group outputs by their tags.
+
+    Args:
+        bundle: the outputs.
+        kinds: their types, if they are known.
+    """
+    kinds = set(map(type, bundle.values)) if kinds is None else kinds
+    if not _have(kinds, (TaggedOutput,)):
+        return {MAIN: _placed(bundle, kinds)}
     rows: dict[str, list[int]] = defaultdict(list)
     for row, value in enumerate(bundle.values):
         rows[value.tag if isinstance(value, TaggedOutput) else MAIN].append(row)
@@ -213,15 +220,15 @@ def _untagged(bundle: Bundle) -> Bundle:
     )
 
 
-def _placed(bundle: Bundle) -> Bundle:
+def _placed(bundle: Bundle, kinds: Set[type] | None = None) -> Bundle:
     """Apply the timestamps and windows that outputs bring with them."""
     values = bundle.values
-    kinds = set(map(type, values))
+    kinds = set(map(type, values)) if kinds is None else kinds
     if kinds == {TimestampedValue}:
         stamps = micros_of_all(list(map(_given_of, values)))
         plain = list(map(_value_of, values))
         return Bundle(plain, stamps, bundle.windows, bundle.panes, bundle.diffs)
-    if not any(issubclass(kind, _PLACED) for kind in kinds):
+    if not _have(kinds, _PLACED):
         return bundle
     return Bundle(
         [v.value if isinstance(v, _PLACED) else v for v in values],
@@ -237,11 +244,11 @@ def _placed(bundle: Bundle) -> Bundle:
 
 def _cells_of(kind: type, name: str, values: list[Any], column: Column[Any]) -> Column[Any]:
     """Return a column with the cells of values of a kind replaced by their own."""
-    if not _holds(values, (kind,)):
+    if not _have(set(map(type, values)), (kind,)):
         return column
     cell = attrgetter(name)
     return [cell(v) if isinstance(v, kind) else c for v, c in zip(values, column, strict=False)]
 
 
-def _holds(values: list[Any], kinds: tuple[type, ...]) -> bool:
-    return any(issubclass(kind, kinds) for kind in set(map(type, values)))
+def _have(kinds: Set[type], searched: tuple[type, ...]) -> bool:
+    return any(issubclass(kind, searched) for kind in kinds)

@@ -96,9 +96,12 @@ class Create(PTransform[PBegin, PCollection[OutT]], Generic[OutT]):
         self._values = tuple(values.items() if isinstance(values, dict) else values)
 
     def expand(self, pcoll: PBegin) -> PCollection[OutT]:
-        kind = self.output_type or _known_type(self._values)
+        kinds = set(map(type, self._values))
+        stamped = any(issubclass(kind, TimestampedValue) for kind in kinds)
+        kind = self.output_type or type_of(_plain(self._values) if stamped else self._values)
         output = read_node(pcoll, Values(self._values), bounded=True, element_type=kind)
-        _check_times(self._values, output.producer)
+        if stamped:
+            _check_times(self._values, output.producer)
         return output
 
 
@@ -158,7 +161,6 @@ def _check_times(values: tuple[Any, ...], label: str) -> None:
                 raise
 
 
-def _known_type(values: tuple[Any, ...]) -> Any:
-    if TimestampedValue in set(map(type, values)):
-        values = tuple(v.value if isinstance(v, TimestampedValue) else v for v in values)
-    return type_of(values)
+def _plain(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return values without their timestamps."""
+    return tuple(v.value if isinstance(v, TimestampedValue) else v for v in values)

@@ -8,6 +8,8 @@ from functools import lru_cache
 from itertools import repeat
 from typing import Any
 
+from headrace.errors import shorten
+
 
 class Row:
     """A value with fields (Beam's Row): ``Row(a=1, b=2)``. The order of the fields matters.
@@ -27,7 +29,8 @@ class Row:
 
     def __getattr__(self, name: str) -> Any:
         """Raise an error for a missing field."""
-        raise AttributeError(f"{self!r} has no field {name!r}")
+        known = ", ".join(self.__dict__) or "none"
+        raise AttributeError(f"{shorten(self)} has no field {name!r}; its fields are {known}")
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.__dict__.values())

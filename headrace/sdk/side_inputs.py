@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, NoReturn, Protocol, TypeVar
 
 import attrs
 
@@ -43,6 +43,25 @@ class EmptySideInput:
 
 
 _NO_DEFAULT: Final[Any] = EmptySideInput()
+
+
+class SideDict(dict[Any, Any]):
+    """A dict whose error for a missing key says which side input has no such key."""
+
+    def __init__(self, pairs: Iterable[tuple[Any, Any]] = (), name: str = "") -> None:
+        super().__init__(pairs)
+        self._name = name
+
+    def __missing__(self, key: Any) -> NoReturn:
+        """Raise an error for a missing key."""
+        error = KeyError(key)
+        error.add_note(f"the side input {self._name} has no key {shorten(key)} in this window")
+        error.add_note("  what to do: look it up with get(key, default)")
+        raise error
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle a plain dict."""
+        return dict, (dict(self),)
 
 
 class MultiMap(dict[Any, list[Any]]):
@@ -92,7 +111,7 @@ class DictView:
 
     def __call__(self, values: list[Any], name: str) -> dict[Any, Any]:
         """Return the dict; of two pairs with the same key, one is kept."""
-        return dict(_pairs(values, name, "AsDict"))
+        return SideDict(_pairs(values, name, "AsDict"), name)
 
 
 @attrs.frozen

@@ -7,7 +7,7 @@ from typing import Any
 
 from headrace.errors import PipelineError, shorten
 from headrace.sdk.coders import Coder
-from headrace.sdk.combine_fn import CombineFn
+from headrace.sdk.combine_fn import CombineFn, SumCombineFn
 from headrace.sdk.state_cells import (
     BagState,
     CombiningValueState,
@@ -16,6 +16,7 @@ from headrace.sdk.state_cells import (
     ReadModifyWriteState,
     SetState,
     StateCell,
+    SumState,
 )
 from headrace.windowing.time import DurationTypes, duration_micros
 
@@ -133,7 +134,8 @@ class CombiningValueStateSpec(StateSpec):
         self.combine_fn = CombineFn.maybe_from_callable(combine_fn)
 
     def new_cell(self) -> CombiningValueState:
-        return CombiningValueState(self.combine_fn)
+        sums = type(self.combine_fn) is SumCombineFn
+        return (SumState if sums else CombiningValueState)(self.combine_fn)
 
 
 class OrderedListStateSpec(StateSpec):

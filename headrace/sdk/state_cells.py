@@ -22,6 +22,9 @@ K = TypeVar("K")
 
 _FIRST = itemgetter(0)
 
+_CHANGEABLE = (list, dict, set)
+"""The types of accumulators that later inputs can change."""
+
 
 class StateCell:
     """The value of one spec for one key and window.
@@ -177,7 +180,7 @@ class CombiningValueState(StateCell):
         """Return the combined value; of no values if nothing was added."""
         own = self._accumulator if self._some else self._combine_fn.create_accumulator()
         output = self._combine_fn.extract_output(own)
-        shared = output is own and isinstance(output, (list, dict, set))
+        shared = output is own and isinstance(output, _CHANGEABLE)
         return copy(output) if shared else output  # later inputs change the accumulator
 
     def clear(self) -> None:
@@ -192,6 +195,26 @@ class CombiningValueState(StateCell):
 
     def thaw(self, frozen: Any) -> None:
         self._accumulator, self._some = frozen, True
+
+
+class SumState(CombiningValueState):
+    """A sum, without a call of its CombineFn for each value."""
+
+    __slots__ = ()
+
+    def __init__(self, combine_fn: CombineFn) -> None:
+        super().__init__(combine_fn)
+        self._accumulator = 0
+
+    def add(self, value: Any) -> None:
+        self._accumulator = self._accumulator + value
+        self._some = self.written = True
+
+    def read(self) -> Any:
+        return self._accumulator
+
+    def clear(self) -> None:
+        self._accumulator, self._some, self.written = 0, False, True
 
 
 class OrderedListState(StateCell, Generic[T]):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from inspect import getattr_static, signature
+from operator import itemgetter
 from typing import Any, Final, TypeVar
 
 import attrs
@@ -14,6 +15,8 @@ from headrace.sdk.binding import asks_for
 from headrace.sdk.dofn import DoFn, StateParam, TimerParam
 from headrace.sdk.state import StateSpec
 from headrace.sdk.timers import EXPIRATION, TIMERS, TimerSpec
+
+_first: Final = itemgetter(0)
 
 SpecT = TypeVar("SpecT", StateSpec, TimerSpec)
 
@@ -85,6 +88,20 @@ def key_of_pair(value: Any) -> Any:
             remedy="create pairs first, for example with hr.WithKeys or hr.Map",
         )
     return value[0]
+
+
+def keys_of_pairs(values: list[Any]) -> list[Any]:
+    """Return the key of each element.
+
+    Raises:
+        ElementError: an element is not a pair.
+
+    >>> keys_of_pairs([("a", 1), ("b", 2)])
+    ['a', 'b']
+    """
+    if set(map(type, values)) == {tuple} and set(map(len, values)) == {2}:
+        return list(map(_first, values))
+    return list(map(key_of_pair, values))
 
 
 def _methods(dofn: DoFn) -> Iterator[tuple[str, Callable[..., Any]]]:

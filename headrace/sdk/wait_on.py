@@ -1,4 +1,4 @@
-"""WaitOn: elements that wait until other collections are complete (Beam's name; Wait.on in Beam's Java)."""
+"""WaitOn: elements that wait until other collections are complete (Beam's name; Wait.on in its Java SDK)."""
 
 from __future__ import annotations
 
@@ -56,6 +56,29 @@ class WaitOn(PTransform[PCollection[Any], PCollection[Any]]):
         wait: Any = Map(_element, *sides)
         waited: PCollection[T] = pcoll | "Wait" >> wait.with_output_types(pcoll.element_type)
         return waited
+
+
+class Wait:
+    """Beam's Java name for :class:`WaitOn`.
+
+    >>> with Pipeline() as p:
+    ...     written = p | "Rows" >> Create([1]) | "Write" >> Map(lambda row: print("write", row))
+    ...     _ = p | Create(["read"]) | Wait.on(written) | "Show" >> Map(print)
+    write 1
+    read
+    """
+
+    @staticmethod
+    def on(*signals: PCollection[Any]) -> WaitOn:
+        """Return a transform that emits each element once other collections are complete in its window.
+
+        Args:
+            signals: the collections to wait for.
+
+        Raises:
+            PipelineError: there is none, or one is not a collection.
+        """
+        return WaitOn(*signals)
 
 
 def _nothing(element: Any) -> tuple[()]:

@@ -28,7 +28,7 @@ from headrace.sdk.pardo import (
 from headrace.sdk.periodic import PeriodicImpulse, PeriodicSequence
 from headrace.sdk.reading import Create, Impulse
 from headrace.sdk.transform import PTransform, ptransform_fn
-from headrace.sdk.wait_on import WaitOn
+from headrace.sdk.wait_on import Wait, WaitOn
 from headrace.sdk.window_into import WindowInto
 from headrace.transforms import (
     combiners,
@@ -80,6 +80,7 @@ __all__ = [
     "Select",
     "ToChangelog",
     "Values",
+    "Wait",
     "WaitOn",
     "WindowInto",
     "WithKeys",

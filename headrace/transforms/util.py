@@ -8,7 +8,7 @@ from headrace.sdk.co_group_by_key import CoGroupByKey
 from headrace.sdk.flatten import Reshuffle
 from headrace.sdk.group_into_batches import GroupIntoBatches
 from headrace.sdk.pairs import Distinct, Keys, KvSwap, Values, WithKeys
-from headrace.sdk.wait_on import WaitOn
+from headrace.sdk.wait_on import Wait, WaitOn
 
 __all__ = [
     "BatchElements",
@@ -19,6 +19,7 @@ __all__ = [
     "KvSwap",
     "Reshuffle",
     "Values",
+    "Wait",
     "WaitOn",
     "WithKeys",
 ]

@@ -6,9 +6,10 @@ the other four as columns. Most of these are one repeated value.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Hashable, Iterator, Sequence
 from itertools import chain, compress, repeat
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
 import attrs
 
@@ -22,6 +23,8 @@ INSERT: Final = 1
 
 RETRACT: Final = -1
 """The diff of the retraction of an earlier equal value."""
+
+T = TypeVar("T", bound=Hashable)
 
 Windows = tuple[BoundedWindow, ...]
 
@@ -105,14 +108,35 @@ class Bundle:
             yield self
             return
         for start in range(0, len(self), rows):
-            part = slice(start, start + rows)
-            yield Bundle(
-                self.values[part],
-                cut(self.timestamps, part),
-                cut(self.windows, part),
-                cut(self.panes, part),
-                cut(self.diffs, part),
-            )
+            yield self.part(start, start + rows)
+
+    def part(self, start: int, end: int) -> Bundle:
+        """Return the rows from one up to, but not including, another."""
+        if start == 0 and end >= len(self):
+            return self
+        part = slice(start, end)
+        return Bundle(
+            self.values[part],
+            cut(self.timestamps, part),
+            cut(self.windows, part),
+            cut(self.panes, part),
+            cut(self.diffs, part),
+        )
+
+    def by_key(self, keys: Sequence[T]) -> Iterator[tuple[T, Bundle]]:
+        """Yield the rows of each key, in the order of the first row of each key.
+
+        Args:
+            keys: the key of each row.
+
+        >>> letters = Bundle(["a", "b", "c"], [1, 2, 3])
+        >>> {key: part.timestamps for key, part in letters.by_key([0, 1, 0])}
+        {0: [1, 3], 1: [2]}
+        """
+        rows: dict[T, list[int]] = defaultdict(list)
+        for row, key in enumerate(keys):
+            rows[key].append(row)
+        return ((key, self.take(own)) for key, own in rows.items())
 
     @staticmethod
     def of(elements: Sequence[Element]) -> Bundle:

@@ -32,11 +32,15 @@ class TimerQueue(Generic[T]):
     __slots__ = ("_entries", "_heap", "_serial")
 
     def __init__(self, moments: dict[T, int] | None = None) -> None:
-        in_order = enumerate((moments or {}).items())
-        self._entries = {item: (moment, n, item) for n, (item, moment) in in_order}
-        self._heap = list(self._entries.values())
-        self._serial = len(self._heap)
-        heapify(self._heap)
+        self._entries: dict[T, tuple[int, int, T]] = {}
+        self._heap: list[tuple[int, int, T]] = []
+        self._serial = 0
+        if moments:
+            in_order = enumerate(moments.items())
+            self._entries = {item: (moment, n, item) for n, (item, moment) in in_order}
+            self._heap = list(self._entries.values())
+            self._serial = len(self._heap)
+            heapify(self._heap)
 
     @property
     def moments(self) -> dict[T, int]:

@@ -65,6 +65,12 @@ def test_a_name_of_two_modules_is_described_once_and_linked() -> None:
     assert "[`Timestamp`](windowing.md#timestamp)" in page("headrace.md")
 
 
+def test_a_method_with_the_anchor_of_a_class_says_that_it_is_a_method() -> None:
+    text = page("headrace.md")
+    assert "\n### WaitOn\n" in text
+    assert "\n#### Wait.on (method)\n" in text
+
+
 def test_flags_stand_beside_the_options_they_set() -> None:
     assert "| `--max-records-per-batch` | `max_records_per_batch` |" in page("options.md")
 

@@ -1,7 +1,7 @@
 """The program that is killed: ``python -m tests.faults.program HOME [flags]``.
 
-It has two chained retracting groupings, a stateful DoFn, a side input, eight sinks, and a deterministic
-source. The final contents of the sinks depend only on the records, so that runs can be compared.
+It has two chained retracting groupings, a stateful DoFn, side inputs, eight sinks, and deterministic
+sources. The final contents of the sinks depend only on the records, so that runs can be compared.
 """
 
 from __future__ import annotations
@@ -70,9 +70,9 @@ class KillPointDoFn(hr.DoFn):
         yield element
 
 
-def share(record: Any, records: list[Any]) -> tuple[Any, int, int]:
-    """A record, with the number and sum of the records of its window."""
-    return record, len(records), sum(value for _, value in records)
+def share(record: Any, records: list[Any], ticks: list[int]) -> tuple[Any, int, int, list[int]]:
+    """A record, with the number and sum of the records of its window, and its periodic elements."""
+    return record, len(records), sum(value for _, value in records), sorted(ticks)
 
 
 def build(p: hr.Pipeline, home: Path, source: Any) -> None:
@@ -106,8 +106,11 @@ def build(p: hr.Pipeline, home: Path, source: Any) -> None:
         | "totals" >> hr.ParDo(Totals())
     )
     tens = records | "side tens" >> hr.WindowInto(FixedWindows(10), allowed_lateness=5)
+    ticks = p | "ticks" >> hr.PeriodicImpulse(0, 100, 1)
     shares = tens | "shares" >> hr.Map(
-        share, hr.AsList(records | "all" >> hr.WindowInto(FixedWindows(10)))
+        share,
+        hr.AsList(records | "all" >> hr.WindowInto(FixedWindows(10))),
+        hr.AsList(ticks | "tick tens" >> hr.WindowInto(FixedWindows(10))),
     )
     _ = shares | "share files" >> hr.io.WriteToText(home / "files" / "shares", num_shards=0)
     _ = totals | "total files" >> hr.io.WriteToText(home / "files" / "totals", num_shards=0)
@@ -147,6 +150,7 @@ def add_driver_kill_points() -> None:
 
 def add_worker_kill_points() -> None:
     """Add kill points to the code of workers and of the planner, which import this module."""
+    from headrace.runners.side_input_files import SideInputFiles
     from headrace.runners.spark.sources.data_source import RoundsReader
     from headrace.runners.spark.streaming import StateChunks
     from headrace.sdk.io.file_sink import FileSink
@@ -155,6 +159,7 @@ def add_worker_kill_points() -> None:
     add_kill_points(RoundsReader, "partitions", "planning", "")
     add_kill_points(FileSink, "write_part", "part", "part")
     add_kill_points(StateChunks, "put", "state", "")
+    add_kill_points(SideInputFiles, "write", "side input", "side input")
 
 
 def add_kill_points(cls: Any, name: str, before: str, after: str) -> None:
@@ -175,6 +180,7 @@ def add_kill_points(cls: Any, name: str, before: str, after: str) -> None:
 def flags(home: Path, *more: str) -> list[str]:
     conf = [f"--spark-conf={name}={value}" for name, value in LIGHT.items()]
     place = [f"--checkpoint={home / 'checkpoint'}", "--spark-master=local[2]", "--key-groups=2"]
+    place.append("--side-input-bytes=200")  # so that most panes of the side input are in files
     return ["--runner=spark", *place, f"--max-records-per-batch={ROUND}", *conf, *more]
 
 

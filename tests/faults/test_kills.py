@@ -37,6 +37,7 @@ PLACES = {
     "planning": 3,
     "level 0": 40,
     "state": 6,
+    "side input": 6,
     "level 1": 25,
     "level 2": 12,
     "part": 10,

@@ -37,13 +37,16 @@ KEEPER: Final = "tests.laws.test_counting.test_the_local_runner_keeps_all_laws"
 
 
 def oracle(runs: Sequence[Run]) -> list[Any]:
-    """The oracle's panes of each run; None for runs that it does not support, with filters or two sources."""
-    return [oracle_panes(run) if run.plain else None for run in runs]
+    """The oracle's panes of each run; None for runs that it does not support.
+
+    These have filters, two sources, branches or stateful DoFns.
+    """
+    return [oracle_panes(run) if run.has_only_panes else None for run in runs]
 
 
 def oracle_or_local(runs: Sequence[Run]) -> list[Any]:
     """The oracle's panes of each run, or those of the local runner where the oracle has none."""
-    unknown = [run for run in runs if not run.plain]
+    unknown = [run for run in runs if not run.has_only_panes]
     others = iter(run_streaming(unknown, "local") if unknown else ())
     return [
         [heard.panes for heard in next(others)] if panes is None else panes

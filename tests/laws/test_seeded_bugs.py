@@ -9,6 +9,9 @@ from pathlib import Path
 import attrs
 import pytest
 
+from headrace.runners import side_input_gate
+from headrace.runners.side_input_gate import SideInputGate
+from headrace.runners.stateful_keys import StatefulKeys
 from headrace.sdk.testing.conformance import IN_TIME, check_runner
 from headrace.sdk.testing.pane_laws import (
     APART,
@@ -19,6 +22,7 @@ from headrace.sdk.testing.pane_laws import (
     TAKEN_BACK,
 )
 from headrace.sdk.testing.result_laws import LIKE_BATCH, STAMPED, STANDS, UNTIL
+from headrace.sdk.testing.side_laws import SIDE_CONTENT
 from headrace.triggers import emission, grouping, window_merging, window_splitting
 from headrace.triggers.admission import Admission
 from headrace.triggers.bundle import RETRACT
@@ -29,7 +33,7 @@ from headrace.triggers.key_state import Output
 from headrace.triggers.output_times import OutputTimes
 from headrace.triggers.pane import PaneInfoTiming
 from headrace.triggers.strategy import WindowingStrategy
-from headrace.triggers.trigger import FINISHED
+from headrace.triggers.trigger import FINISHED, NEVER
 from headrace.triggers.window_merging import Merging
 from headrace.triggers.window_splitting import SessionRegrouping
 
@@ -136,6 +140,66 @@ def earlier_trigger_state_kept(patch: pytest.MonkeyPatch) -> None:
         patch.setattr(module, "merged_state", with_earlier_trigger)
 
 
+def timer_without_hold(patch: pytest.MonkeyPatch) -> None:
+    """A timer of a stateful DoFn does not hold the output watermark."""
+    moments = StatefulKeys.moments
+
+    def without_hold(self, state):
+        found = moments(self, state)
+        return found and found._replace(hold=NEVER)
+
+    patch.setattr(StatefulKeys, "moments", without_hold)
+
+
+def timer_fires_twice(patch: pytest.MonkeyPatch) -> None:
+    """The method of a timer is called twice."""
+    call = StatefulKeys._call
+
+    def twice(self, method, now, *others):
+        for _ in range(1 + now.fires):
+            call(self, method, now, *others)
+
+    patch.setattr(StatefulKeys, "_call", twice)
+
+
+def state_of_earlier_rounds_lost(patch: pytest.MonkeyPatch) -> None:
+    """The cells of a key do not last from one round to the next; its timers do."""
+    process = StatefulKeys.process
+
+    def from_nothing(self, state, *others):
+        for own in state.windows.values():
+            own.cells.clear()
+        process(self, state, *others)
+
+    patch.setattr(StatefulKeys, "process", from_nothing)
+
+
+def side_window_ready_too_early(patch: pytest.MonkeyPatch) -> None:
+    """An element does not wait for the window of its side input."""
+    patch.setattr(SideInputGate, "_ready", lambda self, state, needs: True)
+
+
+def waiting_element_without_hold(patch: pytest.MonkeyPatch) -> None:
+    """An element that waits for its side input does not hold the output watermark."""
+    moments = SideInputGate.moments
+
+    def without_hold(self, state):
+        found = moments(self, state)
+        return found and found._replace(hold=NEVER)
+
+    patch.setattr(SideInputGate, "moments", without_hold)
+
+
+def side_window_of_another_time(patch: pytest.MonkeyPatch) -> None:
+    """An element sees the side window around the start of its own window, not around its end."""
+
+    def around_the_start(window_fn, window):
+        windows = next(iter(window_fn.assign_column([None], [window[0]], [(window,)])))
+        return windows[-1] if windows else None
+
+    patch.setattr(side_input_gate, "side_window", around_the_start)
+
+
 def _set(laws: Iterable[str]) -> frozenset[str]:
     return frozenset(laws)
 
@@ -150,17 +214,23 @@ class Bug:
 
 
 BUGS = [
-    Bug(missing_watermark_hold, [IN_TIME], 7),
+    Bug(missing_watermark_hold, [IN_TIME], 24),
     Bug(retraction_after_replacement, [TAKEN_BACK.sentence], 1),
-    Bug(counts_of_merged_windows_not_added, [COUNTED.sentence], 19),
+    Bug(counts_of_merged_windows_not_added, [COUNTED.sentence], 20),
     Bug(indexes_continue_in_a_merged_window, [NUMBERED.sentence], 1),
-    Bug(late_by_the_watermark, [EXPIRED_ONLY.sentence, LIKE_BATCH.sentence], 1),
-    Bug(second_on_time_pane, [ONE_ON_TIME.sentence], 1),
-    Bug(sessions_do_not_split, [LIKE_BATCH.sentence, UNTIL.sentence, STANDS.sentence], 15),
-    Bug(timestamp_of_new_elements_only, [STAMPED.sentence], 2),
-    Bug(expired_windows_forgotten, [APART.sentence, LIKE_BATCH.sentence, UNTIL.sentence], 25),
-    Bug(dropped_elements_extend_windows, [LIKE_BATCH.sentence, UNTIL.sentence], 23),
-    Bug(earlier_trigger_state_kept, [COUNTED.sentence], 19),
+    Bug(late_by_the_watermark, [EXPIRED_ONLY.sentence, LIKE_BATCH.sentence], 4),
+    Bug(second_on_time_pane, [ONE_ON_TIME.sentence], 18),
+    Bug(sessions_do_not_split, [LIKE_BATCH.sentence, UNTIL.sentence, STANDS.sentence], 19),
+    Bug(timestamp_of_new_elements_only, [STAMPED.sentence], 15),
+    Bug(expired_windows_forgotten, [APART.sentence, LIKE_BATCH.sentence, UNTIL.sentence], 124),
+    Bug(dropped_elements_extend_windows, [LIKE_BATCH.sentence, UNTIL.sentence], 59),
+    Bug(earlier_trigger_state_kept, [COUNTED.sentence], 20),
+    Bug(timer_without_hold, [IN_TIME], 8),
+    Bug(timer_fires_twice, [LIKE_BATCH.sentence], 8),
+    Bug(state_of_earlier_rounds_lost, [LIKE_BATCH.sentence], 8),
+    Bug(side_window_ready_too_early, [SIDE_CONTENT.sentence], 30),
+    Bug(waiting_element_without_hold, [IN_TIME], 41),
+    Bug(side_window_of_another_time, [SIDE_CONTENT.sentence], 161),
 ]
 
 

@@ -269,6 +269,14 @@ def test_an_element_without_the_field(element: Any, transform: Any, remedy: str)
     assert any("Fields" in note for note in error.value.__notes__)
 
 
+def test_a_row_without_the_field_is_cut_short_in_the_error() -> None:
+    with pytest.raises(AttributeError) as error, hr.Pipeline(argv=[]) as p:
+        _ = p | hr.Create([hr.Row(a="x" * 500, b=1)]) | "here" >> hr.Map(lambda row: row.c)
+    assert str(error.value).endswith("xx', b=1) has no field 'c'; its fields are a, b")
+    assert max(map(len, [str(error.value), *error.value.__notes__])) < 150
+    assert error.value.__notes__[-1] == "in here"
+
+
 def test_an_error_of_a_function_keeps_its_type() -> None:
     with pytest.raises(AttributeError, match="upper"), hr.Pipeline(argv=[]) as p:
         _ = p | hr.Create([hr.Row(a=1)]) | hr.Select("a", b=lambda row: row.a.upper())

@@ -92,6 +92,31 @@ def test_sharded_keys_have_full_batches_of_large_bundles(runner):
     assert sorted(n for _, values in found.values for n in values) == list(range(40))
 
 
+@pytest.mark.mode("streaming")
+def test_sharded_keys_in_a_stream(runner):
+    with TestPipeline(runner=runner) as p:
+        pairs = p | script([arrive(*(at(1, n) for n in range(40))), END]) | into(FIXED)
+        found = capture(pairs | hr.GroupIntoBatches.WithShardedKey(10))
+    assert max(len(values) for _, values in found.values) <= 10
+    assert {key.key for key, _ in found.values} == {"k"}
+    assert sorted(n for _, values in found.values for n in values) == list(range(40))
+    assert {float(each.window.start) for each in found.elements} == {0}
+
+
+@pytest.mark.mode("batch")
+def test_batches_and_unique_keys_of_a_batch(runner):
+    with TestPipeline(runner=runner) as p:
+        pairs = p | hr.Create([hr.TimestampedValue(pair, 1) for pair in [*numbers(5), ("b", 7)]])
+        batches = capture(pairs | hr.GroupIntoBatches(3), "batches")
+        first = capture(pairs | hr.DeduplicatePerKey(event_time_duration=6), "first")
+    assert sorted((key, len(values)) for key, values in batches.values) == [
+        ("a", 2),
+        ("a", 3),
+        ("b", 1),
+    ]
+    assert sorted(key for key, _ in first.values) == ["a", "b"]
+
+
 @pytest.mark.parametrize("size", [0, -1, 2.5, None, True])
 def test_a_batch_size_that_is_not_a_positive_number_is_refused(size):
     with pytest.raises(hr.PipelineError, match="the batch_size of GroupIntoBatches is"):
@@ -439,11 +464,22 @@ def test_a_combined_value_is_a_side_input(runner):
         nothing = numbers | hr.Filter(lambda n: n > 9)
         default = nothing | "none" >> hr.CombineGlobally(sum).as_singleton_view()
         shares = numbers | "share" >> hr.Map(lambda n, t, d: (n / t, d), total, default)
-        found = capture(shares | hr.WaitOn(numbers))
+        found = capture(shares | hr.Wait.on(numbers))
     assert sorted(found.values) == [(0.25, 0), (0.75, 0)]
+
+
+@pytest.mark.mode("streaming")
+def test_a_combined_value_of_a_window_is_a_side_input(runner):
+    events = [arrive(at(1, 3), at(2, 1), at(11, 5)), END]
+    with TestPipeline(runner=runner) as p:
+        numbers = p | script(events) | into(FIXED) | hr.Values()
+        total = numbers | hr.CombineGlobally(sum).as_singleton_view()
+        found = capture(numbers | "share" >> hr.Map(lambda n, t: (n, t), total))
+    assert sorted(found.values) == [(1, 4), (3, 4), (5, 5)]
 
 
 @pytest.mark.parametrize("signals", [(), (3,)])
 def test_wait_on_needs_collections(signals):
-    with pytest.raises(hr.PipelineError, match=r"to wait on|can wait on it"):
-        hr.WaitOn(*signals)
+    for make in (hr.WaitOn, hr.Wait.on):
+        with pytest.raises(hr.PipelineError, match=r"to wait on|can wait on it"):
+            make(*signals)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from typing import Any
 
 import pytest
 
 import headrace as hr
+from headrace.sdk.side_inputs import DictView
 from headrace.testing import TestPipeline, TestStream, capture
 from headrace.testing.util import assert_that, equal_to
 from headrace.transforms.userstate import BagStateSpec
@@ -129,7 +132,21 @@ def test_a_dict_of_something_else():
 
 
 def test_a_missing_key():
-    assert failing([(2, 3)], hr.AsDict).split("\n") == ["1", "on the element 1", "in look up"]
+    assert failing([(2, 3)], hr.AsDict).split("\n") == [
+        "1",
+        "the side input PCollection[side] has no key 1 in this window",
+        "  what to do: look it up with get(key, default)",
+        "on the element 1",
+        "in look up",
+    ]
+
+
+def test_the_dict_of_a_side_input_is_a_dict():
+    made = DictView()([("a", 1), ("b", 2)], "side")
+    assert (made, made.get("c"), "c" in made) == ({"a": 1, "b": 2}, None, False)
+    for again in (pickle.loads(pickle.dumps(made)), copy.deepcopy(made), made.copy()):
+        assert again == made
+        assert type(again) is dict
 
 
 def test_a_collection_itself_is_refused():

@@ -10,7 +10,7 @@ import pytest
 import headrace as hr
 from headrace.testing import Captured, TestPipeline, TestStream, capture
 from headrace.triggers import AfterWatermark
-from headrace.windowing import FixedWindows, GlobalWindows
+from headrace.windowing import FixedWindows, GlobalWindows, SlidingWindows
 from tests.semantics.scenarios import (
     ACCUMULATING,
     DISCARDING,
@@ -123,6 +123,20 @@ def test_elements_of_several_windows_wait_for_their_own(runner):
     assert seen(look_up(runner, *rounds, side(watermark(20)))) == ["x:a", "z:"]
 
 
+@pytest.mark.parametrize("windows", [FIXED, EVERYTHING])
+def test_an_element_in_no_window_is_dropped_but_not_late(runner, windows):
+    gaps = hr.WindowInto(SlidingWindows(2, 10))
+    nowhere = main(arrive(on(5, "y")))
+    with TestPipeline(runner=runner) as p:
+        elements, letters = streams([A, side(TestStream.advance_watermark_to_infinity), nowhere, X])
+        given = p | "side" >> letters | "side windows" >> hr.WindowInto(windows)
+        out = p | "main" >> elements | "main windows" >> gaps
+        captured = capture(out | "look up" >> hr.Map(joined, hr.AsList(given)))
+    assert captured.values == ["x:a"]
+    assert p.result is not None
+    assert p.result.metrics().steps["look up"].late_dropped == 0
+
+
 # While it waits it holds the watermark, so it is not late afterwards.
 
 
@@ -212,3 +226,48 @@ def test_an_element_that_is_late_is_dropped(runner):
 def test_an_element_that_waits_is_not_late(runner):
     rounds = [X, main(watermark(90)), A, side(watermark(10))]
     assert seen(look_up(runner, *rounds)) == ["x:a"]
+
+
+# Slowly changing values: a periodic source, windows and a function that looks a value up.
+
+
+def price(time: float) -> tuple[str, str]:
+    """What a service has to say at a time."""
+    return "oats", f"{int(time)} cents"
+
+
+def priced(p, times):
+    """Orders with the price of their window, looked up as a singleton and in a dict."""
+    orders = [on(time, f"order {time}") for time in (3, 12, 14, 27)]
+    main = p | "orders" >> hr.Create(orders) | "order windows" >> into(FIXED)
+    prices = times | "prices" >> hr.Map(price)
+    one = prices | "only price" >> hr.Values()
+    look_up = hr.Map(
+        lambda order, table, one: (order, table["oats"], one),
+        hr.AsDict(prices),
+        hr.AsSingleton(one),
+    )
+    return main | "look up" >> look_up
+
+
+PRICED = [
+    ("order 12", "10 cents", "10 cents"),
+    ("order 14", "10 cents", "10 cents"),
+    ("order 27", "20 cents", "20 cents"),
+    ("order 3", "0 cents", "0 cents"),
+]
+
+
+def test_each_window_sees_the_value_of_its_time(runner):
+    with TestPipeline(runner=runner) as p:
+        times = p | "times" >> hr.PeriodicImpulse(0, 30, 10, apply_windowing=True)
+        found = capture(priced(p, times))
+    assert sorted(found.values) == PRICED
+
+
+@pytest.mark.mode("batch")
+def test_each_window_of_a_batch_too(runner):
+    with TestPipeline(runner=runner) as p:
+        times = p | "times" >> hr.Create([on(time, time) for time in (0, 10, 20)]) | into(FIXED)
+        found = capture(priced(p, times))
+    assert sorted(found.values) == PRICED

@@ -7,7 +7,8 @@ import pytest
 
 import headrace as hr
 from headrace.runners.keyed_operators import KeyedTable, UnkeyedOutputs
-from headrace.runners.stateful_keys import DoFnOutputs, StatefulKeys
+from headrace.runners.stateful_keys import StatefulKeys
+from headrace.runners.stateful_outputs import DoFnOutputs
 from headrace.sdk.outputs import Step
 from headrace.sdk.stateful_dofn import stateful
 from headrace.testing import TestPipeline, capture
@@ -25,7 +26,7 @@ from headrace.transforms.userstate import (
     on_window_expiration,
 )
 from headrace.triggers import AfterCount, AfterWatermark
-from headrace.triggers.bundle import Element
+from headrace.triggers.bundle import Bundle, Element
 from headrace.triggers.strategy import WindowingStrategy
 from headrace.triggers.trigger import Clock
 from tests.semantics.scenarios import (
@@ -212,7 +213,7 @@ class Kept:
                 Element((key, value), time * SECOND, (self.window(time),))
                 for key, value, time in elements
             ]
-            arrivals = [(row.value[0], row.value[0], [row]) for row in rows]
+            arrivals = [(row.value[0], row.value[0], Bundle.of([row])) for row in rows]
             self.table.process(arrivals, Clock(self.clock.watermark, now), UnkeyedOutputs(out))
             self.clock = Clock(mark * SECOND, now * SECOND)
             self.table.wake(self.clock, UnkeyedOutputs(out))

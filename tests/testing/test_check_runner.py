@@ -99,7 +99,7 @@ def test_the_local_runner_keeps_all_laws() -> None:
 
 def test_the_local_runner_agrees_with_the_oracle() -> None:
     def reference(runs: Sequence[Run]) -> list[Any]:
-        return [oracle_panes(run) if run.plain else None for run in runs]
+        return [oracle_panes(run) if run.has_only_panes else None for run in runs]
 
     report = check_runner("local", cases=60, batch=False, reference=reference)
     assert report.passed, report

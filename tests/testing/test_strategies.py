@@ -49,7 +49,14 @@ from headrace.triggers import (
     Trigger,
     WindowingStrategy,
 )
-from headrace.windowing import MAX_TIMESTAMP, Sessions, Timestamp, TimestampCombiner, WindowFn
+from headrace.windowing import (
+    MAX_TIMESTAMP,
+    FixedWindows,
+    Sessions,
+    Timestamp,
+    TimestampCombiner,
+    WindowFn,
+)
 from tests.testing.pair_elements import PAIRS
 
 EASILY = settings(
@@ -227,6 +234,9 @@ def test_pipelines_of_all_kinds_are_drawn() -> None:
         lambda run: any(step.beside == "flatten" for step in run.steps[1:]),
         lambda run: any(step.beside == "flatten" and step.branch for step in run.steps),
         lambda run: any(step.beside == "join" and len(step.branch) == 2 for step in run.steps),
+        lambda run: any(step.beside == "side" for step in run.steps[1:]),
+        lambda run: any(step.beside == "side" and step.branch for step in run.steps),
+        lambda run: any(step.kind == "state" for step in run.steps[1:]),
         lambda run: any(step.only for step in run.steps),
         lambda run: any(step.one_key for step in run.steps),
     ):
@@ -330,6 +340,35 @@ def test_a_grouping_in_the_middle_retracts_where_order_means_nothing(
         assert order_free(Run(script, tuple(map(step, steps)))) == free
 
 
+def test_the_sum_of_a_stateful_dofn_means_the_same_in_any_mode() -> None:
+    state = Step(WindowingStrategy(FixedWindows(5), allowed_lateness=FOREVER), "state")
+    assert order_free(Run((), (state, state)))
+    assert not order_free(Run((), (attrs.evolve(state, windowing=WindowingStrategy()),)))
+
+
+def test_the_order_means_nothing_to_a_side_input_only_if_it_fires_once() -> None:
+    state = Step(WindowingStrategy(FixedWindows(5), allowed_lateness=FOREVER), "state")
+    beside = attrs.evolve(state, beside="side")
+    late = (("watermark", 7 * SECOND), ("elements", (("a", 1, 0, 1),)))
+    assert order_free(Run((), (beside,)))
+    assert order_free(Run((), (beside,), late[::-1]))
+    assert not order_free(Run((), (beside,), late))
+    assert not order_free(Run((), (attrs.evolve(beside, branch=(state,)),)))
+
+
+def test_an_element_that_can_be_retracted_needs_a_side_input_that_fires_once() -> None:
+    retracting = Step(WindowingStrategy(accumulation_mode=AccumulationMode.RETRACTING))
+    beside = attrs.evolve(retracting, beside="side")
+    assert can_be_built(Run((), (retracting, beside)))
+    assert can_be_built(Run((), (attrs.evolve(beside, branch=(retracting,)),)))
+    assert not can_be_built(Run((), (retracting, attrs.evolve(beside, branch=(retracting,)))))
+
+
+@given(pipelines(stateful=False, side_inputs=False))
+def test_state_and_side_inputs_can_be_left_out(run: Run) -> None:
+    assert all(step.kind != "state" and step.beside != "side" for step in run.groupings)
+
+
 @pytest.mark.parametrize("mode", AccumulationMode)
 def test_windows_that_can_come_apart_retract_where_order_means_nothing(
     mode: AccumulationMode,
@@ -367,6 +406,16 @@ def test_a_branch_becomes_smaller() -> None:
     assert (step,) in less
     assert (Step(WindowingStrategy(), beside="join", branch=(step,)),) in less
     assert not any(candidate.has_other for candidate in smaller(run))
+
+
+def test_a_stateful_dofn_and_a_side_input_become_smaller() -> None:
+    plain = Step(WindowingStrategy(FixedWindows(5)))
+    state = attrs.evolve(plain, kind="state")
+    less = [candidate.steps for candidate in smaller(Run((), (state,)))]
+    assert less == [(plain,)]
+    side = attrs.evolve(plain, beside="side", side_windows=FixedWindows(3))
+    less = [candidate.steps for candidate in smaller(Run((), (side,)))]
+    assert less == [(plain,), (attrs.evolve(side, side_windows=None),)]
 
 
 def test_what_loses_data_stays_so_while_it_becomes_smaller() -> None:

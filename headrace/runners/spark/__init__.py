@@ -18,6 +18,7 @@ cluster/main_classes           classes of ``__main__`` on the workers
 cluster/task_context           partition and batch number of a task
 cluster/error_transport        errors from workers to the driver
 cluster/driver_sinks           sinks and metrics on the driver
+cluster/file_retention         when files of side inputs are deleted
 -----------------------------  -------------------------------------------------------
 shuffle/write                  operators that send elements to the next level
 shuffle/key_group              hash buckets of keys
@@ -34,6 +35,7 @@ state/chunked_windows          chunks by window, for windows with one pane
 state/stage_cache              stages that stay in a worker between batches
 state/checkpoint_manifest      compares a checkpoint with the pipeline
 state/signature                signatures of strategies and functions, as stable text
+state/side_input_directory     where files with large side inputs are
 -----------------------------  -------------------------------------------------------
 sources/data_source            sources that Python reads, as a Spark data source
 sources/native                 sources that Spark reads

@@ -4,14 +4,17 @@
 
 DataFrames that Spark reads itself are added by a union; each has its own ``mapInArrow``. After each
 shuffle the rows of a key group are adjacent, so a worker holds one key group at a time; rows for deeper
-levels and for the sinks pass through. The driver collects the elements for sinks that run on it, the
-commits of sinks that write on the workers, and metrics.
+levels and for the sinks pass through. In a key group the panes of side inputs come before the elements that
+see them, so those are processed one bundle at a time. The driver collects the elements for sinks that run on
+it, the commits of sinks that write on the workers, and metrics.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import reduce
+from itertools import groupby
+from operator import attrgetter
 from typing import Any, Final
 
 import attrs
@@ -24,11 +27,12 @@ from headrace.runners.grouping_operators import Group, batch_group
 from headrace.runners.operator import Operator, Send
 from headrace.runners.operators import operators_of
 from headrace.runners.planning import KeyedStep, Plan
+from headrace.runners.side_input_operators import BatchSideInputs
 from headrace.runners.source_bundles import bundles_of
 from headrace.runners.spark.cluster.error_transport import wrapping
 from headrace.runners.spark.cluster.task_context import task_number
 from headrace.runners.spark.shuffle.read import shuffle_read_for
-from headrace.runners.spark.shuffle.wire import SCHEMA, Row, loads, record_batch, rows_of
+from headrace.runners.spark.shuffle.wire import ELEMENTS, SCHEMA, Row, loads, record_batch, rows_of
 from headrace.runners.spark.shuffle.write import Scope
 from headrace.runners.spark.sources.native import bundles_in, is_native, native_reads
 from headrace.runners.spark.stage import (
@@ -115,26 +119,37 @@ class BatchStage:
                 yield read, bundle
 
     def _receive(self, stage: Stage, batches: Iterable[pa.RecordBatch]) -> Iterator[Row]:
-        """Process rows in the order of steps and key groups; a grouping emits one key group at a time."""
-        before: tuple[int, int] | None = None
-        for row in rows_of(batches):
-            if row.level != self.plan.level:
-                yield row
-                continue
-            if before is not None and before != (row.step, row.group):
-                yield from self._emit(stage, before[0])
-            before = row.step, row.group
-            payload = loads(row.payload)
-            operator = stage.operator(row.step)
-            if isinstance(operator, Group):
-                operator.precombiner.take(payload, len(row.payload))
-            else:
-                stage.push(row.step, payload)
-                yield from stage.sent()
-        if before is not None:
-            yield from self._emit(stage, before[0])
+        """Process rows in the order of key groups."""
+        for (level, _), rows in groupby(rows_of(batches), key=attrgetter("level", "group")):
+            if level == self.plan.level:
+                rows = self._process(stage, rows)
+            yield from rows
 
-    def _emit(self, stage: Stage, index: int) -> Iterator[Row]:
+    def _process(self, stage: Stage, rows: Iterable[Row]) -> Iterator[Row]:
+        """Process a key group, step by step; a node with side inputs has two steps, and ends last."""
+        with_sides: dict[int, None] = {}
+        for step, some in groupby(rows, key=attrgetter("step")):
+            index = step % ELEMENTS
+            for row in some:
+                self._take(stage, index, row)
+                yield from stage.sent()
+            if isinstance(stage.operator(index), BatchSideInputs):
+                with_sides[index] = None
+            else:
+                yield from self._end(stage, index)
+        for index in with_sides:
+            yield from self._end(stage, index)
+
+    def _take(self, stage: Stage, index: int, row: Row) -> None:
+        payload, operator = loads(row.payload), stage.operator(index)
+        if isinstance(operator, Group):
+            operator.precombiner.take(payload, len(row.payload))
+            return
+        stage.push(index, payload)
+        if isinstance(operator, BatchSideInputs) and row.step >= ELEMENTS:
+            operator.process_collected(self.now)
+
+    def _end(self, stage: Stage, index: int) -> Iterator[Row]:
         if stage.is_keyed(index):
             stage.operator(index).end_round(Clock(MAX_MICROS, self.now))
         yield from stage.sent()
@@ -153,7 +168,7 @@ def lower(plan: Plan, session: SparkSession, groups: int, now: int) -> DataFrame
     rows = reduce(DataFrame.union, _sources(plan, stages[0], session, now))
     width = min(groups, int(session.conf.get("spark.sql.shuffle.partitions") or groups))
     for stage in stages[1:]:
-        shuffled = rows.repartition(width, "group").sortWithinPartitions("level", "step", "group")
+        shuffled = rows.repartition(width, "group").sortWithinPartitions("level", "group", "step")
         rows = shuffled.mapInArrow(BatchStage(stage, now), SCHEMA)
     return rows
 

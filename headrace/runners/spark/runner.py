@@ -18,7 +18,7 @@ import attrs
 from pyspark.sql import DataFrame, SparkSession
 
 from headrace.runners.execution_mode import is_streaming, is_unbounded, max_records
-from headrace.runners.planning import Plan, plan
+from headrace.runners.planning import Plan, plan, with_side_input_files
 from headrace.runners.progress import Progress
 from headrace.runners.spark import batch, streaming
 from headrace.runners.spark.cluster.driver_sinks import DriverSinks
@@ -36,6 +36,12 @@ from headrace.runners.spark.state.checkpoint_manifest import (
     Manifest,
     manifest_of,
     resumed,
+)
+from headrace.runners.spark.state.side_input_directory import (
+    files_of_run,
+    remove,
+    retention_of,
+    temporary_files,
 )
 from headrace.sdk.graph import Graph, Read
 from headrace.sdk.metrics import MetricResults
@@ -92,9 +98,10 @@ class BatchRun(PipelineResult):
         spark = session_of_run(session.spark, batch.CONF)
         with progress, unwrapping():
             groups = settings.key_groups or default_key_groups(session.cores)
-            frame = batch.lower(planned, spark, groups, _now())
-            self._sinks.open()  # after the unopened sinks were pickled
-            self._sinks.deliver(0, rows_of(frame.toArrow().to_batches()))
+            with temporary_files(planned, settings, session.is_local) as files:
+                frame = batch.lower(with_side_input_files(planned, files), spark, groups, _now())
+                self._sinks.open()  # after the unopened sinks were pickled
+                self._sinks.deliver(0, rows_of(frame.toArrow().to_batches()))
         self._sinks.close()
         self._state = PipelineState.DONE
 
@@ -131,7 +138,15 @@ class StreamRun(PipelineResult):
         except BaseException:
             shutil.rmtree(self._directory, ignore_errors=True)
             raise
-        self._sinks = DriverSinks(planned, self._run_name, streaming=True, progress=self._progress)
+        resumable = self._checkpoint if self._settings.checkpoint else None
+        self._files = files_of_run(planned, self._settings, session.is_local, resumable)
+        self._plan = with_side_input_files(planned, self._files)
+        retention = retention_of(
+            planned, self._files, self._manifest.key_groups, self._session.spark
+        )
+        self._sinks = DriverSinks(
+            planned, self._run_name, streaming=True, progress=self._progress, retention=retention
+        )
         self._query: Any = None
         self._error: BaseException | None = None
         self._done = threading.Event()
@@ -327,6 +342,8 @@ class StreamRun(PipelineResult):
 
     def _clean_up(self) -> None:
         shutil.rmtree(self._directory, ignore_errors=True)
+        if not self._settings.checkpoint:
+            remove(self._files)
         self._ended.set()
 
     def _close_sinks(self) -> str:
@@ -338,6 +355,7 @@ class StreamRun(PipelineResult):
             return PipelineState.FAILED
         if self._settings.checkpoint:
             self._checkpoint.write(attrs.evolve(self._manifest, finished=True))
+            remove(self._files)  # a finished run is not resumed
         return PipelineState.DONE
 
 

@@ -13,12 +13,12 @@ import attrs
 
 from headrace.runners.executor import Executor
 from headrace.runners.operator import Operator, Send
-from headrace.runners.planning import Level, Plan
+from headrace.runners.planning import Level, Plan, SideInputStep
 from headrace.runners.side_input_operators import SideInputOperator
 from headrace.runners.spark.cluster.main_classes import MainClasses, classes_in
 from headrace.runners.spark.shuffle.bundle_columns import unpack
 from headrace.runners.spark.shuffle.key_group import KeyGroups
-from headrace.runners.spark.shuffle.wire import REPORT, Row, dumps
+from headrace.runners.spark.shuffle.wire import FILES_IN_USE, REPORT, Row, dumps
 from headrace.runners.spark.shuffle.write import Address, Scope, SinkWrite, write_for
 from headrace.sdk.graph import (
     Graph,
@@ -183,6 +183,21 @@ class Stage:
     def report(self) -> Row:
         """Return a row with the metrics since the previous report."""
         return Row(self._plan.last, REPORT, 0, dumps(self.executor.drain()))
+
+    def files_in_use(self, group: int) -> Iterator[Row]:
+        """Return a row with the files that the side inputs of a key group need, if that may have changed."""
+        found = {}
+        for label, step in self._plan.plan.steps.items():
+            if (
+                isinstance(step, SideInputStep)
+                and self._plan.plan.depths[label] == self._plan.level
+            ):
+                operator = self.executor[label]
+                assert isinstance(operator, SideInputOperator)
+                if step.files is not None and operator.gate.needed_files is not None:
+                    found[label] = operator.gate.needed_files
+        if found:
+            yield Row(self._plan.last, FILES_IN_USE, 0, dumps((group, found)))
 
 
 ARROW_BATCH_BYTES: Final = 1 << 24

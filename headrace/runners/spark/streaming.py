@@ -244,6 +244,7 @@ class KeyedStage(StatefulProcessor):
                 self._directories.update((data,))
             yield from stage.sent()
             yield from self._plan.controls(control.with_outputs(self._own(outputs)))
+            yield from stage.files_in_use(group)
             yield stage.report()
 
     def _control(self, rows: list[Row]) -> Control:

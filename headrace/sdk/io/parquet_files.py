@@ -1,4 +1,4 @@
-"""Parquet files: each record is a dictionary, as in Beam, or an instance of a class."""
+"""Parquet files: each record is a dictionary or a row, as in Beam, or an instance of a class."""
 
 from __future__ import annotations
 
@@ -19,17 +19,19 @@ from headrace.sdk.io.file_source import (
     require_columns,
 )
 from headrace.sdk.io.files import opened, reading
+from headrace.sdk.row import rows_of
 from headrace.sdk.schemas import arguments_of, checked_records, required_schema
 
 
 @attrs.frozen(eq=False)
 class ParquetFiles(FileSource):
-    """The records of Parquet files, as dictionaries or instances of a class.
+    """The records of Parquet files, as dictionaries, rows or instances of a class.
 
     Args:
         file_pattern: a path, a glob, a directory, or several of them.
-        columns: the columns of the dictionaries; all by default.
-        schema: a class of records, whose fields are the columns; None for dictionaries.
+        columns: the columns of the records; all by default.
+        schema: a class of records, whose fields are the columns; None for dictionaries or rows.
+        as_rows: whether records are rows.
         timestamp: a column, or a function of the dictionary, that gives its event time.
 
     >>> ParquetFiles("delays.parquet").bundle({"airport": ["EWR"], "delay": [7]}).values
@@ -38,10 +40,16 @@ class ParquetFiles(FileSource):
 
     columns: tuple[str, ...] | None = attrs.field(default=None, converter=names_of)
     schema: type | None = attrs.field(default=None, kw_only=True)
+    as_rows: bool = attrs.field(default=False, kw_only=True)
 
     def __attrs_post_init__(self) -> None:
-        """Check that only one argument names the columns."""
+        """Check that only one argument names the columns, or the kind of the records."""
         if self.schema is not None:
+            if self.as_rows:
+                raise PipelineError(
+                    "there are both as_rows and a schema, whose instances are the elements",
+                    remedy="remove as_rows, or remove the schema",
+                )
             required_schema(self.schema)
             if self.columns is not None:
                 raise PipelineError(
@@ -64,6 +72,8 @@ class ParquetFiles(FileSource):
         cells = [columns[name] for name in names]
         if self.schema is not None:
             return checked_records(self.schema, names, cells)
+        if self.as_rows:
+            return rows_of(names, cells)
         return [dict(zip(names, record, strict=True)) for record in zip(*cells, strict=True)]
 
     def read_columns(self, path: str) -> Iterator[Columns]:

@@ -27,6 +27,8 @@ from headrace.sdk.pardo import Map
 from headrace.sdk.pvalue import DoOutputsTuple, PBegin, PCollection
 from headrace.sdk.reading import Read
 from headrace.sdk.record_variable import DictT, RecordT
+from headrace.sdk.row import Row
+from headrace.sdk.schemas import Schema
 from headrace.sdk.transform import PTransform
 from headrace.sdk.type_variables import OutT
 from headrace.windowing.watermark import WatermarkPolicy
@@ -341,13 +343,15 @@ class ReadFromJson(ReadFromFiles[RecordT], Generic[RecordT]):
 
 
 class ReadFromParquet(ReadFromFiles[DictT], Generic[DictT]):
-    """Reads the records of Parquet files as dictionaries (Beam's ReadFromParquet); needs pyarrow.
+    """Reads the records of Parquet files as dictionaries or rows (Beam's ReadFromParquet); needs pyarrow.
 
     Args:
         file_pattern: a path, a glob, a directory, or a list of them. Globs and directories do not match
             files whose names begin with a dot or an underscore.
         validate: whether to raise an error if a pattern matches no file now.
-        columns: the columns of the dictionaries; all by default.
+        columns: the columns of the elements; all by default.
+        as_rows: whether the elements are rows in place of dictionaries. Type checkers know that of a
+            ``ReadFromParquet[hr.Row]``.
         schema: a class of records (a named tuple, dataclass or attrs class), whose instances are the
             elements in place of dictionaries; its fields are the columns.
         timestamp: a column, or a function of the element, that gives its event time.
@@ -377,11 +381,21 @@ class ReadFromParquet(ReadFromFiles[DictT], Generic[DictT]):
         *,
         validate: bool = True,
         columns: Sequence[str] | None = None,
+        as_rows: bool = False,
         schema: type[DictT] | None = None,
         timestamp: TimestampOf = None,
         watermark: WatermarkPolicy | None = None,
         watch: bool | float = False,
     ) -> None:
         arrow()
-        files = ParquetFiles(file_pattern, columns, schema=schema, timestamp=timestamp)
-        super().__init__(files, schema or dict, validate, watermark, watch)
+        files = ParquetFiles(
+            file_pattern, columns, schema=schema, as_rows=as_rows, timestamp=timestamp
+        )
+        super().__init__(files, schema or _plain_type(as_rows, columns), validate, watermark, watch)
+
+
+def _plain_type(as_rows: bool, columns: Sequence[str] | None) -> Any:
+    """Return the type of the elements of Parquet files, which are not instances of a class."""
+    if not as_rows:
+        return dict
+    return Row if columns is None else Schema(Row, tuple((name, Any) for name in columns))

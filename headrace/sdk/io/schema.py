@@ -61,7 +61,7 @@ def checked(
     {'airport': <class 'str'>, 'delay': <class 'float'>}
     """
     known = tuple(kinds)
-    types = _types_of_class(schema) if isinstance(schema, type) else dict(schema)
+    types = dict(schema) if isinstance(schema, Mapping) else _types_of_class(schema)
     for name, kind in types.items():
         if kind not in known:
             raise PipelineError(

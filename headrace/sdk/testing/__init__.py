@@ -19,6 +19,7 @@ module                contents
 --------------------  --------------------------------------------------------------------
 ``script``            events of a source, as plain data
 ``steps``             groupings of a run, as plain data
+``stateful_sum``      the stateful DoFn of runs
 ``runs``              a script and the groupings that process it
 ``programs``          runs as programs that can be pasted
 ``strategies``        random scripts, triggers, windowings and runs
@@ -30,6 +31,7 @@ module                contents
 ``pane_law``          the form of a law of a grouping
 ``pane_laws``         laws of the panes of a grouping
 ``result_laws``       laws of the results of a grouping
+``side_laws``         the law of side inputs
 ``shrinking``         smaller runs
 ``conformance``       checks a runner with all laws
 ``report``            the report of these checks

@@ -11,14 +11,15 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import attrs
 
 from headrace.sdk.testing.linked_windows import LinkedWindows
 from headrace.sdk.testing.run_on_runner import Input, Observation, Pane
+from headrace.sdk.testing.runs import has_late_output
 from headrace.sdk.testing.script import Script
-from headrace.sdk.testing.steps import Step
+from headrace.sdk.testing.steps import Step, emits_panes, mode_of
 from headrace.sdk.testing.validity_windows import ValidityWindows
 from headrace.triggers.refinement import AccumulationMode
 from headrace.windowing.sessions import Sessions
@@ -38,6 +39,9 @@ Change: TypeAlias = tuple[Any, int]
 DISCARDING = AccumulationMode.DISCARDING
 ACCUMULATING = AccumulationMode.ACCUMULATING
 RETRACTING = AccumulationMode.RETRACTING
+
+SUMS: Final = ("sum", "state")
+"""The kinds of results that are sums."""
 
 
 # Results of values
@@ -59,7 +63,7 @@ def result_of(kind: str, changes: Iterable[Change]) -> Any:
     >>> result_of("sum", [(3, 1), (2, -1)]), result_of("largest", [(3, 1), (5, 1), (5, -1)])
     (1, 3)
     """
-    if kind == "sum":
+    if kind in SUMS:
         return sum(value * diff for value, diff in changes)
     values = remaining_values(changes)
     return values if kind == "list" else max(values, default=0)
@@ -67,7 +71,9 @@ def result_of(kind: str, changes: Iterable[Change]) -> Any:
 
 def is_empty(kind: str, changes: Sequence[Change]) -> bool:
     """Return whether no values remain after retractions."""
-    return sum(diff for _, diff in changes) <= 0 if kind == "sum" else not remaining_values(changes)
+    if kind in SUMS:
+        return sum(diff for _, diff in changes) <= 0
+    return not remaining_values(changes)
 
 
 # Windows
@@ -168,8 +174,8 @@ class Part:
 
     @property
     def mode(self) -> AccumulationMode:
-        """The accumulation mode."""
-        return self.step.windowing.accumulation_mode
+        """How the outputs make the result."""
+        return mode_of(self.step)
 
     @property
     def lateness(self) -> int:
@@ -181,14 +187,26 @@ class Part:
         """Whether all inputs and all dropped elements are known.
 
         The inputs of a join are not captured. A grouping that keeps its windows has no output for late
-        elements; it drops some only if windows of several keys become windows of one key, and shrink.
+        elements; it drops some only if windows of several keys become windows of one key, and shrink. A
+        stateful DoFn has no such output either, but it drops exactly the elements of expired windows.
         """
-        return self.step.beside != "join" and (self.step.assigns or not any(self.observed.dropped))
+        if self.step.beside == "join":
+            return False
+        if not emits_panes(self.step) and self.exact:
+            return True
+        return has_late_output(self.step) or not any(self.observed.dropped)
 
     @property
     def accepted(self) -> list[AcceptedElement]:
         """The elements that the grouping accepted."""
-        return accepted_elements(self.observed)
+        accepted = accepted_elements(self.observed)
+        if not emits_panes(self.step) and self.exact:
+            return [t for t in accepted if not self.is_expired(t.window, t.event)]
+        return accepted
+
+    def is_expired(self, window: BoundedWindow, event: int) -> bool:
+        """Return whether a window has expired before an event."""
+        return bool(window[1] + self.lateness <= self.input_watermarks[event])
 
 
 def source_watermarks(script: Script) -> list[int]:
@@ -239,7 +257,7 @@ def _non_empty_parts(
     step: Step, parts: dict[BoundedWindow, list[AcceptedElement]]
 ) -> dict[BoundedWindow, list[AcceptedElement]]:
     """Return the windows that are not empty after retractions; all windows if they do not affect others."""
-    discards = step.windowing.accumulation_mode is DISCARDING
+    discards = mode_of(step) is DISCARDING
     if discards or not step.windowing.window_fn.is_merging():
         return parts
     return {
@@ -260,7 +278,7 @@ def batch_result(step: Step, elements: Iterable[AcceptedElement]) -> Result:
     In discarding mode panes contain changes, so there is also a result for a window whose elements were all
     retracted.
     """
-    kind, discards = step.kind, step.windowing.accumulation_mode is DISCARDING
+    kind, discards = step.kind, mode_of(step) is DISCARDING
     changes = {at: changes_in(inside) for at, inside in contents(step, elements).items()}
     return {
         at: result_of(kind, some)
@@ -281,9 +299,16 @@ def pane_timestamps(step: Step, elements: Iterable[AcceptedElement]) -> dict[Key
         for t in inside:
             times[t.element.timestamp] += t.element.diff
         if there := +times:
-            stamp = step.windowing.output_time(window.last, min(there), max(there))
-            found[key, window] = min(stamp, window.last)
+            found[key, window] = min(_output_time(step, window, there), window.last)
     return found
+
+
+def _output_time(step: Step, window: BoundedWindow, timestamps: Iterable[int]) -> int:
+    """Return the timestamp of an output; that of a stateful DoFn is the end of its window."""
+    if not emits_panes(step):
+        return int(window.last)
+    there = list(timestamps)
+    return step.windowing.output_time(window.last, min(there), max(there))
 
 
 def net_panes(panes: Iterable[Pane]) -> Counter[tuple[Any, ...]]:
@@ -301,7 +326,7 @@ def pane_content(pane: Pane) -> tuple[Any, ...]:
 
 def end_result(step: Step, panes: Sequence[Pane]) -> Result:
     """Return the final result of all panes of a run, interpreted by their accumulation mode."""
-    if step.windowing.accumulation_mode is RETRACTING:
+    if mode_of(step) is RETRACTING:
         return _net_result(panes)
     windows: dict[Any, set[BoundedWindow]] = defaultdict(set)
     for pane in panes:
@@ -312,7 +337,7 @@ def end_result(step: Step, panes: Sequence[Pane]) -> Result:
     by_window: dict[KeyWindow, list[Pane]] = defaultdict(list)
     for pane in panes:
         by_window[pane.key, targets[pane.key][pane.window]].append(pane)
-    if step.windowing.accumulation_mode is ACCUMULATING:
+    if mode_of(step) is ACCUMULATING:
         return {key_window: found[-1].value for key_window, found in by_window.items()}
     return {
         key_window: result_of(step.kind, changes_of(step, found))
@@ -343,7 +368,7 @@ def _net_result(panes: Sequence[Pane]) -> Result:
 def without_empty(step: Step, result: Result) -> Result:
     """Return a result without empty windows; only retracting panes can distinguish them."""
     empty = result_of(step.kind, [])
-    retracting = step.windowing.accumulation_mode is RETRACTING
+    retracting = mode_of(step) is RETRACTING
     return {
         key_window: value for key_window, value in result.items() if retracting or value != empty
     }

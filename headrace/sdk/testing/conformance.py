@@ -18,7 +18,6 @@ import attrs
 
 from headrace.sdk.runner_lookup import DEFAULT_RUNNER, find_runner
 from headrace.sdk.testing.batch_oracle import (
-    RETRACTING,
     Part,
     end_result,
     shrinks,
@@ -48,6 +47,7 @@ from headrace.sdk.testing.run_on_runner import (
 from headrace.sdk.testing.runs import Run, can_be_built
 from headrace.sdk.testing.script import ended, rows_of, with_rows
 from headrace.sdk.testing.shrinking import smaller
+from headrace.sdk.testing.strategies.pipelines import retracts
 from headrace.sdk.testing.strategies.targeted_runs import drops_nothing, each_kind, order_free
 from headrace.windowing.time import MIN_MICROS
 
@@ -375,8 +375,10 @@ def _failure(run: Run, error: Exception) -> LawBroken:
 
 
 def _reversed(run: Run) -> Run:
-    """Return a run with its elements in reverse order of arrival."""
+    """Return a run with its elements in reverse order of arrival, except those of a side input."""
     script, other = (with_rows(each, rows_of(each)[::-1]) for each in (run.script, run.other))
+    if any(step.beside == "side" for step in run.steps):  # its elements must not become late
+        other = run.other
     return attrs.evolve(run, script=script, other=other)
 
 
@@ -408,7 +410,7 @@ def _of_drops(run: Run, observed: Sequence[Observation]) -> Judgement:
 
 
 def _dropping(law: str, run: Run, observed: Sequence[Observation], remedy: str) -> LawBroken | None:
-    dropped = [max(each.dropped) for each in observed]
+    dropped = [max(each.dropped) + (each.side.dropped if each.side else 0) for each in observed]
     late = [late for each in observed for _, late in each.late]
     sides = {"dropped by each grouping": dropped, "expected": 0, "late elements": late}
     return LawBroken(law, program(run), sides, remedy) if any(dropped) else None
@@ -420,7 +422,7 @@ def _retracts_in_front(run: Run) -> bool:
         return False
     strategies = [step.windowing for step in run.steps]
     return (
-        all(windowing.accumulation_mode is RETRACTING for windowing in strategies[:-1])
+        all(map(retracts, run.steps[:-1]))
         and all(one.allowed_lateness <= two.allowed_lateness for one, two in pairwise(strategies))
         and not any(windowing.trigger.may_finish(windowing) for windowing in strategies)
     )

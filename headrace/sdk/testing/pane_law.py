@@ -12,6 +12,7 @@ import attrs
 from headrace.sdk.testing.batch_oracle import Part
 from headrace.sdk.testing.law import LawBroken
 from headrace.sdk.testing.run_on_runner import Pane
+from headrace.sdk.testing.steps import emits_panes
 
 Broken = Iterator[dict[str, Any]]
 """The violations of a law: actual and expected results by name; empty if the law holds."""
@@ -49,9 +50,9 @@ class PaneLaw:
                 raise LawBroken(self.sentence, given(), sides, "check how the runner groups")
 
 
-def always(part: Part) -> bool:
-    """Apply to every grouping."""
-    return True
+def has_panes(part: Part) -> bool:
+    """Apply to every grouping, but not to a stateful DoFn, whose outputs are not panes."""
+    return emits_panes(part.step)
 
 
 def by_event(part: Part) -> list[tuple[int, list[Pane]]]:

@@ -27,7 +27,7 @@ from headrace.sdk.testing.batch_oracle import (
     pane_content,
     shrinks,
 )
-from headrace.sdk.testing.pane_law import Broken, PaneLaw, always, by_event
+from headrace.sdk.testing.pane_law import Broken, PaneLaw, by_event, has_panes
 from headrace.sdk.testing.result_laws import (
     ADDING_UP,
     LIKE_BATCH,
@@ -37,6 +37,7 @@ from headrace.sdk.testing.result_laws import (
     UNTIL,
 )
 from headrace.sdk.testing.run_on_runner import Pane
+from headrace.sdk.testing.side_laws import SIDE_CONTENT
 from headrace.triggers.clock_triggers import AfterProcessingTime, AtPeriod
 from headrace.triggers.composite_triggers import Repeatedly
 from headrace.triggers.data_triggers import AfterCount
@@ -60,7 +61,7 @@ def _two_on_time(part: Part) -> Broken:
             }
 
 
-ONE_ON_TIME: Final = PaneLaw("a window has at most one ON_TIME pane", always, _two_on_time)
+ONE_ON_TIME: Final = PaneLaw("a window has at most one ON_TIME pane", has_panes, _two_on_time)
 
 
 def _same_names(part: Part) -> Broken:
@@ -70,7 +71,7 @@ def _same_names(part: Part) -> Broken:
             yield {"key, window, index, diff": named, "panes": times, "expected": 1}
 
 
-DISTINCT: Final = PaneLaw("key, window, index and diff identify a pane", always, _same_names)
+DISTINCT: Final = PaneLaw("key, window, index and diff identify a pane", has_panes, _same_names)
 
 
 def _wrong_numbers(part: Part) -> Broken:
@@ -99,7 +100,7 @@ def _numbered(panes: Sequence[Pane], returns: bool) -> Iterator[tuple[str, int, 
 
 NUMBERED: Final = PaneLaw(
     "panes of a window are early, then on time, then late, and numbered from 0",
-    always,
+    has_panes,
     _wrong_numbers,
 )
 
@@ -139,7 +140,7 @@ def _wrongly_standing(part: Part) -> Broken:
 
 TAKEN_BACK: Final = PaneLaw(
     "a retraction removes the current pane of its window, and precedes the pane that replaces it",
-    lambda part: part.mode is RETRACTING,
+    lambda part: part.mode is RETRACTING and has_panes(part),
     _wrongly_standing,
 )
 
@@ -226,18 +227,14 @@ EXPIRED_ONLY: Final = PaneLaw(
 def _taken_expired(part: Part) -> Broken:
     accepted = part.accepted
     for t in accepted:
-        if _expired(t.window, t.event, part) and _expired(
-            _joined(t, part, accepted), t.event, part
+        if part.is_expired(t.window, t.event) and part.is_expired(
+            _joined(t, part, accepted), t.event
         ):
             yield {
                 "accepted": t,
                 "watermark": part.input_watermarks[t.event],
                 "expected": "dropped",
             }
-
-
-def _expired(window: Any, event: int, part: Part) -> bool:
-    return bool(window[1] + part.lateness <= part.input_watermarks[event])
 
 
 def _joined(t: AcceptedElement, part: Part, accepted: Sequence[AcceptedElement]) -> Any:
@@ -250,8 +247,23 @@ def _joined(t: AcceptedElement, part: Part, accepted: Sequence[AcceptedElement])
 
 EXPIRED: Final = PaneLaw(
     "an element of an expired window is dropped, unless the window merges with a live one",
-    lambda part: part.exact and part.fully_observed and not shrinks(part.step),
+    lambda part: part.exact and part.fully_observed and not shrinks(part.step) and has_panes(part),
     _taken_expired,
+    in_batch=False,
+)
+
+
+def _wrongly_counted(part: Part) -> Broken:
+    rows = [(event, window) for event, e in part.observed.inputs for window in e.windows]
+    expired = sum(part.is_expired(window, event) for event, window in rows)
+    if max(part.observed.dropped) != expired:
+        yield {"dropped": max(part.observed.dropped), "elements of expired windows": expired}
+
+
+STATE_EXPIRED: Final = PaneLaw(
+    "a stateful DoFn drops the elements of expired windows, and no others",
+    lambda part: part.exact and not has_panes(part),
+    _wrongly_counted,
     in_batch=False,
 )
 
@@ -270,7 +282,7 @@ KEEPS_WINDOWS: Final = PaneLaw(
     lambda part: (
         not part.step.assigns
         and not shrinks(part.step)
-        and not part.step.windowing.trigger.may_finish(part.step.windowing)
+        and not (has_panes(part) and part.step.windowing.trigger.may_finish(part.step.windowing))
     ),
     _dropped,
 )
@@ -351,7 +363,9 @@ PANE_LAWS: Final = (
     APART,
     EXPIRED_ONLY,
     EXPIRED,
+    STATE_EXPIRED,
     KEEPS_WINDOWS,
     COUNTED,
+    SIDE_CONTENT,
 )
 """All laws of a grouping."""

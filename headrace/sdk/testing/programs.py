@@ -13,7 +13,15 @@ import attrs
 
 from headrace.sdk.io.test_stream import in_seconds
 from headrace.sdk.testing.script import Event, Script, retracts, stream
-from headrace.sdk.testing.steps import UNSAFE, Step, holds_lists, name, suffixes
+from headrace.sdk.testing.steps import (
+    UNSAFE,
+    Step,
+    holds_lists,
+    name,
+    side_name,
+    side_windowing,
+    suffixes,
+)
 from headrace.triggers.strategy import WindowingStrategy
 from headrace.triggers.trigger import Trigger
 from headrace.windowing.time import Duration, Timestamp
@@ -168,12 +176,19 @@ def _steps(run: Steps) -> Iterator[str]:
 
 def _step(n: int, step: Step, sides: Sequence[str]) -> Iterator[str]:
     """Yield the lines of a grouping and of the transforms that precede it."""
-    into = []
+    into: list[str] = []
     for side, suffix in zip(sides, suffixes(n, step), strict=True):
-        lines, prepared = _preparation(step, side, suffix)
+        lines, prepared = _preparation(step, side, suffix, aside=bool(into))
         yield from lines
         into.append(prepared)
     together = f"({', '.join(into)})" if step.beside else into[0]
+    if step.beside == "side":
+        main, other = into
+        yield f"beside_{n} = {main} | {side_name(n)!r} >> hr.Map("
+        yield "    lambda pair, side: (pair[0], weight(pair[1]) + sum(weight(v) for _, v in side)),"
+        yield f"    hr.pvalue.AsList({other}),"
+        yield ")"
+        together = f"beside_{n}"
     if step.beside == "flatten":
         together += f" | 'together {n}' >> hr.Flatten()"
     yield f"grouped_{n} = {together} | {name(n)!r} >> {_grouping(step)}"
@@ -185,11 +200,20 @@ def _grouping(step: Step) -> str:
         return "hr.CoGroupByKey()"
     if step.kind == "list":
         return "hr.GroupByKey()"
+    if step.kind == "state":
+        return "hr.ParDo(StatefulSum())"
     return f"hr.CombinePerKey({'sum' if step.kind == 'sum' else 'Largest()'})"
 
 
-def _preparation(step: Step, came: str, suffix: str) -> tuple[list[str], str]:
-    """Return the lines of the transforms that precede a grouping, and the name of the last collection."""
+def _preparation(step: Step, came: str, suffix: str, aside: bool) -> tuple[list[str], str]:
+    """Return the lines of the transforms that precede a grouping, and the name of the last collection.
+
+    Args:
+        step: the step.
+        came: the name of the input.
+        suffix: the suffix of labels.
+        aside: whether it is the second of two inputs.
+    """
     lines, after = [], suffix.replace(" ", "_")
     from_source = came in _SOURCES  # the values are numbers, which need no conversion
     if step.only is not None:
@@ -202,9 +226,11 @@ def _preparation(step: Step, came: str, suffix: str) -> tuple[list[str], str]:
         pair = f"lambda key, value: ({key}, {value})"
         lines.append(f"adapted_{after} = {came} | 'adapt {suffix}' >> hr.MapTuple({pair})")
         came = f"adapted_{after}"
-    if step.assigns:
+    is_side = aside and step.beside == "side"
+    if step.assigns or is_side:
+        windowing = side_windowing(step) if is_side else step.windowing
         lines.append(f"windowed_{after} = {came} | 'window {suffix}' >> hr.WindowInto(")
-        lines += [*_indented(f"{argument}," for argument in _into(step.windowing)), ")"]
+        lines += [*_indented(f"{argument}," for argument in _into(windowing)), ")"]
         came = f"windowed_{after}"
     return lines, came
 

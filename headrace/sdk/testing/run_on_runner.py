@@ -19,7 +19,7 @@ from headrace.sdk.testing.alignment import aligned
 from headrace.sdk.testing.capturing import Capture, Captured
 from headrace.sdk.testing.runs import Run, StepCaptures, build, ordered, unchecked_pipeline
 from headrace.sdk.testing.script import event_at, rows_of, stamped, stream, ticking
-from headrace.sdk.testing.steps import label
+from headrace.sdk.testing.steps import label, side_name
 from headrace.sdk.transform import PTransform
 from headrace.windowing.window import BoundedWindow
 
@@ -70,6 +70,23 @@ class Input:
 
 
 @attrs.frozen
+class SideObservation:
+    """What was observed of a step with a side input, before its grouping.
+
+    Attributes:
+        before: the elements to which the side input is added.
+        side: the elements of the side input.
+        dropped: number of elements that were dropped, because they were late.
+        side_dropped: number of elements of the side input that were dropped.
+    """
+
+    before: list[Input]
+    side: list[Input]
+    dropped: int
+    side_dropped: int
+
+
+@attrs.frozen
 class Observation:
     """The inputs and outputs of a grouping, with the numbers of their events.
 
@@ -80,6 +97,7 @@ class Observation:
             and only for groupings of new windows.
         dropped: number of dropped elements, after each event, or at the end.
         watermarks: output watermarks, after each event, or at the end.
+        side: what was observed of a side input; captured only if watched.
     """
 
     panes: list[Pane] = attrs.field(factory=list)
@@ -87,6 +105,7 @@ class Observation:
     late: list[tuple[int, Input]] = attrs.field(factory=list)
     dropped: list[int] = attrs.field(factory=list)
     watermarks: list[int] = attrs.field(factory=list)
+    side: SideObservation | None = None
 
 
 UNKNOWN = -1
@@ -134,6 +153,21 @@ def observation(tap: StepCaptures, counted: Any, event_of: EventOf) -> Observati
         [(event_of(row), input_of(row)) for row in rows(at)] for at in (tap.inputs, tap.late)
     )
     return Observation(panes, inputs, late, [counted.late_dropped], [counted.watermark])
+
+
+def side_observation(tap: StepCaptures, steps: Any, called: str) -> SideObservation | None:
+    """Return what was observed of the side input of a step, if it was captured.
+
+    Args:
+        tap: the captures of the step.
+        steps: the metrics of all steps.
+        called: the label of the transform with the side input.
+    """
+    if tap.side is None:
+        return None
+    before, side = ([input_of(row) for row in rows(at)] for at in (tap.before, tap.side))
+    grouped = steps[f"{called}/Side0/GroupByKey"].late_dropped
+    return SideObservation(before, side, steps[called].late_dropped, grouped)
 
 
 def rows(captured: Capture | None) -> Sequence[Captured]:
@@ -215,7 +249,10 @@ def _run_all(
         steps = p.run().metrics().steps
     return [
         [
-            observation(tap, steps[f"{name}/{label(n, part._run.groupings[n])}"], event_of)
+            attrs.evolve(
+                observation(tap, steps[f"{name}/{label(n, part._run.groupings[n])}"], event_of),
+                side=side_observation(tap, steps, f"{name}/{side_name(n)}"),
+            )
             for n, tap in enumerate(part.taps)
         ]
         for name, part in named.items()

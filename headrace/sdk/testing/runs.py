@@ -21,18 +21,29 @@ from headrace.sdk.combine import CombinePerKey
 from headrace.sdk.combine_fn import CombineFn
 from headrace.sdk.flatten import Flatten
 from headrace.sdk.group_by_key import GroupByKey
-from headrace.sdk.pardo import Filter, MapTuple
+from headrace.sdk.pardo import Filter, Map, MapTuple, ParDo
 from headrace.sdk.pvalue import PCollection
 from headrace.sdk.reading import Create
 from headrace.sdk.runner_lookup import Runner
+from headrace.sdk.side_inputs import AsList
 from headrace.sdk.testing.capturing import Capture, capture
 from headrace.sdk.testing.programs import code, program
 from headrace.sdk.testing.script import Event
-from headrace.sdk.testing.steps import UNSAFE, Step, holds_lists, name, suffixes
+from headrace.sdk.testing.stateful_sum import StatefulSum
+from headrace.sdk.testing.steps import (
+    UNSAFE,
+    Step,
+    emits_panes,
+    holds_lists,
+    name,
+    output_windowing,
+    side_name,
+    side_windowing,
+    suffixes,
+)
 from headrace.sdk.testing.test_pipeline import TestPipeline
 from headrace.sdk.transform import PTransform
 from headrace.sdk.window_into import WindowInto
-from headrace.triggers.strategy import WindowingStrategy
 
 
 def weight(value: Any) -> Any:
@@ -102,17 +113,12 @@ class Largest(CombineFn):
         return 0 if accumulator is None else accumulator
 
 
-def inheriting(windowing: WindowingStrategy) -> WindowingStrategy:
-    """Return the windowing of a grouping that keeps the windows of another grouping's panes."""
-    return attrs.evolve(windowing, trigger=windowing.trigger.get_continuation_trigger())
-
-
 def inherited(steps: Iterable[Step]) -> tuple[Step, ...]:
     """Return steps in which those that keep their windows have the windowing that they inherit."""
     found: list[Step] = []
     for step in steps:
         if found and not step.assigns:
-            step = attrs.evolve(step, windowing=inheriting(found[-1].windowing))
+            step = attrs.evolve(step, windowing=output_windowing(found[-1]))
         found.append(step)
     return tuple(found)
 
@@ -172,6 +178,11 @@ class Run:
         """Whether the run is only a chain of groupings."""
         return not any(step.beside or step.only for step in self.steps)
 
+    @property
+    def has_only_panes(self) -> bool:
+        """Whether the run is only a chain of groupings, none of which is a stateful DoFn."""
+        return self.plain and all(map(emits_panes, self.steps))
+
     def __repr__(self) -> str:
         """Show the expression that creates the run."""
         return code(self)
@@ -193,6 +204,16 @@ def adapted(one_key: bool, lists: bool, key: Any, value: Any) -> tuple[Any, Any]
     return "all" if one_key else key, ordered(value) if lists else weight(value)
 
 
+def with_side(pair: tuple[Any, Any], side: Iterable[tuple[Any, Any]]) -> tuple[Any, Any]:
+    """Return a pair to whose value the weights of all values of a side input are added.
+
+    >>> with_side(("a", 1), [("a", 2), ("b", [3, 4])])
+    ('a', 10)
+    """
+    key, value = pair
+    return key, weight(value) + sum(weight(other) for _, other in side)
+
+
 def chosen(only: Callable[[Any], bool], pair: tuple[Any, Any]) -> bool:
     """Return whether a step uses a pair."""
     return only(pair[1])
@@ -202,6 +223,8 @@ def grouping(step: Step) -> PTransform[Any, Any]:
     """Return the transform of a step that is not a join."""
     if step.kind == "list":
         return GroupByKey()
+    if step.kind == "state":
+        return ParDo(StatefulSum())
     return CombinePerKey(sum if step.kind == "sum" else Largest())
 
 
@@ -212,12 +235,16 @@ class StepCaptures:
     Attributes:
         panes: its output.
         inputs: its input, if watched.
-        late: its late elements, if watched and if it assigns windows.
+        late: its late elements, if watched and if it assigns windows; a stateful DoFn only counts them.
+        before: its input before a side input was added, if watched.
+        side: its side input, if watched.
     """
 
     panes: Capture
     inputs: Capture | None
     late: Capture | None
+    before: Capture | None = None
+    side: Capture | None = None
 
 
 def build(source: Any, run: Run, watched: bool, other: Any = None) -> list[StepCaptures]:
@@ -243,28 +270,57 @@ def _grouped(
     n: int, step: Step, sides: Sequence[PCollection[Any]], watched: bool
 ) -> tuple[PCollection[Any], StepCaptures]:
     """Apply a grouping to its inputs, and capture its output."""
-    named = zip(sides, suffixes(n, step), strict=True)
-    came: Any = [_prepared(side, step, suffix, watched) for side, suffix in named]
+    first, *others = suffixes(n, step)
+    came: Any = [_prepared(sides[0], step, first, watched)]
+    for side, suffix in zip(sides[1:], others, strict=True):
+        prepare = _prepared_side if step.beside == "side" else _prepared
+        came.append(prepare(side, step, suffix, watched))
     if step.beside == "join":
-        source, inputs = came | name(n) >> CoGroupByKey(), None
-    else:
-        together = came | f"together {n}" >> Flatten() if step.beside else came[0]
-        inputs = capture(together, f"inputs {n}") if watched else None
-        source = together | name(n) >> grouping(step)
-    late = capture(source.late, f"late {n}") if inputs and step.assigns else None
-    return source, StepCaptures(capture(source, f"panes {n}"), inputs, late)
+        panes = came | name(n) >> CoGroupByKey()
+        return panes, StepCaptures(capture(panes, f"panes {n}"), None, None)
+    together = _together(n, step, came)
+    inputs = capture(together, f"inputs {n}") if watched else None
+    source = together | name(n) >> grouping(step)
+    late = capture(source.late, f"late {n}") if inputs and has_late_output(step) else None
+    taps = StepCaptures(capture(source, f"panes {n}"), inputs, late)
+    if watched and step.beside == "side":
+        before, aside = capture(came[0], f"before {n}"), capture(came[1], f"side {n}")
+        taps = attrs.evolve(taps, before=before, side=aside)
+    return source, taps
+
+
+def has_late_output(step: Step) -> bool:
+    """Return whether the late elements of a step can be captured."""
+    return step.assigns and step.beside != "join" and emits_panes(step)
+
+
+def _together(n: int, step: Step, came: Any) -> Any:
+    """Bring the prepared inputs of a step together."""
+    if step.beside == "side":
+        return came[0] | side_name(n) >> Map(with_side, AsList(came[1]))
+    return came | f"together {n}" >> Flatten() if step.beside else came[0]
 
 
 def _prepared(side: PCollection[Any], step: Step, suffix: str, watched: bool) -> Any:
     """Apply the transforms that precede the grouping of a step."""
+    came = _adapted(side, step, suffix)
+    if step.assigns:
+        tag = "late" if watched and has_late_output(step) else None
+        came = came | f"window {suffix}" >> WindowInto(step.windowing, late_output_tag=tag)
+    return came
+
+
+def _prepared_side(side: PCollection[Any], step: Step, suffix: str, watched: bool) -> Any:
+    """Apply the transforms that precede a side input; it always has windows of its own."""
+    return _adapted(side, step, suffix) | f"window {suffix}" >> WindowInto(side_windowing(step))
+
+
+def _adapted(side: PCollection[Any], step: Step, suffix: str) -> Any:
+    """Apply the filter of a step, and adapt keys and values."""
     came: Any = side
     if step.only is not None:
         came = came | f"only {suffix}" >> Filter(partial(chosen, step.only))
-    came = came | f"adapt {suffix}" >> MapTuple(partial(adapted, step.one_key, holds_lists(step)))
-    if step.assigns:
-        tag = "late" if watched and step.beside != "join" else None
-        came = came | f"window {suffix}" >> WindowInto(step.windowing, late_output_tag=tag)
-    return came
+    return came | f"adapt {suffix}" >> MapTuple(partial(adapted, step.one_key, holds_lists(step)))
 
 
 def can_be_built(run: Run) -> bool:

@@ -9,7 +9,7 @@ import attrs
 
 from headrace.sdk.testing.runs import Run, inherited
 from headrace.sdk.testing.script import Script
-from headrace.sdk.testing.steps import Step
+from headrace.sdk.testing.steps import Step, emits_panes
 from headrace.triggers.composite_triggers import Repeatedly
 from headrace.triggers.data_triggers import AfterCount
 from headrace.triggers.strategy import WindowingStrategy
@@ -41,7 +41,7 @@ def _tidy(run: Run) -> Run:
 
 
 def _alone(step: Step) -> Step:
-    return attrs.evolve(step, beside=None, branch=())
+    return attrs.evolve(step, beside=None, branch=(), side_windows=None)
 
 
 def _smaller_chains(steps: tuple[Step, ...]) -> Iterator[tuple[Step, ...]]:
@@ -58,8 +58,10 @@ def _smaller_steps(step: Step) -> Iterator[Step]:
     """Yield steps with one property reset to its default."""
     if step.beside:
         yield _alone(step)
-    for name, default in {"only": None, "one_key": False}.items():
+    for name, default in {"only": None, "one_key": False, "side_windows": None}.items():
         yield from _with(step, **{name: default})
+    if not emits_panes(step):
+        yield from _with(step, kind="sum")
     for branch in _smaller_chains(step.branch):
         yield attrs.evolve(step, branch=branch)
     windowing, default_strategy = step.windowing, WindowingStrategy()

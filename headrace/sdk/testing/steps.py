@@ -7,14 +7,16 @@ from typing import Any, Final, Literal, TypeAlias
 
 import attrs
 
+from headrace.triggers.refinement import AccumulationMode
 from headrace.triggers.strategy import WindowingStrategy
+from headrace.windowing.window_fn import WindowFn
 
-Kind: TypeAlias = Literal["sum", "list", "largest"]
+Kind: TypeAlias = Literal["sum", "list", "largest", "state"]
 
 KINDS: Final[tuple[Kind, ...]] = ("sum", "list", "largest")
 """A sum, which can subtract; a list; a combination that must keep its inputs to support retractions."""
 
-Beside: TypeAlias = Literal["flatten", "join"]
+Beside: TypeAlias = Literal["flatten", "join", "side"]
 
 UNSAFE: Final = "--allow_unsafe_triggers"
 """The flag of pipelines whose triggers may lose data."""
@@ -26,14 +28,16 @@ class Step:
 
     Attributes:
         windowing: its windowing strategy.
-        kind: the result for the values of a key.
+        kind: the result for the values of a key; ``"state"`` for a sum that a stateful DoFn adds up.
         assigns: whether it assigns new windows, or keeps the windows of its input.
         one_key: whether it replaces all keys by a single key.
         only: the predicate of a filter before it; None for no filter.
-        beside: whether another collection is flattened into its input or joined with it: the elements of the
-            run's other script, or a branch. The values of a join are a tuple of two lists, without a kind.
+        beside: whether another collection is flattened into its input, joined with it, or a side input of
+            it: the elements of the run's other script, or a branch. The values of a join are a tuple of two
+            lists, without a kind. Of a side input, the weights of all values are added to each value.
         branch: the groupings of that branch, which also process the elements of the run's first script; empty
             if the other collection is the other script.
+        side_windows: the windows of a side input; None for those of the step.
     """
 
     windowing: WindowingStrategy
@@ -43,6 +47,40 @@ class Step:
     only: Callable[[Any], bool] | None = None
     beside: Beside | None = None
     branch: tuple[Step, ...] = ()
+    side_windows: WindowFn | None = None
+
+
+def emits_panes(step: Step) -> bool:
+    """Return whether the outputs of a step are panes, by its trigger and accumulation mode.
+
+    Those of a stateful DoFn are not: it ignores both, and emits one output for each key and window.
+    """
+    return step.kind != "state"
+
+
+def mode_of(step: Step) -> AccumulationMode:
+    """Return how the outputs of a step make its result.
+
+    A stateful DoFn emits one output for each window, so all of its outputs stand, as in RETRACTING mode.
+    """
+    return step.windowing.accumulation_mode if emits_panes(step) else AccumulationMode.RETRACTING
+
+
+def output_windowing(step: Step) -> WindowingStrategy:
+    """Return the windowing of a step that keeps the windows of another one's output."""
+    if not emits_panes(step):
+        return step.windowing
+    trigger = step.windowing.trigger.get_continuation_trigger()
+    return attrs.evolve(step.windowing, trigger=trigger)
+
+
+def side_windowing(step: Step) -> WindowingStrategy:
+    """Return the windowing of the side input of a step: it fires once, unless it can be retracted."""
+    window_fn, mode = step.side_windows or step.windowing.window_fn, AccumulationMode.RETRACTING
+    if not any(emits_panes(aside) and mode_of(aside) is mode for aside in step.branch):
+        return WindowingStrategy(window_fn)
+    lateness = max(aside.windowing.allowed_lateness for aside in step.branch)
+    return WindowingStrategy(window_fn, accumulation_mode=mode, allowed_lateness=lateness)
 
 
 def holds_lists(step: Step) -> bool:
@@ -53,6 +91,11 @@ def holds_lists(step: Step) -> bool:
 def name(n: int) -> str:
     """Return the name of the n-th grouping."""
     return f"grouping {n}"
+
+
+def side_name(n: int) -> str:
+    """Return the name of the transform that adds a side input before the n-th grouping."""
+    return f"beside {n}"
 
 
 def label(n: int, step: Step) -> str:

@@ -14,7 +14,8 @@ from uuid import uuid4
 
 import pyarrow as pa
 
-from headrace.runners.planning import plan
+from headrace.runners.planning import plan, with_side_input_files
+from headrace.runners.side_input_files import SideInputFiles
 from headrace.runners.spark.batch import BatchStage
 from headrace.runners.spark.cluster.driver_sinks import DriverSinks
 from headrace.runners.spark.shuffle.bundle_columns import pack
@@ -34,6 +35,11 @@ class State:
         self.group = 0
         self._values: dict[Any, Any] = {}
         self._maps: dict[Any, dict[Any, Any]] = defaultdict(dict)
+
+    @property
+    def size(self) -> int:
+        maps = (data for found in self._maps.values() for (data,) in found.values())
+        return sum(map(len, [*maps, *(data for (data,) in self._values.values())]))
 
     def getValueState(self, name: str, schema: Any) -> Value:
         return Value(self._values, self, name)
@@ -74,8 +80,10 @@ class Map:
 class Stream:
     """A graph in streaming mode, round by round."""
 
-    def __init__(self, graph: Graph, groups: int, tasks: int) -> None:
-        planned = plan(graph)
+    def __init__(
+        self, graph: Graph, groups: int, tasks: int, files: SideInputFiles | None = None
+    ) -> None:
+        planned = with_side_input_files(plan(graph), files)
         self._stages = stage_plans(planned, groups, batch=False)
         self._states = [State() for _ in self._stages[1:]]
         self._start()
@@ -100,6 +108,11 @@ class Stream:
         self._rows(bundles, watermarks, now)
         self._states = before
         self._start()
+
+    @property
+    def stored_bytes(self) -> int:
+        """The size of the state of all key groups."""
+        return sum(state.size for state in self._states)
 
     def _start(self) -> None:
         """Start workers, without any state."""
@@ -139,9 +152,11 @@ class Stream:
         return list(rows_of(stage([record_batch(rows)])))
 
 
-def run_batch(graph: Graph, groups: int, width: int) -> MetricResults:
+def run_batch(
+    graph: Graph, groups: int, width: int, files: SideInputFiles | None = None
+) -> MetricResults:
     """Run a graph with bounded sources as the Spark runner's batch job does."""
-    planned = plan(graph)
+    planned = with_side_input_files(plan(graph), files)
     stages = stage_plans(planned, groups, batch=True)
     tasks = [
         (place, partition)
@@ -151,13 +166,19 @@ def run_batch(graph: Graph, groups: int, width: int) -> MetricResults:
     ]
     rows = [r for n in range(len(tasks)) for r in _run(BatchStage(stages[0], 0, tasks), [n])]
     for stage in stages[1:]:
-        parts = [sorted(r for r in rows if r.group % width == n) for n in range(width)]
+        parts = [
+            sorted((r for r in rows if r.group % width == n), key=_order) for n in range(width)
+        ]
         rows = [r for part in parts for r in _run(BatchStage(stage, 0), part)]
     delivery = DriverSinks(planned, "", streaming=False)
     delivery.open()
     delivery.deliver(0, rows)
     delivery.close()
     return delivery.metrics()
+
+
+def _order(row: Row) -> tuple[int, int, int, bytes]:
+    return row.level, row.group, row.step, row.payload
 
 
 def _run(stage: BatchStage, rows: list[Any]) -> list[Row]:

@@ -146,6 +146,8 @@ class Complex(NamedTuple):
         (ReadFromJson, Complex, "the column 'quay' has the unsupported type <class 'complex'>"),
         (ReadFromCsv, int, "<class 'int'> has no named fields"),
         (ReadFromParquet, int, "<class 'int'> has no named fields"),
+        (ReadFromCsv, hr.Row, "<class 'headrace.sdk.row.Row'> has no named fields"),
+        (ReadFromJson, hr.Row(quay="a"), "Row(quay='a') has no named fields"),
     ],
 )
 def test_classes_that_do_not_fit(files: Any, reader: Any, kind: Any, problem: str) -> None:
@@ -304,3 +306,79 @@ def test_datetimes_with_a_zone_keep_it(tmp_path: Any) -> None:
 
     table = written(tmp_path / "a", At(datetime(2026, 1, 1, tzinfo=UTC)), kind=At)
     assert table.schema.field("at").type == pa.timestamp("us", "UTC")
+
+
+# Round trips: what is written as a record of a kind is read as one.
+
+
+FORMATS: tuple[tuple[Any, Any], ...] = (
+    (WriteToCsv, ReadFromCsv),
+    (WriteToJson, ReadFromJson),
+    (WriteToParquet, ReadFromParquet),
+)
+STOPS = [("north", 5, FIRST), ("south", None, FIRST), ("north", 4, FIRST)]
+
+
+def made(kind: Any) -> list[Any]:
+    return [kind(quay=quay, minutes=minutes, day=day) for quay, minutes, day in STOPS]
+
+
+def typed(p: Any, kind: Any) -> Any:
+    """Records of a kind that a function makes, whose type is declared."""
+    make = hr.MapTuple(lambda quay, minutes, day: kind(quay=quay, minutes=minutes, day=day))
+    return p | hr.Create(STOPS) | "make" >> make.with_output_types(kind)
+
+
+@pytest.mark.parametrize(("writer", "reader"), FORMATS)
+@pytest.mark.parametrize("kind", [hr.Row, *CLASSES])
+def test_records_in_files_are_read_as_they_were_written(
+    kind: Any, writer: Any, reader: Any, tmp_path: Any
+) -> None:
+    with hr.Pipeline(argv=[]) as p:
+        _ = typed(p, kind) | writer(tmp_path / "stops")
+    types: Any = {"quay": str, "minutes": int, "day": date} if kind is hr.Row else kind
+    rows = kind is hr.Row and reader is ReadFromParquet
+    how: Any = {"as_rows": True} if rows else {"schema": types}
+    found: list[tuple[Any, float]] = []
+    named: list[tuple[Any, float]] = []
+    totals: list[tuple[Any, float]] = []
+    with hr.Pipeline(argv=[]) as p:
+        stops = p | reader(tmp_path / "stops-*", **how)
+        _ = stops | hr.Write(Kept(found))
+        _ = stops | hr.Select("quay", late=lambda stop: stop.minutes) | "s" >> hr.Write(Kept(named))
+        count = hr.GroupBy("quay").aggregate_field("minutes", hr.combiners.CountCombineFn(), "n")
+        _ = stops | count | "g" >> hr.Write(Kept(totals))
+    assert sorted((stop for stop, _ in found), key=str) == sorted(made(kind), key=str)
+    assert {row.quay: row.late for row, _ in named} == {"north": 4, "south": None}
+    assert sorted(tuple(total) for total, _ in totals) == [("north", 2), ("south", 1)]
+
+
+@pytest.mark.parametrize("kind", [hr.Row, *CLASSES])
+def test_records_in_tables_have_their_fields_as_columns(kind: Any, tmp_path: Any) -> None:
+    table = ToDataFrame()
+    with hr.Pipeline(argv=[]) as p:
+        stops = typed(p, kind)
+        _ = stops | table
+        _ = stops | WriteToTable(tmp_path / "stops.db", "stops", key=None)
+    arrow = table.to_arrow()
+    rows = [dict(zip(("quay", "minutes", "day"), stop, strict=True)) for stop in STOPS]
+    assert sorted(arrow.to_pylist(), key=str) == sorted(rows, key=str)
+    with sqlite3.connect(tmp_path / "stops.db") as connection:
+        query = "select quay, minutes from stops order by quay, minutes"
+        assert connection.execute(query).fetchall() == [("north", 4), ("north", 5), ("south", None)]
+    connection.close()
+    frame = FrameRows(schema=None if kind is hr.Row else kind)
+    (batch,) = arrow.combine_chunks().to_batches()
+    again = frame.bundle(batch).values
+    assert sorted(again, key=str) == sorted(made(kind), key=str)
+
+
+def test_rows_of_parquet_files(tmp_path: Any) -> None:
+    parquet.write_table(pa.table(TABLE), tmp_path / "stops")
+    p = hr.Pipeline(argv=[])
+    assert (p | "all" >> ReadFromParquet(tmp_path / "stops", as_rows=True)).element_type is hr.Row
+    some = p | "some" >> ReadFromParquet(tmp_path / "stops", columns=["quay"], as_rows=True)
+    with pytest.raises(hr.PipelineError, match="have no field 'day'"):
+        _ = some | hr.Select("day")
+    with pytest.raises(hr.PipelineError, match="both as_rows and a schema"):
+        ReadFromParquet(tmp_path / "stops", as_rows=True, schema=Tupled)

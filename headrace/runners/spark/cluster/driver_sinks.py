@@ -12,9 +12,10 @@ import attrs
 from headrace.runners.error_context import label_errors
 from headrace.runners.planning import Plan
 from headrace.runners.progress import Progress
+from headrace.runners.spark.cluster.file_retention import FileRetention
 from headrace.runners.spark.shuffle.bundle_columns import unpack
 from headrace.runners.spark.shuffle.control_rows import CONTROL, Control, merged
-from headrace.runners.spark.shuffle.wire import REPORT, Row, loads
+from headrace.runners.spark.shuffle.wire import FILES_IN_USE, REPORT, Row, loads
 from headrace.runners.timestamp_checks import TimestampWarnings
 from headrace.sdk.graph import Read, Write
 from headrace.sdk.metrics import MetricResults, MetricsContainer
@@ -32,12 +33,14 @@ class DriverSinks:
         run: name of the run (see :class:`~headrace.io.SinkBatch`).
         streaming: whether there are many batches.
         progress: displays the number of elements read.
+        retention: deletes files of side inputs that are not needed any more; None to keep all.
     """
 
     plan: Plan
     run: str
     streaming: bool
     progress: Progress = attrs.field(factory=partial(Progress, enabled=False))
+    retention: FileRetention | None = None
     _containers: dict[str, MetricsContainer] = attrs.field(init=False)
     _steps: dict[str, StepMetrics] = attrs.field(init=False)
     _reads: frozenset[str] = attrs.field(init=False)
@@ -74,6 +77,8 @@ class DriverSinks:
             if isinstance(node, Write):
                 with label_errors(node.label):
                     self._write(node, batch, sorted(parts[place], key=lambda part: part[0]))
+        if self.retention is not None:
+            self.retention.note(batch, parts.pop(FILES_IN_USE, ()))
         control = merged(controls) if controls else None
         if control is not None:
             self._record_watermarks(control)

@@ -1,4 +1,4 @@
-"""Options of the Spark runner: master, resources, checkpoint, and code for the workers."""
+"""Options of the Spark runner: master, resources, checkpoint, files, and code for the workers."""
 
 from __future__ import annotations
 
@@ -17,6 +17,10 @@ LEAST_KEY_GROUPS: Final = 16
 
 KEY_GROUPS_A_CORE: Final = 4
 """Default number of key groups per core."""
+
+
+SIDE_INPUT_BYTES: Final = 1 << 20
+"""Default size of a pane of a side input, in bytes, above which its values are written to a file."""
 
 
 def default_key_groups(cores: int) -> int:
@@ -58,6 +62,21 @@ class SparkOptions(PipelineOptions):
             type=int,
         )
         parser.add_argument(
+            "--temp_location",
+            "--temp-location",
+            metavar="DIR",
+            help="directory for temporary files of a run without a checkpoint; all workers must be able to "
+            "read and write it (default: if the master is local, a temporary directory)",
+        )
+        parser.add_argument(
+            "--side_input_bytes",
+            "--side-input-bytes",
+            metavar="N",
+            help="size in bytes above which the values of a pane of a side input are written to a file, "
+            f"to which the key groups refer (default: {SIDE_INPUT_BYTES})",
+            type=int,
+        )
+        parser.add_argument(
             "--spark_master",
             "--spark-master",
             metavar="URL",
@@ -92,6 +111,8 @@ class SparkSettings:
         checkpoint: a directory, or None.
         trigger_interval: seconds between the starts of micro-batches, or None for no pause.
         key_groups: number of key groups; None for the checkpoint's or the default number.
+        temp_location: a directory for temporary files, or None.
+        side_input_bytes: size in bytes above which the values of a pane of a side input are in a file.
         master: the master's URL; None for the session's master.
         conf: Spark settings by name.
         py_files: files with code for the workers.
@@ -100,6 +121,8 @@ class SparkSettings:
     checkpoint: str | None = None
     trigger_interval: float | None = attrs.field(default=None, validator=_positive)
     key_groups: int | None = attrs.field(default=None, validator=_positive)
+    temp_location: str | None = None
+    side_input_bytes: int = attrs.field(default=SIDE_INPUT_BYTES, validator=_positive)
     master: str | None = None
     conf: Mapping[str, str] = attrs.field(factory=dict)
     py_files: tuple[str, ...] = ()
@@ -120,6 +143,10 @@ def spark_settings(options: PipelineOptions) -> SparkSettings:
         checkpoint=flags.checkpoint or None,
         trigger_interval=flags.trigger_interval,
         key_groups=flags.key_groups,
+        temp_location=flags.temp_location or None,
+        side_input_bytes=(
+            SIDE_INPUT_BYTES if flags.side_input_bytes is None else flags.side_input_bytes
+        ),
         master=flags.spark_master or None,
         conf=dict(_key_and_value(one) for one in _each(flags.spark_conf)),
         py_files=tuple(f for one in _each(flags.py_files) for f in one.split(",") if f),

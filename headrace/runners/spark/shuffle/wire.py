@@ -30,7 +30,8 @@ class Row(NamedTuple):
 
     Attributes:
         level: the destination level; the number of levels stands for the sinks.
-        step: index of the destination node in the graph; :data:`REPORT` for none.
+        step: index of the destination node in the graph, see also :data:`ELEMENTS`; :data:`REPORT` or
+            :data:`FILES_IN_USE` for none.
         group: the destination key group.
         payload: the pickled data.
     """
@@ -43,6 +44,12 @@ class Row(NamedTuple):
 
 REPORT: Final = -1
 """The step of rows with metrics."""
+
+FILES_IN_USE: Final = -4
+"""The step of rows with the names of the files that the side inputs of a key group need."""
+
+ELEMENTS: Final = 1 << 20
+"""In batch mode, added to the step of elements of a main input: they come after all panes of side inputs."""
 
 
 def record_batch(rows: Sequence[Row]) -> pa.RecordBatch:

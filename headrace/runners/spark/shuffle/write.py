@@ -22,7 +22,7 @@ from headrace.runners.precombine import ColumnPrecombiner, Precombiner
 from headrace.runners.spark.shuffle.blocks import Block, blocks_of_arrivals, blocks_of_columns
 from headrace.runners.spark.shuffle.bundle_columns import pack
 from headrace.runners.spark.shuffle.key_group import KeyGroups
-from headrace.runners.spark.shuffle.wire import Row, dumps
+from headrace.runners.spark.shuffle.wire import ELEMENTS, Row, dumps
 from headrace.sdk.graph import GroupByKey, Node, Write
 from headrace.sdk.metrics import MetricsContainer, recording
 from headrace.sdk.sink import PartSink, SinkPart
@@ -150,34 +150,44 @@ class SideInputWrite(Operator):
     Elements are sent in pieces, to the key groups in turn; in each round the number of the task says which
     is the first. So a task that runs again sends the same. If elements can be retracted, a task sends all
     of them to one key group, so that a retraction follows its value, as it left the grouping before. The
-    payload is the number of the input and a bundle.
+    payload is the number of the input and a bundle. The values of a large pane are written to a file once.
     """
 
+    step: SideInputStep
     address: Address
     groups: int
-    changing: bool
+    batch: bool
     outbox: list[Row]
     scope: Scope
     _pieces: int = attrs.field(default=0, init=False)
 
     def push(self, bundle: Bundle) -> None:
         """Send elements of the main input."""
+        step = self.address.step + ELEMENTS if self.batch else self.address.step
         for piece in bundle.pieces(PIECE):
-            self._send([(self.scope.task + self._pieces) % self.groups], 0, piece)
-            self._pieces += not self.changing
+            group = (self.scope.task + self._pieces) % self.groups
+            self._send([group], step, dumps((0, pack(piece))))
+            self._pieces += not self.step.node.inputs[0].changing
 
     def receiver(self, number: int) -> Callable[[Bundle], None]:
-        return partial(self._send, range(self.groups), number) if number else self.push
+        return partial(self._push_panes, number) if number else self.push
+
+    def _push_panes(self, number: int, bundle: Bundle) -> None:
+        files = self.step.files
+        if files is not None:
+            with label_errors(self.step.node.label):
+                values = [(key, files.stored(some) or some) for key, some in bundle.values]
+            bundle = bundle.with_values(values)
+        self._send(range(self.groups), self.address.step, dumps((number, pack(bundle))))
 
     def end_round(self, clock: Clock) -> int:
         """Start with the first key group again."""
         self._pieces = 0
         return clock.watermark
 
-    def _send(self, groups: Iterable[int], number: int, bundle: Bundle) -> None:
-        payload = dumps((number, pack(bundle)))
+    def _send(self, groups: Iterable[int], step: int, payload: bytes) -> None:
         for group in groups:
-            self.outbox.append(Row(self.address.level, self.address.step, group, payload))
+            self.outbox.append(Row(self.address.level, step, group, payload))
 
 
 @attrs.define(eq=False)
@@ -292,8 +302,7 @@ def write_for(
     if isinstance(step, StatefulStep):
         return KeyedBundleWrite(node.label, address, groups, outbox)
     if isinstance(step, SideInputStep):
-        changing = node.inputs[0].changing
-        return SideInputWrite(address, groups.number, changing, outbox, scope)
+        return SideInputWrite(step, address, groups.number, batch, outbox, scope)
     if step is not None:
         return KeyedWrite(step, address, groups, batch, outbox)
     return BundleWrite(address, groups.number, outbox)

@@ -187,6 +187,14 @@ class Checkpoint:
             return {}
         return {MANAGER: f"{_MANAGERS}.FileSystemBasedCheckpointFileManager"}
 
+    @property
+    def local_directory(self) -> str | None:
+        """The path of the directory if it is on a file system that Python can open; else None."""
+        if self._files.getUri().getScheme() != "file":
+            return None
+        path: str = self._files.makeQualified(self._path).getParent().toUri().getPath()
+        return path
+
     def read(self) -> Manifest | None:
         """Return the manifest; None if the checkpoint is new.
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import attrs
 
 from headrace.sdk.testing.property_testing import st
-from headrace.sdk.testing.runs import Run, inherited, inheriting, is_big, is_odd
-from headrace.sdk.testing.steps import KINDS, Beside, Kind, Step
+from headrace.sdk.testing.runs import Run, inherited, is_big, is_odd
+from headrace.sdk.testing.steps import KINDS, Beside, Kind, Step, emits_panes, output_windowing
 from headrace.sdk.testing.strategies.arriving import REACH, Scale, scripts
 from headrace.sdk.testing.strategies.windowing import (
     Where,
@@ -22,6 +22,8 @@ from headrace.triggers.composite_triggers import Repeatedly
 from headrace.triggers.refinement import AccumulationMode
 from headrace.triggers.strategy import WindowingStrategy
 from headrace.windowing.calendar import CalendarWindows
+from headrace.windowing.window_fn import WindowFn
+from headrace.windowing.windows import GlobalWindows
 
 _MOSTLY_RETRACTING = (AccumulationMode.RETRACTING, AccumulationMode.RETRACTING, *AccumulationMode)
 
@@ -96,8 +98,7 @@ def _next_steps(
 ) -> Step:
     """Draw a grouping of the output of others, with at least the same lateness for late retractions."""
     inherited_windowing = before[-1].windowing
-    modes = [step.windowing.accumulation_mode for step in before]
-    changing = retractions or AccumulationMode.RETRACTING in modes
+    changing = retractions or any(map(retracts, before))
     assigns = draw(st.booleans())
     if assigns:
         # Panes of the global window are at the end of time, which calendar windows do not support.
@@ -107,7 +108,7 @@ def _next_steps(
         least = max(step.windowing.allowed_lateness for step in before) if changing else 0
         windowing = draw(windowings(where, least_lateness=least, safe=safe))
     else:
-        windowing = inheriting(inherited_windowing)
+        windowing = output_windowing(before[-1])
     kind = draw(_kinds(windowing, KINDS, changing))
     return Step(windowing, kind, assigns, one_key=draw(st.booleans()))
 
@@ -118,11 +119,13 @@ def pipelines(
     windows: st.SearchStrategy[Where] | None = None,
     modes: Sequence[AccumulationMode] = tuple(AccumulationMode),
     safe: bool = True,
+    stateful: bool = True,
+    side_inputs: bool = True,
 ) -> Run:
     """Draw whole pipelines: one to three groupings, filters, and a flattened or joined collection.
 
-    The other collection comes from a second source, or from a branch that groups the same elements in another
-    way.
+    Some groupings are done by a stateful DoFn (:class:`StatefulSum`). The other collection comes from a
+    second source, or from a branch that groups the same elements in another way; it can also be a side input.
 
     A drawn pipeline is a :class:`Run`; a failing test shows it as a program that can be pasted and run.
 
@@ -131,6 +134,8 @@ def pipelines(
         windows: the window functions of the first grouping; None for all.
         modes: its accumulation modes.
         safe: whether to omit triggers that lose data.
+        stateful: whether to draw stateful DoFns.
+        side_inputs: whether to draw side inputs.
 
     >>> from hypothesis import find
     >>> run = find(pipelines(), lambda run: run.has_other and len(run.steps) > 1)
@@ -140,13 +145,61 @@ def pipelines(
     where = draw(wheres() if windows is None else windows)
     run = draw(runs(draw(st.integers(1, 3)), st.just(where), modes, to_infinity=True, safe=safe))
     run = attrs.evolve(run, steps=tuple(draw(filtered(step)) for step in run.steps))
-    beside: Beside | None = draw(st.sampled_from((None, None, "flatten", "join")))
+    if stateful:
+        run = attrs.evolve(run, steps=draw(with_state(run.steps, [False, False, False, True])))
+    kinds: tuple[Beside | None, ...] = (None, None, "flatten", "join", "side")
+    beside = draw(st.sampled_from(kinds if side_inputs else kinds[:-1]))
     if beside is None:
         return run
     n_th = draw(st.sampled_from([n for n, step in enumerate(run.steps) if step.assigns]))
     branch = draw(st.just(()) | _branches(run.steps[n_th], where.scale, safe))
     other = () if branch else draw(scripts(where.scale, to_infinity=True))
+    if beside == "side":
+        return Run(run.script, draw(with_side_input(run.steps, n_th, branch)), other)
     return Run(run.script, _with_beside(run.steps, n_th, beside, branch), other)
+
+
+@st.composite
+def with_state(draw: st.DrawFn, steps: Sequence[Step], choices: Sequence[bool]) -> tuple[Step, ...]:
+    """Draw which groupings of a chain are done by a stateful DoFn; ``choices`` has the probabilities."""
+    drawn = [draw(st.sampled_from(choices)) for _ in steps]
+    pairs = zip(steps, drawn, strict=True)
+    return inherited(_in_state(s) if chosen and not merges(s) else s for s, chosen in pairs)
+
+
+def _in_state(step: Step) -> Step:
+    """Return a step that is done by a stateful DoFn, without what such a DoFn ignores."""
+    window_fn, lateness = step.windowing.window_fn, step.windowing.allowed_lateness
+    windowing = WindowingStrategy(window_fn, allowed_lateness=lateness)
+    return attrs.evolve(step, kind="state", windowing=windowing)
+
+
+@st.composite
+def with_side_input(
+    draw: st.DrawFn, steps: Sequence[Step], n_th: int, branch: tuple[Step, ...] = ()
+) -> tuple[Step, ...]:
+    """Draw the windows of a side input of a step: those of the step, or others.
+
+    If elements of the main input can be retracted, the branch must not retract (see ``AsList``).
+    """
+    found = [*steps]
+    own = steps[n_th].windowing.window_fn
+    others: st.SearchStrategy[WindowFn | None] = aligned().map(lambda where: where.window_fn)
+    if own == GlobalWindows():
+        others = st.none()
+    elif not own.is_merging():
+        others = st.none() | others
+    if any(map(retracts, steps[:n_th])):
+        branch = inherited(map(_without_retractions, branch))
+    found[n_th] = attrs.evolve(found[n_th], beside="side", branch=branch, side_windows=draw(others))
+    return tuple(found)
+
+
+def _without_retractions(step: Step) -> Step:
+    if not retracts(step):
+        return step
+    windowing = attrs.evolve(step.windowing, accumulation_mode=AccumulationMode.ACCUMULATING)
+    return attrs.evolve(step, windowing=windowing)
 
 
 def filtered(step: Step) -> st.SearchStrategy[Step]:
@@ -201,4 +254,10 @@ def repeated(windowing: WindowingStrategy, before: WindowingStrategy) -> Windowi
 
 def retracts(step: Step) -> bool:
     """Return whether a grouping is in RETRACTING mode."""
-    return step.windowing.accumulation_mode is AccumulationMode.RETRACTING
+    mode = step.windowing.accumulation_mode
+    return emits_panes(step) and mode is AccumulationMode.RETRACTING
+
+
+def merges(step: Step) -> bool:
+    """Return whether the windows of a step merge."""
+    return step.windowing.window_fn.is_merging()

@@ -9,17 +9,20 @@ import attrs
 
 from headrace.sdk.testing.batch_oracle import shrinks
 from headrace.sdk.testing.property_testing import st
-from headrace.sdk.testing.runs import Run, inherited, inheriting
+from headrace.sdk.testing.runs import Run, inherited
 from headrace.sdk.testing.script import SECOND, Event, punctual
-from headrace.sdk.testing.steps import KINDS, Kind, Step
+from headrace.sdk.testing.steps import KINDS, Kind, Step, emits_panes, mode_of, output_windowing
 from headrace.sdk.testing.strategies.arriving import HOUR, scripts
 from headrace.sdk.testing.strategies.pipelines import (
     edges,
     filtered,
+    merges,
     pipelines,
     repeated,
     retracts,
     runs,
+    with_side_input,
+    with_state,
 )
 from headrace.sdk.testing.strategies.windowing import Where, aligned, growing, windowings
 from headrace.triggers.clock_triggers import AfterProcessingTime
@@ -31,7 +34,7 @@ from headrace.triggers.trigger import Trigger
 from headrace.triggers.watermark_triggers import AfterWatermark
 from headrace.windowing.sessions import Sessions
 from headrace.windowing.time import MAX_MICROS
-from headrace.windowing.windows import FixedWindows
+from headrace.windowing.windows import FixedWindows, GlobalWindows
 
 SLOW = (
     Repeatedly(AfterCount(5)),
@@ -102,20 +105,17 @@ def splitting(draw: st.DrawFn) -> Run:
     kinds = st.sampled_from(KINDS)
     steps = [Step(draw(_eager(where)), draw(kinds))]
     for _ in range(draw(st.sampled_from([1, 1, 1, 2]))):
-        steps.append(draw(_split_steps(steps[-1].windowing, kinds)))
+        steps.append(draw(_split_steps(steps[-1], kinds)))
     script = draw(scripts(keys=draw(st.sampled_from(["a", "a", "ab"])), to_infinity=True))
     return Run(script, tuple(steps))
 
 
 @st.composite
-def _split_steps(
-    draw: st.DrawFn, before: WindowingStrategy, kinds: st.SearchStrategy[Kind]
-) -> Step:
+def _split_steps(draw: st.DrawFn, before: Step, kinds: st.SearchStrategy[Kind]) -> Step:
     """Draw a grouping whose merged windows are often split."""
-    assigns = not before.window_fn.is_merging() or draw(st.booleans())
-    windowing = (
-        draw(_eager(draw(growing()), before.allowed_lateness)) if assigns else inheriting(before)
-    )
+    assigns = not merges(before) or draw(st.booleans())
+    least = before.windowing.allowed_lateness
+    windowing = draw(_eager(draw(growing()), least)) if assigns else output_windowing(before)
     step = Step(windowing, draw(kinds), assigns, one_key=draw(st.booleans()))
     return draw(filtered(step))
 
@@ -167,12 +167,16 @@ def reaching_through(steps: int = 3) -> st.SearchStrategy[Run]:
 def waiting_for_all(run: Run) -> Run:
     """Return a run whose final result depends only on the input, as in :func:`order_free`."""
     *fronts, last = map(_waits_for_all, run.steps)
-    if not fronts or last.beside == "join" or last.kind == "largest" or _merges(last):
+    if not fronts or last.beside == "join" or last.kind == "largest" or merges(last):
         last = _in_retracting_mode(last)
-    return attrs.evolve(run, steps=inherited([*map(_in_retracting_mode, fronts), last]))
+    steps = inherited([*map(_in_retracting_mode, fronts), last])
+    other = punctual(run.other) if any(step.beside == "side" for step in steps) else run.other
+    return attrs.evolve(run, steps=steps, other=other)
 
 
 def _waits_for_all(step: Step) -> Step:
+    if step.beside == "side" and step.branch:  # its panes can be late
+        step = attrs.evolve(step, beside=None, branch=(), side_windows=None)
     windowing = attrs.evolve(step.windowing, allowed_lateness=FOREVER)
     branch = tuple(_in_retracting_mode(_waits_for_all(aside)) for aside in step.branch)
     if windowing.trigger.may_finish(windowing):
@@ -190,23 +194,35 @@ def order_free(run: Run) -> bool:
 
     Nothing is dropped. The first grouping retracts, and so does each grouping that precedes another one,
     which would count accumulating panes twice. The last grouping may discard or accumulate if its windows
-    do not merge, because panes of windows that are split are not retracted then.
+    do not merge, because panes of windows that are split are not retracted then. A side input fires once, and
+    none of its elements is late.
     """
     *fronts, last = run.steps
     branches = [aside for step in run.steps for aside in step.branch]
     return (
-        all(map(retracts, (run.steps[0], *fronts, *branches)))
-        and (retracts(last) or not (last.beside == "join" or _merges(last)))
-        and all(_accepts_everything(step.windowing) for step in run.groupings)
+        all(map(_replaces, (run.steps[0], *fronts, *branches)))
+        and (_replaces(last) or not (last.beside == "join" or merges(last)))
+        and all(map(_accepts_everything, run.groupings))
+        and all(_has_final_side(run, step) for step in run.steps)
     )
 
 
-def _merges(step: Step) -> bool:
-    return step.windowing.window_fn.is_merging()
+def _replaces(step: Step) -> bool:
+    """Return whether the outputs of a step that stand are its result."""
+    return mode_of(step) is AccumulationMode.RETRACTING
 
 
-def _accepts_everything(windowing: WindowingStrategy) -> bool:
-    return windowing.allowed_lateness >= FOREVER and not windowing.trigger.may_finish(windowing)
+def _accepts_everything(step: Step) -> bool:
+    return step.windowing.allowed_lateness >= FOREVER and not _may_close(step)
+
+
+def _may_close(step: Step) -> bool:
+    """Return whether a window may refuse elements before it expires."""
+    return emits_panes(step) and step.windowing.trigger.may_finish(step.windowing)
+
+
+def _has_final_side(run: Run, step: Step) -> bool:
+    return step.beside != "side" or (not step.branch and punctual(run.other) == run.other)
 
 
 @st.composite
@@ -248,13 +264,62 @@ def drops_nothing(run: Run) -> bool:
     """Return whether nothing may be dropped in a run, as in those of :func:`in_time`."""
     *others, _ = run.steps
     return (
-        run.plain
+        not any(s.only or s.beside in ("flatten", "join") or s.branch for s in run.steps)
         and punctual(run.script) == run.script
         and not any(map(shrinks, run.steps))
-        and not any(s.windowing.trigger.may_finish(s.windowing) for s in run.steps)
-        and all(s == _without_empty_panes(s) for s in others)
-        and not any(s.windowing.accumulation_mode is AccumulationMode.RETRACTING for s in others)
+        and not any(map(_may_close, run.steps))
+        and all(s == _without_empty_panes(s) for s in others if emits_panes(s))
+        and not any(map(retracts, others))
     )
+
+
+@st.composite
+def stateful(draw: st.DrawFn) -> Run:
+    """Draw runs with stateful DoFns, most of them in front of another step.
+
+    In some no element is late, and the allowed lateness delays an output beyond the end of its window and of
+    the next ones. So they show whether a timer holds the watermark at the timestamp of its output.
+    """
+    if draw(st.booleans()):
+        small = st.builds(FixedWindows, st.integers(1, 3))
+        delayed = Step(WindowingStrategy(draw(small), allowed_lateness=12 * SECOND), "state")
+        then = Step(WindowingStrategy(draw(small)), draw(st.sampled_from([*KINDS, "state"])))
+        return Run(draw(scripts(to_infinity=True, lateness=0)), (delayed, then))
+    windows = aligned().map(_small)
+    run = draw(runs(draw(st.integers(1, 3)), windows, to_infinity=True))
+    first, *others = run.steps
+    steps = *draw(with_state([first], [True])), *others
+    run = attrs.evolve(run, steps=draw(with_state(steps, [False, True])))
+    return waiting_for_all(run) if draw(st.sampled_from([False, False, True])) else run
+
+
+def _small(where: Where) -> Where:
+    """Return small windows in place of the global one."""
+    return Where(FixedWindows(3)) if where.window_fn == GlobalWindows() else where
+
+
+@st.composite
+def beside_side_inputs(draw: st.DrawFn) -> Run:
+    """Draw runs with a side input from the second source, whose elements are never late.
+
+    In some the result depends only on the input (see :func:`order_free`). In others no element is late, and
+    windows are small, so that a missing hold of elements that wait shows.
+    """
+    in_time = draw(st.booleans())
+    small = st.builds(FixedWindows, st.integers(1, 5)).map(Where)
+    windows = small if in_time else st.one_of(aligned(), growing())
+    lateness = 0 if in_time else None
+    run = draw(runs(draw(st.integers(1, 2)), windows, to_infinity=True, lateness=lateness))
+    n_th = draw(st.integers(0, len(run.steps) - 1))
+    other = draw(scripts(to_infinity=True, lateness=0))
+    run = attrs.evolve(run, steps=draw(with_side_input(run.steps, n_th)), other=other)
+    if not in_time:
+        return waiting_for_all(run)
+    return attrs.evolve(run, steps=inherited(map(_without_lateness, run.steps)))
+
+
+def _without_lateness(step: Step) -> Step:
+    return attrs.evolve(step, windowing=attrs.evolve(step.windowing, allowed_lateness=0))
 
 
 def _merged() -> st.SearchStrategy[Run]:
@@ -274,10 +339,15 @@ KINDS_OF_RUNS: Final[dict[str, Callable[[], st.SearchStrategy[Run]]]] = {
     "reaching through": reaching_through,
     "in time": in_time,
     "waiting": waiting,
+    "stateful": stateful,
+    "side inputs": beside_side_inputs,
 }
 """The runs on which a runner is checked: whole pipelines, and runs that certain laws need."""
 
-OFTEN: Final = ("pipelines", "splitting", "splitting", "expiring", "waiting", *["counting"] * 3)
+OFTEN: Final = (
+    *("pipelines", "splitting", "splitting", "expiring", "waiting", "stateful", "side inputs"),
+    *["counting"] * 3,
+)
 """Kinds that are drawn more often than others: once more for each entry."""
 
 
