@@ -8,6 +8,10 @@ N      ?= 1000
 KILLS  ?= 50
 # `make test` runs 5 of these 50 kills; each day of the year selects other ones.
 FIRST_KILL ?= $(shell expr $$(date +%j) % 10 \* 5)
+# `make test` runs a sample of the tests on one older Spark; each day of the year selects another one.
+OLDER_SPARK ?= $(word $(shell expr $$(date +%j) % 3 + 1),4.0 4.1 4.2)
+SAMPLE := tests/test_figures.py tests/faults/test_failing.py
+SPARK_VENVS := $(foreach version,4.0 4.1 4.2 4.3,$(VENV)/spark-$(version)/with-dev)
 # The local demo runs in streaming mode; `make demo STREAMING=` runs it in batch mode.
 STREAMING ?= $(if $(filter local,$(RUNNER)),1)
 # The streaming demo on Spark is killed once; its checkpoint and results are here.
@@ -15,7 +19,7 @@ SPARK_DEMO := out/flights-on-spark
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test test-chaos test-fast laws laws-runner laws-beam conformance coverage mutants check format bench bench-spark reference docs changelog hooks release-check need-java clean
+.PHONY: help demo test test-chaos test-fast test-older-spark test-spark-versions laws laws-runner laws-beam conformance coverage mutants check format bench bench-spark reference docs changelog hooks release-check need-java clean
 
 help: ## list the tasks
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -30,7 +34,7 @@ else
 	$(BIN)/python examples/flights.py --runner=$(RUNNER) $(if $(STREAMING),--streaming) $(ARGS)
 endif
 
-test: need-java $(VENV)/.with-dev $(VENV)/.with-beam $(VENV)/.with-spark $(VENV)/.with-demo ## run all tests, on Spark too, with a sample of the kills; install Java if possible [ARGS=...]
+test: need-java $(VENV)/.with-dev $(VENV)/.with-beam $(VENV)/.with-spark $(VENV)/.with-connect $(VENV)/.with-demo test-older-spark ## run all tests, on Spark too, with a sample of the kills; install Java if possible [ARGS=...]
 	$(BIN)/pytest -n auto -m "not spark" $(ARGS)
 	$(BIN)/pytest -n 0 -m "spark and not chaos" --ignore tests/faults $(ARGS)
 	$(BIN)/pytest -n 0 -m "spark and not chaos" tests/faults $(ARGS)
@@ -38,6 +42,12 @@ test: need-java $(VENV)/.with-dev $(VENV)/.with-beam $(VENV)/.with-spark $(VENV)
 
 test-chaos: need-java $(VENV)/.with-dev $(VENV)/.with-spark $(VENV)/.with-demo ## run the long tests: kills and restarts of drivers, clusters and a Kafka broker, and each task in a fresh clone [KILLS=50] [ARGS=...]
 	HEADRACE_KILLS=$(KILLS) $(BIN)/pytest -n 0 -m chaos $(ARGS)
+
+test-older-spark: need-java $(VENV)/spark-$(OLDER_SPARK)/installed ## run a sample of the tests on an older Spark [OLDER_SPARK=4.0|4.1|4.2] [ARGS=...]
+	$(VENV)/spark-$(OLDER_SPARK)/bin/python -m pytest -m "spark and spark_versions" $(SAMPLE) $(ARGS)
+
+test-spark-versions: need-java $(SPARK_VENVS) ## run all tests on Spark with each supported version, and write docs/reference/spark-versions.md [ARGS=--only=4.0]
+	$(VENV)/spark-4.3/bin/python tools/spark_test_runs.py $(ARGS)
 
 test-fast: $(VENV)/.with-dev ## run the tests on the local runner, without slow ones [ARGS=...]
 	HEADRACE_PROFILE=quick $(BIN)/pytest -n auto -m "not spark and not slow" $(ARGS)
@@ -114,6 +124,17 @@ clean: ## remove the virtual environment and all build output
 # One stamp per extra: `.venv/.with-demo` means that headrace[demo] is installed.
 $(VENV)/.with-%: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
+	@touch $@
+
+# One virtual environment per version of Spark: `.venv/spark-4.0/installed` means that it has Spark 4.0.
+.PRECIOUS: $(VENV)/spark-%/installed
+$(VENV)/spark-%/installed: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m venv $(@D)
+	$(@D)/bin/python -m pip install --quiet --no-compile --disable-pip-version-check --editable '.[spark,testing]' pyyaml 'pyspark==$*.*'
+	@touch $@
+
+$(VENV)/spark-%/with-dev: $(VENV)/spark-%/installed
+	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[spark,dev,demo]' 'pyspark==$*.*'
 	@touch $@
 
 $(BIN)/python:

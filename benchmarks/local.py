@@ -18,6 +18,7 @@ from typing import Any
 
 import attrs
 import scaling
+import window_life
 from comparison import (
     BEAM,
     BY_HAND,
@@ -60,7 +61,23 @@ def _comparisons(flags: argparse.Namespace) -> list[dict[str, Any]]:
         measurements = comparison.run()
         print(f"\n{workload.title}\n{comparison_table(workload, measurements)}", flush=True)
         report.extend(_record(workload, measurement) for measurement in measurements)
+    if not flags.only or window_life.NAME in flags.only:
+        report.extend(_window_life(flags))
     return report
+
+
+def _window_life(flags: argparse.Namespace) -> list[dict[str, Any]]:
+    costs = window_life.measure(flags.repeat, flags.scale, CLOCKS[flags.clock])
+    print(f"\n{window_life.TITLE}\n{window_life.cost_table(costs)}", flush=True)
+    return [
+        {
+            "workload": window_life.NAME,
+            "windows": c.life.name,
+            "panes": c.panes,
+            "seconds": c.seconds,
+        }
+        for c in costs
+    ]
 
 
 def _scaling(flags: argparse.Namespace) -> list[dict[str, Any]]:
@@ -125,7 +142,7 @@ def _flags(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    names = [w.name for w in WORKLOADS] + [s.name for s in scaling.SERIES]
+    names = [w.name for w in WORKLOADS] + [window_life.NAME] + [s.name for s in scaling.SERIES]
     parser.add_argument("--repeat", type=int, help="rounds (default: 5; 1 with --scaling)")
     parser.add_argument(
         "--scale", type=float, default=1.0, help="relative size of inputs (default: 1)"

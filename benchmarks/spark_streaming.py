@@ -57,12 +57,21 @@ IMPLEMENTATIONS: Final = (
         partial(stream_by_headrace.start, compute=stream_by_headrace.sums, files_per_batch=FILES),
     ),
     Implementation(
-        "Headrace, one grouping, source in Python",
+        "Headrace, one grouping, source in Python read by the driver",
         partial(
             stream_by_headrace.start,
             compute=stream_by_headrace.sums,
             files_per_batch=FILES,
             read=stream_by_headrace.by_python,
+        ),
+    ),
+    Implementation(
+        "Headrace, one grouping, watched files read by the workers",
+        partial(
+            stream_by_headrace.start,
+            compute=stream_by_headrace.sums,
+            files_per_batch=FILES,
+            read=stream_by_headrace.by_workers,
         ),
     ),
     Implementation(

@@ -10,6 +10,7 @@ from typing import Any
 
 import attrs
 from parquet_input import events_of
+from pyarrow import parquet
 from pyspark.sql import SparkSession
 from stream import SCHEMA, name_of
 from workloads import DISORDER, WINDOW, Event, Results
@@ -71,6 +72,19 @@ def by_spark(p: hr.Pipeline, directory: Path, files_per_batch: int) -> Any:
         watermark=hr.BoundedOutOfOrderness(DISORDER),
     )
     return rows | "Pair" >> hr.Map(lambda row: (row.key, row.value))
+
+
+def by_workers(p: hr.Pipeline, directory: Path, files_per_batch: int) -> Any:
+    """Read with Headrace's watched files, whose parts the workers read; see ``records_per_batch``."""
+    rows = p | hr.io.ReadFromParquet(
+        directory, timestamp="time", watermark=hr.BoundedOutOfOrderness(DISORDER), watch=0.1
+    )
+    return rows | "Pair" >> hr.Map(lambda row: (row["key"], row["value"]))
+
+
+def records_per_batch(directory: Path, files_per_batch: int) -> int:
+    """Return the number of records of the first files, which are all of the same size."""
+    return int(parquet.read_metadata(directory / name_of(0)).num_rows) * files_per_batch
 
 
 def sums(pairs: Any, size: int = WINDOW) -> Any:
@@ -149,6 +163,7 @@ def start(
 ) -> RunningQuery:
     """Start a pipeline over the files of a directory."""
     sink = CollectingSink()
-    p = hr.Pipeline(SparkRunner(spark), argv=["--streaming", "--max-records-per-batch=10000000"])
+    limit = records_per_batch(directory, files_per_batch) if read is by_workers else 10_000_000
+    p = hr.Pipeline(SparkRunner(spark), argv=["--streaming", f"--max-records-per-batch={limit}"])
     _ = compute(read(p, directory, files_per_batch)) | hr.Write(sink)
     return RunningQuery(p.run(), sink)

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from importlib.metadata import version
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -42,6 +44,12 @@ settings.register_profile(
 )
 PROFILE = "cases" if "HEADRACE_CASES" in os.environ else "ci" if os.environ.get("CI") else "fast"
 settings.load_profile(os.environ.get("HEADRACE_PROFILE", PROFILE))
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """PySpark 4.0 and 4.1 leave the socket of each result to the garbage collector, which warns."""
+    if find_spec("pyspark") and version("pyspark").startswith(("4.0.", "4.1.")):
+        config.addinivalue_line("filterwarnings", "ignore:unclosed <socket:ResourceWarning")
 
 
 ON_SPARK = [pytest.mark.spark, pytest.mark.xdist_group("spark")]

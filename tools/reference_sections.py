@@ -68,6 +68,7 @@ AUTHORS = {
             "BoundedSource",
             "UnboundedSource",
             "Batch",
+            "LatestOffset",
             "ReadsBundles",
             "FileSource",
             "Sink",

@@ -33,7 +33,14 @@ from headrace.sdk.io.write_to_files import (
 )
 from headrace.sdk.reading import Read
 from headrace.sdk.sink import Commit, PartSink, Sink, SinkBatch, SinkPart
-from headrace.sdk.source import Batch, BoundedSource, ReadsBundles, ReadsClock, UnboundedSource
+from headrace.sdk.source import (
+    Batch,
+    BoundedSource,
+    LatestOffset,
+    ReadsBundles,
+    ReadsClock,
+    UnboundedSource,
+)
 from headrace.sdk.writing import Write
 
 __all__ = [
@@ -50,6 +57,7 @@ __all__ = [
     "FromDataFrame",
     "JsonFiles",
     "JsonSink",
+    "LatestOffset",
     "ParquetFiles",
     "ParquetSink",
     "PartSink",

@@ -7,23 +7,26 @@ BatchGroup          batch mode: each key runs from its elements to the end of ti
 FinalColumnsGroup   batch mode, if each window has only one pane: whole columns of panes
 StreamingGroup      streaming mode: a store of keys; rounds of data, watermark and clock
 FinalPaneGroup      streaming mode, if each window has only one pane, at its end
+FirstPaneGroup      streaming mode, if each window has its first pane at its end
 ==================  ===========================================================================
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import attrs
 
 from headrace.runners.error_context import label_errors, note_key
-from headrace.runners.keyed_operators import KeyedPanes, KeyedTable
+from headrace.runners.keyed_operators import FirstPaneOutput, KeyedPanes, KeyedTable
+from headrace.runners.late_pane_state import LatePaneTable
 from headrace.runners.operator import Operator, Send
 from headrace.runners.planning import KeyedStep
-from headrace.runners.precombine import Arrivals
+from headrace.runners.precombine import Arrivals, PlainPrecombiner, SessionPrecombiner
+from headrace.runners.session_state import SessionTable
 from headrace.runners.stores import MemoryStore, Store
 from headrace.runners.window_state import WindowTable
 from headrace.sdk import graph
@@ -81,7 +84,11 @@ class Group(Operator):
 
     def emit_final_panes(self, arrivals: Iterable[ArrivalColumns]) -> None:
         """Send the panes of windows that have only one pane each."""
-        panes = resized(map(self.grouping.final_panes, arrivals))
+        self.emit_on_time(map(self.grouping.final_panes, arrivals))
+
+    def emit_on_time(self, bundles: Iterable[Bundle]) -> None:
+        """Send ON_TIME panes, in bundles of an even size."""
+        panes = resized(bundles)
         while (bundle := self._next(panes)) is not None:
             self.metrics.panes[PaneInfoTiming.ON_TIME.name] += len(bundle)
             self.send(self.step.main, bundle)
@@ -156,6 +163,26 @@ class FinalPaneGroup(StreamingGroup):
                 self.metrics.late_dropped += columns.count
             else:
                 yield columns
+
+
+@attrs.define(eq=False)
+class FirstPaneGroup(StreamingGroup):
+    """A grouping in streaming mode whose windows have their first panes at their ends.
+
+    Args:
+        arrivals: returns the collected elements, as the table takes them.
+    """
+
+    arrivals: Callable[[], Iterable[Any]]
+
+    def run_round(self, clock: Clock) -> None:
+        """Run a round of the store; of a key, the first panes of windows come after other panes."""
+        out = FirstPaneOutput()
+        with self.in_step():
+            self.store.round(self.arrivals(), clock, out)
+        self.precombiner.watermark = clock.watermark
+        self.emit(out.panes)
+        self.emit_on_time(out.bundles)
 
 
 @attrs.define(eq=False)
@@ -253,5 +280,21 @@ def streaming_group(
     if columns is not None:
         store = MemoryStore(WindowTable(step))
         return FinalPaneGroup(step, send, metrics, received or columns, store)
-    store = MemoryStore(KeyedTable(step.grouping()))
-    return StreamingGroup(step, send, metrics, received or step.precombiner(batch=False), store)
+    if received is not None:
+        return StreamingGroup(
+            step, send, metrics, received, MemoryStore(KeyedTable(step.grouping()))
+        )
+    return _group_in_memory(step, send, metrics)
+
+
+def _group_in_memory(step: KeyedStep, send: Send, metrics: StepMetrics) -> StreamingGroup:
+    """Return the operator of a grouping whose windows can have several panes."""
+    precombiner = step.precombiner(batch=False)
+    common = step, send, metrics, precombiner
+    if step.fires_first_at_end and isinstance(precombiner, SessionPrecombiner):
+        sessions = MemoryStore(SessionTable(step, precombiner))
+        return FirstPaneGroup(*common, sessions, precombiner.sessions)
+    if step.fires_first_at_end and not step.strategy.window_fn.is_merging():
+        assert isinstance(precombiner, PlainPrecombiner)
+        return FirstPaneGroup(*common, MemoryStore(LatePaneTable(step)), precombiner.columns)
+    return StreamingGroup(*common, MemoryStore(KeyedTable(step.grouping())))

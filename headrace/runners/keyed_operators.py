@@ -76,6 +76,19 @@ class KeyedPanes:
 
 
 @attrs.define(eq=False)
+class FirstPaneOutput:
+    """The panes of many keys, most of which are the first of their windows.
+
+    Attributes:
+        panes: the panes of keys with full states, which come before the first panes of a round.
+        bundles: the first panes of windows, many keys at a time.
+    """
+
+    panes: KeyedPanes = attrs.field(factory=KeyedPanes)
+    bundles: list[Bundle] = attrs.field(factory=list)
+
+
+@attrs.define(eq=False)
 class KeyedTable:
     """The keys of one keyed operator.
 
@@ -127,6 +140,24 @@ class KeyedTable:
             out.assign_key(key)
             self._update_timers(identity, state)
 
+    def __contains__(self, identity: Hashable) -> bool:
+        """Return whether a key is live."""
+        return identity in self._states or identity in self.stored
+
+    def put(self, identity: Hashable, key: Any, state: Any) -> None:
+        """Add a key with its state."""
+        self._states[identity] = key, state
+        self._update_timers(identity, state)
+
+    def get(self, identity: Hashable) -> tuple[Any, Any]:
+        """Return a live key with its state."""
+        return self._states[identity]
+
+    def remove(self, identity: Hashable) -> None:
+        """Remove a live key."""
+        del self._states[identity]
+        self._set_timers(identity, Moments())
+
     def _state(self, identity: Hashable, key: Any) -> tuple[Any, Any]:
         """Return a key with its state, either a stored state or a new one."""
         entry = self.stored.pop(identity, None)
@@ -144,6 +175,9 @@ class KeyedTable:
         if moments is None:
             del self._states[identity]
             moments = Moments()
+        self._set_timers(identity, moments)
+
+    def _set_timers(self, identity: Hashable, moments: Moments) -> None:
         self._event_timers.set(identity, moments.event_timer)
         self._processing_timers.set(identity, moments.processing_timer)
         self._holds.set(identity, moments.hold)

@@ -28,11 +28,13 @@ class NumberTable:
 
     Attributes:
         table: makes an empty table.
+        of: returns the accumulator of values.
         add: adds columns of keys and values to a table; for errors it gets the name of each key.
         merge: adds columns of keys and accumulators to a table, likewise.
     """
 
     table: Callable[[], Numbers]
+    of: Callable[[list[Any]], Any]
     add: Callable[[Any, Sequence[Hashable], Sequence[Any], Name], None]
     merge: Callable[[Any, Sequence[Hashable], Sequence[Any], Name], None]
 
@@ -59,6 +61,6 @@ def _count(
 
 
 _NUMBER_TABLES: Final[dict[type[CombineFn], NumberTable]] = {
-    SumCombineFn: NumberTable(lambda: defaultdict(int), _sum, _sum),
-    CountCombineFn: NumberTable(Counter, _count, _sum),
+    SumCombineFn: NumberTable(lambda: defaultdict(int), sum, _sum, _sum),
+    CountCombineFn: NumberTable(Counter, len, _count, _sum),
 }

@@ -42,6 +42,7 @@ from headrace.sdk.graph import (
     StatefulParDo,
 )
 from headrace.triggers.emission import has_only_final_panes
+from headrace.triggers.first_pane import fires_first_at_end
 from headrace.triggers.grouping import Grouping
 from headrace.triggers.reduction import Reduction
 from headrace.triggers.strategy import WindowingStrategy
@@ -129,6 +130,11 @@ class KeyedStep:
         if isinstance(precombiner, PlainPrecombiner) and self.number_table is not None:
             return NumberPrecombiner(self._input(batch=True), self.number_table)
         return precombiner if isinstance(precombiner, ColumnPrecombiner) else None
+
+    @property
+    def fires_first_at_end(self) -> bool:
+        """Whether windows are kept without full states up to their first panes, in streaming mode."""
+        return fires_first_at_end(self.strategy, self.changing) and not self.windows_are_reused
 
     @property
     def number_table(self) -> NumberTable | None:

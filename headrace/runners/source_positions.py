@@ -26,11 +26,22 @@ class Partition:
         offset: where to continue: a number of records, or the ``next_offset`` of an unbounded source.
         rows: number of records read in the round that ends here.
         finished: whether the partition has been read to its end.
+        splits: the parts in which workers read the round, as offsets and numbers of records.
     """
 
     offset: Any = None
     rows: int = 0
     finished: bool = False
+    splits: tuple[tuple[Any, int], ...] = ()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the fields by name."""
+        return attrs.asdict(self, recurse=False)
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        """Restore the fields; earlier versions have stored no splits."""
+        for name, value in {"splits": (), **state}.items():
+            object.__setattr__(self, name, value)
 
 
 @attrs.frozen
@@ -126,7 +137,9 @@ def drained(position: Position) -> Position:
     reads = {
         label: attrs.evolve(
             read,
-            partitions=tuple(attrs.evolve(p, rows=0, finished=True) for p in read.partitions),
+            partitions=tuple(
+                attrs.evolve(p, rows=0, splits=(), finished=True) for p in read.partitions
+            ),
             watermark=MAX_MICROS,
         )
         for label, read in position.reads.items()

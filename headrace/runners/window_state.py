@@ -60,6 +60,10 @@ class WindowContents:
         """Remove a window, and return its contents."""
         return columns_of(window, *self._columns(self._tables.pop(window)))
 
+    def table(self, window: BoundedWindow) -> Numbers:
+        """Return the contents of a window by key identity."""
+        return self._tables[window]
+
     def tables(self) -> Iterator[tuple[BoundedWindow, Numbers]]:
         """Yield each window with its contents by key identity."""
         return iter(self._tables.items())

@@ -87,6 +87,33 @@ class Batch(Generic[T]):
     finished: bool = False
 
 
+def _as_tuple(splits: Iterable[tuple[Any, int]]) -> tuple[tuple[Any, int], ...]:
+    return tuple(splits)
+
+
+@attrs.frozen
+class LatestOffset:
+    """The end of the next read of a partition, told without reading its records.
+
+    Args:
+        offset: the ``next_offset`` of the read, as plain data; the given offset if there are no new records.
+        records: number of records up to there; or a larger limit, if ``read`` stops at this offset with it.
+        watermark: no later record will be older than this (seconds or Timestamp); None if unknown.
+        finished: whether the partition has no more records.
+        splits: the same records in parts that workers can read in parallel, in order: the offset and the
+            exact number of records of each. By default a single part.
+
+    >>> LatestOffset(30, records=20, splits=[(10, 10), (20, 10)]).splits
+    ((10, 10), (20, 10))
+    """
+
+    offset: Any
+    records: int
+    watermark: TimestampTypes | None = None
+    finished: bool = False
+    splits: Sequence[tuple[Any, int]] = attrs.field(default=(), converter=_as_tuple)
+
+
 class UnboundedSource(Generic[T]):
     """An unbounded source; subclass it and define :meth:`read`.
 
@@ -114,6 +141,44 @@ class UnboundedSource(Generic[T]):
             offset: the ``next_offset`` of the previous batch; None for the first batch.
             limit: maximum number of records.
         """
+
+    def latest_offset(self, partition: Any, start: Any, limit: int) -> LatestOffset | None:
+        """Return the offset that the next read reaches, without reading; None if it cannot be told.
+
+        A source that defines this method is read on the workers of Spark, its partitions in parallel: the
+        driver calls ``latest_offset``, and a worker calls ``read`` with the same offset and with
+        ``LatestOffset.records`` as the limit, which must return the records up to that offset, also if
+        there are more by then. If the method returns None, the driver reads these records. The local
+        runner does not call it.
+
+        Args:
+            partition: one of :meth:`partitions`.
+            start: the offset up to which the partition was read; None for the beginning.
+            limit: maximum number of records.
+
+        >>> class Log(UnboundedSource[str]):
+        ...     lines = ["a", "b", "c"]
+        ...
+        ...     def latest_offset(self, partition, start, limit):
+        ...         start = start or 0
+        ...         end = min(start + limit, len(self.lines))
+        ...         return LatestOffset(end, records=end - start)
+        ...
+        ...     def read(self, partition, offset, limit):
+        ...         records = self.lines[offset or 0 :][:limit]
+        ...         return Batch(records, (offset or 0) + len(records))
+        >>> Log().latest_offset(None, 1, limit=10)
+        LatestOffset(offset=3, records=2, watermark=None, finished=False, splits=())
+        """
+        return None
+
+    @property
+    def tells_offsets(self) -> bool:
+        """Whether the offsets can be told without reading; by default, whether the class does so."""
+        kind = type(self)
+        if isinstance(self, ReadsClock):
+            return kind.latest_offset_until is not ReadsClock.latest_offset_until  # type: ignore[attr-defined]
+        return kind.latest_offset is not UnboundedSource.latest_offset
 
     def available_now(self) -> UnboundedSource[T]:
         """Return a source of the records that exist now, for ``--until-caught-up``.
@@ -149,3 +214,18 @@ class ReadsClock:
             limit: maximum number of records.
             now: the processing time, in microseconds since 1970.
         """
+
+    def latest_offset_until(
+        self, partition: Any, start: Any, limit: int, now: int
+    ) -> LatestOffset | None:
+        """Return what ``UnboundedSource.latest_offset`` returns, by the clock of the runner.
+
+        A worker then reads the records by the latest possible clock.
+
+        Args:
+            partition: one of the source's ``partitions()``.
+            start: the offset up to which the partition was read; None for the beginning.
+            limit: maximum number of records.
+            now: the processing time, in microseconds since 1970.
+        """
+        return None

@@ -1,4 +1,4 @@
-"""Laws for transforms, CombineFns, window functions, coders and runners.
+"""Laws for transforms, CombineFns, window functions, coders, sources and runners.
 
 Needs ``pip install 'headrace[testing]'``. Each function checks random cases, always the same ones, and raises
 :class:`LawBroken` with the smallest case that breaks a law.
@@ -9,6 +9,7 @@ from headrace.sdk.testing.combine_laws import check_combine_fn
 from headrace.sdk.testing.conformance import check_runner
 from headrace.sdk.testing.law import LawBroken
 from headrace.sdk.testing.report import Report, Verdict
+from headrace.sdk.testing.source_laws import check_source
 from headrace.sdk.testing.transform_laws import (
     check_deterministic,
     check_order_independence,
@@ -25,6 +26,7 @@ __all__ = [
     "check_deterministic",
     "check_order_independence",
     "check_runner",
+    "check_source",
     "check_streaming_equals_batch",
     "check_window_fn",
 ]

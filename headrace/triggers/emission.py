@@ -7,7 +7,7 @@ and state. A window with only one pane, at its end, needs neither: :meth:`PaneEm
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import repeat
 from operator import length_hint
 from typing import Any, Final
@@ -23,12 +23,14 @@ from headrace.triggers.reduction import Content, Reduction
 from headrace.triggers.refinement import AccumulationMode, ClosingBehavior, OnTimeBehavior
 from headrace.triggers.strategy import WindowingStrategy
 from headrace.triggers.trigger import NEVER
+from headrace.windowing.column import Column
 from headrace.windowing.window import BoundedWindow
 
 _EARLY: Final = PaneInfoTiming.EARLY
 _ON_TIME: Final = PaneInfoTiming.ON_TIME
 _LATE: Final = PaneInfoTiming.LATE
 _FINAL: Final = pane_info(_ON_TIME, 0, 0, True)
+_FIRST: Final = pane_info(_ON_TIME, 0, 0, False)
 
 
 def is_late(strategy: WindowingStrategy, last: int, watermark: int) -> bool:
@@ -141,15 +143,29 @@ class PaneEmitter:
 
     def final_panes(self, arrivals: ArrivalColumns) -> Bundle:
         """Return the only panes of many windows, of insertions alone, as a bundle."""
-        rows = iter(arrivals.contents)
-        try:
-            values = list(map(self._reduction.final, rows))
-        except Exception as error:
-            failed = arrivals.keys[len(arrivals.contents) - length_hint(rows) - 1]
-            error.add_note(f"for the key {shorten(failed)}")
-            raise
-        pairs = list(zip(arrivals.keys, values, strict=True))
+        pairs = _pairs(arrivals, self._reduction.final)
         return Bundle(pairs, arrivals.lasts, arrivals.windows, repeat(_FINAL))
+
+    def first_panes(self, arrivals: ArrivalColumns, watermark: int) -> Bundle:
+        """Return the first panes of many windows that end now, of insertions alone, as a bundle.
+
+        Args:
+            arrivals: the windows; in discarding mode their contents must not be used afterwards.
+            watermark: the input watermark, in microseconds.
+        """
+        discarding = self._strategy.accumulation_mode is AccumulationMode.DISCARDING
+        pairs = _pairs(arrivals, self._reduction.final if discarding else self._reduction.result)
+        panes = self._first_pane_infos(arrivals.lasts, watermark)
+        return Bundle(pairs, arrivals.lasts, arrivals.windows, panes)
+
+    def _first_pane_infos(self, lasts: Column[int], watermark: int) -> Column[PaneInfo]:
+        """Return the first pane of each window; the last one, too, if the window closes with it."""
+        strategy = self._strategy
+        if strategy.trigger.may_finish(strategy):
+            return repeat(_FINAL)
+        if isinstance(lasts, repeat):
+            return repeat(_FINAL if is_late(strategy, next(lasts), watermark) else _FIRST)
+        return [_FINAL if is_late(strategy, last, watermark) else _FIRST for last in lasts]
 
     def _final_values(self, content: Content) -> Iterable[tuple[Any, int]]:
         """Return the rows of the only pane of a window; in every mode it holds all elements."""
@@ -190,6 +206,18 @@ class PaneEmitter:
         out.emit(value, timestamp, window, pane)
         state.outputs = (Output(value, timestamp, window, pane),)
         return True
+
+
+def _pairs(arrivals: ArrivalColumns, read: Callable[[Content], Any]) -> list[Any]:
+    """Return the values of contents with their keys; an error names the key."""
+    rows = iter(arrivals.contents)
+    try:
+        values = list(map(read, rows))
+    except Exception as error:
+        failed = arrivals.keys[len(arrivals.contents) - length_hint(rows) - 1]
+        error.add_note(f"for the key {shorten(failed)}")
+        raise
+    return list(zip(arrivals.keys, values, strict=True))
 
 
 def _timing(state: WindowState, last: int, watermark: int) -> PaneInfoTiming:

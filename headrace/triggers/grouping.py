@@ -13,13 +13,14 @@ removed when no element can merge with it any more.
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from headrace.triggers.admission import Admission
 from headrace.triggers.bundle import Bundle
 from headrace.triggers.contents import Contents
 from headrace.triggers.emission import PaneEmitter, is_late
+from headrace.triggers.first_pane import FirstPaneStates, FirstPaneWindow
 from headrace.triggers.key_state import KeyState, WindowState, freeze, thaw
 from headrace.triggers.keyed_operator import Moments
 from headrace.triggers.output_times import OutputTimes
@@ -66,6 +67,7 @@ class Grouping:
         )
         self._times = OutputTimes(strategy, self._contents, self._stamping, changing)
         self._emitter = PaneEmitter(strategy, self._reduction, self._contents, self._times)
+        self._first_pane_states = FirstPaneStates(strategy, self._reduction, self._times)
         self._windows_are_reused = merging and windows_are_reused
         self._merging = self._make_merging() if merging else None
 
@@ -157,6 +159,36 @@ class Grouping:
     def final_panes(self, arrivals: ArrivalColumns) -> Bundle:
         """Run many keys to completion, by columns; see :func:`~.emission.has_only_final_panes`."""
         return self._emitter.final_panes(arrivals)
+
+    def first_panes(self, arrivals: ArrivalColumns, watermark: int) -> Bundle:
+        """Fire the first panes of many windows, by columns; see :mod:`~headrace.triggers.first_pane`."""
+        return self._emitter.first_panes(arrivals, watermark)
+
+    def key_state(
+        self, windows: Iterable[FirstPaneWindow], closed_until: int, clock: Clock
+    ) -> KeyState:
+        """Return the state of a key with windows that have had at most one pane.
+
+        Args:
+            windows: the windows, in order.
+            closed_until: every window that ended later than this is still kept; only for merging windows.
+            clock: the current times.
+        """
+        key = KeyState(closed_until=closed_until)
+        for found in windows:
+            window = found.window
+            self._first_pane_states.add(key, found, clock)
+            if self._merging is not None:
+                key.order.append(window)
+            if key.windows[window].expired:
+                self._retain(key, window)
+            else:
+                self._schedule(key, window, clock)
+        return key
+
+    def first_pane_windows(self, key: KeyState, clock: Clock) -> list[FirstPaneWindow] | None:
+        """Return the windows of a key in order; None if one of them needs more than its content."""
+        return self._first_pane_states.windows(key, clock)
 
     def _add(self, key: KeyState, arrival: Arrival, clock: Clock, out: Panes) -> bool:
         """Add elements to their window; drop them if the window has expired or closed."""

@@ -85,6 +85,7 @@ class ArrivalColumns(NamedTuple):
         lasts: the last instant of each window, in microseconds.
         contents: the elements of each row as a content.
         count: the number of elements in all rows; an element counts once for each of its windows.
+        counts: the number of elements of each row, if it is known.
     """
 
     keys: list[Any]
@@ -92,6 +93,7 @@ class ArrivalColumns(NamedTuple):
     lasts: Column[int]
     contents: list[Content]
     count: int  # type: ignore[assignment]  # hides tuple.count, which is not needed
+    counts: Sequence[int] = ()
 
 
 @attrs.define(slots=True)

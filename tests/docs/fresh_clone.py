@@ -42,6 +42,8 @@ FIRST_COMMANDS = {
     "demo": SMALL(),
     "test": SMALL(("ARGS=--collect-only -q",)),
     "test-chaos": SMALL(("ARGS=--collect-only -q",)),
+    "test-older-spark": SMALL(("ARGS=--collect-only -q",)),
+    "test-spark-versions": SMALL(("ARGS=--page",)),
     "test-fast": SMALL(("ARGS=tests/windowing",)),
     "laws": SMALL(("N=10", "ARGS=-k lateness")),
     "laws-runner": SMALL(("N=2",)),

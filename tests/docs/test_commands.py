@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from headrace.__main__ import add_package_arguments
 from headrace.sdk.options import PipelineOptions
 from tests.docs.doc_pages import PAGES, ROOT, blocks, files, name
 
@@ -27,17 +28,20 @@ EXTRA = re.compile(r"(?:headrace|\.)\[([a-z,]+)\]")
 DOCTESTS = re.compile(r"^```pycon\n.*?^```$", re.MULTILINE | re.DOTALL)
 """Examples of docstrings, which may show a wrong flag."""
 
-PLACEHOLDER = "my_pipeline.py"
-"""Stands for the reader's own program."""
+PLACEHOLDERS = {"my_pipeline.py", "job.py"}
+"""Stand for the reader's own program."""
 
-OF_OTHERS = {"--master", "--draft", "--version", "--strict", "--user", "--shutdown"}
-"""Flags of spark-submit and of tools around the project."""
+OF_SPARK_SUBMIT = {"--master", "--deploy-mode", "--archives", "--conf", "--name"}
+OF_OTHERS = {"--draft", "--version", "--strict", "--user", "--shutdown", "--cluster", "--region"}
+OF_OTHERS |= {"--python"}
+"""Flags of tools around the project, of gcloud and of uv."""
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_every_flag_is_one_that_a_program_takes(page: Path) -> None:
     said = set(FLAG.findall(DOCTESTS.sub("", page.read_text())))
-    known = flags_of_programs() | flags_of_pytest() | flags_of_the_page(page) | OF_OTHERS
+    known = flags_of_programs() | flags_of_pytest() | flags_of_the_page(page)
+    known |= OF_SPARK_SUBMIT | OF_OTHERS
     assert said - known == set()
 
 
@@ -54,7 +58,8 @@ def test_every_program_that_is_started_is_there(page: Path) -> None:
     for line in command_lines(page):
         for word in shlex.split(line):
             if word.endswith(".py") and "=" not in word:
-                assert word in {*written, PLACEHOLDER} or (ROOT / word).exists(), line
+                ours = Path(word).name in PLACEHOLDERS
+                assert ours or word in written or (ROOT / word).exists(), line
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
@@ -90,6 +95,7 @@ def flags_of_programs() -> frozenset[str]:
 
     parsers = [
         _filled(pipelines),
+        _filled(add_package_arguments),
         _parser_of("examples/flights.py"),
         _parser_of("tools/kill_once.py"),
     ]

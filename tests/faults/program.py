@@ -1,7 +1,8 @@
 """The program that is killed: ``python -m tests.faults.program HOME [flags]``.
 
-It has two chained retracting groupings, a stateful DoFn, side inputs, eight sinks, and deterministic
-sources. The final contents of the sinks depend only on the records, so that runs can be compared.
+It has two chained retracting groupings, a stateful DoFn, side inputs, eight sinks, and two deterministic
+sources: the driver reads one of them, the workers read the other one. The final contents of the sinks depend
+only on the records, so that runs can be compared.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Any
 import attrs
 
 import headrace as hr
-from headrace.io import Batch, UnboundedSource
+from headrace.io import Batch, LatestOffset, UnboundedSource
 from headrace.options import PipelineOptions
 from headrace.sdk.io.ledger import Ledger
 from headrace.triggers import AccumulationMode, AfterCount, AfterWatermark
@@ -23,7 +24,6 @@ from headrace.windowing import FixedWindows, Sessions
 from tests.faults.kill_points import reach, start_timer
 from tests.faults.totals import Totals
 
-PARTITIONS = ("p", "q")
 ROUND = 12
 """Records per partition and round."""
 
@@ -39,13 +39,14 @@ LIGHT = {
 
 @attrs.frozen
 class Records(UnboundedSource):
-    """N records per partition, some of them out of order."""
+    """N records of a partition, some of them out of order."""
 
     rounds: int
     seed: int
+    partition: str
 
     def partitions(self) -> list[str]:
-        return list(PARTITIONS)
+        return [self.partition]
 
     def read(self, partition: str, offset: Any, limit: int) -> Batch:
         reach("source")
@@ -57,6 +58,16 @@ class Records(UnboundedSource):
         rng = random.Random(f"{self.seed} {partition} {n}")
         value = (f"k{rng.randrange(6)}", rng.randrange(1, 100))
         return hr.TimestampedValue(value, n * 0.5 - rng.choice([0, 0, 0, 2, 9]))
+
+
+class ToldRecords(Records):
+    """The same, with offsets that are told without reading, in two parts that workers can read at once."""
+
+    def latest_offset(self, partition: str, start: Any, limit: int) -> LatestOffset:
+        start, end = start or 0, min((start or 0) + limit, self.rounds * ROUND)
+        middle = (start + end) // 2
+        parts = [(start, middle - start), (middle, end - middle)]
+        return LatestOffset(end, end - start, finished=end == self.rounds * ROUND, splits=parts)
 
 
 class KillPointDoFn(hr.DoFn):
@@ -75,7 +86,7 @@ def share(record: Any, records: list[Any], ticks: list[int]) -> tuple[Any, int, 
     return record, len(records), sum(value for _, value in records), sorted(ticks)
 
 
-def build(p: hr.Pipeline, home: Path, source: Any) -> None:
+def build(p: hr.Pipeline, home: Path, source: Any, told: Any) -> None:
     """Records -> sums by key and window, with early and late panes -> sessions of the sums of a key."""
     refined: dict[str, Any] = {
         "trigger": AfterWatermark(early=AfterCount(2), late=AfterCount(1)),
@@ -83,8 +94,11 @@ def build(p: hr.Pipeline, home: Path, source: Any) -> None:
         "allowed_lateness": 5,
     }
     records = (
-        p
-        | "records" >> hr.Read(source, hr.BoundedOutOfOrderness(3))
+        (
+            p | "records" >> hr.Read(source, hr.BoundedOutOfOrderness(3)),
+            p | "told" >> hr.Read(told, hr.BoundedOutOfOrderness(3)),
+        )
+        | "all records" >> hr.Flatten()
         | "level 0" >> hr.ParDo(KillPointDoFn("level 0"))
     )
     sums = (
@@ -189,7 +203,7 @@ def main() -> None:
     home, rounds, seed = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
     add_driver_kill_points()
     p = hr.Pipeline(options=PipelineOptions(flags(home, *sys.argv[4:])))
-    build(p, home, Records(rounds, seed))
+    build(p, home, Records(rounds, seed, "q"), ToldRecords(rounds, seed, "p"))
     result = p.run()
     start_timer()
     sys.exit(0 if result.wait_until_finish() == "DONE" else 3)

@@ -11,7 +11,7 @@ from typing import Any
 import attrs
 
 import headrace as hr
-from headrace.io import Batch, UnboundedSource
+from headrace.io import Batch, LatestOffset, UnboundedSource
 from headrace.options import PipelineOptions
 from headrace.sdk.result import PipelineResult
 
@@ -51,6 +51,15 @@ class Lines(UnboundedSource):
         ended = lines[-1:] == ["end"]
         records = [record(line) for line in lines if line != "end"]
         return Batch(records, start + len(lines), finished=ended)
+
+
+class ToldLines(Lines):
+    """The same, with offsets that are told without reading, so that the workers read the records."""
+
+    def latest_offset(self, partition: str, start: Any, limit: int) -> LatestOffset:
+        start = start or 0
+        lines = Path(self.folder, partition).read_text().splitlines()[start : start + limit]
+        return LatestOffset(start + len(lines), len(lines), finished=lines[-1:] == ["end"])
 
 
 def record(line: str) -> hr.TimestampedValue:

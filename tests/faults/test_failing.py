@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from pathlib import Path
 from typing import Any
 
+import pyspark
 import pytest
 
 import headrace as hr
 from headrace.io import BoundedSource
 from headrace.options import PipelineOptions
 from headrace.runners.spark.cluster.error_transport import WorkerDiedError
+from headrace.runners.spark.cluster.spark_versions import minor
 from headrace.sdk.io.file_naming import FileNaming
 from headrace.sdk.io.line_sinks import TextSink
 from headrace.sdk.sink import Commit
@@ -137,6 +140,52 @@ def test_each_place_fails_or_dies_once(tmp_path):
     assert len(timers) == len(set(timers)) > COUNT / 2
     staged = failing / "files" / ".sums.headrace" / "staged"
     assert not staged.exists()
+
+
+class DieOnceDoFn(hr.DoFn):
+    """Kills its process at one element, once."""
+
+    def __init__(self, fault: Path, at: int) -> None:
+        self.fault, self.at = fault, at
+
+    def process(self, element: Any) -> Any:
+        if element[1] == self.at:
+            inject_fault(self.fault, element)
+        yield element
+
+
+@pytest.mark.spark_versions
+def test_a_run_resumes_in_the_middle_after_a_killed_worker(tmp_path):
+    fault = tmp_path / "fault"
+    fault.write_text("die")
+
+    def totals(p: hr.Pipeline) -> None:
+        records = p | "records" >> hr.Read(Records(tmp_path), hr.Monotonic())
+        records |= "die" >> hr.ParDo(DieOnceDoFn(fault, at=33))
+        tens = records | "tens" >> hr.WindowInto(FixedWindows(10)) | hr.CombinePerKey(sum)
+        minutes = (
+            tens | "minutes" >> hr.WindowInto(FixedWindows(60)) | "total" >> hr.CombinePerKey(sum)
+        )
+        _ = tens | "tens files" >> hr.io.WriteToText(tmp_path / "files" / "tens")
+        _ = minutes | "minutes files" >> hr.io.WriteToText(tmp_path / "files" / "minutes")
+
+    flags = ["--streaming", "--max-records-per-batch=10"]
+    with pytest.raises(WorkerDiedError):
+        finish(totals, tmp_path, *flags)
+    committed = len(list((tmp_path / "checkpoint" / "commits").glob("[0-9]*")))
+    assert committed == 1
+    manifest = json.loads((tmp_path / "checkpoint" / "headrace.json").read_text())
+    assert manifest["spark"] == minor(pyspark.__version__)
+    assert finish(totals, tmp_path, *flags) == "DONE"
+    assert lines_of(tmp_path, "tens") == sums_of_windows(10)
+    assert lines_of(tmp_path, "minutes") == sums_of_windows(60)
+
+
+def sums_of_windows(size: int) -> list[str]:
+    """The sums of the records by window and key, as sorted lines."""
+    windows = [range(start, start + size) for start in range(0, COUNT, size)]
+    sums = [(f"k{key}", sum(n for n in w if n % 3 == key)) for w in windows for key in range(3)]
+    return sorted(map(repr, sums))
 
 
 LABELS = {"source": "records", "part": "files", "commit": "files"}

@@ -11,7 +11,7 @@ import pytest
 import headrace as hr
 from headrace.triggers import AccumulationMode, AfterProcessingTime, Repeatedly
 from headrace.windowing import FixedWindows, GlobalWindows
-from tests.faults.runs import append, edit, lines_of, start, write
+from tests.faults.runs import ToldLines, append, edit, lines_of, start, write
 
 pytestmark = pytest.mark.usefixtures("spark")
 
@@ -27,7 +27,7 @@ def until(run: hr.PipelineResult, home: Path, name: str, expected: list[str]) ->
 
 
 class RealTimeRun:
-    """A run with two sources and three groupings, in real time.
+    """A run with two sources and three groupings, in real time; the workers read the second source.
 
     Sums wait for the watermark; counts fire after a delay in processing time; an idle partition does not
     hold the watermark.
@@ -36,7 +36,7 @@ class RealTimeRun:
     def __init__(self, home: Path) -> None:
         self.home = home
         self.lines = write(home / "lines", p=["1 a 1", "2 a 2", "11 a 3"])
-        self.idle = write(home / "idle", p=["1 i 1", "30 i 1"], q=["3 i 1"])
+        self.idle = ToldLines(write(home / "idle", p=["1 i 1", "30 i 1"], q=["3 i 1"]).folder)
 
     def __call__(self, p: hr.Pipeline) -> None:
         pairs = p | "lines" >> hr.Read(self.lines, hr.Monotonic())

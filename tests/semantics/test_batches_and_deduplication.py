@@ -5,7 +5,8 @@ from collections import Counter
 import pytest
 
 import headrace as hr
-from headrace.runners.source_rounds import PartitionReader, SourceRounds
+from headrace.runners.partition_reader import PartitionReader
+from headrace.runners.source_rounds import SourceRounds
 from headrace.sdk.graph import Read
 from headrace.sdk.io.periodic_source import PeriodicSource, Times
 from headrace.sdk.outputs import as_bundle

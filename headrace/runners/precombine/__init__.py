@@ -32,6 +32,7 @@ __all__ = [
     "NumberPrecombiner",
     "PlainPrecombiner",
     "Precombiner",
+    "SessionPrecombiner",
     "precombiner_for",
 ]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from itertools import islice, repeat
 from operator import itemgetter
 from typing import Any, ClassVar
@@ -52,17 +52,21 @@ class SessionPrecombiner:
             bundle = exploded(bundle)
         keys, values = pairs(bundle, self.input.label)
         found = self._keys.identify(keys)
-        opened, late, expired = self._open.get, self._late, self._expired()
+        opened, late, expired = self._open, self._late, self._expired()
         for key, value, (start, end) in zip(found, values, self._bounds(bundle), strict=False):
-            session = opened(key)
             if end <= expired:
                 late[key][start, end].append(value)
-            elif session is not None and session[0] <= start < session[1]:
+                continue
+            session = opened.get(key)
+            if session is None:
+                opened[key] = [start, end, [value]]
+            elif session[0] <= start < session[1]:
                 session[2].append(value)
                 if end > session[1]:
                     session[1] = end
             else:
-                self._open_session(key, start, end, value)
+                self._closed[key].append(session)
+                opened[key] = [start, end, [value]]
 
     def _expired(self) -> int:
         """Return the latest end of a window that takes no more elements, in microseconds."""
@@ -71,20 +75,28 @@ class SessionPrecombiner:
 
     def drain(self) -> Arrivals:
         """Yield each key with its sessions in order, and with late elements in their own windows."""
+        for identity, key, sessions, late in self.sessions():
+            yield identity, key, [self.arrival(key, each) for each in (*sessions, *late)]
+
+    def sessions(self) -> Iterator[KeySessions]:
+        """Yield each key with its sessions in order, and the windows of its late elements."""
         late, self._late = self._late, defaultdict(lambda: defaultdict(list))
-        names = {key: self._keys[key] for key in late}
-        for identity, key, sessions in self._sessions():
-            mine = late.pop(identity, {}).items()
-            own = ([start, end, values] for (start, end), values in mine)
-            yield identity, key, [self._arrival(key, each) for each in (*sessions, *own)]
+        opened, self._open = self._open, {}
+        closed, self._closed = self._closed, defaultdict(list)
+        names, self._keys = self._keys.names, Keys()
+        for identity, session in opened.items():
+            sessions = [session]
+            if identity in closed:
+                sessions = merge_sessions([*closed[identity], session], list.__iadd__)
+            own = _own(late.pop(identity)) if identity in late else ()
+            yield identity, names.get(identity, identity), sessions, own
         for identity, windows in late.items():
-            own = ([start, end, values] for (start, end), values in windows.items())
-            key = names[identity]
-            yield identity, key, [self._arrival(key, each) for each in own]
+            yield identity, names.get(identity, identity), [], _own(windows)
 
     def columns(self) -> Iterator[ArrivalColumns]:
         """Yield the arrivals of many keys at a time."""
-        rows = ((key, *session) for _, key, sessions in self._sessions() for session in sessions)
+        found = self.sessions()
+        rows = ((key, *session) for _, key, sessions, _ in found for session in sessions)
         while some := list(islice(rows, COLUMN_ROWS)):
             keys, starts, ends, values = zip(*some, strict=True)
             yield ArrivalColumns(
@@ -92,18 +104,7 @@ class SessionPrecombiner:
                 windows=list(zip(intervals(zip(starts, ends, strict=True)))),
                 lasts=[end - 1 for end in ends],
                 count=sum(map(len, values)),
-                contents=list(map(self._content, keys, values)),
-            )
-
-    def _sessions(self) -> Iterator[tuple[Hashable, Any, list[Session]]]:
-        opened, self._open = self._open, {}
-        closed, self._closed = self._closed, defaultdict(list)
-        keys, self._keys = self._keys, Keys()
-        for identity, session in opened.items():
-            yield (
-                identity,
-                keys[identity],
-                merge_sessions([*closed.get(identity, ()), session], list.__iadd__),
+                contents=list(map(self.content, keys, values)),
             )
 
     def _bounds(self, bundle: Bundle) -> Iterable[tuple[int, int]]:
@@ -116,18 +117,15 @@ class SessionPrecombiner:
             return (window for (window,) in self.input.windows(bundle))
         return zip(times, [instant + gap for instant in times], strict=True)
 
-    def _open_session(self, key: Hashable, start: int, end: int, value: Any) -> None:
-        before = self._open.get(key)
-        if before is not None:
-            self._closed[key].append(before)
-        self._open[key] = [start, end, [value]]
-
-    def _arrival(self, key: Any, session: Session) -> Arrival:
+    def arrival(self, key: Any, session: Session) -> Arrival:
+        """Return a session of a key as an arrival."""
         start, end, values = session
-        content = self._content(key, values)
-        return Arrival(interval(start, end), content, Arrived(len(values)), end - 1, end - 1)
+        count = len(values)  # contents may take over the list
+        content = self.content(key, values)
+        return Arrival(interval(start, end), content, Arrived(count), end - 1, end - 1)
 
-    def _content(self, key: Any, values: list[Any]) -> Any:
+    def content(self, key: Any, values: list[Any]) -> Any:
+        """Return a content of values; an error names the element or key."""
         try:
             return self.reduction.of(values)
         except Exception as error:
@@ -137,6 +135,14 @@ class SessionPrecombiner:
 
 Session = list[Any]
 """Start, end, and values or a content."""
+
+KeySessions = tuple[Hashable, Any, list[Session], Sequence[Session]]
+"""The identity of a key, the key, its sessions in order, and the windows of its late elements."""
+
+
+def _own(late: dict[tuple[int, int], list[Any]]) -> Sequence[Session]:
+    """Return late elements in their own windows."""
+    return [[start, end, values] for (start, end), values in late.items()]
 
 
 def merge_sessions(sessions: list[Session], merge: Callable[[Any, Any], Any]) -> list[Session]:

@@ -71,21 +71,21 @@ class PlainPrecombiner:
         if self._folded or any(len(windows) != 1 for windows in self._waiting):
             self._fold()
         for windows, values in self._waiting.items():
-            count = sum(map(len, values.values()))
+            counts = list(map(len, values.values()))  # contents may take over the lists
             contents = self._keys.combine(self.reduction.of, values)
-            yield self._column(windows, values, contents, count)
+            yield self._column(windows, values, contents, counts)
         for window, folded in self._folded.items():
             contents = [content for content, _ in folded.values()]
-            yield self._column((window,), folded, contents, sum(n for _, n in folded.values()))
+            yield self._column((window,), folded, contents, [n for _, n in folded.values()])
         self._clear()
         self._folded = defaultdict(dict)
         self._keys = Keys()
 
     def _column(
-        self, windows: Windows, found: Iterable[Hashable], contents: list[Any], count: int
+        self, windows: Windows, found: Iterable[Hashable], contents: list[Any], counts: list[int]
     ) -> ArrivalColumns:
         keys, last = self._keys.named(found), windows[0].last
-        return ArrivalColumns(keys, repeat(windows), repeat(last), contents, count)
+        return ArrivalColumns(keys, repeat(windows), repeat(last), contents, sum(counts), counts)
 
     def _arrivals(self) -> Iterator[tuple[Hashable, Arrival]]:
         """Yield each arrival with the identity of its key, window by window, and clear the precombiner."""

@@ -12,8 +12,15 @@ cluster/options                command-line flags
 cluster/session                the Spark session of a run
 cluster/new_session            a new session and its settings
 cluster/jvm_log_filter         removes noise from the output of the JVM
+cluster/spark_versions         what differs between versions of Spark
 cluster/requirements           checks of Java, Python and packages
+cluster/version_match          checks that driver, JVM and cluster run one Spark
+cluster/worker_checks          checks of the workers before a run
+cluster/unpickling             plans as bytes; what a worker cannot unpickle
+cluster/missing_packages       the error for a package that a worker lacks
+cluster/connect                sessions of Spark Connect
 cluster/packaging              code for the workers
+cluster/archive                a job and its packages as a zip file
 cluster/main_classes           classes of ``__main__`` on the workers
 cluster/task_context           partition and batch number of a task
 cluster/error_transport        errors from workers to the driver
@@ -39,7 +46,8 @@ state/side_input_directory     where files with large side inputs are
 -----------------------------  -------------------------------------------------------
 sources/data_source            sources that Python reads, as a Spark data source
 sources/native                 sources that Spark reads
-sources/native_watermarks      watermarks of sources that Spark reads
+sources/worker_reads           sources that the workers read in ranges
+sources/native_watermarks      watermarks of sources that Spark or the workers read
 =============================  =======================================================
 
 The runner module is imported on first use, so that a worker without pyarrow can report that it is missing.
@@ -57,13 +65,14 @@ ships_functions = True
 
 def run(graph: Any, options: Any) -> Any:
     """Run a graph on Spark, in the session that its options specify."""
-    from headrace.runners.spark.runner import SparkRunner
-
-    return SparkRunner().run(graph, options)
+    return __getattr__("SparkRunner")().run(graph, options)
 
 
 def __getattr__(name: str) -> Any:
     if name == "SparkRunner":
+        from headrace.runners.spark.cluster.requirements import check_packages
+
+        check_packages()  # before an import fails
         from headrace.runners.spark.runner import SparkRunner
 
         return SparkRunner

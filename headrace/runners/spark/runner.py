@@ -25,12 +25,18 @@ from headrace.runners.spark.cluster.driver_sinks import DriverSinks
 from headrace.runners.spark.cluster.error_transport import unwrap, unwrapping
 from headrace.runners.spark.cluster.frame_sinks import require_directories, set_loaders
 from headrace.runners.spark.cluster.options import SparkSettings, default_key_groups, spark_settings
-from headrace.runners.spark.cluster.session import Session, prepare, session_of_run
+from headrace.runners.spark.cluster.session import (
+    Session,
+    batch_session,
+    prepare,
+    session_of_run,
+)
 from headrace.runners.spark.shuffle.wire import rows_of
 from headrace.runners.spark.sources.caught_up import CaughtUp
 from headrace.runners.spark.sources.data_source import SourcePlan, source_frame
 from headrace.runners.spark.sources.native import native_reads
-from headrace.runners.spark.stage import stage_plans
+from headrace.runners.spark.sources.worker_reads import worker_reads
+from headrace.runners.spark.stage import stage_plans, worker_nodes
 from headrace.runners.spark.state.checkpoint_manifest import (
     Checkpoint,
     Manifest,
@@ -80,7 +86,7 @@ class SparkRunner:
         streaming = is_streaming(graph, options)
         if streaming and spark_settings(options).checkpoint:
             require_directories(graph)
-        session = prepare(options, self._session)
+        session = prepare(options, self._session, worker_nodes(planned), streaming=streaming)
         set_loaders(graph, session.spark)
         if streaming:
             return StreamRun(planned, options, session).start()
@@ -95,8 +101,7 @@ class BatchRun(PipelineResult):
         settings = spark_settings(options)
         progress = Progress(options.view_as(StandardOptions).progress)
         self._sinks = DriverSinks(planned, "", streaming=False, progress=progress)
-        spark = session_of_run(session.spark, batch.CONF)
-        with progress, unwrapping():
+        with progress, unwrapping(), batch_session(session.spark, batch.CONF) as spark:
             groups = settings.key_groups or default_key_groups(session.cores)
             with temporary_files(planned, settings, session.is_local) as files:
                 frame = batch.lower(with_side_input_files(planned, files), spark, groups, _now())
@@ -230,11 +235,11 @@ class StreamRun(PipelineResult):
 
     def _resume(self) -> Manifest:
         before = self._checkpoint.read()
-        groups = self._settings.key_groups
+        groups, spark = self._settings.key_groups, self._session.spark.version
         if before is None:
             groups = groups or default_key_groups(self._session.cores)
-            return manifest_of(self._plan, groups, min(groups, self._session.cores))
-        now = manifest_of(self._plan, groups or before.key_groups, before.partitions)
+            return manifest_of(self._plan, groups, min(groups, self._session.cores), spark)
+        now = manifest_of(self._plan, groups or before.key_groups, before.partitions, spark)
         return resumed(before, now, self._checkpoint.directory)
 
     def _conf(self) -> dict[str, str]:
@@ -248,6 +253,7 @@ class StreamRun(PipelineResult):
         labels = tuple(native.read.label for native in self._natives)
         nodes = enumerate(self._plan.graph)
         interval = settings.trigger_interval or 0
+        workers = worker_reads(self._plan, self._manifest.observed)
         plan = SourcePlan(
             reads=tuple(
                 (index, node)
@@ -261,9 +267,12 @@ class StreamRun(PipelineResult):
             pause=str(self._pause_file),
             natives=labels,
             until_caught_up=self._until_caught_up,
+            workers=workers,
         )
         stages = stage_plans(self._plan, self._manifest.key_groups, batch=False)
-        rows = streaming.lower(source_frame(spark, plan), stages, self._run_name, self._natives)
+        rows = streaming.lower(
+            source_frame(spark, plan), stages, self._run_name, self._natives, workers.observed
+        )
         writer = rows.writeStream.foreachBatch(self._deliver)
         writer = writer.option("checkpointLocation", self._checkpoint.directory)
         if interval:

@@ -16,6 +16,7 @@ from headrace.runners.operator import Operator, Send
 from headrace.runners.planning import Level, Plan, SideInputStep
 from headrace.runners.side_input_operators import SideInputOperator
 from headrace.runners.spark.cluster.main_classes import MainClasses, classes_in
+from headrace.runners.spark.cluster.unpickling import reduced
 from headrace.runners.spark.shuffle.bundle_columns import unpack
 from headrace.runners.spark.shuffle.key_group import KeyGroups
 from headrace.runners.spark.shuffle.wire import FILES_IN_USE, REPORT, Row, dumps
@@ -54,6 +55,11 @@ class StagePlan:
     batch: bool
     names: tuple[str, ...]
     script: MainClasses = attrs.field(factory=MainClasses)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle as bytes, so that a package that a worker lacks is an error with the steps."""
+        own = [n.label for n in self.plan.graph if self.plan.depths[n.label] == self.level]
+        return reduced(self, ", ".join(own[:3]) + (", …" if len(own) > 3 else ""))
 
     def node(self, index: int) -> Node:
         """Return a node of this level by its index in the whole graph."""
@@ -95,6 +101,11 @@ def _part(plan: Plan, level: int) -> Plan:
     }
     levels = tuple(Level((), ()) for _ in plan.levels)
     return attrs.evolve(plan, graph=Graph(tuple(nodes)), levels=levels, steps=steps)
+
+
+def worker_nodes(plan: Plan) -> list[Node]:
+    """Return the nodes of a plan as they are sent to workers."""
+    return [_for_workers(node) for node in plan.graph]
 
 
 def _for_workers(node: Node) -> Node:

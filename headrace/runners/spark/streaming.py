@@ -27,8 +27,10 @@ from headrace.runners.operator import Operator, Send
 from headrace.runners.operators import operators_of
 from headrace.runners.planning import KeyedStep
 from headrace.runners.side_input_operators import StreamingSideInputs
+from headrace.runners.source_ranges import SourceRange
 from headrace.runners.spark.cluster.error_transport import wrapping
 from headrace.runners.spark.cluster.jvm_log_filter import silence_state_describer
+from headrace.runners.spark.cluster.spark_versions import with_state
 from headrace.runners.spark.cluster.task_context import batch_number, task_number
 from headrace.runners.spark.shuffle.bundle_columns import unpack
 from headrace.runners.spark.shuffle.control_rows import CONTROL, Control, merged
@@ -42,6 +44,7 @@ from headrace.runners.spark.sources.native_watermarks import (
     Observed,
     SourceClock,
 )
+from headrace.runners.spark.sources.worker_reads import elements_of
 from headrace.runners.spark.stage import Stage, StagePlan, in_batches
 from headrace.runners.spark.state.chunked_keys import KeyedChunks
 from headrace.runners.spark.state.chunked_windows import WindowChunks
@@ -53,6 +56,9 @@ from headrace.sdk.step_metrics import StepMetrics
 from headrace.stored_formats import CHUNKS, check_format
 from headrace.windowing.time import MIN_MICROS
 from headrace.windowing.watermark import FromSource
+
+RANGE_ROWS: Final = 1 << 14
+"""Number of elements of a range that pass through the steps at once."""
 
 _SPARK_ROW: Final = SparkRow(*Row._fields)
 
@@ -68,7 +74,8 @@ class StreamPlan:
         stage: the plan of the stage.
         run: name of the run, kept after a restart from the checkpoint.
         start: name of this start of the run.
-        native: labels of the sources that Spark reads itself.
+        native: labels of the sources whose watermarks the key groups of level 1 compute: those that Spark
+            reads itself, and some of those that the workers read.
     """
 
     stage: StagePlan
@@ -127,21 +134,48 @@ class FirstStage:
             yield from map(record_batch, in_batches(self._rows(batches)))
 
     def _rows(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Row]:
+        observers: dict[str, NativeWatermarkObserver] = {}
         with self.plan.cached_stage(batch_number(), MIN_MICROS, task_number(0)) as stage:
             for row in rows_of(batches):
-                yield from self._take(stage, row)
+                yield from self._take(stage, row, observers)
             stage.end_round({read.label: MIN_MICROS for read in self.plan.reads})
             yield from stage.sent()
+            for label, observer in observers.items():
+                yield from self.plan.observed(observer.observed(label, stage.scope))
             yield stage.report()
 
-    def _take(self, stage: Stage, row: Row) -> Iterator[Row]:
+    def _take(
+        self, stage: Stage, row: Row, observers: dict[str, NativeWatermarkObserver]
+    ) -> Iterator[Row]:
         payload = loads(row.payload)
         if row.step == CONTROL:
             yield from self.plan.controls(payload)
             return
-        stage.scope.now, bundle = payload
-        stage.operator(row.step).push(unpack(bundle))
+        if row.step == OBSERVED:
+            yield from self.plan.observed(payload)
+            return
+        stage.scope.now, content = payload
+        if isinstance(content, SourceRange):
+            yield from self._read(stage, self.plan.stage.read(row.step), content, observers)
+            return
+        stage.operator(row.step).push(unpack(content))
         yield from stage.sent()
+
+    def _read(
+        self,
+        stage: Stage,
+        read: Read,
+        found: SourceRange,
+        observers: dict[str, NativeWatermarkObserver],
+    ) -> Iterator[Row]:
+        """Read a range of a source, and pass the elements on."""
+        bundle = elements_of(read, found)
+        if read.label in self.plan.native:
+            new = NativeWatermarkObserver(read.watermark or FromSource())
+            observers.setdefault(read.label, new).record((found.number,), bundle)
+        for piece in bundle.pieces(RANGE_ROWS):
+            stage.executor.feed(read, piece)
+            yield from stage.sent()
 
 
 @attrs.frozen
@@ -326,7 +360,11 @@ class StateChunks(ChunkStore):
 
 
 def lower(
-    rows: DataFrame, stages: Iterable[StagePlan], run: str, natives: Sequence[NativeRead] = ()
+    rows: DataFrame,
+    stages: Iterable[StagePlan],
+    run: str,
+    natives: Sequence[NativeRead] = (),
+    observed: Iterable[str] = (),
 ) -> DataFrame:
     """Return the rows for the sinks of a plan as a streaming DataFrame.
 
@@ -335,14 +373,15 @@ def lower(
         stages: the plan of each level.
         run: name of the run.
         natives: the sources that Spark reads itself.
+        observed: labels of the sources that the workers read and whose watermarks they observe.
     """
     start = uuid.uuid4().hex
-    labels = tuple(native.read.label for native in natives)
+    labels = (*(native.read.label for native in natives), *sorted(observed))
     first, *keyed = (StreamPlan(stage, run, start, labels) for stage in stages)
     rows = rows.mapInArrow(FirstStage(first), SCHEMA)
     for branch, native in enumerate(natives, start=1):
         timed = native.frame.withColumn(NOW, current_timestamp())
         rows = rows.union(timed.mapInArrow(NativeStage(first, native.index, branch), SCHEMA))
     for plan in keyed:
-        rows = rows.groupBy("group").transformWithState(KeyedStage(plan), SCHEMA, "append", "none")
+        rows = with_state(rows.groupBy("group"), KeyedStage(plan), SCHEMA, Row, in_batches)
     return rows

@@ -6,12 +6,13 @@ import csv
 from collections.abc import Iterable, Iterator, Sequence
 from io import TextIOWrapper
 from itertools import islice
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 import attrs
 
 from headrace.errors import FileError, PipelineError, shorten
 from headrace.sdk.io import schema as schemas
+from headrace.sdk.io.file_places import START, UNKNOWN, FilePlace, Places, places_of_csv
 from headrace.sdk.io.file_source import (
     CHUNK_ROWS,
     Columns,
@@ -20,7 +21,7 @@ from headrace.sdk.io.file_source import (
     needed,
     require_columns,
 )
-from headrace.sdk.io.files import existing, matching, open_file, reading
+from headrace.sdk.io.files import existing, is_compressed, matching, open_file, reading
 from headrace.sdk.io.text_record import KeptLines, TextRecord
 from headrace.sdk.row import Row
 from headrace.sdk.schemas import arguments_of, records_of
@@ -54,6 +55,8 @@ class CsvFiles(FileSource):
     >>> files.bundle({"airport": ["EWR"], "delay": [7]})
     Bundle(values=[Row(airport='EWR', delay=7)], timestamps=[7000000], ...)
     """
+
+    tells_places: ClassVar[bool] = True
 
     given_schema: schemas.GivenSchema = attrs.field(default=None, alias="schema")
     columns: tuple[str, ...] | None = attrs.field(default=None, converter=names_of)
@@ -127,11 +130,19 @@ class CsvFiles(FileSource):
         return tuple(self.schema) if self.columns is None else self.columns
 
     def read_columns(self, path: str) -> Iterator[Columns]:
-        with reading(path), self._open(path) as file:
-            reader = self._reader(file, path)
-            if self.header:
+        return self.columns_from(path, START)
+
+    def places(self, path: str, place: FilePlace, limit: int) -> Places:
+        if is_compressed(path, self.compression):
+            return UNKNOWN
+        return places_of_csv(path, place, limit, self.header, self.delimiter, self.quotechar)
+
+    def columns_from(self, path: str, place: FilePlace) -> Iterator[Columns]:
+        with reading(path), self._open(path, place.byte) as file:
+            reader = self._reader(file, path, place.line)
+            if self.header and not place.byte:
                 self._check_header(next(reader, None), path)
-            before = 0
+            before = place.records
             while records := list(islice(reader, CHUNK_ROWS)):
                 filled = records if all(records) else list(filter(None, records))
                 yield self._columns(filled, path, before)
@@ -184,16 +195,19 @@ class CsvFiles(FileSource):
                 self._refuse_value(name, records[index], path, before + index, error)
         return columns
 
-    def _open(self, path: str) -> TextIOWrapper:
-        return TextIOWrapper(open_file(path, "rb", self.compression), "utf-8-sig", newline="")
+    def _open(self, path: str, byte: int = 0) -> TextIOWrapper:
+        file = open_file(path, "rb", self.compression)
+        if byte:
+            file.seek(byte)
+        return TextIOWrapper(file, "utf-8-sig", newline="")
 
-    def _reader(self, file: Iterable[str], path: str) -> Iterator[list[str]]:
-        """Read records; an error names the line of an invalid record."""
+    def _reader(self, file: Iterable[str], path: str, before: int = 0) -> Iterator[list[str]]:
+        """Read records after some lines; an error names the line of an invalid record."""
         reader = csv.reader(file, delimiter=self.delimiter, quotechar=self.quotechar, strict=True)
         try:
             yield from reader
         except csv.Error as error:
-            raise _not_csv(error, f"{path}, line {reader.line_num}") from error
+            raise _not_csv(error, f"{path}, line {before + reader.line_num}") from error
 
     def _check_header(self, names: list[str] | None, path: str) -> None:
         if names is not None and names != list(self.schema):

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final, TypeAlias
+from typing import Any, ClassVar, Final, TypeAlias
 
 import attrs
 
 from headrace.errors import FileError, PipelineError, TimeError, shorten
+from headrace.sdk.io.file_places import UNKNOWN, FilePlace, Places
 from headrace.sdk.io.files import compression_of, matching, patterns_of
 from headrace.sdk.source import BoundedSource, ReadsBundles
 from headrace.triggers.bundle import Bundle
@@ -77,8 +78,14 @@ class FileSource(BoundedSource[Any], ReadsBundles):
 
     def read_file(self, path: str) -> Iterator[Bundle]:
         """Read a file."""
-        rows = 0
-        for columns in self.read_columns(path):
+        return self._bundles_of(path, self.read_columns(path), 0)
+
+    def read_from(self, path: str, place: FilePlace) -> Iterator[Bundle]:
+        """Read a file from a place on."""
+        return self._bundles_of(path, self.columns_from(path, place), place.records)
+
+    def _bundles_of(self, path: str, chunks: Iterator[Columns], rows: int) -> Iterator[Bundle]:
+        for columns in chunks:
             values = self.values(columns)
             try:
                 yield self._bundle(values, columns)
@@ -110,6 +117,27 @@ class FileSource(BoundedSource[Any], ReadsBundles):
     @abstractmethod
     def read_columns(self, path: str) -> Iterator[Columns]:
         """Read a file in chunks."""
+
+    tells_places: ClassVar[bool] = False
+    """Whether the format defines :meth:`places` and :meth:`columns_from`."""
+
+    def can_start_at(self, place: FilePlace) -> bool:
+        """Whether :meth:`columns_from` can read from a place on."""
+        return place.byte > 0
+
+    def places(self, path: str, place: FilePlace, limit: int) -> Places:
+        """Return the ends of the parts of a file, without parsing records.
+
+        Args:
+            path: the file.
+            place: where the first part begins.
+            limit: maximum number of records of all parts.
+        """
+        return UNKNOWN
+
+    def columns_from(self, path: str, place: FilePlace) -> Iterator[Columns]:
+        """Read a file in chunks, from a place on."""
+        raise NotImplementedError
 
     @abstractmethod
     def values(self, columns: Columns) -> list[Any]:

@@ -191,6 +191,18 @@ def compression_of(compression_type: str) -> str:
     )
 
 
+def is_compressed(path: str, compression: str) -> bool:
+    """Return whether a file is compressed, or its content is not on disk.
+
+    >>> is_compressed("a.gz", "auto"), is_compressed("a.gz", "uncompressed")
+    (True, False)
+    """
+    if isinstance(path, LoadedFile):
+        return True
+    by_name = compression == "auto" and path.endswith(tuple(_BY_EXTENSION))
+    return by_name or compression not in ("auto", "uncompressed")
+
+
 def open_file(path: str, mode: str, compression: str, name: str = "") -> IO[bytes]:
     """Open a file whose content may be compressed.
 

@@ -7,14 +7,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import date, datetime
 from itertools import islice
-from typing import Any, Final, NoReturn
+from typing import Any, ClassVar, Final, NoReturn
 
 import attrs
 
 from headrace.errors import FileError, shorten
 from headrace.sdk.io import schema as schemas
+from headrace.sdk.io.file_places import START, UNKNOWN, FilePlace, Places, places_of_lines
 from headrace.sdk.io.file_source import Columns, FileSource, needed, require_columns
-from headrace.sdk.io.files import existing
+from headrace.sdk.io.files import existing, is_compressed
 from headrace.sdk.io.text_files import TextFiles
 from headrace.sdk.io.text_record import TextRecord
 from headrace.sdk.row import rows_of
@@ -58,6 +59,8 @@ class JsonFiles(FileSource):
     {'airport': ['EWR'], 'delay': [None]}
     """
 
+    tells_places: ClassVar[bool] = True
+
     given_schema: schemas.GivenSchema = attrs.field(default=None, alias="schema")
     schema: schemas.ColumnTypes = attrs.field(init=False)
 
@@ -91,8 +94,16 @@ class JsonFiles(FileSource):
         return schemas.element_type(self.given_schema, self.schema)
 
     def read_columns(self, path: str) -> Iterator[Columns]:
-        before = 0
-        for chunk in self._text().read_columns(path):
+        return self.columns_from(path, START)
+
+    def places(self, path: str, place: FilePlace, limit: int) -> Places:
+        if is_compressed(path, self.compression):
+            return UNKNOWN
+        return places_of_lines(path, place, limit, blank_lines=False)
+
+    def columns_from(self, path: str, place: FilePlace) -> Iterator[Columns]:
+        before = place.line
+        for chunk in self._text().columns_from(path, place):
             yield self.parse(chunk["value"], path, before)
             before += len(chunk["value"])
 

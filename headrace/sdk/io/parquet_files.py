@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from itertools import accumulate
+from typing import Any, ClassVar
 
 import attrs
 
 from headrace.errors import PipelineError
 from headrace.sdk.io.arrow import arrow
+from headrace.sdk.io.file_places import START, FilePlace, Places
 from headrace.sdk.io.file_source import (
     CHUNK_ROWS,
     Columns,
@@ -37,6 +39,8 @@ class ParquetFiles(FileSource):
     >>> ParquetFiles("delays.parquet").bundle({"airport": ["EWR"], "delay": [7]}).values
     [{'airport': 'EWR', 'delay': 7}]
     """
+
+    tells_places: ClassVar[bool] = True
 
     columns: tuple[str, ...] | None = attrs.field(default=None, converter=names_of)
     schema: type | None = attrs.field(default=None, kw_only=True)
@@ -77,14 +81,52 @@ class ParquetFiles(FileSource):
         return [dict(zip(names, record, strict=True)) for record in zip(*cells, strict=True)]
 
     def read_columns(self, path: str) -> Iterator[Columns]:
+        return self.columns_from(path, START)
+
+    def places(self, path: str, place: FilePlace, limit: int) -> Places:
+        """Return the ends of the parts, one for each row group."""
+        with self._opened(path) as file:
+            ends = _ends_of_row_groups(file)
+        last = place.records + limit
+        found = dict.fromkeys(min(end, last) for end in ends if end > place.records)
+        return Places(tuple(map(FilePlace, found)))
+
+    def can_start_at(self, place: FilePlace) -> bool:
+        return True
+
+    @contextmanager
+    def _opened(self, path: str) -> Iterator[Any]:
         parquet, pyarrow = arrow("pyarrow.parquet"), arrow()
         with reading(path), _as_os_errors(pyarrow), parquet.ParquetFile(opened(path)) as file:
+            yield file
+
+    def columns_from(self, path: str, place: FilePlace) -> Iterator[Columns]:
+        with self._opened(path) as file:
             names = file.schema_arrow.names
             selected = self.column_names() or names
             time = () if not isinstance(self.timestamp, str) else (self.timestamp,)
             require_columns(names, (*selected, *time), path)
-            for batch in file.iter_batches(CHUNK_ROWS, columns=list(selected)):
+            for batch in _batches_from(file, place.records, list(selected)):
                 yield batch.to_pydict()
+
+
+def _batches_from(file: Any, record: int, columns: list[str]) -> Iterator[Any]:
+    """Return the record batches of a file from a record on."""
+    ends = _ends_of_row_groups(file)
+    groups = [number for number, end in enumerate(ends) if end > record]
+    if not groups:
+        return
+    at = ends[groups[0] - 1] if groups[0] else 0
+    for batch in file.iter_batches(CHUNK_ROWS, row_groups=groups, columns=columns):
+        at += batch.num_rows
+        if at > record:
+            yield batch.slice(max(0, batch.num_rows - (at - record)))
+
+
+def _ends_of_row_groups(file: Any) -> list[int]:
+    """Return the number of records up to the end of each row group."""
+    sizes = (file.metadata.row_group(n).num_rows for n in range(file.num_row_groups))
+    return list(accumulate(sizes))
 
 
 @contextmanager

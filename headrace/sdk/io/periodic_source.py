@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import attrs
 
 from headrace.errors import PipelineError
-from headrace.sdk.source import Batch, ReadsClock, UnboundedSource
+from headrace.sdk.source import Batch, LatestOffset, ReadsClock, UnboundedSource
 from headrace.windowing.time import MAX_MICROS, Timestamp, TimestampTypes, duration_micros, micros
 from headrace.windowing.timestamped_value import TimestampedValue
+
+SPLIT: Final = 1 << 13
+"""Number of elements that one worker reads at a time."""
 
 
 def _seconds(start: TimestampTypes | None) -> float | None:
@@ -112,6 +116,29 @@ class PeriodicSource(UnboundedSource[Any], ReadsClock):
         following = (start, stop, index) if records or offset is None else offset
         finished = index >= times.count()
         return Batch(records, following, self._watermark(index, times), finished)
+
+    def latest_offset(self, partition: int, start: Any, limit: int) -> LatestOffset:
+        return self.latest_offset_until(partition, start, limit, Timestamp.now().micros)
+
+    def latest_offset_until(self, partition: int, start: Any, limit: int, now: int) -> LatestOffset:
+        times = self.sequences[partition]
+        if start is None and times.start is None:
+            begun = times.begun(now)
+            return LatestOffset((begun.start, begun.stop, 0), 0, self._watermark(0, begun))
+        begin, stop, first = start or (times.start, times.stop, 0)
+        times = Times(begin, stop, times.interval)
+        ahead = range(first, min(times.count(), first + limit))
+        records = bisect_right(ahead, now, key=lambda index: micros(times[index]))
+        index = first + records
+        return LatestOffset(
+            (begin, stop, index),
+            records,
+            self._watermark(index, times),
+            finished=index >= times.count(),
+            splits=[
+                ((begin, stop, at), min(SPLIT, index - at)) for at in range(first, index, SPLIT)
+            ],
+        )
 
     def _element(self, index: int, time: Any) -> TimestampedValue[Any]:
         if self.data is None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from io import TextIOWrapper
 from itertools import islice
-from typing import Any
+from typing import Any, ClassVar
 
 import attrs
 
+from headrace.sdk.io.file_places import START, UNKNOWN, FilePlace, Places, places_of_lines
 from headrace.sdk.io.file_source import CHUNK_ROWS, Columns, FileSource
-from headrace.sdk.io.files import open_file, reading
+from headrace.sdk.io.files import is_compressed, open_file, reading
 from headrace.sdk.io.text_record import TextRecord
 
 
@@ -29,6 +30,8 @@ class TextFiles(FileSource):
     ['a', 'b']
     """
 
+    tells_places: ClassVar[bool] = True
+
     strip_trailing_newlines: bool = True
     skip_header_lines: int = attrs.field(default=0, validator=attrs.validators.ge(0))
 
@@ -36,10 +39,24 @@ class TextFiles(FileSource):
         return ("value",)
 
     def read_columns(self, path: str) -> Iterator[Columns]:
-        with reading(path), TextIOWrapper(self.open(path), "utf-8", newline="\n") as file:
-            lines = islice(file, self.skip_header_lines, None)
+        return self.columns_from(path, START)
+
+    def places(self, path: str, place: FilePlace, limit: int) -> Places:
+        if is_compressed(path, self.compression):
+            return UNKNOWN
+        return places_of_lines(path, place, limit, self.skip_header_lines)
+
+    def columns_from(self, path: str, place: FilePlace) -> Iterator[Columns]:
+        with reading(path), TextIOWrapper(self._at(path, place), "utf-8", newline="\n") as file:
+            lines = islice(file, 0 if place.byte else self.skip_header_lines, None)
             while chunk := list(islice(lines, CHUNK_ROWS)):
                 yield {"value": stripped(chunk) if self.strip_trailing_newlines else chunk}
+
+    def _at(self, path: str, place: FilePlace) -> Any:
+        file = self.open(path)
+        if place.byte:
+            file.seek(place.byte)
+        return file
 
     def text_records(self, path: str) -> Iterator[list[TextRecord]]:
         """Return the lines of a file, in chunks."""

@@ -20,8 +20,10 @@ import attrs
 
 from headrace.errors import FileError
 from headrace.sdk.io.cursor import Cursor
+from headrace.sdk.io.file_places import FilePlace
 from headrace.sdk.io.file_source import FileSource
-from headrace.sdk.source import Batch, UnboundedSource
+from headrace.sdk.io.files import is_compressed
+from headrace.sdk.source import Batch, LatestOffset, UnboundedSource
 from headrace.triggers.bundle import Bundle
 
 REMEMBERED: Final = 1_000
@@ -42,6 +44,8 @@ class Position(NamedTuple):
         read: the files after it that have been read, in order.
         ahead: the files to read next, in order.
         records: number of records of the first file ahead that have been read.
+        byte: number of bytes of this file before the next record; 0 if unknown.
+        line: number of lines before it, if the bytes are known.
 
     >>> Position().after((7, "a.txt")).read
     ((7, 'a.txt'),)
@@ -51,13 +55,24 @@ class Position(NamedTuple):
     read: tuple[Found, ...] = ()
     ahead: tuple[Found, ...] = ()
     records: int = 0
+    byte: int = 0
+    line: int = 0
+
+    @property
+    def place(self) -> FilePlace:
+        """The place of the next record in the first file ahead."""
+        return FilePlace(self.records, self.byte, self.line)
+
+    def at(self, place: FilePlace) -> Position:
+        """Return the position at another place of the first file ahead."""
+        return self._replace(records=place.records, byte=place.byte, line=place.line)
 
     def after(self, file: Found) -> Position:
         """Return the position after the first file ahead."""
         read = sorted([*self.read, file])
         forgotten, kept = read[:-REMEMBERED], read[-REMEMBERED:]
         before = max(self.before, forgotten[-1]) if forgotten else self.before
-        return Position(before, tuple(kept), self.ahead[1:], 0)
+        return Position(before, tuple(kept), self.ahead[1:])
 
     def new(self, files: Iterable[Found]) -> Iterator[Found]:
         """Return the files that have not been read."""
@@ -101,6 +116,38 @@ class WatchedFiles(UnboundedSource[Any]):
             limit -= len(bundle)
         return Batch(Bundle.concat(bundles), tuple(position))
 
+    @property
+    def tells_offsets(self) -> bool:
+        """Whether the format finds places in files, and not all files are compressed."""
+        files = self.files
+        compressed = (is_compressed(pattern, files.compression) for pattern in files.patterns)
+        return files.tells_places and not all(compressed)
+
+    def latest_offset(self, partition: Any, start: Any, limit: int) -> LatestOffset | None:
+        """Return the next offset; None if the next file is one that must be read to be divided."""
+        position = Position() if start is None else Position(*start)
+        if not position.ahead:
+            listed = self._list(position)
+            return LatestOffset(tuple(listed), 0, finished=self.once and not listed.ahead)
+        splits: list[tuple[Any, int]] = []
+        end, records = position, 0
+        while records < limit and end.ahead:
+            path = end.ahead[0][1]
+            _require_file(path)
+            found = self.files.places(path, end.place, limit - records)
+            for place in found.places:
+                rows = place.records - end.records
+                if rows:
+                    splits.append((tuple(_alone(end)), rows))
+                end, records = end.at(place), records + rows
+            if not found.is_known:
+                break
+            if records < limit:
+                end = end.after(end.ahead[0])
+        if end == position:
+            return None
+        return LatestOffset(tuple(end), records, splits=splits)
+
     def available_now(self) -> WatchedFiles:
         """Return a source that ends with the files of its first listing."""
         return WatchedFiles(self.files, self.interval, once=True)
@@ -118,11 +165,11 @@ class WatchedFiles(UnboundedSource[Any]):
     def _read_next(self, position: Position, limit: int) -> tuple[Bundle, Position]:
         """Read the next records of the first file ahead."""
         file = position.ahead[0]
-        cursor = self._cache.cursor_at(self.files, file[1], position.records)
+        cursor = self._cache.cursor_at(self.files, file[1], position.place)
         bundle = cursor.take(limit)
         if len(bundle) < limit:
             return bundle, position.after(file)
-        position = position._replace(records=position.records + limit)
+        position = position.at(FilePlace(position.records + limit))
         self._cache.keep(cursor, file[1], position.records)
         return bundle, position
 
@@ -144,12 +191,16 @@ class _ReadCache:
     path: str = ""
     records: int = 0
 
-    def cursor_at(self, files: FileSource, path: str, records: int) -> Cursor:
-        """Return a cursor positioned at a record of a file."""
+    def cursor_at(self, files: FileSource, path: str, place: FilePlace) -> Cursor:
+        """Return a cursor positioned at a place of a file."""
         cursor, self.cursor = self.cursor, None
-        if cursor is None or (self.path, self.records) != (path, records):
-            cursor = Cursor(_existing(files, path))
-            cursor.skip(records)
+        if cursor is not None and (self.path, self.records) == (path, place.records):
+            return cursor
+        _require_file(path)
+        if files.can_start_at(place):
+            return Cursor(files.read_from(path, place))
+        cursor = Cursor(files.read_file(path))
+        cursor.skip(place.records)
         return cursor
 
     def keep(self, cursor: Cursor, path: str, records: int) -> None:
@@ -165,11 +216,16 @@ def _with_times(paths: list[str]) -> Iterator[Found]:
             continue  # deleted before it was read
 
 
-def _existing(files: FileSource, path: str) -> Iterator[Bundle]:
+def _alone(position: Position) -> Position:
+    """Return a position with only the first file ahead."""
+    return Position((), (), position.ahead[:1]).at(position.place)
+
+
+def _require_file(path: str) -> None:
     if not os.path.exists(path):
         raise FileError(
-            "the file was deleted before it was read",
+            "the file was deleted before it was read, or is not visible here",
             where=path,
-            remedy="keep files in a watched directory until they have been read",
+            remedy="keep files in a watched directory until they have been read; on a cluster the workers "
+            "read them too, so the directory must be on a disk that all machines share",
         )
-    return files.read_file(path)

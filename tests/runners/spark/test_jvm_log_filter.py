@@ -3,14 +3,22 @@
 import pickle
 import subprocess
 import sys
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
 from headrace.runners.spark import streaming
-from headrace.runners.spark.cluster.jvm_log_filter import _STATE_DESCRIBER, _STATE_SERVER, copy
+from headrace.runners.spark.cluster.jvm_log_filter import (
+    _STATE_DESCRIBER,
+    CONFIGURATION,
+    copy,
+    reduce_logging_of_running,
+    shows_progress,
+)
 from headrace.runners.spark.cluster.session import session_for
+from headrace.runners.spark.cluster.spark_versions import spark_version
 from headrace.sdk.options import PipelineOptions
 
 PRINTS = """
@@ -62,6 +70,45 @@ def test_a_given_session_does_not_warn_of_state_that_does_not_exist_yet(
 ) -> None:
     java: Any = spark.sparkContext._jvm
     log4j = java.org.apache.logging.log4j
-    log4j.core.config.Configurator.setLevel(_STATE_SERVER, log4j.Level.WARN)
+    server = spark_version(spark.version).state_server
+    assert java.java.lang.Class.forName(server).getName() == server
+    log4j.core.config.Configurator.setLevel(server, log4j.Level.WARN)
     session_for(PipelineOptions([]), spark)
-    assert log4j.LogManager.getLogger(_STATE_SERVER).getLevel().name() == "ERROR"
+    assert log4j.LogManager.getLogger(server).getLevel().name() == "ERROR"
+
+
+def jvm_with(location: str | None, command: str = "") -> tuple[Any, list[str]]:
+    """A JVM that runs, whose log4j has read a file, and the files that it reads from then on."""
+    read: list[str] = []
+    source = SimpleNamespace(getLocation=lambda: location)
+    configuration = SimpleNamespace(getConfigurationSource=lambda: source)
+    context = SimpleNamespace(getConfiguration=lambda: configuration)
+    log4j = SimpleNamespace(
+        LogManager=SimpleNamespace(getContext=lambda current: context),
+        core=SimpleNamespace(
+            config=SimpleNamespace(Configurator=SimpleNamespace(reconfigure=read.append))
+        ),
+    )
+    org = SimpleNamespace(apache=SimpleNamespace(logging=SimpleNamespace(log4j=log4j)))
+    system = SimpleNamespace(getProperty=lambda name: command)
+    java = SimpleNamespace(
+        net=SimpleNamespace(URI=lambda uri: uri), lang=SimpleNamespace(System=system)
+    )
+    return SimpleNamespace(org=org, java=java), read
+
+
+def test_the_log_of_spark_submit_is_reduced_unless_the_user_has_configured_it() -> None:
+    jvm, read = jvm_with("jar:file:/spark.jar!/org/apache/spark/log4j2-defaults.properties")
+    reduce_logging_of_running(jvm)
+    assert read == [CONFIGURATION.as_uri()]
+    for location in ("/etc/spark/log4j2.properties", None):
+        jvm, read = jvm_with(location)
+        reduce_logging_of_running(jvm)
+        assert read == []
+
+
+def test_a_progress_bar_that_the_user_asks_spark_submit_for() -> None:
+    submit = "org.apache.spark.deploy.SparkSubmit"
+    assert not shows_progress(jvm_with(None, f"{submit} job.py")[0])
+    asks = f"{submit} --conf spark.ui.showConsoleProgress=true job.py"
+    assert shows_progress(jvm_with(None, asks)[0])

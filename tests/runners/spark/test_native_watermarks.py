@@ -56,6 +56,20 @@ def test_the_slowest_partition_says_and_idle_ones_do_not() -> None:
     assert told(clock, seen(202, a=71)) == (202, 8, end)
 
 
+def test_what_the_driver_knows_of_a_source_that_the_workers_read() -> None:
+    """Its partitions before they have elements, and those that have ended."""
+    clock = SourceClock(READS, ["kafka"])
+    start, end = MIN_MICROS // SECOND, MAX_MICROS // SECOND
+
+    def known(now: int, *finished: str) -> Observed:
+        reports: dict[tuple[Hashable, ...], int] = {(name,): MAX_MICROS for name in finished}
+        return Observed("kafka", -1, now * SECOND, {("a",): [], ("b",): []}, reports)
+
+    assert told(clock, fed(1), known(1), seen(1, a=5)) == (1, 0, start)  # b has no elements yet
+    assert told(clock, fed(2), known(2, "b")) == (2, 0, 4)
+    assert told(clock, fed(3), known(3, "a", "b"), seen(3, a=6)) == (3, 0, end)
+
+
 def test_a_first_batch_without_a_round() -> None:
     start = MIN_MICROS // SECOND
     assert told(SourceClock(READS, ["kafka"]), seen(5, a=3)) == (5, start, 2)

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from headrace.errors import UnsupportedError
+from headrace.runners import spark
 from headrace.runners.spark.cluster import requirements as versions
 from headrace.runners.spark.cluster.requirements import (
     REQUIREMENTS,
@@ -45,7 +46,8 @@ def test_versions_that_will_do(found: str, will_do: bool) -> None:
 @pytest.mark.parametrize(
     ("package", "found", "problem"),
     [
-        ("pyspark", "4.1.2", "needs pyspark>=4.3, but pyspark 4.1.2 is installed"),
+        ("pyspark", "3.5.9", "needs pyspark>=4.0,<4.4, but pyspark 3.5.9 is installed"),
+        ("pyspark", "4.4.0", "needs pyspark>=4.0,<4.4, but pyspark 4.4.0 is installed"),
         ("pandas", "3.0.1", "needs pandas>=2.2,<3, but pandas 3.0.1 is installed"),
         ("pyarrow", None, "needs pyarrow>=18, which is not installed"),
         ("protobuf", None, "needs protobuf>=6.33.5, which is not installed"),
@@ -60,6 +62,13 @@ def test_a_package_that_will_not_do(monkeypatch, package: str, found: str | None
     with pytest.raises(UnsupportedError, match=problem) as error:
         check_packages()
     assert "pip install 'headrace[spark]'" in error.value.remedy
+
+
+@pytest.mark.parametrize("start", [lambda: spark.run(None, None), lambda: spark.SparkRunner])
+def test_a_spark_that_is_too_old_is_refused_before_it_is_imported(monkeypatch, start) -> None:
+    monkeypatch.setattr(versions, "installed_version", lambda need: "3.5.9")
+    with pytest.raises(UnsupportedError, match=r"pyspark 3\.5\.9 is installed"):
+        start()
 
 
 def test_a_package_that_is_nowhere() -> None:

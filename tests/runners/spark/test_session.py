@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -77,7 +78,8 @@ def test_a_new_session(tmp_path: Path) -> None:
 def test_spark_submit_decides(tmp_path: Path) -> None:
     submit = str(SPARK_HOME / "bin" / "spark-submit")
     said = ("--master", "local[3]", "--name", "mill", "--conf", f"{SHUFFLE}=7")
-    found, _ = run(tmp_path, submit, *said, "SCRIPT", PYSPARK_PYTHON=sys.executable)
+    found, noise = run(tmp_path, submit, *said, "SCRIPT", PYSPARK_PYTHON=sys.executable)
+    assert not [line for line in noise.splitlines() if " INFO " in line or "[Stage" in line]
     conf = found["conf"]
     assert (conf["spark.master"], conf["spark.app.name"], conf[SHUFFLE]) == (
         "local[3]",
@@ -137,7 +139,7 @@ def test_nobody_at_the_master() -> None:
 
 
 def test_what_is_no_session() -> None:
-    with pytest.raises(UnsupportedError, match=r"builtins.str is not a classic Spark session"):
+    with pytest.raises(UnsupportedError, match=r"builtins.str is not a Spark session"):
         session_for(options(), "local[*]")  # type: ignore[arg-type]
 
 
@@ -153,6 +155,8 @@ def test_a_checkpoint_on_a_local_disk_is_written_without_shell_commands(
 ) -> None:
     said = Checkpoint(spark, str(tmp_path)).conf[MANAGER]
     assert said.endswith(".FileSystemBasedCheckpointFileManager")
+    java: Any = spark.sparkContext._jvm
+    assert java.java.lang.Class.forName(said).getName() == said
 
 
 def test_the_user_chooses_how_a_checkpoint_is_written(spark: SparkSession, tmp_path: Path) -> None:

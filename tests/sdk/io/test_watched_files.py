@@ -87,7 +87,7 @@ def test_the_offset_stays_small(tmp_path, monkeypatch):
     source = reader(tmp_path)
     found, offset = read_all(source, limit=1)
     assert found == list(map(str, range(20)))
-    before, read, ahead, records = offset
+    before, read, ahead, records, *_ = offset
     assert (before[1], len(read), ahead, records) == (str(tmp_path / "16"), 3, (), 0)
     put(tmp_path, "20", "20\n", 20)
     assert read_all(source, offset)[0] == ["20"]

@@ -19,8 +19,9 @@ from typing import Any, Final
 import attrs
 from pyspark import cloudpickle
 
-from headrace.errors import HeadraceError, PipelineError
-from headrace.runners.spark.cluster.requirements import python_mismatch
+from headrace.errors import HeadraceError, PipelineError, UnsupportedError
+from headrace.runners.spark.cluster.missing_packages import missing
+from headrace.runners.spark.cluster.requirements import python_mismatch, python_version
 
 LARGEST_ERROR: Final = 64 * 1024
 """Maximum size of a pickled error, in bytes; larger errors are sent as text."""
@@ -31,6 +32,15 @@ LONGEST_TEXT: Final = 16 * 1024
 _PICKLER: Final[Any] = cloudpickle
 
 _TRANSPORTED: Final = re.compile(r"<headrace-error ([A-Za-z0-9+/=]+)>")
+
+_NO_MODULE: Final = re.compile(
+    r"(?:PYTHON_EXCEPTION|PythonException).*\bModuleNotFoundError: No module named '([\w.]+)'"
+    r"|PACKAGE_NOT_INSTALLED\] (\w+)",
+    re.DOTALL,
+)
+"""A worker that cannot import what Spark itself needs, such as pyarrow."""
+
+_NO_PYTHON: Final = re.compile(r'Cannot run program "([^"]+)".*?error=(?:2|13)\b')
 
 _PLANNER_DIED: Final = re.compile(
     r"(EOFException|SocketException|ClosedChannelException).{0,2000}PythonStreamingSourceRunner",
@@ -170,9 +180,9 @@ def _unpickled(transported: _Transported) -> BaseException | None:
 
 def _translated(text: str) -> BaseException | None:
     """Return a clear error for a known Spark error text; None for other texts."""
-    mismatch = re.search(r"PYTHON_VERSION_MISMATCH.*?version: (\d+\.\d+)", text)
-    if mismatch:
-        return python_mismatch(mismatch[1])
+    lack = _lack_of_worker(text)
+    if lack is not None:
+        return lack
     if "Python worker exited unexpectedly" in text or "Python worker keeps on crashing" in text:
         return _worker_died(text)
     if "Python worker failed to connect back" in text:
@@ -192,6 +202,24 @@ def _translated(text: str) -> BaseException | None:
             "if not, check the native code that the sources call",
         )
     return None
+
+
+def _lack_of_worker(text: str) -> UnsupportedError | None:
+    """Return the error for a worker with another Python, without one, or without a package."""
+    mismatch = re.search(r"PYTHON_VERSION_MISMATCH.*?version: (\d+\.\d+)", text)
+    if mismatch:
+        return python_mismatch(mismatch[1])
+    module = _NO_MODULE.search(text)
+    if module:
+        return missing((module[1] or module[2]).partition(".")[0], module[0], "a worker")
+    python = _NO_PYTHON.search(text)
+    if python is None:
+        return None
+    return UnsupportedError(
+        f"the workers' Python {python[1]!r} cannot be started",
+        where="a worker",
+        remedy=f"set PYSPARK_PYTHON to a path at which the workers have Python {python_version()}",
+    )
 
 
 def _worker_died(text: str) -> WorkerDiedError:

@@ -12,12 +12,17 @@ import re
 import sys
 import threading
 from collections.abc import Iterable
+from contextlib import suppress
+from importlib.resources import files
+from pathlib import Path
 from subprocess import PIPE
 from typing import Any, Final
 
 from pyspark import SparkConf
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
+
+from headrace.runners.spark.cluster.spark_versions import spark_version
 
 _NOISE: Final = re.compile(
     rb"WARNING: Using incubator modules"
@@ -28,9 +33,14 @@ _STDOUT: Final = 1
 _STDERR: Final = 2
 
 _STATE_DESCRIBER: Final = "pyspark.sql.streaming.transform_with_state_driver_worker"
-_STATE_SERVER: Final = (
-    "org.apache.spark.sql.execution.python.streaming.TransformWithStateInPySparkStateServer"
-)
+
+CONFIGURATION: Final = Path(str(files(__package__) / "log4j2.properties"))
+"""Our configuration of log4j."""
+
+_SPARKS_DEFAULT: Final = "org/apache/spark/log4j2"
+"""Part of the location of the configuration that Spark uses if there is no other."""
+
+_PROGRESS: Final = "spark.ui.showConsoleProgress"
 
 _LAUNCH: Final[Any] = launch_gateway
 
@@ -53,6 +63,36 @@ def copy(lines: Iterable[bytes]) -> None:
             os.write(_STDERR, line)
 
 
+def reduce_logging_of_running(jvm: Any) -> None:
+    """Use our log4j file in a JVM that runs already, such as that of ``spark-submit``.
+
+    A log4j configuration of the user is kept: only the one that Spark brings is replaced.
+    """
+    log4j = jvm.org.apache.logging.log4j
+    source = log4j.LogManager.getContext(False).getConfiguration().getConfigurationSource()
+    if _SPARKS_DEFAULT in (source.getLocation() or "") and CONFIGURATION.is_file():
+        uri = jvm.java.net.URI(CONFIGURATION.as_uri())
+        log4j.core.config.Configurator.reconfigure(uri)
+        with suppress(Exception):  # these names are private to Spark
+            _keep_configuration(jvm)
+
+
+def _keep_configuration(jvm: Any) -> None:
+    """Let Spark not replace the configuration when it starts: it does if it believes that it is its own."""
+    logging = getattr(getattr(jvm.org.apache.spark.internal, "Logging$"), "MODULE$")
+    private = "org$apache$spark$internal$Logging$$"
+    getattr(logging, f"{private}defaultSparkLog4jConfig_$eq")(False)
+    getattr(logging, f"{private}defaultRootLevel_$eq")(jvm.org.apache.logging.log4j.Level.WARN)
+
+
+def shows_progress(jvm: Any) -> bool:
+    """Return whether the command line of ``spark-submit`` sets Spark's progress bar.
+
+    Otherwise ``spark-submit`` turns it on by itself, and the setting does not tell who has set it.
+    """
+    return _PROGRESS in (jvm.java.lang.System.getProperty("sun.java.command") or "")
+
+
 def silence_state_describer() -> None:
     """Drop what this process prints if it is the one that describes a query's state to Spark.
 
@@ -69,4 +109,6 @@ def silence_state_server(spark: SparkSession) -> None:
     """Log only the errors of the state server, in the JVM of a given session."""
     java: Any = spark.sparkContext._jvm
     log4j = java.org.apache.logging.log4j
-    log4j.core.config.Configurator.setLevel(_STATE_SERVER, log4j.Level.ERROR)
+    log4j.core.config.Configurator.setLevel(
+        spark_version(spark.version).state_server, log4j.Level.ERROR
+    )

@@ -11,17 +11,23 @@ import socket
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
-from importlib.resources import files
 from pathlib import Path
 from typing import Final
 
 from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
-from headrace.errors import PipelineError, UnsupportedError
-from headrace.runners.spark.cluster.jvm_log_filter import gateway as filtered_gateway
+from headrace.errors import PipelineError
+from headrace.runners.spark.cluster.connect import connect_session, remote_url
+from headrace.runners.spark.cluster.jvm_log_filter import (
+    CONFIGURATION,
+    gateway as filtered_gateway,
+    reduce_logging_of_running,
+    shows_progress,
+)
 from headrace.runners.spark.cluster.options import SparkSettings
 from headrace.runners.spark.cluster.requirements import check_java, check_local_python
+from headrace.runners.spark.cluster.version_match import check_jvm, check_master, not_started
 
 RUN_CONF: Final = {
     "spark.sql.session.timeZone": "UTC",
@@ -67,6 +73,9 @@ def new_session(settings: SparkSettings) -> SparkSession:
         PipelineError: the master is not reachable.
         UnsupportedError: Java is not installed, or Spark does not start.
     """
+    remote = remote_url(settings.master)
+    if remote is not None:
+        return connect_session(remote, settings.conf)
     if settings.master:
         _check_reachable(settings.master)
     configured_externally = any(name in os.environ for name in _EXTERNAL_SETTINGS)
@@ -77,18 +86,15 @@ def new_session(settings: SparkSettings) -> SparkSession:
 
 
 def _create(conf: SparkConf) -> SparkSession:
-    master = conf.get("spark.master", "")
+    master = conf.get("spark.master", "") or ""
+    check_master(master)
     with _environment({"PYSPARK_PYTHON": sys.executable} if is_local(master) else {}):
         if is_local(master):
             check_local_python(os.environ["PYSPARK_PYTHON"])
         try:
             return SparkSession.builder.config(conf=conf).getOrCreate()
         except Exception as error:
-            raise UnsupportedError(
-                f"Spark does not start: {str(error).splitlines()[0]}",
-                where=f"master {master}",
-                remedy="see Spark's error above, and check --spark-master and --spark-conf",
-            ) from error
+            raise not_started(error, master) from error
 
 
 def _start_jvm(settings: SparkSettings, quiet: bool) -> SparkConf:
@@ -102,7 +108,12 @@ def _start_jvm(settings: SparkSettings, quiet: bool) -> SparkConf:
             _reduce_logging(launch)
         jvm = filtered_gateway(launch) if quiet else None
         SparkContext._ensure_initialized(gateway=jvm, conf=launch)
+        check_jvm(SparkContext._jvm)
+        if not quiet:
+            reduce_logging_of_running(SparkContext._jvm)
     conf = SparkConf()
+    if "PYSPARK_GATEWAY_PORT" in os.environ and not shows_progress(SparkContext._jvm):
+        conf.set("spark.ui.showConsoleProgress", "false")
     conf.setAll(list(settings.conf.items()))
     if settings.master:
         conf.setMaster(settings.master)
@@ -126,10 +137,10 @@ def _add_defaults(conf: SparkConf, settings: SparkSettings) -> None:
 
 def _reduce_logging(conf: SparkConf) -> None:
     """Use our log4j file, unless the user has configured log4j."""
-    key, file = "spark.driver.extraJavaOptions", files(__package__) / "log4j2.properties"
+    key = "spark.driver.extraJavaOptions"
     options = conf.get(key, "") or ""
-    if "log4j" not in options and Path(str(file)).is_file():
-        conf.set(key, f"-Dlog4j2.configurationFile={Path(str(file)).as_uri()} {options}".strip())
+    if "log4j" not in options and CONFIGURATION.is_file():
+        conf.set(key, f"-Dlog4j2.configurationFile={CONFIGURATION.as_uri()} {options}".strip())
 
 
 def _presumably_local(settings: SparkSettings) -> bool:

@@ -22,10 +22,11 @@ from types import ModuleType
 from typing import Final
 
 import attrs
-from pyspark import SparkContext, SparkFiles
+from pyspark import SparkConf, SparkContext, SparkFiles
 from pyspark.sql import SparkSession
 
 from headrace.errors import PipelineError
+from headrace.runners.spark.cluster.connect import is_connect, send_artifact
 
 ALWAYS: Final = ("headrace", "attr", "attrs")
 """The packages that every worker needs and that Spark does not include."""
@@ -59,11 +60,17 @@ def send_code(spark: SparkSession, py_files: Iterable[str] = ()) -> None:
     Raises:
         PipelineError: a file does not exist.
     """
+    code = [*sources(ALWAYS), *sources(user_modules())]
+    name = f"headrace-{_digest(code)}.zip"
+    if is_connect(spark):
+        for file in py_files:
+            _check_exists(file)
+            spark.addArtifacts(file, pyfile=True)
+        send_artifact(spark, name, zipped(code))
+        return
     context = spark.sparkContext
     for file in py_files:
         _add_file(context, file)
-    code = [*sources(ALWAYS), *sources(user_modules())]
-    name = f"headrace-{_digest(code)}.zip"
     if not _is_added(context, name):
         path = Path(context._temp_dir, name)  # Spark removes it when the JVM ends
         path.write_bytes(zipped(code))
@@ -171,13 +178,17 @@ def _is_added(context: SparkContext, name: str) -> bool:
     return any(file.rpartition("/")[2] == name for file in context.listFiles)
 
 
-def _add_file(context: SparkContext, file: str) -> None:
+def _check_exists(file: str) -> None:
     if "://" not in file and not Path(file).is_file():
         raise PipelineError(
             f"there is no file {file!r}",
             where="--py-files",
             remedy="list .py, .zip or .egg files, separated by commas",
         )
+
+
+def _add_file(context: SparkContext, file: str) -> None:
+    _check_exists(file)
     if not _is_added(context, os.path.basename(file)):
         context.addPyFile(file)
 
@@ -191,14 +202,31 @@ def _add_for_workers_only(context: SparkContext, path: Path) -> None:
         sys.path[:] = before
 
 
+def archive_names(conf: SparkConf) -> list[str]:
+    """Return the names of the directories in which Spark unpacks archives.
+
+    >>> from pyspark import SparkConf
+    >>> from headrace.runners.spark.cluster.packaging import archive_names
+    >>> archive_names(SparkConf(False).set("spark.archives", "/tmp/job.zip#job,s3://b/env.tar.gz"))
+    ['job', 'env.tar.gz']
+    """
+    listed = (conf.get(key, "") or "" for key in ("spark.archives", "spark.yarn.dist.archives"))
+    archives = [archive for one in listed for archive in one.split(",") if archive]
+    return [archive.rpartition("#")[2].rpartition("/")[2] for archive in archives]
+
+
 def _extend_python_path(context: SparkContext) -> None:
     """Let the Python processes that Spark starts on the driver find the added files.
 
     A streaming query has two such processes: for its sources, and for the layout of its state. Spark tells
-    workers, but not these processes, where the files are.
+    workers, but not these processes, where the files are. Archives are unpacked in the directory in which a
+    worker runs; modules and packages in them can be imported.
     """
     root = SparkFiles.getRootDirectory()
     newest_first = [os.path.join(root, name) for name in reversed(context._python_includes or ())]
     existing = context.environment.get("PYTHONPATH", "").split(os.pathsep)
-    paths = dict.fromkeys(path for path in [*newest_first, root, *existing] if path)
+    archives = [
+        path for name in archive_names(context.getConf()) for path in (f"{root}/{name}", name)
+    ]
+    paths = dict.fromkeys(path for path in [*newest_first, root, *existing, *archives] if path)
     context.environment["PYTHONPATH"] = os.pathsep.join(paths)

@@ -20,6 +20,7 @@ from typing import Final
 import attrs
 
 from headrace.errors import UnsupportedError
+from headrace.runners.spark.cluster.spark_versions import OLDEST, TOO_NEW, oldest_protobuf
 
 OLDEST_JAVA: Final = 17
 
@@ -54,10 +55,10 @@ class Requirement:
 
 
 REQUIREMENTS: Final = (
-    Requirement("pyspark", "pyspark", "4.3"),
+    Requirement("pyspark", "pyspark", OLDEST, below=TOO_NEW),
     Requirement("pandas", "pandas", "2.2", below="3"),
     Requirement("pyarrow", "pyarrow", "18"),
-    Requirement("protobuf", "google.protobuf", "6.33.5"),
+    Requirement("protobuf", "google.protobuf", oldest_protobuf()),
 )
 """The packages that driver and workers need; Spark passes state by protobuf, rows by Arrow and pandas."""
 
@@ -189,8 +190,9 @@ def check_versions(found: Mapping[str, str | None], where: str) -> None:
             raise UnsupportedError(
                 f"a worker {problem}",
                 where=where,
-                remedy="install the packages of headrace[spark] for the workers' Python "
-                "(or set PYSPARK_PYTHON to one that has them)",
+                remedy="install the packages of headrace[spark] for the workers' Python, set PYSPARK_PYTHON "
+                "to one that has them, or send them: `headrace package JOB.py -o job.zip` and "
+                "`--spark-conf spark.archives=job.zip#job`",
             )
 
 
@@ -200,6 +202,11 @@ def is_installed(module: str) -> bool:
         return find_spec(module) is not None
     except ModuleNotFoundError:
         return False
+
+
+def python_version() -> str:
+    """Return the minor version of this Python, such as ``"3.11"``."""
+    return _python()
 
 
 def _python() -> str:

@@ -6,9 +6,9 @@ The active session can be that of a notebook or of an earlier run.
 from __future__ import annotations
 
 import os
-import socket
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import attrs
@@ -16,17 +16,19 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from headrace.errors import PipelineError, UnsupportedError
-from headrace.runners.spark.cluster.error_transport import unwrapping
+from headrace.runners.spark.cluster.connect import (
+    is_connect,
+    refuse_master,
+    refuse_streaming,
+    run_settings,
+)
 from headrace.runners.spark.cluster.jvm_log_filter import silence_state_server
 from headrace.runners.spark.cluster.new_session import RUN_CONF, is_local, new_session
 from headrace.runners.spark.cluster.options import SparkSettings, spark_settings
 from headrace.runners.spark.cluster.packaging import send_code
-from headrace.runners.spark.cluster.requirements import (
-    check_local_python,
-    check_packages,
-    check_versions,
-    installed_versions,
-)
+from headrace.runners.spark.cluster.requirements import check_local_python, check_packages
+from headrace.runners.spark.cluster.worker_checks import check_workers
+from headrace.sdk.graph import Node
 from headrace.sdk.options import PipelineOptions
 
 
@@ -37,38 +39,56 @@ class Session:
     Args:
         spark: the session.
         owned: whether it was created for this run. The creator of any other session stops it.
+        tasks: number of tasks that run at once, if the workers were asked.
     """
 
     spark: SparkSession
     owned: bool
+    tasks: int | None = None
 
     @property
     def is_local(self) -> bool:
         """Whether driver and workers run in one process tree on this machine."""
-        return is_local(self.spark.sparkContext.master)
+        return not is_connect(self.spark) and is_local(self.spark.sparkContext.master)
 
     @property
     def cores(self) -> int:
         """The number of tasks that run at once: Spark's default parallelism."""
-        return int(self.spark.sparkContext.defaultParallelism)
+        return self.tasks or int(self.spark.sparkContext.defaultParallelism)
+
+    @property
+    def shares_python(self) -> bool:
+        """Whether the workers run this Python, with the same packages."""
+        return self.is_local and self.spark.sparkContext.pythonExec == sys.executable
 
 
-def prepare(options: PipelineOptions, given: SparkSession | None = None) -> Session:
-    """Return a session whose workers have the code that they need and have passed the version checks.
+def prepare(
+    options: PipelineOptions,
+    given: SparkSession | None = None,
+    nodes: Iterable[Node] = (),
+    *,
+    streaming: bool = False,
+) -> Session:
+    """Return a session whose workers have the code that they need and have passed the checks.
 
     Args:
         options: the options of the pipeline.
         given: the user's session, or None.
+        nodes: the steps of the pipeline, as they are sent to workers.
+        streaming: whether the pipeline runs in streaming mode.
 
     Raises:
         PipelineError: the options contradict each other or the session.
         UnsupportedError: a requirement is missing, too old or too new, on the driver or the workers.
     """
     session = session_for(options, given)
+    if streaming:
+        refuse_streaming(session.spark)
     send_code(session.spark, spark_settings(options).py_files)
-    if not session.is_local:
-        check_workers(session.spark)
-    return session
+    if session.shares_python:
+        return session
+    tasks = check_workers(session.spark, nodes)
+    return attrs.evolve(session, tasks=tasks) if is_connect(session.spark) else session
 
 
 def session_for(options: PipelineOptions, given: SparkSession | None = None) -> Session:
@@ -82,8 +102,9 @@ def session_for(options: PipelineOptions, given: SparkSession | None = None) -> 
     _check_master(found, settings)
     for name, value in settings.conf.items():
         _set(found, name, value)
-    _same_python_when_local(found)
-    silence_state_server(found)
+    if not is_connect(found):
+        _same_python_when_local(found)
+        silence_state_server(found)
     return Session(found, owned=False)
 
 
@@ -93,6 +114,8 @@ def active_session() -> SparkSession | None:
         found = SparkSession.active()
     except PySparkException:
         return None
+    if is_connect(found):
+        return found
     context: Any = found.sparkContext
     return found if context._jsc is not None else None
 
@@ -113,35 +136,28 @@ def session_of_run(spark: SparkSession, conf: Mapping[str, str] | None = None) -
     return clone
 
 
-def check_workers(spark: SparkSession) -> None:
-    """Check the versions on the workers, with a job whose tasks usually reach all executors.
-
-    Raises:
-        UnsupportedError: the Python version differs, or a package is missing, too old or too new.
-    """
-    context = spark.sparkContext
-    tasks = max(2, context.defaultParallelism)
-
-    def ask(_: int) -> tuple[str, dict[str, str | None]]:
-        return socket.gethostname(), installed_versions()
-
-    with unwrapping():
-        reports = context.parallelize(range(tasks), tasks).map(ask).collect()
-    for host, found in reports:
-        check_versions(found, f"a worker on {host}")
+@contextmanager
+def batch_session(spark: SparkSession, conf: Mapping[str, str]) -> Iterator[SparkSession]:
+    """Yield a session with the settings of a batch run: a clone, or on Spark Connect the session itself."""
+    if not is_connect(spark):
+        yield session_of_run(spark, conf)
+        return
+    with run_settings(spark, {**RUN_CONF, **conf}) as settled:
+        yield settled
 
 
 def _check_kind(spark: Any) -> None:
-    if not isinstance(spark, SparkSession) or spark.__class__.__module__.startswith(
-        "pyspark.sql.connect"
-    ):
+    if not isinstance(spark, SparkSession) and not is_connect(spark):
         raise UnsupportedError(
-            f"{type(spark).__module__}.{type(spark).__name__} is not a classic Spark session",
-            remedy="pass a pyspark.sql.SparkSession; Spark Connect is not supported",
+            f"{type(spark).__module__}.{type(spark).__name__} is not a Spark session",
+            remedy="pass a pyspark.sql.SparkSession",
         )
 
 
 def _check_master(spark: SparkSession, settings: SparkSettings) -> None:
+    if is_connect(spark):
+        refuse_master(spark, settings.master)
+        return
     master = spark.sparkContext.master
     if settings.master and settings.master != master:
         raise PipelineError(

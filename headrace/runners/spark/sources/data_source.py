@@ -3,7 +3,8 @@
 Its reader runs in a separate process on the driver. An offset is a
 :class:`~headrace.runners.source_rounds.Position`. Offsets also advance without new elements, after the
 heartbeat interval, so that processing time advances. The elements of a round are pickled into the input
-partitions, together with a control row for the watermarks and processing time.
+partitions, together with a control row for the watermarks and processing time; of sources that the workers
+read, only the ranges of the round (:mod:`headrace.runners.spark.sources.worker_reads`).
 """
 
 from __future__ import annotations
@@ -19,11 +20,15 @@ from pyspark.sql import SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 
 from headrace.runners.source_positions import Position, drained, position_of
+from headrace.runners.source_ranges import NO_WORKER_READS, WorkerReads
 from headrace.runners.source_rounds import SourceRounds
 from headrace.runners.spark.cluster.error_transport import wrapping
+from headrace.runners.spark.cluster.spark_versions import source_reader
+from headrace.runners.spark.cluster.unpickling import reduced
 from headrace.runners.spark.shuffle.bundle_columns import pack
 from headrace.runners.spark.shuffle.control_rows import CONTROL, Control
 from headrace.runners.spark.shuffle.wire import SCHEMA, Row, dumps, record_batch
+from headrace.runners.spark.sources.worker_reads import observed_by_driver, rows_of_ranges
 from headrace.sdk.graph import Read
 
 NAME: Final = "headrace"
@@ -45,6 +50,7 @@ class SourcePlan:
         pause: a file; while it exists, no round starts.
         natives: labels of sources that Spark reads itself.
         until_caught_up: whether sources end when all their present records are read.
+        workers: the sources that the workers read.
     """
 
     reads: tuple[tuple[int, Read], ...]
@@ -55,6 +61,11 @@ class SourcePlan:
     pause: str
     natives: tuple[str, ...] = ()
     until_caught_up: bool = False
+    workers: WorkerReads = NO_WORKER_READS
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle as bytes, so that a package that a worker lacks is an error with the sources."""
+        return reduced(self, ", ".join(read.label for _, read in self.reads))
 
 
 @attrs.frozen
@@ -82,7 +93,12 @@ class RoundsReader(DataSourceStreamReader):
         self._plan = plan
         reads = tuple(read for _, read in plan.reads)
         self._rounds = SourceRounds(
-            reads, plan.limit, plan.heartbeat, plan.until_caught_up, plan.natives
+            reads,
+            plan.limit,
+            plan.heartbeat,
+            plan.until_caught_up,
+            plan.natives,
+            workers=plan.workers,
         )
         self._prefetched: dict[int, dict[str, Any]] = {}
         self._started = False
@@ -126,7 +142,14 @@ class RoundsReader(DataSourceStreamReader):
         control = Control(after.round, after.now, after.watermarks, after.done)
         tasks: list[list[Row]] = [[] for _ in range(self._plan.width)]
         tasks[0].append(Row(0, CONTROL, 0, dumps(control)))
+        for label in sorted(self._plan.workers.observed):
+            tasks[0].append(observed_by_driver(label, after))
         for index, read in self._plan.reads:
+            if read.label in self._plan.workers.labels:
+                ranges = bundles.get(read.label, ())
+                for number, row in rows_of_ranges(index, after, ranges, len(tasks)):
+                    tasks[number].append(row)
+                continue
             for bundle in filter(len, bundles.get(read.label, ())):
                 pieces = list(bundle.pieces(-(-len(bundle) // len(tasks))))
                 first = index if len(pieces) == 1 else 0
@@ -148,7 +171,8 @@ def data_source(plan: SourcePlan) -> type[DataSource]:
             return SCHEMA
 
         def streamReader(self, schema: Any) -> DataSourceStreamReader:
-            return RoundsReader(plan)
+            reader: DataSourceStreamReader = source_reader(RoundsReader(plan))
+            return reader
 
     return Rounds
 

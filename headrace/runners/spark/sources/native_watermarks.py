@@ -1,6 +1,6 @@
-"""Watermarks of sources that Spark reads, computed on the workers.
+"""Watermarks of sources that Spark or the workers read, computed on the workers.
 
-The driver does not see the elements that Spark reads itself. So the tasks that read them record the
+The driver does not see the elements of these sources. So the tasks that read them record the
 timestamps of each source partition, as many as the watermark policy needs, and send them to every key
 group of the first level, which keeps watermark estimators in its state. All key groups get the same
 observations, compute the same watermarks, and pass them on in control rows. A batch can have such rows
@@ -40,12 +40,14 @@ class Observed:
         task: number of the task, by which observations of a batch are sorted.
         now: time of the batch in microseconds.
         timestamps: the timestamps of each partition that its estimator needs.
+        reports: the watermarks that the source has reported; the end of time for a finished partition.
     """
 
     label: str
     task: int
     now: int
     timestamps: dict[SourcePartition, list[int]]
+    reports: dict[SourcePartition, int] = attrs.field(factory=dict)
 
 
 @attrs.define
@@ -77,7 +79,7 @@ class SourceClock:
 
     Args:
         reads: all Read nodes.
-        native: labels of the sources that Spark reads itself.
+        native: labels of the sources whose watermarks follow from observations.
     """
 
     reads: Sequence[Read]
@@ -126,6 +128,8 @@ class SourceClock:
         for partition, timestamps in observed.timestamps.items():
             watermarks.add(partition)
             watermarks.observe(partition, timestamps, len(timestamps), now)
+        for partition, watermark in observed.reports.items():
+            watermarks.report(partition, watermark)
 
     def _watermark(self, label: str) -> int:
         """Return the watermark of a source; the end of time if the run is drained."""

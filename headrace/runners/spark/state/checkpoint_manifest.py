@@ -18,7 +18,9 @@ from pyspark.sql import SparkSession
 
 from headrace.errors import PipelineError
 from headrace.runners.planning import Plan, SideInputStep, StatefulStep, Step
+from headrace.runners.spark.cluster.spark_versions import minor, spark_version
 from headrace.runners.spark.sources.native import native_labels
+from headrace.runners.spark.sources.worker_reads import observed_labels
 from headrace.runners.spark.state.signature import signature
 from headrace.sdk.combine_fn import CombineFn
 from headrace.sdk.graph import CombinePerKey, Read
@@ -26,6 +28,9 @@ from headrace.sdk.transform import callable_label
 from headrace.stored_formats import MANIFEST, check_format
 
 FILE: Final = "headrace.json"
+
+_SPARK_OF_OLD_CHECKPOINTS: Final = "4.3"
+"""The only version that Headrace supported when checkpoints did not record it."""
 
 
 @attrs.frozen
@@ -41,6 +46,8 @@ class Manifest:
         steps: the properties of each grouping on which its state depends, by label.
         finished: whether the run is finished.
         natives: labels of the sources that Spark reads itself, in the order of Spark's offset log.
+        observed: labels of the sources that the workers read and whose watermarks are in Spark's state.
+        spark: Spark's minor version.
     """
 
     run: str
@@ -51,10 +58,19 @@ class Manifest:
     steps: Mapping[str, Mapping[str, str]]
     finished: bool = False
     natives: tuple[str, ...] = ()
+    observed: tuple[str, ...] = ()
+    spark: str = _SPARK_OF_OLD_CHECKPOINTS
 
 
-def manifest_of(plan: Plan, key_groups: int, partitions: int) -> Manifest:
-    """Return the manifest of a new checkpoint."""
+def manifest_of(plan: Plan, key_groups: int, partitions: int, spark: str) -> Manifest:
+    """Return the manifest of a new checkpoint.
+
+    Args:
+        plan: the plan.
+        key_groups: number of key groups.
+        partitions: number of partitions of Spark's state.
+        spark: the version of Spark.
+    """
     return Manifest(
         run=uuid.uuid4().hex,
         key_groups=key_groups,
@@ -63,6 +79,8 @@ def manifest_of(plan: Plan, key_groups: int, partitions: int) -> Manifest:
         sources=tuple(node.label for node in plan.graph if isinstance(node, Read)),
         steps={label: _properties(step) for label, step in plan.steps.items()},
         natives=native_labels(plan),
+        observed=observed_labels(plan),
+        spark=minor(spark),
     )
 
 
@@ -111,13 +129,24 @@ def resumed(before: Manifest, now: Manifest, checkpoint: str) -> Manifest:
     Raises:
         PipelineError: the changed pipeline cannot resume the checkpoint.
     """
+    if before.spark != now.spark:
+        raise _other_spark(before.spark, now.spark, checkpoint)
     for where, what in _differences(before, now):
         raise PipelineError(
             f"the checkpoint {checkpoint} cannot be resumed by this pipeline: {what}",
             where=where,
             remedy="undo the change, or start with a new checkpoint",
         )
-    return attrs.evolve(now, run=before.run, finished=before.finished)
+    return attrs.evolve(now, run=before.run, finished=before.finished, observed=before.observed)
+
+
+def _other_spark(before: str, now: str, checkpoint: str) -> PipelineError:
+    return PipelineError(
+        f"Spark {before} wrote the checkpoint {checkpoint}, and Spark {now} may read its state and offsets "
+        "differently",
+        remedy=f"resume it with Spark {before} (pip install 'pyspark=={before}.*'), or start with a new "
+        f"checkpoint; to change to Spark {now}, drain the run with Spark {before} first",
+    )
 
 
 def _differences(before: Manifest, now: Manifest) -> Iterator[tuple[str, str]]:
@@ -154,7 +183,6 @@ def _why(name: str) -> str:
 
 
 MANAGER: Final = "spark.sql.streaming.checkpointFileManagerClass"
-_MANAGERS: Final = "org.apache.spark.sql.execution.streaming.checkpointing"
 
 
 class Checkpoint:
@@ -185,7 +213,8 @@ class Checkpoint:
         local = self._files.getUri().getScheme() == "file"
         if not local or self._session.conf.get(MANAGER, None) is not None:
             return {}
-        return {MANAGER: f"{_MANAGERS}.FileSystemBasedCheckpointFileManager"}
+        package = spark_version(self._session.version).checkpoint_package
+        return {MANAGER: f"{package}.FileSystemBasedCheckpointFileManager"}
 
     @property
     def local_directory(self) -> str | None:
@@ -243,8 +272,8 @@ class Checkpoint:
             raise self._damaged() from error
         check_format(f"the checkpoint {self.directory}", version, MANIFEST)
         try:
-            natives = tuple(fields.get("natives", ()))
-            return Manifest(**{**fields, "sources": tuple(fields["sources"]), "natives": natives})
+            labels = {n: tuple(fields.get(n, ())) for n in ("natives", "observed")}
+            return Manifest(**{**fields, "sources": tuple(fields["sources"]), **labels})
         except (TypeError, KeyError) as error:
             raise self._damaged() from error
 

@@ -1,0 +1,97 @@
+"""Sources that the workers read: the driver tells the ranges of a round, and level 0 reads them.
+
+A range travels as one small row. The worker that gets it reads the source in the process of the stage, so
+that the elements are pickled only after the element-wise steps and combiners of level 0. If the watermark
+follows from timestamps, the workers send what they observe to every key group of level 1, as for sources that
+Spark reads itself (:mod:`headrace.runners.spark.sources.native_watermarks`). A watermark that the source
+reports with its offsets is computed on the driver.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import attrs
+
+from headrace.runners.error_context import label_errors
+from headrace.runners.planning import Plan
+from headrace.runners.source_positions import Position
+from headrace.runners.source_ranges import SourceRange, WorkerReads, read_range
+from headrace.runners.spark.shuffle.bundle_columns import pack, unpack
+from headrace.runners.spark.shuffle.wire import Row, dumps
+from headrace.runners.spark.sources.native import is_native
+from headrace.runners.spark.sources.native_watermarks import OBSERVED, Observed
+from headrace.sdk.graph import Read
+from headrace.sdk.io.frames import SourcePartition
+from headrace.sdk.source import UnboundedSource
+from headrace.triggers.bundle import Bundle
+from headrace.windowing.time import MAX_MICROS
+from headrace.windowing.watermark import FromSource
+
+
+def observed_labels(plan: Plan) -> tuple[str, ...]:
+    """Return the labels of the sources that the workers read and whose watermark needs timestamps."""
+    return tuple(node.label for node in _telling(plan) if not _is_reported(node))
+
+
+def worker_reads(plan: Plan, observed: Sequence[str]) -> WorkerReads:
+    """Return the sources that the workers read.
+
+    Args:
+        plan: the plan.
+        observed: the labels of :func:`observed_labels` when the checkpoint was written. The state of other
+            watermarks is in the offset log, so that the driver reads these sources also after a restart.
+    """
+    reported = {node.label for node in _telling(plan) if _is_reported(node)}
+    return WorkerReads(frozenset({*reported, *observed}), frozenset(observed))
+
+
+def _telling(plan: Plan) -> Iterator[Read]:
+    for node in plan.graph:
+        if not isinstance(node, Read) or is_native(node.source):
+            continue
+        if isinstance(node.source, UnboundedSource) and node.source.tells_offsets:
+            yield node
+
+
+def _is_reported(node: Read) -> bool:
+    return node.watermark is None or isinstance(node.watermark, FromSource)
+
+
+def rows_of_ranges(
+    index: int, after: Position, ranges: Sequence[SourceRange], width: int
+) -> Iterator[tuple[int, Row]]:
+    """Return the rows of a round of a source, each with the number of its task.
+
+    Args:
+        index: index of the Read in the graph.
+        after: the end of the round.
+        ranges: the ranges of the round.
+        width: number of tasks; consecutive ranges are read by the same or consecutive tasks, so that the
+            observations of the tasks are in the order of the records.
+    """
+    total, before = sum(map(len, ranges)), 0
+    for each in filter(len, ranges):
+        if each.elements is not None:
+            each = attrs.evolve(each, elements=pack(each.elements))
+        yield before * width // total, Row(0, index, 0, dumps((after.now, each)))
+        before += len(each)
+
+
+def observed_by_driver(label: str, after: Position) -> Row:
+    """Return the row with what the driver knows of a source: its partitions, ends and reports."""
+    position = after.reads[label]
+    partitions: dict[SourcePartition, list[int]] = {(n,): [] for n in range(len(position.names))}
+    reports: dict[SourcePartition, int] = {
+        (n,): watermark for n, watermark in (position.observed or {}).items()
+    }
+    reports.update(((n,), MAX_MICROS) for n, p in enumerate(position.partitions) if p.finished)
+    return Row(0, OBSERVED, 0, dumps(Observed(label, -1, after.now, partitions, reports)))
+
+
+def elements_of(read: Read, found: SourceRange) -> Bundle:
+    """Return the elements of a range, on a worker."""
+    if found.elements is not None:
+        return unpack(found.elements)
+    with label_errors(read.label):
+        return read_range(read.source, found)

@@ -1,0 +1,205 @@
+"""Sources whose offsets are told without reading: the workers read them, with the local runner's results."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import attrs
+import pytest
+from pyspark.sql import SparkSession
+
+import headrace as hr
+from headrace.io import Batch, LatestOffset, UnboundedSource
+from headrace.options import PipelineOptions
+from headrace.runners.planning import plan
+from headrace.runners.source_positions import Position
+from headrace.runners.source_ranges import SourceRange
+from headrace.runners.spark import SparkRunner
+from headrace.runners.spark.cluster.error_transport import TransportError, unwrap
+from headrace.runners.spark.shuffle.wire import Row, record_batch
+from headrace.runners.spark.sources.worker_reads import (
+    observed_labels,
+    rows_of_ranges,
+    worker_reads,
+)
+from headrace.runners.spark.stage import stage_plans
+from headrace.runners.spark.state.checkpoint_manifest import manifest_of, resumed
+from headrace.runners.spark.streaming import FirstStage, StreamPlan
+from headrace.testing import capture
+from headrace.triggers import AccumulationMode, AfterCount, AfterWatermark
+from headrace.windowing import FixedWindows
+
+LIMIT = 5
+LATE = hr.WindowInto(
+    FixedWindows(10),
+    trigger=AfterWatermark(late=AfterCount(1)),
+    accumulation_mode=AccumulationMode.DISCARDING,
+    allowed_lateness=15,
+)
+
+
+@attrs.frozen
+class Log(UnboundedSource[Any]):
+    """Two partitions, some of whose records are late; notes which process calls its methods.
+
+    Attributes:
+        place: directory of the notes.
+        ends: the number of records of each partition.
+        reports: whether it reports watermarks.
+        splits: whether a range is told in parts of two records.
+        told: the partitions whose offsets are told; the driver reads the other ones.
+    """
+
+    place: Path
+    ends: tuple[int, ...] = (23, 12)
+    reports: bool = False
+    splits: bool = False
+    told: tuple[int, ...] = (0, 1)
+
+    def partitions(self) -> range:
+        return range(len(self.ends))
+
+    def note(self, method: str) -> None:
+        Path(self.place, f"{method}-{os.getpid()}").touch()
+
+    def pids(self, method: str) -> set[str]:
+        return {path.name.split("-")[1] for path in self.place.glob(f"{method}-*")}
+
+    def record(self, partition: int, n: int) -> hr.TimestampedValue[tuple[str, int]]:
+        time = n * 2.5 - (12 if n % 7 == 3 else 0) + partition
+        return hr.TimestampedValue((f"k{n % 3}", 100 * partition + n), time)
+
+    def latest_offset(self, partition: int, start: Any, limit: int) -> LatestOffset | None:
+        self.note("told")
+        if partition not in self.told:
+            return None
+        start = start or 0
+        end = min(start + limit, self.ends[partition])
+        splits = [(n, min(2, end - n)) for n in range(start, end, 2)] if self.splits else []
+        finished = end == self.ends[partition]
+        return LatestOffset(end, end - start, self.watermark(end), finished, splits)
+
+    def read(self, partition: int, offset: Any, limit: int) -> Batch[Any]:
+        self.note("read")
+        start = offset or 0
+        end = min(start + limit, self.ends[partition])
+        records = [self.record(partition, n) for n in range(start, end)]
+        return Batch(records, end, self.watermark(end), end == self.ends[partition])
+
+    def watermark(self, end: int) -> float | None:
+        return max(0, end * 2.5 - 4) if self.reports else None
+
+
+def build(p: hr.Pipeline, home: Path) -> tuple[list[Log], Any]:
+    """Sources of each kind: their sums by key and window, with late panes."""
+    logs = {
+        "reported": (Log(home / "reported", reports=True), None),
+        "delay": (Log(home / "delay", splits=True), hr.BoundedOutOfOrderness(0)),
+        "percentile": (
+            Log(home / "percentile", splits=True, told=(0,)),
+            hr.Percentile(70, memory=6),
+        ),
+    }
+    found = [
+        p | label >> hr.Read(*log) | f"{label} sums" >> Sums(label) for label, log in logs.items()
+    ]
+    flights = p | "files" >> hr.io.ReadFromJson(
+        home / "files", timestamp="t", watermark=hr.Monotonic(), watch=True
+    )
+    pairs = flights | "pairs" >> hr.Map(lambda row: (row.k, row.n))
+    found.append(pairs | "file sums" >> Sums("files"))
+    return [log for log, _ in logs.values()], capture(tuple(found) | hr.Flatten())
+
+
+@attrs.frozen
+class Sums(hr.PTransform):
+    """The values of each key and window, with the name of their source."""
+
+    name: str
+
+    def expand(self, pcoll: Any) -> Any:
+        name = self.name
+        groups = pcoll | LATE | hr.GroupByKey()
+        return groups | hr.MapTuple(lambda key, values: (name, key, sorted(values)))
+
+
+def panes(runner: Any, home: Path, *flags: str) -> tuple[list[Log], list[Any]]:
+    """The sources, and the elements of a stream with their windows and panes."""
+    for name in ("reported", "delay", "percentile", "files"):
+        (home / name).mkdir(parents=True)
+    log = Log(home)
+    for name, rows in (("a", range(8)), ("b", range(8, 21))):
+        records = [log.record(0, n) for n in rows]
+        lines = [
+            json.dumps({"t": max(0, r.micros / 1e6), "k": r.value[0], "n": r.value[1]})
+            for r in records
+        ]
+        path = home / "files" / f"{name}.jsonl"
+        path.write_text("\n".join(lines))
+        os.utime(path, (len(rows), len(rows)))
+    flags = (f"--max-records-per-batch={LIMIT}", "--until-caught-up", *flags)
+    p = hr.Pipeline(runner=runner, options=PipelineOptions(list(flags)))
+    logs, captured = build(p, home)
+    assert p.run().wait_until_finish() == "DONE"
+    return logs, sorted(
+        (e.value[0], e.pane.timing.name, repr(e.value), repr(e.windows), e.timestamp.micros)
+        for e in captured.elements
+    )
+
+
+def rows(*ranges: Any) -> list[Row]:
+    """The rows of a round of the first node."""
+    after = Position(1, 5_000_000, {})
+    return [row for _, row in rows_of_ranges(0, after, ranges, width=2)]
+
+
+def test_an_error_of_a_source_on_a_worker_names_its_label(tmp_path: Path) -> None:
+    class Broken(Log):
+        def read(self, partition: int, offset: Any, limit: int) -> Batch[Any]:
+            raise OSError("the disk is full")
+
+    p = hr.Pipeline(options=PipelineOptions([]))
+    _ = p | "orders" >> hr.Read(Broken(tmp_path), hr.Monotonic()) | LATE | hr.GroupByKey()
+    first, _ = stage_plans(plan(p.graph), 2, batch=False)
+    stage = FirstStage(StreamPlan(first, "", "broken", ("orders",)))
+    with pytest.raises(TransportError) as error:
+        list(stage([record_batch(rows(SourceRange(0, 0, None, 3)))]))
+    found = unwrap(error.value)
+    assert isinstance(found, OSError)
+    assert found.__notes__ == ["in orders"]
+
+
+def test_consecutive_ranges_are_read_by_the_same_or_consecutive_tasks() -> None:
+    ranges = [SourceRange(0, 0, n, 2) for n in range(5)]
+    placed = [task for task, _ in rows_of_ranges(0, Position(1, 0, {}), ranges, width=3)]
+    assert placed == [0, 0, 1, 1, 2]
+
+
+def test_where_a_source_is_read_after_a_restart(tmp_path: Path) -> None:
+    """As before, if the state of its watermark is in the offsets."""
+    p = hr.Pipeline(options=PipelineOptions([]))
+    for label, policy in (("reported", None), ("observed", hr.Monotonic())):
+        _ = p | label >> hr.Read(Log(tmp_path), policy) | f"sums {label}" >> Sums(label)
+    planned = plan(p.graph)
+    assert observed_labels(planned) == ("observed",)
+    assert worker_reads(planned, ["observed"]).labels == {"reported", "observed"}
+    assert worker_reads(planned, []).labels == {"reported"}
+    new = manifest_of(planned, 2, 2, "4.3")
+    earlier = attrs.evolve(new, observed=())
+    assert resumed(new, new, "").observed == ("observed",)
+    assert resumed(earlier, new, "").observed == ()
+
+
+@pytest.mark.slow
+def test_windows_and_panes_are_those_of_the_local_runner(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    _, expected = panes("local", tmp_path / "local")
+    assert len({(name, timing) for name, timing, *_ in expected}) == 8
+    logs, found = panes(SparkRunner(spark), tmp_path / "spark", "--key-groups=2")
+    assert found == expected
+    for log in logs:  # the driver reads only what is not told
+        assert log.pids("told").isdisjoint(log.pids("read")) == (log.told == (0, 1))
