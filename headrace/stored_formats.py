@@ -9,13 +9,13 @@ from headrace.errors import PipelineError
 KEY_STATE: Final = 3
 """The state of a key in a grouping (:mod:`headrace.triggers.key_state`)."""
 
-STATEFUL_STATE: Final = 1
+STATEFUL_STATE: Final = 2
 """The state of a key of a stateful DoFn (:mod:`headrace.runners.stateful_keys`)."""
 
 SIDE_INPUT_STATE: Final = 2
 """The state of a node with side inputs (:mod:`headrace.runners.side_input_gate`)."""
 
-CHUNKS: Final = 2
+CHUNKS: Final = 3
 """The chunks of a key group and their directories (:mod:`headrace.runners.spark.state.chunks`)."""
 
 POSITIONS: Final = 2

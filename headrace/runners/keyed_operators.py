@@ -16,13 +16,13 @@ from headrace.triggers.bundle import Bundle, Element
 from headrace.triggers.keyed_operator import KeyedOperator, Moments
 from headrace.triggers.pane_output import Panes
 from headrace.triggers.timer_queue import TimerQueue
-from headrace.triggers.trigger import NEVER, Clock
+from headrace.triggers.trigger import Clock
 
 KeyArrivals: TypeAlias = tuple[Hashable, Any, Any]
 """The identity of a key, the key, and the elements that arrived for it."""
 
-Entry: TypeAlias = tuple[Any, Moments, bytes]
-"""A key, its timers and hold, and its frozen state."""
+Entry: TypeAlias = tuple[Any, tuple[int, int, int], bytes]
+"""A key, its next timers and hold (see :class:`Moments`), and its frozen state."""
 
 
 class KeyedOutput(Protocol):
@@ -95,24 +95,17 @@ class KeyedTable:
     Args:
         operator: the operator of each key.
         loads: reads a stored state; required if there are stored entries.
-        stored: stored entries of keys, by identity; a state is thawed when it is first needed.
+        stored: stored entries of keys, by identity. A state is thawed, and its timers enter the queues, when
+            it is first needed.
     """
 
     operator: KeyedOperator[Any, Any, Any]
     loads: Callable[[bytes], Any] | None = None
     stored: dict[Hashable, Entry] = attrs.field(factory=dict)
     _states: dict[Hashable, tuple[Any, Any]] = attrs.field(factory=dict, init=False)
-    _event_timers: TimerQueue[Hashable] = attrs.field(init=False)
-    _processing_timers: TimerQueue[Hashable] = attrs.field(init=False)
-    _holds: TimerQueue[Hashable] = attrs.field(init=False)
-
-    def __attrs_post_init__(self) -> None:
-        """Set the timers of stored keys."""
-        self._event_timers, self._processing_timers, self._holds = map(self._timers, range(3))
-
-    def _timers(self, which: int) -> TimerQueue[Hashable]:
-        moments = ((key, entry[1][which]) for key, entry in self.stored.items())
-        return TimerQueue({key: moment for key, moment in moments if moment != NEVER})
+    _event_timers: TimerQueue[Hashable] = attrs.field(factory=TimerQueue, init=False)
+    _processing_timers: TimerQueue[Hashable] = attrs.field(factory=TimerQueue, init=False)
+    _holds: TimerQueue[Hashable] = attrs.field(factory=TimerQueue, init=False)
 
     def process(self, arrivals: Iterable[KeyArrivals], clock: Clock, out: KeyedOutput) -> None:
         """Process elements that arrived together, key by key."""
@@ -128,6 +121,7 @@ class KeyedTable:
 
     def wake(self, clock: Clock, out: KeyedOutput) -> None:
         """Wake the keys whose timers are due, the earliest first."""
+        self._set_due_timers(clock)
         due = self._event_timers.pop(clock.watermark)
         due += self._processing_timers.pop(clock.now)
         for identity in dict.fromkeys(due):
@@ -139,6 +133,12 @@ class KeyedTable:
                 raise
             out.assign_key(key)
             self._update_timers(identity, state)
+
+    def _set_due_timers(self, clock: Clock) -> None:
+        """Set the timers of the stored keys that are due."""
+        for identity, (_, (event_timer, processing_timer, hold), _) in self.stored.items():
+            if event_timer <= clock.watermark or processing_timer <= clock.now:
+                self._set_timers(identity, Moments(event_timer, processing_timer, hold))
 
     def __contains__(self, identity: Hashable) -> bool:
         """Return whether a key is live."""
@@ -185,7 +185,9 @@ class KeyedTable:
     @property
     def moments(self) -> Moments:
         """The earliest timers and hold of all keys."""
-        return Moments(self._event_timers.first, self._processing_timers.first, self._holds.first)
+        queues = self._event_timers.first, self._processing_timers.first, self._holds.first
+        stored = (moments for _, moments, _ in self.stored.values())
+        return Moments(*map(min, zip(queues, *stored, strict=True)))
 
     def __len__(self) -> int:
         """Return the number of live keys."""
@@ -197,4 +199,4 @@ class KeyedTable:
         for identity, (key, state) in self._states.items():
             moments = self.operator.moments(state)
             assert moments is not None
-            yield identity, (key, moments, dumps(self.operator.freeze(state)))
+            yield identity, (key, moments.plain, dumps(self.operator.freeze(state)))

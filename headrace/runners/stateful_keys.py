@@ -35,7 +35,7 @@ from headrace.triggers.keyed_operator import Moments
 from headrace.triggers.strategy import WindowingStrategy
 from headrace.triggers.timer_queue import TimerQueue
 from headrace.triggers.trigger import NEVER, Clock
-from headrace.windowing.window import BoundedWindow
+from headrace.windowing.window import BoundedWindow, packed, unpacked
 
 
 class StatefulKeys:
@@ -257,35 +257,39 @@ class StatefulKeys:
         return min(window.last for window in state.windows)
 
     def freeze(self, state: DoFnState) -> tuple[Any, ...]:
-        """Return the state of a key as plain data."""
-        windows = [
-            (window, {n: c.freeze() for n, c in own.cells.items()}, own.expire_at)
-            for window, own in state.windows.items()
+        """Return the state of a key as plain data; short, since a batch also reads that of other keys."""
+        cells = [
+            ({name: cell.freeze() for name, cell in own.cells.items()}, own.expire_at)
+            for own in state.windows.values()
         ]
-        queues = (
+        timers = (
             state.event_timers.moments,
             state.processing_timers.moments,
             state.holds.moments,
-            state.expirations.moments,
         )
-        return STATEFUL_STATE, state.key, windows, queues
+        windows = packed(list(state.windows))
+        return STATEFUL_STATE, state.key, windows, cells, timers if any(timers) else None
 
     def thaw(self, frozen: tuple[Any, ...]) -> DoFnState:
         """Return the state that :meth:`freeze` stored, without what the DoFn no longer declares."""
         check_format("the stored state", frozen[0], STATEFUL_STATE)
-        _, key, rows, queues = frozen
-        windows = {
-            window: WindowCells(dict(self._thawed(cells)), expire_at)
-            for window, cells, expire_at in rows
-        }
-        *timers, expirations = queues
+        _, key, windows, rows, timers = frozen
+        state = DoFnState(key)
+        for window, (cells, expire_at) in zip(unpacked(windows), rows, strict=True):
+            state.windows[window] = WindowCells(dict(self._thawed(cells)), expire_at)
+            state.expirations.set(window, self._strategy.expiry(window.last))
+        if timers is not None:
+            self._thaw_timers(state, timers)
+        return state
+
+    def _thaw_timers(self, state: DoFnState, timers: Iterable[dict[TimerId, int]]) -> None:
         declared = [
             {timer: at for timer, at in moments.items() if timer.name in self._declared.timers}
             for moments in timers
         ]
         for timer in (*declared[0], *declared[1]):
-            windows[timer.window].timers[timer] = None
-        return DoFnState(key, windows, *map(TimerQueue, (*declared, expirations)))
+            state.windows[timer.window].timers[timer] = None
+        state.event_timers, state.processing_timers, state.holds = map(TimerQueue, declared)
 
     def _thawed(self, cells: dict[str, Any]) -> Iterable[tuple[str, StateCell]]:
         for name, value in cells.items():

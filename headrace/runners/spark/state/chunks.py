@@ -54,7 +54,7 @@ class Directory:
         output_watermark: the output watermark of the grouping, in microseconds.
         chunks: number of chunks, including empty ones.
         sizes: size of each chunk that is not empty.
-        moments: next timers and hold of each chunk that is not empty.
+        moments: next timers and hold (see :class:`Moments`) of each chunk that is not empty.
         keys: total size of all chunks.
     """
 
@@ -62,7 +62,7 @@ class Directory:
     output_watermark: int = MIN_MICROS
     chunks: int = 1
     sizes: dict[int, int] = attrs.field(factory=dict)
-    moments: dict[int, Moments] = attrs.field(factory=dict)
+    moments: dict[int, tuple[int, int, int]] = attrs.field(factory=dict)
     keys: int = 0
 
     def chunk_of(self, encoding: bytes) -> int:
@@ -87,11 +87,11 @@ class Directory:
         self.keys += size - self.sizes.pop(chunk, 0)
         self.moments.pop(chunk, None)
         if size:
-            self.sizes[chunk], self.moments[chunk] = size, moments
+            self.sizes[chunk], self.moments[chunk] = size, moments.plain
 
     def advance(self, watermark: int) -> None:
         """Record the input watermark at the end of a round."""
-        hold = min((m.hold for m in self.moments.values()), default=NEVER)
+        hold = min((hold for _, _, hold in self.moments.values()), default=NEVER)
         self.watermark = watermark
         self.output_watermark = max(self.output_watermark, min(watermark, hold))
 
