@@ -306,7 +306,8 @@ class StreamRun(PipelineResult):
             ).start()
         caught_up = CaughtUp(frozenset(native.read.label for native in self._natives))
         while not self._query.awaitTermination(POLL):
-            if self._drains_when_caught_up and caught_up.observe(self._query.lastProgress):
+            progress = self._query.lastProgress if self._drains_when_caught_up else None
+            if caught_up.observe(progress and progress.json):
                 self._drain_file.touch()
             if self._stopping.is_set():
                 self._stop()

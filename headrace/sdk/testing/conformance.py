@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from itertools import islice, pairwise
+from itertools import islice
 from random import Random
 from typing import Any, Final, TypeAlias
 
@@ -19,10 +19,7 @@ import attrs
 from headrace.sdk.runner_lookup import DEFAULT_RUNNER, find_runner
 from headrace.sdk.testing.batch_oracle import (
     Part,
-    end_result,
-    shrinks,
     source_watermarks,
-    without_empty,
 )
 from headrace.sdk.testing.law import IN_ANY_ORDER, LIKE_ITS_BATCH, LawBroken
 from headrace.sdk.testing.pane_laws import PANE_LAWS, tells_time
@@ -37,31 +34,39 @@ from headrace.sdk.testing.property_testing import (
     st,
 )
 from headrace.sdk.testing.report import Report, Verdict
+from headrace.sdk.testing.run_laws import (
+    AGREES,
+    HELD,
+    IN_TIME,
+    UNWATCHED,
+    Judgement,
+    Key,
+    RunPanes,
+    in_reverse,
+    of_capturing,
+    of_drops,
+    of_reference,
+    of_results,
+)
 from headrace.sdk.testing.run_on_runner import (
     Observation,
-    Pane,
     RunnerOrName,
     run_batch,
     run_streaming,
 )
 from headrace.sdk.testing.runs import Run, can_be_built
-from headrace.sdk.testing.script import ended, rows_of, with_rows
+from headrace.sdk.testing.script import ended, rows_of
 from headrace.sdk.testing.shrinking import smaller
-from headrace.sdk.testing.strategies.pipelines import retracts
-from headrace.sdk.testing.strategies.targeted_runs import drops_nothing, each_kind, order_free
+from headrace.sdk.testing.steps import Step
+from headrace.sdk.testing.strategies.targeted_runs import each_kind, order_free
+from headrace.triggers.first_pane import fires_first_at_end
 from headrace.windowing.time import MIN_MICROS
-
-RunPanes: TypeAlias = Sequence[Sequence[Any]]
-"""The panes of each grouping of a run; any objects with the attributes of a Pane."""
 
 Reference: TypeAlias = Callable[[Sequence[Run]], Sequence[RunPanes | None]]
 """Returns the expected panes of runs; None for a run that it does not support."""
 
-Key: TypeAlias = tuple[str, str]
-"""A law and a mode."""
-
-Judgement: TypeAlias = dict[Key, LawBroken | None]
-"""The result of each law that applies to a run: the violation, or None."""
+_Played: TypeAlias = dict[int, list[Observation]]
+"""Observations by the number of the run."""
 
 AHEAD: Final = 300
 """Number of cases that are drawn at once."""
@@ -76,9 +81,6 @@ FEW: Final = 30
 """At most one run in this many is small."""
 
 RUNS: Final = "every pipeline runs"
-AGREES: Final = "the panes are those of the reference"
-IN_TIME: Final = "if no element is late, nothing is dropped, however long panes are delayed"
-HELD: Final = "nothing is dropped after a retracting grouping with at most the same lateness"
 
 
 def check_runner(
@@ -235,7 +237,8 @@ class Kit:
         keys = [(RUNS, mode) for mode in modes]
         keys += [(AGREES, "streaming")] * bool(self.reference and self.streaming)
         keys += [(law.sentence, "streaming") for law in PANE_LAWS if self.streaming]
-        keys += [(law, "streaming") for law in (IN_TIME, HELD, IN_ANY_ORDER)] * self.streaming
+        of_runs = (IN_TIME, HELD, IN_ANY_ORDER, UNWATCHED)
+        keys += [(law, "streaming") for law in of_runs if self.streaming]
         keys += [(LIKE_ITS_BATCH, "streaming")] * (self.streaming and self.batch)
         keys += [(law.sentence, "batch") for law in PANE_LAWS if self.batch and law.in_batch]
         return keys
@@ -245,40 +248,58 @@ class Kit:
         found: list[Judgement] = [{} for _ in runs]
         streamed = self._played(runs, found, "streaming") if self.streaming else {}
         batched = self._played(runs, found, "batch") if self.batch else {}
-        free = [n for n in streamed if order_free(runs[n])]
-        reversed_runs = [_reversed(runs[n]) for n in free]
-        again = self._played(reversed_runs, [{} for _ in free], "streaming") if free else {}
         for n, observed in streamed.items():
             found[n] |= self._of_panes(runs[n], observed, "streaming")
-            found[n] |= _of_drops(runs[n], observed)
+            found[n] |= of_drops(runs[n], observed)
         for n, observed in batched.items():
             found[n] |= self._of_panes(runs[n], observed, "batch")
-        for i, n in enumerate(free):
-            if i in again:
-                found[n] |= _compare(
-                    IN_ANY_ORDER, runs[n], streamed[n], again[i], "in reverse order"
-                )
-            if n in batched:
-                found[n] |= _compare(LIKE_ITS_BATCH, runs[n], streamed[n], batched[n], "batch")
+        self._judge_unwatched(runs, found, streamed)
+        self._judge_results(runs, found, streamed, batched)
         if self.reference:
             known = [runs[n] for n in streamed]
             for n, expected_panes in zip(
                 streamed, self.reference(known) if known else (), strict=True
             ):
-                found[n] |= _agreement(runs[n], streamed[n], expected_panes)
+                found[n] |= of_reference(runs[n], streamed[n], expected_panes)
         return found
 
+    def _judge_unwatched(
+        self, runs: Sequence[Run], found: Sequence[Judgement], streamed: _Played
+    ) -> None:
+        """Run without captures what the engine can process with less state then."""
+        usual = [n for n in streamed if any(map(_fires_first_at_end, runs[n].groupings))]
+        some, their = [runs[n] for n in usual], [found[n] for n in usual]
+        for i, observed in self._played(some, their, "streaming", watched=False).items():
+            their[i] |= of_capturing(some[i], streamed[usual[i]], observed)
+
+    def _judge_results(
+        self,
+        runs: Sequence[Run],
+        found: Sequence[Judgement],
+        streamed: _Played,
+        batched: _Played,
+    ) -> None:
+        """Compare a stream with the stream in reverse order and with the batch, where they must agree."""
+        free = [n for n in streamed if order_free(runs[n])]
+        again = self._played([in_reverse(runs[n]) for n in free], [{} for _ in free], "streaming")
+        for i, n in enumerate(free):
+            run, observed = runs[n], streamed[n]
+            if i in again:
+                found[n] |= of_results(IN_ANY_ORDER, run, observed, again[i], "in reverse order")
+            if n in batched:
+                found[n] |= of_results(LIKE_ITS_BATCH, run, observed, batched[n], "batch")
+
     def _played(
-        self, runs: Sequence[Run], found: Sequence[Judgement], mode: str
-    ) -> dict[int, list[Observation]]:
+        self, runs: Sequence[Run], found: Sequence[Judgement], mode: str, watched: bool = True
+    ) -> _Played:
         """Run runs together; if that fails, find one that fails, and skip the others of its pack."""
-        played: dict[int, list[Observation]] = {}
-        left = [range(len(runs))]
+        played: _Played = {}
+        left = [range(len(runs))] if runs else []
         found_failing = False
         while left:
             some = left.pop()
             try:
-                observed = self._play([runs[n] for n in some], mode)
+                observed = self._play([runs[n] for n in some], mode, watched)
             except Exception as error:
                 middle = len(some) // 2
                 if middle and not found_failing:
@@ -292,10 +313,9 @@ class Kit:
                 found[n][RUNS, mode] = None
         return played
 
-    def _play(self, runs: Sequence[Run], mode: str) -> list[list[Observation]]:
-        if mode == "batch":
-            return run_batch(runs, self.runner, watched=True)
-        return run_streaming(runs, self.runner, watched=True)
+    def _play(self, runs: Sequence[Run], mode: str, watched: bool) -> list[list[Observation]]:
+        play = run_batch if mode == "batch" else run_streaming
+        return play(runs, self.runner, watched)
 
     def _of_panes(self, run: Run, observed: Sequence[Observation], mode: str) -> Judgement:
         found: Judgement = {}
@@ -352,6 +372,11 @@ def parts(run: Run, observed: Sequence[Observation], mode: str) -> Iterator[Part
         )
 
 
+def _fires_first_at_end(step: Step) -> bool:
+    """Return whether the engine can keep windows of a step without full states, unless it is watched."""
+    return fires_first_at_end(step.windowing, changing=False)
+
+
 def _broken(law: Any, each: Part, run: Run) -> LawBroken | None:
     try:
         law.check(each, partial(program, run))
@@ -369,98 +394,3 @@ def _failure(run: Run, error: Exception) -> LawBroken:
     )
     broken.__cause__ = error
     return broken
-
-
-# Laws of whole runs
-
-
-def _reversed(run: Run) -> Run:
-    """Return a run with its elements in reverse order of arrival, except those of a side input."""
-    script, other = (with_rows(each, rows_of(each)[::-1]) for each in (run.script, run.other))
-    if any(step.beside == "side" for step in run.steps):  # its elements must not become late
-        other = run.other
-    return attrs.evolve(run, script=script, other=other)
-
-
-def _compare(
-    law: str, run: Run, one: Sequence[Observation], two: Sequence[Observation], name: str
-) -> Judgement:
-    """Compare the final results of a run that was run in two ways."""
-    for step, here, there in zip(run.groupings, one, two, strict=True):
-        found, expected = (
-            without_empty(step, end_result(step, observed.panes)) for observed in (here, there)
-        )
-        if found != expected:
-            sides = {"grouping": step, "stream": found, name: expected}
-            remedy = "check which elements are dropped, held back or retracted"
-            return {(law, "streaming"): LawBroken(law, program(run), sides, remedy)}
-    return {(law, "streaming"): None}
-
-
-def _of_drops(run: Run, observed: Sequence[Observation]) -> Judgement:
-    """Check that nothing was dropped in runs in which nothing may be dropped."""
-    found: Judgement = {}
-    if drops_nothing(run):
-        remedy = "hold the output watermark at the timestamp of a pane until it is emitted"
-        found[IN_TIME, "streaming"] = _dropping(IN_TIME, run, observed, remedy)
-    if _retracts_in_front(run):
-        remedy = "hold the output watermark as long as an emitted pane may be retracted"
-        found[HELD, "streaming"] = _dropping(HELD, run, observed[1:], remedy)
-    return found
-
-
-def _dropping(law: str, run: Run, observed: Sequence[Observation], remedy: str) -> LawBroken | None:
-    dropped = [max(each.dropped) + (each.side.dropped if each.side else 0) for each in observed]
-    late = [late for each in observed for _, late in each.late]
-    sides = {"dropped by each grouping": dropped, "expected": 0, "late elements": late}
-    return LawBroken(law, program(run), sides, remedy) if any(dropped) else None
-
-
-def _retracts_in_front(run: Run) -> bool:
-    """Return whether retracting groupings precede others with at least the same lateness."""
-    if len(run.steps) < 2 or not run.plain or any(map(shrinks, run.steps)):
-        return False
-    strategies = [step.windowing for step in run.steps]
-    return (
-        all(map(retracts, run.steps[:-1]))
-        and all(one.allowed_lateness <= two.allowed_lateness for one, two in pairwise(strategies))
-        and not any(windowing.trigger.may_finish(windowing) for windowing in strategies)
-    )
-
-
-def _agreement(
-    run: Run, observed: Sequence[Observation], expected_panes: RunPanes | None
-) -> Judgement:
-    """Compare panes with those of a reference, if it supports the run."""
-    if expected_panes is None:
-        return {}
-    for step, one, panes in zip(run.groupings, observed, expected_panes, strict=True):
-        found, expected = (sorted(map(_readable, some), key=repr) for some in (one.panes, panes))
-        if found != expected:
-            sides = {
-                "grouping": step,
-                "only from the runner": _difference(found, expected),
-                "only from the reference": _difference(expected, found),
-            }
-            broken = LawBroken(AGREES, program(run), sides, "run the program on both")
-            return {(AGREES, "streaming"): broken}
-    return {(AGREES, "streaming"): None}
-
-
-def _difference(some: Sequence[Any], others: Sequence[Any]) -> list[Any]:
-    left = Counter(map(repr, some)) - Counter(map(repr, others))
-    return [each for each in some if left[repr(each)]]
-
-
-def _readable(pane: Pane) -> tuple[Any, ...]:
-    """Return a pane as plain data, in a readable order."""
-    return (
-        pane.event,
-        pane.key,
-        tuple(pane.window[:2]),
-        pane.value,
-        pane.diff,
-        pane.timing,
-        pane.timestamp,
-        (pane.index, pane.nonspeculative, pane.first, pane.last),
-    )

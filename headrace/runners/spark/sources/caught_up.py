@@ -26,21 +26,22 @@ class CaughtUp:
     natives: frozenset[str]
     _targets: dict[int, Any] = attrs.field(factory=dict, init=False)
 
-    def observe(self, progress: Mapping[str, Any] | None) -> bool:
+    def observe(self, progress: str | None) -> bool:
         """Return whether all sources are caught up.
 
         Args:
-            progress: Spark's progress of the last batch; None before the first.
+            progress: Spark's progress of the last batch, as JSON, whose offsets are JSON too; in the
+                dictionary that PySpark makes of it they are not, before Spark 4.2. None before the first
+                batch.
         """
         if progress is None:
             return False
-        states = [self._is_caught_up(n, source) for n, source in enumerate(progress["sources"])]
+        sources = json.loads(progress)["sources"]
+        states = [self._is_caught_up(n, source) for n, source in enumerate(sources)]
         return all(states)
 
     def _is_caught_up(self, number: int, source: Mapping[str, Any]) -> bool:
-        start, end, latest = (
-            _parsed(source.get(name)) for name in ("startOffset", "endOffset", "latestOffset")
-        )
+        start, end, latest = map(source.get, ("startOffset", "endOffset", "latestOffset"))
         if isinstance(end, dict) and "position" in end:
             return self._python_sources_ended(end)
         if latest is not None:
@@ -70,10 +71,3 @@ def has_reached(offset: Any, target: Any) -> bool:
     if isinstance(target, int) and isinstance(offset, int):
         return offset >= target
     return bool(offset == target)
-
-
-def _parsed(offset: str | None) -> Any:
-    try:
-        return None if offset is None else json.loads(offset)
-    except ValueError:
-        return offset

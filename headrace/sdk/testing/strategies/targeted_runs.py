@@ -251,6 +251,27 @@ def waiting(draw: st.DrawFn) -> Run:
     return Run(draw(scripts(to_infinity=True, lateness=0)), tuple(map(_without_empty_panes, steps)))
 
 
+@st.composite
+def with_default_triggers(draw: st.DrawFn) -> Run:
+    """Draw runs whose groupings have the default trigger, with late elements.
+
+    The engine keeps such windows without the state of a trigger until a second pane is possible.
+    """
+    small = st.one_of(
+        st.builds(FixedWindows, st.integers(1, 5)), st.builds(Sessions, st.integers(2, 5))
+    )
+    windowing = st.builds(
+        WindowingStrategy,
+        small,
+        accumulation_mode=st.sampled_from(AccumulationMode),
+        allowed_lateness=st.just(draw(st.sampled_from([3, 6, 12])) * SECOND),
+    )
+    kind = st.sampled_from(["sum", "list"])
+    step = st.builds(Step, windowing, kind, one_key=st.booleans())
+    steps = st.lists(step, min_size=1, max_size=2)
+    return Run(draw(scripts(to_infinity=True)), tuple(draw(steps)))
+
+
 def _without_empty_panes(step: Step) -> Step:
     windowing = attrs.evolve(
         step.windowing,
@@ -341,12 +362,14 @@ KINDS_OF_RUNS: Final[dict[str, Callable[[], st.SearchStrategy[Run]]]] = {
     "waiting": waiting,
     "stateful": stateful,
     "side inputs": beside_side_inputs,
+    "default triggers": with_default_triggers,
 }
 """The runs on which a runner is checked: whole pipelines, and runs that certain laws need."""
 
 OFTEN: Final = (
     *("pipelines", "splitting", "splitting", "expiring", "waiting", "stateful", "side inputs"),
     *["counting"] * 3,
+    *["default triggers"] * 2,
 )
 """Kinds that are drawn more often than others: once more for each entry."""
 

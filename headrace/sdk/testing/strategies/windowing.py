@@ -44,6 +44,9 @@ from headrace.windowing.windows import FixedWindows, GlobalWindows, SlidingWindo
 LATENESSES: Final = (0, 3, 12, 10_000, 1, 6)
 """Allowed lateness in units of event time; except for the longest, some elements are later."""
 
+ONE_IN: Final = 4
+"""One windowing in this many is the default one, but for its windows, mode and lateness."""
+
 
 @attrs.frozen
 class Where:
@@ -201,10 +204,15 @@ def windowings(
     if isinstance(where, WindowFn):
         where = Where(where)
     lateness = least_lateness + draw(st.sampled_from(LATENESSES)) * where.scale.unit
+    mode = draw(st.sampled_from(modes))
+    if draw(st.integers(0, ONE_IN - 1)) == 0:
+        return WindowingStrategy(
+            window_fn=where.window_fn, accumulation_mode=mode, allowed_lateness=lateness
+        )
     return WindowingStrategy(
         window_fn=where.window_fn,
         trigger=draw(safe_triggers(lateness) if safe else any_triggers()),
-        accumulation_mode=draw(st.sampled_from(modes)),
+        accumulation_mode=mode,
         allowed_lateness=lateness,
         timestamp_combiner=draw(st.sampled_from(TimestampCombiner)),
         on_time=draw(st.sampled_from(OnTimeBehavior)),
