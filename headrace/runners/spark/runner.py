@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any, Final
@@ -271,7 +272,11 @@ class StreamRun(PipelineResult):
         )
         stages = stage_plans(self._plan, self._manifest.key_groups, batch=False)
         rows = streaming.lower(
-            source_frame(spark, plan), stages, self._run_name, self._natives, workers.observed
+            partial(source_frame, spark, plan),
+            stages,
+            self._run_name,
+            self._natives,
+            workers.observed,
         )
         writer = rows.writeStream.foreachBatch(self._deliver)
         writer = writer.option("checkpointLocation", self._checkpoint.directory)

@@ -1,8 +1,9 @@
 """Streaming on Spark: one query and one checkpoint for any number of levels and sinks.
 
-    data source -> mapInArrow -> [transformWithState by key group] x levels -> foreachBatch
+    data source with level 0 -> [transformWithState by key group] x levels -> foreachBatch
 
-DataFrames that Spark reads itself are added by a union; each has its own ``mapInArrow``. Control rows go
+Level 0 runs where the data source is read, in the same process. DataFrames that Spark reads itself are added
+by a union; each has its own ``mapInArrow`` with level 0. Control rows go
 to every key group of every level in every batch: first the data, then the watermark, then processing time.
 Rows that a level sends to the next level arrive there in the same batch.
 """
@@ -10,7 +11,7 @@ Rows that a level sends to the next level arrive there in the same batch.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
@@ -35,7 +36,7 @@ from headrace.runners.spark.cluster.task_context import batch_number, task_numbe
 from headrace.runners.spark.shuffle.bundle_columns import unpack
 from headrace.runners.spark.shuffle.control_rows import CONTROL, Control, merged
 from headrace.runners.spark.shuffle.read import ShuffleRead, shuffle_read_for
-from headrace.runners.spark.shuffle.wire import SCHEMA, Row, dumps, loads, record_batch, rows_of
+from headrace.runners.spark.shuffle.wire import SCHEMA, Row, dumps, loads, record_batch
 from headrace.runners.spark.shuffle.write import Scope
 from headrace.runners.spark.sources.native import NativeRead, bundles_in
 from headrace.runners.spark.sources.native_watermarks import (
@@ -124,19 +125,19 @@ class StreamPlan:
 
 @attrs.frozen
 class FirstStage:
-    """The function of level 0 for Spark's ``mapInArrow``, called once for each task of a batch."""
+    """Level 0 for the rows of the data source, called once for each task of a batch."""
 
     plan: StreamPlan
 
-    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def __call__(self, rows: Iterable[Row]) -> Iterator[pa.RecordBatch]:
         """Run the stage over a task's rows."""
         with wrapping(), infrequent_gc():
-            yield from map(record_batch, in_batches(self._rows(batches)))
+            yield from map(record_batch, in_batches(self._rows(rows)))
 
-    def _rows(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Row]:
+    def _rows(self, rows: Iterable[Row]) -> Iterator[Row]:
         observers: dict[str, NativeWatermarkObserver] = {}
         with self.plan.cached_stage(batch_number(), MIN_MICROS, task_number(0)) as stage:
-            for row in rows_of(batches):
+            for row in rows:
                 yield from self._take(stage, row, observers)
             stage.end_round({read.label: MIN_MICROS for read in self.plan.reads})
             yield from stage.sent()
@@ -360,7 +361,7 @@ class StateChunks(ChunkStore):
 
 
 def lower(
-    rows: DataFrame,
+    source: Callable[[FirstStage], DataFrame],
     stages: Iterable[StagePlan],
     run: str,
     natives: Sequence[NativeRead] = (),
@@ -369,7 +370,7 @@ def lower(
     """Return the rows for the sinks of a plan as a streaming DataFrame.
 
     Args:
-        rows: a streaming DataFrame with the rows of the sources that Python reads.
+        source: returns a streaming DataFrame of what level 0 makes of the sources that Python reads.
         stages: the plan of each level.
         run: name of the run.
         natives: the sources that Spark reads itself.
@@ -378,7 +379,7 @@ def lower(
     start = uuid.uuid4().hex
     labels = (*(native.read.label for native in natives), *sorted(observed))
     first, *keyed = (StreamPlan(stage, run, start, labels) for stage in stages)
-    rows = rows.mapInArrow(FirstStage(first), SCHEMA)
+    rows = source(FirstStage(first))
     for branch, native in enumerate(natives, start=1):
         timed = native.frame.withColumn(NOW, current_timestamp())
         rows = rows.union(timed.mapInArrow(NativeStage(first, native.index, branch), SCHEMA))

@@ -14,7 +14,7 @@ import urllib.request
 import venv
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from importlib.metadata import distribution
+from importlib.metadata import distributions
 from pathlib import Path
 
 import attrs
@@ -26,14 +26,15 @@ PATIENCE = 240
 """Seconds that the cluster may take to start."""
 
 FOR_SPARK = ("pandas", "numpy", "python-dateutil", "pytz", "six", "tzdata", "pyarrow", "protobuf")
+"""What PySpark and pandas need, in some of their versions."""
 
 
 def make_python(home: Path, packages: Sequence[str] = FOR_SPARK) -> Path:
     """Make a Python that sees the given packages of this one and no others; return its executable."""
     venv.create(home, symlinks=True)
     (site,) = home.glob("lib/python*/site-packages")
-    for package in packages:
-        found = distribution(package)
+    installed = {found.name: found for found in distributions()}
+    for found in [installed[package] for package in packages if package in installed]:
         for name in {file.parts[0] for file in found.files or ()} - {"..", "__pycache__"}:
             (site / name).symlink_to(str(found.locate_file(name)))
     return home / "bin" / "python"

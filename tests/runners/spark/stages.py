@@ -131,7 +131,7 @@ class Stream:
             pieces = bundle.pieces(max(1, size))
             rows += [Row(0, self._places[label], 0, dumps((now, pack(piece)))) for piece in pieces]
         found = [
-            r for n in range(self._tasks) for r in self._call(self._first, rows[n :: self._tasks])
+            r for n in range(self._tasks) for r in rows_of(self._first(rows[n :: self._tasks]))
         ]
         for stage, state in zip(self._keyed, self._states, strict=True):
             found = list(self._level(stage, state, found))
@@ -147,9 +147,6 @@ class Stream:
         for state.group, some in groups.items():
             made = processor.handleInputRows((state.group,), iter(some), None)  # type: ignore[arg-type]
             yield from (Row(*row) for row in made)
-
-    def _call(self, stage: Any, rows: list[Row]) -> list[Row]:
-        return list(rows_of(stage([record_batch(rows)])))
 
 
 def run_batch(

@@ -17,7 +17,9 @@ from headrace.runners.spark.cluster.requirements import (
     check_versions,
     installed_versions,
 )
+from headrace.runners.spark.cluster.spark_versions import oldest_protobuf
 
+PROTOBUF = oldest_protobuf()
 PANDAS = next(need for need in REQUIREMENTS if need.package == "pandas")
 
 
@@ -50,8 +52,8 @@ def test_versions_that_will_do(found: str, will_do: bool) -> None:
         ("pyspark", "4.4.0", "needs pyspark>=4.0,<4.4, but pyspark 4.4.0 is installed"),
         ("pandas", "3.0.1", "needs pandas>=2.2,<3, but pandas 3.0.1 is installed"),
         ("pyarrow", None, "needs pyarrow>=18, which is not installed"),
-        ("protobuf", None, "needs protobuf>=6.33.5, which is not installed"),
-        ("protobuf", "6.33.4", "needs protobuf>=6.33.5, but protobuf 6.33.4 is installed"),
+        ("protobuf", None, f"needs protobuf>={PROTOBUF}, which is not installed"),
+        ("protobuf", "5.28.2", f"needs protobuf>={PROTOBUF}, but protobuf 5.28.2 is installed"),
     ],
 )
 def test_a_package_that_will_not_do(monkeypatch, package: str, found: str | None, problem) -> None:

@@ -19,7 +19,7 @@ from headrace.runners.source_positions import Position
 from headrace.runners.source_ranges import SourceRange
 from headrace.runners.spark import SparkRunner
 from headrace.runners.spark.cluster.error_transport import TransportError, unwrap
-from headrace.runners.spark.shuffle.wire import Row, record_batch
+from headrace.runners.spark.shuffle.wire import Row
 from headrace.runners.spark.sources.worker_reads import (
     observed_labels,
     rows_of_ranges,
@@ -166,7 +166,7 @@ def test_an_error_of_a_source_on_a_worker_names_its_label(tmp_path: Path) -> Non
     first, _ = stage_plans(plan(p.graph), 2, batch=False)
     stage = FirstStage(StreamPlan(first, "", "broken", ("orders",)))
     with pytest.raises(TransportError) as error:
-        list(stage([record_batch(rows(SourceRange(0, 0, None, 3)))]))
+        list(stage(rows(SourceRange(0, 0, None, 3))))
     found = unwrap(error.value)
     assert isinstance(found, OSError)
     assert found.__notes__ == ["in orders"]

@@ -10,9 +10,9 @@ import os
 import socket
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
@@ -27,17 +27,23 @@ from headrace.runners.spark.cluster.jvm_log_filter import (
 )
 from headrace.runners.spark.cluster.options import SparkSettings
 from headrace.runners.spark.cluster.requirements import check_java, check_local_python
+from headrace.runners.spark.cluster.spark_home import without_zip
 from headrace.runners.spark.cluster.version_match import check_jvm, check_master, not_started
 
 RUN_CONF: Final = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
+    "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled": "false",
     "spark.sql.streaming.stateStore.providerClass": (
         "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
     ),
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
 }
-"""Settings of every run; all can be changed in a running session, so they also apply to a given one."""
+"""Settings of every run; all can be changed in a running session, so they also apply to a given one.
+
+Simplified tracebacks are a variable of the environment of some workers but not of those with state; without
+them all stages of a run share their worker processes.
+"""
 
 _LOCAL: Final = {
     "spark.driver.host": "127.0.0.1",
@@ -106,7 +112,7 @@ def _start_jvm(settings: SparkSettings, quiet: bool) -> SparkConf:
         if quiet:
             launch.setIfMissing("spark.ui.showConsoleProgress", "false")  # spark-submit sets it
             _reduce_logging(launch)
-        jvm = filtered_gateway(launch) if quiet else None
+        jvm = _gateway(launch, settings) if quiet else None
         SparkContext._ensure_initialized(gateway=jvm, conf=launch)
         check_jvm(SparkContext._jvm)
         if not quiet:
@@ -118,6 +124,11 @@ def _start_jvm(settings: SparkSettings, quiet: bool) -> SparkConf:
     if settings.master:
         conf.setMaster(settings.master)
     return conf
+
+
+def _gateway(conf: SparkConf, settings: SparkSettings) -> Any:
+    with without_zip() if _presumably_local(settings) else nullcontext():
+        return filtered_gateway(conf)
 
 
 def _add_defaults(conf: SparkConf, settings: SparkSettings) -> None:

@@ -4,13 +4,14 @@ Its reader runs in a separate process on the driver. An offset is a
 :class:`~headrace.runners.source_rounds.Position`. Offsets also advance without new elements, after the
 heartbeat interval, so that processing time advances. The elements of a round are pickled into the input
 partitions, together with a control row for the watermarks and processing time; of sources that the workers
-read, only the ranges of the round (:mod:`headrace.runners.spark.sources.worker_reads`).
+read, only the ranges of the round (:mod:`headrace.runners.spark.sources.worker_reads`). The worker that reads
+a partition runs level 0 over its rows.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import wraps
 from typing import Any, Final, ParamSpec, TypeVar
 
@@ -27,7 +28,7 @@ from headrace.runners.spark.cluster.spark_versions import source_reader
 from headrace.runners.spark.cluster.unpickling import reduced
 from headrace.runners.spark.shuffle.bundle_columns import pack
 from headrace.runners.spark.shuffle.control_rows import CONTROL, Control
-from headrace.runners.spark.shuffle.wire import SCHEMA, Row, dumps, record_batch
+from headrace.runners.spark.shuffle.wire import SCHEMA, Row, dumps
 from headrace.runners.spark.sources.worker_reads import observed_by_driver, rows_of_ranges
 from headrace.sdk.graph import Read
 
@@ -35,6 +36,9 @@ NAME: Final = "headrace"
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+FirstLevel = Callable[[Iterable[Row]], Iterator[pa.RecordBatch]]
+"""Runs level 0 over the rows of a task."""
 
 
 @attrs.frozen
@@ -87,10 +91,16 @@ def transported(method: Callable[P, T]) -> Callable[P, T]:
 
 
 class RoundsReader(DataSourceStreamReader):
-    """The rounds of the sources, for Spark."""
+    """The rounds of the sources, for Spark.
 
-    def __init__(self, plan: SourcePlan) -> None:
+    Args:
+        plan: the sources.
+        first: runs level 0 over the rows of a task.
+    """
+
+    def __init__(self, plan: SourcePlan, first: FirstLevel) -> None:
         self._plan = plan
+        self._first = first
         reads = tuple(read for _, read in plan.reads)
         self._rounds = SourceRounds(
             reads,
@@ -136,7 +146,7 @@ class RoundsReader(DataSourceStreamReader):
         return self._input_partitions(after, bundles)
 
     def read(self, partition: Any) -> Iterator[pa.RecordBatch]:
-        yield record_batch(partition.rows)
+        return self._first(partition.rows)
 
     def _input_partitions(self, after: Position, bundles: dict[str, Any]) -> list[InputPartition]:
         control = Control(after.round, after.now, after.watermarks, after.done)
@@ -159,8 +169,8 @@ class RoundsReader(DataSourceStreamReader):
         return [TaskRows(tuple(rows)) for rows in tasks if rows]
 
 
-def data_source(plan: SourcePlan) -> type[DataSource]:
-    """Return the data source class for a plan; the plan is pickled with the class."""
+def data_source(plan: SourcePlan, first: FirstLevel) -> type[DataSource]:
+    """Return the data source class for a plan; the plan and level 0 are pickled with the class."""
 
     class Rounds(DataSource):
         @classmethod
@@ -171,13 +181,13 @@ def data_source(plan: SourcePlan) -> type[DataSource]:
             return SCHEMA
 
         def streamReader(self, schema: Any) -> DataSourceStreamReader:
-            reader: DataSourceStreamReader = source_reader(RoundsReader(plan))
+            reader: DataSourceStreamReader = source_reader(RoundsReader(plan, first))
             return reader
 
     return Rounds
 
 
-def source_frame(session: SparkSession, plan: SourcePlan) -> Any:
-    """Return the rows of the data source as a streaming DataFrame."""
-    session.dataSource.register(data_source(plan))
+def source_frame(session: SparkSession, plan: SourcePlan, first: FirstLevel) -> Any:
+    """Return what level 0 makes of the rows of the data source as a streaming DataFrame."""
+    session.dataSource.register(data_source(plan, first))
     return session.readStream.format(NAME).load()
