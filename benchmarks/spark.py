@@ -18,8 +18,10 @@ from typing import Final
 
 import pyspark
 import spark_batch
+import spark_flights
 import spark_idle
 import spark_latency
+import spark_start
 import spark_state
 import spark_streaming
 from comparison import MismatchError
@@ -39,6 +41,8 @@ PARTS: Final[dict[str, Part]] = {
     "state": spark_state.run,
     "idle": spark_idle.run,
     "latency": spark_latency.run,
+    "flights": spark_flights.run,
+    "start": spark_start.run,
 }
 
 

@@ -45,4 +45,4 @@ def _measure(spark: SparkSession, directory: Path, keys: int, heartbeats: int) -
 
 
 def _idle(running: RunningQuery) -> list[float]:
-    return [batch.seconds for batch in batches(running) if batch.rows <= 1]
+    return [batch.seconds for batch in batches(running) if not batch.has_data]

@@ -55,12 +55,30 @@ def newest_by_headrace(pairs: Any) -> Any:
     )
 
 
+def newest_of_two_groupings(pairs: Any) -> Any:
+    """Group twice: by key and the last digit of the number, then by key."""
+    by_digit = pairs | "Digit" >> hr.MapTuple(lambda key, number: ((key, number % 10), number))
+    of_digits = newest_by_headrace(by_digit) | "Key" >> hr.MapTuple(lambda k, n: (k[0], n))
+    return of_digits | "Newest of all" >> hr.CombinePerKey(max)
+
+
 def _by_spark(spark: SparkSession, directory: Path) -> RunningQuery:
     return stream_by_spark.start(spark, directory, newest_by_spark, "update", FILES_PER_BATCH)
 
 
 def _by_headrace(spark: SparkSession, directory: Path) -> RunningQuery:
     return stream_by_headrace.start(spark, directory, newest_by_headrace, FILES_PER_BATCH)
+
+
+def _by_two_groupings(spark: SparkSession, directory: Path) -> RunningQuery:
+    return stream_by_headrace.start(spark, directory, newest_of_two_groupings, FILES_PER_BATCH)
+
+
+IMPLEMENTATIONS: Final = {
+    "Spark's own": _by_spark,
+    "Headrace": _by_headrace,
+    "Headrace, two groupings": _by_two_groupings,
+}
 
 
 @attrs.define
@@ -103,7 +121,7 @@ def run(spark: SparkSession, directory: Path, scale: float, repeat: int) -> Iter
         MismatchError: events have not arrived.
     """
     rows = []
-    for name, start in {"Spark's own": _by_spark, "Headrace": _by_headrace}.items():
+    for name, start in IMPLEMENTATIONS.items():
         seconds = _measure(
             spark, directory / name, start, (WARM_UP_SECONDS + SECONDS_PER_ROUND * repeat) * RATE
         )

@@ -37,9 +37,15 @@ POLL: Final = 0.05
 
 
 class RunningQuery(Protocol):
-    """A running query."""
+    """A running query.
+
+    Attributes:
+        query: Spark's query.
+        idle_rows: number of rows that a batch without events reads at most.
+    """
 
     query: Any
+    idle_rows: int
 
     def results(self) -> Results:
         """Return the results in the sink so far."""
@@ -82,23 +88,24 @@ def name_of(number: int) -> str:
 
 @attrs.frozen
 class Batch:
-    """What Spark reports of a batch: its time in seconds, and the number of rows that it read."""
+    """What Spark reports of a batch: its time in seconds, and whether it read events."""
 
     seconds: float
-    rows: int
+    has_data: bool
 
 
 def batches(running: RunningQuery) -> list[Batch]:
     """Return all batches so far, without triggers that started none."""
     found = {p["batchId"]: p for p in running.query.recentProgress if "addBatch" in p["durationMs"]}
     return [
-        Batch(p["durationMs"]["triggerExecution"] / 1000, p["numInputRows"]) for p in found.values()
+        Batch(p["durationMs"]["triggerExecution"] / 1000, p["numInputRows"] > running.idle_rows)
+        for p in found.values()
     ]
 
 
 def with_data(found: Sequence[Batch]) -> list[Batch]:
-    """Return the batches that read events; a heartbeat of Headrace reads one control row."""
-    return [batch for batch in found if batch.rows > 1]
+    """Return the batches that read events; a heartbeat of Headrace reads only control rows."""
+    return [batch for batch in found if batch.has_data]
 
 
 def batch_seconds(running: RunningQuery, number: int, skipped: int = WARM_UP) -> list[float]:

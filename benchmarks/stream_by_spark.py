@@ -79,6 +79,7 @@ class RunningQuery:
     """A running Spark query; see ``stream.RunningQuery``."""
 
     query: Any = None
+    idle_rows: int = 0
     arrived: list[tuple[float, pa.Table]] = attrs.field(factory=list)
 
     def results(self) -> Results:

@@ -11,6 +11,7 @@ from headrace.sdk.options import PipelineOptions, given_flags, known_flags
 
 SPARK_FLAGS: Final = frozenset(
     (
+        "batch_retries",
         "checkpoint",
         "key_groups",
         "py_files",

@@ -23,7 +23,7 @@ from headrace.runners.planning import Plan, plan, with_side_input_files
 from headrace.runners.progress import Progress
 from headrace.runners.spark import batch, streaming
 from headrace.runners.spark.cluster.driver_sinks import DriverSinks
-from headrace.runners.spark.cluster.error_transport import unwrap, unwrapping
+from headrace.runners.spark.cluster.error_transport import WorkerStartError, unwrap, unwrapping
 from headrace.runners.spark.cluster.frame_sinks import require_directories, set_loaders
 from headrace.runners.spark.cluster.options import SparkSettings, default_key_groups, spark_settings
 from headrace.runners.spark.cluster.session import (
@@ -305,6 +305,21 @@ class StreamRun(PipelineResult):
             self._end(PipelineState.FAILED)
 
     def _await_query(self) -> None:
+        """Wait for the end of the query; start it again if a worker did not start in time."""
+        tried = 0
+        while True:
+            try:
+                self._await_running_query()
+                return
+            except Exception as error:
+                tried = tried + 1 if self._batch() is None else 1
+                if tried > self._settings.batch_retries or not _can_be_tried_again(error):
+                    raise
+                _LOG.warning("%s; the batch is tried again", unwrap(error))
+            self._error = None
+            self._query = self._writer().start()
+
+    def _await_running_query(self) -> None:
         if not self._unbounded:
             threading.Thread(
                 target=self._await_end_of_input, name="headrace-end", daemon=True
@@ -372,6 +387,10 @@ class StreamRun(PipelineResult):
             self._checkpoint.write(attrs.evolve(self._manifest, finished=True))
             remove(self._files)  # a finished run is not resumed
         return PipelineState.DONE
+
+
+def _can_be_tried_again(error: Exception) -> bool:
+    return isinstance(unwrap(error), WorkerStartError)
 
 
 @contextmanager

@@ -70,6 +70,10 @@ class WorkerDiedError(HeadraceError, RuntimeError):
     """A worker process ended before it had finished its work."""
 
 
+class WorkerStartError(WorkerDiedError):
+    """A worker process did not start in the time that Spark allows."""
+
+
 @attrs.frozen
 class _Transported:
     """The transported data: the pickled error if possible, and its text in any case."""
@@ -186,10 +190,10 @@ def _translated(text: str) -> BaseException | None:
     if "Python worker exited unexpectedly" in text or "Python worker keeps on crashing" in text:
         return _worker_died(text)
     if "Python worker failed to connect back" in text:
-        return WorkerDiedError(
+        return WorkerStartError(
             "a Python worker did not start within ten seconds, or exited immediately",
-            remedy="the machine is probably overloaded: run fewer processes and start again; a streaming "
-            "run resumes from its checkpoint",
+            remedy="the machine is probably overloaded: run fewer processes and start again, or let a "
+            "streaming run try more often (--batch-retries); it resumes from its checkpoint",
         )
     if _LOG_DAMAGED.search(text):
         return _damaged("Spark's log of offsets or commits", r"log file (\S+?)\.? ", text)

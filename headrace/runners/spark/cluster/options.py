@@ -23,6 +23,10 @@ SIDE_INPUT_BYTES: Final = 1 << 20
 """Default size of a pane of a side input, in bytes, above which its values are written to a file."""
 
 
+BATCH_RETRIES: Final = 3
+"""Default number of times that a batch is tried again if a worker does not start in time."""
+
+
 def default_key_groups(cores: int) -> int:
     """Return the default number of key groups.
 
@@ -59,6 +63,14 @@ class SparkOptions(PipelineOptions):
             metavar="N",
             help=f"number of key groups, fixed for a checkpoint (default: the checkpoint's, or "
             f"{KEY_GROUPS_A_CORE} per core, at least {LEAST_KEY_GROUPS})",
+            type=int,
+        )
+        parser.add_argument(
+            "--batch_retries",
+            "--batch-retries",
+            metavar="N",
+            help="how often a batch is tried again if one of Spark's Python processes does not start within "
+            f"ten seconds, which Spark allows (default: {BATCH_RETRIES})",
             type=int,
         )
         parser.add_argument(
@@ -103,6 +115,13 @@ def _positive(settings: SparkSettings, field: attrs.Attribute[Any], value: float
         raise PipelineError(f"{_flag(field.name)} is {value}", remedy="use a number greater than 0")
 
 
+def _not_negative(
+    settings: SparkSettings, field: attrs.Attribute[Any], value: float | None
+) -> None:
+    if value is not None and value < 0:
+        raise PipelineError(f"{_flag(field.name)} is {value}", remedy="use 0 or a greater number")
+
+
 @attrs.frozen
 class SparkSettings:
     """The checked options of the Spark runner.
@@ -111,6 +130,7 @@ class SparkSettings:
         checkpoint: a directory, or None.
         trigger_interval: seconds between the starts of micro-batches, or None for no pause.
         key_groups: number of key groups; None for the checkpoint's or the default number.
+        batch_retries: how often a batch is tried again if a worker does not start in time.
         temp_location: a directory for temporary files, or None.
         side_input_bytes: size in bytes above which the values of a pane of a side input are in a file.
         master: the master's URL; None for the session's master.
@@ -121,6 +141,7 @@ class SparkSettings:
     checkpoint: str | None = None
     trigger_interval: float | None = attrs.field(default=None, validator=_positive)
     key_groups: int | None = attrs.field(default=None, validator=_positive)
+    batch_retries: int = attrs.field(default=BATCH_RETRIES, validator=_not_negative)
     temp_location: str | None = None
     side_input_bytes: int = attrs.field(default=SIDE_INPUT_BYTES, validator=_positive)
     master: str | None = None
@@ -143,6 +164,7 @@ def spark_settings(options: PipelineOptions) -> SparkSettings:
         checkpoint=flags.checkpoint or None,
         trigger_interval=flags.trigger_interval,
         key_groups=flags.key_groups,
+        batch_retries=BATCH_RETRIES if flags.batch_retries is None else flags.batch_retries,
         temp_location=flags.temp_location or None,
         side_input_bytes=(
             SIDE_INPUT_BYTES if flags.side_input_bytes is None else flags.side_input_bytes
