@@ -25,7 +25,12 @@ from headrace.runners.spark import batch, streaming
 from headrace.runners.spark.cluster.driver_sinks import DriverSinks
 from headrace.runners.spark.cluster.error_transport import WorkerStartError, unwrap, unwrapping
 from headrace.runners.spark.cluster.frame_sinks import require_directories, set_loaders
-from headrace.runners.spark.cluster.options import SparkSettings, default_key_groups, spark_settings
+from headrace.runners.spark.cluster.options import (
+    LEAST_KEY_GROUPS,
+    SparkSettings,
+    default_key_groups,
+    spark_settings,
+)
 from headrace.runners.spark.cluster.session import (
     Session,
     batch_session,
@@ -238,7 +243,8 @@ class StreamRun(PipelineResult):
         before = self._checkpoint.read()
         groups, spark = self._settings.key_groups, self._session.spark.version
         if before is None:
-            groups = groups or default_key_groups(self._session.cores)
+            least = LEAST_KEY_GROUPS if self._settings.checkpoint else 1
+            groups = groups or default_key_groups(self._session.cores, least)
             return manifest_of(self._plan, groups, min(groups, self._session.cores), spark)
         now = manifest_of(self._plan, groups or before.key_groups, before.partitions, spark)
         return resumed(before, now, self._checkpoint.directory)
