@@ -11,6 +11,7 @@ stage                          one level of a plan on a worker
 cluster/options                command-line flags
 cluster/session                the Spark session of a run
 cluster/new_session            a new session and its settings
+cluster/spark_home             a Spark home without pyspark.zip
 cluster/jvm_log_filter         removes noise from the output of the JVM
 cluster/spark_versions         what differs between versions of Spark
 cluster/requirements           checks of Java, Python and packages
@@ -31,6 +32,7 @@ shuffle/write                  operators that send elements to the next level
 shuffle/key_group              hash buckets of keys
 shuffle/blocks                 arrivals as columns
 shuffle/bundle_columns         bundles as columns
+shuffle/records                rows and named tuples by field
 shuffle/wire                   rows between stages
 shuffle/control_rows           watermarks and processing time in the data
 shuffle/read                   merges blocks after a batch shuffle

@@ -31,6 +31,7 @@ from headrace.runners.side_input_operators import BatchSideInputs
 from headrace.runners.source_bundles import bundles_of
 from headrace.runners.spark.cluster.error_transport import wrapping
 from headrace.runners.spark.cluster.task_context import task_number
+from headrace.runners.spark.shuffle.blocks import unpacked_blocks
 from headrace.runners.spark.shuffle.read import shuffle_read_for
 from headrace.runners.spark.shuffle.wire import ELEMENTS, SCHEMA, Row, loads, record_batch, rows_of
 from headrace.runners.spark.shuffle.write import Scope
@@ -143,7 +144,7 @@ class BatchStage:
     def _take(self, stage: Stage, index: int, row: Row) -> None:
         payload, operator = loads(row.payload), stage.operator(index)
         if isinstance(operator, Group):
-            operator.precombiner.take(payload, len(row.payload))
+            operator.precombiner.take(unpacked_blocks(payload), len(row.payload))
             return
         stage.push(index, payload)
         if isinstance(operator, BatchSideInputs) and row.step >= ELEMENTS:

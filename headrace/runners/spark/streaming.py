@@ -33,6 +33,7 @@ from headrace.runners.spark.cluster.error_transport import wrapping
 from headrace.runners.spark.cluster.jvm_log_filter import silence_state_describer
 from headrace.runners.spark.cluster.spark_versions import with_state
 from headrace.runners.spark.cluster.task_context import batch_number, task_number
+from headrace.runners.spark.shuffle.blocks import unpacked_blocks
 from headrace.runners.spark.shuffle.bundle_columns import unpack
 from headrace.runners.spark.shuffle.control_rows import CONTROL, Control, merged
 from headrace.runners.spark.shuffle.read import ShuffleRead, shuffle_read_for
@@ -316,7 +317,7 @@ class KeyedStage(StatefulProcessor):
         operator, payload = stage.operator(row.step), loads(row.payload)
         if isinstance(operator, StreamingGroup):
             received: ShuffleRead = operator.precombiner
-            received.take(payload, len(row.payload))
+            received.take(unpacked_blocks(payload), len(row.payload))
         else:
             stage.push(row.step, payload)
 

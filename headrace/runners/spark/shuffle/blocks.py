@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from headrace.runners.precombine import Arrivals
 from headrace.runners.spark.shuffle.key_group import KeyGroups
+from headrace.runners.spark.shuffle.records import by_field, restored
 from headrace.triggers.bundle import Windows
 from headrace.triggers.pane_output import Arrival, ArrivalColumns
 from headrace.triggers.trigger import Arrived, Trigger
@@ -39,6 +40,16 @@ class Block(NamedTuple):
     contents: list[Any]
     facts: list[tuple[Any, ...]] | None = None
     count: int = 0  # type: ignore[assignment]  # hides tuple.count, which is not used
+
+
+def packed_blocks(blocks: Iterable[Block]) -> list[Block]:
+    """Return blocks whose keys and contents pickle fast."""
+    return [b._replace(keys=by_field(b.keys), contents=by_field(b.contents)) for b in blocks]
+
+
+def unpacked_blocks(blocks: Iterable[Block]) -> list[Block]:
+    """Return the blocks that :func:`packed_blocks` was given."""
+    return [b._replace(keys=restored(b.keys), contents=restored(b.contents)) for b in blocks]
 
 
 def packed_windows(windows: list[BoundedWindow] | BoundedWindow) -> Any:

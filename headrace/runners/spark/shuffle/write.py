@@ -19,7 +19,12 @@ from headrace.runners.error_context import label_errors, note_key
 from headrace.runners.operator import Operator
 from headrace.runners.planning import KeyedStep, SideInputStep, StatefulStep, Step
 from headrace.runners.precombine import ColumnPrecombiner, Precombiner
-from headrace.runners.spark.shuffle.blocks import Block, blocks_of_arrivals, blocks_of_columns
+from headrace.runners.spark.shuffle.blocks import (
+    Block,
+    blocks_of_arrivals,
+    blocks_of_columns,
+    packed_blocks,
+)
 from headrace.runners.spark.shuffle.bundle_columns import pack
 from headrace.runners.spark.shuffle.key_group import KeyGroups
 from headrace.runners.spark.shuffle.wire import ELEMENTS, Row, dumps
@@ -94,7 +99,8 @@ class KeyedWrite(Operator):
             for group, blocks in self._blocks().items():
                 for block in blocks:
                     self._compact(block)
-                self.outbox.append(Row(self.address.level, self.address.step, group, dumps(blocks)))
+                payload = dumps(packed_blocks(blocks))
+                self.outbox.append(Row(self.address.level, self.address.step, group, payload))
         self._rows = self._bytes = 0
 
     def _compact(self, block: Block) -> None:
