@@ -22,6 +22,9 @@ from headrace.windowing.time import micros, micros_of_all
 SourcePartition: TypeAlias = tuple[Hashable, ...]
 """The identity of a source's partition: the values of the columns that name it."""
 
+USUAL_SECONDS: Final = 4e9
+"""Floats up to this number are instants without further checks: until 2096."""
+
 ALL: Final[SourcePartition] = ()
 """The only partition of a source without partition columns."""
 
@@ -99,6 +102,9 @@ class FrameRows:
             if _is_micros(column):
                 timestamps: list[int] = column.cast("int64").to_pylist()
                 return timestamps
+            found = micros_of_floats(column)
+            if found is not None:
+                return found
             instants = column.to_pylist()
         try:
             return micros_of_all(instants)
@@ -198,6 +204,17 @@ def _is_micros(column: Any) -> bool:
         and bool(getattr(kind, "tz", ""))
         and not column.null_count
     )
+
+
+def micros_of_floats(column: Any) -> list[int] | None:
+    """Return an Arrow column of seconds as microseconds; None if it holds other values than usual floats."""
+    if str(column.type) != "double" or column.null_count or not len(column):
+        return None
+    seconds = column.to_numpy(zero_copy_only=False)
+    if not (seconds.min() >= -USUAL_SECONDS and seconds.max() <= USUAL_SECONDS):
+        return None
+    found: list[int] = (seconds * 1e6).round().astype("int64").tolist()
+    return found
 
 
 def _raise_timestamp_error(rows: list[Row], instants: list[Any]) -> NoReturn:
