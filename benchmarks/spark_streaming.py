@@ -86,6 +86,16 @@ IMPLEMENTATIONS: Final = (
         ),
         chained=True,
     ),
+    Implementation(
+        "Headrace, two groupings chained, watched files read by the workers",
+        partial(
+            stream_by_headrace.start,
+            compute=stream_by_headrace.sums_of_sums,
+            files_per_batch=FILES,
+            read=stream_by_headrace.by_workers,
+        ),
+        chained=True,
+    ),
 )
 
 WARMED_UP: Final = [c for c in IMPLEMENTATIONS if c.name != KEY_STATE]
