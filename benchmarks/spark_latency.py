@@ -43,13 +43,15 @@ def newest_by_spark(rows: DataFrame) -> DataFrame:
     return newest.select("key", F.lit(0.0), "newest")
 
 
-def newest_by_headrace(pairs: Any) -> Any:
+def newest_by_headrace(
+    pairs: Any, mode: hr.AccumulationMode = hr.AccumulationMode.ACCUMULATING
+) -> Any:
     return (
         pairs
         | hr.WindowInto(
             hr.window.GlobalWindows(),
             trigger=hr.trigger.Repeatedly(hr.trigger.AfterCount(1)),
-            accumulation_mode=hr.AccumulationMode.ACCUMULATING,
+            accumulation_mode=mode,
         )
         | hr.CombinePerKey(max)
     )
@@ -58,7 +60,8 @@ def newest_by_headrace(pairs: Any) -> Any:
 def newest_of_two_groupings(pairs: Any) -> Any:
     """Group twice: by key and the last digit of the number, then by key."""
     by_digit = pairs | "Digit" >> hr.MapTuple(lambda key, number: ((key, number % 10), number))
-    of_digits = newest_by_headrace(by_digit) | "Key" >> hr.MapTuple(lambda k, n: (k[0], n))
+    newest = newest_by_headrace(by_digit, hr.AccumulationMode.DISCARDING)
+    of_digits = newest | "Key" >> hr.MapTuple(lambda k, n: (k[0], n))
     return of_digits | "Newest of all" >> hr.CombinePerKey(max)
 
 
