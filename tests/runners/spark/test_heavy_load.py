@@ -18,16 +18,16 @@ from headrace.windowing import TimestampedValue
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.chaos]
 
 TIMES_THE_CORES = 8
-ROUNDS = 12
+ROUNDS = 8
 
 
 @pytest.fixture
 def heavy_load() -> Iterator[None]:
-    """Processes that are busy, each in a session of its own, as the programs of other users are."""
+    """Busy processes beside the test."""
     with ExitStack() as stack:
         for _ in range(TIMES_THE_CORES * (os.cpu_count() or 1)):
             command = [sys.executable, "-c", "while True: pass"]
-            busy = stack.enter_context(subprocess.Popen(command, start_new_session=True))
+            busy = stack.enter_context(subprocess.Popen(command))
             stack.callback(busy.kill)
         yield
 
