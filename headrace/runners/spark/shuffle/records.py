@@ -1,4 +1,4 @@
-"""Records by field: rows and named tuples of one type pickle several times faster as columns than one by one."""
+"""Records by field: rows and named tuples of one type pickle several times faster as columns than as rows."""
 
 from __future__ import annotations
 
