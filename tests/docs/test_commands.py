@@ -98,6 +98,7 @@ def flags_of_programs() -> frozenset[str]:
         _filled(add_package_arguments),
         _parser_of("examples/flights.py"),
         _parser_of("tools/kill_once.py"),
+        _parser_of("benchmarks/spark.py"),
     ]
     return frozenset(flag for parser in parsers for flag in parser._option_string_actions)
 
