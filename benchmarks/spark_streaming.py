@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from statistics import median
-from typing import Final
+from typing import Any, Final
 
 import attrs
 import by_dict_loop
@@ -40,62 +40,33 @@ class Implementation:
     chained: bool = False
 
 
-SPARK_AGGREGATION: Final = Implementation(
-    "Spark's own aggregation",
-    partial(stream_by_spark.start, compute=stream_by_spark.sums, files_per_batch=FILES),
-)
+
+def _spark(name: str, compute: Any, *, chained: bool = False) -> Implementation:
+    start = partial(stream_by_spark.start, compute=compute, files_per_batch=FILES)
+    return Implementation(name, start, chained)
+
+
+def _headrace(
+    source: str, read: Any = stream_by_headrace.by_spark, *, chained: bool = False
+) -> Implementation:
+    compute = stream_by_headrace.sums_of_sums if chained else stream_by_headrace.sums
+    name = "Headrace, two groupings chained" if chained else "Headrace, one grouping"
+    start = partial(stream_by_headrace.start, compute=compute, files_per_batch=FILES, read=read)
+    return Implementation(name + source, start, chained)
+
+
+READ_BY_WORKERS: Final = ", watched files read by the workers"
+
+SPARK_AGGREGATION: Final = _spark("Spark's own aggregation", stream_by_spark.sums)
 IMPLEMENTATIONS: Final = (
     SPARK_AGGREGATION,
-    Implementation(
-        KEY_STATE,
-        partial(
-            stream_by_spark.start, compute=stream_by_spark.sums_by_key_state, files_per_batch=FILES
-        ),
-    ),
-    Implementation(
-        "Headrace, one grouping",
-        partial(stream_by_headrace.start, compute=stream_by_headrace.sums, files_per_batch=FILES),
-    ),
-    Implementation(
-        "Headrace, one grouping, source in Python read by the driver",
-        partial(
-            stream_by_headrace.start,
-            compute=stream_by_headrace.sums,
-            files_per_batch=FILES,
-            read=stream_by_headrace.by_python,
-        ),
-    ),
-    Implementation(
-        "Headrace, one grouping, watched files read by the workers",
-        partial(
-            stream_by_headrace.start,
-            compute=stream_by_headrace.sums,
-            files_per_batch=FILES,
-            read=stream_by_headrace.by_workers,
-        ),
-    ),
-    Implementation(
-        "Spark's own aggregation, two chained",
-        partial(stream_by_spark.start, compute=stream_by_spark.sums_of_sums, files_per_batch=FILES),
-        chained=True,
-    ),
-    Implementation(
-        "Headrace, two groupings chained",
-        partial(
-            stream_by_headrace.start, compute=stream_by_headrace.sums_of_sums, files_per_batch=FILES
-        ),
-        chained=True,
-    ),
-    Implementation(
-        "Headrace, two groupings chained, watched files read by the workers",
-        partial(
-            stream_by_headrace.start,
-            compute=stream_by_headrace.sums_of_sums,
-            files_per_batch=FILES,
-            read=stream_by_headrace.by_workers,
-        ),
-        chained=True,
-    ),
+    _spark(KEY_STATE, stream_by_spark.sums_by_key_state),
+    _headrace(""),
+    _headrace(", source in Python read by the driver", stream_by_headrace.by_python),
+    _headrace(READ_BY_WORKERS, stream_by_headrace.by_workers),
+    _spark("Spark's own aggregation, two chained", stream_by_spark.sums_of_sums, chained=True),
+    _headrace("", chained=True),
+    _headrace(READ_BY_WORKERS, stream_by_headrace.by_workers, chained=True),
 )
 
 WARMED_UP: Final = [c for c in IMPLEMENTATIONS if c.name != KEY_STATE]

@@ -17,7 +17,6 @@ from workloads import DISORDER, WINDOW, Event, Results
 
 import headrace as hr
 from headrace.runners.spark import SparkRunner
-from headrace.runners.spark.cluster.options import default_key_groups
 from headrace.transforms.userstate import CombiningValueStateSpec, on_window_expiration
 
 MICROS = 1_000_000
@@ -168,5 +167,5 @@ def start(
     limit = records_per_batch(directory, files_per_batch) if read is by_workers else 10_000_000
     p = hr.Pipeline(SparkRunner(spark), argv=["--streaming", f"--max-records-per-batch={limit}"])
     _ = compute(read(p, directory, files_per_batch)) | hr.Write(sink)
-    groups = default_key_groups(spark.sparkContext.defaultParallelism, least=1)
+    groups = spark.sparkContext.defaultParallelism
     return RunningQuery(p.run(), sink, idle_rows=groups + 1)  # its control rows, and a report

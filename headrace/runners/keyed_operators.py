@@ -7,6 +7,7 @@ many keys, with timer queues, so that the cost of a round depends only on the ke
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
+from itertools import chain
 from typing import Any, Protocol, TypeAlias
 
 import attrs
@@ -62,7 +63,7 @@ class KeyedPanes:
             self.dropped += arrival.arrived.count
             self.late.extend(
                 element._replace(value=(key, element.value), windows=(arrival.window,))
-                for element in arrival.elements
+                for element in chain.from_iterable(arrival.elements)
             )
         panes.dropped.clear()
 

@@ -27,7 +27,7 @@ class Arrival:
         arrived: the facts about the elements that the trigger uses.
         earliest: their earliest timestamp, in microseconds.
         latest: their latest timestamp, in microseconds.
-        elements: the elements themselves; only if late elements have an output.
+        elements: the elements themselves, in parts; only if late elements have an output.
         times: the number of insertions less that of retractions for each timestamp; only if the input can
             hold retractions and the timestamp of a pane depends on all its elements.
     """
@@ -37,7 +37,7 @@ class Arrival:
     arrived: Arrived
     earliest: int
     latest: int
-    elements: Sequence[Element] = ()
+    elements: Sequence[Iterable[Element]] = ()
     times: Mapping[int, int] = attrs.field(factory=dict)
 
 
@@ -62,7 +62,7 @@ def merge_arrivals(
         ),
         earliest=min(a.earliest for a in arrivals),
         latest=max(a.latest for a in arrivals),
-        elements=list(chain.from_iterable(a.elements for a in arrivals)),
+        elements=tuple(chain.from_iterable(a.elements for a in arrivals)),
         times=_added(a.times for a in arrivals),
     )
 

@@ -206,7 +206,10 @@ def side_window_of_another_time(patch: pytest.MonkeyPatch) -> None:
 def first_pane_not_retracted(patch: pytest.MonkeyPatch) -> None:
     """A late element does not retract the first pane of its window."""
     take = FiredWindow.take
-    without_output = lambda self, key: take(self, key)._replace(output=None)  # noqa: E731
+
+    def without_output(self, key):
+        return take(self, key)._replace(output=None)
+
     patch.setattr(FiredWindow, "take", without_output)
 
 

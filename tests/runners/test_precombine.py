@@ -241,7 +241,7 @@ def test_elements_are_kept_only_for_a_late_output():
     bundle = bundle_of([("a", 1, 0)])
     kept = attrs.evolve(input_of(GlobalWindows()), keeps_late=True)
     assert only(ElementPrecombiner(input_of(GlobalWindows()), BagOf()), bundle).elements == ()
-    (element,) = only(precombiner_for(kept, BagOf()), bundle).elements
+    ((element,),) = only(precombiner_for(kept, BagOf()), bundle).elements
     assert (element.value, element.timestamp) == (1, 0)
 
 

@@ -66,7 +66,7 @@ class ElementPrecombiner:
             arrived=self._arrived(values),
             earliest=min(timestamps),
             latest=max(timestamps),
-            elements=elements if self.input.keeps_late else (),
+            elements=(elements,) if self.input.keeps_late else (),
             times=_net(timestamps, diffs) if self._stamped else {},
         )
 

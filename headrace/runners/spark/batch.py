@@ -32,6 +32,7 @@ from headrace.runners.source_bundles import bundles_of
 from headrace.runners.spark.cluster.error_transport import wrapping
 from headrace.runners.spark.cluster.task_context import task_number
 from headrace.runners.spark.shuffle.blocks import unpacked_blocks
+from headrace.runners.spark.shuffle.placement import place_column
 from headrace.runners.spark.shuffle.read import shuffle_read_for
 from headrace.runners.spark.shuffle.wire import ELEMENTS, SCHEMA, Row, loads, record_batch, rows_of
 from headrace.runners.spark.shuffle.write import Scope
@@ -168,8 +169,9 @@ def lower(plan: Plan, session: SparkSession, groups: int, now: int) -> DataFrame
     stages = stage_plans(plan, groups, batch=True)
     rows = reduce(DataFrame.union, _sources(plan, stages[0], session, now))
     width = min(groups, int(session.conf.get("spark.sql.shuffle.partitions") or groups))
+    place = place_column(groups, width)
     for stage in stages[1:]:
-        shuffled = rows.repartition(width, "group").sortWithinPartitions("level", "group", "step")
+        shuffled = rows.repartition(width, place).sortWithinPartitions("level", "group", "step")
         rows = shuffled.mapInArrow(BatchStage(stage, now), SCHEMA)
     return rows
 

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 import attrs
 import pyarrow as pa
-from pyspark.sql import DataFrame, Row as SparkRow
+from pyspark.sql import Column, DataFrame, Row as SparkRow
 from pyspark.sql.functions import current_timestamp
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
@@ -36,6 +36,7 @@ from headrace.runners.spark.cluster.task_context import batch_number, task_numbe
 from headrace.runners.spark.shuffle.blocks import unpacked_blocks
 from headrace.runners.spark.shuffle.bundle_columns import unpack
 from headrace.runners.spark.shuffle.control_rows import CONTROL, Control, merged
+from headrace.runners.spark.shuffle.placement import PLACE
 from headrace.runners.spark.shuffle.read import ShuffleRead, shuffle_read_for
 from headrace.runners.spark.shuffle.wire import SCHEMA, Row, dumps, loads, record_batch
 from headrace.runners.spark.shuffle.write import Scope
@@ -255,19 +256,19 @@ class KeyedStage(StatefulProcessor):
     def handleInputRows(
         self, key: Any, rows: Iterator[SparkRow], timerValues: Any
     ) -> Iterator[SparkRow]:
-        (group,) = key
         incoming = (Row(row.level, row.step, row.group, row.payload) for row in rows)
         with wrapping(), infrequent_gc():
-            yield from (_SPARK_ROW(*row) for row in self._handle(group, incoming))
+            yield from (_SPARK_ROW(*row) for row in self._handle(incoming))
 
-    def _handle(self, group: int, rows: Iterator[Row]) -> Iterator[Row]:
+    def _handle(self, rows: Iterator[Row]) -> Iterator[Row]:
+        """Run the stage over the rows of a key group, one of which is a control row."""
         own, level = [], self._plan.stage.level
         for row in rows:
             if row.level == level:
                 own.append(row)
             else:
                 yield row
-        control = self._control(own)
+        group, control = own[0].group, self._control(own)
         task = level * self._plan.stage.groups + group
         with self._plan.cached_stage(self._batch, control.now, task) as stage:
             stored, directories = self._open(stage)
@@ -364,6 +365,7 @@ class StateChunks(ChunkStore):
 def lower(
     source: Callable[[FirstStage], DataFrame],
     stages: Iterable[StagePlan],
+    place: Column,
     run: str,
     natives: Sequence[NativeRead] = (),
     observed: Iterable[str] = (),
@@ -373,6 +375,7 @@ def lower(
     Args:
         source: returns a streaming DataFrame of what level 0 makes of the sources that Python reads.
         stages: the plan of each level.
+        place: what Spark partitions and keeps state by; one value for each key group.
         run: name of the run.
         natives: the sources that Spark reads itself.
         observed: labels of the sources that the workers read and whose watermarks they observe.
@@ -385,5 +388,6 @@ def lower(
         timed = native.frame.withColumn(NOW, current_timestamp())
         rows = rows.union(timed.mapInArrow(NativeStage(first, native.index, branch), SCHEMA))
     for plan in keyed:
-        rows = with_state(rows.groupBy("group"), KeyedStage(plan), SCHEMA, Row, in_batches)
+        grouped = rows.withColumn(PLACE, place).groupBy(PLACE)
+        rows = with_state(grouped, KeyedStage(plan), SCHEMA, Row, in_batches)
     return rows

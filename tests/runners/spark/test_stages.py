@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from operator import ge
-from typing import Any
+from typing import Any, NamedTuple
 
 import attrs
 import pytest
@@ -15,7 +15,7 @@ from headrace.runners.spark.state import chunks
 from headrace.sdk.combine_fn import CallableCombineFn
 from headrace.sdk.testing.run_on_runner import Observation, observation, unknown_event
 from headrace.sdk.testing.runs import Run, build, inherited, unchecked_pipeline
-from headrace.sdk.testing.script import rows_of, stamped
+from headrace.sdk.testing.script import rows_of, stamped, with_rows
 from headrace.sdk.testing.steps import Step, name
 from headrace.sdk.testing.strategies.pipelines import runs
 from headrace.sdk.testing.strategies.windowing import aligned, merging
@@ -40,6 +40,23 @@ def small_chunks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(chunks, "WHOLE", request.param)
 
 
+class Site(NamedTuple):
+    """A key that the shuffle divides by field."""
+
+    name: Any
+    number: int
+
+
+def with_records(run: Run) -> Run:
+    """A run whose keys are named tuples."""
+    rows = [(Site(row[0], 1), *row[1:]) for row in rows_of(run.script)]
+    return attrs.evolve(run, script=with_rows(run.script, rows))
+
+
+def perhaps_with_records(run: Run) -> st.SearchStrategy[Run]:
+    return st.sampled_from([run, with_records(run)])
+
+
 def follow_stages(run: Run, groups: int, tasks: int, watched: bool) -> list[Observation]:
     """Play a run on the stages, event by event."""
     stage_run = StageRunner(run, groups, tasks, watched)
@@ -55,7 +72,7 @@ def test_a_stream_in_key_groups(
     options: dict[str, Any] = data.draw(
         st.fixed_dictionaries({"retractions": st.booleans(), "safe": st.booleans()})
     )
-    run = data.draw(runs(steps, windows=data.draw(WINDOWS), **options))
+    run = data.draw(runs(steps, windows=data.draw(WINDOWS), **options).flatmap(perhaps_with_records))
     found = follow_stages(run, groups, tasks, watched)
     expected = run_events(run, watched)
     assert list(map(without_watermarks, found)) == list(map(without_watermarks, expected))
@@ -94,7 +111,7 @@ def test_a_key_group_that_is_ahead_is_not_held_back() -> None:
 
 @given(st.data(), st.integers(1, 2), st.integers(1, 3), st.integers(1, 2))
 def test_a_batch_in_key_groups(data: st.DataObject, steps: int, groups: int, width: int) -> None:
-    run = data.draw(runs(steps, windows=data.draw(WINDOWS)))
+    run = data.draw(runs(steps, windows=data.draw(WINDOWS)).flatmap(perhaps_with_records))
     rows = rows_of(run.script)
     with unchecked_pipeline() as p:
         half = len(rows) // 2

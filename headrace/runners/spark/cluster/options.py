@@ -13,7 +13,7 @@ from headrace.errors import PipelineError
 from headrace.sdk.options import PipelineOptions
 
 LEAST_KEY_GROUPS: Final = 16
-"""Minimum of the default number of key groups, except in a stream that cannot be resumed on more cores."""
+"""Minimum of the default number of key groups."""
 
 KEY_GROUPS_A_CORE: Final = 4
 """Default number of key groups per core."""
@@ -27,13 +27,15 @@ BATCH_RETRIES: Final = 3
 """Default number of times that a batch is tried again if a worker does not start in time."""
 
 
-def default_key_groups(cores: int, least: int = LEAST_KEY_GROUPS) -> int:
+def default_key_groups(cores: int) -> int:
     """Return the default number of key groups.
 
-    >>> default_key_groups(2), default_key_groups(64), default_key_groups(2, least=1)
-    (16, 256, 8)
+    A stream without a checkpoint has one per core: it is never resumed on more cores.
+
+    >>> default_key_groups(2), default_key_groups(64)
+    (16, 256)
     """
-    return max(least, KEY_GROUPS_A_CORE * cores)
+    return max(LEAST_KEY_GROUPS, KEY_GROUPS_A_CORE * cores)
 
 
 class SparkOptions(PipelineOptions):
@@ -62,8 +64,8 @@ class SparkOptions(PipelineOptions):
             "--key-groups",
             metavar="N",
             help=f"number of key groups, fixed for a checkpoint (default: the checkpoint's, or "
-            f"{KEY_GROUPS_A_CORE} per core, and at least {LEAST_KEY_GROUPS} in batch mode or with a "
-            "checkpoint)",
+            f"{KEY_GROUPS_A_CORE} per core, and at least {LEAST_KEY_GROUPS}; for a stream without a "
+            "checkpoint one per core)",
             type=int,
         )
         parser.add_argument(

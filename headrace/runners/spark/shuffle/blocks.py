@@ -8,16 +8,17 @@ pane, at its end, the grouping needs only contents
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import repeat
 from typing import Any, NamedTuple
 
 from headrace.runners.precombine import Arrivals
+from headrace.runners.spark.shuffle.facts import Facts, arrivals_of, facts_of
 from headrace.runners.spark.shuffle.key_group import KeyGroups
 from headrace.runners.spark.shuffle.records import by_field, restored
 from headrace.triggers.bundle import Windows
 from headrace.triggers.pane_output import Arrival, ArrivalColumns
-from headrace.triggers.trigger import Arrived, Trigger
+from headrace.triggers.trigger import Trigger
 from headrace.windowing.column import Column
 from headrace.windowing.window import BoundedWindow, packed, unpacked
 
@@ -29,8 +30,7 @@ class Block(NamedTuple):
         keys: the keys.
         windows: the packed windows (:func:`packed_windows`).
         contents: the contents.
-        facts: (count, size, matched predicates, earliest, latest, elements, times) of each arrival; None
-            if the grouping does not need them. Predicates are indexes into the trigger's predicates.
+        facts: what else the grouping needs to know of the arrivals; None if it needs only contents.
         count: number of elements; if a block is divided by key group, the first part has the count of all
             parts.
     """
@@ -38,7 +38,7 @@ class Block(NamedTuple):
     keys: list[Any]
     windows: Any
     contents: list[Any]
-    facts: list[tuple[Any, ...]] | None = None
+    facts: Facts | None = None
     count: int = 0  # type: ignore[assignment]  # hides tuple.count, which is not used
 
 
@@ -109,39 +109,28 @@ def blocks_of_arrivals(
     arrivals: Arrivals, groups: KeyGroups, trigger: Trigger
 ) -> dict[int, list[Block]]:
     """Group arrivals with their facts by key group."""
-    indexes = {predicate: n for n, predicate in enumerate(trigger.predicates)}
     rows = [(key, arrival) for _, key, some in arrivals for arrival in some]
     found: dict[int, list[tuple[Any, Arrival]]] = {}
     for row, group in zip(rows, groups.of([key for key, _ in rows]), strict=True):
         found.setdefault(group, []).append(row)
-    return {group: [_block(some, indexes)] for group, some in found.items()}
+    return {group: [_block(some, trigger)] for group, some in found.items()}
 
 
-def _block(rows: Sequence[tuple[Any, Arrival]], indexes: dict[Callable[..., Any], int]) -> Block:
+def _block(rows: Sequence[tuple[Any, Arrival]], trigger: Trigger) -> Block:
+    arrivals = [arrival for _, arrival in rows]
     return Block(
         keys=[key for key, _ in rows],
-        windows=packed_windows([a.window for _, a in rows]),
-        contents=[a.content for _, a in rows],
-        facts=[_facts(a, indexes) for _, a in rows],
+        windows=packed_windows([a.window for a in arrivals]),
+        contents=[a.content for a in arrivals],
+        facts=facts_of(arrivals, tuple(trigger.predicates)),
     )
-
-
-def _facts(arrival: Arrival, indexes: dict[Callable[..., Any], int]) -> tuple[Any, ...]:
-    arrived = arrival.arrived
-    matched_predicates = tuple(sorted(indexes[mark] for mark in arrived.matched_predicates))
-    elements = tuple(arrival.elements)
-    times = arrival.earliest, arrival.latest
-    return arrived.count, arrived.size, matched_predicates, *times, elements, arrival.times
 
 
 def arrivals_in(blocks: Iterable[Block], trigger: Trigger) -> Iterator[tuple[Any, Arrival]]:
     """Return the key and the arrival of each row of blocks with facts."""
     predicates = tuple(trigger.predicates)
     for block in blocks:
+        assert block.facts is not None
         windows = unpacked_windows(block.windows, len(block.keys))
-        rows = zip(block.keys, windows, block.contents, block.facts or (), strict=True)
-        for key, window, content, (count, size, matched_predicates, *rest) in rows:
-            arrived = Arrived(
-                count, size, frozenset(predicates[mark] for mark in matched_predicates)
-            )
-            yield key, Arrival(window, content, arrived, *rest)
+        arrivals = arrivals_of(block.facts, windows, block.contents, predicates)
+        yield from zip(block.keys, arrivals, strict=True)

@@ -14,11 +14,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 import attrs
-from pyspark.sql import SparkSession
+from pyspark.sql import Column, SparkSession, functions as F
 
 from headrace.errors import PipelineError
 from headrace.runners.planning import Plan, SideInputStep, StatefulStep, Step
 from headrace.runners.spark.cluster.spark_versions import minor, spark_version
+from headrace.runners.spark.shuffle.placement import place_column
 from headrace.runners.spark.sources.native import native_labels
 from headrace.runners.spark.sources.worker_reads import observed_labels
 from headrace.runners.spark.state.signature import signature
@@ -48,6 +49,7 @@ class Manifest:
         natives: labels of the sources that Spark reads itself, in the order of Spark's offset log.
         observed: labels of the sources that the workers read and whose watermarks are in Spark's state.
         spark: Spark's minor version.
+        placed: whether key groups are divided evenly over the partitions; in old checkpoints they are not.
     """
 
     run: str
@@ -60,6 +62,14 @@ class Manifest:
     natives: tuple[str, ...] = ()
     observed: tuple[str, ...] = ()
     spark: str = _SPARK_OF_OLD_CHECKPOINTS
+    placed: bool = False
+
+    @property
+    def place(self) -> Column:
+        """What Spark partitions and keeps state by."""
+        if not self.placed:
+            return F.col("group")
+        return place_column(self.key_groups, self.partitions)
 
 
 def manifest_of(plan: Plan, key_groups: int, partitions: int, spark: str) -> Manifest:
@@ -81,6 +91,7 @@ def manifest_of(plan: Plan, key_groups: int, partitions: int, spark: str) -> Man
         natives=native_labels(plan),
         observed=observed_labels(plan),
         spark=minor(spark),
+        placed=True,
     )
 
 
@@ -137,7 +148,8 @@ def resumed(before: Manifest, now: Manifest, checkpoint: str) -> Manifest:
             where=where,
             remedy="undo the change, or start with a new checkpoint",
         )
-    return attrs.evolve(now, run=before.run, finished=before.finished, observed=before.observed)
+    kept = ("run", "finished", "observed", "placed")
+    return attrs.evolve(now, **{name: getattr(before, name) for name in kept})
 
 
 def _other_spark(before: str, now: str, checkpoint: str) -> PipelineError:

@@ -1,0 +1,50 @@
+"""A run as one Spark job."""
+
+from __future__ import annotations
+
+import time
+
+from headrace.runners.planning import Plan, with_side_input_files
+from headrace.runners.progress import Progress
+from headrace.runners.spark import batch
+from headrace.runners.spark.cluster.driver_sinks import DriverSinks
+from headrace.runners.spark.cluster.error_transport import unwrapping
+from headrace.runners.spark.cluster.options import (
+    default_key_groups,
+    spark_settings,
+)
+from headrace.runners.spark.cluster.session import (
+    Session,
+    batch_session,
+)
+from headrace.runners.spark.shuffle.wire import rows_of
+from headrace.runners.spark.state.side_input_directory import (
+    temporary_files,
+)
+from headrace.sdk.metrics import MetricResults
+from headrace.sdk.options import PipelineOptions, StandardOptions
+from headrace.sdk.result import PipelineResult, PipelineState
+
+
+class BatchRun(PipelineResult):
+    """A run as one Spark job, which is finished when the constructor returns."""
+
+    def __init__(self, planned: Plan, options: PipelineOptions, session: Session) -> None:
+        super().__init__(PipelineState.RUNNING)
+        settings = spark_settings(options)
+        progress = Progress(options.view_as(StandardOptions).progress)
+        self._sinks = DriverSinks(planned, "", streaming=False, progress=progress)
+        with progress, unwrapping(), batch_session(session.spark, batch.CONF) as spark:
+            groups = settings.key_groups or default_key_groups(session.cores)
+            with temporary_files(planned, settings, session.is_local) as files:
+                frame = batch.lower(
+                    with_side_input_files(planned, files), spark, groups, time.time_ns() // 1000
+                )
+                self._sinks.open()  # after the unopened sinks were pickled
+                self._sinks.deliver(0, rows_of(frame.toArrow().to_batches()))
+        self._sinks.close()
+        self._state = PipelineState.DONE
+
+    def metrics(self) -> MetricResults:
+        """Return the metrics of the run."""
+        return self._sinks.metrics()

@@ -1,0 +1,112 @@
+"""What a grouping needs to know of arrivals besides their contents, as columns.
+
+If late elements have an output, the elements themselves follow, as one pickled bundle for each block. Few
+elements are late, so a bundle is unpickled only when one of its elements is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate, chain, repeat
+from typing import Any, NamedTuple
+
+import attrs
+
+from headrace.runners.spark.shuffle.bundle_columns import pack, unpack
+from headrace.runners.spark.shuffle.wire import dumps, loads
+from headrace.triggers.bundle import Bundle, Element
+from headrace.triggers.pane_output import Arrival
+from headrace.triggers.trigger import Arrived
+from headrace.windowing.window import BoundedWindow
+
+Predicates = Sequence[Callable[..., Any]]
+
+
+class Facts(NamedTuple):
+    """The facts of arrivals: of each field of :class:`~headrace.triggers.pane_output.Arrival` a column.
+
+    Attributes:
+        counts: number of elements.
+        sizes: size of the elements.
+        matched: the matched predicates, as indexes into the trigger's predicates.
+        earliest: earliest timestamp.
+        latest: latest timestamp.
+        times: number of insertions less that of retractions for each timestamp.
+        lengths: number of elements that follow.
+        elements: the elements, as a pickled bundle; empty if none follow.
+    """
+
+    counts: list[int]
+    sizes: list[int]
+    matched: list[tuple[int, ...]]
+    earliest: list[int]
+    latest: list[int]
+    times: list[Mapping[int, int]]
+    lengths: list[int]
+    elements: bytes
+
+
+def facts_of(arrivals: Sequence[Arrival], predicates: Predicates) -> Facts:
+    """Return the facts of arrivals."""
+    indexes = {predicate: n for n, predicate in enumerate(predicates)}
+    arrived = [a.arrived for a in arrivals]
+    elements = [list(chain.from_iterable(a.elements)) for a in arrivals]
+    bundle = Bundle.of(list(chain.from_iterable(elements)))
+    return Facts(
+        counts=[a.count for a in arrived],
+        sizes=[a.size for a in arrived],
+        matched=[tuple(sorted(map(indexes.__getitem__, a.matched_predicates))) for a in arrived],
+        earliest=[a.earliest for a in arrivals],
+        latest=[a.latest for a in arrivals],
+        times=[a.times for a in arrivals],
+        lengths=list(map(len, elements)),
+        elements=dumps(pack(bundle)) if bundle.values else b"",
+    )
+
+
+def arrivals_of(
+    facts: Facts,
+    windows: Iterable[BoundedWindow],
+    contents: Iterable[Any],
+    predicates: Predicates,
+) -> Iterator[Arrival]:
+    """Return the arrivals with some facts."""
+    matched = (frozenset(predicates[n] for n in some) for some in facts.matched)
+    arrived = map(Arrived, facts.counts, facts.sizes, matched)
+    elements = _elements(facts) if facts.elements else repeat(())
+    return map(
+        Arrival, windows, contents, arrived, facts.earliest, facts.latest, elements, facts.times
+    )
+
+
+def _elements(facts: Facts) -> Iterator[tuple[Iterable[Element], ...]]:
+    """Yield the elements of each arrival, which are not read yet."""
+    packed = _PackedElements(facts.elements)
+    ends = accumulate(facts.lengths)
+    return ((_Part(packed, end - n, end),) for n, end in zip(facts.lengths, ends, strict=True))
+
+
+@attrs.define(eq=False)
+class _PackedElements:
+    """The elements of a block, which are unpickled when they are first needed."""
+
+    data: bytes
+    _bundle: Bundle | None = None
+
+    def part(self, start: int, end: int) -> Iterator[Element]:
+        """Return the elements from one up to, but not including, another."""
+        if self._bundle is None:
+            self._bundle = unpack(loads(self.data))
+        return self._bundle.part(start, end).rows()
+
+
+@attrs.frozen(eq=False)
+class _Part:
+    """The elements of an arrival."""
+
+    packed: _PackedElements
+    start: int
+    end: int
+
+    def __iter__(self) -> Iterator[Element]:
+        return self.packed.part(self.start, self.end)

@@ -1,0 +1,341 @@
+"""A run as one streaming query: its start, its end and its checkpoint."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import tempfile
+import threading
+import time
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import attrs
+from pyspark.sql import DataFrame
+
+from headrace.runners.execution_mode import is_unbounded, max_records
+from headrace.runners.planning import Plan, with_side_input_files
+from headrace.runners.progress import Progress
+from headrace.runners.spark import streaming
+from headrace.runners.spark.cluster.driver_sinks import DriverSinks
+from headrace.runners.spark.cluster.error_transport import WorkerStartError, unwrap, unwrapping
+from headrace.runners.spark.cluster.options import (
+    SparkSettings,
+    default_key_groups,
+    spark_settings,
+)
+from headrace.runners.spark.cluster.session import (
+    Session,
+    session_of_run,
+)
+from headrace.runners.spark.shuffle.wire import rows_of
+from headrace.runners.spark.signals import on_signals
+from headrace.runners.spark.sources.caught_up import CaughtUp
+from headrace.runners.spark.sources.data_source import SourcePlan, source_frame
+from headrace.runners.spark.sources.native import native_reads
+from headrace.runners.spark.sources.worker_reads import worker_reads
+from headrace.runners.spark.stage import stage_plans
+from headrace.runners.spark.state.checkpoint_manifest import (
+    Checkpoint,
+    Manifest,
+    manifest_of,
+    resumed,
+)
+from headrace.runners.spark.state.side_input_directory import (
+    files_of_run,
+    remove,
+    retention_of,
+)
+from headrace.sdk.graph import Read
+from headrace.sdk.metrics import MetricResults
+from headrace.sdk.options import PipelineOptions, StandardOptions
+from headrace.sdk.result import PipelineResult, PipelineState
+
+_LOG: Final = logging.getLogger(__name__)
+
+HEARTBEAT: Final = 1.0
+"""Maximum idle time between micro-batches, in seconds, unless ``--trigger-interval`` is longer."""
+
+POLL: Final = 0.05
+"""Seconds between checks of a query's progress."""
+
+
+class StreamRun(PipelineResult):
+    """A run as one streaming query.
+
+    Args:
+        planned: the plan.
+        options: see :mod:`headrace.runners.spark.cluster.options`.
+        session: the Spark session.
+    """
+
+    def __init__(self, planned: Plan, options: PipelineOptions, session: Session) -> None:
+        super().__init__(PipelineState.STARTING)
+        self._plan = planned
+        self._unbounded = is_unbounded(planned.graph)
+        self._session = session
+        self._settings: SparkSettings = spark_settings(options)
+        self._limit = max_records(options)
+        self._until_caught_up = bool(options.view_as(StandardOptions).until_caught_up)
+        self._progress = Progress(options.view_as(StandardOptions).progress)
+        self._natives = native_reads(planned, session.spark, self._limit)
+        self._directory = Path(tempfile.mkdtemp(prefix="headrace-run-"))
+        self._checkpoint = Checkpoint(
+            session.spark, self._settings.checkpoint or str(self._directory / "checkpoint")
+        )
+        try:
+            self._manifest = self._resume()
+        except BaseException:
+            shutil.rmtree(self._directory, ignore_errors=True)
+            raise
+        resumable = self._checkpoint if self._settings.checkpoint else None
+        self._files = files_of_run(planned, self._settings, session.is_local, resumable)
+        self._plan = with_side_input_files(planned, self._files)
+        retention = retention_of(
+            planned, self._files, self._manifest.key_groups, self._session.spark
+        )
+        self._sinks = DriverSinks(
+            planned, self._run_name, streaming=True, progress=self._progress, retention=retention
+        )
+        self._query: Any = None
+        self._error: BaseException | None = None
+        self._done = threading.Event()
+        self._ended = threading.Event()
+        self._stopping = threading.Event()
+
+    def start(self) -> StreamRun:
+        """Start the query; wait for its end if all sources are bounded."""
+        if self._manifest.finished:
+            _LOG.warning(
+                "already finished: the run of the checkpoint %s has read all its input; "
+                "start with a new checkpoint to read again",
+                self._checkpoint.directory,
+            )
+            self._state = PipelineState.DONE
+            self._clean_up()
+            return self
+        with unwrapping():
+            writer = self._writer()
+            self._sinks.open()  # after the unopened sinks were pickled
+            self._checkpoint.write(self._manifest)
+            self._query = writer.start()
+        self._state = PipelineState.RUNNING
+        threading.Thread(target=self._watch, name="headrace", daemon=True).start()
+        if not self._unbounded:
+            self.wait_until_finish()
+        return self
+
+    def wait_until_finish(self, duration: float | None = None) -> str:
+        """Wait for the end of the run and return its state; Ctrl-C and SIGTERM stop it cleanly.
+
+        Args:
+            duration: maximum time to wait, in milliseconds; None for no limit.
+        """
+        limit = None if duration is None else time.monotonic() + duration / 1000
+        with on_signals(self._stopping.set):
+            while not self._ended.wait(POLL):
+                if limit is not None and time.monotonic() > limit:
+                    break
+        if self._error is not None:
+            raise self._error
+        return self.state
+
+    def cancel(self) -> str:
+        """Stop after the current batch and return the state; the checkpoint can be resumed."""
+        self._stopping.set()
+        return self.wait_until_finish()
+
+    def drain(self) -> str:
+        """Stop reading, advance the watermark to the end of time, and return the state."""
+        if self._directory.exists():  # else the run has ended
+            self._drain_file.touch()
+        return self.wait_until_finish()
+
+    def metrics(self) -> MetricResults:
+        """Return the metrics since the run was started or resumed."""
+        return self._sinks.metrics()
+
+    @property
+    def query(self) -> Any:
+        """Spark's StreamingQuery, with its progress; None if it was not started."""
+        return self._query
+
+    @property
+    def _run_name(self) -> str:
+        """The name of the run for sinks; empty without a checkpoint, because it cannot be resumed then."""
+        return self._manifest.run if self._settings.checkpoint else ""
+
+    @property
+    def _drains_when_caught_up(self) -> bool:
+        """Whether sources that Spark reads must be drained, since they do not end by themselves."""
+        return self._until_caught_up and bool(self._natives)
+
+    @property
+    def _drain_file(self) -> Path:
+        return self._directory / "drain"
+
+    @property
+    def _pause_file(self) -> Path:
+        return self._directory / "pause"
+
+    def _resume(self) -> Manifest:
+        before = self._checkpoint.read()
+        groups, spark = self._settings.key_groups, self._session.spark.version
+        if before is None:
+            cores = self._session.cores
+            groups = groups or (default_key_groups(cores) if self._settings.checkpoint else cores)
+            return manifest_of(self._plan, groups, min(groups, cores), spark)
+        now = manifest_of(self._plan, groups or before.key_groups, before.partitions, spark)
+        return resumed(before, now, self._checkpoint.directory)
+
+    def _conf(self) -> dict[str, str]:
+        return {
+            "spark.sql.shuffle.partitions": str(self._manifest.partitions),
+            **self._checkpoint.conf,
+        }
+
+    def _writer(self) -> Any:
+        spark, settings = session_of_run(self._session.spark, self._conf()), self._settings
+        labels = tuple(native.read.label for native in self._natives)
+        nodes = enumerate(self._plan.graph)
+        interval = settings.trigger_interval or 0
+        workers = worker_reads(self._plan, self._manifest.observed)
+        plan = SourcePlan(
+            reads=tuple(
+                (index, node)
+                for index, node in nodes
+                if isinstance(node, Read) and node.label not in labels
+            ),
+            limit=self._limit,
+            heartbeat=int(max(HEARTBEAT, interval) * 1_000_000),
+            width=self._session.cores,
+            drain=str(self._drain_file),
+            pause=str(self._pause_file),
+            natives=labels,
+            until_caught_up=self._until_caught_up,
+            workers=workers,
+        )
+        stages = stage_plans(self._plan, self._manifest.key_groups, batch=False)
+        rows = streaming.lower(
+            partial(source_frame, spark, plan),
+            stages,
+            self._manifest.place,
+            self._run_name,
+            self._natives,
+            workers.observed,
+        )
+        writer = rows.writeStream.foreachBatch(self._deliver)
+        writer = writer.option("checkpointLocation", self._checkpoint.directory)
+        if interval:
+            writer = writer.trigger(processingTime=f"{int(interval * 1000)} milliseconds")
+        return writer
+
+    def _deliver(self, frame: DataFrame, number: int) -> None:
+        """Write a batch to the sinks; called by Spark."""
+        try:
+            control = self._sinks.deliver(number, rows_of(frame.toArrow().to_batches()))
+        except BaseException as error:
+            self._error = self._error or unwrap(error) or error
+            raise
+        if control is not None and control.done:
+            self._done.set()
+
+    def _watch(self) -> None:
+        """Wait for the end of the query, or stop it."""
+        try:
+            with self._progress:
+                self._await_query()
+            self._end(PipelineState.DONE)
+        except BaseException as error:
+            self._error = self._error or unwrap(error) or error
+            self._end(PipelineState.FAILED)
+
+    def _await_query(self) -> None:
+        """Wait for the end of the query; start it again if a worker did not start in time."""
+        tried = 0
+        while True:
+            try:
+                self._await_running_query()
+                return
+            except Exception as error:
+                tried = tried + 1 if self._batch() is None else 1
+                if tried > self._settings.batch_retries or not _can_be_tried_again(error):
+                    raise
+                _LOG.warning("%s; the batch is tried again", unwrap(error))
+            self._error = None
+            self._query = self._writer().start()
+
+    def _await_running_query(self) -> None:
+        if not self._unbounded:
+            threading.Thread(
+                target=self._await_end_of_input, name="headrace-end", daemon=True
+            ).start()
+        caught_up = CaughtUp(frozenset(native.read.label for native in self._natives))
+        while not self._query.awaitTermination(POLL):
+            progress = self._query.lastProgress if self._drains_when_caught_up else None
+            if caught_up.observe(progress and progress.json):
+                self._drain_file.touch()
+            if self._stopping.is_set():
+                self._stop()
+                self._state = PipelineState.CANCELLED
+                return
+            if self._done.is_set():
+                if self._manifest.natives:
+                    self._stop()  # a source that Spark reads can be unbounded
+                    return
+                self._query.processAllAvailable()
+                self._query.stop()
+                return
+
+    def _await_end_of_input(self) -> None:
+        """Set the event when a query of bounded sources is finished."""
+        with suppress(Exception):  # the other thread reports errors of the query
+            self._query.processAllAvailable()
+            self._done.set()
+
+    def _stop(self) -> None:
+        """Stop the query between two batches."""
+        self._pause_file.touch()
+        running = self._batch()
+        while self._query.isActive and self._query.status["isTriggerActive"]:
+            if self._batch() != running:  # sources that Spark reads do not pause
+                break
+            time.sleep(POLL)
+        if not self._query.isActive:
+            self._query.awaitTermination(0)  # raises the error of the failed batch
+        self._query.stop()
+
+    def _batch(self) -> int | None:
+        """Return the number of the last completed batch."""
+        progress = self._query.lastProgress
+        return None if progress is None else progress["batchId"]
+
+    def _end(self, state: str) -> None:
+        if self._state != PipelineState.CANCELLED and state == PipelineState.DONE:
+            state = self._close_sinks()
+        self._state = PipelineState.CANCELLED if self._state == PipelineState.CANCELLED else state
+        self._clean_up()
+
+    def _clean_up(self) -> None:
+        shutil.rmtree(self._directory, ignore_errors=True)
+        if not self._settings.checkpoint:
+            remove(self._files)
+        self._ended.set()
+
+    def _close_sinks(self) -> str:
+        """Close the sinks after the last batch."""
+        try:
+            self._sinks.close()
+        except BaseException as error:
+            self._error = error
+            return PipelineState.FAILED
+        if self._settings.checkpoint:
+            self._checkpoint.write(attrs.evolve(self._manifest, finished=True))
+            remove(self._files)  # a finished run is not resumed
+        return PipelineState.DONE
+
+
+def _can_be_tried_again(error: Exception) -> bool:
+    return isinstance(unwrap(error), WorkerStartError)
