@@ -19,7 +19,7 @@ SPARK_DEMO := out/flights-on-spark
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test test-chaos test-fast test-older-spark test-spark-versions laws laws-runner laws-beam conformance coverage mutants check format bench bench-spark reference docs changelog hooks release-check need-java clean
+.PHONY: help demo test test-chaos test-fast test-older-spark test-spark-versions laws laws-runner laws-beam conformance comparison coverage mutants check format bench bench-spark reference pictures docs changelog hooks release-check need-java clean
 
 help: ## list the tasks
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -64,6 +64,9 @@ laws-beam: $(VENV)/.with-dev $(VENV)/.with-beam ## compare with Beam's trigger c
 conformance: $(VENV)/.with-dev $(VENV)/.with-beam ## write docs/reference/conformance.md and capabilities.md [PRISM=path/to/prism]
 	$(BIN)/python -m tests.conformance $(if $(PRISM),--prism=$(PRISM))
 
+comparison: need-java $(VENV)/.with-dev $(VENV)/.with-beam $(VENV)/.with-spark $(if $(FLINK),$(VENV)/flink/installed) ## ask Headrace, Beam and Structured Streaming the same questions, and write docs/reference/comparison.md [FLINK=1]
+	$(BIN)/python -m tests.comparison $(if $(FLINK),--flink=$(VENV)/flink/bin/python)
+
 coverage: $(VENV)/.with-dev ## measure branch coverage; windowing and triggers need at least 95 % each [ARGS=...]
 	$(BIN)/coverage erase
 	$(BIN)/coverage run -m pytest -n auto -m "not spark" $(ARGS)
@@ -84,6 +87,7 @@ check: $(VENV)/.with-dev $(VENV)/.with-spark ## check format, lint, types, impor
 	$(BIN)/lint-imports
 	$(BIN)/pytest --quiet --doctest-modules headrace tests/test_public_api.py tests/typing
 	$(BIN)/python tools/reference.py --check
+	$(BIN)/python tools/pictures.py --check
 
 format: $(VENV)/.with-dev ## format the code and fix what ruff can fix
 	$(BIN)/ruff format .
@@ -97,6 +101,9 @@ bench-spark: need-java $(VENV)/.with-spark ## compare the speed of the Spark run
 
 reference: $(VENV)/.with-dev $(VENV)/.with-spark ## write the reference of the public names in docs/reference, from docstrings
 	$(BIN)/python tools/reference.py
+
+pictures: $(VENV)/.with-dev ## draw the figures of the paper and the book from runs, into docs/pictures [ARGS=--screens]
+	$(BIN)/python tools/pictures.py $(ARGS)
 
 docs: $(VENV)/.with-docs ## build the documentation into site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
@@ -131,6 +138,12 @@ $(VENV)/.with-%: pyproject.toml | $(BIN)/python
 $(VENV)/spark-%/installed: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m venv $(@D)
 	$(@D)/bin/python -m pip install --quiet --no-compile --disable-pip-version-check --editable '.[spark,testing]' pyyaml 'pyspark==$*.*'
+	@touch $@
+
+# PyFlink needs an environment of its own, since it depends on an old apache-beam.
+$(VENV)/flink/installed: | $(BIN)/python
+	$(BIN)/python -m venv $(@D)
+	$(@D)/bin/python -m pip install --quiet --no-compile --disable-pip-version-check --prefer-binary 'apache-flink==2.3.*' 'attrs>=23.2' 'setuptools<80'
 	@touch $@
 
 $(VENV)/spark-%/with-dev: $(VENV)/spark-%/installed

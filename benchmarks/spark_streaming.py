@@ -40,7 +40,6 @@ class Implementation:
     chained: bool = False
 
 
-
 def _spark(name: str, compute: Any, *, chained: bool = False) -> Implementation:
     start = partial(stream_by_spark.start, compute=compute, files_per_batch=FILES)
     return Implementation(name, start, chained)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from importlib import import_module
 from sys import _getframe
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 if TYPE_CHECKING:
     from headrace import (
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
         TimeError as TimeError,
         UnsupportedError as UnsupportedError,
     )
+    from headrace.runners.explain import Explanation as _Explanation
+    from headrace.runners.show import show as show
     from headrace.sdk.batch_elements import BatchElements as BatchElements
     from headrace.sdk.co_group_by_key import (
         CoGroupByKey as CoGroupByKey,
@@ -62,6 +64,9 @@ if TYPE_CHECKING:
     from headrace.sdk.group_by import GroupBy as GroupBy, Select as Select
     from headrace.sdk.group_by_key import GroupByKey as GroupByKey
     from headrace.sdk.group_into_batches import GroupIntoBatches as GroupIntoBatches
+    from headrace.sdk.log_elements import LogElements as LogElements
+    from headrace.sdk.observing.exporter import MetricsExporter as MetricsExporter
+    from headrace.sdk.observing.picture import picture as picture
     from headrace.sdk.pairs import (
         Distinct as Distinct,
         Keys as Keys,
@@ -90,6 +95,7 @@ if TYPE_CHECKING:
         TaggedOutput as TaggedOutput,
     )
     from headrace.sdk.reading import Create as Create, Impulse as Impulse, Read as Read
+    from headrace.sdk.regex import Regex as Regex
     from headrace.sdk.row import Row as Row
     from headrace.sdk.side_inputs import (
         AsDict as AsDict,
@@ -98,6 +104,9 @@ if TYPE_CHECKING:
         AsMultiMap as AsMultiMap,
         AsSingleton as AsSingleton,
     )
+    from headrace.sdk.step_logging import StepLogFilter as StepLogFilter
+    from headrace.sdk.tee import Tee as Tee
+    from headrace.sdk.to_string import ToString as ToString
     from headrace.sdk.transform import PTransform as PTransform, ptransform_fn as ptransform_fn
     from headrace.sdk.wait_on import Wait as Wait, WaitOn as WaitOn
     from headrace.sdk.window_into import WindowInto as WindowInto
@@ -142,6 +151,7 @@ _NAMES: Final = {
         "TimeError",
         "UnsupportedError",
     ),
+    "headrace.runners.show": ("show",),
     "headrace.sdk.batch_elements": ("BatchElements",),
     "headrace.sdk.co_group_by_key": (
         "CoGroupByKey",
@@ -175,6 +185,8 @@ _NAMES: Final = {
     ),
     "headrace.sdk.group_by_key": ("GroupByKey",),
     "headrace.sdk.group_into_batches": ("GroupIntoBatches",),
+    "headrace.sdk.log_elements": ("LogElements",),
+    "headrace.sdk.observing.picture": ("picture",),
     "headrace.sdk.pairs": (
         "Distinct",
         "Keys",
@@ -196,6 +208,7 @@ _NAMES: Final = {
         "PeriodicImpulse",
         "PeriodicSequence",
     ),
+    "headrace.sdk.observing.exporter": ("MetricsExporter",),
     "headrace.sdk.pipeline": ("Pipeline",),
     "headrace.sdk.pvalue": (
         "PCollection",
@@ -206,6 +219,7 @@ _NAMES: Final = {
         "Impulse",
         "Read",
     ),
+    "headrace.sdk.regex": ("Regex",),
     "headrace.sdk.row": ("Row",),
     "headrace.sdk.side_inputs": (
         "AsDict",
@@ -214,6 +228,9 @@ _NAMES: Final = {
         "AsMultiMap",
         "AsSingleton",
     ),
+    "headrace.sdk.step_logging": ("StepLogFilter",),
+    "headrace.sdk.tee": ("Tee",),
+    "headrace.sdk.to_string": ("ToString",),
     "headrace.sdk.transform": (
         "PTransform",
         "ptransform_fn",
@@ -256,15 +273,26 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
 
 
-def explain(pipeline: _PipelineBuilder) -> str:
-    """Return the plan of a pipeline as text: levels, fused steps, and what each grouping does.
+def explain(
+    pipeline: _PipelineBuilder, format: Literal["text", "mermaid", "html"] = "text"
+) -> _Explanation:
+    """Return the plan of a pipeline: levels, fused steps, and what each grouping does and keeps.
+
+    The result is a string, which a notebook shows as tables or as a diagram.
+
+    Args:
+        pipeline: the pipeline; it can be built further.
+        format: ``"text"``; ``"mermaid"`` for a flowchart, which GitHub and many documentation tools draw; or
+            ``"html"`` for a page that needs no network and no scripts.
 
     >>> import headrace as hr
     >>> p = hr.Pipeline()
     >>> _ = p | hr.Create([("a", 1)]) | hr.CombinePerKey(sum)
     >>> print(hr.explain(p))
     Level 0...
+    >>> print(hr.explain(p, format="mermaid"))
+    flowchart LR...
     """
     from headrace.runners.explain import explain as explain_graph
 
-    return explain_graph(pipeline.graph)
+    return explain_graph(pipeline.graph, format)

@@ -105,6 +105,7 @@ INTERNAL = {
         "allow_unsafe_triggers",
         "free_label",
         "graph",
+        "graph_so_far",
         "late_outputs",
         "output",
         "scope",
@@ -149,8 +150,16 @@ def _contains_transforms(value: Any) -> bool:
     return inspect.isclass(value) and any(
         _is_a(PTransform)(member) or isinstance(member, staticmethod)
         for name, member in vars(value).items()
-        if name[0].isupper()
+        if name[0].isupper() or _returns_transform(member)
     )
+
+
+def _returns_transform(member: Any) -> bool:
+    if not isinstance(member, staticmethod):
+        return False
+    function = member.__func__
+    returned, _, _ = str(function.__annotations__.get("return")).partition("[")
+    return _is_a(PTransform)(function.__globals__.get(returned))
 
 
 def _is_a(base: type) -> Callable[[Any], bool]:

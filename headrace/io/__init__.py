@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
+from headrace.io import fileio, filesystem, filesystems
 from headrace.sdk.beam_names import missing_names_of as _missing_names_of
 from headrace.sdk.io.console import Console
 from headrace.sdk.io.csv_files import CsvFiles
@@ -11,6 +12,13 @@ from headrace.sdk.io.file_source import FileSource
 from headrace.sdk.io.foreach_batch import ForeachBatch
 from headrace.sdk.io.json_files import JsonFiles
 from headrace.sdk.io.line_sinks import CsvSink, JsonSink, TextSink
+from headrace.sdk.io.matching_files import (
+    EmptyMatchTreatment,
+    MatchAll,
+    MatchFiles,
+    ReadableFile,
+    ReadMatches,
+)
 from headrace.sdk.io.parquet_files import ParquetFiles
 from headrace.sdk.io.parquet_sink import ParquetSink
 from headrace.sdk.io.read_from_files import (
@@ -50,6 +58,7 @@ __all__ = [
     "Console",
     "CsvFiles",
     "CsvSink",
+    "EmptyMatchTreatment",
     "FileNaming",
     "FileSink",
     "FileSource",
@@ -58,6 +67,8 @@ __all__ = [
     "JsonFiles",
     "JsonSink",
     "LatestOffset",
+    "MatchAll",
+    "MatchFiles",
     "ParquetFiles",
     "ParquetSink",
     "PartSink",
@@ -67,6 +78,8 @@ __all__ = [
     "ReadFromParquet",
     "ReadFromSpark",
     "ReadFromText",
+    "ReadMatches",
+    "ReadableFile",
     "ReadsBundles",
     "ReadsClock",
     "Sink",
@@ -84,6 +97,9 @@ __all__ = [
     "WriteToParquet",
     "WriteToTable",
     "WriteToText",
+    "fileio",
+    "filesystem",
+    "filesystems",
 ]
 
 if not _TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""User-defined metrics, and queries for them."""
+"""Metrics: those that users define, queries for them, and exporters."""
 
 from headrace.sdk.metrics import (
     Counter,
@@ -13,6 +13,10 @@ from headrace.sdk.metrics import (
     Metrics,
     MetricsFilter,
 )
+from headrace.sdk.observing.exporter import MetricsExporter
+from headrace.sdk.observing.openlineage import OpenLineageObserver
+from headrace.sdk.observing.opentelemetry import OpenTelemetryExporter, OtlpExporter
+from headrace.sdk.observing.prometheus import PrometheusExporter, PushgatewayExporter
 from headrace.sdk.step_metrics import StepMetrics
 
 __all__ = [
@@ -26,6 +30,12 @@ __all__ = [
     "MetricResult",
     "MetricResults",
     "Metrics",
+    "MetricsExporter",
     "MetricsFilter",
+    "OpenLineageObserver",
+    "OpenTelemetryExporter",
+    "OtlpExporter",
+    "PrometheusExporter",
+    "PushgatewayExporter",
     "StepMetrics",
 ]

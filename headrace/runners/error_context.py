@@ -1,4 +1,4 @@
-"""Notes on errors: the transform, and the element or key; an error keeps its type and traceback."""
+"""Steps in errors and logs: an error gets notes with the transform, and with the element or key."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from typing import Any, Final, TypeVar
 
 from headrace.errors import shorten
+from headrace.sdk.step_logging import LogContext, exchange_log_context, no_windows
+from headrace.windowing.window import BoundedWindow
 
 T = TypeVar("T")
 
@@ -17,14 +19,24 @@ _KEY: Final = "for the key "
 
 
 @contextmanager
-def label_errors(label: str) -> Iterator[None]:
-    """Add a transform's label as a note to an error, unless it has the note of another transform."""
+def label_errors(
+    label: str, windows: Callable[[], Iterable[BoundedWindow]] = no_windows
+) -> Iterator[None]:
+    """Add a transform's label to log records, and as a note to an error without that of another transform.
+
+    Args:
+        label: full label of the transform.
+        windows: returns the windows of the current element, for log records.
+    """
+    before = exchange_log_context(LogContext(label, windows))
     try:
         yield
     except Exception as error:
         if not any(note.startswith("in ") for note in getattr(error, "__notes__", ())):
             error.add_note(f"in {label}")
         raise
+    finally:
+        exchange_log_context(before)
 
 
 def label_errors_each(label: str, items: Iterable[T]) -> Iterator[T]:

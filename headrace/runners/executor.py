@@ -13,14 +13,16 @@ from __future__ import annotations
 
 import sys
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from contextlib import ExitStack
 
 import attrs
 
 from headrace.runners.operator import Operator, Send
+from headrace.runners.sampler import Budget, Sampler
 from headrace.sdk.graph import Collection, Node
 from headrace.sdk.metrics import MetricResults, MetricsContainer
+from headrace.sdk.observing.records import Samples
 from headrace.sdk.step_metrics import StepMetrics
 from headrace.triggers.bundle import Bundle
 from headrace.triggers.trigger import Clock
@@ -41,10 +43,13 @@ class Executor:
     Args:
         nodes: the nodes, each after those that it reads from.
         make: makes the operator of a node.
+        sampled: labels of groupings whose elements and panes are sampled.
     """
 
     nodes: Sequence[Node]
     make: MakeOperator
+    sampled: Container[str] = ()
+    _samplers: dict[str, Sampler] = attrs.field(factory=dict, init=False)
     _metrics: dict[str, StepMetrics] = attrs.field(factory=dict, init=False)
     _operators: dict[str, Operator] = attrs.field(factory=dict, init=False)
     _readers: dict[CollectionId, list[Reader]] = attrs.field(factory=dict, init=False)
@@ -54,15 +59,22 @@ class Executor:
 
     def __attrs_post_init__(self) -> None:
         """Make the operators, and record which nodes read each collection."""
+        budget = Budget()
         for node in self.nodes:
             metrics = StepMetrics()
-            operator = self.make(node, self._send, metrics)
+            sampler = Sampler(budget) if node.label in self.sampled else None
+            send = self._send if sampler is None else sampler.sending(self._send)
+            operator = self.make(node, send, metrics)
             if operator is None:
                 continue
+            if sampler is not None:
+                self._samplers[node.label] = sampler
             self._operators[node.label], self._metrics[node.label] = operator, metrics
             for number, source in enumerate(node.inputs):
-                reader = metrics, operator.receiver(number)
-                self._readers.setdefault(source.id, []).append(reader)
+                receive = operator.receiver(number)
+                if sampler is not None:
+                    receive = sampler.receiving(receive)
+                self._readers.setdefault(source.id, []).append((metrics, receive))
 
     def __getitem__(self, label: str) -> Operator:
         """Return the operator of a node."""
@@ -100,6 +112,15 @@ class Executor:
         for label, operator in self._operators.items():
             counted[label] = self._metrics[label].drain(), operator.counted.drain()
         return counted
+
+    def take_samples(self) -> dict[str, Samples]:
+        """Return the samples of groupings by label since they were last taken."""
+        return {label: sampler.take() for label, sampler in self._samplers.items()}
+
+    def state(self) -> dict[str, int]:
+        """Return the number of stored states of each node with state, by label."""
+        sizes = ((label, operator.state_size) for label, operator in self._operators.items())
+        return {label: size for label, size in sizes if size is not None}
 
     def feed(self, read: Node, bundle: Bundle) -> None:
         """Pass a bundle of a source through all operators up to the next groupings."""

@@ -1,103 +1,88 @@
-"""The plan as text: levels, fused chains, and the strategy and state of each grouping."""
+"""The plan for people: as text, as a Mermaid flowchart, and as HTML."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from datetime import timedelta
+from collections.abc import Callable, Iterator
+from typing import Any, Final, Literal, TypeAlias
 
-from headrace.runners.planning import (
-    KeyedStep,
-    Level,
-    Plan,
-    SideInputStep,
-    StatefulStep,
-    Step,
-    plan,
+from headrace.errors import PipelineError
+from headrace.runners.plan_description import (
+    LevelDescription,
+    PlanDescription,
+    StepDescription,
+    describe,
 )
-from headrace.runners.reductions import MultisetOf, Subtract
-from headrace.sdk.graph import CombinePerKey, Graph, Node
-from headrace.triggers.refinement import AccumulationMode
-from headrace.windowing.time import MAX_MICROS
+from headrace.runners.plan_html import plan_fragment, plan_page
+from headrace.runners.plan_mermaid import mermaid
+from headrace.runners.planning import plan
+from headrace.sdk.graph import Graph
+
+Format: TypeAlias = Literal["text", "mermaid", "html"]
 
 
-def explain(graph: Graph) -> str:
-    """Return the plan of a graph as text."""
-    planned = plan(graph)
-    return "\n".join(
-        line for depth, level in enumerate(planned.levels) for line in _level(planned, depth, level)
-    )
+class Explanation(str):
+    """A plan as a string in one of the formats; a notebook shows it as tables or as a diagram."""
+
+    _described: PlanDescription
+    _is_diagram: bool
+
+    @classmethod
+    def of(cls, described: PlanDescription, format: Format) -> Explanation:
+        """Return the explanation in a format."""
+        explanation = cls(_FORMATS[format](described))
+        explanation._described, explanation._is_diagram = described, format == "mermaid"
+        return explanation
+
+    def __repr__(self) -> str:
+        """Show the text as ``print`` does."""
+        return str(self)
+
+    def _repr_html_(self) -> str | None:
+        """Show the plan as tables in a notebook."""
+        return None if self._is_diagram else plan_fragment(self._described)
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        """Show a flowchart as a diagram in a notebook that can draw Mermaid."""
+        return {"text/vnd.mermaid": str(self)} if self._is_diagram else {}
 
 
-def _level(planned: Plan, depth: int, level: Level) -> Iterator[str]:
-    yield f"Level {depth}" + (", after a shuffle by key" if depth else "")
-    for node in level.shuffles:
-        yield f"  {_kind(node)} {node.label!r}"
-        step = planned.steps.get(node.label)
-        if step is not None:
-            described = _described(step)
-            yield from (f"    {name}: {text}" for name, text in described)
+def explain(graph: Graph, format: Format = "text") -> Explanation:
+    """Return the plan of a graph.
+
+    Args:
+        graph: the graph.
+        format: the format of the string.
+
+    Raises:
+        PipelineError: there is no such format.
+    """
+    if format not in _FORMATS:
+        raise PipelineError(
+            f"there is no format {format!r} of a plan", remedy=f"use one of {', '.join(_FORMATS)}"
+        )
+    return Explanation.of(describe(plan(graph)), format)
+
+
+def _text(described: PlanDescription) -> str:
+    return "\n".join(line for level in described.levels for line in _level(level))
+
+
+def _level(level: LevelDescription) -> Iterator[str]:
+    yield level.title
+    for step in level.shuffles:
+        yield f"  {_step(step)}"
+        yield from (f"    {name}: {text}" for name, text in (*step.strategy, *step.state))
     for chain in level.chains:
         fused = "fused: " if len(chain) > 1 else ""
-        yield "  " + fused + " -> ".join(f"{_kind(node)} {node.label!r}" for node in chain)
+        yield "  " + fused + " -> ".join(map(_step, chain))
 
 
-def _described(step: Step) -> Iterator[tuple[str, str]]:
-    if isinstance(step, KeyedStep):
-        return _grouping(step)
-    return _stateful(step) if isinstance(step, StatefulStep) else _side_inputs(step)
+def _step(step: StepDescription) -> str:
+    return f"{step.kind} {step.label!r}"
 
 
-def _side_inputs(step: SideInputStep) -> Iterator[tuple[str, str]]:
-    yield "windows", repr(step.strategy.window_fn)
-    for name, side in zip(step.node.names, step.sides, strict=True):
-        yield "side input", f"{name} in {side.window_fn!r}"
-    yield "allowed lateness", _duration(step.strategy.allowed_lateness)
-
-
-def _grouping(step: KeyedStep) -> Iterator[tuple[str, str]]:
-    strategy = step.strategy
-    yield "windows", repr(strategy.window_fn)
-    yield "trigger", repr(strategy.trigger)
-    yield "panes", AccumulationMode(strategy.accumulation_mode).name.lower()
-    yield "allowed lateness", _duration(strategy.allowed_lateness)
-    if isinstance(step.node, CombinePerKey):
-        yield (
-            "combined before the shuffle",
-            "yes" if step.lifted else "no, the trigger sees elements",
-        )
-    yield "keeps", _state(step)
-
-
-def _stateful(step: StatefulStep) -> Iterator[tuple[str, str]]:
-    declared = step.node.declared
-    yield "windows", repr(step.strategy.window_fn)
-    yield "allowed lateness", _duration(step.strategy.allowed_lateness)
-    yield "states", ", ".join(map(repr, declared.states.values())) or "none"
-    yield (
-        "timers",
-        ", ".join(f"{t.name} ({t.time_domain})" for t in declared.timers.values()) or "none",
-    )
-
-
-def _state(step: KeyedStep) -> str:
-    """Return a description of the state that a grouping keeps for a window."""
-    if isinstance(step.reduction, MultisetOf):
-        why = "its input can retract"
-        if isinstance(step.node, CombinePerKey):
-            why += ", and the CombineFn has no subtract_input"
-        state = f"a multiset of values, since {why}"
-    elif isinstance(step.reduction, Subtract):
-        state = "an accumulator, from which retractions are subtracted"
-    else:
-        state = "an accumulator" if isinstance(step.node, CombinePerKey) else "a list of values"
-    if step.strategy.accumulation_mode is AccumulationMode.RETRACTING:
-        state += "; the last pane, to retract it"
-    return state
-
-
-def _duration(micros: int) -> str:
-    return "for ever" if micros >= MAX_MICROS else str(timedelta(microseconds=micros))
-
-
-def _kind(node: Node) -> str:
-    return type(node).__name__
+_FORMATS: Final[dict[str, Callable[[PlanDescription], str]]] = {
+    "text": _text,
+    "mermaid": mermaid,
+    "html": plan_page,
+}

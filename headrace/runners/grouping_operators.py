@@ -126,6 +126,11 @@ class StreamingGroup(Group):
 
     store: Store[Any, Any]
 
+    @property
+    def state_size(self) -> int:
+        """The number of stored states."""
+        return self.store.size
+
     def end_round(self, clock: Clock) -> int:
         """Process the collected elements, then the timers that are due."""
         clock = Clock(max(clock.watermark, self.store.watermark), clock.now)

@@ -38,6 +38,7 @@ from headrace.sdk.elementwise import (
 from headrace.sdk.graph import MAIN, ParDo, ParDoWithSideInputs
 from headrace.sdk.metrics import MetricsContainer, recording
 from headrace.sdk.outputs import Outputs, Step, any_number, finishing, gathered, one_each
+from headrace.sdk.step_logging import LogContext, exchange_log_context
 from headrace.triggers.bundle import INSERT, Bundle
 from headrace.windowing.time import micros_of_all
 
@@ -65,6 +66,7 @@ class ParDoInvoker:
     def __init__(self, node: ParDo | ParDoWithSideInputs, check_mutation: bool = False) -> None:
         self.metrics = MetricsContainer()
         self._step = Step(node.label, _function_of(node.fn))
+        self._log = LogContext(node.label)
         self._tags = {output.tag for output in node.outputs}
         # A copy, so that several invokers of one DoFn do not share its attributes.
         each = node.fn.each if isinstance(node.fn, CatchEach) else node.fn
@@ -111,12 +113,15 @@ class ParDoInvoker:
 
     @contextmanager
     def _note_label(self) -> Iterator[None]:
-        """Add the label of the transform to errors of the user's function."""
+        """Add the label of the transform to errors and log records of the user's function."""
+        before = exchange_log_context(self._log)
         try:
             yield
         except Exception as error:
             error.add_note(f"in {self._step.label}")
             raise
+        finally:
+            exchange_log_context(before)
 
     def _declared(self, found: Outputs) -> Outputs:
         if found.keys() <= self._tags:
@@ -185,11 +190,14 @@ class ParDoInvoker:
     def _collected(self, collect: Callable[[Iterator[Any]], T], call: Call, bundle: Bundle) -> T:
         """Call the function on each row, and collect its results."""
         rows = iter(bundle.values)
+        self._log.enter_bundle(bundle, rows)
         try:
             return collect(call.results(rows, bundle))
         except Exception as error:
             note_element(error, bundle.values[len(bundle) - length_hint(rows) - 1])
             raise
+        finally:
+            self._log.exit_bundle()
 
 
 class _NoLifecycle(DoFn):

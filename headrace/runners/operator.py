@@ -37,6 +37,11 @@ class Operator:
         """
         return self.push
 
+    @property
+    def state_size(self) -> int | None:
+        """The number of stored states; None if the operator has no state."""
+        return None
+
     def note_watermarks(self, watermarks: Sequence[int]) -> None:
         """Take the watermark of each input, before the round ends."""
 

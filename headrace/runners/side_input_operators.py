@@ -212,6 +212,11 @@ class StreamingSideInputs(SideInputOperator):
         super().__attrs_post_init__()
         self.store = MemoryStore(KeyedTable(self.gate))
 
+    @property
+    def state_size(self) -> int:
+        """The number of stored states."""
+        return self.store.size
+
     def end_round(self, clock: Clock) -> int:
         """Process what was collected, and release the elements that are ready."""
         clock = Clock(max(clock.watermark, self.store.watermark), clock.now)

@@ -67,6 +67,7 @@ class StatefulKeys:
         self.dofn = dofn
         self._checked = checked
         self._in_bundle = False
+        self._window: BoundedWindow | None = None
         self._declared = declared
         self._strategy = strategy
         self._has_ttl = any(spec.time_to_live is not None for spec in declared.states.values())
@@ -82,6 +83,10 @@ class StatefulKeys:
         }
         expires = contexts.bound(getattr(dofn, declared.expiration, _nothing))
         self._on_expiration = method_of(expires) if declared.expiration else None
+
+    def current_windows(self) -> Iterable[BoundedWindow]:
+        """Return the window of the call of the DoFn, if there is one; log records have it."""
+        return () if self._window is None else (self._window,)
 
     def new_state(self) -> DoFnState:
         """Return the state of a new key."""
@@ -122,6 +127,7 @@ class StatefulKeys:
         values = iter(run.values.copy())
         try:
             self._start_bundle()
+            self._window = run.window
             with self._check(run.values):
                 out.add_run(self._process.results(values, run), run, self._generates)
         except Exception as error:
@@ -135,6 +141,7 @@ class StatefulKeys:
     def _call(self, method: Method, call: Call, out: DoFnOutputs) -> None:
         """Call a method of the DoFn, and collect its outputs."""
         self._start_bundle()
+        self._window = call.window
         out.add(method(call), call)
 
     def _start_bundle(self) -> None:
@@ -147,7 +154,7 @@ class StatefulKeys:
         """Finish the bundle, if one was started, and return the outputs of ``finish_bundle``."""
         if not self._in_bundle:
             return None
-        self._in_bundle = False
+        self._in_bundle, self._window = False, None
         outputs: Iterable[Any] | None = self._finish()
         return outputs
 

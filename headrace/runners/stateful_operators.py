@@ -79,8 +79,9 @@ class StatefulOperator(Operator):
 
     @contextmanager
     def in_step(self) -> Iterator[None]:
-        """Record metrics for this step, and add its label to errors."""
-        with recording(self.counted), label_errors(self.step.node.label):
+        """Record metrics for this step, and add its label to errors and log records."""
+        label, windows = self.step.node.label, self.keys.current_windows
+        with recording(self.counted), label_errors(label, windows):
             yield
 
     def new_outputs(self) -> DoFnOutputs:
@@ -122,6 +123,11 @@ class StreamingStateful(StatefulOperator):
         """Start with an empty store in memory."""
         super().__attrs_post_init__()
         self.store = MemoryStore(KeyedTable(self.keys))
+
+    @property
+    def state_size(self) -> int:
+        """The number of stored states."""
+        return self.store.size
 
     def end_round(self, clock: Clock) -> int:
         """Process the collected elements, then the timers that are due."""

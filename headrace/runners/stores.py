@@ -51,6 +51,10 @@ class Store(Protocol[Arrival, Out]):
     def output_watermark(self) -> int:
         """The output watermark after the last round, in microseconds; it never decreases."""
 
+    @property
+    def size(self) -> int:
+        """The number of stored states: one per key, or one per key and window."""
+
 
 @attrs.define(eq=False)
 class MemoryStore:
@@ -77,3 +81,8 @@ class MemoryStore:
     def output_watermark(self) -> int:
         """The output watermark after the last round, in microseconds."""
         return self._output_watermark
+
+    @property
+    def size(self) -> int:
+        """The number of stored states."""
+        return len(self.table)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from copy import copy
+from numbers import Integral
 from typing import Any, Concatenate, Final, Generic, Self, overload
 
-from headrace.errors import PipelineError
+from headrace.errors import PipelineError, shorten
 from headrace.sdk.combine_fn import (
     BoundCombineFn,
     Choosing,
@@ -82,8 +83,27 @@ class CombinePerKey(PTransform[PCollection[Any], PCollection[Any]], Generic[InT,
     def default_label(self) -> str:
         return f"CombinePerKey({self._combine_fn.default_label()})"
 
-    def with_hot_key_fanout(self, fanout: Any) -> Self:
-        """Return the transform unchanged: combining always starts before the shuffle."""
+    def with_hot_key_fanout(self, fanout: int | Callable[[Any], int] | None) -> Self:
+        """Accept a number of intermediate accumulators for each key, and return the transform unchanged.
+
+        Each task combines the values of a key and window before the shuffle, also in streaming mode, so a hot
+        key is a few accumulators from each task, whatever the fanout is. (It is the different values if
+        the input can be retracted and the CombineFn has no ``subtract_input``.) Results do not depend on the
+        fanout, in all windows and accumulation modes.
+
+        Args:
+            fanout: the number, or a function from keys to numbers.
+
+        Raises:
+            PipelineError: the fanout is neither, or the CombineFn has side inputs, so that the values of a
+                key are combined in one place.
+
+        >>> with Pipeline() as p:
+        ...     sacks = p | Create([("rye", 1), ("rye", 2)])
+        ...     _ = sacks | CombinePerKey(sum).with_hot_key_fanout(10) | Map(print)
+        ('rye', 3)
+        """
+        _check_fanout("with_hot_key_fanout", self._combine_fn, fanout, callable(fanout))
         return self
 
     @overload
@@ -163,8 +183,23 @@ class CombineGlobally(PTransform[PCollection[Any], PCollection[Any]], Generic[In
         """How values are combined."""
         return self._combine_fn
 
-    def with_fanout(self, fanout: int) -> Self:
-        """Return the transform unchanged: combining always starts before the shuffle."""
+    def with_fanout(self, fanout: int | None) -> Self:
+        """Accept a number of intermediate accumulators, and return the transform unchanged.
+
+        As with :meth:`CombinePerKey.with_hot_key_fanout`, results do not depend on it.
+
+        Args:
+            fanout: the number.
+
+        Raises:
+            PipelineError: the fanout is not a number, or the CombineFn has side inputs, so that all values
+                are combined in one place.
+
+        >>> with Pipeline() as p:
+        ...     _ = p | Create([1, 2, 3]) | CombineGlobally(sum).with_fanout(10) | Map(print)
+        6
+        """
+        _check_fanout("with_fanout", self._combine_fn, fanout)
         return self
 
     def with_defaults(self, has_defaults: bool = True) -> Self:
@@ -417,6 +452,22 @@ def _check_defaults(strategy: WindowingStrategy) -> None:
         raise PipelineError(
             "CombineGlobally supports default values only in the global window with the default trigger",
             remedy="use CombineGlobally(…).without_defaults()",
+        )
+
+
+def _check_fanout(name: str, fn: CombineFn, fanout: object, is_function: bool = False) -> None:
+    if fanout is None:
+        return
+    if not (is_function or isinstance(fanout, Integral)) or isinstance(fanout, bool):
+        raise PipelineError(
+            f"{name} needs a number of accumulators, not {shorten(fanout)}",
+            remedy=f"use an int such as {name}(16)",
+        )
+    if _has_side_inputs(fn):
+        raise PipelineError(
+            f"{name} is not supported for {fn.default_label()}, which has side inputs: the values of a key "
+            "are combined in one place",
+            remedy=f"remove {name}, or the side inputs of the CombineFn",
         )
 
 

@@ -17,6 +17,7 @@ SPARK_FLAGS: Final = frozenset(
         "py_files",
         "side_input_bytes",
         "spark_conf",
+        "spark_log_level",
         "spark_master",
         "temp_location",
         "trigger_interval",

@@ -175,6 +175,7 @@ def known_flags() -> frozenset[str]:
         except Exception:  # a class that cannot be used knows no flags
             continue
         names.update(action.dest for action in parser._actions)
+        names.update(parser._defaults)  # of options that can be set by name only
         names.update(map(_flag_name, parser._option_string_actions))
     return frozenset(names)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import count
 from types import TracebackType
@@ -12,8 +12,11 @@ import attrs
 
 from headrace.errors import HeadraceError, PipelineError, shorten
 from headrace.sdk import graph as kinds
+from headrace.sdk.display import pipeline_html
 from headrace.sdk.flags import warn_of_flags
 from headrace.sdk.graph import Graph, Node
+from headrace.sdk.observing.observer import RunObserver
+from headrace.sdk.observing.options import add_observers
 from headrace.sdk.options import PipelineOptions, StandardOptions, TypeOptions
 from headrace.sdk.picklability import check_picklable
 from headrace.sdk.pipeline_use import PipelineUse
@@ -31,6 +34,7 @@ class Pipeline:
         runner: name of the runner, "local" or "spark"; overrides the option ``--runner``.
         options: the options; by default those of the command line.
         argv: flags, if ``options`` is not given.
+        observers: are told what happens in the run, in addition to those that the options ask for.
 
     Attributes:
         result: the result of the run; None before the run.
@@ -47,8 +51,10 @@ class Pipeline:
         runner: str | Runner | None = None,
         options: PipelineOptions | None = None,
         argv: list[str] | None = None,
+        observers: Sequence[RunObserver] = (),
     ) -> None:
         self.options = options if options is not None else PipelineOptions(argv)
+        add_observers(self.options, observers)
         self.result: PipelineResult | None = None
         self._runner = runner
         self._nodes: dict[str, Node] = {}
@@ -62,6 +68,11 @@ class Pipeline:
         """The graph so far."""
         if not self._scope:
             self._use.dismiss()
+        return self.graph_so_far
+
+    @property
+    def graph_so_far(self) -> Graph:
+        """The graph so far, for what shows the pipeline; unlike ``graph``, it does not count as use."""
         return Graph(tuple(self._nodes.values()))
 
     @property
@@ -149,6 +160,10 @@ class Pipeline:
         self._ran = True
         self.result = runner.run(self.graph, self.options)
         return self.result
+
+    def _repr_html_(self) -> str:
+        """Show the plan in a notebook."""
+        return pipeline_html(self.graph_so_far, "" if self.result is None else self.result.state)
 
     def __enter__(self) -> Pipeline:
         """Return the pipeline."""

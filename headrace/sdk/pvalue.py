@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from headrace.errors import PipelineError, shorten
+from headrace.sdk.display import collection_html
 from headrace.sdk.graph import MAIN, Collection, Graph, Node
 from headrace.sdk.options import PipelineOptions
 from headrace.sdk.result import PipelineResult
@@ -182,6 +183,10 @@ class PCollection(PValue, Elements[T_co, T_co]):
         tag = "" if self.tag is None else f".{self.tag}"
         return f"PCollection[{self.producer}{tag}]"
 
+    def _repr_html_(self) -> str:
+        """Show in a notebook what is known of the elements."""
+        return collection_html(self.producer, self.collection, self.element_type)
+
 
 def require_collection(pcoll: object) -> None:
     """Check that an input is a collection.
@@ -257,7 +262,7 @@ class DoOutputsTuple(Generic[OutT]):
 
     def __getattr__(self, tag: str) -> PCollection[OutT]:
         """Return the output with a tag."""
-        if tag.startswith("__"):
+        if tag.startswith(("__", "_repr_", "_ipython_")):  # a notebook asks for them
             raise AttributeError(tag)
         return self[tag]
 

@@ -48,6 +48,11 @@ def find_runner(runner: str | Runner | None) -> Any:
     return runner
 
 
+def find_planner() -> Any:
+    """Return the module that explains plans; it is with the runners."""
+    return import_module("headrace.runners.explain")
+
+
 def is_local(runner: Any) -> bool:
     """Return whether a runner is the local one.
 

@@ -102,6 +102,9 @@ class Sink:
     )
     """What to do if a collection with retractions is written to a sink that does not accept them."""
 
+    dataset: str = ""
+    """Where it writes, for reports and lineage: a path or a URL without secrets."""
+
     def with_element_type(self, kind: Any) -> Self:
         """Return the sink for elements of a type, which is known while the pipeline is built.
 

@@ -32,6 +32,9 @@ class BoundedSource(Generic[T]):
     [100, 101, 102]
     """
 
+    dataset: str = ""
+    """Where it reads, for reports and lineage: a path or a URL without secrets."""
+
     def partitions(self) -> Sequence[Any]:
         """Return the partitions, as plain data; by default a single one, ``None``."""
         return [None]
@@ -127,6 +130,9 @@ class UnboundedSource(Generic[T]):
 
     reports_watermarks: ClassVar[bool] = True
     """Whether batches have a watermark; if not, windows need a watermark policy at the read."""
+
+    dataset: str = ""
+    """Where it reads, for reports and lineage: a path or a URL without secrets."""
 
     def partitions(self) -> Sequence[Any]:
         """Return the partitions, as plain data; by default a single one, ``None``."""

@@ -47,6 +47,28 @@ class StepMetrics:
         self.watermark = max(self.watermark, other.watermark)
         self.unlikely_timestamp = max(self.unlikely_timestamp, other.unlikely_timestamp)
 
+    def copy(self) -> StepMetrics:
+        """Return a copy."""
+        return attrs.evolve(self, panes=Counter(self.panes))
+
+    def since(self, before: StepMetrics | None) -> StepMetrics:
+        """Return the metrics since an earlier copy, with the watermark of now.
+
+        >>> StepMetrics(elements_in=5).since(StepMetrics(elements_in=3)).elements_in
+        2
+        """
+        if before is None:
+            return self.copy()
+        return StepMetrics(
+            elements_in=self.elements_in - before.elements_in,
+            elements_out=self.elements_out - before.elements_out,
+            late_dropped=self.late_dropped - before.late_dropped,
+            panes=self.panes - before.panes,
+            retractions=self.retractions - before.retractions,
+            watermark=self.watermark,
+            unlikely_timestamp=self.unlikely_timestamp,
+        )
+
     def drain(self) -> StepMetrics:
         """Return the metrics, and reset them except for the watermark."""
         drained = copy(self)

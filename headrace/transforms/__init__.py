@@ -14,6 +14,7 @@ from headrace.sdk.flatten import Flatten, FlattenWith, Partition, PartitionFn, R
 from headrace.sdk.group_by import GroupBy, Select
 from headrace.sdk.group_by_key import GroupByKey
 from headrace.sdk.group_into_batches import GroupIntoBatches
+from headrace.sdk.log_elements import LogElements
 from headrace.sdk.pairs import Distinct, Keys, KvSwap, Values, WithKeys
 from headrace.sdk.pardo import (
     Filter,
@@ -27,6 +28,9 @@ from headrace.sdk.pardo import (
 )
 from headrace.sdk.periodic import PeriodicImpulse, PeriodicSequence
 from headrace.sdk.reading import Create, Impulse
+from headrace.sdk.regex import Regex
+from headrace.sdk.tee import Tee
+from headrace.sdk.to_string import ToString
 from headrace.sdk.transform import PTransform, ptransform_fn
 from headrace.sdk.wait_on import Wait, WaitOn
 from headrace.sdk.window_into import WindowInto
@@ -67,6 +71,7 @@ __all__ = [
     "Keys",
     "KvSwap",
     "LeftJoin",
+    "LogElements",
     "Map",
     "MapTuple",
     "PTransform",
@@ -75,10 +80,13 @@ __all__ = [
     "PartitionFn",
     "PeriodicImpulse",
     "PeriodicSequence",
+    "Regex",
     "Reshuffle",
     "RightJoin",
     "Select",
+    "Tee",
     "ToChangelog",
+    "ToString",
     "Values",
     "Wait",
     "WaitOn",

@@ -7,7 +7,11 @@ from headrace.sdk.beam_names import missing_names_of as _missing_names_of
 from headrace.sdk.co_group_by_key import CoGroupByKey
 from headrace.sdk.flatten import Reshuffle
 from headrace.sdk.group_into_batches import GroupIntoBatches
+from headrace.sdk.log_elements import LogElements
 from headrace.sdk.pairs import Distinct, Keys, KvSwap, Values, WithKeys
+from headrace.sdk.regex import Regex
+from headrace.sdk.tee import Tee
+from headrace.sdk.to_string import ToString
 from headrace.sdk.wait_on import Wait, WaitOn
 
 __all__ = [
@@ -17,7 +21,11 @@ __all__ = [
     "GroupIntoBatches",
     "Keys",
     "KvSwap",
+    "LogElements",
+    "Regex",
     "Reshuffle",
+    "Tee",
+    "ToString",
     "Values",
     "Wait",
     "WaitOn",

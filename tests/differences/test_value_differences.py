@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -107,6 +108,19 @@ def test_files_contain_elements_of_all_windows(tmp_path: Path, windowed: bool, f
     assert len(list(tmp_path.glob("out*"))) == files
 
 
+@difference("Truncated compressed files")
+def test_a_truncated_compressed_file_is_an_error(tmp_path: Path) -> None:
+    content = gzip.compress(b"1\n2\n3\n")[:-8]  # without the checksum and the length
+    (tmp_path / "a.gz").write_bytes(content)
+
+    def program(b: Any, p: Any) -> Any:
+        return p | b.io.ReadFromText(str(tmp_path / "a.gz"))
+
+    assert values(in_beam(program, streaming=False)) == ["1", "2", "3"]
+    with pytest.raises(hr.FileError, match="cannot be read"):
+        in_headrace(program)
+
+
 # Time
 
 
@@ -140,3 +154,37 @@ def test_watermark_policies_are_values(name: str) -> None:
 def test_further_names(name: str) -> None:
     assert not hasattr(beam, name)
     assert hasattr(hr, name)
+
+
+@difference("Groups of a regular expression")
+def test_a_match_has_all_its_groups() -> None:
+    def all_matches(b: Any, p: Any) -> Any:
+        return p | b.Create(["ab"]) | b.Regex.all_matches("((a)b)")
+
+    def all_groups(b: Any, p: Any) -> Any:
+        return p | b.Create(["ab"]) | b.Regex.find_all("(a)(b)", b.Regex.ALL)
+
+    assert values(in_beam(all_matches, streaming=False)) == [["ab", "ab"]]
+    assert values(in_headrace(all_matches)) == [["a", "ab", "ab"]]
+    assert values(in_beam(all_groups, streaming=False)) == [[("ab", "a")]]
+    assert values(in_headrace(all_groups)) == [[("ab", "a", "b")]]
+
+
+@difference("Fanout of a combine")
+def test_a_fanout_changes_no_window() -> None:
+    def ends(fanout: int | None) -> Any:
+        def program(b: Any, p: Any) -> Any:
+            times = [b.window.TimestampedValue(("a", 1), time) for time in (1, 2)]
+            sessions = b.WindowInto(b.window.Sessions(5))
+            elements = p | b.Create(times) | b.Map(lambda pair: pair) | sessions
+            return elements | b.CombinePerKey(sum).with_hot_key_fanout(fanout)
+
+        return program
+
+    def end_of(run: Any, fanout: int | None, **how: Any) -> int:
+        (element,) = run(ends(fanout), **how)
+        return round(element.timestamp)
+
+    assert end_of(in_beam, None, streaming=False) == 7
+    assert end_of(in_beam, 2, streaming=False) == 12
+    assert end_of(in_headrace, 2) == end_of(in_headrace, None) == 7

@@ -49,6 +49,7 @@ FIRST_COMMANDS = {
     "laws-runner": SMALL(("N=2",)),
     "laws-beam": SMALL(("N=10",)),
     "conformance": SMALL(),
+    "comparison": SMALL(),
     "coverage": SMALL(
         only_prerequisites="runs the whole suite, since a part misses its thresholds"
     ),
@@ -58,6 +59,7 @@ FIRST_COMMANDS = {
     "bench": SMALL(("ARGS=--scale=0.01 --repeat=1",)),
     "bench-spark": SMALL(("ARGS=--quick",)),
     "reference": SMALL(),
+    "pictures": SMALL(),
     "docs": SMALL(),
     "changelog": SMALL(),
     "hooks": SMALL(),

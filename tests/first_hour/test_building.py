@@ -256,6 +256,10 @@ def test_a_pipeline_that_is_used_or_cannot_be_is_not_reported(use) -> None:
     assert unused(use) == []
 
 
+def test_a_pipeline_that_only_shows_itself_in_a_notebook_is_reported() -> None:
+    assert len(unused(lambda p: p._repr_html_())) == 1
+
+
 def test_an_empty_pipeline_is_not_reported() -> None:
     def build() -> None:
         hr.Pipeline()
@@ -543,7 +547,7 @@ def test_the_ends_of_time_are_printed_in_words(capsys) -> None:
         (hr, "ReadFromAvro", "write an hr.io.BoundedSource"),
         (hr.pvalue, "SideInputData", "use hr.pvalue.AsList"),
         (hr.io, "ReadFromAvro", "write an hr.io.BoundedSource"),
-        (hr.transforms, "ToString", "use hr.Map(str)"),
+        (hr.transforms, "RunInference", "load the model in setup"),
         (util, "Reify", "use hr.Map with DoFn.TimestampParam"),
         (pipeline_options, "WorkerOptions", "remove it"),
     ],

@@ -1,11 +1,19 @@
-"""The plan as text."""
+"""The plan as text, as a Mermaid flowchart, and as HTML."""
 
+import pickle
+from collections import Counter
+from html.parser import HTMLParser
+from shutil import which
 from textwrap import dedent
+
+import pytest
 
 import headrace as hr
 from headrace.triggers import AccumulationMode, AfterBytes, AfterCount, AfterWatermark, Repeatedly
 from headrace.windowing import FixedWindows, Sessions
 from headrace.windowing.time import MAX_MICROS
+
+from .mermaid.flowchart import parsed, parsed_by_mermaid
 
 
 def explained(pipeline):
@@ -108,3 +116,105 @@ def test_lateness_without_end():
 
 def test_an_empty_pipeline():
     assert explained(hr.Pipeline()) == "Level 0\n"
+
+
+# ------------------------------------------------------------------------------------------------ Mermaid
+
+STRANGE = '1. a "b" [c] (d) {e} <f> &amp; `g` #35; h\\i *j* __k__ style: a#b; %% | end/é → l_m'
+
+
+def strange_pipeline() -> hr.Pipeline:
+    """A pipeline with a label that is hard to quote, a side input, and an output for late elements."""
+    p = hr.Pipeline()
+    windows = hr.WindowInto(FixedWindows(60), late_output_tag='"late"')
+    read = p | STRANGE >> hr.Create([("a", 1)])
+    summed = read | "windows" >> windows | "sum" >> hr.CombinePerKey(sum)
+    side = p | "- side" >> hr.Create([1])
+    _ = summed | "use" >> hr.Map(lambda pair, ones: pair, hr.pvalue.AsList(side))
+    _ = (summed, summed.late) | "+ all" >> hr.Flatten()
+    return p
+
+
+def test_a_flowchart_has_a_subgraph_for_each_level_and_an_edge_for_each_collection():
+    chart = parsed(hr.explain(strange_pipeline(), format="mermaid"))
+    labels = {key: lines[0] for key, lines in chart.nodes.items()}
+    assert (STRANGE, "Read") in chart.nodes.values()
+    assert ("use", "ParDoWithSideInputs") in chart.nodes.values()
+    levels = {title: {labels[key] for key in keys} for title, keys in chart.subgraphs.items()}
+    assert list(levels) == ["Level 0", *(f"Level {n}, after a shuffle by key" for n in (1, 2))]
+    assert levels["Level 2, after a shuffle by key"] == {"use"}
+    edges = [(labels[start], labels[end], text, dashed) for start, end, text, dashed in chart.edges]
+    assert edges == [
+        (STRANGE, "windows", "", False),
+        ("windows", "sum", "", False),
+        ("- side", "use/Side0/KeyWithVoid", "", False),
+        ("use/Side0/KeyWithVoid", "use/Side0/GroupByKey", "", False),
+        ("sum", "use", "", False),
+        ("use/Side0/GroupByKey", "use", "", True),
+        ("sum", "+ all", "", False),
+        ("sum", "+ all", '"late"', False),
+    ]
+
+
+@pytest.mark.slow
+@pytest.mark.chaos
+@pytest.mark.network
+@pytest.mark.skipif(which("npm") is None, reason="needs node with npm, which installs Mermaid")
+def test_mermaid_itself_parses_the_same(tmp_path):
+    for p in (hr.Pipeline(), strange_pipeline()):
+        text = hr.explain(p, format="mermaid")
+        assert parsed_by_mermaid(text, tmp_path) == parsed(text)
+
+
+def test_an_empty_pipeline_is_an_empty_flowchart():
+    assert parsed(hr.explain(hr.Pipeline(), format="mermaid")).nodes == {}
+
+
+# --------------------------------------------------------------------------------------------------- HTML
+
+
+class Tables(HTMLParser):
+    """The cells of the tables of a page, and what it would load or run."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.cells: list[str] = []
+        self.tags: Counter[str] = Counter()
+        self.loaded: list[str] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.tags[tag] += 1
+        self.loaded += [name for name, _ in attributes if name in ("src", "href")]
+        if tag in ("td", "th", "caption"):
+            self.cells.append("")
+
+    def handle_data(self, data: str) -> None:
+        if self.cells:
+            self.cells[-1] += data.rstrip("\n")
+
+
+def test_the_page_has_a_table_for_each_level_with_strategy_and_state():
+    page = hr.explain(strange_pipeline(), format="html")
+    tables = Tables(page)
+    assert page.startswith("<!doctype html>")
+    assert "prefers-color-scheme: dark" in page
+    assert tables.tags["table"] == 3
+    assert tables.loaded == []
+    assert not {"script", "link", "img"} & set(tables.tags)
+    assert f"{STRANGE} Read → windows AssignWindows" in tables.cells
+    strategy, state = tables.cells[tables.cells.index("sum CombinePerKey") + 1 :][:2]
+    assert "windows: FixedWindows(size=Duration(60), offset=Duration(0))" in strategy
+    assert "allowed lateness: 0:00:00" in strategy
+    assert state == "keeps: an accumulator"
+
+
+def test_there_are_three_formats():
+    with pytest.raises(hr.PipelineError, match="no format 'svg' of a plan"):
+        hr.explain(hr.Pipeline(), format="svg")  # type: ignore[call-overload, arg-type]
+
+
+def test_a_plan_can_be_pickled():
+    plan = hr.explain(strange_pipeline())
+    loaded = pickle.loads(pickle.dumps(plan))
+    assert (loaded, loaded._repr_html_()) == (plan, plan._repr_html_())

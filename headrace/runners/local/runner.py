@@ -7,7 +7,7 @@ which also set the clock.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from threading import Event, Thread
 from typing import Final
 
@@ -16,6 +16,7 @@ from headrace.runners.execution_mode import is_streaming, is_unbounded, max_reco
 from headrace.runners.executor import Executor
 from headrace.runners.gc_tuning import infrequent_gc
 from headrace.runners.local.clock import WallClock
+from headrace.runners.observation import Observation
 from headrace.runners.operators import operators_of
 from headrace.runners.planning import plan
 from headrace.runners.progress import Progress
@@ -65,7 +66,9 @@ class LocalRun(PipelineResult):
         self._batch = not is_streaming(graph, options)
         self._clock = WallClock()
         planned = plan(graph, bool(standard.check_mutation))
-        self._executor = Executor(graph.nodes, operators_of(planned, self._batch))
+        self._observation = Observation.of(options, planned, "local", not self._batch)
+        operators = operators_of(planned, self._batch)
+        self._executor = Executor(graph.nodes, operators, self._observation.sampled or ())
         self._warnings = TimestampWarnings()
         self._limit = max_records(options)
         self._until_caught_up = bool(standard.until_caught_up)
@@ -76,6 +79,7 @@ class LocalRun(PipelineResult):
 
     def start(self) -> LocalRun:
         """Run to the end, or in the background if a source is unbounded."""
+        self._observation.start()
         self._state = PipelineState.RUNNING
         if self._unbounded:
             self._thread = Thread(target=self._run_in_thread, name="headrace", daemon=True)
@@ -124,11 +128,21 @@ class LocalRun(PipelineResult):
             if not self._cancelled.is_set():
                 self._executor.finish()
             self._state = self._final_state()
-        except BaseException:
+        except BaseException as error:
             self._state = PipelineState.FAILED
+            self._observation.end(self._state, error)
             raise
         finally:
             self._executor.release()
+        self._observation.end(self._state)
+
+    def _end_round(self, watermarks: Mapping[str, int], now: int) -> None:
+        executor = self._executor
+        executor.end_round(watermarks, now)
+        self._warnings.warn(executor.steps)
+        if self._observation.is_on:
+            samples, state = executor.take_samples(), executor.state()
+            self._observation.round(now, executor.metrics(), state, samples)
 
     def _final_state(self) -> str:
         return PipelineState.CANCELLED if self._cancelled.is_set() else PipelineState.DONE
@@ -138,8 +152,7 @@ class LocalRun(PipelineResult):
         for node in self._reads:
             self._feed(node, label_errors_each(node.label, all_bundles_of(node.source)))
         ends = {node.label: MAX_MICROS for node in self._reads}
-        self._executor.end_round(ends, self._clock.now())
-        self._warnings.warn(self._executor.steps)
+        self._end_round(ends, self._clock.now())
 
     def _read_rounds(self) -> None:
         """Run rounds until all sources are finished, or the run is cancelled."""
@@ -156,8 +169,7 @@ class LocalRun(PipelineResult):
                 (drained(position), {}) if self._drained.is_set() else rounds.read(position)
             )
             fed = sum(self._feed(node, bundles.get(node.label, ())) for node in self._reads)
-            self._executor.end_round(position.watermarks, position.now)
-            self._warnings.warn(self._executor.steps)
+            self._end_round(position.watermarks, position.now)
             if rounds.is_finished(position):
                 return
             if not fed and not rounds.scripted:

@@ -77,6 +77,11 @@ class BatchStage:
     branch: int = 0
     native: int | None = None
 
+    @property
+    def __name__(self) -> str:
+        """The name of the function in Spark's UI."""
+        return self.plan.title
+
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Run the stage over a partition's rows."""
         with wrapping(), infrequent_gc():
@@ -91,6 +96,7 @@ class BatchStage:
             yield from work(stage, batches)
             stage.end_round(dict.fromkeys(self.plan.names, MAX_MICROS))
             yield from stage.sent()
+            yield from stage.observed(0)
             yield stage.report()
         finally:
             stage.executor.release()
@@ -157,7 +163,13 @@ class BatchStage:
         yield from stage.sent()
 
 
-def lower(plan: Plan, session: SparkSession, groups: int, now: int) -> DataFrame:
+def lower(
+    plan: Plan,
+    session: SparkSession,
+    groups: int,
+    now: int,
+    sampled: frozenset[str] | None = None,
+) -> DataFrame:
     """Return the rows for the sinks of a plan as a DataFrame that has not run yet.
 
     Args:
@@ -165,8 +177,9 @@ def lower(plan: Plan, session: SparkSession, groups: int, now: int) -> DataFrame
         session: the Spark session.
         groups: number of key groups.
         now: processing time in microseconds.
+        sampled: labels of the groupings to sample; None if nobody observes the run.
     """
-    stages = stage_plans(plan, groups, batch=True)
+    stages = stage_plans(plan, groups, batch=True, sampled=sampled)
     rows = reduce(DataFrame.union, _sources(plan, stages[0], session, now))
     width = min(groups, int(session.conf.get("spark.sql.shuffle.partitions") or groups))
     place = place_column(groups, width)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import time
 
+from headrace.runners.observation import Observation
 from headrace.runners.planning import Plan, with_side_input_files
 from headrace.runners.progress import Progress
 from headrace.runners.spark import batch
 from headrace.runners.spark.cluster.driver_sinks import DriverSinks
 from headrace.runners.spark.cluster.error_transport import unwrapping
+from headrace.runners.spark.cluster.job_labels import described_jobs, ui_label
 from headrace.runners.spark.cluster.options import (
     default_key_groups,
     spark_settings,
@@ -33,16 +35,25 @@ class BatchRun(PipelineResult):
         super().__init__(PipelineState.RUNNING)
         settings = spark_settings(options)
         progress = Progress(options.view_as(StandardOptions).progress)
+        observation = Observation.of(options, planned, "spark", streaming=False)
         self._sinks = DriverSinks(planned, "", streaming=False, progress=progress)
-        with progress, unwrapping(), batch_session(session.spark, batch.CONF) as spark:
+        now = time.time_ns() // 1000
+        with (
+            observation.running(),
+            progress,
+            unwrapping(),
+            batch_session(session.spark, batch.CONF) as spark,
+            described_jobs(spark, ui_label(planned)),
+        ):
             groups = settings.key_groups or default_key_groups(session.cores)
             with temporary_files(planned, settings, session.is_local) as files:
-                frame = batch.lower(
-                    with_side_input_files(planned, files), spark, groups, time.time_ns() // 1000
-                )
+                filed = with_side_input_files(planned, files)
+                frame = batch.lower(filed, spark, groups, now, observation.sampled)
                 self._sinks.open()  # after the unopened sinks were pickled
                 self._sinks.deliver(0, rows_of(frame.toArrow().to_batches()))
-        self._sinks.close()
+            observed = self._sinks.observed
+            observation.round(now, self.metrics(), observed.state, observed.samples)
+            self._sinks.close()
         self._state = PipelineState.DONE
 
     def metrics(self) -> MetricResults:

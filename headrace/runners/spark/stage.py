@@ -19,7 +19,7 @@ from headrace.runners.spark.cluster.main_classes import MainClasses, classes_in
 from headrace.runners.spark.cluster.unpickling import reduced
 from headrace.runners.spark.shuffle.bundle_columns import unpack
 from headrace.runners.spark.shuffle.key_group import KeyGroups
-from headrace.runners.spark.shuffle.wire import FILES_IN_USE, REPORT, Row, dumps
+from headrace.runners.spark.shuffle.wire import FILES_IN_USE, REPORT, SAMPLES, Row, dumps
 from headrace.runners.spark.shuffle.write import Address, Scope, SinkWrite, write_for
 from headrace.sdk.graph import (
     Graph,
@@ -47,6 +47,7 @@ class StagePlan:
         batch: whether each key group has a single round, at the end of time.
         names: labels of the nodes in the order of the whole graph; rows identify a node by its index.
         script: classes of the user's ``__main__``, the same for all levels.
+        sampled: labels of the groupings to sample; None if nobody observes the run.
     """
 
     plan: Plan
@@ -55,11 +56,18 @@ class StagePlan:
     batch: bool
     names: tuple[str, ...]
     script: MainClasses = attrs.field(factory=MainClasses)
+    sampled: frozenset[str] | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle as bytes, so that a package that a worker lacks is an error with the steps."""
         own = [n.label for n in self.plan.graph if self.plan.depths[n.label] == self.level]
         return reduced(self, ", ".join(own[:3]) + (", …" if len(own) > 3 else ""))
+
+    @property
+    def title(self) -> str:
+        """What Spark's UI shows for this level in the plan of a query."""
+        own = (n.label for n in self.plan.graph if self.plan.depths[n.label] == self.level)
+        return f"Level {self.level}: {', '.join(own)}"
 
     def node(self, index: int) -> Node:
         """Return a node of this level by its index in the whole graph."""
@@ -77,13 +85,16 @@ class StagePlan:
         return len(self.plan.levels)
 
 
-def stage_plans(plan: Plan, groups: int, batch: bool) -> tuple[StagePlan, ...]:
+def stage_plans(
+    plan: Plan, groups: int, batch: bool, sampled: frozenset[str] | None = None
+) -> tuple[StagePlan, ...]:
     """Return the plan of each level, reduced to what its workers need."""
     names = tuple(node.label for node in plan.graph)
     parts = [_part(plan, level) for level in range(len(plan.levels))]
     script = classes_in(parts)
     return tuple(
-        StagePlan(part, level, groups, batch, names, script) for level, part in enumerate(parts)
+        StagePlan(part, level, groups, batch, names, script, sampled)
+        for level, part in enumerate(parts)
     )
 
 
@@ -147,7 +158,7 @@ class Stage:
         self._local = local
         self._groups = KeyGroups(plan.groups)
         self._indexes = {label: index for index, label in enumerate(plan.names)}
-        self.executor = Executor(plan.plan.graph.nodes, self._operator)
+        self.executor = Executor(plan.plan.graph.nodes, self._operator, plan.sampled or ())
 
     def _operator(self, node: Node, send: Send, metrics: StepMetrics) -> Operator | None:
         depth = self._plan.plan.depths[node.label]
@@ -194,6 +205,12 @@ class Stage:
     def report(self) -> Row:
         """Return a row with the metrics since the previous report."""
         return Row(self._plan.last, REPORT, 0, dumps(self.executor.drain()))
+
+    def observed(self, group: int) -> Iterator[Row]:
+        """Return a row for the observers of the run, if there are any."""
+        if self._plan.sampled is not None:
+            told = group, self.executor.take_samples(), self.executor.state()
+            yield Row(self._plan.last, SAMPLES, 0, dumps(told))
 
     def files_in_use(self, group: int) -> Iterator[Row]:
         """Return a row with the files that the side inputs of a key group need, if that may have changed."""

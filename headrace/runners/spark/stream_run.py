@@ -16,11 +16,13 @@ import attrs
 from pyspark.sql import DataFrame
 
 from headrace.runners.execution_mode import is_unbounded, max_records
+from headrace.runners.observation import Observation
 from headrace.runners.planning import Plan, with_side_input_files
 from headrace.runners.progress import Progress
 from headrace.runners.spark import streaming
 from headrace.runners.spark.cluster.driver_sinks import DriverSinks
 from headrace.runners.spark.cluster.error_transport import WorkerStartError, unwrap, unwrapping
+from headrace.runners.spark.cluster.job_labels import ui_label
 from headrace.runners.spark.cluster.options import (
     SparkSettings,
     default_key_groups,
@@ -30,6 +32,7 @@ from headrace.runners.spark.cluster.session import (
     Session,
     session_of_run,
 )
+from headrace.runners.spark.query_progress import batch_numbers
 from headrace.runners.spark.shuffle.wire import rows_of
 from headrace.runners.spark.signals import on_signals
 from headrace.runners.spark.sources.caught_up import CaughtUp
@@ -79,6 +82,7 @@ class StreamRun(PipelineResult):
         self._settings: SparkSettings = spark_settings(options)
         self._limit = max_records(options)
         self._until_caught_up = bool(options.view_as(StandardOptions).until_caught_up)
+        self._observation = Observation.of(options, planned, "spark", streaming=True)
         self._progress = Progress(options.view_as(StandardOptions).progress)
         self._natives = native_reads(planned, session.spark, self._limit)
         self._directory = Path(tempfile.mkdtemp(prefix="headrace-run-"))
@@ -116,16 +120,24 @@ class StreamRun(PipelineResult):
             self._state = PipelineState.DONE
             self._clean_up()
             return self
-        with unwrapping():
-            writer = self._writer()
-            self._sinks.open()  # after the unopened sinks were pickled
-            self._checkpoint.write(self._manifest)
-            self._query = writer.start()
+        self._observation.start()
+        try:
+            self._start_query()
+        except BaseException as error:
+            self._observation.end(PipelineState.FAILED, error)
+            raise
         self._state = PipelineState.RUNNING
         threading.Thread(target=self._watch, name="headrace", daemon=True).start()
         if not self._unbounded:
             self.wait_until_finish()
         return self
+
+    def _start_query(self) -> None:
+        with unwrapping():
+            writer = self._writer()
+            self._sinks.open()  # after the unopened sinks were pickled
+            self._checkpoint.write(self._manifest)
+            self._query = writer.start()
 
     def wait_until_finish(self, duration: float | None = None) -> str:
         """Wait for the end of the run and return its state; Ctrl-C and SIGTERM stop it cleanly.
@@ -217,7 +229,8 @@ class StreamRun(PipelineResult):
             until_caught_up=self._until_caught_up,
             workers=workers,
         )
-        stages = stage_plans(self._plan, self._manifest.key_groups, batch=False)
+        groups, sampled = self._manifest.key_groups, self._observation.sampled
+        stages = stage_plans(self._plan, groups, batch=False, sampled=sampled)
         rows = streaming.lower(
             partial(source_frame, spark, plan),
             stages,
@@ -226,7 +239,7 @@ class StreamRun(PipelineResult):
             self._natives,
             workers.observed,
         )
-        writer = rows.writeStream.foreachBatch(self._deliver)
+        writer = rows.writeStream.queryName(ui_label(self._plan)).foreachBatch(self._deliver)
         writer = writer.option("checkpointLocation", self._checkpoint.directory)
         if interval:
             writer = writer.trigger(processingTime=f"{int(interval * 1000)} milliseconds")
@@ -239,8 +252,17 @@ class StreamRun(PipelineResult):
         except BaseException as error:
             self._error = self._error or unwrap(error) or error
             raise
-        if control is not None and control.done:
-            self._done.set()
+        if control is not None:
+            self._observe(control.now)
+            if control.done:
+                self._done.set()
+
+    def _observe(self, now: int) -> None:
+        """Tell the observers of a batch."""
+        if self._observation.is_on:
+            observed, progress = self._sinks.observed, self._query and self._query.lastProgress
+            engine = batch_numbers(progress) if progress else {}
+            self._observation.round(now, self.metrics(), observed.state, observed.samples, engine)
 
     def _watch(self) -> None:
         """Wait for the end of the query, or stop it."""
@@ -316,6 +338,7 @@ class StreamRun(PipelineResult):
         if self._state != PipelineState.CANCELLED and state == PipelineState.DONE:
             state = self._close_sinks()
         self._state = PipelineState.CANCELLED if self._state == PipelineState.CANCELLED else state
+        self._observation.end(self._state, self._error)
         self._clean_up()
 
     def _clean_up(self) -> None:

@@ -145,6 +145,7 @@ class FirstStage:
             yield from stage.sent()
             for label, observer in observers.items():
                 yield from self.plan.observed(observer.observed(label, stage.scope))
+            yield from stage.observed(0)
             yield stage.report()
 
     def _take(
@@ -213,6 +214,7 @@ class NativeStage:
             yield from stage.sent()
             if has_rows:
                 yield from self.plan.observed(observer.observed(read.label, stage.scope))
+            yield from stage.observed(0)
             yield stage.report()
 
     def _take(
@@ -282,6 +284,7 @@ class KeyedStage(StatefulProcessor):
             yield from stage.sent()
             yield from self._plan.controls(control.with_outputs(self._own(outputs)))
             yield from stage.files_in_use(group)
+            yield from stage.observed(group)
             yield stage.report()
 
     def _control(self, rows: list[Row]) -> Control:

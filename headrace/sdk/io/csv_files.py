@@ -21,7 +21,8 @@ from headrace.sdk.io.file_source import (
     needed,
     require_columns,
 )
-from headrace.sdk.io.files import existing, is_compressed, matching, open_file, reading
+from headrace.sdk.io.files import existing, is_compressed, matching, open_file
+from headrace.sdk.io.read_errors import reading
 from headrace.sdk.io.text_record import KeptLines, TextRecord
 from headrace.sdk.row import Row
 from headrace.sdk.schemas import arguments_of, records_of
@@ -45,7 +46,7 @@ class CsvFiles(FileSource):
         delimiter: the separator between fields.
         quotechar: the quote around a field that contains a delimiter, a quote or a line break.
         timestamp: a column, or a function of the row, that gives its event time.
-        compression_type: gzip, bzip2, lzma, uncompressed, or auto, which depends on the file extension.
+        compression_type: one of ``CompressionTypes``; by default it depends on the file extension.
 
     Raises:
         FileError: there is neither a schema nor a file to infer it from.

@@ -19,7 +19,7 @@ from typing import IO, Final, NamedTuple
 import attrs
 
 from headrace.errors import FileError
-from headrace.sdk.io.files import reading
+from headrace.sdk.io.read_errors import reading
 
 PART: Final = 1 << 13
 """Maximum number of records in a part."""

@@ -8,11 +8,9 @@ that is written again after a crash publishes the same files and deletes what th
 from __future__ import annotations
 
 import os
-import shutil
 from abc import abstractmethod
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 from uuid import uuid4
 from zlib import crc32
@@ -21,9 +19,10 @@ import attrs
 
 from headrace.errors import FileError, PipelineError
 from headrace.sdk.encoding import encode_value
+from headrace.sdk.io.compression import compression_of
 from headrace.sdk.io.file_naming import FileNaming, batch_label, plain, window_label
-from headrace.sdk.io.files import compression_of
 from headrace.sdk.io.ledger import Ledger
+from headrace.sdk.io.url_path import AnyPath, any_path, delete_tree, rename, split_path
 from headrace.sdk.sink import Commit, PartSink, SinkBatch, SinkPart
 from headrace.triggers.bundle import IN_GLOBAL_WINDOW, Bundle
 from headrace.windowing.column import materialise, uniform
@@ -55,7 +54,7 @@ class FileSink(PartSink):
     Args:
         naming: the names of the files.
         num_shards: number of files for each batch; 0 for one file per part.
-        compression_type: gzip, bzip2, lzma, uncompressed, or auto, which depends on the suffix.
+        compression_type: one of ``CompressionTypes``; by default it depends on the suffix.
         diff_column: name of a column for +1 (an element) and -1 (its retraction); without it,
             retractions are refused.
         windowed_writes: whether each window has files of its own; otherwise the files of a batch contain
@@ -87,6 +86,11 @@ class FileSink(PartSink):
         """Whether the files have a column for diffs."""
         return self.diff_column is not None
 
+    @property
+    def dataset(self) -> str:  # type: ignore[override]
+        """The beginning and the end of the paths."""
+        return f"{self.naming.prefix}*{self.naming.suffix}"
+
     def write_part(self, part: SinkPart) -> list[tuple[Any, ...]]:
         """Stage the files of a part; return their pieces, as plain tuples."""
         pieces: list[tuple[Any, ...]] = []
@@ -110,11 +114,11 @@ class FileSink(PartSink):
         for name in stale:
             (directory / name).unlink(missing_ok=True)
         ledger.end(commit, files)
-        shutil.rmtree(self._staging(commit), ignore_errors=True)
+        delete_tree(self._staging(commit))
 
     def close(self) -> None:
         """Delete staged files of parts that were never committed."""
-        shutil.rmtree(self.hidden / "staged", ignore_errors=True)
+        delete_tree(self.hidden / "staged")
 
     @abstractmethod
     def write_file(self, path: str, bundle: Bundle) -> str:
@@ -130,12 +134,12 @@ class FileSink(PartSink):
         """Write a complete file from its pieces; there may be none."""
 
     @property
-    def hidden(self) -> Path:
+    def hidden(self) -> AnyPath:
         """The directory next to the files that contains staged files and the ledger."""
-        directory, name = os.path.split(self.naming.prefix)
-        return Path(directory, f".{name}{self.naming.suffix}.headrace")
+        directory, name = split_path(self.naming.prefix)
+        return any_path(directory) / f".{name}{self.naming.suffix}.headrace"
 
-    def _staging(self, batch: SinkBatch | Commit) -> Path:
+    def _staging(self, batch: SinkBatch | Commit) -> AnyPath:
         name = "-".join(map(plain, (batch.step, batch.run, str(batch.id))))
         return self.hidden / "staged" / name
 
@@ -191,9 +195,9 @@ class FileSink(PartSink):
                 shards[shard] = own
         return shards
 
-    def _publish(self, target: Path, pieces: list[Piece], staging: Path) -> None:
+    def _publish(self, target: AnyPath, pieces: list[Piece], staging: AnyPath) -> None:
         """Create a file from its pieces, unless an earlier attempt of this commit did."""
-        missing = [piece.path for piece in pieces if not os.path.exists(piece.path)]
+        missing = [piece.path for piece in pieces if not any_path(piece.path).exists()]
         if missing and not target.exists():
             raise FileError(
                 f"the staged data of {target.name} is missing",
@@ -208,7 +212,7 @@ class FileSink(PartSink):
             self.assemble(whole, pieces)
         else:
             whole = pieces[0].path
-        os.replace(whole, target)
+        rename(any_path(whole), target)
 
 
 def is_global(bundle: Bundle) -> bool:

@@ -14,8 +14,9 @@ from typing import Any, ClassVar, Final, TypeAlias
 import attrs
 
 from headrace.errors import FileError, PipelineError, TimeError, shorten
+from headrace.sdk.io.compression import compression_of
 from headrace.sdk.io.file_places import UNKNOWN, FilePlace, Places
-from headrace.sdk.io.files import compression_of, matching, patterns_of
+from headrace.sdk.io.files import matching, patterns_of, require_matching
 from headrace.sdk.source import BoundedSource, ReadsBundles
 from headrace.triggers.bundle import Bundle
 from headrace.windowing.time import Timestamp, micros, micros_of_all
@@ -41,7 +42,7 @@ class FileSource(BoundedSource[Any], ReadsBundles):
     Args:
         file_pattern: a path, a glob, a directory, or several of them.
         timestamp: the column or function that gives the event time; None for the beginning of time.
-        compression_type: gzip, bzip2, lzma, uncompressed, or auto, which depends on the file extension.
+        compression_type: one of ``CompressionTypes``; by default it depends on the file extension.
 
     >>> files = hr.io.TextFiles(["a.txt", "b/*.txt"], timestamp=float)
     >>> files.patterns, files.bundle({"value": ["1.5"]}).timestamps
@@ -54,12 +55,18 @@ class FileSource(BoundedSource[Any], ReadsBundles):
         default="auto", kw_only=True, alias="compression_type", converter=compression_of
     )
 
+    @property
+    def dataset(self) -> str:  # type: ignore[override]
+        """The patterns."""
+        return ",".join(self.patterns)
+
     def files(self) -> list[str]:
         """Return the files that exist now, in order of their names."""
         return matching(self.patterns)
 
     def partitions(self) -> Sequence[tuple[str, ...]]:
         """Return the partitions: one file each, or several if there are many files."""
+        require_matching(self.patterns)
         files = self.files()
         each = -(-len(files) // MOST_PARTITIONS) or 1
         return [tuple(files[start : start + each]) for start in range(0, len(files), each)]

@@ -1,25 +1,25 @@
-"""Files on disk: which files a pattern matches, and how compressed files are opened."""
+"""Files of readers and writers: which files a pattern matches, and how a file is opened."""
 
 from __future__ import annotations
 
-import gzip
 import os
-import re
-import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from glob import glob, has_magic
 from io import BytesIO
-from typing import IO, Final, TypeAlias
+from typing import IO, TypeAlias
 
-from headrace.errors import FileError, HeadraceError, PipelineError, UnsupportedError, shorten
+from headrace.errors import FileError, PipelineError
+from headrace.sdk.io.compression import (
+    CompressionTypes,
+    compressed,
+    decompressed,
+    require_library,
+)
+from headrace.sdk.io.file_systems import UrlFileSystem, file_system_of, is_remote
+from headrace.sdk.io.read_errors import reading
 
 FilePattern: TypeAlias = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 """A path, a glob, a directory, or several of them."""
-
-
-UNREADABLE: Final = (OSError, EOFError, UnicodeDecodeError, zlib.error)
-"""Exceptions that reading a missing or malformed file raises."""
 
 
 def patterns_of(file_pattern: FilePattern) -> tuple[str, ...]:
@@ -31,18 +31,6 @@ def patterns_of(file_pattern: FilePattern) -> tuple[str, ...]:
     if isinstance(file_pattern, (str, os.PathLike)):
         return (os.fspath(file_pattern),)
     return tuple(os.fspath(pattern) for pattern in file_pattern)
-
-
-def is_remote(pattern: str) -> bool:
-    """Return whether a pattern is a URI, which only Spark can open.
-
-    >>> is_remote("s3a://bucket/logs"), is_remote("logs/*.txt")
-    (True, False)
-    """
-    return _URI.match(pattern) is not None
-
-
-_URI: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 
 
 class LoadedFile(str):
@@ -62,12 +50,12 @@ class LoadedFile(str):
 
 
 def opened(path: str) -> str | IO[bytes]:
-    """Return what libraries can open: a path, or a file in memory.
+    """Return what libraries can open: a local path, or an open file.
 
     >>> opened("a.txt"), opened(LoadedFile("hdfs://a.txt", b"abc")).read()
     ('a.txt', b'abc')
     """
-    return BytesIO(path.content) if isinstance(path, LoadedFile) else path
+    return _open_bytes(path, "rb") if isinstance(path, LoadedFile) or is_remote(path) else path
 
 
 def matching(patterns: Iterable[str]) -> list[str]:
@@ -77,27 +65,59 @@ def matching(patterns: Iterable[str]) -> list[str]:
     hidden: globs and directories do not match them.
 
     Raises:
-        UnsupportedError: a pattern is a URI.
+        PipelineError: a pattern is a URL that fsspec cannot open.
 
     >>> matching(["no/such/*.txt"])
     []
     """
-    patterns = tuple(patterns)
-    for pattern in filter(is_remote, patterns):
-        raise UnsupportedError(
-            f"only Spark can read the files of the URI {pattern!r}",
-            remedy="run the pipeline with --runner=spark, or use the path of a local file",
-        )
     return sorted({path for pattern in patterns for path in _matching(pattern)})
 
 
+def modified(path: str) -> int:
+    """Return when a file was last changed, in nanoseconds since 1970.
+
+    >>> modified("no/such/file")
+    Traceback (most recent call last):
+    FileNotFoundError: [Errno 2] No such file or directory: 'no/such/file'
+    """
+    if is_remote(path):
+        return int(file_system_of(path).metadata(path).last_updated_in_seconds * 1e9)
+    return os.stat(path).st_mtime_ns
+
+
+def require_matching(patterns: Iterable[str]) -> None:
+    """Check that each URL matches a file; local paths are checked while the pipeline is built.
+
+    Raises:
+        FileError: a URL matches no file.
+
+    >>> require_matching(["memory://nowhere/*.txt"])
+    Traceback (most recent call last):
+    headrace.errors.FileError: no file matches 'memory://nowhere/*.txt'...
+    """
+    for pattern in filter(is_remote, patterns):
+        if not _matching(pattern):
+            raise FileError(f"no file matches {pattern!r}", remedy="correct the URL")
+
+
 def _matching(pattern: str) -> list[str]:
+    if is_remote(pattern):
+        with reading(pattern):
+            return _matching_urls(pattern)
     if os.path.isdir(pattern):
         with os.scandir(pattern) as entries:
             return _visible(entry.path for entry in entries if entry.is_file())
     if has_magic(pattern) and not os.path.exists(pattern):
         return _visible(filter(os.path.isfile, glob(pattern, recursive=True)))
     return [pattern] if os.path.exists(pattern) else []
+
+
+def _matching_urls(pattern: str) -> list[str]:
+    files = file_system_of(pattern)
+    assert isinstance(files, UrlFileSystem)
+    if has_magic(pattern) or files.is_directory(pattern):
+        return _visible(file.path for file in files.glob(pattern))
+    return [pattern] if files.exists(pattern) else []
 
 
 def _visible(paths: Iterable[str]) -> list[str]:
@@ -139,105 +159,45 @@ def require_existing(patterns: Iterable[str], later: str = "watch=True") -> None
             )
 
 
-def _gzip(path: str, mode: str) -> IO[bytes]:
-    # Without a modification time, the same rows give the same bytes.
-    file = opened(path)
-    if isinstance(file, str):
-        return gzip.GzipFile(file, mode, mtime=0)  # type: ignore[return-value]
-    return gzip.GzipFile(fileobj=file, mode=mode)  # type: ignore[return-value]
-
-
-def _bzip2(path: str, mode: str) -> IO[bytes]:
-    import bz2
-
-    return bz2.open(opened(path), mode)  # type: ignore[return-value]
-
-
-def _lzma(path: str, mode: str) -> IO[bytes]:
-    import lzma
-
-    return lzma.open(opened(path), mode)  # type: ignore[return-value]
-
-
-def _plain(path: str, mode: str) -> IO[bytes]:
-    file = opened(path)
-    return open(file, mode) if isinstance(file, str) else file
-
-
-_OPENERS: Final[dict[str, Callable[[str, str], IO[bytes]]]] = {
-    "uncompressed": _plain,
-    "gzip": _gzip,
-    "bzip2": _bzip2,
-    "lzma": _lzma,
-}
-
-_BY_EXTENSION: Final = {".gz": "gzip", ".bz2": "bzip2", ".xz": "lzma"}
-
-
-def compression_of(compression_type: str) -> str:
-    """Return a compression type after checking its name.
-
-    Raises:
-        PipelineError: the compression type is unknown.
-
-    >>> compression_of("gzip")
-    'gzip'
-    """
-    if compression_type == "auto" or compression_type in _OPENERS:
-        return compression_type
-    known = ", ".join(["auto", *_OPENERS])
-    raise PipelineError(
-        f"unknown compression type {shorten(compression_type)}", remedy=f"use one of {known}"
-    )
-
-
 def is_compressed(path: str, compression: str) -> bool:
     """Return whether a file is compressed, or its content is not on disk.
 
     >>> is_compressed("a.gz", "auto"), is_compressed("a.gz", "uncompressed")
     (True, False)
     """
-    if isinstance(path, LoadedFile):
+    if isinstance(path, LoadedFile) or is_remote(path):
         return True
-    by_name = compression == "auto" and path.endswith(tuple(_BY_EXTENSION))
-    return by_name or compression not in ("auto", "uncompressed")
+    if compression == "auto":
+        compression = CompressionTypes.detect_compression_type(path)
+    return compression != "uncompressed"
 
 
 def open_file(path: str, mode: str, compression: str, name: str = "") -> IO[bytes]:
-    """Open a file whose content may be compressed.
+    """Open a file or URL whose content may be compressed.
 
     Args:
         path: the file.
         mode: ``rb`` or ``wb``.
-        compression: gzip, bzip2, lzma, uncompressed, or auto, which depends on the file extension.
+        compression: the compression type, or auto, which depends on the file extension.
         name: the name with the extension, if not ``path``.
-    """
-    if compression == "auto":
-        types = (kind for end, kind in _BY_EXTENSION.items() if (name or path).endswith(end))
-        compression = next(types, "uncompressed")
-    return _OPENERS[compression](path, mode)
-
-
-@contextmanager
-def reading(path: str) -> Iterator[None]:
-    """Name the file in errors that occur while it is read.
 
     Raises:
-        FileError: instead of what the system, a decompressor or a decoder raised.
-
-    >>> with reading("a.gz"):
-    ...     raise EOFError("it ends too early")
-    Traceback (most recent call last):
-    headrace.errors.FileError: the file cannot be read: it ends too early...
+        FileError: the file cannot be read, also later; errors of local files that are not compressed are
+            those of the system.
+        PipelineError: the compression library is not installed.
     """
-    try:
-        yield
-    except HeadraceError:
-        raise
-    except UNREADABLE as error:
-        raise FileError(
-            f"the file cannot be read: {error}",
-            where=path,
-            remedy="check that it exists, is complete, is in UTF-8 and this format, and has the right "
-            "compression",
-        ) from error
+    if compression == "auto":
+        compression = CompressionTypes.detect_compression_type(name or path)
+    require_library(compression)
+    if compression == "uncompressed" and not is_remote(path):
+        return _open_bytes(path, mode)
+    if mode == "wb":
+        return compressed(_open_bytes(path, mode), compression)
+    with reading(path):
+        return decompressed(_open_bytes(path, mode), path, compression)
+
+
+def _open_bytes(path: str, mode: str) -> IO[bytes]:
+    if isinstance(path, LoadedFile):
+        return BytesIO(path.content)
+    return file_system_of(path).open(path, mode)

@@ -46,6 +46,21 @@ class SparkFormat:
     options: Mapping[str, str] = attrs.field(factory=dict)
     schema: Any = None
 
+    @property
+    def place(self) -> str:
+        """The path, table or topic that it reads, or the name of the format.
+
+        >>> SparkFormat(
+        ...     "kafka", {"subscribe": "sales", "kafka.bootstrap.servers": "host:9092"}
+        ... ).place
+        'kafka://host:9092/sales'
+        """
+        if self.format == "kafka":
+            topics = self.options.get("subscribe") or self.options.get("subscribePattern", "")
+            return f"kafka://{self.options.get('kafka.bootstrap.servers', '')}/{topics}"
+        named = (self.options.get(name) for name in ("path", "dbtable", "table"))
+        return next(filter(None, named), self.format)
+
 
 @attrs.frozen(eq=False)
 class GivenFrame:
@@ -139,6 +154,11 @@ class BoundedFrame(BoundedSource[Row], ReadsBundles):
     origin: SparkFormat | GivenFrame
     rows: FrameRows = FrameRows()
 
+    @property
+    def dataset(self) -> str:  # type: ignore[override]
+        """The place of the format; empty for a given DataFrame."""
+        return self.origin.place if isinstance(self.origin, SparkFormat) else ""
+
     def partitions(self) -> Sequence[None]:
         """Return one partition, for runners without Spark, which collect the DataFrame's rows."""
         if isinstance(self.origin, SparkFormat):
@@ -172,6 +192,11 @@ class UnboundedFrame(UnboundedSource[Row]):
 
     origin: SparkFormat | GivenFrame
     rows: FrameRows = FrameRows()
+
+    @property
+    def dataset(self) -> str:  # type: ignore[override]
+        """The place of the format; empty for a given DataFrame."""
+        return self.origin.place if isinstance(self.origin, SparkFormat) else ""
 
     def partitions(self) -> NoReturn:
         """Raise an error, because only Spark can read the source."""

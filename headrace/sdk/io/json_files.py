@@ -48,7 +48,7 @@ class JsonFiles(FileSource):
             By default the schema is inferred from the first 1,000 lines of the first file, apart from
             malformed ones, and other fields are an error.
         timestamp: a field, or a function of the row, that gives its event time.
-        compression_type: gzip, bzip2, lzma, uncompressed, or auto, which depends on the file extension.
+        compression_type: one of ``CompressionTypes``; by default it depends on the file extension.
 
     Raises:
         FileError: there is neither a schema nor a file to infer it from.

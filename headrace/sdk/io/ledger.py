@@ -8,13 +8,12 @@ starts from the beginning deletes them.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Collection, Iterable
-from pathlib import Path
 from typing import Any
 
 import attrs
 
+from headrace.sdk.io.url_path import AnyPath, append_text, rename
 from headrace.sdk.sink import Commit
 
 
@@ -25,11 +24,12 @@ class Ledger:
     Args:
         directory: the hidden directory.
 
+    >>> from pathlib import Path
     >>> Ledger(Path("no/such/directory")).stale(Commit(0, "", "", []), ["a.txt"])
     []
     """
 
-    directory: Path
+    directory: AnyPath
 
     def stale(self, commit: Commit, files: Collection[str]) -> list[str]:
         """Return the files that an earlier run, or an earlier attempt of this commit, has left.
@@ -49,8 +49,8 @@ class Ledger:
         """Record what a commit will do."""
         self.directory.mkdir(parents=True, exist_ok=True)
         names = list(files)
-        with open(self.directory / "files", "a", encoding="utf-8") as log:
-            log.write("\n" + _lines(names))  # the last line may be incomplete
+        # The last line may be incomplete.
+        append_text(self.directory / "files", "\n" + _lines(names))
         self._replace(
             "commit.json",
             json.dumps({"batch": _name(commit), "files": names, "stale": list(stale)}),
@@ -79,7 +79,7 @@ class Ledger:
         """Write a file atomically."""
         new = self.directory / f"{name}.new"
         new.write_text(text, encoding="utf-8")
-        os.replace(new, self.directory / name)
+        rename(new, self.directory / name)
 
 
 def starts_new_run(commit: Commit) -> bool:

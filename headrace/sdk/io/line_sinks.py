@@ -46,10 +46,10 @@ class LineSink(FileSink):
                 where=path,
                 remedy="give all elements the same fields, or name those to write with columns=[…]",
             )
-        with open(path, "wb") as whole:
+        with open_file(path, "wb", "uncompressed") as whole:
             self._append(whole, path, heads.pop())
             for piece in pieces:
-                with open(piece.path, "rb") as part:
+                with open_file(piece.path, "rb", "uncompressed") as part:
                     shutil.copyfileobj(part, whole)
             self._append(whole, path, self.foot())
 
@@ -58,7 +58,7 @@ class LineSink(FileSink):
         if text:
             with self._open(path + ".part") as file:
                 file.write(text.encode())
-            with open(path + ".part", "rb") as part:
+            with open_file(path + ".part", "rb", "uncompressed") as part:
                 shutil.copyfileobj(part, whole)
 
     def _open(self, path: str) -> IO[bytes]:

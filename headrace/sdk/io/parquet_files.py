@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from itertools import accumulate
 from typing import Any, ClassVar
 
@@ -20,7 +20,8 @@ from headrace.sdk.io.file_source import (
     needed,
     require_columns,
 )
-from headrace.sdk.io.files import opened, reading
+from headrace.sdk.io.files import opened
+from headrace.sdk.io.read_errors import reading
 from headrace.sdk.row import rows_of
 from headrace.sdk.schemas import arguments_of, checked_records, required_schema
 
@@ -97,8 +98,11 @@ class ParquetFiles(FileSource):
     @contextmanager
     def _opened(self, path: str) -> Iterator[Any]:
         parquet, pyarrow = arrow("pyarrow.parquet"), arrow()
-        with reading(path), _as_os_errors(pyarrow), parquet.ParquetFile(opened(path)) as file:
-            yield file
+        with reading(path), _as_os_errors(pyarrow), ExitStack() as stack:
+            source = opened(path)
+            if not isinstance(source, str):
+                stack.enter_context(source)
+            yield stack.enter_context(parquet.ParquetFile(source))
 
     def columns_from(self, path: str, place: FilePlace) -> Iterator[Columns]:
         with self._opened(path) as file:

@@ -11,6 +11,7 @@ from headrace.errors import ElementError, shorten
 from headrace.sdk.io.arrow import arrow
 from headrace.sdk.io.arrow_schema import arrow_array, arrow_schema
 from headrace.sdk.io.file_sink import FileSink, Piece
+from headrace.sdk.io.files import open_file
 from headrace.sdk.io.plain_data import converted, in_arrow
 from headrace.sdk.io.record_columns import columns_of, names_in
 from headrace.sdk.schemas import Schema, schema_of
@@ -44,12 +45,17 @@ class ParquetSink(FileSink):
         return ""
 
     def assemble(self, path: str, pieces: Sequence[Piece]) -> None:
-        tables = [arrow("pyarrow.parquet").read_table(piece.path) for piece in pieces]
+        tables = [self._read(piece.path) for piece in pieces]
         promoted = arrow().concat_tables(tables, promote_options="permissive") if tables else None
         self._write(path, self.table(Bundle([])) if promoted is None else promoted)
 
+    def _read(self, path: str) -> Any:
+        with open_file(path, "rb", "uncompressed") as file:
+            return arrow("pyarrow.parquet").read_table(file)
+
     def _write(self, path: str, table: Any) -> None:
-        arrow("pyarrow.parquet").write_table(table, path, compression=self.codec)
+        with open_file(path, "wb", "uncompressed") as file:
+            arrow("pyarrow.parquet").write_table(table, file, compression=self.codec)
 
     def table(self, bundle: Bundle) -> Any:
         """Return elements as an Arrow table."""

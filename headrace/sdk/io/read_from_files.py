@@ -186,7 +186,7 @@ class ReadFromText(ReadFromFiles[str]):
     Args:
         file_pattern: a path, a glob, a directory, or a list of them. Globs and directories do not match
             files whose names begin with a dot or an underscore.
-        compression_type: gzip, bzip2, lzma, uncompressed, or auto, which depends on the file extension.
+        compression_type: one of ``CompressionTypes``; by default it depends on the file extension.
         strip_trailing_newlines: whether to remove line breaks, ``\n`` or ``\r\n``.
         validate: whether to raise an error if a pattern matches no file now.
         skip_header_lines: number of lines to skip at the beginning of each file.
@@ -252,7 +252,7 @@ class ReadFromCsv(ReadFromFiles[RecordT], Generic[RecordT]):
         header: whether the first line of each file names the columns.
         delimiter: the separator between fields.
         quotechar: the quote around a field that contains a delimiter, a quote or a line break.
-        compression_type: gzip, bzip2, lzma, uncompressed, or auto, which depends on the file extension.
+        compression_type: one of ``CompressionTypes``; by default it depends on the file extension.
         timestamp: a column, or a function of the row, that gives its event time.
         watermark: the watermark policy in streaming mode.
         watch: whether to continue with new files; or the interval between checks, in seconds.
@@ -309,7 +309,7 @@ class ReadFromJson(ReadFromFiles[RecordT], Generic[RecordT]):
             attrs class), whose instances are the elements. Other fields are ignored. By default the schema
             is inferred from the first 1,000 lines of the first file when the pipeline is built, and other
             fields are an error.
-        compression_type: gzip, bzip2, lzma, uncompressed, or auto, which depends on the file extension.
+        compression_type: one of ``CompressionTypes``; by default it depends on the file extension.
         timestamp: a field, or a function of the row, that gives its event time.
         watermark: the watermark policy in streaming mode.
         watch: whether to continue with new files; or the interval between checks, in seconds.

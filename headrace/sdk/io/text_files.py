@@ -11,7 +11,8 @@ import attrs
 
 from headrace.sdk.io.file_places import START, UNKNOWN, FilePlace, Places, places_of_lines
 from headrace.sdk.io.file_source import CHUNK_ROWS, Columns, FileSource
-from headrace.sdk.io.files import is_compressed, open_file, reading
+from headrace.sdk.io.files import is_compressed, open_file
+from headrace.sdk.io.read_errors import reading
 from headrace.sdk.io.text_record import TextRecord
 
 
@@ -24,7 +25,7 @@ class TextFiles(FileSource):
         strip_trailing_newlines: whether to remove line breaks.
         skip_header_lines: number of lines to skip at the beginning of each file.
         timestamp: a function of the line that gives its event time.
-        compression_type: gzip, bzip2, lzma, uncompressed, or auto, which depends on the file extension.
+        compression_type: one of ``CompressionTypes``; by default it depends on the file extension.
 
     >>> TextFiles("log.txt").bundle({"value": ["a", "b"]}).values
     ['a', 'b']

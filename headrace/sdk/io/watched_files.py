@@ -11,7 +11,6 @@ is still read; files older than all of these count as read.
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Iterable, Iterator
 from typing import Any, ClassVar, Final, NamedTuple
@@ -22,7 +21,8 @@ from headrace.errors import FileError
 from headrace.sdk.io.cursor import Cursor
 from headrace.sdk.io.file_places import FilePlace
 from headrace.sdk.io.file_source import FileSource
-from headrace.sdk.io.files import is_compressed
+from headrace.sdk.io.file_systems import file_system_of
+from headrace.sdk.io.files import is_compressed, modified
 from headrace.sdk.source import Batch, LatestOffset, UnboundedSource
 from headrace.triggers.bundle import Bundle
 
@@ -103,6 +103,11 @@ class WatchedFiles(UnboundedSource[Any]):
     interval: float = 1.0
     once: bool = False
     _cache: _ReadCache = attrs.field(factory=lambda: _ReadCache(), init=False, repr=False)
+
+    @property
+    def dataset(self) -> str:  # type: ignore[override]
+        """The patterns."""
+        return self.files.dataset
 
     def read(self, partition: Any, offset: Any, limit: int) -> Batch[Any]:
         position = Position() if offset is None else Position(*offset)
@@ -211,7 +216,7 @@ class _ReadCache:
 def _with_times(paths: list[str]) -> Iterator[Found]:
     for path in paths:
         try:
-            yield os.stat(path).st_mtime_ns, path
+            yield modified(path), path
         except FileNotFoundError:
             continue  # deleted before it was read
 
@@ -222,7 +227,7 @@ def _alone(position: Position) -> Position:
 
 
 def _require_file(path: str) -> None:
-    if not os.path.exists(path):
+    if not file_system_of(path).exists(path):
         raise FileError(
             "the file was deleted before it was read, or is not visible here",
             where=path,

@@ -72,13 +72,13 @@ class WriteToText(WriteTo):
 
     Args:
         file_path_prefix: the beginning of the paths; missing directories are created.
-        file_name_suffix: the end of the paths; .gz, .bz2 and .xz are compressed.
+        file_name_suffix: the end of the paths; .gz, .bz2, .xz, .deflate and .zst are compressed.
         append_trailing_newlines: whether to write a line break after each element.
         num_shards: number of files for each batch; an element's encoding determines its file. 0 lets the
             runner choose (here it is 1).
         shard_name_template: template of the shard's name, ``-SSSSS-of-NNNNN`` by default; ``""`` for one
             file without numbers.
-        compression_type: gzip, bzip2, lzma, uncompressed, or auto, which depends on the suffix.
+        compression_type: one of ``CompressionTypes``; by default it depends on the suffix.
         header: the first line of each file.
         footer: the last line of each file.
         windowed_writes: whether each window has files of its own (Beam's withWindowedWrites); an element in
@@ -134,10 +134,10 @@ class WriteToCsv(WriteTo):
         quotechar: the quote around a field that contains a delimiter, a quote or a line break.
         diff_column: name of a column for +1 (an element) and -1 (its retraction); without it,
             retractions are refused.
-        file_name_suffix: the end of the paths; .gz, .bz2 and .xz are compressed.
+        file_name_suffix: the end of the paths; .gz, .bz2, .xz, .deflate and .zst are compressed.
         shard_name_template: template of the shard's name, ``-SSSSS-of-NNNNN`` by default; ``""`` for one
             file without numbers.
-        compression_type: gzip, bzip2, lzma, uncompressed, or auto, which depends on the suffix.
+        compression_type: one of ``CompressionTypes``; by default it depends on the suffix.
         windowed_writes: whether each window has files of its own (Beam's withWindowedWrites); an element in
             several windows is then in the files of each.
 
@@ -193,10 +193,10 @@ class WriteToJson(WriteTo):
             runner choose (here it is 1).
         diff_column: name of a field for +1 (an element) and -1 (its retraction); without it, retractions
             are refused.
-        file_name_suffix: the end of the paths; .gz, .bz2 and .xz are compressed.
+        file_name_suffix: the end of the paths; .gz, .bz2, .xz, .deflate and .zst are compressed.
         shard_name_template: template of the shard's name, ``-SSSSS-of-NNNNN`` by default; ``""`` for one
             file without numbers.
-        compression_type: gzip, bzip2, lzma, uncompressed, or auto, which depends on the suffix.
+        compression_type: one of ``CompressionTypes``; by default it depends on the suffix.
         windowed_writes: whether each window has files of its own (Beam's withWindowedWrites); an element in
             several windows is then in the files of each.
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
+from headrace.sdk.observing.observer import RunObserver
 from headrace.sdk.options import PipelineOptions, StandardOptions
 from headrace.sdk.pipeline import Pipeline
 from headrace.sdk.result import PipelineResult
@@ -22,6 +24,7 @@ class TestPipeline(Pipeline):
         is_integration_test: ignored; accepted for compatibility with Beam.
         blocking: whether ``run`` waits for the end.
         additional_pipeline_args: additional flags.
+        observers: are told what happens in the run.
 
     >>> with TestPipeline() as p:
     ...     _ = p | Create([1]) | Map(print)
@@ -38,9 +41,11 @@ class TestPipeline(Pipeline):
         is_integration_test: bool = False,
         blocking: bool = True,
         additional_pipeline_args: list[str] | None = None,
+        observers: Sequence[RunObserver] = (),
     ) -> None:
         flags = [*(argv or ()), *(additional_pipeline_args or ())]
-        super().__init__(runner, options if options is not None else PipelineOptions(flags))
+        options = options if options is not None else PipelineOptions(flags)
+        super().__init__(runner, options, observers=observers)
         self._blocking = blocking
         standard = self.options.view_as(StandardOptions)
         if standard.check_mutation is None:

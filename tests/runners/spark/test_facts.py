@@ -12,7 +12,7 @@ from hypothesis import given, strategies as st
 
 from headrace.runners.spark.shuffle import facts
 from headrace.runners.spark.shuffle.facts import arrivals_of, facts_of
-from headrace.triggers.bundle import Element
+from headrace.triggers.bundle import Bundle, Element
 from headrace.triggers.pane_output import Arrival, merge_arrivals
 from headrace.triggers.trigger import Arrived
 from headrace.windowing.window import interval
@@ -48,7 +48,7 @@ def shuffled(before: list[Arrival]) -> list[Arrival]:
 
 def read(arrival: Arrival) -> Arrival:
     """An arrival whose elements are in one list."""
-    return attrs.evolve(arrival, elements=list(chain.from_iterable(arrival.elements)))
+    return attrs.evolve(arrival, elements=[list(chain.from_iterable(arrival.elements))])
 
 
 @given(arrivals(st.just(()) | st.tuples(ELEMENTS) | st.tuples(ELEMENTS, ELEMENTS)))
@@ -58,7 +58,12 @@ def test_arrivals_are_the_same_after_a_shuffle(before: list[Arrival]) -> None:
 
 def test_elements_are_unpickled_only_if_one_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
     unpacked = []
-    monkeypatch.setattr(facts, "unpack", lambda data: unpacked.append(1) or facts.Bundle([1, 2]))
+
+    def unpack(data: Any) -> Bundle:
+        unpacked.append(data)
+        return Bundle([1, 2])
+
+    monkeypatch.setattr(facts, "unpack", unpack)
     one = Arrival(WINDOW, 0, Arrived(1), 0, 0, ([Element(1, 0, (WINDOW,))],))
     found = shuffled([one, one])
     whole = merge_arrivals(WINDOW, found, int.__add__)

@@ -13,8 +13,9 @@ from headrace.runners.spark import streaming
 from headrace.runners.spark.cluster.jvm_log_filter import (
     _STATE_DESCRIBER,
     CONFIGURATION,
+    OPEN,
+    configure_running,
     copy,
-    reduce_logging_of_running,
     shows_progress,
 )
 from headrace.runners.spark.cluster.session import session_for
@@ -77,6 +78,26 @@ def test_a_given_session_does_not_warn_of_state_that_does_not_exist_yet(
     assert log4j.LogManager.getLogger(server).getLevel().name() == "ERROR"
 
 
+@pytest.mark.spark
+def test_one_flag_opens_the_log(spark: SparkSession) -> None:
+    java: Any = spark.sparkContext._jvm
+    log4j = java.org.apache.logging.log4j
+    quiet = log4j.LogManager.getLogger("org.apache.spark.util.Utils")
+    assert (quiet.getLevel().name(), log4j.LogManager.getRootLogger().getLevel().name()) == (
+        "OFF",
+        "WARN",
+    )
+    try:
+        session_for(PipelineOptions(["--spark-log-level=error"]), spark)
+        assert (
+            quiet.getLevel().name() == log4j.LogManager.getRootLogger().getLevel().name() == "ERROR"
+        )
+    finally:
+        uri = java.java.net.URI(CONFIGURATION.as_uri())
+        log4j.core.config.Configurator.reconfigure(uri)
+    assert quiet.getLevel().name() == "OFF"
+
+
 def jvm_with(location: str | None, command: str = "") -> tuple[Any, list[str]]:
     """A JVM that runs, whose log4j has read a file, and the files that it reads from then on."""
     read: list[str] = []
@@ -99,11 +120,14 @@ def jvm_with(location: str | None, command: str = "") -> tuple[Any, list[str]]:
 
 def test_the_log_of_spark_submit_is_reduced_unless_the_user_has_configured_it() -> None:
     jvm, read = jvm_with("jar:file:/spark.jar!/org/apache/spark/log4j2-defaults.properties")
-    reduce_logging_of_running(jvm)
+    configure_running(jvm)
     assert read == [CONFIGURATION.as_uri()]
+    jvm, read = jvm_with("jar:file:/spark.jar!/org/apache/spark/log4j2-defaults.properties")
+    configure_running(jvm, OPEN)
+    assert read == [OPEN.as_uri()]
     for location in ("/etc/spark/log4j2.properties", None):
         jvm, read = jvm_with(location)
-        reduce_logging_of_running(jvm)
+        configure_running(jvm)
         assert read == []
 
 

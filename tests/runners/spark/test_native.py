@@ -306,7 +306,6 @@ def test_what_cannot_be_done_is_refused_with_the_label(spark: SparkSession, tmp_
     local = [
         (hr.io.ReadFromSpark("orc"), "only Spark can read the format 'orc'"),
         (hr.io.FromDataFrame(stream), "only Spark can read this DataFrame"),
-        (hr.io.ReadFromText(uri), "only Spark can read the files of the URI"),
     ]
     for read, problem in local:
         with pytest.raises(hr.UnsupportedError, match=problem) as refused, hr.Pipeline() as p:

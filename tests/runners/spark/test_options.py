@@ -21,11 +21,12 @@ def test_flags_in_both_spellings(dash: str) -> None:
         "--spark-conf=spark.a=1",
         "--spark-conf=spark.b=x=y",
         "--py-files=a.zip,b.py",
+        "--spark-log-level=info",
     ]
     found = settings(*("--" + flag[2:].replace("-", dash) for flag in said))
     assert (found.checkpoint, found.trigger_interval, found.key_groups) == ("/tmp/c", 0.5, 8)
     assert (found.master, found.conf) == ("local[2]", {"spark.a": "1", "spark.b": "x=y"})
-    assert found.py_files == ("a.zip", "b.py")
+    assert (found.py_files, found.log_level) == (("a.zip", "b.py"), "INFO")
 
 
 def test_defaults() -> None:
@@ -46,6 +47,7 @@ def test_options_set_by_name() -> None:
     [
         ("--trigger-interval=0", "--trigger-interval is 0"),
         ("--trigger-interval=nan", "--trigger-interval is nan"),
+        ("--spark-log-level=loud", "--spark-log-level is LOUD"),
         ("--key-groups=-1", "--key-groups is -1"),
         ("--spark-conf=spark.a", "--spark-conf 'spark.a' does not have the form"),
         ("--spark-conf==1", "--spark-conf '=1' does not have the form"),

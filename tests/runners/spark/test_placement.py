@@ -43,9 +43,7 @@ def test_spark_puts_key_groups_where_they_are_expected(spark: SparkSession) -> N
     assert [spark_hash(n) for n, _ in rows] == [found for _, found in rows]
     groups = spark.range(21).select(F.col("id").cast("int").alias("group"))
     placed = groups.repartition(4, place_column(21, 4)).select("group", F.spark_partition_id())
-    assert {group: partition for group, partition in placed.collect()} == {
-        group: group % 4 for group in range(21)
-    }
+    assert dict(placed.collect()) == {group: group % 4 for group in range(21)}
 
 
 @pytest.mark.spark

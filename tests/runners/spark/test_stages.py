@@ -72,7 +72,9 @@ def test_a_stream_in_key_groups(
     options: dict[str, Any] = data.draw(
         st.fixed_dictionaries({"retractions": st.booleans(), "safe": st.booleans()})
     )
-    run = data.draw(runs(steps, windows=data.draw(WINDOWS), **options).flatmap(perhaps_with_records))
+    run = data.draw(
+        runs(steps, windows=data.draw(WINDOWS), **options).flatmap(perhaps_with_records)
+    )
     found = follow_stages(run, groups, tasks, watched)
     expected = run_events(run, watched)
     assert list(map(without_watermarks, found)) == list(map(without_watermarks, expected))

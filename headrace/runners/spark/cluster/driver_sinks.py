@@ -13,9 +13,10 @@ from headrace.runners.error_context import label_errors
 from headrace.runners.planning import Plan
 from headrace.runners.progress import Progress
 from headrace.runners.spark.cluster.file_retention import FileRetention
+from headrace.runners.spark.cluster.observed_rows import ObservedRows
 from headrace.runners.spark.shuffle.bundle_columns import unpack
 from headrace.runners.spark.shuffle.control_rows import CONTROL, Control, merged
-from headrace.runners.spark.shuffle.wire import FILES_IN_USE, REPORT, Row, loads
+from headrace.runners.spark.shuffle.wire import FILES_IN_USE, REPORT, SAMPLES, Row, loads
 from headrace.runners.timestamp_checks import TimestampWarnings
 from headrace.sdk.graph import Read, Write
 from headrace.sdk.metrics import MetricResults, MetricsContainer
@@ -34,6 +35,9 @@ class DriverSinks:
         streaming: whether there are many batches.
         progress: displays the number of elements read.
         retention: deletes files of side inputs that are not needed any more; None to keep all.
+
+    Attributes:
+        observed: what the tasks tell the observers of the run.
     """
 
     plan: Plan
@@ -41,6 +45,7 @@ class DriverSinks:
     streaming: bool
     progress: Progress = attrs.field(factory=partial(Progress, enabled=False))
     retention: FileRetention | None = None
+    observed: ObservedRows = attrs.field(factory=ObservedRows, init=False)
     _containers: dict[str, MetricsContainer] = attrs.field(init=False)
     _steps: dict[str, StepMetrics] = attrs.field(init=False)
     _reads: frozenset[str] = attrs.field(init=False)
@@ -72,6 +77,7 @@ class DriverSinks:
         for counts in parts.pop(REPORT, ()):
             self._count(counts)
         self._warnings.warn(self._steps)
+        self.observed.take(parts.pop(SAMPLES, ()))
         controls = parts.pop(CONTROL, [])
         for place, node in enumerate(self.plan.graph):
             if isinstance(node, Write):

@@ -35,7 +35,10 @@ _STDERR: Final = 2
 _STATE_DESCRIBER: Final = "pyspark.sql.streaming.transform_with_state_driver_worker"
 
 CONFIGURATION: Final = Path(str(files(__package__) / "log4j2.properties"))
-"""Our configuration of log4j."""
+"""Our configuration of log4j, for a quiet log."""
+
+OPEN: Final = CONFIGURATION.with_name("log4j2-open.properties")
+"""Our configuration of log4j, for everything from a level on."""
 
 _SPARKS_DEFAULT: Final = "org/apache/spark/log4j2"
 """Part of the location of the configuration that Spark uses if there is no other."""
@@ -63,18 +66,38 @@ def copy(lines: Iterable[bytes]) -> None:
             os.write(_STDERR, line)
 
 
-def reduce_logging_of_running(jvm: Any) -> None:
-    """Use our log4j file in a JVM that runs already, such as that of ``spark-submit``.
+def configure_running(jvm: Any, configuration: Path = CONFIGURATION) -> None:
+    """Use a log4j file of ours in a JVM that runs already, such as that of ``spark-submit``.
 
     A log4j configuration of the user is kept: only the one that Spark brings is replaced.
     """
-    log4j = jvm.org.apache.logging.log4j
-    source = log4j.LogManager.getContext(False).getConfiguration().getConfigurationSource()
-    if _SPARKS_DEFAULT in (source.getLocation() or "") and CONFIGURATION.is_file():
-        uri = jvm.java.net.URI(CONFIGURATION.as_uri())
-        log4j.core.config.Configurator.reconfigure(uri)
+    if _SPARKS_DEFAULT in _location(jvm) and configuration.is_file():
+        _reconfigure(jvm, configuration)
         with suppress(Exception):  # these names are private to Spark
             _keep_configuration(jvm)
+
+
+def _location(jvm: Any) -> str:
+    """Return where the log4j configuration of a JVM comes from."""
+    context = jvm.org.apache.logging.log4j.LogManager.getContext(False)
+    return context.getConfiguration().getConfigurationSource().getLocation() or ""
+
+
+def _reconfigure(jvm: Any, configuration: Path) -> None:
+    uri = jvm.java.net.URI(configuration.as_uri())
+    jvm.org.apache.logging.log4j.core.config.Configurator.reconfigure(uri)
+
+
+def open_log(spark: SparkSession, level: str) -> None:
+    """Log everything from a level on, in the JVM of a session.
+
+    A configuration of the user is kept, with this level for what it does not name. The log stays open for
+    later runs in this process.
+    """
+    jvm: Any = spark.sparkContext._jvm
+    if _location(jvm).endswith(CONFIGURATION.as_posix()):
+        _reconfigure(jvm, OPEN)
+    spark.sparkContext.setLogLevel(level)
 
 
 def _keep_configuration(jvm: Any) -> None:

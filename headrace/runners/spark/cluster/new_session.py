@@ -21,8 +21,9 @@ from headrace.errors import PipelineError
 from headrace.runners.spark.cluster.connect import connect_session, remote_url
 from headrace.runners.spark.cluster.jvm_log_filter import (
     CONFIGURATION,
+    OPEN,
+    configure_running,
     gateway as filtered_gateway,
-    reduce_logging_of_running,
     shows_progress,
 )
 from headrace.runners.spark.cluster.options import SparkSettings
@@ -105,18 +106,19 @@ def _create(conf: SparkConf) -> SparkSession:
 
 def _start_jvm(settings: SparkSettings, quiet: bool) -> SparkConf:
     """Start the JVM, unless spark-submit did, and return the settings so far."""
+    configuration = CONFIGURATION if settings.log_level is None else OPEN
     if SparkContext._jvm is None:
         if "PYSPARK_GATEWAY_PORT" not in os.environ:
             check_java()
         launch = SparkConf(loadDefaults=False).setAll(list(settings.conf.items()))
         if quiet:
             launch.setIfMissing("spark.ui.showConsoleProgress", "false")  # spark-submit sets it
-            _reduce_logging(launch)
+            _configure_logging(launch, configuration)
         jvm = _gateway(launch, settings) if quiet else None
         SparkContext._ensure_initialized(gateway=jvm, conf=launch)
         check_jvm(SparkContext._jvm)
         if not quiet:
-            reduce_logging_of_running(SparkContext._jvm)
+            configure_running(SparkContext._jvm, configuration)
     conf = SparkConf()
     if "PYSPARK_GATEWAY_PORT" in os.environ and not shows_progress(SparkContext._jvm):
         conf.set("spark.ui.showConsoleProgress", "false")
@@ -142,16 +144,17 @@ def _add_defaults(conf: SparkConf, settings: SparkSettings) -> None:
         cores = str(_local_cores(master))
         for key, value in {**_LOCAL, "spark.sql.shuffle.partitions": cores}.items():
             conf.setIfMissing(key, value)
-    for key, value in {**RUN_CONF, **_TIMEOUTS}.items():
+    log = {} if settings.log_level is None else {"spark.log.level": settings.log_level}
+    for key, value in {**RUN_CONF, **_TIMEOUTS, **log}.items():
         conf.setIfMissing(key, value)
 
 
-def _reduce_logging(conf: SparkConf) -> None:
-    """Use our log4j file, unless the user has configured log4j."""
+def _configure_logging(conf: SparkConf, configuration: Path) -> None:
+    """Use a log4j file of ours, unless the user has configured log4j."""
     key = "spark.driver.extraJavaOptions"
     options = conf.get(key, "") or ""
-    if "log4j" not in options and CONFIGURATION.is_file():
-        conf.set(key, f"-Dlog4j2.configurationFile={CONFIGURATION.as_uri()} {options}".strip())
+    if "log4j" not in options and configuration.is_file():
+        conf.set(key, f"-Dlog4j2.configurationFile={configuration.as_uri()} {options}".strip())
 
 
 def _presumably_local(settings: SparkSettings) -> bool:

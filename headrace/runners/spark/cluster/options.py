@@ -27,6 +27,10 @@ BATCH_RETRIES: Final = 3
 """Default number of times that a batch is tried again if a worker does not start in time."""
 
 
+LOG_LEVELS: Final = ("ALL", "TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL", "OFF")
+"""The levels of Spark's log."""
+
+
 def default_key_groups(cores: int) -> int:
     """Return the default number of key groups.
 
@@ -105,6 +109,13 @@ class SparkOptions(PipelineOptions):
             help="a Spark setting; can be repeated",
         )
         parser.add_argument(
+            "--spark_log_level",
+            "--spark-log-level",
+            metavar="LEVEL",
+            help="log all that Spark logs from this level on: DEBUG, INFO, WARN, ERROR or another level "
+            "(default: warnings, but nothing that is raised as an exception anyway)",
+        )
+        parser.add_argument(
             "--py_files",
             "--py-files",
             metavar="FILES",
@@ -116,6 +127,14 @@ class SparkOptions(PipelineOptions):
 def _positive(settings: SparkSettings, field: attrs.Attribute[Any], value: float | None) -> None:
     if value is not None and not (value > 0 and math.isfinite(value)):
         raise PipelineError(f"{_flag(field.name)} is {value}", remedy="use a number greater than 0")
+
+
+def _log_level(settings: SparkSettings, field: attrs.Attribute[Any], value: str | None) -> None:
+    if value is not None and value not in LOG_LEVELS:
+        raise PipelineError(
+            f"{_flag('spark_log_level')} is {value}",
+            remedy=f"use one of {', '.join(LOG_LEVELS)}",
+        )
 
 
 def _not_negative(
@@ -139,6 +158,7 @@ class SparkSettings:
         master: the master's URL; None for the session's master.
         conf: Spark settings by name.
         py_files: files with code for the workers.
+        log_level: the level from which on Spark logs everything; None for a quiet log.
     """
 
     checkpoint: str | None = None
@@ -150,6 +170,7 @@ class SparkSettings:
     master: str | None = None
     conf: Mapping[str, str] = attrs.field(factory=dict)
     py_files: tuple[str, ...] = ()
+    log_level: str | None = attrs.field(default=None, validator=_log_level)
 
 
 def spark_settings(options: PipelineOptions) -> SparkSettings:
@@ -174,6 +195,7 @@ def spark_settings(options: PipelineOptions) -> SparkSettings:
         ),
         master=flags.spark_master or None,
         conf=dict(_key_and_value(one) for one in _each(flags.spark_conf)),
+        log_level=flags.spark_log_level.upper() if flags.spark_log_level else None,
         py_files=tuple(f for one in _each(flags.py_files) for f in one.split(",") if f),
     )
 

@@ -22,7 +22,7 @@ from headrace.runners.spark.cluster.connect import (
     refuse_streaming,
     run_settings,
 )
-from headrace.runners.spark.cluster.jvm_log_filter import silence_state_server
+from headrace.runners.spark.cluster.jvm_log_filter import open_log, silence_state_server
 from headrace.runners.spark.cluster.new_session import RUN_CONF, is_local, new_session
 from headrace.runners.spark.cluster.options import SparkSettings, spark_settings
 from headrace.runners.spark.cluster.packaging import send_code
@@ -97,7 +97,7 @@ def session_for(options: PipelineOptions, given: SparkSession | None = None) -> 
     check_packages()
     found = given if given is not None else active_session()
     if found is None:
-        return Session(new_session(settings), owned=True)
+        return Session(_with_log(new_session(settings), settings), owned=True)
     _check_kind(found)
     _check_master(found, settings)
     for name, value in settings.conf.items():
@@ -105,7 +105,20 @@ def session_for(options: PipelineOptions, given: SparkSession | None = None) -> 
     if not is_connect(found):
         _same_python_when_local(found)
         silence_state_server(found)
-    return Session(found, owned=False)
+    return Session(_with_log(found, settings), owned=False)
+
+
+def _with_log(spark: SparkSession, settings: SparkSettings) -> SparkSession:
+    """Open the log of a session, if that is asked for."""
+    if settings.log_level is not None:
+        if is_connect(spark):
+            raise PipelineError(
+                "the log of a Spark Connect server cannot be opened from here",
+                where=f"--spark-log-level {settings.log_level}",
+                remedy="remove the flag; configure log4j where the server runs",
+            )
+        open_log(spark, settings.log_level)
+    return spark
 
 
 def active_session() -> SparkSession | None:

@@ -30,8 +30,8 @@ class Row(NamedTuple):
 
     Attributes:
         level: the destination level; the number of levels stands for the sinks.
-        step: index of the destination node in the graph, see also :data:`ELEMENTS`; :data:`REPORT` or
-            :data:`FILES_IN_USE` for none.
+        step: index of the destination node in the graph, see also :data:`ELEMENTS`; :data:`REPORT`,
+            :data:`FILES_IN_USE` or :data:`SAMPLES` for none.
         group: the destination key group.
         payload: the pickled data.
     """
@@ -47,6 +47,9 @@ REPORT: Final = -1
 
 FILES_IN_USE: Final = -4
 """The step of rows with the names of the files that the side inputs of a key group need."""
+
+SAMPLES: Final = -5
+"""The step of rows for the observers of a run."""
 
 ELEMENTS: Final = 1 << 20
 """In batch mode, added to the step of elements of a main input: they come after all panes of side inputs."""

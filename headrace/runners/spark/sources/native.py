@@ -32,7 +32,8 @@ from headrace.runners.planning import Plan
 from headrace.runners.spark.cluster.error_transport import unwrapping
 from headrace.sdk.graph import Read
 from headrace.sdk.io.file_source import FileSource
-from headrace.sdk.io.files import LoadedFile, is_remote
+from headrace.sdk.io.file_systems import is_remote
+from headrace.sdk.io.files import LoadedFile
 from headrace.sdk.io.frames import ALL, BoundedFrame, GivenFrame, SourcePartition, UnboundedFrame
 from headrace.sdk.io.parquet_files import ParquetFiles
 from headrace.sdk.io.test_stream import TestStream
@@ -136,7 +137,9 @@ def _by_lines(files: TextFiles) -> bool:
         files.strip_trailing_newlines
         and not files.skip_header_lines
         and files.compression == "auto"
-        and not any(".xz" in pattern for pattern in files.patterns)
+        and not any(
+            end in pattern for pattern in files.patterns for end in (".xz", ".lzma", ".zst")
+        )
     )
 
 

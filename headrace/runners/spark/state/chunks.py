@@ -139,6 +139,11 @@ class ChunkedStore:
         """The output watermark after the last round, in microseconds."""
         return self.directory.output_watermark
 
+    @property
+    def size(self) -> int:
+        """The number of stored states."""
+        return self.directory.keys
+
     def round(self, arrivals: Iterable[Any], clock: Clock, out: Any) -> None:
         """Run a round."""
         start = Clock(self.watermark, clock.now)

@@ -20,7 +20,7 @@ from headrace.runners.side_input_files import SideInputFiles
 from headrace.runners.spark.cluster.file_retention import FileRetention
 from headrace.runners.spark.cluster.options import SparkSettings
 from headrace.runners.spark.state.checkpoint_manifest import Checkpoint
-from headrace.sdk.io.files import is_remote
+from headrace.sdk.io.file_systems import is_remote
 
 
 def files_of_run(

@@ -35,6 +35,14 @@ class TableSink(Sink):
 
     accepts_retractions: ClassVar[bool] = True
 
+    @property
+    def dataset(self) -> str:  # type: ignore[override]
+        """The database, without user and password, and the table."""
+        scheme, separator, rest = self.url.partition("://")
+        if not separator:
+            return f"{self.url}/{self.table}"
+        return f"{scheme}://{rest.rpartition('@')[2]}/{self.table}"
+
     def with_element_type(self, kind: Any) -> Self:
         from headrace.sdk.io.table.columns import declared_types
 

@@ -1,0 +1,6 @@
+"""Operations on local files and on URLs, under Beam's module path."""
+
+from headrace.sdk.io.compression import CompressionTypes
+from headrace.sdk.io.file_operations import FileSystems
+
+__all__ = ["CompressionTypes", "FileSystems"]

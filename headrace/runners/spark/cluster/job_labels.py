@@ -1,0 +1,39 @@
+"""Labels of a pipeline in Spark's own UI: the description of jobs and stages, and the name of a query."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from pyspark.sql import SparkSession
+
+from headrace.runners.plan_description import summary
+from headrace.runners.planning import Plan
+from headrace.runners.spark.cluster.connect import is_connect
+
+DESCRIPTION: Final = "spark.job.description"
+"""The property of a thread that describes its jobs."""
+
+_PLAIN: Final = str.maketrans({"<": "(", ">": ")", "&": "+", "\n": " "})
+"""Spark's UI reads a description as HTML."""
+
+
+def ui_label(planned: Plan) -> str:
+    """Return the labels of the sources, groupings and sinks of a plan, for Spark's UI."""
+    return summary(planned).translate(_PLAIN) or "headrace"
+
+
+@contextmanager
+def described_jobs(spark: SparkSession, description: str) -> Iterator[None]:
+    """Describe the jobs that this thread starts; a client of Spark Connect cannot."""
+    if is_connect(spark):
+        yield
+        return
+    context = spark.sparkContext
+    before = context.getLocalProperty(DESCRIPTION)
+    context.setJobDescription(description)
+    try:
+        yield
+    finally:
+        context._jsc.setLocalProperty(DESCRIPTION, before)

@@ -1,0 +1,334 @@
+"""Draws marks with Vega-Altair: one layer for each kind of mark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+import attrs
+
+from headrace.sdk.observing.drawing.labels import HEIGHT, LARGE, room_for, short
+from headrace.sdk.observing.drawing.marks import (
+    ELEMENT,
+    KINDS,
+    LATE_ELEMENT,
+    RETRACTED_ELEMENT,
+    RETRACTION,
+    Bounds,
+    Line,
+    Marks,
+)
+from headrace.sdk.observing.drawing.scales import TimeAxis, axes_of
+from headrace.sdk.observing.drawing.theme import (
+    CIRCLE,
+    EARLY,
+    HALO,
+    LATE,
+    MIDDLE,
+    ON_TIME,
+    RETRACTED,
+    RETRACTED_VALUE,
+    VALUE,
+    WATERMARK,
+)
+from headrace.sdk.observing.packages import require
+
+if TYPE_CHECKING:
+    from altair import LayerChart
+
+ACTUAL: Final = "watermark"
+IDEAL: Final = "ideal watermark"
+
+LINES: Final = {
+    KINDS["EARLY"]: (EARLY, [8, 3]),
+    KINDS["ON_TIME"]: (ON_TIME, [1, 0]),
+    KINDS["LATE"]: (LATE, [3, 2]),
+    KINDS["UNKNOWN"]: (ON_TIME, [1, 0]),
+    RETRACTION: (RETRACTED, [1, 2]),
+    ACTUAL: (WATERMARK, [1, 0]),
+    IDEAL: (MIDDLE, [6, 5]),
+}
+"""The colour and the dashes of each kind of line."""
+
+RINGS: Final = {ELEMENT: "transparent", LATE_ELEMENT: LATE, RETRACTED_ELEMENT: RETRACTED}
+"""The colour of the ring around each kind of element."""
+
+FEW: Final = 40
+"""Maximum number of elements with their value in a circle; more are dots."""
+
+_SHOWN: Final = 32
+"""Maximum length of a value in a tooltip."""
+
+VALUE_OFFSETS: Final = (-9, 13)
+"""How many pixels the value of a pane stands below its line, and that of a retraction."""
+
+Row = dict[str, Any]
+
+
+def chart_of(marks: Marks, *, title: str = "", width: int | str = LARGE) -> LayerChart:
+    """Return the chart of marks, which a notebook shows.
+
+    Args:
+        marks: the marks.
+        title: its title.
+        width: width in pixels, or ``"container"`` for that of the page.
+
+    Raises:
+        PipelineError: Altair is not installed.
+    """
+    chart, data = _drawn(marks)
+    named = {"title": title} if title else {}
+    drawn: LayerChart = chart.properties(width=width, height=HEIGHT, datasets=data, **named)
+    return drawn
+
+
+def spec_of(marks: Marks) -> dict[str, Any]:
+    """Return the specification of the chart, as wide as its container.
+
+    It is not validated, and Altair does not see its data, since either would take most of the time.
+    """
+    with import_module("altair.utils.schemapi").debug_mode(False):
+        chart, data = _drawn(marks)
+        spec: dict[str, Any] = chart.to_dict(validate=False)
+    return {**spec, "width": "container", "height": HEIGHT, "datasets": data}
+
+
+def _drawn(marks: Marks) -> tuple[Any, dict[str, list[Row]]]:
+    """Return the layers without data, and the data of each."""
+    canvas = _Canvas.of(marks)
+    rows = _pane_rows(canvas, marks)
+    layers = [
+        *_boxes(canvas, marks),
+        *_watermarks(canvas, marks),
+        *_panes(canvas, rows),
+        *_elements(canvas, marks),
+        *_values(canvas, rows),
+    ]
+    return canvas.alt.layer(*layers or [_nothing(canvas)]), canvas.data
+
+
+@attrs.frozen
+class _Canvas:
+    """What the layers share: the axes, and the colours of lines with their legend."""
+
+    alt: Any
+    event: TimeAxis
+    processing: TimeAxis
+    x: Any
+    y: Any
+    kind: tuple[Any, Any]
+    data: dict[str, list[Row]] = attrs.field(factory=dict)
+
+    @staticmethod
+    def of(marks: Marks) -> _Canvas:
+        alt = _altair()
+        event, processing = axes_of(marks.event_time, marks.processing_time)
+        x = alt.X("x", type=event.type, scale=event.scale(), axis=event.axis())
+        y = alt.Y("y", type=processing.type, scale=processing.scale(), axis=processing.axis())
+        return _Canvas(alt, event, processing, x, y, _kinds(alt, marks))
+
+    def layer(self, name: str, rows: Iterable[Row]) -> Any:
+        self.data[name] = list(rows)
+        return self.alt.Chart(self.alt.NamedData(name=name))
+
+    def place(self, across: int, up: int) -> Row:
+        return {"x": self.event.number(across), "y": self.processing.number(up)}
+
+    def span(self, start: int, end: int, up: int) -> Row:
+        return {**self.place(start, up), "x2": self.event.number(end)}
+
+    def share(self, across: int, up: int) -> tuple[float, float]:
+        """Return a place as shares of the width and height."""
+        (x0, x1), (y0, y1) = self.event.bounds, self.processing.bounds
+        return (across - x0) / (x1 - x0), (up - y0) / (y1 - y0)
+
+    def tooltip(self, **titles: str) -> list[Any]:
+        """Return a tooltip of fields by their titles; the fields x, x2 and y are times."""
+        axes = {"x": self.event, "x2": self.event, "y": self.processing}
+        return [
+            self.alt.Tooltip(field, title=title, **_tooltip_format(axes.get(field)))
+            for field, title in titles.items()
+        ]
+
+
+def _altair() -> Any:
+    require("altair", "report", "a picture")
+    return import_module("altair")
+
+
+def _tooltip_format(axis: TimeAxis | None) -> dict[str, str]:
+    if axis is None:
+        return {"type": "nominal"}
+    plain = {"type": axis.type}
+    return {**plain, "timeUnit": "utcyearmonthdatehoursminutesseconds"} if axis.ticks else plain
+
+
+def _kinds(alt: Any, marks: Marks) -> tuple[Any, Any]:
+    """Return the encoding of the kind of a line; the legend lists those that are in the picture."""
+    there = {line.kind for line in marks.lines}
+    there |= {kind for kind, some in ((ACTUAL, marks.watermark), (IDEAL, marks.ideal)) if some}
+    kinds = [kind for kind in LINES if kind in there]
+    legend = alt.Legend(title=None, symbolType="stroke", symbolSize=500, symbolStrokeWidth=2.5)
+    colors, dashes = [LINES[kind][0] for kind in kinds], [LINES[kind][1] for kind in kinds]
+    return (
+        alt.Color("kind:N", scale={"domain": kinds, "range": colors}, legend=legend),
+        alt.StrokeDash("kind:N", scale={"domain": kinds, "range": dashes}, legend=legend),
+    )
+
+
+def _nothing(canvas: _Canvas) -> Any:
+    return canvas.layer("nothing", []).mark_point().encode(canvas.x, canvas.y)
+
+
+def _boxes(canvas: _Canvas, marks: Marks) -> list[Any]:
+    rows = [
+        {**canvas.span(box.start, box.end, box.first), "y2": canvas.processing.number(box.last)}
+        for box in marks.boxes
+    ]
+    mark = canvas.layer("windows", rows).mark_rect(
+        fill=MIDDLE, fillOpacity=0.14, stroke=MIDDLE, strokeOpacity=0.5, strokeWidth=0.8
+    )
+    return (
+        [mark.encode(canvas.x, canvas.y, canvas.alt.X2("x2"), canvas.alt.Y2("y2"))] if rows else []
+    )
+
+
+def _watermarks(canvas: _Canvas, marks: Marks) -> list[Any]:
+    lines = [(IDEAL, marks.ideal, 1.5), (ACTUAL, marks.watermark, 3.0)]
+    return [_curve(canvas, kind, points, width) for kind, points, width in lines if points]
+
+
+def _curve(canvas: _Canvas, kind: str, points: Iterable[Bounds], width: float) -> Any:
+    rows = [{**canvas.place(*point), "kind": kind, "n": n} for n, point in enumerate(points)]
+    line = canvas.layer(kind, rows).mark_line(strokeWidth=width, opacity=0.85, clip=True)
+    return line.encode(canvas.x, canvas.y, *canvas.kind, canvas.alt.Order("n:Q"))
+
+
+def _elements(canvas: _Canvas, marks: Marks) -> list[Any]:
+    if not marks.dots:
+        return []
+    few = len(marks.dots) <= FEW and all(len(short(dot.value)) < 5 for dot in marks.dots)
+    rows: list[Row] = [
+        {**canvas.place(dot.timestamp, dot.now), "kind": dot.kind, "value": str(dot.value)[:_SHOWN]}
+        for dot in marks.dots
+    ]
+    for row, dot in zip(rows, marks.dots, strict=True):
+        row |= {"text": short(dot.value)} if few else {}
+    points = canvas.layer("elements", rows).mark_point(
+        filled=True,
+        **({"style": CIRCLE} if few else {"fill": MIDDLE}),
+        size=260 if few else 22,
+        strokeWidth=2.5 if few else 1.5,
+        strokeOpacity=1,
+        opacity=1,
+    )
+    tooltip = canvas.tooltip(value="element", kind="kind", x="event time", y="processing time")
+    points = points.encode(canvas.x, canvas.y, _rings(canvas.alt, rows), tooltip=tooltip)
+    texts = (
+        canvas.layer("elements", rows)
+        .mark_text(fontSize=11)
+        .encode(canvas.x, canvas.y, text="text:N")
+    )
+    return [points, texts] if few else [points]
+
+
+def _rings(alt: Any, rows: Sequence[Row]) -> Any:
+    there = {row["kind"] for row in rows}
+    kinds = [kind for kind in RINGS if kind in there]
+    scale = {"domain": kinds, "range": [RINGS[kind] for kind in kinds]}
+    legend = alt.Legend(
+        title=None,
+        symbolType="circle",
+        symbolFillColor=MIDDLE,
+        symbolOpacity=0.9,
+        symbolSize=120,
+        symbolStrokeWidth=2.5,
+    )
+    return alt.Stroke("kind:N", scale=scale, legend=legend)
+
+
+def _pane_rows(canvas: _Canvas, marks: Marks) -> list[Row]:
+    """Return the rows of panes and retractions, with the places of their values as far as there is room."""
+    dots = [canvas.share(dot.timestamp, dot.now) for dot in marks.dots[:FEW]]
+    rows = [_pane_row(canvas, line, dots) for line in marks.lines]
+    last: Mapping[Bounds, int] = {(line.start, line.end): n for n, line in enumerate(marks.lines)}
+    shown_first = frozenset(last.values())
+    order = sorted(range(len(rows)), key=lambda n: (n not in shown_first, n))
+    texts = [_text_place(canvas, marks.lines[n], rows[n]) for n in order]
+    for n, room in zip(order, room_for(texts), strict=True):
+        rows[n]["room"] = room
+    return rows
+
+
+def _pane_row(canvas: _Canvas, line: Line, dots: Sequence[tuple[float, float]]) -> Row:
+    sign = "−" if line.kind == RETRACTION else ""
+    return {
+        **canvas.span(line.start, line.end, line.now),
+        "kind": line.kind,
+        "value": (sign + str(line.value))[:_SHOWN],
+        "text": sign + short(line.value),
+        "pane": line.pane_index,
+        "at": canvas.event.number(_free_place(canvas, line, dots)),
+    }
+
+
+def _free_place(canvas: _Canvas, line: Line, dots: Sequence[tuple[float, float]]) -> int:
+    """Return the event time at which the value of a line stands: the middle, or where no element is."""
+    length = line.end - line.start
+    places = [line.start + int(length * share) for share in (0.5, 0.25, 0.75)]
+
+    def is_free(place: int) -> bool:
+        x, y = canvas.share(place, line.now)
+        y += VALUE_OFFSETS[line.kind == RETRACTION] / -HEIGHT
+        return not any(abs(x - a) < 0.035 and abs(y - b) < 0.055 for a, b in dots)
+
+    return next(filter(is_free, places), places[0])
+
+
+def _text_place(canvas: _Canvas, line: Line, row: Row) -> tuple[float, float, str]:
+    _, y = canvas.share(line.start, line.now)
+    (x0, x1) = canvas.event.domain
+    offset = VALUE_OFFSETS[line.kind == RETRACTION]
+    return (row["at"] - x0) / (x1 - x0), y - offset / HEIGHT, row["text"]
+
+
+def _panes(canvas: _Canvas, rows: Sequence[Row]) -> list[Any]:
+    back = [row for row in rows if row["kind"] == RETRACTION]
+    forth = [row for row in rows if row["kind"] != RETRACTION]
+    return [
+        *_rules(canvas, "retractions", back, offset=4),
+        *_rules(canvas, "panes", forth, offset=0),
+    ]
+
+
+def _rules(canvas: _Canvas, name: str, rows: Sequence[Row], offset: int) -> list[Any]:
+    rule = canvas.layer(name, rows).mark_rule(strokeWidth=3, yOffset=offset)
+    tooltip = canvas.tooltip(
+        value="value", kind="kind", pane="pane", x="window from", x2="to", y="processing time"
+    )
+    encoded = rule.encode(canvas.x, canvas.y, *canvas.kind, canvas.alt.X2("x2"), tooltip=tooltip)
+    return [encoded] if rows else []
+
+
+def _values(canvas: _Canvas, rows: Sequence[Row]) -> list[Any]:
+    back = [row for row in rows if row["kind"] == RETRACTION]
+    forth = [row for row in rows if row["kind"] != RETRACTION]
+    return [
+        *_texts(canvas, "retractions", back, style=RETRACTED_VALUE, dy=VALUE_OFFSETS[True]),
+        *_texts(canvas, "panes", forth, style=VALUE, dy=VALUE_OFFSETS[False]),
+    ]
+
+
+def _texts(canvas: _Canvas, name: str, rows: Sequence[Row], style: str, dy: int) -> list[Any]:
+    """Return texts, over a halo that keeps them legible on lines."""
+    shown = canvas.layer(name, rows).transform_filter("datum.room <= width")
+    event = canvas.event
+    x = canvas.alt.X("at", type=event.type, scale=event.scale(), axis=event.axis())
+    font = {"dy": dy, "fontSize": 12, "fontWeight": 600, "tooltip": None}
+    halo, text = (shown.mark_text(**font, style=one) for one in (HALO, style))
+    return (
+        [mark.encode(x, canvas.y, canvas.alt.Text("text:N")) for mark in (halo, text)]
+        if rows
+        else []
+    )

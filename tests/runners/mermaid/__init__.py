@@ -1,0 +1,1 @@
+"""Mermaid flowcharts: a small grammar in Python, and Mermaid's own parser through node."""
