@@ -19,7 +19,7 @@ SPARK_DEMO := out/flights-on-spark
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test test-chaos test-fast test-older-spark test-spark-versions laws laws-runner laws-beam conformance comparison coverage mutants check format bench bench-spark reference pictures docs changelog hooks release-check need-java clean
+.PHONY: help demo test test-chaos test-fast test-older-spark test-spark-versions laws laws-runner laws-beam conformance comparison coverage mutants check format bench bench-spark reference pictures docs changelog hooks release-check need-java need-chromium clean
 
 help: ## list the tasks
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -34,7 +34,7 @@ else
 	$(BIN)/python examples/flights.py --runner=$(RUNNER) $(if $(STREAMING),--streaming) $(ARGS)
 endif
 
-test: need-java $(VENV)/.with-dev $(VENV)/.with-beam $(VENV)/.with-spark $(VENV)/.with-connect $(VENV)/.with-demo test-older-spark ## run all tests, on Spark too, with a sample of the kills; install Java if possible [ARGS=...]
+test: need-java need-chromium $(VENV)/.with-dev $(VENV)/.with-beam $(VENV)/.with-spark $(VENV)/.with-connect $(VENV)/.with-demo test-older-spark ## run all tests, on Spark too, with a sample of the kills; install Java and Chromium if possible [ARGS=...]
 	$(BIN)/pytest -n auto -m "not spark" $(ARGS)
 	$(BIN)/pytest -n 0 -m "spark and not chaos" --ignore tests/faults $(ARGS)
 	$(BIN)/pytest -n 0 -m "spark and not chaos" tests/faults $(ARGS)
@@ -122,6 +122,9 @@ release-check: $(VENV)/.with-dev $(VENV)/.with-release ## build the packages int
 
 need-java:
 	@tools/need-java
+
+need-chromium:
+	@tools/need-chromium
 
 clean: ## remove the virtual environment and all build output
 	rm -rf $(VENV) site dist build .coverage .coverage.* htmlcov mutants
