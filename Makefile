@@ -35,7 +35,7 @@ else
 endif
 
 test: need-java need-chromium $(VENV)/.with-dev $(VENV)/.with-beam $(VENV)/.with-spark $(VENV)/.with-connect $(VENV)/.with-demo test-older-spark ## run all tests, on Spark too, with a sample of the kills; install Java and Chromium if possible [ARGS=...]
-	$(BIN)/pytest -n auto -m "not spark" $(ARGS)
+	$(BIN)/pytest -n auto -m "not spark and not chaos" $(ARGS)
 	$(BIN)/pytest -n 0 -m "spark and not chaos" --ignore tests/faults $(ARGS)
 	$(BIN)/pytest -n 0 -m "spark and not chaos" tests/faults $(ARGS)
 	HEADRACE_KILLS=5 HEADRACE_FIRST_KILL=$(FIRST_KILL) $(BIN)/pytest -n 2 --dist loadscope -m sampled $(ARGS)
@@ -69,7 +69,7 @@ comparison: need-java $(VENV)/.with-dev $(VENV)/.with-beam $(VENV)/.with-spark $
 
 coverage: $(VENV)/.with-dev ## measure branch coverage; windowing and triggers need at least 95 % each [ARGS=...]
 	$(BIN)/coverage erase
-	$(BIN)/coverage run -m pytest -n auto -m "not spark" $(ARGS)
+	$(BIN)/coverage run -m pytest -n auto -m "not spark and not chaos" $(ARGS)
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report
 	$(BIN)/coverage report --include='headrace/windowing/*' --fail-under=95
