@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from headrace.sdk.group_into_batches import GroupIntoBatches as GroupIntoBatches
     from headrace.sdk.log_elements import LogElements as LogElements
     from headrace.sdk.observing.exporter import MetricsExporter as MetricsExporter
+    from headrace.sdk.observing.observer import RunObserver as RunObserver
     from headrace.sdk.observing.picture import picture as picture
     from headrace.sdk.pairs import (
         Distinct as Distinct,
@@ -209,6 +210,7 @@ _NAMES: Final = {
         "PeriodicSequence",
     ),
     "headrace.sdk.observing.exporter": ("MetricsExporter",),
+    "headrace.sdk.observing.observer": ("RunObserver",),
     "headrace.sdk.pipeline": ("Pipeline",),
     "headrace.sdk.pvalue": (
         "PCollection",

@@ -15,6 +15,17 @@ class RunObserver:
 
     Attributes:
         wants_samples: whether the rounds shall have samples of elements and panes, which cost time.
+
+    >>> class Rounds(RunObserver):
+    ...     def round(self, done):
+    ...         print("round", done.number, done.steps["Create"].elements_out)
+    ...
+    ...     def end(self, state, error=None):
+    ...         print(state)
+    >>> with Pipeline(argv=[], observers=[Rounds()]) as p:
+    ...     _ = p | Create(["a", "b"])
+    round 0 2
+    DONE
     """
 
     wants_samples: ClassVar[bool] = False
