@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 @pytest.mark.spark
 @pytest.mark.slow
+@pytest.mark.chaos
 @pytest.mark.filterwarnings("ignore")
 def test_structured_streaming_answers_as_stored(spark: SparkSession) -> None:
     from tests.comparison.in_structured_streaming import SETTINGS, in_structured_streaming

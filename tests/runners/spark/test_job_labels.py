@@ -24,7 +24,8 @@ def newest(spark: SparkSession) -> int:
 def descriptions(spark: SparkSession, after: int) -> set[str]:
     """The descriptions of the jobs after another one."""
     jobs = (job for job in jobs_of(spark) if job.jobId() > after)
-    return {str(job.description().getOrElse(None)) for job in jobs}
+    found = (job.description() for job in jobs)
+    return {text.get() if text.isDefined() else "" for text in found}
 
 
 def run(*flags: str) -> Any:
