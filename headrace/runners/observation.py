@@ -81,6 +81,7 @@ class Observation:
             except BaseException as error:
                 del self.observers[number:]
                 self.end(PipelineState.FAILED, error)
+                self.observers.clear()
                 raise
 
     def round(

@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 import pytest
 
 import headrace as hr
-from headrace.sdk.observing.history import History
+from headrace.sdk.observing.history import RECORDS, GroupingHistory, History, SeenElement
 from headrace.sdk.observing.observer import RunObserver
-from headrace.sdk.observing.records import Round, RunOutline
+from headrace.sdk.observing.records import ElementRecord, Round, RunOutline
 from headrace.testing import TestStream
 
 MINUTE = 60
@@ -200,6 +200,23 @@ def test_the_history_of_many_rounds_is_bounded() -> None:
     (grouping,) = history.groupings.values()
     assert 0 < len(grouping.elements) <= 3_000
     assert {seen.pane.key for seen in grouping.panes} <= set(grouping.keys)
+
+
+def test_a_history_of_too_many_records_leaves_out_the_last_key_or_the_middle() -> None:
+    grouping = GroupingHistory()
+    for n in range(2 * RECORDS):
+        element = ElementRecord(f"k{min(n // 100, 5)}", n, n, 1)
+        grouping.add([SeenElement(n, element, late=False)], [])
+    numbers = [seen.element.value for seen in grouping.elements]
+    assert grouping.thinned
+    assert grouping.keys == ["k0", "k1", "k2", "k3", "k4"]
+    assert numbers == list(range(500))
+    grouping = GroupingHistory()
+    for n in range(RECORDS + 1):
+        grouping.add([SeenElement(n, ElementRecord("k", n, n, 1), late=False)], [])
+    numbers = [seen.element.value for seen in grouping.elements]
+    third = RECORDS // 3
+    assert numbers == [*range(third), *range(RECORDS + 1 - third, RECORDS + 1)]
 
 
 def test_the_outline_says_where_is_read_and_written(tmp_path: Path) -> None:

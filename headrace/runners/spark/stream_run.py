@@ -120,11 +120,12 @@ class StreamRun(PipelineResult):
             self._state = PipelineState.DONE
             self._clean_up()
             return self
-        self._observation.start()
         try:
+            self._observation.start()
             self._start_query()
         except BaseException as error:
             self._observation.end(PipelineState.FAILED, error)
+            self._clean_up()
             raise
         self._state = PipelineState.RUNNING
         threading.Thread(target=self._watch, name="headrace", daemon=True).start()

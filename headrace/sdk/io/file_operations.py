@@ -248,7 +248,7 @@ def _matched(pattern: str) -> list[FileMetadata]:
     directory = plain[: plain.rfind("/") + 1]
     depth = None if "**" in pattern else pattern[len(directory) :].count("/") + 1
     expression = re.compile("".join(map(_expression, _TOKEN.findall(pattern))), re.DOTALL)
-    # `./` makes a relative directory of an empty one, and is no part of the paths.
+    # The current directory is listed as `./`, which is then removed from the paths.
     found = files.walk(directory or "./", depth)
     relative = found if directory else (attrs.evolve(f, path=f.path[2:]) for f in found)
     return sorted(

@@ -189,7 +189,7 @@ def _diagonal(across: Bounds, up: Bounds) -> tuple[Bounds, ...]:
 
 
 def thinned(marks: Marks, most: int) -> Marks:
-    """Return marks with at most so many dots, and with the lines of every n-th window only.
+    """Return marks with a limited number of dots, and with the lines of every n-th window only.
 
     >>> line = Line(0, 60, 70, "pane", 1, 0)
     >>> len(thinned(attrs.evolve(marks_of(), lines=(line,) * 50, dots=()), 10).lines)

@@ -12,10 +12,10 @@ from headrace.windowing.time import END_OF_TIME_MICROS
 
 WINDOWS: Final = 24
 MOMENTS: Final = 5
-"""A stretch has at least so many windows, with panes at so many moments of processing time, ..."""
+"""The minimum number of windows of a stretch, and of moments of processing time with panes."""
 
 LINES: Final = 160
-"""... but at most so many panes and retractions."""
+"""The maximum number of panes and retractions of a stretch."""
 
 ALL: Final = ""
 FIRST: Final = "first windows"
