@@ -299,7 +299,7 @@ def _group_in_memory(step: KeyedStep, send: Send, metrics: StepMetrics) -> Strea
     if step.fires_first_at_end and isinstance(precombiner, SessionPrecombiner):
         sessions = MemoryStore(SessionTable(step, precombiner))
         return FirstPaneGroup(*common, sessions, precombiner.sessions)
-    if step.fires_first_at_end and not step.strategy.window_fn.is_merging():
-        assert isinstance(precombiner, PlainPrecombiner)
+    merging = step.strategy.window_fn.is_merging()
+    if step.fires_first_at_end and isinstance(precombiner, PlainPrecombiner) and not merging:
         return FirstPaneGroup(*common, MemoryStore(LatePaneTable(step)), precombiner.columns)
     return StreamingGroup(*common, MemoryStore(KeyedTable(step.grouping())))
