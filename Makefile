@@ -19,7 +19,7 @@ SPARK_DEMO := out/flights-on-spark
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test test-chaos test-fast test-older-spark test-spark-versions laws laws-runner laws-beam conformance comparison coverage mutants check format bench bench-spark reference pictures docs changelog hooks release-check need-java need-chromium clean
+.PHONY: help demo test test-chaos test-fast test-older-spark test-spark-versions laws laws-runner laws-beam beam-reference beam-tests conformance comparison coverage mutants check format bench bench-spark reference pictures docs changelog hooks release-check need-java need-chromium clean
 
 help: ## list the tasks
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -61,6 +61,12 @@ laws-runner: $(VENV)/.with-dev $(if $(filter spark,$(RUNNER)),need-java $(VENV)/
 laws-beam: $(VENV)/.with-dev $(VENV)/.with-beam ## compare with Beam's trigger code on N random cases each [N=1000] [ARGS=...]
 	HEADRACE_CASES=$(N) $(BIN)/pytest tests/beam_reference/test_trigger_driver.py -n 0 --hypothesis-show-statistics $(ARGS)
 
+beam-tests: $(VENV)/.with-beam-tests ## run Beam's own tests with one import changed, and write docs/reference/beam-tests.md [ARGS=--only='transforms/*']
+	$(BIN)/python tools/beam_tests.py $(ARGS)
+
+beam-reference: $(VENV)/.with-dev $(VENV)/.with-beam ## write docs/reference/beam.md: each name of Beam's, and what Headrace has for it
+	$(BIN)/python tools/beam_reference.py
+
 conformance: $(VENV)/.with-dev $(VENV)/.with-beam ## write docs/reference/conformance.md and capabilities.md [PRISM=path/to/prism]
 	$(BIN)/python -m tests.conformance $(if $(PRISM),--prism=$(PRISM))
 
@@ -80,13 +86,14 @@ mutants: $(VENV)/.with-mutants ## run mutation tests of windowing and triggers [
 	$(BIN)/mutmut export-cicd-stats
 	$(BIN)/python tools/mutants_killed.py --least=90 mutants/mutmut-cicd-stats.json
 
-check: $(VENV)/.with-dev $(VENV)/.with-spark ## check format, lint, types, imports between packages, doctests, public names and the reference
+check: $(VENV)/.with-dev $(VENV)/.with-beam $(VENV)/.with-spark ## check format, lint, types, imports between packages, doctests, public names and the reference
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/pytest --quiet --doctest-modules headrace tests/test_public_api.py tests/typing
 	$(BIN)/python tools/reference.py --check
+	$(BIN)/python tools/beam_reference.py --check
 	$(BIN)/python tools/pictures.py --check
 
 format: $(VENV)/.with-dev ## format the code and fix what ruff can fix

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         metrics as metrics,
         options as options,
         pvalue as pvalue,
+        runners as runners,
         transforms as transforms,
         typehints as typehints,
     )
@@ -29,11 +30,14 @@ if TYPE_CHECKING:
         KeyEncodingError as KeyEncodingError,
         MutationError as MutationError,
         PipelineError as PipelineError,
+        ScriptError as ScriptError,
         TimeError as TimeError,
+        TypeCheckError as TypeCheckError,
         UnsupportedError as UnsupportedError,
     )
     from headrace.runners.explain import Explanation as _Explanation
     from headrace.runners.show import show as show
+    from headrace.sdk.as_of_join import AsOfJoin as AsOfJoin
     from headrace.sdk.batch_elements import BatchElements as BatchElements
     from headrace.sdk.co_group_by_key import (
         CoGroupByKey as CoGroupByKey,
@@ -49,11 +53,14 @@ if TYPE_CHECKING:
     )
     from headrace.sdk.combine_fn import CombineFn as CombineFn
     from headrace.sdk.combiners.quantiles import ApproximateQuantiles as ApproximateQuantiles
+    from headrace.sdk.combiners.unique import ApproximateUnique as ApproximateUnique
+    from headrace.sdk.count_windows import CountWindows as CountWindows
     from headrace.sdk.deduplicate import (
         Deduplicate as Deduplicate,
         DeduplicatePerKey as DeduplicatePerKey,
     )
     from headrace.sdk.dofn import DoFn as DoFn
+    from headrace.sdk.evictors import CountEvictor as CountEvictor, TimeEvictor as TimeEvictor
     from headrace.sdk.flatten import (
         Flatten as Flatten,
         FlattenWith as FlattenWith,
@@ -107,13 +114,20 @@ if TYPE_CHECKING:
     )
     from headrace.sdk.step_logging import StepLogFilter as StepLogFilter
     from headrace.sdk.tee import Tee as Tee
+    from headrace.sdk.timers import TimeDomain as TimeDomain
     from headrace.sdk.to_string import ToString as ToString
     from headrace.sdk.transform import PTransform as PTransform, ptransform_fn as ptransform_fn
     from headrace.sdk.wait_on import Wait as Wait, WaitOn as WaitOn
+    from headrace.sdk.watch import Watch as Watch
     from headrace.sdk.window_into import WindowInto as WindowInto
     from headrace.sdk.windowed_value import WindowedValue as WindowedValue
     from headrace.sdk.writing import Write as Write
-    from headrace.transforms import combiners as combiners, trigger as trigger, window as window
+    from headrace.transforms import (
+        combiners as combiners,
+        core as core,
+        trigger as trigger,
+        window as window,
+    )
     from headrace.triggers import AccumulationMode as AccumulationMode
     from headrace.windowing import (
         BoundedOutOfOrderness as BoundedOutOfOrderness,
@@ -131,9 +145,11 @@ _MODULES: Final = {
     "metrics": "headrace.metrics",
     "options": "headrace.options",
     "pvalue": "headrace.pvalue",
+    "runners": "headrace.runners",
     "transforms": "headrace.transforms",
     "typehints": "headrace.typehints",
     "combiners": "headrace.transforms.combiners",
+    "core": "headrace.transforms.core",
     "trigger": "headrace.transforms.trigger",
     "window": "headrace.transforms.window",
 }
@@ -149,10 +165,13 @@ _NAMES: Final = {
         "KeyEncodingError",
         "MutationError",
         "PipelineError",
+        "ScriptError",
         "TimeError",
+        "TypeCheckError",
         "UnsupportedError",
     ),
     "headrace.runners.show": ("show",),
+    "headrace.sdk.as_of_join": ("AsOfJoin",),
     "headrace.sdk.batch_elements": ("BatchElements",),
     "headrace.sdk.co_group_by_key": (
         "CoGroupByKey",
@@ -168,11 +187,14 @@ _NAMES: Final = {
     ),
     "headrace.sdk.combine_fn": ("CombineFn",),
     "headrace.sdk.combiners.quantiles": ("ApproximateQuantiles",),
+    "headrace.sdk.combiners.unique": ("ApproximateUnique",),
+    "headrace.sdk.count_windows": ("CountWindows",),
     "headrace.sdk.deduplicate": (
         "Deduplicate",
         "DeduplicatePerKey",
     ),
     "headrace.sdk.dofn": ("DoFn",),
+    "headrace.sdk.evictors": ("CountEvictor", "TimeEvictor"),
     "headrace.sdk.flatten": (
         "Flatten",
         "FlattenWith",
@@ -232,12 +254,14 @@ _NAMES: Final = {
     ),
     "headrace.sdk.step_logging": ("StepLogFilter",),
     "headrace.sdk.tee": ("Tee",),
+    "headrace.sdk.timers": ("TimeDomain",),
     "headrace.sdk.to_string": ("ToString",),
     "headrace.sdk.transform": (
         "PTransform",
         "ptransform_fn",
     ),
     "headrace.sdk.wait_on": ("Wait", "WaitOn"),
+    "headrace.sdk.watch": ("Watch",),
     "headrace.sdk.window_into": ("WindowInto",),
     "headrace.sdk.windowed_value": ("WindowedValue",),
     "headrace.sdk.writing": ("Write",),

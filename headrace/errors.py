@@ -118,16 +118,47 @@ class TimeError(HeadraceError, ValueError):
     """
 
 
-class PipelineError(HeadraceError, ValueError):
-    """A pipeline that is refused while it is built, before any data flows.
+class TimeTypeError(TimeError, TypeError):
+    """A value in place of a time or duration that is neither.
 
-    >>> _ = Pipeline() | Create([1, 2]) | GroupByKey()
+    >>> Timestamp(3) - [1]
     Traceback (most recent call last):
-    headrace.errors.PipelineError: the elements of PCollection[Create] are of type int...
+    headrace.errors.TimeTypeError: [1] is not a duration...
     """
 
 
-class UnsupportedError(PipelineError):
+class PipelineError(HeadraceError, ValueError, RuntimeError):
+    """A pipeline that is refused while it is built, before any data flows.
+
+    It is a RuntimeError too, which Beam raises for a label that is in use and for a pipeline that has run.
+
+    >>> Pipeline() | Create([1, 2]) | WindowInto(60)
+    Traceback (most recent call last):
+    headrace.errors.PipelineError: WindowInto needs a window function, not 60...
+    """
+
+
+class ScriptError(PipelineError, AssertionError):
+    """An event that a test stream refuses; an AssertionError, as in Beam.
+
+    >>> TestStream().advance_watermark_to(60).advance_watermark_to(30)
+    Traceback (most recent call last):
+    headrace.errors.ScriptError: a test stream cannot advance the watermark to Timestamp(30)...
+    """
+
+
+class TypeCheckError(PipelineError, TypeError):
+    """Elements that are not of the type that a step declares (Beam's name).
+
+    It is raised while the pipeline is built, and with ``--runtime_type_check`` also while it runs.
+
+    >>> _ = Pipeline() | Create([1, 2]) | Map(str.upper)
+    Traceback (most recent call last):
+    headrace.errors.TypeCheckError: Map(upper) requires elements of type str, but was applied to ... int...
+    """
+
+
+class UnsupportedError(PipelineError, NotImplementedError):
     """A node or feature that the runner does not support.
 
     >>> Pipeline(runner="abacus").run()

@@ -1,6 +1,7 @@
 """Pipelines, under Beam's name for the module."""
 
+from headrace.sdk.applied import AppliedPTransform, PipelineVisitor
 from headrace.sdk.options import PipelineOptions
 from headrace.sdk.pipeline import Pipeline
 
-__all__ = ["Pipeline", "PipelineOptions"]
+__all__ = ["AppliedPTransform", "Pipeline", "PipelineOptions", "PipelineVisitor"]

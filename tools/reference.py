@@ -24,7 +24,16 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tools")]
 
 from docstring_markdown import row, summary  # noqa: E402
 from reference_entries import Entry, Member, describe, is_alias  # noqa: E402
-from reference_sections import AUTHORS, MORE, Authors, section_of, sections_in_order  # noqa: E402
+from reference_sections import (  # noqa: E402
+    AUTHORS,
+    FOR_BEAM,
+    MORE,
+    Authors,
+    section_of,
+    sections_in_order,
+)
+
+from headrace.sdk.combine_fn import CombineFn  # noqa: E402
 
 FOLDER = ROOT / "docs/reference"
 ORDER = (
@@ -34,6 +43,8 @@ ORDER = (
     "combiners.md",
     "state.md",
     "io.md",
+    "watch.md",
+    "enrichment.md",
     "options.md",
     "metrics.md",
     "spark.md",
@@ -77,7 +88,8 @@ class Part:
             name = self.path.rpartition(".")[2]
             yield name, getattr(self.module, name)
             return
-        for name in self.module.__all__:
+        hidden = FOR_BEAM.get(self.path, ())
+        for name in (name for name in self.module.__all__ if name not in hidden):
             if not isinstance(value := getattr(self.module, name), ModuleType):
                 yield name, value
         for path in (*MORE.get(self.path, ()), *(self.authors.more if self.authors else ())):
@@ -203,12 +215,27 @@ def section(title: str, some: list[Entry], part: Part, reference: Reference) -> 
 
 def contents(some: list[Entry], part: Part, reference: Reference) -> str:
     """Return a table of names with their meanings."""
-    rows = []
+    combines = part.page == "combiners.md" and any(map(_is_combine_fn, some))
+    titles = ["name", "meaning", *(["subtracts"] if combines else [])]
+    rows = [row(titles), f"{'|---' * len(titles)}|"]
     for entry in some:
         link = partial(reference.link, part.page, entry.name)
         meaning = summary(entry.docstring, link).replace("|", "\\|")
-        rows.append(row([link(entry.name), meaning]))
-    return "\n".join(["| name | meaning |", "|---|---|", *rows])
+        rows.append(row([link(entry.name), meaning, subtracts(entry)][: len(titles)]))
+    return "\n".join(rows)
+
+
+def subtracts(entry: Entry) -> str:
+    """Return whether a CombineFn can subtract inputs; nothing for other names."""
+    if not _is_combine_fn(entry):
+        return ""
+    if entry.value.can_subtract is not CombineFn.can_subtract:
+        return "if all its parts do"
+    return "yes" if hasattr(entry.value, "subtract_input") else "no"
+
+
+def _is_combine_fn(entry: Entry) -> bool:
+    return isinstance(entry.value, type) and issubclass(entry.value, CombineFn)
 
 
 def entries(some: list[Entry], part: Part, reference: Reference) -> Iterator[str]:

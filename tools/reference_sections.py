@@ -102,6 +102,7 @@ INTERNAL = {
     "ParquetSink": {"table"},
     "Pipeline": {
         "add",
+        "add_error_handler",
         "allow_unsafe_triggers",
         "free_label",
         "graph",
@@ -125,6 +126,9 @@ MORE = {
     )
 }
 """Full paths of classes that a module does not export, by module: what transforms share is described once."""
+
+FOR_BEAM = {"headrace.transforms.combiners": {"Largest", "Smallest"}}
+"""Names that only Beam's programs need, by module: another page describes something else by such a name."""
 
 MADE_BY_HEADRACE = {
     "CalendarWindows",

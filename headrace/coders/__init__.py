@@ -1,15 +1,11 @@
-"""Coders, under Beam's path: how the types of values are declared for states.
+"""Coders, under Beam's path: how values of a class are written in the shuffle and in checkpoints."""
 
-A state accepts a coder, as in Beam, but values are pickled. A coder encodes and decodes for programs that
-use it directly.
-"""
-
-from headrace.sdk.coder_registry import CoderRegistry, RowCoder, registry
+from headrace.sdk.avro_coder import AvroGenericCoder
+from headrace.sdk.coder_registry import CoderRegistry, registry
 from headrace.sdk.coders import (
     BooleanCoder,
     BytesCoder,
     Coder,
-    FastPrimitivesCoder,
     FloatCoder,
     IterableCoder,
     ListCoder,
@@ -19,21 +15,61 @@ from headrace.sdk.coders import (
     TupleCoder,
     VarIntCoder,
 )
+from headrace.sdk.fast_coder import FastCoder
+from headrace.sdk.primitives_coders import DeterministicFastPrimitivesCoder, FastPrimitivesCoder
+from headrace.sdk.row_coder import RowCoder
+from headrace.sdk.value_coders import (
+    Base64PickleCoder,
+    BigIntegerCoder,
+    DecimalCoder,
+    DeterministicProtoCoder,
+    DurationCoder,
+    GlobalWindowCoder,
+    IntervalWindowCoder,
+    LengthPrefixCoder,
+    MapCoder,
+    NullableCoder,
+    PaneInfoCoder,
+    ProtoCoder,
+    ProtoPlusCoder,
+    SinglePrecisionFloatCoder,
+    TimestampCoder,
+    TupleSequenceCoder,
+)
 
 __all__ = [
+    "AvroGenericCoder",
+    "Base64PickleCoder",
+    "BigIntegerCoder",
     "BooleanCoder",
     "BytesCoder",
     "Coder",
     "CoderRegistry",
+    "DecimalCoder",
+    "DeterministicFastPrimitivesCoder",
+    "DeterministicProtoCoder",
+    "DurationCoder",
+    "FastCoder",
     "FastPrimitivesCoder",
     "FloatCoder",
+    "GlobalWindowCoder",
+    "IntervalWindowCoder",
     "IterableCoder",
+    "LengthPrefixCoder",
     "ListCoder",
+    "MapCoder",
+    "NullableCoder",
+    "PaneInfoCoder",
     "PickleCoder",
+    "ProtoCoder",
+    "ProtoPlusCoder",
     "RowCoder",
+    "SinglePrecisionFloatCoder",
     "StrUtf8Coder",
+    "TimestampCoder",
     "ToBytesCoder",
     "TupleCoder",
+    "TupleSequenceCoder",
     "VarIntCoder",
     "registry",
 ]

@@ -2,8 +2,11 @@
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
-from headrace.io import fileio, filesystem, filesystems
+from headrace.io import fileio, filesystem, filesystems, iobase, watch
 from headrace.sdk.beam_names import missing_names_of as _missing_names_of
+from headrace.sdk.io.avro_files import AvroFiles
+from headrace.sdk.io.avro_io import ReadAllFromAvro, ReadFromAvro, WriteToAvro
+from headrace.sdk.io.avro_sink import AvroSink
 from headrace.sdk.io.console import Console
 from headrace.sdk.io.csv_files import CsvFiles
 from headrace.sdk.io.file_naming import FileNaming
@@ -21,6 +24,18 @@ from headrace.sdk.io.matching_files import (
 )
 from headrace.sdk.io.parquet_files import ParquetFiles
 from headrace.sdk.io.parquet_sink import ParquetSink
+from headrace.sdk.io.parquet_tables import (
+    ReadAllFromParquetBatched,
+    ReadFromParquetBatched,
+    WriteToParquetBatched,
+)
+from headrace.sdk.io.read_all import ReadAllFromParquet, ReadAllFromText
+from headrace.sdk.io.read_continuously import (
+    ReadAllFromAvroContinuously,
+    ReadAllFromParquetContinuously,
+    ReadAllFromTextContinuously,
+    ReadAllFromTFRecordContinuously,
+)
 from headrace.sdk.io.read_from_files import (
     ReadFromCsv,
     ReadFromJson,
@@ -30,6 +45,12 @@ from headrace.sdk.io.read_from_files import (
 from headrace.sdk.io.read_from_spark import FromDataFrame, ReadFromSpark
 from headrace.sdk.io.table.sink import WriteToTable
 from headrace.sdk.io.text_files import TextFiles
+from headrace.sdk.io.tfrecord_files import TFRecordFiles, TFRecordSink
+from headrace.sdk.io.tfrecord_io import (
+    ReadAllFromTFRecord,
+    ReadFromTFRecord,
+    WriteToTFRecord,
+)
 from headrace.sdk.io.to_dataframe import ToDataFrame
 from headrace.sdk.io.watched_files import WatchedFiles
 from headrace.sdk.io.write_to_files import (
@@ -49,9 +70,12 @@ from headrace.sdk.source import (
     ReadsClock,
     UnboundedSource,
 )
+from headrace.sdk.watch import ReadByPolling
 from headrace.sdk.writing import Write
 
 __all__ = [
+    "AvroFiles",
+    "AvroSink",
     "Batch",
     "BoundedSource",
     "Commit",
@@ -73,10 +97,23 @@ __all__ = [
     "ParquetSink",
     "PartSink",
     "Read",
+    "ReadAllFromAvro",
+    "ReadAllFromAvroContinuously",
+    "ReadAllFromParquet",
+    "ReadAllFromParquetBatched",
+    "ReadAllFromParquetContinuously",
+    "ReadAllFromTFRecord",
+    "ReadAllFromTFRecordContinuously",
+    "ReadAllFromText",
+    "ReadAllFromTextContinuously",
+    "ReadByPolling",
+    "ReadFromAvro",
     "ReadFromCsv",
     "ReadFromJson",
     "ReadFromParquet",
+    "ReadFromParquetBatched",
     "ReadFromSpark",
+    "ReadFromTFRecord",
     "ReadFromText",
     "ReadMatches",
     "ReadableFile",
@@ -85,21 +122,28 @@ __all__ = [
     "Sink",
     "SinkBatch",
     "SinkPart",
+    "TFRecordFiles",
+    "TFRecordSink",
     "TextFiles",
     "TextSink",
     "ToDataFrame",
     "UnboundedSource",
     "WatchedFiles",
     "Write",
+    "WriteToAvro",
     "WriteToConsole",
     "WriteToCsv",
     "WriteToJson",
     "WriteToParquet",
+    "WriteToParquetBatched",
+    "WriteToTFRecord",
     "WriteToTable",
     "WriteToText",
     "fileio",
     "filesystem",
     "filesystems",
+    "iobase",
+    "watch",
 ]
 
 if not _TYPE_CHECKING:

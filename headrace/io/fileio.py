@@ -1,8 +1,15 @@
-"""Matching files and reading them whole, under Beam's module path."""
+"""Matching, reading and writing whole files, under Beam's module path."""
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from headrace.sdk.beam_names import missing_names_of as _missing_names_of
+from headrace.sdk.io.destination_naming import (
+    default_file_naming,
+    destination_prefix_naming,
+    prefix_naming,
+    single_file_naming,
+)
+from headrace.sdk.io.match_continuously import MatchContinuously
 from headrace.sdk.io.matching_files import (
     EmptyMatchTreatment,
     MatchAll,
@@ -10,13 +17,29 @@ from headrace.sdk.io.matching_files import (
     ReadableFile,
     ReadMatches,
 )
+from headrace.sdk.io.record_sinks import (
+    CreateMetadata as FileMetadata,
+    RecordSink as FileSink,
+    RecordTextSink as TextSink,
+)
+from headrace.sdk.io.write_by_destination import FileResult, WriteToFiles
 
 __all__ = [
     "EmptyMatchTreatment",
+    "FileMetadata",
+    "FileResult",
+    "FileSink",
     "MatchAll",
+    "MatchContinuously",
     "MatchFiles",
     "ReadMatches",
     "ReadableFile",
+    "TextSink",
+    "WriteToFiles",
+    "default_file_naming",
+    "destination_prefix_naming",
+    "prefix_naming",
+    "single_file_naming",
 ]
 
 if not _TYPE_CHECKING:

@@ -1,9 +1,13 @@
 """Text, CSV and JSON files, under Beam's module path."""
 
+from headrace.sdk.io.read_all import ReadAllFromText
+from headrace.sdk.io.read_continuously import ReadAllFromTextContinuously
 from headrace.sdk.io.read_from_files import ReadFromCsv, ReadFromJson, ReadFromText
 from headrace.sdk.io.write_to_files import WriteToCsv, WriteToJson, WriteToText
 
 __all__ = [
+    "ReadAllFromText",
+    "ReadAllFromTextContinuously",
     "ReadFromCsv",
     "ReadFromJson",
     "ReadFromText",

@@ -1,5 +1,29 @@
 """What pipelines count, under Beam's name for the module."""
 
-from headrace.sdk.metrics import MetricResults, Metrics, MetricsFilter
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 
-__all__ = ["MetricResults", "Metrics", "MetricsFilter"]
+from headrace.sdk.beam_names import missing_names_of as _missing_names_of
+from headrace.sdk.metrics import (
+    Counter,
+    Distribution,
+    Gauge,
+    MetricName,
+    MetricResult,
+    MetricResults,
+    Metrics,
+    MetricsFilter,
+)
+
+__all__ = [
+    "Counter",
+    "Distribution",
+    "Gauge",
+    "MetricName",
+    "MetricResult",
+    "MetricResults",
+    "Metrics",
+    "MetricsFilter",
+]
+
+if not _TYPE_CHECKING:
+    __getattr__ = _missing_names_of(__name__)

@@ -1,5 +1,7 @@
 """Runners: the plan of a graph, and its execution. Each runner is a package, found by its name.
 
+The names here, and the modules ``direct``, ``dataflow`` and ``runner``, are for programs from Beam.
+
 ====================================  ==============================================================
 module                                content
 ====================================  ==============================================================
@@ -18,3 +20,20 @@ local                                 the local runner: in memory, in one proces
 spark                                 the Spark runner: a job or a streaming query
 ====================================  ==============================================================
 """
+
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
+from headrace.sdk.beam_names import missing_names_of as _missing_names_of
+from headrace.sdk.beam_runners import DataflowRunner, DirectRunner, PipelineRunner
+from headrace.sdk.result import PipelineResult, PipelineState
+
+__all__ = [
+    "DataflowRunner",
+    "DirectRunner",
+    "PipelineResult",
+    "PipelineRunner",
+    "PipelineState",
+]
+
+if not _TYPE_CHECKING:
+    __getattr__ = _missing_names_of(__name__)

@@ -29,7 +29,9 @@ from headrace.triggers.trigger import Clock
 
 CollectionId = tuple[str, str]
 
-Reader = tuple[StepMetrics, Callable[[Bundle], None]]
+Receive = Callable[[Bundle], None]
+
+Reader = tuple[StepMetrics, Receive]
 """A node that reads a collection: its metrics, and what takes a bundle."""
 
 MakeOperator = Callable[[Node, Send, StepMetrics], Operator | None]
@@ -44,11 +46,13 @@ class Executor:
         nodes: the nodes, each after those that it reads from.
         make: makes the operator of a node.
         sampled: labels of groupings whose elements and panes are sampled.
+        checking: returns what takes the bundles of an input of a node, with checks; None for no checks.
     """
 
     nodes: Sequence[Node]
     make: MakeOperator
     sampled: Container[str] = ()
+    checking: Callable[[Node, Receive], Receive] | None = None
     _samplers: dict[str, Sampler] = attrs.field(factory=dict, init=False)
     _metrics: dict[str, StepMetrics] = attrs.field(factory=dict, init=False)
     _operators: dict[str, Operator] = attrs.field(factory=dict, init=False)
@@ -72,6 +76,8 @@ class Executor:
             self._operators[node.label], self._metrics[node.label] = operator, metrics
             for number, source in enumerate(node.inputs):
                 receive = operator.receiver(number)
+                if self.checking is not None:
+                    receive = self.checking(node, receive)
                 if sampler is not None:
                     receive = sampler.receiving(receive)
                 self._readers.setdefault(source.id, []).append((metrics, receive))

@@ -29,7 +29,6 @@ from headrace.runners.precombine import Arrivals, PlainPrecombiner, SessionPreco
 from headrace.runners.session_state import SessionTable
 from headrace.runners.stores import MemoryStore, Store
 from headrace.runners.window_state import WindowTable
-from headrace.sdk import graph
 from headrace.sdk.metrics import MetricsContainer, recording
 from headrace.sdk.step_metrics import StepMetrics
 from headrace.triggers.bundle import RETRACT, Bundle
@@ -66,15 +65,13 @@ class Group(Operator):
 
     def open(self) -> None:
         """Set up the CombineFn, if there is one."""
-        if isinstance(self.step.node, graph.CombinePerKey):
-            with self.in_step():
-                self.step.node.combine_fn.setup()
+        with self.in_step():
+            self.step.set_up()
 
     def release(self) -> None:
         """Tear down the CombineFn, if there is one."""
-        if isinstance(self.step.node, graph.CombinePerKey):
-            with self.in_step():
-                self.step.node.combine_fn.teardown()
+        with self.in_step():
+            self.step.tear_down()
 
     @contextmanager
     def in_step(self) -> Iterator[None]:

@@ -17,6 +17,7 @@ from typing import Any, Final, TypeVar
 
 import attrs
 
+from headrace.runners.batch_calls import with_batches
 from headrace.runners.context_managers import ContextManagers
 from headrace.runners.dead_letters import DeadLetterCollector
 from headrace.runners.error_context import note_element
@@ -25,6 +26,7 @@ from headrace.sdk.binding import Call, bind, bind_function, exploded
 from headrace.sdk.dofn import BundleContextParam, CallableDoFn, DoFn, SetupContextParam
 from headrace.sdk.elementwise import (
     CatchEach,
+    ChangeEach,
     DiffEach,
     Elementwise,
     FilterEach,
@@ -34,11 +36,13 @@ from headrace.sdk.elementwise import (
     PairEach,
     ProcessEach,
     StampEach,
+    method_of,
 )
 from headrace.sdk.graph import MAIN, ParDo, ParDoWithSideInputs
 from headrace.sdk.metrics import MetricsContainer, recording
 from headrace.sdk.outputs import Outputs, Step, any_number, finishing, gathered, one_each
 from headrace.sdk.step_logging import LogContext, exchange_log_context
+from headrace.sdk.time_limits import within
 from headrace.triggers.bundle import INSERT, Bundle
 from headrace.windowing.time import micros_of_all
 
@@ -138,6 +142,8 @@ class ParDoInvoker:
                 return lambda bundle: _paired(bundle.values, repeat(value), bundle)
             case DiffEach():
                 return _with_diffs
+            case ChangeEach():
+                return _with_changes
             case CatchEach(each=each):
                 return (
                     self._with_dead_letters(kind)
@@ -146,12 +152,18 @@ class ParDoInvoker:
                 )
         call = self._call_of(kind)
         make = _ONE_RESULT.get(type(kind))
+        if isinstance(kind, ProcessEach) and kind.batches is not None:
+            return with_batches(self._flat_map(call), kind.batches, self._step)
         return self._flat_map(call) if make is None else self._each(call, make)
 
-    def _call_of(self, kind: Any) -> Call:
-        if isinstance(kind, ProcessEach):
-            return bind(self._contexts.bound(self._dofn.process), kind.args, kind.kwargs)
-        fn = self._contexts.bound(kind.function.fn)
+    def _call_of(self, kind: Any, timeout: float | None = None) -> Call:
+        processes = isinstance(kind, ProcessEach)
+        fn = method_of(self._dofn, kind.batches) if processes else kind.function.fn
+        if timeout is not None:
+            fn = within(timeout, fn, many=processes or isinstance(kind, FlatMapEach))
+        fn = self._contexts.bound(fn)
+        if processes:
+            return bind(fn, kind.args, kind.kwargs)
         return bind_function(attrs.evolve(kind.function, fn=fn))
 
     def _each(self, call: Call, make: Make) -> Program:
@@ -173,7 +185,7 @@ class ParDoInvoker:
 
     def _with_dead_letters(self, kind: CatchEach) -> Program:
         """Return the program of a kind that collects the elements on which its function fails."""
-        call = self._call_of(kind.each)
+        call = self._call_of(kind.each, kind.timeout)
         make = _ONE_RESULT.get(type(kind.each))
 
         def run(bundle: Bundle) -> Outputs:
@@ -242,10 +254,18 @@ def _with_diffs(bundle: Bundle) -> Outputs:
     return {MAIN: Bundle(pairs, bundle.timestamps, bundle.windows, bundle.panes, repeat(INSERT))}
 
 
-_CANNOT_FAIL: Final = (PairEach, DiffEach)
+def _with_changes(bundle: Bundle) -> Outputs:
+    """Return the values and retractions that changes describe."""
+    if not bundle.values:
+        return {}
+    diffs, values, timestamps, windows = map(list, zip(*bundle.values, strict=True))
+    return {MAIN: Bundle(values, timestamps, windows, bundle.panes, diffs)}
+
+
+_CANNOT_FAIL: Final = (PairEach, DiffEach, ChangeEach)
 """The kinds that call no function, so that they cannot fail."""
 
-_KEEP_TIMESTAMPS: Final = (*_CANNOT_FAIL, KeyEach, FilterEach)
+_KEEP_TIMESTAMPS: Final = (PairEach, DiffEach, KeyEach, FilterEach)
 """The kinds whose outputs have the timestamps of their inputs."""
 
 _FUNCTIONS: Final = {MapEach: "Map's function", FlatMapEach: "FlatMap's function"}

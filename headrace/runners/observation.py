@@ -20,7 +20,7 @@ from headrace.sdk.metrics import MetricResults
 from headrace.sdk.observing.observer import RunObserver
 from headrace.sdk.observing.options import observers_of
 from headrace.sdk.observing.records import Round, RunOutline, Samples, StepOutline
-from headrace.sdk.options import PipelineOptions
+from headrace.sdk.options import PipelineOptions, StandardOptions
 from headrace.sdk.result import PipelineState
 from headrace.sdk.step_metrics import StepMetrics
 
@@ -51,7 +51,7 @@ class Observation:
         """Return the observation that options ask for; without observers it does nothing."""
         run = RunOutline(
             name=uuid.uuid4().hex,
-            job=Path(sys.argv[0]).stem or "headrace",
+            job=options.view_as(StandardOptions).job_name or Path(sys.argv[0]).stem or "headrace",
             runner=runner,
             streaming=streaming,
             started=time.time_ns() // 1000,

@@ -21,6 +21,7 @@ from headrace.runners.side_input_operators import side_input_operator
 from headrace.runners.stateful_operators import stateful_operator
 from headrace.runners.timestamp_checks import note_made, note_read
 from headrace.sdk import graph
+from headrace.sdk.binding import exploded
 from headrace.sdk.metrics import MetricsContainer
 from headrace.sdk.sink import PartSink, SinkBatch
 from headrace.sdk.step_metrics import StepMetrics
@@ -54,14 +55,25 @@ class Read(Forward):
 
 @attrs.define(eq=False)
 class AssignWindows(Operator):
-    """Assigns windows to elements with the window function of the output."""
+    """Assigns windows to elements with the window function of the output.
+
+    An element in several windows is an element in each of them, and gets new windows for each.
+
+    Args:
+        deferred: whether the groupings that read from the node assign the windows.
+    """
 
     node: graph.AssignWindows
     send: Send
+    deferred: bool
 
     def push(self, bundle: Bundle) -> None:
         """Pass a bundle on with its new windows."""
         (output,) = self.node.outputs
+        bundle = exploded(bundle)
+        if self.deferred:
+            self.send(output, bundle)
+            return
         assign = output.windowing.window_fn.assign_column
         with label_errors(self.node.label):
             windows = assign(bundle.values, bundle.timestamps, bundle.windows)
@@ -190,7 +202,7 @@ def operator_for(node: graph.Node, context: OperatorContext) -> Operator:
     Raises:
         UnsupportedError: the kind of node has no operator; raised before any data flows.
     """
-    make = _forward if context.deferred else OPERATORS.get(type(node))
+    make = OPERATORS.get(type(node))
     if make is None:
         kind = type(node).__name__
         raise UnsupportedError(f"no runner supports the node kind {kind}", where=node.label)
@@ -221,7 +233,7 @@ OPERATORS: dict[type[graph.Node], Callable[[Any, OperatorContext], Operator]] = 
     graph.Read: lambda node, context: Read(node, context.send, context.metrics),
     graph.Flatten: _forward,
     graph.Reshuffle: _forward,
-    graph.AssignWindows: lambda node, context: AssignWindows(node, context.send),
+    graph.AssignWindows: lambda node, context: AssignWindows(node, context.send, context.deferred),
     graph.ParDo: lambda node, context: ParDo(
         node, context.send, ParDoInvoker(node, context.check_mutation), context.metrics
     ),

@@ -27,6 +27,7 @@ from headrace.runners.precombine import (
 )
 from headrace.runners.reductions import reduction_of
 from headrace.runners.side_input_files import SideInputFiles
+from headrace.runners.stored_types import check_stored_types
 from headrace.sdk.graph import (
     MAIN,
     AssignWindows,
@@ -93,6 +94,16 @@ class KeyedStep:
             reduction=reduction,
             windows_are_reused=_windows_are_reused(graph, node),
         )
+
+    def set_up(self) -> None:
+        """Set up the CombineFn in this process, if there is one."""
+        if isinstance(self.node, CombinePerKey):
+            self.node.combine_fn.setup()
+
+    def tear_down(self) -> None:
+        """Tear down the CombineFn, if there is one."""
+        if isinstance(self.node, CombinePerKey):
+            self.node.combine_fn.teardown()
 
     @property
     def lifted(self) -> bool:
@@ -237,6 +248,7 @@ class Plan:
         deferred_assigns: labels of the AssignWindows nodes whose work is done by the precombiners of the
             groupings that read from them, which is cheaper.
         check_mutation: whether functions that change their inputs raise an error.
+        no_pickle: whether values that only pickle can write raise an error.
     """
 
     graph: Graph
@@ -245,15 +257,22 @@ class Plan:
     steps: dict[str, Step]
     deferred_assigns: frozenset[str]
     check_mutation: bool = False
+    no_pickle: bool = False
 
 
-def plan(graph: Graph, check_mutation: bool = False) -> Plan:
+def plan(graph: Graph, check_mutation: bool = False, no_pickle: bool = False) -> Plan:
     """Plan a graph.
 
     Args:
         graph: the graph.
         check_mutation: whether functions that change their inputs raise an error.
+        no_pickle: whether values that only pickle can write raise an error.
+
+    Raises:
+        PipelineError: the declared type of what a step sends or keeps has such values.
     """
+    if no_pickle:
+        check_stored_types(graph)
     depths = _depths(graph)
     levels = tuple(
         _level(graph, [n for n in graph if depths[n.label] == depth])
@@ -273,7 +292,7 @@ def plan(graph: Graph, check_mutation: bool = False) -> Plan:
         for n in graph
         if isinstance(n, ParDoWithSideInputs)
     }
-    return Plan(graph, levels, depths, steps, deferred_assigns, check_mutation)
+    return Plan(graph, levels, depths, steps, deferred_assigns, check_mutation, no_pickle)
 
 
 def with_side_input_files(planned: Plan, files: SideInputFiles | None) -> Plan:

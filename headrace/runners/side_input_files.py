@@ -8,10 +8,8 @@ retraction of the same values has the same name. A worker process reads a file o
 from __future__ import annotations
 
 import os
-import pickle
 from collections import OrderedDict
 from collections.abc import Iterable
-from contextlib import suppress
 from hashlib import sha256
 from typing import Any, Final, NamedTuple
 from uuid import uuid4
@@ -19,6 +17,7 @@ from uuid import uuid4
 import attrs
 
 from headrace.errors import FileError
+from headrace.sdk.serialization.data import dumps_by_name, loads
 
 CACHE_BYTES: Final = 1 << 28
 """Maximum size of the files, in bytes, whose values a process keeps in memory; the newest is always kept."""
@@ -55,7 +54,7 @@ class SideInputFiles:
     def stored(self, values: Iterable[Any]) -> ValuesFile | None:
         """Write values to a file; return None if they are small, or need the pickler of the runner."""
         values = list(values)
-        data = pickled(values)
+        data = dumps_by_name(values)
         return self.write(data, len(values)) if data and len(data) > self.limit else None
 
     def write(self, data: bytes, length: int) -> ValuesFile:
@@ -95,7 +94,7 @@ class SideInputFiles:
             raise _unreadable(path, f"cannot be read: {error.strerror}") from error
         if sha256(data).hexdigest() != file.name:
             raise _unreadable(path, "is damaged: its checksum differs from its name")
-        values: list[Any] = pickle.loads(data)
+        values: list[Any] = loads(data)
         return values
 
 
@@ -112,10 +111,3 @@ def _forget_above(limit: int) -> None:
     while total > limit and len(_cache) > 1:
         _, (size, _) = _cache.popitem(last=False)
         total -= size
-
-
-def pickled(data: Any) -> bytes | None:
-    """Return pickled data; None if that needs the pickler of the runner."""
-    with suppress(pickle.PicklingError, AttributeError, TypeError):
-        return pickle.dumps(data, protocol=5)
-    return None

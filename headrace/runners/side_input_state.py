@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import chain, repeat
@@ -10,8 +9,9 @@ from typing import Any, TypeAlias
 
 import attrs
 
-from headrace.runners.side_input_files import SideInputFiles, ValuesFile, pickled
+from headrace.runners.side_input_files import SideInputFiles, ValuesFile
 from headrace.sdk.encoding import encode_value
+from headrace.sdk.serialization.data import dumps_by_name, loads
 from headrace.triggers.bundle import INSERT, Bundle
 from headrace.triggers.pane import PaneInfo
 from headrace.triggers.refinement import AccumulationMode
@@ -98,7 +98,7 @@ class Content:
     def pack(self) -> None:
         """Pickle the values that have changed; move them to a file if they have become large."""
         if self.data is None:
-            self.data = pickled((self._values, self._unmatched))
+            self.data = dumps_by_name((self._values, self._unmatched))
         if self.files is None or self.data is None or len(self.data) <= self.files.limit:
             return
         self._read()
@@ -106,7 +106,7 @@ class Content:
         if file is not None:
             self.stored = *self.stored, file
             self._values, self._shared = [], False
-            self.data = pickled((self._values, self._unmatched))
+            self.data = dumps_by_name((self._values, self._unmatched))
 
     def freeze(self) -> tuple[Any, ...]:
         """Return the content as plain data; what has not changed is not pickled again."""
@@ -129,7 +129,7 @@ class Content:
     def _read(self) -> None:
         if self.version < 0:
             assert self.data is not None
-            self._values, self._unmatched = pickle.loads(self.data)
+            self._values, self._unmatched = loads(self.data)
             self.version = 0
 
     def _add_file(self, file: ValuesFile, diff: int) -> None:

@@ -7,13 +7,13 @@ watermarks and processing time when it runs again after a crash.
 from __future__ import annotations
 
 import base64
-import pickle
 from collections.abc import Mapping
 from typing import Any
 
 import attrs
 
 from headrace.errors import PipelineError
+from headrace.sdk.serialization.data import dumps, loads
 from headrace.stored_formats import POSITIONS, check_format
 from headrace.windowing.time import MAX_MICROS, MIN_MICROS
 
@@ -105,7 +105,7 @@ class Position:
             "round": self.round,
             "now": self.now,
             "watermarks": self.watermarks,
-            "position": base64.b64encode(pickle.dumps(self)).decode(),
+            "position": base64.b64encode(dumps(self)).decode(),
         }
 
 
@@ -121,7 +121,7 @@ def position_of(offset: Mapping[str, Any]) -> Position:
             "the checkpoint's offset", version, POSITIONS, "the directory offsets in the checkpoint"
         )
     try:
-        position: Position = pickle.loads(base64.b64decode(offset["position"], validate=True))
+        position: Position = loads(base64.b64decode(offset["position"], validate=True))
     except Exception as error:
         raise PipelineError(
             f"the checkpoint is damaged: an offset cannot be read ({type(error).__name__}: {error})",

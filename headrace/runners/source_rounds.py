@@ -53,9 +53,15 @@ class RoundReader(Protocol):
 
 @attrs.define
 class ScriptReader:
-    """A test stream: each round plays one event of its script, which also sets the processing time."""
+    """A test stream: each round plays one event of its script, which also sets the processing time.
+
+    Args:
+        stream: the stream.
+        moves_clock: whether the script sets the processing time; of streams that share a clock, one does.
+    """
 
     stream: TestStream
+    moves_clock: bool = True
 
     def start(self) -> ReadPosition:
         return ReadPosition((None,), (Partition(0, finished=not self.stream.events),))
@@ -78,7 +84,8 @@ class ScriptReader:
 
     def time_after(self, before: ReadPosition, now: int) -> int:
         (start,) = before.partitions
-        event = None if start.finished else self.stream.events[start.offset]
+        idle = start.finished or not self.moves_clock
+        event = None if idle else self.stream.events[start.offset]
         return now + event.advance_by.micros if isinstance(event, ProcessingTimeEvent) else now
 
     def _bundles(self, start: Partition) -> list[Bundle]:
@@ -131,6 +138,7 @@ class SourceRounds:
         """Make the readers of the sources."""
         self.scripted = any(isinstance(node.source, TestStream) for node in self.reads)
         self._readers = {node.label: self._reader(node) for node in self.reads}
+        self._share_clocks()
         self._readers.update((label, NativeReader()) for label in self.natives)
 
     def _reader(self, node: Read) -> RoundReader:
@@ -140,6 +148,15 @@ class SourceRounds:
             observed = node.label in self.workers.observed
             return RangeReader(node, self.limit, self.until_caught_up, observed)
         return PartitionReader(node, self.limit, self.until_caught_up)
+
+    def _share_clocks(self) -> None:
+        """Let only the first of the streams that share a clock advance it."""
+        owners = set()
+        for reader in self._readers.values():
+            owner = reader.stream.clock_owner if isinstance(reader, ScriptReader) else None
+            if isinstance(reader, ScriptReader) and owner is not None:
+                reader.moves_clock = owner not in owners
+                owners.add(owner)
 
     def start(self) -> Position:
         """Return the position before all rounds."""

@@ -115,6 +115,11 @@ class TimerHandle:
         moment = Timestamp(micros=self.call.cells.clock.now + duration_micros(offset))
         self.set(moment, dynamic_timer_tag, output_timestamp)
 
+    def current_relative_time(self) -> Timestamp:
+        """Return the current time in the time domain of the timer."""
+        clock = self.call.cells.clock
+        return Timestamp(micros=clock.watermark if self.spec.in_event_time else clock.now)
+
     def clear(self, dynamic_timer_tag: str = "") -> None:
         """Remove the timer, if it is set."""
         self.call.cells.clear_timer(self.call.window, self.spec, dynamic_timer_tag)

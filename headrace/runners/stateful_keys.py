@@ -265,8 +265,9 @@ class StatefulKeys:
 
     def freeze(self, state: DoFnState) -> tuple[Any, ...]:
         """Return the state of a key as plain data; short, since a batch also reads that of other keys."""
+        states = self._declared.states
         cells = [
-            ({name: cell.freeze() for name, cell in own.cells.items()}, own.expire_at)
+            ({name: states[name].freeze(c) for name, c in own.cells.items()}, own.expire_at)
             for own in state.windows.values()
         ]
         timers = (
@@ -302,9 +303,7 @@ class StatefulKeys:
         for name, value in cells.items():
             spec = self._declared.states.get(name)
             if spec is not None:
-                cell = spec.new_cell()
-                cell.thaw(value)
-                yield name, cell
+                yield name, spec.thaw(value)
 
 
 def _by_window(elements: Bundle) -> Iterable[tuple[BoundedWindow, Bundle]]:

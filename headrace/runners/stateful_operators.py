@@ -11,7 +11,7 @@ StreamingStateful    streaming mode: a store of keys; rounds of data, watermark 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from copy import copy
 from typing import Any
 
@@ -29,6 +29,7 @@ from headrace.runners.stores import MemoryStore, Store
 from headrace.sdk.dofn import BundleContextParam, SetupContextParam
 from headrace.sdk.metrics import MetricsContainer, recording
 from headrace.sdk.outputs import Step, finishing
+from headrace.sdk.state import StateSpec
 from headrace.sdk.step_metrics import StepMetrics
 from headrace.triggers.bundle import Bundle
 from headrace.triggers.trigger import Clock
@@ -44,14 +45,16 @@ class StatefulOperator(Operator):
     metrics: StepMetrics
     counted: MetricsContainer = attrs.field(factory=MetricsContainer, init=False)
     keys: StatefulKeys = attrs.field(init=False)
+    _states: dict[str, StateSpec] = attrs.field(init=False)
     _waiting: KeyedElements = attrs.field(factory=KeyedElements, init=False)
 
     def __attrs_post_init__(self) -> None:
-        """Make the keyed operator, with its own copy of the DoFn."""
+        """Make the keyed operator, with its own copies of the DoFn and of the CombineFns of states."""
         node = self.step.node
+        self._states = {name: spec.for_worker() for name, spec in node.declared.states.items()}
         self.keys = StatefulKeys(
             copy(node.dofn),
-            node.declared,
+            attrs.evolve(node.declared, states=self._states),
             self.step.strategy,
             node.args,
             node.kwargs,
@@ -64,18 +67,21 @@ class StatefulOperator(Operator):
             self._waiting.add(bundle)
 
     def open(self) -> None:
-        """Set up the DoFn."""
+        """Set up the DoFn, and the CombineFns of its states."""
         with self.in_step():
             self.keys.contexts.enter(SetupContextParam)
+            for spec in self._states.values():
+                spec.set_up()
             self.keys.dofn.setup()
 
     def release(self) -> None:
-        """Tear down the DoFn."""
-        with self.in_step():
+        """Tear down the DoFn, and the CombineFns of its states."""
+        with self.in_step(), closing(self.keys.contexts):
             try:
                 self.keys.dofn.teardown()
             finally:
-                self.keys.contexts.close()
+                for spec in self._states.values():
+                    spec.tear_down()
 
     @contextmanager
     def in_step(self) -> Iterator[None]:

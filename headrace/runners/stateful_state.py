@@ -96,7 +96,7 @@ class KeyCells:
         cells = self.open(window).cells
         found = cells.get(spec.name)
         if found is None:
-            found = cells[spec.name] = spec.new_cell()
+            found = cells[spec.name] = self.declared.states[spec.name].new_cell()
         else:
             open_cell(found)
         return found
@@ -147,7 +147,7 @@ class KeyCells:
                 self.clear_timer(window, spec, tag)  # the window has no time left
                 return
             self.state.event_timers.set(timer, min(moment, expiry))
-            default = min(max(moment, call.output), window.last)
+            default = max(call.output, min(moment, window.last))
         self.open(window).timers[timer] = None
         self.state.holds.set(timer, default if output is None else output)
 

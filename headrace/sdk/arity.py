@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from inspect import Parameter as Declared, Signature, signature
 from typing import Any, Final, get_args, get_origin
 
-from headrace.errors import PipelineError
+from headrace.errors import PipelineError, TypeCheckError
 from headrace.sdk.dofn import PARAMETERS, SIDE_INPUT, Parameter, StateParam, TimerParam
 from headrace.sdk.transform import callable_label
 
@@ -46,11 +46,11 @@ def check_arity(
         label: name of the function in errors; by default its own.
 
     Raises:
-        PipelineError: the function takes other arguments.
+        TypeCheckError: the function takes other arguments.
 
     >>> check_arity("Map", lambda x, y: x, None, (), {})
     Traceback (most recent call last):
-    headrace.errors.PipelineError: <lambda at ...> takes 2 arguments, but Map passes 1: the element...
+    headrace.errors.TypeCheckError: <lambda at ...> takes exactly 2 arguments, but Map passes 1...
     """
     try:
         declared = signature(fn, follow_wrapped=False)
@@ -65,7 +65,7 @@ def check_arity(
     except TypeError as error:
         problem = _problem(owner, asking, items, len(passed), kwargs)
         problem = problem or f"does not accept the arguments that {owner} passes: {error}"
-        raise PipelineError(
+        raise TypeCheckError(
             f"{label or callable_label(fn)} {problem}", remedy=_remedy(asking, kwargs)
         ) from None
 
@@ -130,7 +130,7 @@ def _positions(declared: Signature) -> tuple[int, float]:
 
 def _range(least: int, most: float) -> str:
     if least == most:
-        return _count(least, "argument")
+        return f"exactly {_count(least, 'argument')}"
     return (
         f"at least {_count(least, 'argument')}" if most == _MANY else f"{least} to {most} arguments"
     )

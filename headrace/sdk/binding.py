@@ -16,6 +16,7 @@ import attrs
 
 from headrace.sdk.dofn import PARAMETERS, Parameter
 from headrace.sdk.elementwise import Function
+from headrace.sdk.windowed_value import WindowedValue
 from headrace.triggers.bundle import Bundle
 from headrace.windowing.column import Column, stretch
 from headrace.windowing.time import Timestamp
@@ -42,6 +43,10 @@ def _windows(bundle: Bundle) -> Iterable[Any]:
     return [windows[0] for windows in bundle.windows]
 
 
+def _windowed_values(bundle: Bundle) -> Iterable[Any]:
+    return map(WindowedValue, bundle.values, _timestamps(bundle), bundle.windows, bundle.panes)
+
+
 _COLUMNS: Final[dict[str, ColumnOf]] = {
     "ElementParam": lambda bundle: bundle.values,
     "TimestampParam": _timestamps,
@@ -49,6 +54,7 @@ _COLUMNS: Final[dict[str, ColumnOf]] = {
     "PaneInfoParam": lambda bundle: bundle.panes,
     "DiffParam": lambda bundle: bundle.diffs,
     "KeyParam": lambda bundle: [value[0] for value in bundle.values],
+    "WindowedValueParam": _windowed_values,
     "DynamicTimerTagParam": lambda bundle: repeat(""),
 }
 

@@ -12,7 +12,7 @@ from typing import Any, Final, NoReturn
 from headrace.errors import PipelineError
 from headrace.sdk.state_cells import StateCell
 
-_INTERNAL: Final = ("is_empty", "freeze", "thaw")
+_INTERNAL: Final = ("is_empty", "freeze", "thaw", "converted")
 
 
 def open_cell(cell: StateCell) -> None:

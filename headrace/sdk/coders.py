@@ -6,9 +6,17 @@ import pickle
 import struct
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
-from typing import Any
+from types import GenericAlias
+from typing import Any, ClassVar, get_args
 
 from headrace.errors import PipelineError, shorten
+from headrace.sdk.coder_impls import (
+    BooleanCoderImpl,
+    CallbackCoderImpl,
+    CoderImpl,
+    FloatCoderImpl,
+    VarIntCoderImpl,
+)
 
 
 class Coder:
@@ -30,6 +38,40 @@ class Coder:
         """Return whether equal values have equal encodings."""
         return True
 
+    def get_impl(self) -> CoderImpl:
+        """Return the implementation over streams, of which coders of larger values are made."""
+        return CallbackCoderImpl(self.encode, self.decode)
+
+    def as_deterministic_coder(self, step_label: str, error_message: str | None = None) -> Coder:
+        """Return a coder of the same values with equal encodings of equal values.
+
+        Args:
+            step_label: label of the step whose keys the coder encodes, for the error.
+            error_message: the error, if there is no such coder.
+
+        Raises:
+            ValueError: there is no such coder.
+        """
+        if self.is_deterministic():
+            return self
+        raise ValueError(
+            error_message
+            or f"{self!r} cannot encode keys of {step_label!r}: it is not deterministic"
+        )
+
+    def estimate_size(self, value: Any) -> int:
+        """Return the size of the encoding of a value, in bytes."""
+        return len(self.encode(value))
+
+    @classmethod
+    def from_type_hint(cls, typehint: Any, registry: Any) -> Coder:
+        """Return the coder of this class for a type; the registry has the coders of its parts."""
+        return cls()
+
+    def to_type_hint(self) -> Any:
+        """Return the type of the values; Any if the coder does not say."""
+        return Any
+
     def __eq__(self, other: object) -> bool:
         """Compare the classes and the coders of parts."""
         return type(self) is type(other) and vars(self) == vars(other)
@@ -47,6 +89,9 @@ class BytesCoder(Coder):
     >>> BytesCoder().encode(b"a")
     b'a'
     """
+
+    def to_type_hint(self) -> Any:
+        return bytes
 
     def encode(self, value: bytes) -> bytes:
         return bytes(value)
@@ -78,6 +123,9 @@ class StrUtf8Coder(Coder):
     b'\xc3\xa9'
     """
 
+    def to_type_hint(self) -> Any:
+        return str
+
     def encode(self, value: str) -> bytes:
         return value.encode()
 
@@ -91,6 +139,12 @@ class BooleanCoder(Coder):
     >>> BooleanCoder().encode(True)
     b'\x01'
     """
+
+    def to_type_hint(self) -> Any:
+        return bool
+
+    def get_impl(self) -> CoderImpl:
+        return BooleanCoderImpl()
 
     def encode(self, value: bool) -> bytes:
         return b"\x01" if value else b"\x00"
@@ -106,6 +160,12 @@ class FloatCoder(Coder):
     0.5
     """
 
+    def to_type_hint(self) -> Any:
+        return float
+
+    def get_impl(self) -> CoderImpl:
+        return FloatCoderImpl()
+
     def encode(self, value: float) -> bytes:
         return struct.pack(">d", value)
 
@@ -120,6 +180,12 @@ class VarIntCoder(Coder):
     >>> VarIntCoder().encode(300)
     b'\xac\x02'
     """
+
+    def to_type_hint(self) -> Any:
+        return int
+
+    def get_impl(self) -> CoderImpl:
+        return VarIntCoderImpl()
 
     def encode(self, value: int) -> bytes:
         if not -(1 << 63) <= value < 1 << 63:
@@ -151,14 +217,6 @@ class PickleCoder(Coder):
         return False
 
 
-class FastPrimitivesCoder(PickleCoder):
-    """Encodes any value.
-
-    >>> FastPrimitivesCoder().is_deterministic()
-    False
-    """
-
-
 class TupleCoder(Coder):
     """Encodes a tuple, each item with its own coder.
 
@@ -169,6 +227,23 @@ class TupleCoder(Coder):
 
     def __init__(self, components: Iterable[Coder]) -> None:
         self._coders = tuple(components)
+
+    @classmethod
+    def from_type_hint(cls, typehint: Any, registry: Any) -> Coder:
+        return cls(map(registry.get_coder, get_args(typehint)))
+
+    def to_type_hint(self) -> Any:
+        return GenericAlias(tuple, tuple(coder.to_type_hint() for coder in self._coders))
+
+    def coders(self) -> tuple[Coder, ...]:
+        """Return the coders of the items."""
+        return self._coders
+
+    def as_deterministic_coder(self, step_label: str, error_message: str | None = None) -> Coder:
+        return TupleCoder(c.as_deterministic_coder(step_label, error_message) for c in self._coders)
+
+    def __repr__(self) -> str:
+        return f"TupleCoder[{', '.join(map(repr, self._coders))}]"
 
     def encode(self, value: Sequence[Any]) -> bytes:
         return b"".join(
@@ -191,8 +266,27 @@ class ListCoder(Coder):
     [1, 2]
     """
 
+    _type: ClassVar[type] = list
+
     def __init__(self, elem_coder: Coder) -> None:
         self._coder = elem_coder
+
+    @classmethod
+    def from_type_hint(cls, typehint: Any, registry: Any) -> Coder:
+        return cls(registry.get_coder(*(get_args(typehint) or (Any,))[:1]))
+
+    def to_type_hint(self) -> Any:
+        return GenericAlias(self._type, (self._coder.to_type_hint(),))
+
+    def value_coder(self) -> Coder:
+        """Return the coder of the items."""
+        return self._coder
+
+    def as_deterministic_coder(self, step_label: str, error_message: str | None = None) -> Coder:
+        return type(self)(self._coder.as_deterministic_coder(step_label, error_message))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}[{self._coder!r}]"
 
     def encode(self, value: Iterable[Any]) -> bytes:
         return b"".join(_sized(self._coder.encode(item)) for item in value)
@@ -210,6 +304,8 @@ class IterableCoder(ListCoder):
     >>> IterableCoder(VarIntCoder()).decode(b"")
     []
     """
+
+    _type = Iterable
 
 
 def _sized(part: bytes) -> bytes:

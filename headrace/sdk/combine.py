@@ -19,6 +19,7 @@ from headrace.sdk.combine_fn import (
     Untyped,
     combine_fn_of,
 )
+from headrace.sdk.combine_types import of_pairs, result_of
 from headrace.sdk.dofn import DoFn
 from headrace.sdk.element_types import pair_type, pair_types
 from headrace.sdk.elementwise import ProcessEach
@@ -31,6 +32,7 @@ from headrace.sdk.reading import Values, read_node
 from headrace.sdk.side_inputs import AsSideInput, AsSingleton, refuse_collections
 from headrace.sdk.transform import PTransform
 from headrace.sdk.type_variables import InT, KeyT, OutT, Rest, T
+from headrace.sdk.typechecks.io_hints import IOTypeHints
 from headrace.triggers.refinement import AccumulationMode
 from headrace.triggers.strategy import WindowingStrategy
 from headrace.triggers.watermark_triggers import DefaultTrigger
@@ -83,6 +85,13 @@ class CombinePerKey(PTransform[PCollection[Any], PCollection[Any]], Generic[InT,
     def default_label(self) -> str:
         return f"CombinePerKey({self._combine_fn.default_label()})"
 
+    def default_type_hints(self) -> IOTypeHints:
+        """Return the hints of the CombineFn, for pairs."""
+        return of_pairs(self._combine_fn.get_type_hints())
+
+    def display_data(self) -> dict[str, Any]:
+        return _display_data(self._combine_fn)
+
     def with_hot_key_fanout(self, fanout: int | Callable[[Any], int] | None) -> Self:
         """Accept a number of intermediate accumulators for each key, and return the transform unchanged.
 
@@ -122,10 +131,12 @@ class CombinePerKey(PTransform[PCollection[Any], PCollection[Any]], Generic[InT,
         check_grouping(pcoll)
         _check_subtraction(pcoll.collection, self._combine_fn)
         key, _ = pair_types(pcoll.element_type)
-        outputs = grouped(pcoll, pair_type(key), combining=True)
+        result = result_of(self._combine_fn.get_type_hints())
+        outputs = grouped(pcoll, pair_type(key, result), combining=True)
         pipeline = pcoll.pipeline
         pipeline.add(
-            CombinePerKeyNode(pipeline.scope, (pcoll.collection,), outputs, self._combine_fn)
+            # A copy of its own, because the CombineFn of several transforms is set up for each of them.
+            CombinePerKeyNode(pipeline.scope, (pcoll.collection,), outputs, copy(self._combine_fn))
         )
         return PCollection(pipeline, outputs[0])
 
@@ -177,6 +188,13 @@ class CombineGlobally(PTransform[PCollection[Any], PCollection[Any]], Generic[In
 
     def default_label(self) -> str:
         return f"CombineGlobally({self._combine_fn.default_label()})"
+
+    def default_type_hints(self) -> IOTypeHints:
+        """Return the hints of the CombineFn."""
+        return self._combine_fn.get_type_hints()
+
+    def display_data(self) -> dict[str, Any]:
+        return _display_data(self._combine_fn)
 
     @property
     def combine_fn(self) -> CombineFn:
@@ -259,7 +277,17 @@ class _SingletonView(PTransform[PCollection[Any], Any]):
         if not self._combine.has_defaults:
             return AsSingleton(combined)
         fn = self._combine.combine_fn
-        return AsSingleton(combined, fn.extract_output(fn.create_accumulator()))
+        return AsSingleton(combined, _result_of_nothing(fn))
+
+
+def _result_of_nothing(fn: CombineFn) -> Any:
+    """Return the result without inputs, from a copy of the CombineFn, which is set up later."""
+    own = copy(fn)
+    own.setup()
+    try:
+        return own.extract_output(own.create_accumulator())
+    finally:
+        own.teardown()
 
 
 class CombineValues(PTransform[PCollection[Any], PCollection[Any]], Generic[InT, OutT]):
@@ -305,6 +333,13 @@ class CombineValues(PTransform[PCollection[Any], PCollection[Any]], Generic[InT,
     def default_label(self) -> str:
         return f"CombineValues({self._combine_fn.default_label()})"
 
+    def default_type_hints(self) -> IOTypeHints:
+        """Return the hints of the CombineFn, for pairs of a key and a list."""
+        return of_pairs(self._combine_fn.get_type_hints(), grouped=True)
+
+    def display_data(self) -> dict[str, Any]:
+        return _display_data(self._combine_fn)
+
     @overload
     def expand(
         self: CombineValues[Same, Same], pcoll: PCollection[tuple[KeyT, Iterable[T]]]
@@ -321,6 +356,12 @@ class CombineValues(PTransform[PCollection[Any], PCollection[Any]], Generic[InT,
         return pcoll | "Combine" >> Each(_combining(self._combine_fn))
 
 
+def _display_data(fn: CombineFn) -> dict[str, Any]:
+    """Return the class of a CombineFn, and its own display data."""
+    own = fn.parts[0] if isinstance(fn, BoundCombineFn) else fn
+    return {"combine_fn": type(own), "of the combine_fn": own}
+
+
 def _has_side_inputs(fn: CombineFn) -> bool:
     if not isinstance(fn, BoundCombineFn):
         return False
@@ -331,7 +372,7 @@ def _has_side_inputs(fn: CombineFn) -> bool:
 def _combining(fn: CombineFn) -> ProcessEach:
     """Return the operation that combines the values of each pair; side inputs are its arguments."""
     if not _has_side_inputs(fn):
-        return ProcessEach(_CombineDoFn(fn))
+        return ProcessEach(_CombineDoFn(copy(fn)))
     assert isinstance(fn, BoundCombineFn)
     unbound, args, kwargs = fn.parts
     return ProcessEach(_CombineWithSideInputs(unbound), args, kwargs)
@@ -399,6 +440,10 @@ class _IgnoringNothing(CombineFn):
 
     def __init__(self, fn: CombineFn) -> None:
         self._fn = fn
+
+    def __copy__(self) -> _IgnoringNothing:
+        """Copy the inner CombineFn too, because it is the one that is set up."""
+        return _IgnoringNothing(copy(self._fn))
 
     def setup(self) -> None:
         self._fn.setup()

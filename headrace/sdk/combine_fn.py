@@ -9,17 +9,21 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
+from copy import copy
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
 from headrace.errors import PipelineError, shorten
+from headrace.sdk.combine_types import function_hints, method_hints
+from headrace.sdk.display_data import HasDisplayData
 from headrace.sdk.transform import callable_label
 from headrace.sdk.type_variables import InputT, OutputT
+from headrace.sdk.typechecks.io_hints import IOTypeHints, WithTypeHints, declared_hints
 
 if TYPE_CHECKING:
     from _typeshed import SupportsRichComparison
 
 
-class CombineFn:
+class CombineFn(WithTypeHints, HasDisplayData):
     """Combines many values into one; subclass it (Beam's name).
 
     A subclass can define ``subtract_input(accumulator, element)``, which returns the accumulator without
@@ -89,12 +93,19 @@ class CombineFn:
 
     @property
     def can_subtract(self) -> bool:
-        """Whether the CombineFn defines ``subtract_input``."""
+        """Whether the CombineFn defines ``subtract_input``, so that retractions need no stored inputs."""
         return isinstance(self, Subtracting)
 
     def default_label(self) -> str:
         """Return the name of this CombineFn in labels of transforms."""
         return type(self).__name__
+
+    def default_type_hints(self) -> IOTypeHints:
+        """Return the hints if none are declared: of decorators, and in the annotations of the methods."""
+        declared = declared_hints(type(self))
+        if type(self).__module__.partition(".")[0] == "headrace":
+            return declared
+        return declared.with_defaults(method_hints(self.add_input, self.extract_output))
 
     @staticmethod
     def maybe_from_callable(fn: CombineFn | Callable[..., Any]) -> CombineFn:
@@ -231,6 +242,9 @@ class CallableCombineFn(CombineFn):
     def default_label(self) -> str:
         return callable_label(self.fn)
 
+    def default_type_hints(self) -> IOTypeHints:
+        return function_hints(self.fn)
+
 
 class SumCombineFn(CombineFn):
     """The sum of numbers, or of other values that can be added to 0; can subtract.
@@ -298,6 +312,10 @@ class BoundCombineFn(CombineFn):
         self._args = args
         self._kwargs = kwargs
 
+    def __copy__(self) -> BoundCombineFn:
+        """Copy the inner CombineFn too, because it is the one that is set up."""
+        return BoundCombineFn(copy(self._fn), self._args, self._kwargs)
+
     @property
     def parts(self) -> tuple[CombineFn, tuple[Any, ...], dict[str, Any]]:
         """The CombineFn without arguments, and the arguments."""
@@ -338,6 +356,9 @@ class BoundCombineFn(CombineFn):
 
     def default_label(self) -> str:
         return self._fn.default_label()
+
+    def default_type_hints(self) -> IOTypeHints:
+        return self._fn.get_type_hints()
 
 
 def combine_fn_of(

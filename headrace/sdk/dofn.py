@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from typing import Any, ClassVar, Final, Protocol
 
-from headrace.errors import shorten
+from headrace.errors import TypeCheckError, shorten
+from headrace.sdk.batch_dofn import BatchMethods, output_element_type, undefined
+from headrace.sdk.display_data import HasDisplayData
+from headrace.sdk.element_types import output_type
 from headrace.sdk.pvalue import TaggedOutput
 from headrace.sdk.state import StateSpec
 from headrace.sdk.timers import TimerSpec
 from headrace.sdk.transform import callable_label
 from headrace.sdk.type_variables import InputT, OutputT, OutT
+from headrace.sdk.typechecks.io_hints import (
+    IOTypeHints,
+    WithTypeHints,
+    declared_hints,
+    hints_of,
+)
 from headrace.sdk.windowed_value import WindowedValue
 from headrace.windowing.timestamped_value import TimestampedValue
 
@@ -21,6 +29,9 @@ class Parameter:
     """A default value of a parameter that asks for something to be passed there (see :class:`DoFn`)."""
 
     __slots__ = ("name",)
+
+    asks_for_metadata: ClassVar[bool] = True
+    """Distinguishes these default values from others."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -184,6 +195,7 @@ PARAMETERS: Final = {
         "PaneInfoParam",
         "DiffParam",
         "KeyParam",
+        "WindowedValueParam",
         "DynamicTimerTagParam",
     )
 }
@@ -201,7 +213,7 @@ class UnsupportedParameter:
         )
 
 
-class DoFn:
+class DoFn(BatchMethods, WithTypeHints, HasDisplayData):
     """A function on elements, for :class:`~headrace.ParDo`; subclass it and define :meth:`process`.
 
     The default values of :meth:`process`'s parameters ask for metadata of an element (functions of Map,
@@ -216,10 +228,21 @@ class DoFn:
     ``KeyParam``        the key, of an element that is a (key, value) pair
     ==================  =========================================================================
 
+    ``WindowedValueParam`` asks for the element with its timestamp, all its windows and its pane, as a
+    :class:`~headrace.WindowedValue`.
+
     ``SetupContextParam(open_it)`` and ``BundleContextParam(open_it)`` ask for the value of a context manager.
 
     A DoFn of a collection with retractions processes retractions like values, and its outputs for a
     retraction are retractions; so it must be deterministic.
+
+    A DoFn can define ``process_batch`` to process a list or a numpy array of elements at once:
+
+    >>> class Halves(DoFn):
+    ...     def process_batch(self, batch: list[int]) -> list[list[float]]:
+    ...         return [[number / 2 for number in batch]]
+    >>> [1, 2, 3] | ParDo(Halves())
+    [0.5, 1.0, 1.5]
 
     It must not change its input, which other steps and retractions use; copy the value first, for example
     with ``sorted(values)`` or ``dict(value)``. Tests check this, and so does ``--check-mutation``. An element
@@ -238,6 +261,7 @@ class DoFn:
     PaneInfoParam: ClassVar[Any] = PARAMETERS["PaneInfoParam"]
     DiffParam: ClassVar[Any] = PARAMETERS["DiffParam"]
     KeyParam: ClassVar[Any] = PARAMETERS["KeyParam"]
+    WindowedValueParam: ClassVar[Any] = PARAMETERS["WindowedValueParam"]
     DynamicTimerTagParam: ClassVar[Any] = PARAMETERS["DynamicTimerTagParam"]
     StateParam: ClassVar[type[StateParam]] = StateParam
     TimerParam: ClassVar[type[TimerParam]] = TimerParam
@@ -255,7 +279,7 @@ class DoFn:
     def start_bundle(self) -> None:
         """Prepare for a bundle of elements."""
 
-    @abstractmethod
+    @undefined
     def process(self, element: Any, *args: Any, **kwargs: Any) -> Any:
         """Process an element.
 
@@ -278,6 +302,26 @@ class DoFn:
     def default_label(self) -> str:
         """Return the name of a ParDo of this DoFn."""
         return type(self).__name__
+
+    def default_type_hints(self) -> IOTypeHints:
+        """Return the hints if none are declared: of decorators, and in the annotations of ``process``."""
+        found = hints_of(self.process)
+        try:
+            outputs = found.strip_iterable()
+        except TypeCheckError as error:
+            raise TypeCheckError(
+                f"the result of {self.default_label()}: {error.problem}", remedy=error.remedy
+            ) from None
+        return declared_hints(type(self)).with_defaults(outputs.extract_tagged_outputs())
+
+    def infer_output_type(self, input_type: Any) -> Any:
+        """Return the type of the outputs, given that of the elements; Any if unknown.
+
+        Subclasses can override it, as in Beam.
+        """
+        if self._process_batch_defined or self._process_yields_batches:
+            return output_element_type(self, input_type)
+        return output_type(self.get_type_hints(), input_type)
 
 
 class Processing(Protocol[InputT, OutputT]):

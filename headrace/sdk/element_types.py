@@ -1,18 +1,25 @@
-"""Element types that are known while a pipeline is built: enough to refuse elements that are not pairs.
+"""Element types that are known while a pipeline is built.
 
 Types come from the elements of a Create, from the annotation of a function's result, and from
 ``with_output_types``. Nothing is inferred; an unknown type is ``typing.Any``.
+:mod:`headrace.sdk.typechecks` compares them with what functions and transforms declare.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from inspect import isabstract
+from itertools import chain
 from types import GenericAlias, UnionType
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import Any, Union, get_args, get_origin
 
+from headrace.errors import TypeCheckError
 from headrace.sdk.row import Row
 from headrace.sdk.schemas import Schema
+from headrace.sdk.typechecks.hints import is_variable
+from headrace.sdk.typechecks.io_hints import IOTypeHints, hints_of
+from headrace.sdk.typechecks.outputs import item_hint
+from headrace.sdk.typechecks.variables import bindings, substituted
 
 
 def type_of(values: Collection[Any]) -> Any:
@@ -21,7 +28,7 @@ def type_of(values: Collection[Any]) -> Any:
     The type of rows with the same fields is a :class:`~headrace.sdk.schemas.Schema`.
 
     >>> type_of([1, 2]), type_of([("a", 1), ("b", 2)]), type_of([1, "a"])
-    (<class 'int'>, tuple[typing.Any, typing.Any], typing.Any)
+    (<class 'int'>, tuple[str, int], typing.Any)
     """
     kinds = set(map(type, values))
     if len(kinds) != 1:
@@ -29,10 +36,22 @@ def type_of(values: Collection[Any]) -> Any:
     kind = kinds.pop()
     if kind is Row:
         return _row_type(list(map(vars, values)))
-    if kind is not tuple:
-        return kind
-    sizes = set(map(len, values))
-    return GenericAlias(tuple, (Any,) * sizes.pop()) if len(sizes) == 1 else tuple
+    if kind is tuple:
+        sizes = set(map(len, values))
+        columns = zip(*values, strict=True) if len(sizes) == 1 and len(values) else None
+        return tuple if columns is None else GenericAlias(tuple, tuple(map(type_of, columns)))
+    if kind in (list, set, frozenset):
+        return _with_items(kind, list(chain.from_iterable(values)))
+    if kind is dict:
+        inner = list(chain.from_iterable(map(dict.values, values)))
+        return _with_items(kind, list(chain.from_iterable(values)), inner)
+    return kind
+
+
+def _with_items(kind: type, *parts: list[Any]) -> Any:
+    """Return the type of a collection of items; without them if nothing is known of them."""
+    found = tuple(map(type_of, parts))
+    return kind if all(each is Any for each in found) else GenericAlias(kind, found)
 
 
 def _row_type(rows: Sequence[Mapping[str, Any]]) -> Any:
@@ -101,15 +120,8 @@ def result_type(function: Callable[..., Any]) -> Any:
     >>> result_type(length)
     <class 'int'>
     """
-    if isinstance(function, type):
-        return function
-    if hasattr(function, "output_type"):
-        return function.output_type
-    try:
-        found = get_type_hints(function).get("return", Any)
-    except Exception:  # annotations can contain names that are not defined here
-        return Any
-    return found if _is_resolved(found) else Any
+    found = hints_of(function).extract_tagged_outputs().simple_output_type("the function")
+    return substituted(found, {}) if _is_resolved(found) else Any
 
 
 def item_type(function: Callable[..., Any]) -> Any:
@@ -119,12 +131,43 @@ def item_type(function: Callable[..., Any]) -> Any:
     >>> item_type(words)
     <class 'str'>
     """
-    found = result_type(function)
-    origin = get_origin(found)
-    arguments = get_args(found)
-    if not isinstance(origin, type) or not issubclass(origin, Iterable) or origin is tuple:
+    try:
+        hints = hints_of(function).strip_iterable()
+    except TypeCheckError:
         return Any
-    return arguments[0] if arguments and _is_resolved(arguments[0]) else Any
+    found = hints.extract_tagged_outputs().simple_output_type("the function")
+    return substituted(found, {}) if _is_resolved(found) else Any
+
+
+def output_type(hints: IOTypeHints, element_type: Any) -> Any:
+    """Return the type of what a function emits for elements of a type, given its hints; Any if unknown.
+
+    >>> from typing import TypeVar
+    >>> V = TypeVar("V")
+    >>> def swap(pair: tuple[str, V]) -> tuple[V, str]: ...
+    >>> output_type(hints_of(swap), tuple[str, int])
+    tuple[int, str]
+    """
+    found = hints.extract_tagged_outputs().simple_output_type("the function")
+    if not _is_resolved(found) and not is_variable(found):
+        return Any
+    types = hints.input_types
+    known = bindings(types[0][0], element_type) if types is not None and types[0] else {}
+    return substituted(found, known)
+
+
+def item_of(kind: Any) -> Any:
+    """Return the type of the items of elements of a type; Any if unknown.
+
+    >>> item_of(list[int]), item_of(str)
+    (<class 'int'>, <class 'str'>)
+    """
+    if kind is str:
+        return str
+    try:
+        return item_hint(kind)
+    except TypeCheckError:
+        return Any
 
 
 def _is_resolved(kind: Any) -> bool:

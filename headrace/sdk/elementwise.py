@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 import attrs
 
+from headrace.sdk.batches import Batches
 from headrace.sdk.dofn import DoFn
 
 
@@ -75,11 +76,26 @@ class StampEach:
 
 @attrs.frozen(eq=False)
 class ProcessEach:
-    """Any number of outputs for each element: the outputs of a DoFn's ``process``."""
+    """Any number of outputs for each element: the outputs of a DoFn's ``process``.
+
+    With ``batches``, those of its ``process_batch``, or batches of outputs.
+    """
 
     dofn: DoFn
     args: tuple[Any, ...] = ()
     kwargs: dict[str, Any] = attrs.field(factory=dict)
+    batches: Batches | None = None
+
+    @property
+    def method(self) -> Callable[..., Any]:
+        """The method that is called."""
+        return method_of(self.dofn, self.batches)
+
+
+def method_of(dofn: DoFn, batches: Batches | None) -> Callable[..., Any]:
+    """Return the method of a DoFn that is called for elements or batches."""
+    method: Callable[..., Any] = dofn.process
+    return method if batches is None or batches.takes is None else dofn.process_batch
 
 
 @attrs.frozen(eq=False)
@@ -87,8 +103,21 @@ class DiffEach:
     """The elements and retractions as (diff, value) pairs."""
 
 
+@attrs.frozen(eq=False)
+class ChangeEach:
+    """The values and retractions that the elements, of :class:`headrace.sdk.changes.Change`, describe."""
+
+
 Uncaught: TypeAlias = (
-    MapEach | KeyEach | PairEach | FlatMapEach | FilterEach | StampEach | ProcessEach | DiffEach
+    MapEach
+    | KeyEach
+    | PairEach
+    | FlatMapEach
+    | FilterEach
+    | StampEach
+    | ProcessEach
+    | DiffEach
+    | ChangeEach
 )
 
 
@@ -102,6 +131,7 @@ class CatchEach:
         caught: the exceptions to catch; other exceptions stop the pipeline.
         partial: whether to keep the outputs of an element from before the exception.
         on_failure: called with the exception and the element.
+        timeout: the time limit of the function for an element, in seconds; None for no limit.
     """
 
     each: Uncaught
@@ -109,6 +139,7 @@ class CatchEach:
     caught: type[BaseException] | tuple[type[BaseException], ...] = Exception
     partial: bool = False
     on_failure: Callable[[Exception, Any], object] | None = None
+    timeout: float | None = None
 
 
 Elementwise: TypeAlias = Uncaught | CatchEach

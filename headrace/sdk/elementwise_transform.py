@@ -9,13 +9,17 @@ from typing import Any, Generic
 
 import attrs
 
-from headrace.errors import PipelineError
+from headrace.errors import PipelineError, TypeCheckError
+from headrace.sdk.call_types import Call
+from headrace.sdk.display_data import HasDisplayData
 from headrace.sdk.elementwise import (
     CatchEach,
     Elementwise,
+    Function,
+    ProcessEach,
     StampEach,
 )
-from headrace.sdk.exception_handling import ExceptionHandling
+from headrace.sdk.exception_handling import DeadLetter, ExceptionHandling, TakesErrors
 from headrace.sdk.graph import MAIN, Collection
 from headrace.sdk.pardo_node import output_like_input, pardo_node
 from headrace.sdk.pvalue import (
@@ -26,6 +30,10 @@ from headrace.sdk.pvalue import (
 from headrace.sdk.side_inputs import arguments_of, refuse_collections
 from headrace.sdk.transform import PTransform, callable_label
 from headrace.sdk.type_variables import InT, OutT
+from headrace.sdk.typechecks.consistency import items_of_tuple
+from headrace.sdk.typechecks.io_hints import IOTypeHints, hints_of
+from headrace.sdk.typechecks.outputs import emitted
+from headrace.sdk.typechecks.signatures import Types
 from headrace.windowing.time import Timestamp
 from headrace.windowing.window_fn import WindowFn
 
@@ -48,8 +56,22 @@ class ElementwiseTransform(PTransform[PCollection[InT], PCollection[OutT]], Gene
         self._kind = kind
         self._typed = typed
 
+    @property
+    def fn(self) -> Any:
+        """The function or DoFn.
+
+        >>> ParDo(DoFn()).fn.default_label()
+        'DoFn'
+        """
+        return self._fn
+
     def default_label(self) -> str:
         return f"{type(self).__name__}({callable_label(self._fn)})"
+
+    def display_data(self) -> dict[str, Any]:
+        if isinstance(self._fn, HasDisplayData):
+            return {"fn": type(self._fn), "fn_dd": self._fn}
+        return {"fn": callable_label(self._fn)}
 
     def with_outputs(
         self, *tags: str, main: str | None = None, allow_unknown_tags: bool | None = None
@@ -105,6 +127,20 @@ class ElementwiseTransform(PTransform[PCollection[InT], PCollection[OutT]], Gene
             **beam_args,
         )
 
+    def with_error_handler(
+        self, error_handler: TakesErrors | None, **how: Any
+    ) -> PTransform[PCollection[InT], PCollection[OutT]]:
+        """Return the transform with an error handler, which gets its dead letters.
+
+        Args:
+            error_handler: see :class:`~headrace.transforms.error_handling.ErrorHandler`; None for none.
+            how: other arguments of :meth:`with_exception_handling`.
+        """
+        if error_handler is None:
+            return self
+        handled: Any = self.with_exception_handling(error_handler=error_handler, **how)
+        return handled  # type: ignore[no-any-return]  # with a handler its result is a collection
+
     def caught(self, tag: str, **how: Any) -> ElementwiseTransform[InT, OutT]:
         """Return the transform with a dead letter for each failure (see :class:`CatchEach`)."""
         catching = copy(self)
@@ -118,16 +154,81 @@ class ElementwiseTransform(PTransform[PCollection[InT], PCollection[OutT]], Gene
         """Add the node with additional outputs, and return the main one."""
         require_collection(pcoll)
         main = self.evolved(output_like_input(pcoll, self._type(pcoll)))
-        return pardo_node(pcoll, self._kind, main, tags)
+        types = self._types_of_tags(pcoll.element_type) if tags else {}
+        return pardo_node(pcoll, self.kind_for(pcoll.element_type), main, tags, types)
+
+    def kind_for(self, element_type: Any) -> Elementwise:
+        """Return the operation of the node for elements of a type."""
+        return self._kind
 
     def evolved(self, output: Collection) -> Collection:
         """Return the main output of the node, given the collection that it inherits from the input."""
         return output
 
     def _type(self, pcoll: PCollection[Any]) -> Any:
-        if self.output_type is not None:
-            return self.output_type
-        return self._typed(pcoll.element_type)
+        return self.infer_output_type(pcoll.element_type)
+
+    def infer_output_type(self, input_type: Any) -> Any:
+        """Return the declared type of the outputs, or that of the function for elements of a type."""
+        declared = self.output_type
+        return self._typed(input_type) if declared is None else emitted(declared)[0]
+
+    def _types_of_tags(self, element_type: Any) -> dict[str, Any]:
+        """Return the known types of other outputs, by tag."""
+        letter: Any = DeadLetter
+        letters = {}
+        if isinstance(self._kind, CatchEach):
+            letters[self._kind.tag] = letter[element_type]
+        try:
+            found = self.get_type_hints().extract_tagged_outputs().tagged_output_types()
+        except TypeCheckError:
+            found = {}
+        return {**found, **letters}
+
+    def default_type_hints(self) -> IOTypeHints | None:
+        """Return the hints of the function or DoFn."""
+        function = _function_in(self._kind)
+        return None if function is None else hints_of(function.fn)
+
+    def get_type_hints(self) -> IOTypeHints:
+        """Return the hints, whose origin names the transform."""
+        found = super().get_type_hints()
+        return found._replace(origin=[f"hints of {self.label}", *found.origin]) if found else found
+
+    def type_check_inputs(self, pvalueish: Any) -> None:
+        """Refuse elements and arguments of types that the function does not take.
+
+        Raises:
+            TypeCheckError: the type of an argument does not suit the hint of its parameter.
+        """
+        if not isinstance(pvalueish, PCollection):
+            return
+        function = _function_in(self._kind)
+        if function is None:
+            return
+        kind = pvalueish.element_type
+        items = items_of_tuple(kind) if function.spread else None
+        if function.spread and items is None:
+            return
+        Call(
+            self.label,
+            function.fn,
+            self.get_type_hints(),
+            [kind] if items is None else items,
+            repr(pvalueish),
+            function.args,
+            function.kwargs,
+        ).check()
+
+    def type_check_outputs(self, pvalueish: Any) -> None:
+        """Do nothing: the types of outputs are those that are declared."""
+
+    def types_of_inputs(self) -> Types | None:
+        """Return the hint of the element; None if there is none, or if the function takes its items."""
+        function, types = _function_in(self._kind), self.get_type_hints().input_types
+        if types is None or function is None or function.spread:
+            return None
+        return types[0][:1], {}
 
 
 class WithOutputs(PTransform[PCollection[InT], DoOutputsTuple], Generic[InT]):
@@ -169,6 +270,14 @@ class WithOutputs(PTransform[PCollection[InT], DoOutputsTuple], Generic[InT]):
         return DoOutputsTuple(
             pcoll.pipeline, main.collection.node, self._tags, self._main, self._dynamic
         )
+
+
+def _function_in(kind: Elementwise) -> Function | None:
+    """Return the function of an operation, with its arguments; None if it calls none."""
+    each = kind.each if isinstance(kind, CatchEach) else kind
+    if isinstance(each, ProcessEach):
+        return Function(each.dofn.process, each.args, each.kwargs)
+    return getattr(each, "function", None)
 
 
 def _with_checked_timestamps(kind: Any) -> Any:

@@ -24,6 +24,8 @@ import attrs
 
 from headrace.errors import KeyEncodingError, shorten
 from headrace.sdk.row import Row
+from headrace.sdk.serialization.names import name_of as _name
+from headrace.sdk.serialization.registered import deterministic_coder
 from headrace.windowing.time import Duration, Timestamp
 from headrace.windowing.window import BoundedWindow
 
@@ -78,7 +80,7 @@ def identity(key: Any) -> Hashable:
     identify = _IDENTITIES.get(kind)
     if identify:
         return identify(key)
-    if isinstance(key, tuple):
+    if isinstance(key, tuple) and deterministic_coder(kind) is None:
         return BoundedWindow, _name(kind), *map(identity, key)
     return bytes, encode_key(key)
 
@@ -211,7 +213,10 @@ _KEYS: Final[dict[type, Encode]] = {
 
 
 def _encode_by_kind(key: Any) -> bytes:
-    """Encode a value of another type: enums, named tuples, rows, frozen records, subclasses."""
+    """Encode a value of another type: with a coder, enums, named tuples, rows, frozen records, subclasses."""
+    coder = deterministic_coder(type(key))
+    if coder is not None:
+        return _typed(b"C", key, coder.encode(key))
     if isinstance(key, Enum):
         return _typed(b"e", key, encode_key(key.value))
     if isinstance(key, (BoundedWindow, tuple)):
@@ -234,10 +239,6 @@ def _encode_by_kind(key: Any) -> bytes:
 
 def _typed(letter: bytes, key: Any, body: bytes) -> bytes:
     return letter + _joined([_name(type(key)).encode(), body])
-
-
-def _name(kind: type) -> str:
-    return f"{kind.__module__}.{kind.__qualname__}"
 
 
 def _compared_fields(record: Any) -> list[Any] | None:

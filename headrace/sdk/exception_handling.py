@@ -18,11 +18,12 @@ from headrace.sdk.graph import MAIN
 from headrace.sdk.pardo_node import Each, each
 from headrace.sdk.pvalue import DoOutputsTuple, PCollection, require_collection
 from headrace.sdk.transform import PTransform
-from headrace.sdk.type_variables import InT
+from headrace.sdk.type_variables import InT, T
 from headrace.sdk.window_into import WindowInto
 from headrace.triggers import AccumulationMode
 from headrace.triggers.watermark_triggers import DefaultTrigger
-from headrace.windowing.window_fn import WindowFn
+from headrace.windowing.window import BoundedWindow
+from headrace.windowing.window_fn import NonMergingWindowFn, WindowFn, fact
 
 Exceptions: TypeAlias = type[BaseException] | tuple[type[BaseException], ...]
 """An exception class, or several."""
@@ -44,6 +45,10 @@ _MISSING: dict[str, Missing] = {
 }
 
 
+DeadLetter: TypeAlias = tuple[T, tuple[type[BaseException], str, list[str]]]
+"""The type of a dead letter: the element, and the type, repr and traceback of the exception."""
+
+
 class Catching(Protocol):
     """An element-wise transform that can send its failures to a separate output."""
 
@@ -56,6 +61,13 @@ class Catching(Protocol):
 
     def expand_tags(self, pcoll: PCollection[Any], tags: tuple[str, ...]) -> PCollection[Any]:
         """Add the node with additional outputs, and return the main one."""
+
+
+class TakesErrors(Protocol):
+    """An error handler."""
+
+    def add_error_pcollection(self, pcoll: PCollection[Any]) -> None:
+        """Add a collection of dead letters."""
 
 
 class ExceptionHandling(PTransform[PCollection[InT], DoOutputsTuple], Generic[InT]):
@@ -75,8 +87,12 @@ class ExceptionHandling(PTransform[PCollection[InT], DoOutputsTuple], Generic[In
             stops with a FailuresError.
         threshold_windowing: windows in which failures are counted; by default the windows of the input.
         on_failure_callback: called with the exception and the element; its exceptions are logged.
+        error_handler: gets the dead letters (see :class:`~headrace.transforms.error_handling.ErrorHandler`);
+            then the result is the main output, unless there are other outputs of the DoFn.
+        timeout: the time limit of the function for an element, in seconds; an element that takes longer is a
+            dead letter with a TimeoutError, and its call goes on in a thread of its own.
         beam_args: arguments of Beam that are supported only with their default values: ``use_subprocess``,
-            ``timeout``, ``error_handler``, ``allow_unsafe_userstate_in_process``.
+            ``allow_unsafe_userstate_in_process``.
 
     Raises:
         UnsupportedError: an argument is not supported.
@@ -94,19 +110,29 @@ class ExceptionHandling(PTransform[PCollection[InT], DoOutputsTuple], Generic[In
         threshold: float = 1,
         threshold_windowing: WindowFn | None = None,
         on_failure_callback: Callable[[Exception, Any], object] | None = None,
+        error_handler: TakesErrors | None = None,
+        timeout: float | None = None,
         **beam_args: Any,
     ) -> None:
         super().__init__()
+        self._error_handler = error_handler
         check_supported(beam_args, {})
         check_exceptions(exc_class)
         check_threshold(threshold)
+        if error_handler is not None and not hasattr(error_handler, "add_error_pcollection"):
+            raise TypeError(f"error_handler must be an ErrorHandler, not {shorten(error_handler)}")
         self._main_tag = main_tag
         self._dead_letter_tag = dead_letter_tag
         self._tags: tuple[str, ...] = ()
         self._threshold = threshold
         self._threshold_windowing = threshold_windowing
+        _check_timeout(timeout, partial)
         self._transform = transform.caught(
-            dead_letter_tag, caught=exc_class, partial=partial, on_failure=on_failure_callback
+            dead_letter_tag,
+            caught=exc_class,
+            partial=partial,
+            on_failure=on_failure_callback,
+            timeout=timeout,
         )
 
     def default_label(self) -> str:
@@ -133,7 +159,16 @@ class ExceptionHandling(PTransform[PCollection[InT], DoOutputsTuple], Generic[In
         if self._threshold < 1:
             bad = outputs[self._dead_letter_tag]
             stop_at_threshold(pcoll, bad, self._threshold, self._threshold_windowing)
-        return outputs
+        return outputs if self._error_handler is None else self._handled(outputs)
+
+    def _handled(self, outputs: DoOutputsTuple) -> DoOutputsTuple:
+        """Give the dead letters to the handler, and return the other outputs."""
+        assert self._error_handler is not None
+        self._error_handler.add_error_pcollection(outputs[self._dead_letter_tag])
+        if self._tags:
+            return outputs
+        main: Any = outputs[self._main_tag]
+        return main  # type: ignore[no-any-return]  # as in Beam, one output is a collection
 
 
 def stop_at_threshold(
@@ -150,8 +185,11 @@ def stop_at_threshold(
         threshold: fraction of the elements of a window that may fail.
         windowing: windows in which failures are counted; by default the windows of the elements.
     """
+    own = pcoll.windowing
+    if not (own.window_fn.is_merging() or fact(own.window_fn, "single")):
+        own = attrs.evolve(own, window_fn=_SameWindow())
     windows = WindowInto(
-        windowing or pcoll.windowing,
+        windowing or own,
         trigger=DefaultTrigger(),
         accumulation_mode=AccumulationMode.ACCUMULATING,
         allowed_lateness=pcoll.windowing.allowed_lateness / 1e6,
@@ -192,6 +230,14 @@ class _Sums(CombineFn):
         return accumulator
 
 
+class _SameWindow(NonMergingWindowFn):
+    """The window that an element is in, so that one in several windows counts once in each."""
+
+    def assign(self, context: WindowFn.AssignContext) -> list[BoundedWindow]:
+        """Return the window of the element."""
+        return [] if context.window is None else [context.window]
+
+
 def _as_one(element: Any) -> tuple[int, int]:
     return 1, 0
 
@@ -222,6 +268,16 @@ def check_threshold(threshold: float) -> None:
         raise PipelineError(
             f"the threshold {threshold!r} must be between 0 and 1",
             remedy="use a fraction, such as 0.1 for 10 percent",
+        )
+
+
+def _check_timeout(timeout: float | None, partial: bool) -> None:
+    if timeout is not None and timeout <= 0:
+        raise PipelineError(f"the timeout is {timeout}", remedy="use more than 0 seconds")
+    if timeout is not None and partial:
+        raise PipelineError(
+            "the outputs of a call with a timeout come together, so partial=True has nothing to keep",
+            remedy="remove partial=True or the timeout",
         )
 
 

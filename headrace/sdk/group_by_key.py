@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from types import GenericAlias
-from typing import Any
+from typing import Any, Protocol
 
 import attrs
 
-from headrace.errors import PipelineError, warn
+from headrace.errors import PipelineError, TypeCheckError, shorten, warn
 from headrace.sdk.element_types import cannot_be_pair, pair_type, pair_types
 from headrace.sdk.graph import MAIN, Collection, GroupByKey as GroupByKeyNode
 from headrace.sdk.pvalue import PCollection, require_collection
@@ -17,11 +17,26 @@ from headrace.sdk.watermark_checks import warn_of_missing_watermarks
 from headrace.triggers.refinement import AccumulationMode
 
 
+class GroupsPairs(Protocol):
+    """What groups pairs in place of the node: an evictor (:mod:`headrace.sdk.evictors`)."""
+
+    def group(self, pcoll: PCollection[Any]) -> PCollection[Any]:
+        """Group pairs by key."""
+
+
 class GroupByKey(PTransform[PCollection[Any], PCollection[Any]]):
     """Turns (key, value) pairs into (key, list of values), for each key, window and pane.
 
     Keys are equal if their encodings are equal, so 1, 1.0 and True are three keys. The order of the values is
-    not defined.
+    not defined without an evictor; with one it is that of their timestamps, and then of their encodings.
+
+    Args:
+        label: the label of the transform.
+        evictor: which values of a pane are kept: a :class:`~headrace.CountEvictor` or
+            :class:`~headrace.TimeEvictor`; None for all (not in Beam).
+
+    Raises:
+        PipelineError: the evictor is not one.
 
     >>> with Pipeline() as p:
     ...     _ = p | Create([("a", 1), ("b", 2), ("a", 3)]) | GroupByKey() | Map(print)
@@ -29,10 +44,21 @@ class GroupByKey(PTransform[PCollection[Any], PCollection[Any]]):
     ('b', [2])
     """
 
+    def __init__(self, label: str | None = None, *, evictor: GroupsPairs | None = None) -> None:
+        super().__init__(label)
+        if not (evictor is None or hasattr(evictor, "group")):
+            raise PipelineError(
+                f"GroupByKey has the evictor {shorten(evictor)}",
+                remedy="use hr.CountEvictor or hr.TimeEvictor",
+            )
+        self._evictor = evictor
+
     def expand(
         self, pcoll: PCollection[tuple[KeyT, ValueT]]
     ) -> PCollection[tuple[KeyT, list[ValueT]]]:
         check_grouping(pcoll)
+        if self._evictor is not None:
+            return self._evictor.group(pcoll)
         key, value = pair_types(pcoll.element_type)
         element_type = pair_type(key, GenericAlias(list, (value,)))
         outputs = grouped(pcoll, element_type, combining=False)
@@ -98,10 +124,10 @@ def check_pairs(pcoll: PCollection[Any]) -> None:
     """Refuse a collection whose elements cannot be pairs.
 
     Raises:
-        PipelineError: the elements are of another type.
+        TypeCheckError: the elements are of another type.
     """
-    if cannot_be_pair(pcoll.element_type):
-        raise PipelineError(
+    if pcoll.pipeline.type_checks and cannot_be_pair(pcoll.element_type):
+        raise TypeCheckError(
             f"the elements of {pcoll!r} are of type {_name(pcoll.element_type)}, "
             "but a grouping needs (key, value) pairs",
             remedy="create pairs first, for example with hr.WithKeys or hr.Map",

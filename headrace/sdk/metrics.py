@@ -9,39 +9,72 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, SupportsInt
 
 import attrs
 
+from headrace.errors import PipelineError, shorten
 from headrace.sdk.step_metrics import StepMetrics
 
 _container: Final[ContextVar[MetricsContainer | None]] = ContextVar("metrics", default=None)
+
+
+def _not_empty(name: MetricName, field: attrs.Attribute[str], value: str) -> None:
+    if not value:
+        raise PipelineError(f"the {field.name} of a metric is empty", remedy="give it a text")
 
 
 @attrs.frozen
 class MetricName:
     """The name of a metric: a namespace, often a class, and a name in it.
 
+    Raises:
+        PipelineError: the namespace or the name is empty.
+
     >>> MetricName("mill", "turns")
     MetricName(namespace='mill', name='turns')
+    >>> str(MetricName("mill", "turns"))
+    'MetricName(namespace=mill, name=turns)'
     """
 
-    namespace: str
-    name: str
+    namespace: str = attrs.field(validator=_not_empty)
+    name: str = attrs.field(validator=_not_empty)
+
+    def __str__(self) -> str:
+        """Return the text that Beam has for the name."""
+        return f"MetricName(namespace={self.namespace}, name={self.name})"
 
 
-@attrs.frozen
+@attrs.frozen(init=False)
 class DistributionResult:
     """The value of a distribution.
+
+    Args:
+        sum: sum of the values; or another DistributionResult, since Beam has a class for its data.
+        count: number of the values.
+        min: minimum; None without values.
+        max: maximum; None without values.
 
     >>> DistributionResult.of(3).plus(DistributionResult.of(5)).mean
     4.0
     """
 
-    sum: int = 0
-    count: int = 0
-    min: int | None = None
-    max: int | None = None
+    sum: int
+    count: int
+    min: int | None
+    max: int | None
+
+    def __init__(
+        self,
+        sum: int | DistributionResult = 0,
+        count: int = 0,
+        min: int | None = None,
+        max: int | None = None,
+    ) -> None:
+        if isinstance(sum, DistributionResult):
+            self.__attrs_init__(sum.sum, sum.count, sum.min, sum.max)
+        else:
+            self.__attrs_init__(sum, count, min, max)
 
     @staticmethod
     def of(value: int) -> DistributionResult:
@@ -154,12 +187,15 @@ class Distribution:
 
     metric_name: MetricName
 
-    def update(self, value: int) -> None:
-        """Report a number."""
+    def update(self, value: SupportsInt) -> None:
+        """Report a number; of a timestamp or duration the whole seconds."""
         container = _container.get()
         if container is not None:
-            before = container.distributions.get(self.metric_name, DistributionResult())
-            container.distributions[self.metric_name] = before.plus(DistributionResult.of(value))
+            number: Any = value if isinstance(value, (int, float)) else int(value)
+            reported = DistributionResult.of(number)
+            before = container.distributions.get(self.metric_name)
+            now = reported if before is None else before.plus(reported)
+            container.distributions[self.metric_name] = now
 
 
 @attrs.frozen
@@ -196,10 +232,18 @@ class Metrics:
 
     @staticmethod
     def get_namespace(namespace: type | str) -> str:
-        """Return a namespace as a string; for a class, its full name."""
+        """Return a namespace as a string; for a class, its full name.
+
+        Raises:
+            PipelineError: it is neither a class nor a string.
+        """
         if isinstance(namespace, type):
             return f"{namespace.__module__}.{namespace.__name__}"
-        return namespace
+        if isinstance(namespace, str):
+            return namespace
+        raise PipelineError(
+            f"the namespace of a metric is {shorten(namespace)}", remedy="use a class or a string"
+        )
 
     @staticmethod
     def counter(namespace: type | str, name: str) -> Counter:
@@ -234,9 +278,18 @@ class MetricsFilter:
         return self.with_names([name])
 
     def with_names(self, names: Iterable[str]) -> MetricsFilter:
-        """Select metrics with one of these names."""
-        self.names.update(names)
+        """Select metrics with one of these names.
+
+        Raises:
+            PipelineError: the names are a single string.
+        """
+        self.names.update(_several(names))
         return self
+
+    def with_metric(self, metric: Counter | Distribution | Gauge) -> MetricsFilter:
+        """Select a metric, by its namespace and name."""
+        name = metric.metric_name
+        return self.with_name(name.name).with_namespace(name.namespace)
 
     def with_namespace(self, namespace: type | str) -> MetricsFilter:
         """Select metrics of a namespace."""
@@ -244,7 +297,7 @@ class MetricsFilter:
 
     def with_namespaces(self, namespaces: Iterable[type | str]) -> MetricsFilter:
         """Select metrics of one of these namespaces."""
-        self.namespaces.update(map(Metrics.get_namespace, namespaces))
+        self.namespaces.update(map(Metrics.get_namespace, _several(namespaces)))
         return self
 
     def with_step(self, step: str) -> MetricsFilter:
@@ -253,7 +306,7 @@ class MetricsFilter:
 
     def with_steps(self, steps: Iterable[str]) -> MetricsFilter:
         """Select metrics of one of these steps."""
-        self.steps.update(steps)
+        self.steps.update(_several(steps))
         return self
 
     def matches(self, step: str, name: MetricName) -> bool:
@@ -265,6 +318,12 @@ class MetricsFilter:
         )
 
 
+def _several(names: Iterable[Any]) -> Iterable[Any]:
+    if isinstance(names, str):
+        raise PipelineError(f"{names!r} is a single string", remedy="pass a list of strings")
+    return names
+
+
 @attrs.frozen
 class MetricKey:
     """A metric of a step.
@@ -272,10 +331,12 @@ class MetricKey:
     Attributes:
         step: full label of the step.
         metric: name of the metric.
+        labels: more that a runner tells of it; empty here.
     """
 
     step: str
     metric: MetricName
+    labels: Mapping[str, str] = attrs.field(factory=dict, hash=False)
 
 
 @attrs.frozen
@@ -286,15 +347,12 @@ class MetricResult:
         key: the step and the metric.
         committed: the value: a number for a counter, a :class:`DistributionResult`, or a
             :class:`GaugeResult`.
+        attempted: the same; retried work is not counted separately.
     """
 
     key: MetricKey
     committed: Any
-
-    @property
-    def attempted(self) -> Any:
-        """The same as ``committed``; retried work is not counted separately."""
-        return self.committed
+    attempted: Any = attrs.Factory(lambda self: self.committed, takes_self=True)
 
     @property
     def result(self) -> Any:
@@ -326,6 +384,11 @@ class MetricResults:
     ) -> None:
         self.containers: Mapping[str, MetricsContainer] = containers
         self.steps: Mapping[str, StepMetrics] = steps or {}
+
+    @staticmethod
+    def matches(filter: MetricsFilter | None, metric_key: MetricKey) -> bool:
+        """Return whether a filter selects a metric of a step; without a filter it is selected."""
+        return filter is None or filter.matches(metric_key.step, metric_key.metric)
 
     def query(self, filter: MetricsFilter | None = None) -> dict[str, list[MetricResult]]:
         """Return the metrics that a filter selects, by kind; all metrics without a filter."""

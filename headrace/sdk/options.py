@@ -6,21 +6,34 @@ in all of them.
 
 from __future__ import annotations
 
-import json
 import sys
 from argparse import ArgumentParser, BooleanOptionalAction
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any, TypeVar
-
-import attrs
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cached_property
+from typing import Any, Final, TypeVar
 
 from headrace.errors import PipelineError
+from headrace.sdk.display_data import HasDisplayData
+from headrace.sdk.option_flags import (
+    GivenFlags,
+    as_flags,
+    flag_adders,
+    flag_name,
+    log_unknown_flags,
+    parse,
+    parser_of,
+    switches_of,
+    unknown_flags,
+    with_subclasses,
+)
 
 OptionsT = TypeVar("OptionsT", bound="PipelineOptions")
 
 
-class PipelineOptions:
+class PipelineOptions(HasDisplayData):
     """Options of a pipeline; a subclass adds its own flags in ``_add_argparse_args``.
+
+    The parser that it gets is argparse's, with ``add_value_provider_argument`` as in Beam.
 
     Args:
         flags: flags as on a command line; by default those of this process. Unknown flags are kept and
@@ -44,11 +57,12 @@ class PipelineOptions:
         self._flags: list[str] = sys.argv[1:] if flags is None else list(flags)
         self._given = GivenFlags.of(self._flags, overrides)
         self._values: dict[str, Any] = overrides
+        self._assigned: set[str] = set()
         self._visible: frozenset[str] = frozenset()
         self._parse_own()
 
     def _parse_own(self) -> None:
-        own = _parse(_flag_adders(type(self)), self._flags)
+        own = parse(flag_adders(type(self)), self._flags)
         for name, value in own.items():
             self._values.setdefault(name, value)
         self._visible = frozenset(own)
@@ -64,7 +78,8 @@ class PipelineOptions:
         >>> PipelineOptions.from_dictionary({"streaming": True}).view_as(StandardOptions).streaming
         True
         """
-        return cls([flag for name, value in options.items() for flag in _as_flags(name, value)])
+        switches = switches_of(PipelineOptions)
+        return cls([f for name, value in options.items() for f in as_flags(name, value, switches)])
 
     def view_as(self, cls: type[OptionsT]) -> OptionsT:
         """Return a view of these options as another class; values are shared."""
@@ -72,6 +87,7 @@ class PipelineOptions:
         object.__setattr__(view, "_flags", self._flags)
         object.__setattr__(view, "_given", self._given)
         object.__setattr__(view, "_values", self._values)
+        object.__setattr__(view, "_assigned", self._assigned)
         view._parse_own()
         return view
 
@@ -83,31 +99,52 @@ class PipelineOptions:
         display_warnings: bool = False,
         current_only: bool = False,
     ) -> dict[str, Any]:
-        """Return all options by name.
+        """Return all options by name, of all classes of options that are imported.
 
         Args:
             drop_default: whether to omit options that have their default value.
             add_extra_args_fn: adds more flags to the parser.
             retain_unknown_options: whether to include unknown flags and overrides.
-            display_warnings: ignored; accepted for compatibility with Beam.
+            display_warnings: whether to log a warning about each unknown flag; a run warns of them
+                anyway.
             current_only: whether to return only the options of this class.
 
         >>> PipelineOptions(["--runner=spark"]).get_all_options(drop_default=True)
         {'runner': 'spark'}
         """
-        adders = _flag_adders(type(self))
+        adders = flag_adders(type(self))
         if not current_only:
-            adders = [a for cls in _with_subclasses(PipelineOptions) for a in _flag_adders(cls)]
+            adders = [a for cls in with_subclasses(PipelineOptions) for a in flag_adders(cls)]
         adders = list(dict.fromkeys([*adders, *([add_extra_args_fn] if add_extra_args_fn else [])]))
-        defaults = _parse(adders, [])
-        known = _parse(adders, self._flags)
+        defaults = parse(adders, [])
+        known = parse(adders, self._flags)
         result = {name: self._values.get(name, value) for name, value in known.items()}
+        if display_warnings:
+            log_unknown_flags(adders, self._flags)
         if retain_unknown_options:
-            result.update(_unknown(adders, self._flags))
+            result.update(unknown_flags(adders, self._flags))
             result.update(self._values)
         if drop_default:
             result = {n: v for n, v in result.items() if n not in defaults or v != defaults[n]}
         return result
+
+    def display_data(self) -> dict[str, Any]:
+        """Return the options that differ from their default values, by name."""
+        return self.get_all_options(drop_default=True, retain_unknown_options=True)
+
+    def is_compat_version_prior_to(self, breaking_change_version: str) -> bool:
+        """Return whether ``--update_compatibility_version``, a version of Beam, is older than another one.
+
+        Without that flag it is not. No transform asks: Headrace does not change with the version of Beam.
+
+        >>> options = PipelineOptions(["--update_compatibility_version=2.9"])
+        >>> options.is_compat_version_prior_to("2.10.0")
+        True
+        """
+        version = self.get_all_options(add_extra_args_fn=_add_version)[
+            "update_compatibility_version"
+        ]
+        return version is not None and _numbers(version) < _numbers(breaking_change_version)
 
     def __getattr__(self, name: str) -> Any:
         """Return the value of an option of this class."""
@@ -117,10 +154,11 @@ class PipelineOptions:
 
     def __setattr__(self, name: str, value: Any) -> None:
         """Set the value of an option of this class, for all views."""
-        if name in ("_flags", "_given", "_values", "_visible"):
+        if name in ("_flags", "_given", "_values", "_assigned", "_visible"):
             object.__setattr__(self, name, value)
         elif name in self._visible:
             self._values[name] = value
+            self._assigned.add(name)
         else:
             raise AttributeError(f"{type(self).__name__} has no option {name!r}")
 
@@ -134,32 +172,44 @@ class PipelineOptions:
         return f"{type(self).__name__}({shown})"
 
 
-@attrs.frozen
-class GivenFlags:
-    """The names of the flags and overrides that options were given.
-
-    Attributes:
-        names: the names, with underscores, without dashes in front.
-        from_command_line: whether they are all flags of this process, which can also be for the program.
-
-    >>> GivenFlags.of(["--key-groups=4", "--", "--x"], {"streaming": True}).names
-    ('key_groups', 'streaming')
-    """
-
-    names: tuple[str, ...]
-    from_command_line: bool
-
-    @staticmethod
-    def of(flags: list[str], overrides: Iterable[str]) -> GivenFlags:
-        """Return the names in flags and overrides."""
-        own = flags[: flags.index("--")] if "--" in flags else flags
-        names = [_flag_name(flag) for flag in own if str(flag).startswith("--")]
-        return GivenFlags((*names, *overrides), not overrides and flags == sys.argv[1:])
-
-
 def given_flags(options: PipelineOptions) -> GivenFlags:
     """Return the flags and overrides that options, or the options that they are a view of, were given."""
     return options._given
+
+
+def assigned_names(options: PipelineOptions) -> list[str]:
+    """Return the names of options that were set as attributes, to something else than nothing.
+
+    >>> options = StandardOptions([])
+    >>> options.runner = "local"
+    >>> assigned_names(options)
+    ['runner']
+    """
+    return sorted(name for name in options._assigned if options._values[name])
+
+
+class RunOptions(Mapping[str, Any]):
+    """The options of a run by name, read when the first of them is needed.
+
+    >>> RunOptions(PipelineOptions(["--runner=local"]))["runner"]
+    'local'
+    """
+
+    def __init__(self, options: PipelineOptions) -> None:
+        self._options = options
+
+    @cached_property
+    def _by_name(self) -> dict[str, Any]:
+        return self._options.get_all_options(retain_unknown_options=True)
+
+    def __getitem__(self, name: str) -> Any:
+        return self._by_name[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._by_name)
+
+    def __len__(self) -> int:
+        return len(self._by_name)
 
 
 def known_flags() -> frozenset[str]:
@@ -168,20 +218,26 @@ def known_flags() -> frozenset[str]:
     >>> "max_records_per_batch" in known_flags()
     True
     """
-    names: set[str] = set()
-    for cls in _with_subclasses(PipelineOptions):
-        try:
-            parser = _parser(_flag_adders(cls))
-        except Exception:  # a class that cannot be used knows no flags
-            continue
-        names.update(action.dest for action in parser._actions)
-        names.update(parser._defaults)  # of options that can be set by name only
-        names.update(map(_flag_name, parser._option_string_actions))
-    return frozenset(names)
+    return frozenset(
+        name for cls in with_subclasses(PipelineOptions) for name in flags_of_class(cls)
+    )
 
 
-def _flag_name(flag: str) -> str:
-    return flag.partition("=")[0].lstrip("-").replace("-", "_")
+def flags_of_class(cls: type[PipelineOptions]) -> set[str]:
+    """Return the names of the flags and options of a class, with underscores; none if it cannot be used.
+
+    >>> "runner" in flags_of_class(StandardOptions)
+    True
+    """
+    parser = parser_of(cls)
+    return {
+        *(action.dest for action in parser._actions),
+        *parser._defaults,  # of options that can be set by name only
+        *map(flag_name, parser._option_string_actions),
+    }
+
+
+_NO_EFFECT: Final = "accepted; has no effect"
 
 
 class StandardOptions(PipelineOptions):
@@ -199,6 +255,25 @@ class StandardOptions(PipelineOptions):
             help="local (the default, in memory) or spark (needs headrace[spark] and Java 17)",
         )
         parser.add_argument("--streaming", action="store_true", help="run in streaming mode")
+        parser.add_argument(
+            "--job_name",
+            "--job-name",
+            metavar="NAME",
+            help="name of the run in reports, metrics and Spark's pages (default: that of the program)",
+        )
+        parser.add_argument(
+            "--auto_unique_labels",
+            "--auto-unique-labels",
+            action="store_true",
+            help="number the labels that are used again, in place of an error; a change of the program can "
+            "then give a label, and the state under it, to another step",
+        )
+        parser.add_argument(
+            "--no_wait_until_finish",
+            "--no-wait-until-finish",
+            action="store_true",
+            help="let a `with` block end without waiting for the end of the run",
+        )
         parser.add_argument("--progress", action="store_true", help="show a progress bar")
         parser.add_argument(
             "--max_records_per_batch",
@@ -215,18 +290,33 @@ class StandardOptions(PipelineOptions):
             help="raise an error if a function changes its input; TestPipeline checks by default",
         )
         parser.add_argument(
+            "--no_pickle",
+            "--no-pickle",
+            action="store_true",
+            help="raise an error for values in shuffles and checkpoints that only pickle can write",
+        )
+        parser.add_argument(
             "--until_caught_up",
             "--until-caught-up",
             action="store_true",
             help="in streaming mode, read the records that exist when the run starts, then drain it",
         )
+        parser.add_argument(
+            "--resource_hint",
+            "--resource_hints",
+            dest="resource_hints",
+            action="append",
+            default=[],
+            help=_NO_EFFECT,
+        )
 
 
 class TypeOptions(PipelineOptions):
-    """Options for the checks while a pipeline is built: ``--allow_unsafe_triggers``.
+    """Options for checks: ``--no_pipeline_type_check``, ``--runtime_type_check``, and of triggers.
 
-    >>> TypeOptions(["--allow_unsafe_triggers"]).allow_unsafe_triggers
-    True
+    >>> options = TypeOptions(["--allow_unsafe_triggers", "--no_pipeline_type_check"])
+    >>> options.allow_unsafe_triggers, options.pipeline_type_check, options.runtime_type_check
+    (True, False, False)
     """
 
     @classmethod
@@ -236,84 +326,40 @@ class TypeOptions(PipelineOptions):
             action="store_true",
             help="allow triggers that may finish before all data has arrived, and lose the rest",
         )
+        parser.add_argument(
+            "--no_pipeline_type_check",
+            "--no-pipeline-type-check",
+            dest="pipeline_type_check",
+            action="store_false",
+            help="do not compare the types that steps declare while the pipeline is built",
+        )
+        parser.add_argument(
+            "--runtime_type_check",
+            "--runtime-type-check",
+            "--performance_runtime_type_check",
+            action="store_true",
+            help="compare each element with the types that steps declare while the pipeline runs",
+        )
+        parser.add_argument(
+            "--type_check_strictness",
+            choices=["ALL_REQUIRED", "DEFAULT_TO_ANY"],
+            default="DEFAULT_TO_ANY",
+            help=_NO_EFFECT,
+        )
+        parser.add_argument("--type_check_additional", default="", help=_NO_EFFECT)
+        for name in (
+            "allow_non_deterministic_key_coders",
+            "disable_beartype",
+            "exclude_infer_dataclass_field_type",
+            "force_cloudpickle_deterministic_coders",
+        ):
+            parser.add_argument(f"--{name}", action="store_true", help=_NO_EFFECT)
 
 
-class SetupOptions(PipelineOptions):
-    """Options of Beam programs that have no effect here: ``--save_main_session``.
-
-    Functions are always sent to workers with everything that they refer to.
-
-    >>> SetupOptions([]).save_main_session
-    False
-    """
-
-    @classmethod
-    def _add_argparse_args(cls, parser: ArgumentParser) -> None:
-        parser.add_argument("--save_main_session", action="store_true", help="has no effect")
+def _add_version(parser: ArgumentParser) -> None:
+    parser.add_argument("--update_compatibility_version")
 
 
-_Adder = Callable[[ArgumentParser], None]
-
-
-def _flag_adders(cls: type[PipelineOptions]) -> list[_Adder]:
-    """Return the flag adders of a class and of its bases that define ``_add_argparse_args``."""
-    return [
-        _FlagAdder(base)
-        for base in cls.__mro__
-        if base is not PipelineOptions and "_add_argparse_args" in vars(base)
-    ]
-
-
-class _FlagAdder:
-    """Adds the flags of a class; hashable, so that no class adds its flags twice."""
-
-    def __init__(self, cls: Any) -> None:
-        self._cls = cls
-
-    def __call__(self, parser: ArgumentParser) -> None:
-        self._cls._add_argparse_args(parser)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _FlagAdder) and self._cls is other._cls
-
-    def __hash__(self) -> int:
-        return hash(self._cls)
-
-
-def _with_subclasses(cls: type[PipelineOptions]) -> Iterator[type[PipelineOptions]]:
-    for subclass in cls.__subclasses__():
-        yield subclass
-        yield from _with_subclasses(subclass)
-
-
-def _parse(adders: list[_Adder], flags: list[str]) -> dict[str, Any]:
-    return vars(_parser(adders).parse_known_args(flags)[0])
-
-
-def _unknown(adders: list[_Adder], flags: list[str]) -> dict[str, Any]:
-    """Return the unknown flags with their values as strings, or True if there is no value."""
-    found: dict[str, Any] = {}
-    rest = _parser(adders).parse_known_args(flags)[1]
-    for flag, following in zip(rest, [*rest, "-"][1:], strict=True):
-        name, equals, value = flag.partition("=")
-        if flag.startswith("--"):
-            has_value = not equals and not following.startswith("-")
-            found[name[2:]] = value if equals else following if has_value else True
-    return found
-
-
-def _parser(adders: list[_Adder]) -> ArgumentParser:
-    parser = ArgumentParser(allow_abbrev=False, add_help=False, conflict_handler="resolve")
-    for add in adders:
-        add(parser)
-    return parser
-
-
-def _as_flags(name: str, value: Any) -> list[str]:
-    if value is None or value is False:
-        return []
-    if value is True:
-        return [f"--{name}"]
-    if isinstance(value, list):
-        return [f"--{name}={item}" for item in value]
-    return [f"--{name}={json.dumps(value) if isinstance(value, dict) else value}"]
+def _numbers(version: str) -> tuple[int, ...]:
+    """Return the three numbers of a version."""
+    return tuple(int(part) for part in [*version.split("."), "0", "0"][:3])

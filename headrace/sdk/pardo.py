@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import TYPE_CHECKING, Any, Concatenate, TypeAlias, overload
 
 import attrs
 
-from headrace.errors import PipelineError, shorten
+from headrace.errors import PipelineError, TypeCheckError, UnsupportedError, shorten
 from headrace.sdk.arity import check_arity, items_of
+from headrace.sdk.batch_dofn import batches_of
 from headrace.sdk.binding import asks_for
 from headrace.sdk.dofn import DoFn, Processing, Timing, require_dofn
-from headrace.sdk.element_types import item_type, pair_type, result_type
+from headrace.sdk.element_types import item_of, item_type, output_type, pair_type, result_type
 from headrace.sdk.elementwise import (
     DiffEach,
+    Elementwise,
     FilterEach,
     FlatMapEach,
     Function,
@@ -31,7 +34,10 @@ from headrace.sdk.pvalue import (
 )
 from headrace.sdk.stateful_dofn import stateful
 from headrace.sdk.stateful_node import stateful_node
+from headrace.sdk.transform import callable_label
 from headrace.sdk.type_variables import InT, Items, KeyT, OutT, Rest, T, ValueT
+from headrace.sdk.typechecks.hints import is_union
+from headrace.sdk.typechecks.io_hints import IOTypeHints, hints_of
 from headrace.sdk.windowed_value import WindowedValue
 from headrace.windowing.time import TimestampTypes
 from headrace.windowing.timestamped_value import TimestampedValue
@@ -79,11 +85,21 @@ class ParDo(ElementwiseTransform[InT, OutT]):
     ) -> None: ...
     def __init__(self, fn: Any, *args: Any, **kwargs: Any) -> None:
         self._dofn = dofn = require_dofn(fn)
-        name = "" if dofn.process is fn else f"{dofn.default_label()}.process"
-        check_arity("ParDo", dofn.process, None, args, kwargs, name)
+        method = "process_batch" if dofn._process_batch_defined else "process"
+        name = "" if dofn.process is fn else f"{dofn.default_label()}.{method}"
+        check_arity("ParDo", getattr(dofn, method), None, args, kwargs, name)
         self._stateful = stateful(dofn)
-        declared = getattr(dofn, "output_type", None) or item_type(dofn.process)
-        super().__init__(fn, ProcessEach(dofn, args, kwargs), _always(declared))
+        super().__init__(fn, ProcessEach(dofn, args, kwargs), self._emitted)
+
+    def _emitted(self, element_type: Any) -> Any:
+        try:
+            return self._dofn.infer_output_type(element_type)
+        except TypeCheckError:
+            return Any
+
+    def default_type_hints(self) -> IOTypeHints:
+        """Return the hints of the DoFn."""
+        return self._dofn.get_type_hints()
 
     def caught(self, tag: str, **how: Any) -> ElementwiseTransform[InT, OutT]:
         if self._stateful is not None:
@@ -91,6 +107,12 @@ class ParDo(ElementwiseTransform[InT, OutT]):
                 f"{self._dofn.default_label()} is a stateful DoFn, for which exception handling is not "
                 "supported",
                 remedy="catch the exception in process, and emit a TaggedOutput",
+            )
+        if self._dofn._process_batch_defined:
+            raise UnsupportedError(
+                f"{self._dofn.default_label()} processes batches, for which exception handling is not "
+                "supported",
+                remedy="define process instead of process_batch, or catch the exception there",
             )
         return super().caught(tag, **how)
 
@@ -101,6 +123,12 @@ class ParDo(ElementwiseTransform[InT, OutT]):
         kind = self._kind
         assert isinstance(kind, ProcessEach)
         return stateful_node(pcoll, kind, self._stateful, self._type(pcoll), tags)
+
+    def kind_for(self, element_type: Any) -> Elementwise:
+        batches = batches_of(self._dofn, element_type)
+        if batches is None or not isinstance(self._kind, ProcessEach):
+            return self._kind
+        return attrs.evolve(self._kind, batches=batches)
 
     def evolved(self, output: Collection) -> Collection:
         if output.changing:
@@ -135,7 +163,7 @@ class Map(ElementwiseTransform[InT, OutT]):
     ) -> None: ...
     def __init__(self, fn: Any, *args: Any, **kwargs: Any) -> None:
         function = _function(type(self), fn, args, kwargs)
-        super().__init__(fn, MapEach(function), _always(result_type(fn)))
+        super().__init__(fn, MapEach(function), partial(_result, fn))
 
 
 class FlatMap(ElementwiseTransform[InT, OutT]):
@@ -171,7 +199,16 @@ class FlatMap(ElementwiseTransform[InT, OutT]):
     def __init__(self, fn: Any = None, *args: Any, **kwargs: Any) -> None:
         chosen = _itself if fn is None else fn
         function = _function(type(self), chosen, args, kwargs)
-        super().__init__(chosen, FlatMapEach(function), _always(item_type(chosen)))
+        super().__init__(chosen, FlatMapEach(function), partial(_items, chosen))
+
+    def default_type_hints(self) -> IOTypeHints:
+        """Return the hints of the function, and of the items of its result."""
+        try:
+            return hints_of(self._fn).strip_iterable()
+        except TypeCheckError as error:
+            raise TypeCheckError(
+                f"the result of {callable_label(self._fn)}: {error.problem}", remedy=error.remedy
+            ) from None
 
 
 class Filter(ElementwiseTransform[InT, Any]):
@@ -198,7 +235,14 @@ class Filter(ElementwiseTransform[InT, Any]):
         **kwargs: Rest.kwargs,
     ) -> None: ...
     def __init__(self, fn: Any, *args: Any, **kwargs: Any) -> None:
-        super().__init__(fn, FilterEach(_function(type(self), fn, args, kwargs)), _the_same)
+        super().__init__(fn, FilterEach(_function(type(self), fn, args, kwargs)), _filtered)
+
+    def default_type_hints(self) -> IOTypeHints:
+        """Return the hint of the function's element for the input and the output."""
+        hints = hints_of(self._fn)
+        types = hints.input_types
+        element = types[0][:1] if types is not None else ()
+        return hints._replace(output_types=(element, {}) if element else None)
 
     if TYPE_CHECKING:
 
@@ -345,8 +389,19 @@ def _check_finish_bundle(dofn: DoFn) -> None:
         )
 
 
-def _always(kind: Any) -> Callable[[Any], Any]:
-    return lambda _: kind
+def _result(fn: Any, element_type: Any) -> Any:
+    """Return the type of a function's result, given the type of the element."""
+    return output_type(hints_of(fn), element_type)
+
+
+def _items(fn: Any, element_type: Any) -> Any:
+    """Return the type of the items of a function's result, given the type of the element."""
+    if fn is _itself:
+        return item_of(element_type)
+    try:
+        return output_type(hints_of(fn).strip_iterable(), element_type)
+    except TypeCheckError:
+        return Any
 
 
 def _of_items(owner: type, function: Function, kind: Any) -> Callable[[Any], Any]:
@@ -365,8 +420,14 @@ def _the_same(kind: Any) -> Any:
     return kind
 
 
+def _filtered(kind: Any) -> Any:
+    """Return the type of filtered elements: of a union, some members may be filtered out."""
+    return Any if is_union(kind) else kind
+
+
 def _itself(element: Any) -> Any:
-    return element
+    """Return the items of an element: the characters of a text, the keys of a dict."""
+    return tuple(element) if isinstance(element, (str, bytes, dict)) else element
 
 
 def _function(

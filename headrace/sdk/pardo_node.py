@@ -6,7 +6,7 @@ and other composite transforms use :class:`Each`, which does not support it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import attrs
@@ -22,7 +22,11 @@ from headrace.sdk.type_variables import InT, OutT
 
 
 def pardo_node(
-    pcoll: PCollection[Any], kind: Elementwise, main: Collection, tags: tuple[str, ...] = ()
+    pcoll: PCollection[Any],
+    kind: Elementwise,
+    main: Collection,
+    tags: tuple[str, ...] = (),
+    types: Mapping[str, Any] | None = None,
 ) -> PCollection[Any]:
     """Add a node for an operation on each element, and return its main output.
 
@@ -31,9 +35,12 @@ def pardo_node(
         kind: the operation.
         main: the main output.
         tags: names of additional outputs.
+        types: the known types of additional outputs, by tag.
     """
     pipeline = pcoll.pipeline
-    outputs = (main, *(attrs.evolve(main, tag=tag, element_type=Any) for tag in tags))
+    known = types or {}
+    others = (attrs.evolve(main, tag=tag, element_type=known.get(tag, Any)) for tag in tags)
+    outputs = (main, *others)
     sides = side_inputs_of(kind)
     if sides:
         side_input_node(pcoll, kind, sides, outputs)

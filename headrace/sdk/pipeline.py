@@ -2,32 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from itertools import count
 from types import TracebackType
-from typing import Any
+from typing import Any, Protocol
 
 import attrs
 
 from headrace.errors import HeadraceError, PipelineError, shorten
 from headrace.sdk import graph as kinds
+from headrace.sdk.applied import Applications, AppliedPTransform, PipelineVisitor, visit
+from headrace.sdk.beam_runners import refuse_runner
 from headrace.sdk.display import pipeline_html
+from headrace.sdk.display_data import HasDisplayData
 from headrace.sdk.flags import warn_of_flags
 from headrace.sdk.graph import Graph, Node
 from headrace.sdk.observing.observer import RunObserver
 from headrace.sdk.observing.options import add_observers
-from headrace.sdk.options import PipelineOptions, StandardOptions, TypeOptions
+from headrace.sdk.options import PipelineOptions, RunOptions, StandardOptions, TypeOptions
+from headrace.sdk.options_context import with_context
 from headrace.sdk.picklability import check_picklable
 from headrace.sdk.pipeline_use import PipelineUse
 from headrace.sdk.pvalue import Applicable, PBegin, PCollection, PDone
-from headrace.sdk.result import PipelineResult
+from headrace.sdk.result import PipelineResult, PipelineState
 from headrace.sdk.runner_lookup import Runner, find_runner, is_local
+from headrace.sdk.runtime_type_checks import checked_inputs, checked_output, checked_result
 from headrace.sdk.transform import NamedTransform, PTransform, pvalues_in
 from headrace.sdk.type_variables import ResultT
+from headrace.sdk.typechecks.outputs import emitted
+from headrace.sdk.value_provider import RuntimeValueProvider
 
 
-class Pipeline:
+class ClosesErrors(Protocol):
+    """An error handler."""
+
+    def verify_closed(self) -> None:
+        """Raise an error if dead letters would be lost."""
+
+
+class Pipeline(HasDisplayData):
     """A graph of transforms, built with ``|`` and run once, at the latest at the end of a ``with``.
 
     Args:
@@ -35,6 +50,8 @@ class Pipeline:
         options: the options; by default those of the command line.
         argv: flags, if ``options`` is not given.
         observers: are told what happens in the run, in addition to those that the options ask for.
+        display_data: what the pipeline tells about itself, by name (see
+            :class:`headrace.transforms.display.DisplayData`).
 
     Attributes:
         result: the result of the run; None before the run.
@@ -52,15 +69,20 @@ class Pipeline:
         options: PipelineOptions | None = None,
         argv: list[str] | None = None,
         observers: Sequence[RunObserver] = (),
+        display_data: Mapping[str, Any] | None = None,
     ) -> None:
-        self.options = options if options is not None else PipelineOptions(argv)
+        refuse_runner(runner)
+        self.options = with_context(options if options is not None else PipelineOptions(argv))
         add_observers(self.options, observers)
         self.result: PipelineResult | None = None
         self._runner = runner
+        self._display_data = dict(display_data or {})
         self._nodes: dict[str, Node] = {}
         self._labels: set[str] = set()
         self._scope: list[str] = []
         self._ran = False
+        self._error_handlers: list[ClosesErrors] = []
+        self._applications = Applications()
         self._use = PipelineUse.watch(self)
 
     @property
@@ -85,6 +107,15 @@ class Pipeline:
         """Whether triggers that may lose data are allowed."""
         return bool(self.options.view_as(TypeOptions).allow_unsafe_triggers)
 
+    @cached_property
+    def type_checks(self) -> bool:
+        """Whether types are checked while the pipeline is built."""
+        return bool(self.options.view_as(TypeOptions).pipeline_type_check)
+
+    @cached_property
+    def _runtime_type_checks(self) -> bool:
+        return bool(self.options.view_as(TypeOptions).runtime_type_check)
+
     def __or__(self, transform: Applicable[PBegin, ResultT]) -> ResultT:
         """Apply a transform to the beginning of the pipeline."""
         return self.apply(transform, PBegin(self))
@@ -107,16 +138,35 @@ class Pipeline:
         name = label or applied.label
         while isinstance(applied, NamedTransform):
             applied = applied.transform
-        with self._applying(name):
+        with self._applying(self._unique(name), applied, pvalueish) as application:
             self._check_input(applied, pvalueish)
+            if self.type_checks:
+                applied.type_check_inputs(pvalueish)
+            if self._runtime_type_checks:
+                pvalueish = checked_inputs(pvalueish, applied.types_of_inputs(), self.scope)
             result: ResultT = applied.expand(pvalueish)
-            self._set_producer(result, applied)
+            if self.type_checks:
+                applied.type_check_outputs(result)
+            self._set_producer(result, applied, pvalueish)
+            if self._runtime_type_checks:
+                result = checked_result(result, applied.get_type_hints(), self.scope)
+            application.give(result)
         return result
 
     def add(self, node: Node) -> None:
         """Add a node to the graph; for transforms that are not composed of others."""
         self._nodes[node.label] = node
         self._use.begin(self._scope[0] if self._scope else node.label)
+
+    def add_error_handler(self, handler: ClosesErrors) -> None:
+        """Add an error handler, which must be closed before the pipeline runs."""
+        if handler not in self._error_handlers:
+            self._error_handlers.append(handler)
+
+    def free_node(self, label: str) -> str:
+        """Return an unused label of a node: this label, or this label with a number."""
+        numbered = (label if n == 1 else f"{label}_{n}" for n in count(1))
+        return next(name for name in numbered if name not in self._nodes)
 
     def free_label(self, label: str) -> str:
         """Return an unused top-level label: this label, or this label with a number."""
@@ -130,7 +180,8 @@ class Pipeline:
         if found is None:
             found = attrs.evolve(node.outputs[0], tag=tag, element_type=Any)
             self._nodes[label] = attrs.evolve(node, outputs=(*node.outputs, found))
-        return PCollection(self, found)
+        pcoll: PCollection[Any] = PCollection(self, found)
+        return checked_output(pcoll, label) if self._runtime_type_checks else pcoll
 
     def late_outputs(self, label: str) -> list[PCollection[Any]]:
         """Return the outputs for late elements of all groupings in a transform."""
@@ -143,8 +194,24 @@ class Pipeline:
             if out.tag != kinds.MAIN
         ]
 
-    def run(self) -> PipelineResult:
-        """Run the pipeline; this can be done only once.
+    @property
+    def applied(self) -> AppliedPTransform:
+        """The transforms that were applied so far, as a tree; its root is the pipeline."""
+        return self._applications.root
+
+    def visit(self, visitor: PipelineVisitor) -> None:
+        """Tell a visitor of each transform that was applied so far, and of its parts and its collections."""
+        visit(self.applied, visitor)
+
+    def display_data(self) -> dict[str, Any]:
+        """Return what the pipeline tells about itself, by name."""
+        return self._display_data
+
+    def run(self, test_runner_api: Any = None) -> PipelineResult:
+        """Run the pipeline; this can be done only once, unless the run fails.
+
+        Args:
+            test_runner_api: ignored; accepted for compatibility with Beam.
 
         Raises:
             PipelineError: the pipeline has run before.
@@ -153,13 +220,34 @@ class Pipeline:
         """
         self._check_open()
         self._use.dismiss()
+        for handler in self._error_handlers:
+            handler.verify_closed()
         runner = find_runner(self._runner or self.options.view_as(StandardOptions).runner)
         if getattr(runner, "ships_functions", False):
             check_picklable(self.graph)
         warn_of_flags(self.options, local=is_local(runner))
         self._ran = True
-        self.result = runner.run(self.graph, self.options)
+        try:
+            self.result = self._run_on(runner)
+        except BaseException:
+            self._ran = False
+            raise
         return self.result
+
+    def _run_on(self, runner: Any) -> PipelineResult:
+        """Run with the values of the options known to value providers.
+
+        They remain known if the run goes on in the background.
+        """
+        RuntimeValueProvider.set_runtime_options(RunOptions(self.options))
+        state = PipelineState.FAILED
+        try:
+            result: PipelineResult = runner.run(self.graph, self.options)
+            state = getattr(result, "state", PipelineState.DONE)
+        finally:
+            if PipelineState.is_terminal(state):
+                RuntimeValueProvider.set_runtime_options(None)
+        return result
 
     def _repr_html_(self) -> str:
         """Show the plan in a notebook."""
@@ -178,17 +266,22 @@ class Pipeline:
         """Run the pipeline and wait for its end, unless building it failed."""
         self._use.dismiss()
         if kind is None:
-            self.run().wait_until_finish()
+            result = self.run()
+            if not self.options.view_as(StandardOptions).no_wait_until_finish:
+                result.wait_until_finish()
 
     @contextmanager
-    def _applying(self, name: str) -> Iterator[None]:
+    def _applying(
+        self, name: str, transform: PTransform[Any, Any], pvalueish: Any
+    ) -> Iterator[AppliedPTransform]:
         """Build under a label; restore the graph if that fails."""
         self._check_open()
         self._scope.append(name)
         label, nodes, labels = self.scope, self._nodes.copy(), self._labels.copy()
         try:
             self._claim(label)
-            yield
+            with self._applications.applying(label, transform, pvalueish) as application:
+                yield application
         except Exception as error:
             self._nodes, self._labels = nodes, labels
             self._use.dismiss()
@@ -198,11 +291,21 @@ class Pipeline:
         finally:
             self._scope.pop()
 
+    def _unique(self, name: str) -> str:
+        """Return the name of an application; with ``--auto_unique_labels`` one that is not in use."""
+        within = "".join(f"{label}/" for label in self._scope)
+        if within + name not in self._labels:
+            return name
+        if not self.options.view_as(StandardOptions).auto_unique_labels:
+            return name
+        return self.free_label(within + name).removeprefix(within)
+
     def _claim(self, label: str) -> None:
         if label in self._labels:
             raise PipelineError(
                 f"the label {label!r} is already in use in this pipeline",
-                remedy="name this application of the transform: pcoll | 'another name' >> transform",
+                remedy="name this application of the transform: pcoll | 'another name' >> transform; "
+                "or let --auto_unique_labels number it",
             )
         self._labels.add(label)
 
@@ -226,13 +329,17 @@ class Pipeline:
                     remedy="apply it to the collection that was written",
                 )
 
-    def _set_producer(self, result: Any, transform: PTransform[Any, Any]) -> None:
+    def _set_producer(self, result: Any, transform: PTransform[Any, Any], pvalueish: Any) -> None:
         """Record the producer of a result, and the element type that the transform declares."""
         for value in pvalues_in(result):
             if isinstance(value, PCollection) and _lies_in(value.collection.node, self.scope):
                 value.producer = self.scope
-                if transform.output_type is not None:
-                    value.element_type = transform.output_type
+                declared = transform.output_type
+                if declared is not None:
+                    value.element_type = emitted(declared)[0]
+                elif value is result and value.element_type is Any:
+                    given = getattr(pvalueish, "element_type", Any)
+                    value.element_type = transform.infer_output_type(given)
 
 
 def _lies_in(label: str, scope: str) -> bool:

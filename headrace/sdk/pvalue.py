@@ -10,7 +10,16 @@ from headrace.sdk.display import collection_html
 from headrace.sdk.graph import MAIN, Collection, Graph, Node
 from headrace.sdk.options import PipelineOptions
 from headrace.sdk.result import PipelineResult
-from headrace.sdk.type_variables import InputT, OutputT, OutT, ResultT, T_co, U_co
+from headrace.sdk.type_variables import (
+    InputT,
+    OutputT,
+    OutT,
+    ResultT,
+    T_co,
+    TaggedT,
+    TagT,
+    U_co,
+)
 from headrace.triggers.strategy import WindowingStrategy
 
 PValueT = TypeVar("PValueT", bound="PValue")
@@ -37,6 +46,10 @@ class PipelineBuilder(Protocol):
         """Full label of the transform that is being applied."""
 
     @property
+    def type_checks(self) -> bool:
+        """Whether types are checked while the pipeline is built."""
+
+    @property
     def allow_unsafe_triggers(self) -> bool:
         """Whether triggers that may lose data are allowed."""
 
@@ -50,6 +63,9 @@ class PipelineBuilder(Protocol):
 
     def add(self, node: Node) -> None:
         """Add a node to the graph."""
+
+    def free_node(self, label: str) -> str:
+        """Return an unused label of a node."""
 
     def free_label(self, label: str) -> str:
         """Return an unused top-level label."""
@@ -87,6 +103,10 @@ class PValue:
 
 class PBegin(PValue):
     """The beginning of a pipeline, to which sources are applied."""
+
+    def __repr__(self) -> str:
+        """Say what it is, for errors."""
+        return "the beginning of the pipeline"
 
 
 class PDone(PValue):
@@ -201,8 +221,10 @@ def require_collection(pcoll: object) -> None:
         )
 
 
-class TaggedOutput:
+class TaggedOutput(Generic[TagT, TaggedT]):
     """A value for an output other than the main output of a DoFn (Beam's name).
+
+    In annotations, ``TaggedOutput[Literal["errors"], str]`` is the type of the output with this tag.
 
     Args:
         tag: name of the output, as in ``ParDo(…).with_outputs(tag)``.

@@ -8,6 +8,7 @@ from typing import Any, Generic, overload
 import attrs
 
 from headrace.errors import PipelineError, TimeError, shorten
+from headrace.sdk import iobase
 from headrace.sdk.element_types import type_of
 from headrace.sdk.graph import MAIN, Collection, Read as ReadNode
 from headrace.sdk.pvalue import PBegin, PCollection
@@ -22,7 +23,8 @@ class Read(PTransform[PBegin, PCollection[OutT]], Generic[OutT]):
     """Reads a source.
 
     Args:
-        source: a :class:`~headrace.io.BoundedSource` or :class:`~headrace.io.UnboundedSource`.
+        source: a :class:`~headrace.io.BoundedSource` or :class:`~headrace.io.UnboundedSource`; or a bounded
+            source of Beam (:mod:`headrace.io.iobase`).
         watermark: the watermark policy in streaming mode, such as ``BoundedOutOfOrderness(60)``; by
             default the watermark that the source reports.
 
@@ -37,16 +39,22 @@ class Read(PTransform[PBegin, PCollection[OutT]], Generic[OutT]):
     """
 
     def __init__(
-        self, source: BoundedSource[OutT] | UnboundedSource[OutT], watermark: Any = None
+        self,
+        source: BoundedSource[OutT] | UnboundedSource[OutT] | iobase.BoundedSource,
+        watermark: Any = None,
     ) -> None:
         super().__init__()
+        if isinstance(source, iobase.BoundedSource):
+            source = iobase.DividedSource(source)
         if not isinstance(source, (BoundedSource, UnboundedSource)):
             raise TypeError(f"Read needs a BoundedSource or UnboundedSource, not {shorten(source)}")
         self._source = source
         self._watermark = watermark
 
     def default_label(self) -> str:
-        return f"Read({type(self._source).__name__})"
+        source = self._source
+        origin = source.origin if isinstance(source, iobase.DividedSource) else source
+        return f"Read({type(origin).__name__})"
 
     def expand(self, pcoll: PBegin) -> PCollection[OutT]:
         bounded = isinstance(self._source, BoundedSource)
@@ -96,13 +104,20 @@ class Create(PTransform[PBegin, PCollection[OutT]], Generic[OutT]):
         self._values = tuple(values.items() if isinstance(values, dict) else values)
 
     def expand(self, pcoll: PBegin) -> PCollection[OutT]:
-        kinds = set(map(type, self._values))
-        stamped = any(issubclass(kind, TimestampedValue) for kind in kinds)
-        kind = self.output_type or type_of(_plain(self._values) if stamped else self._values)
+        kind = self.infer_output_type(None)
         output = read_node(pcoll, Values(self._values), bounded=True, element_type=kind)
-        if stamped:
+        if self._has_times:
             _check_times(self._values, output.producer)
         return output
+
+    @property
+    def _has_times(self) -> bool:
+        return any(issubclass(kind, TimestampedValue) for kind in set(map(type, self._values)))
+
+    def infer_output_type(self, input_type: Any) -> Any:
+        """Return the declared type of the elements, or their common type."""
+        values = _plain(self._values) if self._has_times else self._values
+        return self.output_type or type_of(values)
 
 
 class Impulse(PTransform[PBegin, PCollection[bytes]]):

@@ -6,7 +6,11 @@ from typing import Any
 
 
 class PipelineState:
-    """The states of a run (Beam's names)."""
+    """The states of a run (Beam's names).
+
+    A run here is STARTING, RUNNING, DONE, FAILED or CANCELLED. The others are for programs that compare with
+    all of Beam's.
+    """
 
     UNKNOWN = "UNKNOWN"
     STARTING = "STARTING"
@@ -14,6 +18,16 @@ class PipelineState:
     DONE = "DONE"
     FAILED = "FAILED"
     CANCELLED = "CANCELLED"
+    UPDATED = "UPDATED"
+    DRAINING = "DRAINING"
+    DRAINED = "DRAINED"
+    PENDING = "PENDING"
+    CANCELLING = "CANCELLING"
+    STOPPED = "STOPPED"
+    PAUSING = "PAUSING"
+    PAUSED = "PAUSED"
+    RESOURCE_CLEANING_UP = "RESOURCE_CLEANING_UP"
+    UNRECOGNIZED = "UNRECOGNIZED"
 
     @classmethod
     def is_terminal(cls, state: str) -> bool:
@@ -22,7 +36,7 @@ class PipelineState:
         >>> PipelineState.is_terminal(PipelineState.DONE)
         True
         """
-        return state in (cls.DONE, cls.FAILED, cls.CANCELLED)
+        return state in (cls.DONE, cls.FAILED, cls.CANCELLED, cls.UPDATED, cls.DRAINED)
 
 
 class PipelineResult:

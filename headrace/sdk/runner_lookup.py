@@ -6,7 +6,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, Final, Protocol
 
-from headrace.errors import UnsupportedError
+from headrace.sdk.beam_runners import NamedRunner, no_runner, simple_name
 from headrace.sdk.graph import Graph
 from headrace.sdk.options import PipelineOptions
 from headrace.sdk.result import PipelineResult
@@ -14,7 +14,17 @@ from headrace.sdk.result import PipelineResult
 DEFAULT_RUNNER: Final = "local"
 
 _BEAM_NAMES: Final = {
-    **dict.fromkeys(("direct", "directrunner", "bundlebaseddirectrunner", "fnapirunner"), "local"),
+    **dict.fromkeys(
+        (
+            "direct",
+            "directrunner",
+            "bundlebaseddirectrunner",
+            "switchingdirectrunner",
+            "testdirectrunner",
+            "fnapirunner",
+        ),
+        "local",
+    ),
     "sparkrunner": "spark",
 }
 """Beam's runners in memory, and its runner on Spark."""
@@ -37,14 +47,15 @@ def find_runner(runner: str | Runner | None) -> Any:
     Raises:
         UnsupportedError: there is no runner with that name.
     """
+    if isinstance(runner, NamedRunner):
+        runner = runner.runner_name
     if runner is None or isinstance(runner, str):
-        name = (runner or DEFAULT_RUNNER).lower()
-        module = f"headrace.runners.{_BEAM_NAMES.get(name, name)}"
-        if not name.isidentifier() or find_spec(module) is None:
-            raise UnsupportedError(
-                f"there is no runner {runner!r}", remedy="use --runner=local or --runner=spark"
-            )
-        return import_module(module)
+        name = simple_name(runner or DEFAULT_RUNNER)
+        path = f"headrace.runners.{_BEAM_NAMES.get(name, name)}"
+        module = import_module(path) if name.isidentifier() and find_spec(path) else None
+        if module is None or not hasattr(module, "run"):
+            raise no_runner(str(runner))
+        return module
     return runner
 
 

@@ -37,6 +37,15 @@ class Schema:
     record: type
     fields: tuple[tuple[str, Any], ...]
 
+    @staticmethod
+    def from_fields(fields: Iterable[tuple[str, Any]]) -> Schema:
+        """Return the schema of rows with fields of these names and types.
+
+        >>> print(Schema.from_fields([("airport", str), ("delay", int)]))
+        Row(airport: str, delay: int)
+        """
+        return Schema(Row, tuple(fields))
+
     @property
     def names(self) -> tuple[str, ...]:
         """The names of the fields."""

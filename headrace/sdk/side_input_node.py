@@ -12,10 +12,11 @@ import attrs
 
 from headrace.errors import PipelineError, warn
 from headrace.sdk.elementwise import Elementwise, Function, KeyEach
-from headrace.sdk.graph import MAIN, Collection, ParDo, ParDoWithSideInputs
+from headrace.sdk.graph import MAIN, Collection, ParDo, ParDoWithSideInputs, Read
 from headrace.sdk.group_by_key import GroupByKey, check_retractions
 from headrace.sdk.pvalue import PCollection
 from headrace.sdk.side_inputs import AsSideInput, with_placeholders
+from headrace.sdk.source import BoundedSource
 from headrace.sdk.transform import PTransform
 from headrace.triggers.emission import has_only_final_panes
 from headrace.windowing.windows import GlobalWindows
@@ -70,7 +71,12 @@ class _KeyWithVoid(PTransform[Any, Any]):
         pipeline = pcoll.pipeline
         windowing = attrs.evolve(pcoll.windowing, late_tag=None)
         output = attrs.evolve(
-            pcoll.collection, node=pipeline.scope, tag=MAIN, windowing=windowing, element_type=Any
+            pcoll.collection,
+            node=pipeline.scope,
+            tag=MAIN,
+            windowing=windowing,
+            bounded=pcoll.is_bounded or windowing.waits_for_end_of_time,  # which it has: see _check
+            element_type=Any,
         )
         pipeline.add(
             ParDo(pipeline.scope, (pcoll.collection,), (output,), KeyEach(Function(_void)))
@@ -96,7 +102,7 @@ def _check(pcoll: PCollection[Any], side: AsSideInput) -> None:
             "of the main input has a fixed window there",
             remedy="apply hr.WindowInto with fixed, sliding or global windows to the side input",
         )
-    if not given.is_bounded and given.windowing.waits_for_end_of_time:
+    if given.windowing.waits_for_end_of_time and not _ends(given):
         raise PipelineError(
             f"the side input {given!r} is unbounded, in the global window with the default trigger, so its "
             "content would never be complete",
@@ -104,6 +110,20 @@ def _check(pcoll: PCollection[Any], side: AsSideInput) -> None:
         )
     _check_global(pcoll, given)
     _check_retractions(pcoll, given)
+
+
+def _ends(pcoll: PCollection[Any]) -> bool:
+    """Return whether a collection has an end; that of a test stream is unbounded, but can have one."""
+    nodes = {node.label: node for node in pcoll.pipeline.graph}
+    upstream = {pcoll.collection.node: nodes[pcoll.collection.node]}
+    for node in (queue := list(upstream.values())):
+        for label in {source.node for source in node.inputs} - upstream.keys():
+            upstream[label] = nodes[label]
+            queue.append(nodes[label])
+    sources = [node.source for node in queue if isinstance(node, Read)]
+    return all(
+        getattr(source, "always_ends", isinstance(source, BoundedSource)) for source in sources
+    )
 
 
 def _check_global(pcoll: PCollection[Any], side: PCollection[Any]) -> None:

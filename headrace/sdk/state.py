@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any
+from copy import copy
+from functools import cached_property
+from typing import Any, NamedTuple
 
 from headrace.errors import PipelineError, shorten
 from headrace.sdk.coders import Coder
 from headrace.sdk.combine_fn import CombineFn, SumCombineFn
+from headrace.sdk.serialization.checked_coder import CheckedCoder
 from headrace.sdk.state_cells import (
     BagState,
     CombiningValueState,
@@ -21,12 +24,22 @@ from headrace.sdk.state_cells import (
 from headrace.windowing.time import DurationTypes, duration_micros
 
 
+class EncodedState(NamedTuple):
+    """The value of a state that a coder has encoded.
+
+    Attributes:
+        value: what the cell freezes, with encodings in place of its values.
+    """
+
+    value: Any
+
+
 class StateSpec:
     """The declaration of a state; a subclass says what a cell holds.
 
     Args:
         name: name of the state, unique in its DoFn.
-        coder: accepted for compatibility with Beam; values are pickled.
+        coder: how values are written in a checkpoint; by default in the format of stored data.
         time_to_live: the processing time after the last write, in seconds, at which the value is removed;
             None for no limit. Not in Beam.
 
@@ -45,9 +58,44 @@ class StateSpec:
         self.coder = coder
         self.time_to_live = None if time_to_live is None else _positive(name, time_to_live)
 
+    def for_worker(self) -> StateSpec:
+        """Return the spec for one worker, on which :meth:`set_up` and :meth:`tear_down` are called."""
+        return self
+
+    def set_up(self) -> None:
+        """Prepare a worker; called once, before there are cells."""
+
+    def tear_down(self) -> None:
+        """Clean up a worker; called once."""
+
     @abstractmethod
     def new_cell(self) -> StateCell:
         """Return an empty cell."""
+
+    def freeze(self, cell: StateCell) -> Any:
+        """Return the value of a cell as plain data, encoded if the state has a coder."""
+        value = cell.freeze()
+        if self.coder is None:
+            return value
+        return EncodedState(cell.converted(value, self._checked.encode))
+
+    def thaw(self, frozen: Any) -> StateCell:
+        """Return a cell with the value that :meth:`freeze` returned."""
+        cell = self.new_cell()
+        if isinstance(frozen, EncodedState):
+            if self.coder is None:
+                raise PipelineError(
+                    f"a coder has written the state {self.name!r}, which has no coder now",
+                    remedy="give the state its coder again",
+                )
+            frozen = cell.converted(frozen.value, self._checked.decode)
+        cell.thaw(frozen)
+        return cell
+
+    @cached_property
+    def _checked(self) -> CheckedCoder:
+        assert self.coder is not None
+        return CheckedCoder(self.coder, f"the state {self.name!r}")
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name})"
@@ -107,7 +155,7 @@ class CombiningValueStateSpec(StateSpec):
 
     Args:
         name: name of the state.
-        coder: accepted for compatibility with Beam; or the combine function, if that is not given.
+        coder: the coder of accumulators; or the combine function, if that is not given.
         combine_fn: a CombineFn, or a function of an iterable such as ``sum``.
         time_to_live: see :class:`StateSpec`.
 
@@ -132,6 +180,17 @@ class CombiningValueStateSpec(StateSpec):
             raise ValueError(f"the state {name!r} needs a combine_fn")
         super().__init__(name, coder, time_to_live=time_to_live)
         self.combine_fn = CombineFn.maybe_from_callable(combine_fn)
+
+    def for_worker(self) -> StateSpec:
+        own = copy(self)
+        own.combine_fn = copy(self.combine_fn)
+        return own
+
+    def set_up(self) -> None:
+        self.combine_fn.setup()
+
+    def tear_down(self) -> None:
+        self.combine_fn.teardown()
 
     def new_cell(self) -> CombiningValueState:
         sums = type(self.combine_fn) is SumCombineFn

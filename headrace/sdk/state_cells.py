@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from bisect import bisect_left, insort
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from copy import copy
 from itertools import count
 from operator import itemgetter
@@ -55,6 +55,10 @@ class StateCell:
     def thaw(self, frozen: Any) -> None:
         """Take the value that :meth:`freeze` returned."""
 
+    def converted(self, frozen: Any, convert: Callable[[Any], Any]) -> Any:
+        """Return what :meth:`freeze` returned with its values converted; here there is one value."""
+        return convert(frozen)
+
 
 class BagState(StateCell, Generic[T]):
     """A bag of values."""
@@ -84,6 +88,9 @@ class BagState(StateCell, Generic[T]):
 
     def freeze(self) -> list[T]:
         return self._values
+
+    def converted(self, frozen: Any, convert: Callable[[Any], Any]) -> Any:
+        return list(map(convert, frozen))
 
     def thaw(self, frozen: list[T]) -> None:
         self._values = frozen
@@ -121,6 +128,9 @@ class SetState(StateCell, Generic[T]):
 
     def freeze(self) -> list[T]:
         return list(self._values.values())
+
+    def converted(self, frozen: Any, convert: Callable[[Any], Any]) -> Any:
+        return list(map(convert, frozen))
 
     def thaw(self, frozen: list[T]) -> None:
         self._values = {identity(value): value for value in frozen}
@@ -261,6 +271,9 @@ class OrderedListState(StateCell, Generic[T]):
     def freeze(self) -> list[tuple[int, T]]:
         return [(timestamp, value) for timestamp, _, value in self._rows]
 
+    def converted(self, frozen: Any, convert: Callable[[Any], Any]) -> Any:
+        return [(timestamp, convert(value)) for timestamp, value in frozen]
+
     def thaw(self, frozen: list[tuple[int, T]]) -> None:
         self._rows = [(timestamp, next(self._serial), value) for timestamp, value in frozen]
 
@@ -318,6 +331,9 @@ class MapState(StateCell, Generic[K, T]):
 
     def freeze(self) -> list[tuple[K, T]]:
         return list(self._items.values())
+
+    def converted(self, frozen: Any, convert: Callable[[Any], Any]) -> Any:
+        return [(key, convert(value)) for key, value in frozen]
 
     def thaw(self, frozen: list[tuple[K, T]]) -> None:
         self._items = {identity(key): (key, value) for key, value in frozen}

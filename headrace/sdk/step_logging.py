@@ -56,6 +56,15 @@ def _current_windows(bundle: Bundle, rows: Iterator[Any]) -> Iterable[BoundedWin
 _context: Final[ContextVar[LogContext]] = ContextVar("log_context", default=LogContext())  # noqa: B039
 
 
+def current_step() -> str:
+    """Return the label of the step whose function is running; empty outside of a run.
+
+    >>> current_step()
+    ''
+    """
+    return _context.get().step
+
+
 def exchange_log_context(context: LogContext) -> LogContext:
     """Set what log records have from now on, and return what they had before.
 

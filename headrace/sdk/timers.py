@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, Final, Protocol, TypeVar
 
 from headrace.errors import PipelineError, shorten
-from headrace.windowing.time import DurationTypes, TimestampTypes
+from headrace.windowing.time import DurationTypes, Timestamp, TimestampTypes
 
 MethodT = TypeVar("MethodT", bound=Callable[..., Any])
 
@@ -112,6 +112,12 @@ class Timer(Protocol):
 
         Raises:
             PipelineError: the timer is an event-time timer.
+        """
+
+    def current_relative_time(self) -> Timestamp:
+        """Return the current time in the time domain of the timer: the watermark or the runner's clock.
+
+        Beam's Java has it, Beam's Python has not.
         """
 
     def clear(self, dynamic_timer_tag: str = "") -> None:

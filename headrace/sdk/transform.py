@@ -8,9 +8,15 @@ from functools import wraps
 from importlib import import_module
 from typing import Any, Concatenate, Generic, Self, TypeAlias, cast, overload
 
-from headrace.errors import PipelineError, shorten
+from headrace.errors import PipelineError, TypeCheckError, shorten, warn
+from headrace.sdk.display_data import HasDisplayData
+from headrace.sdk.element_types import output_type as output_type_of
 from headrace.sdk.pvalue import Applicable, DoOutputsTuple, PipelineBuilder, PValue
 from headrace.sdk.type_variables import InputT, OutputT, Rest, ResultT
+from headrace.sdk.typechecks.composites import check_collections
+from headrace.sdk.typechecks.expansion import expansion_hints
+from headrace.sdk.typechecks.io_hints import IOTypeHints, WithTypeHints, declared_hints
+from headrace.sdk.typechecks.signatures import Types
 
 Several: TypeAlias = Sequence[PValue] | Mapping[Any, PValue] | DoOutputsTuple[Any]
 """Several collections, to which a transform is applied at once."""
@@ -20,7 +26,7 @@ Plain: TypeAlias = list[Any] | tuple[Any, ...] | dict[Any, Any] | set[Any] | fro
 """Elements, to which a transform is applied at once."""
 
 
-class PTransform(Generic[InputT, OutputT]):
+class PTransform(WithTypeHints, HasDisplayData, Generic[InputT, OutputT]):
     """A step of a pipeline; subclass it and define :meth:`expand` in terms of other transforms.
 
     Type checkers take the types of its input and output from the annotations of :meth:`expand`, or from
@@ -34,8 +40,6 @@ class PTransform(Generic[InputT, OutputT]):
     """
 
     pipeline: PipelineBuilder | None = None
-    input_type: Any = None
-    output_type: Any = None
     takes_several: bool = False
     """Whether a list on its left is a list of collections, as a tuple is."""
 
@@ -65,14 +69,61 @@ class PTransform(Generic[InputT, OutputT]):
         """Return the name of the transform if it is not given one."""
         return type(self).__name__
 
-    def with_input_types(self, *types: Any) -> Self:
-        """Declare the type of the input elements."""
-        self.input_type = types[0]
-        return self
+    @property
+    def output_type(self) -> Any:
+        """The type of the output elements that is declared for this transform; None if there is none."""
+        own = self.__dict__.get("_type_hints") or declared_hints(type(self))
+        return own.simple_output_type(self.label)
 
-    def with_output_types(self, output_type: Any) -> Self:
-        """Declare the type of the output elements."""
-        self.output_type = output_type
+    @output_type.setter
+    def output_type(self, output_type: Any) -> None:
+        self.with_output_types(output_type)
+
+    def default_type_hints(self) -> IOTypeHints | None:
+        """Return the hints if none are declared: those in the annotations of :meth:`expand`."""
+        if type(self).__module__.partition(".")[0] == "headrace":
+            return None
+        return expansion_hints(self.expand)
+
+    def infer_output_type(self, input_type: Any) -> Any:
+        """Return the type of the output elements, given that of the input elements; Any if unknown.
+
+        It is used if the steps of the transform do not tell. Subclasses can override it, as in Beam.
+        """
+        return output_type_of(self.get_type_hints(), input_type)
+
+    def types_of_inputs(self) -> Types | None:
+        """Return the declared types of the elements of the inputs, by place and by name."""
+        return self.get_type_hints().input_types
+
+    def type_check_inputs(self, pvalueish: Any) -> None:
+        """Refuse inputs whose elements are not of the declared types.
+
+        Raises:
+            TypeCheckError: they are of another type.
+        """
+        check_collections(self.label, "input", self.types_of_inputs(), pvalueish)
+
+    def type_check_outputs(self, pvalueish: Any) -> None:
+        """Refuse outputs whose elements are not of the declared types.
+
+        Raises:
+            TypeCheckError: they are of another type.
+        """
+        check_collections(self.label, "output", self.get_type_hints().output_types, pvalueish)
+
+    def with_resource_hints(self, **hints: Any) -> Self:
+        """Return the transform; warn that hints about the machines for a step have no effect.
+
+        Args:
+            hints: ignored; accepted for compatibility with Beam.
+        """
+        if hints:
+            warn(
+                f"the resource hints {', '.join(hints)} have no effect",
+                where=self.label,
+                remedy="set the resources of the whole run with --spark-conf",
+            )
         return self
 
     def __rrshift__(self, label: str) -> Self:
@@ -179,7 +230,9 @@ def ptransform_fn(
 
     @wraps(fn)
     def make(*args: Rest.args, **kwargs: Rest.kwargs) -> PTransform[InputT, OutputT]:
-        return FunctionTransform(fn, args, kwargs)
+        transform = FunctionTransform(fn, args, kwargs)
+        transform._type_hints = declared_hints(make)
+        return transform
 
     return make
 
@@ -231,6 +284,12 @@ def pipeline_of(pvalueish: Any, transform: PTransform[Any, Any]) -> PipelineBuil
         return first.pipeline
     if transform.pipeline is not None:
         return transform.pipeline
+    if pvalueish is None:
+        raise TypeCheckError(
+            f"{transform.label} is applied to the output of a step that has none",
+            where=transform.label,
+            remedy="return a collection from `expand` of the step before it, or apply it to the step's input",
+        )
     raise PipelineError(
         f"{shorten(pvalueish)} contains no collection of a pipeline",
         where=transform.label,

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     OutputT = TypeVar("OutputT", covariant=True, default=Any)
     InT = TypeVar("InT", bound=Any, default=Any)
     OutT = TypeVar("OutT", default=Any)
+    TagT = TypeVar("TagT", default=Any)
+    TaggedT = TypeVar("TaggedT", default=Any)
 else:
     from typing import TypeVar
 
@@ -24,6 +26,8 @@ else:
     OutputT = TypeVar("OutputT", covariant=True)  # the output of a transform
     InT = TypeVar("InT")  # input elements
     OutT = TypeVar("OutT")  # output elements
+    TagT = TypeVar("TagT")  # the tag of an output
+    TaggedT = TypeVar("TaggedT")  # a value with a tag
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)

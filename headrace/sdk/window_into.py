@@ -6,7 +6,7 @@ from typing import Any
 
 import attrs
 
-from headrace.errors import PipelineError, shorten
+from headrace.errors import PipelineError, shorten, warn
 from headrace.sdk.graph import MAIN, AssignWindows
 from headrace.sdk.pvalue import PCollection, require_collection
 from headrace.sdk.transform import PTransform
@@ -17,7 +17,7 @@ from headrace.triggers.trigger import Trigger
 from headrace.triggers.watermark_triggers import DefaultTrigger
 from headrace.windowing.time import DurationTypes, duration_micros
 from headrace.windowing.timestamp_combiner import TimestampCombiner
-from headrace.windowing.window_fn import WindowFn
+from headrace.windowing.window_fn import WindowFn, reach_is_known
 
 
 class WindowInto(PTransform[PCollection[Any], PCollection[Any]]):
@@ -85,6 +85,8 @@ class WindowInto(PTransform[PCollection[Any], PCollection[Any]]):
     def expand(self, pcoll: PCollection[T]) -> PCollection[T]:
         require_collection(pcoll)
         pipeline = pcoll.pipeline
+        if not (pcoll.is_bounded or reach_is_known(self.windowing.window_fn)):
+            _warn_of_unknown_reach(self.windowing.window_fn, pipeline.scope)
         output = attrs.evolve(
             pcoll.collection,
             node=pipeline.scope,
@@ -94,6 +96,16 @@ class WindowInto(PTransform[PCollection[Any], PCollection[Any]]):
         )
         pipeline.add(AssignWindows(pipeline.scope, (pcoll.collection,), (output,)))
         return PCollection(pipeline, output)
+
+
+def _warn_of_unknown_reach(window_fn: WindowFn, label: str) -> None:
+    warn(
+        f"the windows of {window_fn!r} merge, and it does not define reach(), so windows that have "
+        "expired are kept until the stream ends",
+        where=label,
+        remedy="define reach(): the longest time, in seconds, by which a window that an element's "
+        "window merges with can end earlier; if overlapping windows merge, the window's length",
+    )
 
 
 def _strategy(windowfn: Any, changes: dict[str, Any]) -> WindowingStrategy:

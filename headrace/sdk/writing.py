@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.errors import PipelineError, shorten, warn
+from headrace.sdk import iobase
 from headrace.sdk.graph import Write as WriteNode
 from headrace.sdk.pvalue import PCollection, PDone, require_collection
 from headrace.sdk.sink import Sink
@@ -15,7 +16,8 @@ class Write(PTransform[PCollection[Any], PDone]):
     """Writes a collection to a sink.
 
     Args:
-        sink: the sink; it must accept retractions if the collection can contain them.
+        sink: the sink; it must accept retractions if the collection can contain them. Or a sink of Beam
+            (:mod:`headrace.io.iobase`).
 
     >>> class Shout(Sink):
     ...     def write(self, batch):
@@ -25,9 +27,9 @@ class Write(PTransform[PCollection[Any], PDone]):
     A B
     """
 
-    def __init__(self, sink: Sink) -> None:
+    def __init__(self, sink: Sink | iobase.Sink) -> None:
         super().__init__()
-        if not isinstance(sink, Sink):
+        if not isinstance(sink, (Sink, iobase.Sink)):
             raise TypeError(f"Write needs a Sink, not {shorten(sink)}")
         self._sink = sink
 
@@ -36,6 +38,10 @@ class Write(PTransform[PCollection[Any], PDone]):
 
     def expand(self, pcoll: PCollection[Any]) -> PDone:
         require_collection(pcoll)
+        if isinstance(self._sink, iobase.Sink):
+            from headrace.sdk.iobase_writing import write_with  # it is composed of other transforms
+
+            return write_with(self._sink, pcoll)
         if pcoll.collection.changing and not self._sink.accepts_retractions:
             raise PipelineError(
                 f"the collection can contain retractions, but {type(self._sink).__name__} does not accept "

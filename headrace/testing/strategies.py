@@ -5,7 +5,16 @@ as a program that can be pasted and run.
 """
 
 from headrace.sdk.testing.linked_windows import LinkedWindows
-from headrace.sdk.testing.runs import Largest, Run, is_big, is_odd, ordered, patience, weight
+from headrace.sdk.testing.runs import (
+    Largest,
+    Run,
+    Spread,
+    is_big,
+    is_odd,
+    ordered,
+    patience,
+    weight,
+)
 from headrace.sdk.testing.stateful_sum import StatefulSum
 from headrace.sdk.testing.steps import Step
 from headrace.sdk.testing.strategies.arriving import (
@@ -33,6 +42,7 @@ __all__ = [
     "LinkedWindows",
     "Run",
     "Scale",
+    "Spread",
     "StatefulSum",
     "Step",
     "ValidityWindows",

@@ -5,6 +5,13 @@ from headrace.sdk.io.test_stream import (
     ProcessingTimeEvent,
     TestStream,
     WatermarkEvent,
+    WindowedValueHolder,
 )
 
-__all__ = ["ElementEvent", "ProcessingTimeEvent", "TestStream", "WatermarkEvent"]
+__all__ = [
+    "ElementEvent",
+    "ProcessingTimeEvent",
+    "TestStream",
+    "WatermarkEvent",
+    "WindowedValueHolder",
+]

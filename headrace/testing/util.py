@@ -12,6 +12,7 @@ from headrace.sdk.testing.matchers import (
     matches_all,
     row_namedtuple_equals_fn,
 )
+from headrace.sdk.testing.shards import open_shards
 
 __all__ = [
     "AssertThat",
@@ -25,5 +26,6 @@ __all__ = [
     "is_empty",
     "is_not_empty",
     "matches_all",
+    "open_shards",
     "row_namedtuple_equals_fn",
 ]

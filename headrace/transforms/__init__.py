@@ -2,14 +2,18 @@
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
+from headrace.sdk.as_of_join import AsOfJoin
 from headrace.sdk.batch_elements import BatchElements
 from headrace.sdk.beam_names import missing_names_of as _missing_names_of
 from headrace.sdk.co_group_by_key import CoGroupByKey, FullJoin, InnerJoin, LeftJoin, RightJoin
 from headrace.sdk.combine import CombineGlobally, CombinePerKey, CombineValues
 from headrace.sdk.combine_fn import CombineFn
 from headrace.sdk.combiners.quantiles import ApproximateQuantiles
+from headrace.sdk.combiners.unique import ApproximateUnique
+from headrace.sdk.count_windows import CountWindows
 from headrace.sdk.deduplicate import Deduplicate, DeduplicatePerKey
 from headrace.sdk.dofn import DoFn
+from headrace.sdk.evictors import CountEvictor, TimeEvictor
 from headrace.sdk.flatten import Flatten, FlattenWith, Partition, PartitionFn, Reshuffle
 from headrace.sdk.group_by import GroupBy, Select
 from headrace.sdk.group_by_key import GroupByKey
@@ -46,12 +50,16 @@ from headrace.transforms import (
 
 __all__ = [
     "ApproximateQuantiles",
+    "ApproximateUnique",
+    "AsOfJoin",
     "BatchElements",
     "CoGroupByKey",
     "CombineFn",
     "CombineGlobally",
     "CombinePerKey",
     "CombineValues",
+    "CountEvictor",
+    "CountWindows",
     "Create",
     "Deduplicate",
     "DeduplicatePerKey",
@@ -85,6 +93,7 @@ __all__ = [
     "RightJoin",
     "Select",
     "Tee",
+    "TimeEvictor",
     "ToChangelog",
     "ToString",
     "Values",

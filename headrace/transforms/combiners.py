@@ -13,14 +13,47 @@ from headrace.sdk.combiners.collecting import (
     ToSetCombineFn,
 )
 from headrace.sdk.combiners.counting import Count, CountCombineFn
+from headrace.sdk.combiners.distinct import (
+    ApproximateCountDistinct,
+    ApproximateCountDistinctCombineFn,
+)
+from headrace.sdk.combiners.frequent import HeavyHitter, HeavyHitters, HeavyHittersCombineFn
+from headrace.sdk.combiners.kll import KllQuantiles, KllQuantilesCombineFn
 from headrace.sdk.combiners.latest import Latest, LatestCombineFn
+from headrace.sdk.combiners.moments import (
+    CorrelationCombineFn,
+    CovarianceCombineFn,
+    StandardDeviationCombineFn,
+    VarianceCombineFn,
+)
 from headrace.sdk.combiners.sample import Sample, SampleCombineFn
-from headrace.sdk.combiners.top import Top, TopCombineFn
+from headrace.sdk.combiners.spread import Correlation, Covariance, StandardDeviation, Variance
+from headrace.sdk.combiners.theta import DistinctSketch, ThetaSketch, ThetaSketchCombineFn
+from headrace.sdk.combiners.top import (
+    Largest,
+    Smallest,
+    Top,
+    TopCombineFn,
+)
 from headrace.sdk.combiners.tuples import SingleInputTupleCombineFn, TupleCombineFn
+from headrace.transforms import core as core  # programs write combiners.core.CombineGlobally
 
 __all__ = [
+    "ApproximateCountDistinct",
+    "ApproximateCountDistinctCombineFn",
+    "Correlation",
+    "CorrelationCombineFn",
     "Count",
     "CountCombineFn",
+    "Covariance",
+    "CovarianceCombineFn",
+    "DistinctSketch",
+    "HeavyHitter",
+    "HeavyHitters",
+    "HeavyHittersCombineFn",
+    "KllQuantiles",
+    "KllQuantilesCombineFn",
+    "Largest",
     "Latest",
     "LatestCombineFn",
     "Max",
@@ -30,7 +63,12 @@ __all__ = [
     "Sample",
     "SampleCombineFn",
     "SingleInputTupleCombineFn",
+    "Smallest",
+    "StandardDeviation",
+    "StandardDeviationCombineFn",
     "Sum",
+    "ThetaSketch",
+    "ThetaSketchCombineFn",
     "ToDict",
     "ToDictCombineFn",
     "ToList",
@@ -40,6 +78,8 @@ __all__ = [
     "Top",
     "TopCombineFn",
     "TupleCombineFn",
+    "Variance",
+    "VarianceCombineFn",
 ]
 
 if not _TYPE_CHECKING:

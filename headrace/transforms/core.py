@@ -6,11 +6,13 @@ from headrace.sdk.beam_names import missing_names_of as _missing_names_of
 from headrace.sdk.combine import CombineGlobally, CombinePerKey, CombineValues
 from headrace.sdk.combine_fn import CombineFn
 from headrace.sdk.dofn import DoFn
-from headrace.sdk.flatten import Flatten, Partition, PartitionFn
+from headrace.sdk.exception_handling import DeadLetter
+from headrace.sdk.flatten import Flatten, FlattenWith, Partition, PartitionFn
 from headrace.sdk.group_by import GroupBy, Select
 from headrace.sdk.group_by_key import GroupByKey
 from headrace.sdk.pardo import Filter, FlatMap, FlatMapTuple, Map, MapTuple, ParDo
 from headrace.sdk.reading import Create, Impulse
+from headrace.sdk.transform import PTransform
 from headrace.sdk.window_into import WindowInto
 
 __all__ = [
@@ -19,16 +21,19 @@ __all__ = [
     "CombinePerKey",
     "CombineValues",
     "Create",
+    "DeadLetter",
     "DoFn",
     "Filter",
     "FlatMap",
     "FlatMapTuple",
     "Flatten",
+    "FlattenWith",
     "GroupBy",
     "GroupByKey",
     "Impulse",
     "Map",
     "MapTuple",
+    "PTransform",
     "ParDo",
     "Partition",
     "PartitionFn",

@@ -14,7 +14,7 @@ from headrace.sdk.stateful_dofn import (
     is_stateful_dofn,
     validate_stateful_dofn,
 )
-from headrace.sdk.timers import TimerSpec, on_timer, on_window_expiration
+from headrace.sdk.timers import TimeDomain, TimerSpec, on_timer, on_window_expiration
 
 __all__ = [
     "BagStateSpec",
@@ -24,6 +24,7 @@ __all__ = [
     "ReadModifyWriteStateSpec",
     "SetStateSpec",
     "StateSpec",
+    "TimeDomain",
     "TimerSpec",
     "get_dofn_specs",
     "is_stateful_dofn",

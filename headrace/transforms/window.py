@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from headrace.sdk.beam_names import missing_names_of as _missing_names_of
+from headrace.sdk.windowed_value import WindowedValue
 from headrace.windowing import (
     MAX_TIMESTAMP,
     MIN_TIMESTAMP,
@@ -35,6 +36,7 @@ __all__ = [
     "TimestampCombiner",
     "TimestampedValue",
     "WindowFn",
+    "WindowedValue",
 ]
 
 if not _TYPE_CHECKING:

@@ -16,7 +16,7 @@ from headrace.triggers.trigger import Trigger, check_is_trigger
 from headrace.triggers.watermark_triggers import DefaultTrigger
 from headrace.windowing.time import MAX_MICROS, duration_micros
 from headrace.windowing.timestamp_combiner import TimestampCombiner
-from headrace.windowing.window_fn import WindowFn, fact
+from headrace.windowing.window_fn import WindowFn, fact, reach_is_known
 from headrace.windowing.windows import GlobalWindows
 
 
@@ -81,8 +81,12 @@ class WindowingStrategy:
 
     @reach.default
     def _reach(self) -> int:
-        merging = self.window_fn.is_merging()
-        return duration_micros(fact(self.window_fn, "reach")()) if merging else 0
+        if not self.window_fn.is_merging():
+            return 0
+        retracts = self.accumulation_mode is AccumulationMode.RETRACTING
+        if not retracts and not reach_is_known(self.window_fn):
+            return MAX_MICROS
+        return duration_micros(fact(self.window_fn, "reach")())
 
     @property
     def waits_for_end_of_time(self) -> bool:

@@ -7,6 +7,7 @@ from typing import Final
 
 import attrs
 
+from headrace.errors import PipelineError
 from headrace.triggers.composite_triggers import Repeatedly
 from headrace.triggers.trigger import (
     ASLEEP,
@@ -66,7 +67,7 @@ _EARLY: Final = False
 _LATE: Final = True
 
 
-@attrs.frozen(repr=False)
+@attrs.frozen(repr=False, init=False)
 class AfterWatermark(Trigger):
     """Fires when the watermark passes the end of the window (Beam's name).
 
@@ -77,9 +78,12 @@ class AfterWatermark(Trigger):
     Args:
         early: repeated until the end of the window; None for no early panes.
         late: repeated after the end of the window; None to finish at the end of the window.
+        percentile: must be None. The paper's percentile watermark is the policy
+            :class:`~headrace.Percentile` of a source: then the watermark itself passes the end of the
+            window when p percent of the elements have probably arrived, and ``late`` is for the others.
 
     Raises:
-        PipelineError: a part is not a trigger.
+        PipelineError: a part is not a trigger, or there is a percentile.
 
     >>> from headrace.triggers import AfterCount, AfterProcessingTime
     >>> AfterWatermark(early=AfterProcessingTime(60), late=AfterCount(1))
@@ -92,6 +96,18 @@ class AfterWatermark(Trigger):
     late: Repeatedly | None = attrs.field(default=None, converter=_repeated)
     start: TriggerState = attrs.field(init=False, eq=False)
     _late_start: TriggerState = attrs.field(init=False, eq=False)
+
+    def __init__(
+        self, early: Trigger | None = None, late: Trigger | None = None, *, percentile: None = None
+    ) -> None:
+        if percentile is not None:
+            raise PipelineError(
+                f"AfterWatermark has the percentile {percentile!r}, but a collection has one watermark, and "
+                "none for each percentile",
+                remedy=f"read the source with watermark=hr.Percentile({percentile!r}), so that the watermark "
+                "trails the newest element by that percentile of lateness, and set late=… for the rest",
+            )
+        self.__attrs_init__(early, late)
 
     @start.default
     def _start_early(self) -> TriggerState:

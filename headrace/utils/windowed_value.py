@@ -1,6 +1,14 @@
 """Values with their metadata, under Beam's name for the module."""
 
+from headrace.sdk.windowed_batch import HomogeneousWindowedBatch, WindowedBatch
 from headrace.sdk.windowed_value import PANE_INFO_UNKNOWN, WindowedValue
 from headrace.triggers import PaneInfo, PaneInfoTiming
 
-__all__ = ["PANE_INFO_UNKNOWN", "PaneInfo", "PaneInfoTiming", "WindowedValue"]
+__all__ = [
+    "PANE_INFO_UNKNOWN",
+    "HomogeneousWindowedBatch",
+    "PaneInfo",
+    "PaneInfoTiming",
+    "WindowedBatch",
+    "WindowedValue",
+]

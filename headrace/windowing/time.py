@@ -4,21 +4,29 @@ Public functions that take a time accept seconds (int, float), ``timedelta``, ``
 zone, ISO 8601 strings with a zone, and the classes of this module. Naive datetimes are refused,
 because they do not identify an instant. Floats are rounded to the nearest microsecond; integers
 are exact.
+
+A timestamp can have another precision, such as nanoseconds. Such a timestamp is a value; it becomes a time in
+a pipeline if it is a whole number of microseconds, and is refused otherwise.
 """
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from functools import total_ordering
+from importlib import import_module
 from math import isnan
 from operator import attrgetter, index
-from typing import Any, Final, TypeAlias, Union, overload
+from types import ModuleType
+from typing import Any, ClassVar, Final, TypeAlias, Union, overload
 
-from headrace.errors import TimeError, shorten
+from headrace.errors import PipelineError, TimeError, TimeTypeError, shorten
 
 MICROS_PER_SECOND: Final = 1_000_000
+NANOS_PER_SECOND: Final = 1_000_000_000
+NANOS_PER_MICRO: Final = 1_000
 MAX_MICROS: Final = 9_223_372_036_854_775_000
 MIN_MICROS: Final = -MAX_MICROS
 
@@ -28,6 +36,10 @@ _FLOAT_MIN: Final = -_FLOAT_MAX
 
 _SECONDS_MAX: Final = MAX_MICROS // MICROS_PER_SECOND
 _SECONDS_MIN: Final = -_SECONDS_MAX
+
+_MICROS_PRECISION: Final = 6
+_UNITS: Final[tuple[int, ...]] = tuple(10**precision for precision in range(10))
+"""Units in a second, by precision."""
 
 END_OF_TIME_MICROS: Final = MAX_MICROS - 86_400 * MICROS_PER_SECOND - 1
 """The last instant of the global window, a day before the last timestamp, as in Beam."""
@@ -109,11 +121,18 @@ class _Micros:
 
     __slots__ = ("micros",)
 
+    micros: int
+
     def __init__(self, seconds: float = 0, micros: int = 0) -> None:
-        self.micros: Final[int] = (_number(seconds) if seconds else 0) + int(micros)
+        self.micros = (_number(seconds) if seconds else 0) + int(micros)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (0, self.micros)
+
+    @property
+    def nanos(self) -> int:
+        """The nanoseconds."""
+        return self.micros * NANOS_PER_MICRO
 
     def __float__(self) -> float:
         return self.micros / MICROS_PER_SECOND
@@ -133,7 +152,9 @@ class _Micros:
         return NotImplemented if difference is None else difference < 0
 
     def _minus(self, other: object) -> float | None:
-        """Return the difference: in microseconds, or in seconds for a float; None if not comparable."""
+        """Return the difference in any unit, or in seconds for a float; None if not comparable."""
+        if isinstance(other, _ScaledTimestamp):
+            return self.nanos - other.nanos
         if isinstance(other, _Micros):
             return self.micros - other.micros
         if isinstance(other, int):
@@ -155,13 +176,42 @@ class Timestamp(_Micros):
 
     Args:
         seconds: whole or fractional seconds.
-        micros: microseconds to add to the seconds.
+        subseconds: units of the precision to add to the seconds.
+        precision: number of decimal digits of a second, from 0 to 9; 6 stands for microseconds.
+        micros: microseconds to add to the seconds, in place of ``subseconds``.
+
+    Raises:
+        TimeError: an argument is not possible, or ``micros`` is given with ``subseconds`` or a precision.
 
     >>> Timestamp(2.5) + 60, Timestamp(5) - Timestamp(3), Timestamp(3) == 3
     (Timestamp(62.500000), Duration(2), True)
+    >>> Timestamp(1, 123456789, precision=9)
+    Timestamp(1.123456789)
     """
 
-    __slots__ = ()
+    __slots__ = ("_scaled",)
+
+    MICROS_PRECISION: ClassVar[int] = 6
+    NANOS_PRECISION: ClassVar[int] = 9
+
+    def __init__(
+        self,
+        seconds: float = 0,
+        subseconds: float = 0,
+        precision: int = MICROS_PRECISION,
+        *,
+        micros: float | None = None,
+    ) -> None:
+        if precision is not _MICROS_PRECISION:
+            # The class of few timestamps changes, so that the creation of others stays fast.
+            object.__setattr__(self, "__class__", _ScaledTimestamp)
+            self._scaled = _units_and_precision(seconds, subseconds, precision, micros)
+        elif micros is None:
+            self.micros = (_number(seconds) if seconds else 0) + int(subseconds)
+        elif not subseconds:
+            self.micros = (_number(seconds) if seconds else 0) + int(micros)
+        else:
+            raise TimeError("a timestamp takes micros or subseconds, not both", remedy="remove one")
 
     @staticmethod
     def of(seconds: TimestampTypes) -> Timestamp:
@@ -192,12 +242,55 @@ class Timestamp(_Micros):
 
     @staticmethod
     def from_rfc3339(rfc3339: str) -> Timestamp:
-        """Return the timestamp of a string such as 2013-01-01T05:00:00Z, truncated to microseconds.
+        """Return the timestamp of a string such as 2013-01-01T05:00:00Z.
+
+        With more than six digits of a second it has their precision.
+
+        Raises:
+            TimeError: the string is not a time with a zone, or has more than nine digits of a second.
 
         >>> Timestamp.from_rfc3339("1970-01-01T00:00:00.25+00:00")
         Timestamp(0.250000)
+        >>> Timestamp.from_rfc3339("1970-01-01T00:00:00.123456789Z").precision()
+        9
         """
-        return Timestamp(micros=_iso(rfc3339))
+        whole = _iso(rfc3339)
+        found = re.search(r"[0-9]{2}[.,]([0-9]{7,})", rfc3339)
+        if found is None:
+            return Timestamp(micros=whole)
+        precision = len(found[1])
+        if precision > Timestamp.NANOS_PRECISION:
+            raise TimeError(
+                f"the time {shorten(rfc3339)} has more digits than nanoseconds, so it cannot be parsed",
+                remedy="write at most nine digits of a second",
+            )
+        units = whole * _UNITS[precision - Timestamp.MICROS_PRECISION]
+        return Timestamp(0, units + int(found[1][Timestamp.MICROS_PRECISION :]), precision)
+
+    @staticmethod
+    def from_proto(timestamp_proto: Any) -> Timestamp:
+        """Return the timestamp of a ``google.protobuf.Timestamp``, of nanoseconds if it needs them.
+
+        >>> from google.protobuf.timestamp_pb2 import Timestamp as Proto
+        >>> Timestamp.from_proto(Proto(seconds=1, nanos=500_000_000))
+        Timestamp(1.500000)
+        """
+        nanos = timestamp_proto.seconds * NANOS_PER_SECOND + timestamp_proto.nanos
+        if nanos % NANOS_PER_MICRO:
+            return Timestamp(0, nanos, Timestamp.NANOS_PRECISION)
+        return Timestamp(micros=nanos // NANOS_PER_MICRO)
+
+    def to_proto(self) -> Any:
+        """Return a ``google.protobuf.Timestamp``.
+
+        Raises:
+            PipelineError: the package protobuf is not installed.
+
+        >>> Timestamp(1.5).to_proto().nanos
+        500000000
+        """
+        seconds, nanos = divmod(self.nanos, NANOS_PER_SECOND)
+        return _protos("timestamp_pb2").Timestamp(seconds=seconds, nanos=nanos)
 
     def __str__(self) -> str:
         """Show the seconds, or that this is the beginning or the end of time."""
@@ -205,11 +298,17 @@ class Timestamp(_Micros):
             return "the end of time"
         return "the beginning of time" if self.micros <= MIN_MICROS else repr(self)
 
-    def to_utc_datetime(self, has_tz: bool = False) -> datetime:
+    def to_utc_datetime(
+        self, has_tz: bool = False, allow_lossy_conversion: bool = False
+    ) -> datetime:
         """Return the datetime in UTC; as in Beam, it is naive unless ``has_tz`` is true.
 
+        Args:
+            has_tz: whether the datetime has the time zone UTC.
+            allow_lossy_conversion: whether parts of microseconds may be cut off.
+
         Raises:
-            TimeError: the year is not within 1 to 9999.
+            TimeError: the year is not within 1 to 9999, or a part of a microsecond would be lost.
 
         >>> Timestamp(0).to_utc_datetime(has_tz=True).isoformat()
         '1970-01-01T00:00:00+00:00'
@@ -232,6 +331,38 @@ class Timestamp(_Micros):
         """Return the whole seconds, rounded down."""
         return int(self)
 
+    def subseconds(self) -> int:
+        """Return what is beyond the whole seconds, in units of the precision."""
+        return self.micros % MICROS_PER_SECOND
+
+    def precision(self) -> int:
+        """Return the number of decimal digits of a second: 6 for microseconds."""
+        return Timestamp.MICROS_PRECISION
+
+    def to_precision(self, precision: int, allow_lossy_conversion: bool = False) -> Timestamp:
+        """Return the instant with another precision.
+
+        Args:
+            precision: number of decimal digits of a second, from 0 to 9.
+            allow_lossy_conversion: whether smaller parts may be cut off.
+
+        Raises:
+            TimeError: smaller parts would be lost.
+
+        >>> Timestamp(1, 123456789, precision=9).to_precision(6, allow_lossy_conversion=True)
+        Timestamp(1.123456)
+        """
+        if precision == self.precision():
+            return self
+        nanos_per_unit = NANOS_PER_SECOND // _UNITS[_digits(precision)]
+        units, lost = divmod(self.nanos, nanos_per_unit)
+        if lost and not allow_lossy_conversion:
+            raise TimeError(
+                f"{self!r} has more than {precision} digits of a second",
+                remedy=f"use to_precision({precision}, allow_lossy_conversion=True) to cut off the others",
+            )
+        return Timestamp(0, units, precision)
+
     def predecessor(self) -> Timestamp:
         """Return the instant one microsecond earlier."""
         return Timestamp(micros=self.micros - 1)
@@ -239,6 +370,10 @@ class Timestamp(_Micros):
     def successor(self) -> Timestamp:
         """Return the instant one microsecond later."""
         return Timestamp(micros=self.micros + 1)
+
+    def __neg__(self) -> Timestamp:
+        """Return the instant as long before 1970 as this one is after it; for descending orders."""
+        return Timestamp(micros=-self.micros)
 
     def __add__(self, other: DurationTypes) -> Timestamp:
         return Timestamp(micros=self.micros + duration_micros(other))
@@ -258,6 +393,107 @@ class Timestamp(_Micros):
 
     def __mod__(self, other: DurationTypes) -> Duration:
         return Duration(micros=self.micros % duration_micros(other))
+
+
+class _ScaledTimestamp(Timestamp):
+    """A timestamp whose precision is not that of microseconds, as a number of units of its precision."""
+
+    __slots__ = ()
+
+    _scaled: tuple[int, int]
+
+    @property
+    def _units(self) -> int:
+        return self._scaled[0]
+
+    @property
+    def _precision(self) -> int:
+        return self._scaled[1]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Timestamp, (0, self._units, self._precision)
+
+    @property
+    def nanos(self) -> int:
+        return self._units * _UNITS[Timestamp.NANOS_PRECISION - self._precision]
+
+    @property
+    def micros(self) -> int:  # type: ignore[override]  # it is only read
+        """The microseconds.
+
+        Raises:
+            TimeError: the instant is not a whole number of them.
+        """
+        return self.to_precision(Timestamp.MICROS_PRECISION).micros
+
+    def __float__(self) -> float:
+        return self.nanos / NANOS_PER_SECOND
+
+    def __int__(self) -> int:
+        return self.nanos // NANOS_PER_SECOND
+
+    def _minus(self, other: object) -> float | None:
+        if isinstance(other, _Micros):
+            return self.nanos - other.nanos
+        if isinstance(other, int):
+            return self.nanos - other * NANOS_PER_SECOND
+        return super()._minus(other)
+
+    def __repr__(self) -> str:
+        whole, rest = divmod(abs(self._units), _UNITS[self._precision])
+        sign = "-" if self._units < 0 else ""
+        fraction = f".{rest:0{self._precision}d}" if rest else ""
+        return f"Timestamp({sign}{whole}{fraction})"
+
+    def __str__(self) -> str:
+        return repr(self)
+
+    def to_utc_datetime(
+        self, has_tz: bool = False, allow_lossy_conversion: bool = False
+    ) -> datetime:
+        micros = self.to_precision(Timestamp.MICROS_PRECISION, allow_lossy_conversion)
+        return micros.to_utc_datetime(has_tz)
+
+    def to_rfc3339(self) -> str:
+        fraction = f".{self.subseconds():0{self._precision}d}" if self.subseconds() else ""
+        return Timestamp(int(self)).to_rfc3339().replace("Z", f"{fraction}Z")
+
+    def subseconds(self) -> int:
+        return self._units % _UNITS[self._precision]
+
+    def precision(self) -> int:
+        return self._precision
+
+    def predecessor(self) -> Timestamp:
+        return Timestamp(0, self._units - 1, self._precision)
+
+    def successor(self) -> Timestamp:
+        return Timestamp(0, self._units + 1, self._precision)
+
+    def __neg__(self) -> Timestamp:
+        return Timestamp(0, -self._units, self._precision)
+
+    def __add__(self, other: DurationTypes) -> Timestamp:
+        return self._moved(duration_micros(other))
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Timestamp | DurationTypes) -> Any:
+        if not isinstance(other, Timestamp):
+            return self._moved(-duration_micros(other))
+        micros, rest = divmod(self.nanos - other.nanos, NANOS_PER_MICRO)
+        if not rest:
+            return Duration(micros=micros)
+        raise TimeError(
+            f"the difference of {self!r} and {other!r} is not a whole number of microseconds",
+            remedy="subtract their nanos",
+        )
+
+    def _moved(self, micros: int) -> Timestamp:
+        """Return a later instant, with at least the precision of microseconds."""
+        precision = max(self._precision, Timestamp.MICROS_PRECISION)
+        nanos = self.nanos + micros * NANOS_PER_MICRO
+        return Timestamp(0, nanos // _UNITS[Timestamp.NANOS_PRECISION - precision], precision)
 
 
 class Duration(_Micros):
@@ -283,6 +519,39 @@ class Duration(_Micros):
         if isinstance(seconds, Duration):
             return seconds
         return Duration(micros=duration_micros(seconds))
+
+    @staticmethod
+    def from_proto(duration_proto: Any) -> Duration:
+        """Return the duration of a ``google.protobuf.Duration``.
+
+        Raises:
+            TimeError: it is not a whole number of microseconds.
+
+        >>> from google.protobuf.duration_pb2 import Duration as Proto
+        >>> Duration.from_proto(Proto(seconds=1, nanos=500_000_000))
+        Duration(1.500000)
+        """
+        nanos = duration_proto.seconds * NANOS_PER_SECOND + duration_proto.nanos
+        micros, rest = divmod(nanos, NANOS_PER_MICRO)
+        if not rest:
+            return Duration(micros=micros)
+        raise TimeError(
+            f"the duration of {nanos} nanoseconds is not a whole number of microseconds",
+            remedy="round its nanos to thousands",
+        )
+
+    def to_proto(self) -> Any:
+        """Return a ``google.protobuf.Duration``.
+
+        Raises:
+            PipelineError: the package protobuf is not installed.
+
+        >>> Duration(-1.5).to_proto().nanos
+        -500000000
+        """
+        seconds, nanos = divmod(abs(self.nanos), NANOS_PER_SECOND)
+        sign = -1 if self.micros < 0 else 1
+        return _protos("duration_pb2").Duration(seconds=sign * seconds, nanos=sign * nanos)
 
     def __neg__(self) -> Duration:
         return Duration(micros=-self.micros)
@@ -333,15 +602,47 @@ def positive(duration: DurationTypes) -> Duration:
     )
 
 
-def _number(seconds: float) -> int:
-    """Convert seconds: ints exactly, others to the nearest microsecond."""
+def _units_and_precision(
+    seconds: float, subseconds: float, precision: int, micros: float | None
+) -> tuple[int, int]:
+    if micros is not None:
+        raise TimeError(
+            f"micros have the precision 6, not {precision}",
+            remedy="use subseconds in place of micros",
+        )
+    return _number(seconds, _UNITS[_digits(precision)]) + int(subseconds), precision
+
+
+def _digits(precision: int) -> int:
+    """Return a precision that is possible."""
+    if not isinstance(precision, int):
+        raise TimeTypeError(
+            f"the precision {shorten(precision)} is not an int", remedy="use 0 to 9"
+        )
+    if not 0 <= precision <= Timestamp.NANOS_PRECISION:
+        raise TimeError(f"the precision {precision} is not within 0 to 9", remedy="use 0 to 9")
+    return precision
+
+
+def _protos(name: str) -> ModuleType:
+    """Return a module of the package protobuf."""
     try:
-        if _FLOAT_MIN < seconds < _FLOAT_MAX:
-            return round(seconds * MICROS_PER_SECOND)
+        return import_module(f"google.protobuf.{name}")
+    except ImportError:
+        raise PipelineError(
+            "the package protobuf is not installed", remedy="pip install protobuf"
+        ) from None
+
+
+def _number(seconds: float, units: int = MICROS_PER_SECOND) -> int:
+    """Convert seconds to units, such as microseconds: ints exactly, others to the nearest unit."""
+    try:
+        if _FLOAT_MIN < seconds < _FLOAT_MAX and units <= MICROS_PER_SECOND:
+            return round(seconds * units)
         whole = int(seconds)
         # Only the fraction is multiplied, since the product of large floats would lose
         # microseconds.
-        return whole * MICROS_PER_SECOND + round((seconds - whole) * MICROS_PER_SECOND)
+        return whole * units + round((seconds - whole) * units)
     except (OverflowError, ValueError, TypeError):
         raise TimeError(
             f"{shorten(seconds)} is not a number of seconds", remedy="use a finite number"
@@ -362,7 +663,7 @@ def _iso(text: str) -> int:
         moment = datetime.fromisoformat(text)
     except ValueError:
         raise TimeError(
-            f"the time {shorten(text)} is not in ISO 8601 form",
+            f"the time {shorten(text)} is not in ISO 8601 form, so it cannot be parsed",
             remedy='write it like "2013-01-01T05:00:00Z"',
         ) from None
     return _datetime(moment)
@@ -397,7 +698,7 @@ def _instant_by_kind(instant: object) -> int:
     result = _by_kind(instant, _INSTANTS)
     if result is not None:
         return result
-    raise TimeError(
+    raise TimeTypeError(
         f"{shorten(instant)} is not a time",
         remedy="use seconds since 1970, a datetime with a zone, an ISO 8601 string or a Timestamp",
     )
@@ -407,7 +708,7 @@ def _duration_by_kind(duration: object) -> int:
     result = _by_kind(duration, _DURATIONS)
     if result is not None:
         return result
-    raise TimeError(
+    raise TimeTypeError(
         f"{shorten(duration)} is not a duration", remedy="use seconds, a timedelta or a Duration"
     )
 

@@ -23,7 +23,8 @@ class BoundedWindow(tuple[Any, ...]):
     the tuple; they must be plain hashable data.
 
     A subclass can also be written as in Beam: its ``__init__`` passes the end of the window on, and sets
-    attributes, which become items. Such a window begins at the start of time.
+    attributes, which become items. Such a window begins at the start of time; a subclass of
+    :class:`IntervalWindow` passes the start and the end on.
 
     >>> IntervalWindow(0, 60).max_timestamp()
     Timestamp(59.999999)
@@ -36,20 +37,24 @@ class BoundedWindow(tuple[Any, ...]):
         if "__init__" in vars(cls) and "__new__" not in vars(cls):
             cls.__new__ = _new_by_init  # type: ignore[method-assign,assignment]
 
-    def __init__(self, *args: Any) -> None:
-        """Take the end of a window of such a subclass; other windows are complete already."""
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """Take the bounds of a window of such a subclass; other windows are complete already."""
         if not self:
-            vars(self)[_END] = micros(args[0])
+            vars(self).update(self._bounds(*args, **kwargs))
+
+    @staticmethod
+    def _bounds(end: TimestampTypes) -> dict[str, int]:
+        return {_END: micros(end)}
 
     @property
     def start(self) -> Timestamp:
         """The first instant of the window."""
-        return Timestamp(micros=self[0])
+        return Timestamp(micros=self[0] if self else vars(self)[_START])
 
     @property
     def end(self) -> Timestamp:
         """The first instant after the window."""
-        return Timestamp(micros=self[1])
+        return Timestamp(micros=self[1] if self else vars(self)[_END])
 
     @property
     def last(self) -> int:
@@ -66,6 +71,7 @@ class BoundedWindow(tuple[Any, ...]):
         return _rebuild, (type(self), tuple(self)), getattr(self, "__dict__", None)
 
 
+_START: Final = "_start"
 _END: Final = "_end"
 
 
@@ -74,8 +80,8 @@ def _new_by_init(cls: type[BoundedWindow], *args: Any, **kwargs: Any) -> Bounded
     draft = tuple.__new__(cls)
     cls.__init__(draft, *args, **kwargs)
     attributes = dict(vars(draft))
-    end = attributes.pop(_END)
-    return tuple.__new__(cls, (MIN_MICROS, end, *sorted(attributes.items())))
+    start, end = attributes.pop(_START, MIN_MICROS), attributes.pop(_END)
+    return tuple.__new__(cls, (start, end, *sorted(attributes.items())))
 
 
 def _rebuild(cls: type[BoundedWindow], items: tuple[Any, ...]) -> BoundedWindow:
@@ -99,6 +105,10 @@ class IntervalWindow(BoundedWindow):
     def __new__(cls, start: TimestampTypes, end: TimestampTypes) -> IntervalWindow:
         """Create a window from times in any supported form."""
         return tuple.__new__(cls, (micros(start), micros(end)))
+
+    @staticmethod
+    def _bounds(start: TimestampTypes, end: TimestampTypes) -> dict[str, int]:  # type: ignore[override]
+        return {_START: micros(start), _END: micros(end)}
 
     def intersects(self, other: BoundedWindow) -> bool:
         """Return whether the windows share an instant; windows that only touch do not."""

@@ -98,7 +98,8 @@ class WindowFn(ABC):
 
         For sessions this is the gap. A grouping keeps expired windows for this time, because an element
         that is not late may still merge with them. If merging makes windows shorter, the ends of the
-        merged windows count. A window function whose windows merge must define it.
+        merged windows count. If a window function whose windows merge does not define it, expired windows
+        are kept until the stream ends; in retracting mode this is refused.
 
         Returns:
             Seconds, timedelta or Duration.
@@ -197,6 +198,16 @@ def _still_holds(kind: type[WindowFn], name: str) -> bool:
         defined: n for n, base in reversed([*enumerate(kind.__mro__)]) for defined in vars(base)
     }
     return all(depth[name] <= depth[source] for source in _FOLLOWS_FROM[name])
+
+
+def reach_is_known(window_fn: WindowFn) -> bool:
+    """Return whether windows do not merge, or the function tells how far they reach.
+
+    >>> from headrace.windowing.sessions import Sessions
+    >>> reach_is_known(Sessions(60))
+    True
+    """
+    return not window_fn.is_merging() or fact(window_fn, "reach").__func__ is not WindowFn.reach
 
 
 def is_window(value: object) -> bool:

@@ -10,7 +10,8 @@ import pytest
 import headrace as hr
 from headrace.options import PipelineOptions
 from headrace.runners import local
-from headrace.sdk.testing.alignment import NOTHING, aligned
+from headrace.sdk.io.test_stream import NOTHING
+from headrace.sdk.testing.alignment import aligned
 from headrace.testing import Capture, TestStream
 from tests.batching.batches import Batches, BatchingRunner
 from tests.semantics.scenarios import (

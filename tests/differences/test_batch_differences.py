@@ -9,6 +9,7 @@ import pytest
 
 pytest.importorskip("apache_beam", reason="Beam is what this compares with")
 
+import apache_beam.io.watch  # noqa: F401
 import apache_beam.transforms.deduplicate  # noqa: F401  # `b.transforms.deduplicate` in programs
 import apache_beam.transforms.periodicsequence  # noqa: F401
 
@@ -64,4 +65,17 @@ def test_the_times_of_a_sequence_are_known_before_the_run() -> None:
 
     assert sorted(values(in_beam(program, streaming=False))) == [0, 1]
     with pytest.raises(hr.PipelineError, match="not known before the run"):
+        in_headrace(program)
+
+
+@difference("Polling of a bounded collection")
+def test_polling_of_a_bounded_collection_must_end() -> None:
+    def program(b: Any, p: Any) -> Any:
+        def poll(element: str) -> Any:
+            return b.io.watch.PollResult.complete([f"{element}1"], 1)
+
+        return p | b.Create(["a"]) | b.Map(str.upper) | b.io.watch.Watch(poll, 1)
+
+    assert values(in_beam(program, streaming=False)) == [("A", "A1")]
+    with pytest.raises(hr.PipelineError, match="nothing ends its polling"):
         in_headrace(program)

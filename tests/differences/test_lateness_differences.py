@@ -9,6 +9,7 @@ import pytest
 pytest.importorskip("apache_beam", reason="Beam is what this compares with")
 
 import headrace as hr
+from headrace.windowing.time import MAX_MICROS
 from tests.differences.both_runners import (
     at,
     beam,
@@ -51,8 +52,9 @@ def test_windows_that_merge_say_how_far_they_reach() -> None:
         return Merging()
 
     assert beam.WindowInto(merging(beam))
+    assert hr.WindowInto(merging(hr)).windowing.reach == MAX_MICROS
     with pytest.raises(hr.PipelineError, match=r"does not define reach\(\)"):
-        hr.WindowInto(merging(hr))
+        hr.WindowInto(merging(hr), accumulation_mode=hr.AccumulationMode.RETRACTING)
 
 
 @difference("What a closed window drops")

@@ -12,6 +12,7 @@ import pytest
 pytest.importorskip("apache_beam", reason="Beam is what this compares with")
 
 import headrace as hr
+from headrace.triggers.pane import PaneInfo
 from tests.differences.both_runners import (
     beam,
     difference,
@@ -119,6 +120,21 @@ def test_a_truncated_compressed_file_is_an_error(tmp_path: Path) -> None:
     assert values(in_beam(program, streaming=False)) == ["1", "2", "3"]
     with pytest.raises(hr.FileError, match="cannot be read"):
         in_headrace(program)
+
+
+@difference("Files of several panes")
+def test_panes_have_files_of_their_own() -> None:
+    from apache_beam.io import fileio as beams
+    from apache_beam.utils.windowed_value import PaneInfo as BeamPane
+
+    def names(fileio: Any, window: Any, pane: Any) -> list[str]:
+        naming = fileio.default_file_naming("out")
+        panes = [pane(number == 0, number == 1, 0, number, number) for number in range(2)]
+        return [naming(window, each, 0, 1, None, None) for each in panes]
+
+    assert names(beams, beam.window.GlobalWindow(), BeamPane) == ["out-00000-of-00001"] * 2
+    own = names(hr.io.fileio, hr.window.GlobalWindow(), PaneInfo)
+    assert own == ["out-0-00000-of-00001", "out-1-00000-of-00001"]
 
 
 # Time

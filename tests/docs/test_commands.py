@@ -80,7 +80,7 @@ def command_lines(page: Path) -> Iterator[str]:
 
 def flags_of_the_page(page: Path) -> set[str]:
     """Return the flags that a page's own code defines, in Beam's way."""
-    return set(re.findall(r'add_argument\(\s*"(--[\w-]+)"', page.read_text()))
+    return set(re.findall(r'add_(?:value_provider_)?argument\(\s*"(--[\w-]+)"', page.read_text()))
 
 
 @cache
@@ -97,6 +97,8 @@ def flags_of_programs() -> frozenset[str]:
         _filled(pipelines),
         _filled(add_package_arguments),
         _parser_of("examples/flights.py"),
+        _parser_of("examples.nexmark"),
+        _parser_of("examples.gaming"),
         _parser_of("tools/kill_once.py"),
         _parser_of("benchmarks/spark.py"),
     ]
@@ -134,7 +136,7 @@ class _Seen(Exception):
 
 
 def _parser_of(program: str) -> ArgumentParser:
-    """Return the parser of a program of the repository: the one that it is about to parse with."""
+    """Return the parser of a program or package of the repository: the one that it is about to parse with."""
 
     def seen(parser: ArgumentParser, *_: Any) -> None:
         raise _Seen(parser)
@@ -145,7 +147,10 @@ def _parser_of(program: str) -> ArgumentParser:
         patch.syspath_prepend(str((ROOT / program).parent))
         patch.setattr("sys.argv", [program])
         try:
-            runpy.run_path(str(ROOT / program), run_name="__main__")
+            if program.endswith(".py"):
+                runpy.run_path(str(ROOT / program), run_name="__main__")
+            else:
+                runpy.run_module(program, run_name="__main__")
         except _Seen as found:
             parser: ArgumentParser = found.args[0]
             return parser

@@ -10,7 +10,9 @@ from orders_join import read_books
 from tests.conftest import ON_SPARK
 from tests.examples import (
     test_fraud_sessions as fraud_sessions,
+    test_gaming as gaming,
     test_laws_for_your_pipeline as laws_for_your_pipeline,
+    test_nexmark as nexmark,
     test_orders_join as orders_join,
     test_sensors as sensors,
 )
@@ -30,6 +32,26 @@ def test_fraud_sessions_while_files_are_written(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("spark")
 def test_sensors_in_streaming_mode(tmp_path: Path) -> None:
     sensors.check_streaming(tmp_path, *FLAGS, "--max-records-per-batch=90")
+
+
+@pytest.mark.usefixtures("spark")
+def test_all_queries_of_nexmark_as_a_job(tmp_path: Path) -> None:
+    nexmark.check_all(tmp_path, *FLAGS)
+
+
+@pytest.mark.usefixtures("spark")
+def test_late_bids_correct_queries_of_nexmark_in_streaming_mode(tmp_path: Path) -> None:
+    nexmark.check_corrections(tmp_path, [5, 6, 9], "--max-records-per-batch=500", *FLAGS)
+
+
+@pytest.mark.usefixtures("spark")
+def test_all_jobs_of_the_game_as_a_job(tmp_path: Path) -> None:
+    gaming.check_all(tmp_path, *FLAGS)
+
+
+@pytest.mark.usefixtures("spark")
+def test_the_jobs_of_the_game_in_streaming_mode(tmp_path: Path) -> None:
+    gaming.check_all(tmp_path, "--streaming", "--max-records-per-batch=750", *FLAGS)
 
 
 @pytest.mark.usefixtures("spark")

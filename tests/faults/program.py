@@ -1,8 +1,8 @@
 """The program that is killed: ``python -m tests.faults.program HOME [flags]``.
 
-It has two chained retracting groupings, a stateful DoFn, side inputs, eight sinks, and two deterministic
-sources: the driver reads one of them, the workers read the other one. The final contents of the sinks depend
-only on the records, so that runs can be compared.
+It has two chained retracting groupings, a stateful DoFn, side inputs, eight sinks, a transform that writes
+files, and two deterministic sources: the driver reads one of them, the workers read the other one. The final
+contents of the sinks and files depend only on the records, so that runs can be compared.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 import attrs
 
 import headrace as hr
-from headrace.io import Batch, LatestOffset, UnboundedSource
+from headrace.io import Batch, LatestOffset, UnboundedSource, fileio
 from headrace.options import PipelineOptions
 from headrace.sdk.io.ledger import Ledger
 from headrace.triggers import AccumulationMode, AfterCount, AfterWatermark
@@ -86,6 +86,11 @@ def share(record: Any, records: list[Any], ticks: list[int]) -> tuple[Any, int, 
     return record, len(records), sum(value for _, value in records), sorted(ticks)
 
 
+def key_in(text: str) -> str:
+    """The key in the text of a record."""
+    return text[2:4]
+
+
 def build(p: hr.Pipeline, home: Path, source: Any, told: Any) -> None:
     """Records -> sums by key and window, with early and late panes -> sessions of the sums of a key."""
     refined: dict[str, Any] = {
@@ -134,6 +139,11 @@ def build(p: hr.Pipeline, home: Path, source: Any, told: Any) -> None:
         _ = changes | f"{name} table" >> hr.io.WriteToTable(
             home / "tables.db", name, key="key", columns=["key", "total"], windows=True
         )
+    _ = (
+        tens
+        | "text" >> hr.Map(str)
+        | "pane files" >> fileio.WriteToFiles(home / "panes", destination=key_in, shards=2)
+    )
     _ = records | "files" >> hr.io.WriteToText(home / "files" / "records", num_shards=2)
     _ = sums | "console" >> hr.io.WriteToConsole()
 
@@ -168,10 +178,12 @@ def add_worker_kill_points() -> None:
     from headrace.runners.spark.sources.data_source import RoundsReader
     from headrace.runners.spark.streaming import StateChunks
     from headrace.sdk.io.file_sink import FileSink
+    from headrace.sdk.io.write_by_destination import WriteFile
 
     add_kill_points(RoundsReader, "latestOffset", "", "offset")
     add_kill_points(RoundsReader, "partitions", "planning", "")
     add_kill_points(FileSink, "write_part", "part", "part")
+    add_kill_points(WriteFile, "_write", "pane", "pane")
     add_kill_points(StateChunks, "put", "state", "")
     add_kill_points(SideInputFiles, "write", "side input", "side input")
 

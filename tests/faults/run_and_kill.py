@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from tests.faults.kill_points import VARIABLE, KillPoint, kill, processes
 
@@ -63,9 +64,9 @@ def wait_for_end_of(session: int) -> None:
         time.sleep(0.05)
 
 
-def sink_contents(home: Path) -> dict[str, list]:
+def sink_contents(home: Path) -> dict[str, list[Any]]:
     """The contents of the sinks; the hidden directories must hold only the ledger."""
-    held = {}
+    held: dict[str, list[Any]] = {}
     for name in ("records", "sums", "grades", "totals", "shares"):
         files = list((home / "files").glob(f"{name}-*"))
         held[name] = sorted(line for file in files for line in file.read_text().splitlines())
@@ -73,6 +74,8 @@ def sink_contents(home: Path) -> dict[str, list]:
         assert sorted(p.name for p in hidden.iterdir()) == ["commit.json", "files"]
         known = {json.loads(n) for n in (hidden / "files").read_text().splitlines() if n}
         assert known >= {file.name for file in files}
+    panes = (home / "panes").glob("[!.]*")
+    held["panes"] = sorted((file.name, sorted(file.read_text().splitlines())) for file in panes)
     with sqlite3.connect(home / "tables.db") as connection:
         for name in ("sums", "grades"):
             query = f"select * from {name} order by window_start, window_end, key"

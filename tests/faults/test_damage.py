@@ -65,6 +65,10 @@ def truncated(text: str) -> str:
     return text[: len(text) // 2]
 
 
+def newer_data(text: str) -> str:
+    return text.replace('"data": 1', '"data": 9')
+
+
 def of_format(number: int) -> Callable[[str], str]:
     return lambda text: text.replace('"format": 2', f'"format": {number}').replace(
         '"format":2', f'"format":{number}'
@@ -84,6 +88,7 @@ def damage_state(home: Path) -> None:
         (lambda home: edit(manifest(home), lambda _: "[]"), "is damaged: headrace.json cannot"),
         (lambda home: manifest(home).unlink(), "has offsets but no headrace.json"),
         (lambda home: edit(manifest(home), of_format(9)), "has format 9, but .* reads format 2"),
+        (lambda home: edit(manifest(home), newer_data), "the data of .* has format 9, but"),
         (lambda home: edit(last_offset(home), truncated), "is damaged"),
         (lambda home: last_offset(home).write_text("v1"), "is damaged"),
         (lambda home: manifest(home).write_text("{"), "is damaged: headrace.json cannot be read"),
@@ -95,6 +100,7 @@ def damage_state(home: Path) -> None:
         "other",
         "lost",
         "newer",
+        "newer data",
         "offset cut",
         "offset short",
         "checksum",

@@ -41,6 +41,7 @@ PLACES = {
     "level 1": 25,
     "level 2": 12,
     "part": 10,
+    "pane": 20,
     "sinks": 3,
     "publish": 12,
     "ledger": 14,

@@ -1,7 +1,6 @@
 """What goes wrong while a pipeline is built: each mistake has an error or a warning that says what to do."""
 
 import gc
-import logging
 import subprocess
 import sys
 import warnings
@@ -15,8 +14,9 @@ import headrace
 from headrace.options import PipelineOptions, pipeline_options
 from headrace.runners.spark.cluster.options import SparkOptions
 from headrace.sdk.beam_names import BEAM_NAMES
-from headrace.sdk.flags import BEAM_FLAGS, SPARK_FLAGS
-from headrace.sdk.options import known_flags
+from headrace.sdk.beam_options import GoogleCloudOptions, flags_without_effect
+from headrace.sdk.flags import SPARK_FLAGS
+from headrace.sdk.options import StandardOptions, flags_of_class
 from headrace.testing import TestStream
 from headrace.transforms import util
 from headrace.transforms.trigger import (
@@ -170,14 +170,26 @@ def test_flags_of_spark_on_another_runner() -> None:
     assert warnings_of(lambda: run(PipelineOptions(["--checkpoint=/tmp/c"]), Nowhere())) == []
 
 
-def test_flags_with_an_effect_or_of_beam(caplog) -> None:
-    caplog.set_level(logging.INFO, "headrace")
+def test_flags_with_an_effect() -> None:
     assert flag_warnings("--runner=local", "--max-records-per-batch=3", "--save_main_session") == []
-    assert flag_warnings("--wheels-of-the-mill=3", "--", "--anything") == []
+    assert flag_warnings("--wheels-of-the-mill=3", "--", "--anything", "--job_name=x") == []
     assert flag_warnings(streaming=True) == []
-    assert not caplog.messages
-    assert flag_warnings("--project=x", "--temp_location", "gs://x", "--job_name=y") == []
-    assert caplog.messages[0] == "the flag --project of Beam's has no effect here"
+
+
+def test_one_warning_for_all_flags_of_beam_without_effect() -> None:
+    assert flag_warnings("--project=x", "--temp_location", "gs://x", "--no_use_public_ips") == [
+        "Beam's flags --project, --temp_location and --no_use_public_ips have no effect here"
+    ]
+    assert flag_warnings(num_workers=3) == ["Beam's flag --num_workers has no effect here"]
+    assert flag_warnings("--setup_file=./setup.py") == [
+        "Beam's flag --setup_file has no effect here; "
+        "use --py_files or `headrace package` to send code to Spark's workers"
+    ]
+    set_by_name = PipelineOptions([])
+    set_by_name.view_as(GoogleCloudOptions).region = "here"
+    set_by_name.view_as(GoogleCloudOptions).project = None
+    assert warnings_of(lambda: run(set_by_name)) == ["Beam's flag --region has no effect here"]
+    assert warnings_of(lambda: run(PipelineOptions(["--temp_location=x"]), Nowhere())) == []
 
 
 def test_flags_of_the_command_line_can_be_those_of_the_program(monkeypatch) -> None:
@@ -190,8 +202,8 @@ def test_flags_of_the_command_line_can_be_those_of_the_program(monkeypatch) -> N
 
 def test_the_tables_of_flags_are_complete() -> None:
     own = SparkOptions([])
-    assert set(own.get_all_options(current_only=True)) == SPARK_FLAGS
-    assert not BEAM_FLAGS & known_flags()
+    assert {*own.get_all_options(current_only=True), "spark_master_url"} == SPARK_FLAGS
+    assert not flags_without_effect() & (SPARK_FLAGS | flags_of_class(StandardOptions))
 
 
 # ------------------------------------------------------------------------------------- pipelines without run
@@ -418,12 +430,14 @@ def two(x, y):
 
 def test_a_function_with_another_number_of_arguments() -> None:
     assert refusal_of(lambda: hr.Map(two)) == (
-        "two takes 2 arguments, but Map passes 1: the element\n"
+        "two takes exactly 2 arguments, but Map passes 1: the element\n"
         "  what to do: change its parameters, or pass the other arguments to the transform after the function"
     )
-    assert "takes 0 arguments, but FlatMap passes 1" in refusal_of(lambda: hr.FlatMap(lambda: []))
+    assert "takes exactly 0 arguments, but FlatMap passes 1" in refusal_of(
+        lambda: hr.FlatMap(lambda: [])
+    )
     assert (
-        "two takes 2 arguments, but Filter passes 3: the element and 2 more arguments"
+        "two takes exactly 2 arguments, but Filter passes 3: the element and 2 more arguments"
         in refusal_of(lambda: hr.Filter(two, 1, 2))
     )
     assert "takes 1 to 2 arguments, but Map passes 3" in refusal_of(
@@ -439,7 +453,8 @@ def test_a_function_of_items_with_another_number_of_arguments() -> None:
     pairs = hr.Pipeline() | hr.Create([("a", 1)])
     refusal = refusal_of(lambda: pairs | "Swap" >> hr.MapTuple(lambda x: x))
     assert (
-        "takes 1 argument, but MapTuple passes 2: 2 items of the element\n  where: Swap" in refusal
+        "takes exactly 1 argument, but MapTuple passes 2: 2 items of the element\n  where: Swap"
+        in refusal
     )
     assert "but FlatMapTuple passes 3" in refusal_of(lambda: pairs | hr.FlatMapTuple(two, 1))
 
@@ -484,10 +499,10 @@ class Late(hr.DoFn):
 def test_a_parameter_that_does_not_ask_for_the_window() -> None:
     remedy = (
         "write window=hr.DoFn.WindowParam to be passed it; hr.DoFn has ElementParam, TimestampParam, "
-        "WindowParam, PaneInfoParam, DiffParam, KeyParam, DynamicTimerTagParam"
+        "WindowParam, PaneInfoParam, DiffParam, KeyParam, WindowedValueParam, DynamicTimerTagParam"
     )
     assert refusal_of(lambda: hr.ParDo(Late())) == (
-        f"Late.process takes 2 arguments, but ParDo passes 1: the element\n  what to do: {remedy}"
+        f"Late.process takes exactly 2 arguments, but ParDo passes 1: the element\n  what to do: {remedy}"
     )
     assert remedy in refusal_of(lambda: hr.Map(lambda x, window: x))
     assert "pane_info=hr.DoFn.PaneInfoParam" in refusal_of(lambda: hr.Map(lambda x, pane_info: x))
@@ -501,7 +516,7 @@ def test_parameters_of_beam_that_do_not_exist(name) -> None:
         getattr(hr.DoFn, name)
     assert str(missing.value) == (
         f"Headrace has no DoFn.{name} yet; a DoFn can ask for ElementParam, TimestampParam, WindowParam, "
-        "PaneInfoParam, DiffParam, KeyParam, DynamicTimerTagParam"
+        "PaneInfoParam, DiffParam, KeyParam, WindowedValueParam, DynamicTimerTagParam"
     )
     assert not hasattr(hr.DoFn(), name)
 
@@ -544,12 +559,11 @@ def test_the_ends_of_time_are_printed_in_words(capsys) -> None:
 @pytest.mark.parametrize(
     ("module", "name", "remedy"),
     [
-        (hr, "ReadFromAvro", "write an hr.io.BoundedSource"),
+        (hr, "ReadFromXml", "write an hr.io.BoundedSource"),
         (hr.pvalue, "SideInputData", "use hr.pvalue.AsList"),
-        (hr.io, "ReadFromAvro", "write an hr.io.BoundedSource"),
+        (hr.io, "ReadFromXml", "write an hr.io.BoundedSource"),
         (hr.transforms, "RunInference", "load the model in setup"),
         (util, "Reify", "use hr.Map with DoFn.TimestampParam"),
-        (pipeline_options, "WorkerOptions", "remove it"),
     ],
 )
 def test_names_of_beam_that_do_not_exist(module: ModuleType, name: str, remedy: str) -> None:

@@ -35,7 +35,13 @@ from tests.oracle import contents, translate
 from tests.oracle.replay import GroupingResult, Stage, replay
 from tests.oracle.window_history import Element, Pane
 
-CONTENTS = {"sum": contents.Sum(), "list": contents.Bag(), "largest": contents.Largest()}
+CONTENTS = {
+    "sum": contents.Sum(),
+    "list": contents.Bag(),
+    "largest": contents.Largest(),
+    "spread": contents.Spread(),
+    "distinct": contents.Distinct(),
+}
 
 
 class Changes(hr.PTransform):

@@ -50,6 +50,22 @@ class Largest(Bag):
         return [(self.all(elements), 1)]
 
 
+class Spread(Sum):
+    """The variance of N values times N²; 0 if there are none."""
+
+    def all(self, elements: Iterable[Element]) -> int:
+        found = [*elements]
+        number, total, squares = (sum(e.diff * e.value**p for e in found) for p in (0, 1, 2))
+        return number * squares - total**2 if number > 0 else 0
+
+
+class Distinct(Bag):
+    """The number of distinct values, which cannot subtract."""
+
+    def all(self, elements: Iterable[Element]) -> int:  # type: ignore[override]
+        return len(set(map(repr, difference(elements, 1))))
+
+
 def difference(elements: Iterable[Element], sign: int) -> list[Any]:
     """The values that were inserted more often than retracted (sign 1), or the reverse (sign -1)."""
     counts: Counter[str] = Counter()

@@ -223,7 +223,7 @@ class Stateful:
         if now.fires and now.timestamp >= expiry and time > expiry:
             state.timers.pop(("event", tag), None)
             return
-        stamp = min(max(time, now.output), now.window[1] - 1)
+        stamp = max(now.output, min(time, now.window[1] - 1))
         if output is not None:
             stamp = now.timestamp + output
         self._put(state, ("event", tag), min(time, expiry), stamp)

@@ -66,6 +66,21 @@ COMBINE_FNS = {
 }
 SUBTRACTING = {"sum", "count", "mean", "subtracting tuple", "quantiles"}
 
+CLASSES = [
+    kind
+    for module in (hr.combiners, hr.transforms.stats)
+    for kind in vars(module).values()
+    if isinstance(kind, type) and issubclass(kind, hr.CombineFn)
+]
+
+
+@pytest.mark.parametrize("kind", CLASSES, ids=lambda kind: kind.__name__)
+def test_each_combiner_says_whether_it_subtracts(kind):
+    said = (kind.__doc__ or "").split("\n\n")[0]
+    assert hasattr(kind, "subtract_input") == ("can subtract" in said)
+    assert ("can subtract" in said) != ("cannot subtract" in said)
+
+
 Parts = st.lists(st.lists(st.integers(-50, 50)), min_size=1)
 
 

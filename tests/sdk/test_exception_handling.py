@@ -1,6 +1,7 @@
 """Elements that fail: set aside as dead letters, each processed once, and retracted when they are."""
 
 import logging
+import time
 from collections import Counter
 
 import pytest
@@ -183,11 +184,11 @@ def test_who_sees_the_window_fails_in_each() -> None:
         return 1 / float(window.start)
 
     with TestPipeline() as p:
-        sliding = p | hr.Create([5]) | hr.WindowInto(SlidingWindows(20, 10))
         timed = (
-            sliding
+            p
+            | hr.Create([5])
             | hr.WithTimestamps(lambda x: x)
-            | "Again" >> hr.WindowInto(SlidingWindows(20, 10))
+            | hr.WindowInto(SlidingWindows(20, 10))
         )
         good, bad = timed | hr.Map(fail_in_the_first).with_exception_handling()
         kept, failed = capture(good, "good"), capture(bad, "bad")
@@ -273,15 +274,69 @@ def test_a_threshold_is_for_each_window() -> None:
         run(0)
 
 
+def test_an_element_in_several_windows_counts_once_in_each() -> None:
+    def run():
+        with TestPipeline() as p:
+            stamped = p | hr.Create([0]) | hr.WithTimestamps(lambda x: x)
+            sliding = stamped | hr.WindowInto(SlidingWindows(60, 30))
+            sliding | hr.Map(reciprocal).with_exception_handling(threshold=0.5)
+
+    with pytest.raises(hr.FailuresError, match=r"1 of 1 elements failed in the window"):
+        run()
+
+
 def test_nothing_is_counted_without_a_threshold() -> None:
     p = hr.Pipeline()
     _ = p | hr.Create([1]) | hr.Map(reciprocal).with_exception_handling()
     assert [node.label for node in p.graph] == ["Create", "Map(reciprocal)"]
 
 
+def slow_at_two(x):
+    yield x
+    if x == 2:
+        time.sleep(60)
+
+
+def test_an_element_that_takes_too_long_is_a_dead_letter(runner):
+    limited = hr.FlatMap(slow_at_two).with_exception_handling(timeout=1)
+    good, (letter,) = outputs_of([1, 2, 3], limited, runner)
+    assert sorted(good) == [1, 3]
+    assert letter[0] == 2
+    assert letter[1][:2] == (TimeoutError, "TimeoutError()")
+    assert "the call took more than 1 seconds" in "".join(letter[1][2])
+
+
+def test_a_call_with_a_time_limit_has_its_parameters_metrics_and_exceptions():
+    class Counts(hr.DoFn):
+        def setup(self):
+            self.counter = hr.metrics.Metrics.counter("test", "calls")
+
+        def process(self, x, factor, timestamp=hr.DoFn.TimestampParam):
+            self.counter.inc()
+            yield factor // x, float(timestamp)
+
+    with TestPipeline() as p:
+        created = p | hr.Create([hr.TimestampedValue(0, 5), hr.TimestampedValue(2, 5)])
+        good, bad = created | hr.ParDo(Counts(), 8).with_exception_handling(timeout=60)
+        found, failed = capture(good), capture(bad, "bad")
+    assert found.values == [(4, 5.0)]
+    assert [letter[0] for letter in failed.values] == [0]
+    assert "ZeroDivisionError" in failed.values[0][1][1]
+    assert p.result is not None
+    (counter,) = p.result.metrics().query()["counters"]
+    assert counter.committed == 2
+
+
 @pytest.mark.parametrize(
-    "asked", [{"use_subprocess": True}, {"timeout": 3}, {"error_handler": print}]
+    ("asked", "problem"),
+    [({"timeout": 0}, "the timeout is 0"), ({"timeout": 1, "partial": True}, "nothing to keep")],
 )
+def test_a_time_limit_that_is_not_valid_is_refused(asked, problem) -> None:
+    with pytest.raises(hr.PipelineError, match=problem):
+        hr.Map(str).with_exception_handling(**asked)
+
+
+@pytest.mark.parametrize("asked", [{"use_subprocess": True}])
 def test_what_is_not_there_is_refused(asked) -> None:
     with pytest.raises(hr.UnsupportedError, match=f"does not support {next(iter(asked))}"):
         hr.Map(str).with_exception_handling(**asked)

@@ -44,6 +44,15 @@ def test_several_outputs_are_lists_by_tag():
     both = [1, 2, 3] | hr.Map(split).with_outputs("odd", main="even")
     assert both == {"even": [2], "odd": [1, 3]}
     assert [1, 2] | hr.Map(split).with_outputs("odd") == {None: [2], "odd": [1]}
+    even, odd = both
+    assert (even, odd) == (both.even, both["odd"]) == (both[None], both.odd) == ([2], [1, 3])
+    with pytest.raises(AttributeError):
+        both.od  # noqa: B018
+    with pytest.raises(hr.PipelineError, match=r"'od'\n.*use one of \['even', 'odd'\]"):
+        both["od"]
+    thirds = range(5) | hr.Partition(lambda n, parts: n % parts, 3)
+    assert list(thirds) == [[0, 3], [1, 4], [2]]
+    assert (len(thirds), thirds[1]) == (3, [1, 4])
 
     @hr.ptransform_fn
     def twice_and_thrice(numbers):

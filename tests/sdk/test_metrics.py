@@ -68,3 +68,17 @@ def test_outside_of_a_step_nothing_is_counted() -> None:
 def test_steps_are_counted_by_themselves(results) -> None:
     assert results.steps["Grind"].elements_in == 2
     assert results.steps["Grind"].elements_out == 2
+
+
+def test_a_distribution_of_timestamps_is_in_whole_seconds() -> None:
+    class Times(hr.DoFn):
+        def process(self, element, time=hr.DoFn.TimestampParam):
+            Metrics.distribution("mill", "times").update(time)
+            yield element
+
+    with TestPipeline() as p:
+        stamped = p | hr.Create([hr.TimestampedValue("a", 1.5), hr.TimestampedValue("b", 4)])
+        stamped | "Times" >> hr.ParDo(Times())
+    assert p.result is not None
+    (times,) = p.result.metrics().query(MetricsFilter().with_name("times"))["distributions"]
+    assert (times.committed.min, times.committed.max, times.committed.sum) == (1, 4, 5)

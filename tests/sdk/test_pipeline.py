@@ -96,6 +96,25 @@ def test_a_refusal_names_the_transform() -> None:
     assert refusal.value.where == "Outer"
 
 
+def test_a_pipeline_whose_run_fails_can_be_changed_and_run_again():
+    p = hr.Pipeline(argv=[])
+    seen: list[int] = []
+    attempts: list[int] = []
+
+    def flaky(n):
+        attempts.append(n)
+        return 1 // (len(attempts) - 1)
+
+    numbers = p | hr.Create([1]) | hr.Map(flaky)
+    with pytest.raises(ZeroDivisionError):
+        p.run()
+    _ = numbers | "Seen" >> hr.Map(seen.append)
+    p.run()
+    assert (seen, attempts) == ([1], [1, 1])
+    with pytest.raises(hr.PipelineError, match="already run"):
+        p.run()
+
+
 def test_a_pipeline_runs_once() -> None:
     p = TestPipeline()
     p | hr.Create([1])

@@ -77,7 +77,9 @@ def test_assertions_that_fail(values, matcher) -> None:
 
 
 def test_a_failure_says_what_is_missing_and_unexpected() -> None:
-    with pytest.raises(BeamAssertException, match=r"missing \[1\], unexpected \[3\]"):
+    with pytest.raises(
+        BeamAssertException, match=r"unexpected elements \[3\], missing elements \[1\]"
+    ):
         check([2, 3], equal_to([1, 2]))
 
 
@@ -125,6 +127,40 @@ def test_assertions_about_windows() -> None:
         assert_that(windows(p), equal_to_per_window({first: [2, 1], second: [61]}))
     with pytest.raises(BeamAssertException), TestPipeline() as p:
         assert_that(windows(p), equal_to_per_window({first: [2, 1, 61]}))
+
+
+@pytest.mark.parametrize(
+    ("expected", "message"),
+    [
+        ({}, r"\[0.0, 60.0\) with \[1\] is not found in any expected window"),
+        (
+            {IntervalWindow(0, 60): [2]},
+            r"unexpected elements \[1\], not found in window \[0.0, 60.0\)",
+        ),
+        ({IntervalWindow(0, 60): [1, 2]}, r"unmatched elements \[2\] in window \[0.0, 60.0\)"),
+        (
+            {IntervalWindow(0, 60): [1], IntervalWindow(60, 120): [3]},
+            r"unmatched elements \[3\] in window \[60.0, 120.0\)",
+        ),
+    ],
+)
+def test_a_mismatch_by_window_names_the_window(expected, message):
+    element = WindowedValue(1, 1, [IntervalWindow(0, 60)])
+    with pytest.raises(BeamAssertException, match=message):
+        equal_to_per_window(expected)([element])
+
+
+@pytest.mark.parametrize(
+    ("actual", "message"),
+    [
+        ([1], r"got \[1\]: missing elements \[2\]$"),
+        ([1, 2, 3], r": unexpected elements \[3\]$"),
+        ([1, 3], r": unexpected elements \[3\], missing elements \[2\]$"),
+    ],
+)
+def test_a_mismatch_names_the_elements(actual, message):
+    with pytest.raises(BeamAssertException, match=message):
+        equal_to([1, 2])(actual)
 
 
 def test_assertions_see_what_travels_with_values() -> None:

@@ -32,6 +32,42 @@ def test_a_value_carries_timestamp_windows_pane_and_diff(play):
     assert element.diff == 1
 
 
+@pytest.mark.parametrize(
+    "then", [[hr.GroupByKey()], [hr.MapTuple(lambda k, v: (k, v)), hr.GroupByKey()]]
+)
+def test_an_element_in_two_windows_is_in_new_windows_twice(play, then):
+    played = play(
+        [arrive(at(3, "a"), at(4, "b")), END], into(SLIDING), "Again" >> into(FIXED), *then
+    )
+    assert [sorted(values) for _, _, values in played.pairs] == [["a", "a", "b", "b"]]
+
+
+def test_an_element_in_no_window_is_in_no_new_window(play):
+    sparse = into(hr.window.SlidingWindows(2, 10))
+    played = play(
+        [arrive(at(1, "a"), at(3, "b")), END], sparse, "Again" >> into(FIXED), hr.GroupByKey()
+    )
+    assert played.pairs == [(1, "k", ["a"])]
+
+
+@pytest.mark.mode("batch")
+def test_a_function_can_ask_for_all_of_it_at_once(runner):
+    def seen(_, whole=hr.DoFn.WindowedValueParam):
+        return whole.value, whole.timestamp, set(whole.windows), whole.pane_info
+
+    def seen_by_window(_, whole=hr.DoFn.WindowedValueParam, window=hr.DoFn.WindowParam):
+        return whole.windows == (window,), window
+
+    with TestPipeline(runner=runner) as p:
+        values = p | hr.Create([at(3, "a")]) | hr.WindowInto(SLIDING)
+        windows = {IntervalWindow(-10, 10), IntervalWindow(0, 20)}
+        assert_that(
+            values | hr.Map(seen), equal_to([(("k", "a"), Timestamp(3), windows, NO_FIRING)])
+        )
+        by_window = values | hr.Map(seen_by_window)
+        assert_that(by_window, equal_to([(True, w) for w in windows]), label="by window")
+
+
 @pytest.mark.mode("batch")
 def test_a_new_value_lies_in_the_global_window(runner):
     with TestPipeline(runner=runner) as p:

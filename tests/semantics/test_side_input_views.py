@@ -93,7 +93,7 @@ def test_a_parameter_can_be_marked_as_in_beam():
         main = p | hr.Create(["a"])
         assert_that(main | hr.ParDo(Marked(), hr.AsSingleton(side)), equal_to([("a", 1)]))
     with pytest.raises(
-        hr.PipelineError, match=r"Marked.process takes 2 arguments, but ParDo passes 1"
+        hr.PipelineError, match=r"Marked.process takes exactly 2 arguments, but ParDo passes 1"
     ):
         hr.ParDo(Marked())
 

@@ -114,7 +114,7 @@ def test_a_group_that_does_not_exist_is_refused(group):
 
 def test_an_element_that_is_not_text_is_an_error_with_the_label():
     with pytest.raises(TypeError) as error, TestPipeline() as p:
-        _ = p | hr.Create([7]) | Regex.find("a")
+        _ = p | hr.Create([7, "a"]) | Regex.find("a")
     assert any("find(a)" in note for note in error.value.__notes__)
 
 

@@ -354,3 +354,26 @@ def test_without_an_end_of_the_stream_no_window_expires():
     with TestPipeline() as p:
         found = capture(p | stays_open | into(FIXED) | hr.ParDo(Last()))
     assert found.values == []
+
+
+class Times(hr.DoFn):
+    """Emits the current time in both domains."""
+
+    EVENT = TimerSpec("event", TimeDomain.WATERMARK)
+    REAL = TimerSpec("real", TimeDomain.REAL_TIME)
+
+    def process(self, pair, event=hr.DoFn.TimerParam(EVENT), real=hr.DoFn.TimerParam(REAL)):
+        yield pair[0], (float(event.current_relative_time()), float(real.current_relative_time()))
+
+    @on_timer(EVENT)
+    def on_event(self):
+        """Do nothing."""
+
+    @on_timer(REAL)
+    def on_real(self):
+        """Do nothing."""
+
+
+def test_a_timer_tells_the_time_in_its_domain(play):
+    events = [watermark(3), clock(7), arrive(at(5, "a")), END]
+    assert play(events, hr.ParDo(Times())).values == [(3, 7)]

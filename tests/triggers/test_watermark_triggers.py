@@ -217,3 +217,9 @@ def test_repeating_early_more_than_once_adds_nothing() -> None:
 def test_early_and_late_are_triggers() -> None:
     with pytest.raises(PipelineError, match="AfterWatermark needs a trigger"):
         AfterWatermark(early=AfterCount)  # type: ignore[arg-type]
+
+
+def test_a_percentile_is_refused_with_the_policy_that_has_it() -> None:
+    with pytest.raises(PipelineError, match="AfterWatermark has the percentile 95") as raised:
+        AfterWatermark(percentile=95)  # type: ignore[arg-type]
+    assert "watermark=hr.Percentile(95)" in str(raised.value)

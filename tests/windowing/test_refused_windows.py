@@ -80,7 +80,7 @@ REFUSALS = [
     ),
     (
         lambda: micros("noon"),
-        "the time 'noon' is not in ISO 8601 form",
+        "the time 'noon' is not in ISO 8601 form, so it cannot be parsed",
         'write it like "2013-01-01T05:00:00Z"',
     ),
     (

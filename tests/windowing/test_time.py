@@ -7,6 +7,7 @@ import math
 import pickle
 from datetime import UTC, date, datetime, timedelta
 from fractions import Fraction
+from types import SimpleNamespace
 from typing import Any
 from unittest.mock import ANY
 from zoneinfo import ZoneInfo
@@ -29,6 +30,7 @@ from headrace.windowing.time import (
     positive,
 )
 from headrace.windowing.timestamped_value import TimestampedValue
+from headrace.windowing.window import IntervalWindow
 from tests.windowing.times import anywhere, instants
 
 SECOND = 1_000_000
@@ -368,3 +370,121 @@ def test_what_is_no_time_is_shown_with_what_would_be_one() -> None:
     with pytest.raises(TimeError, match="inf is not a number of seconds") as no_number:
         micros(float("inf"))
     assert no_number.value.remedy == "use a finite number"
+
+
+@pytest.mark.parametrize(
+    ("fine", "text"),
+    [
+        (Timestamp(1, 500, precision=3), "Timestamp(1.500)"),
+        (Timestamp(1, 123456789, precision=9), "Timestamp(1.123456789)"),
+        (Timestamp(-1.5, precision=9), "Timestamp(-1.500000000)"),
+        (Timestamp(-2, 1_500, 3), "Timestamp(-0.500)"),
+        (Timestamp(7, precision=0), "Timestamp(7)"),
+    ],
+)
+def test_other_precisions_are_kept(fine: Timestamp, text: str) -> None:
+    assert (str(fine), repr(fine)) == (text, text)
+    assert str(pickle.loads(pickle.dumps(fine))) == str(copy.copy(fine)) == text
+    assert Timestamp(fine.seconds(), fine.subseconds(), fine.precision()) == fine
+
+
+def test_precisions_compare_by_their_instants() -> None:
+    millis, micros, nanos = (Timestamp(1, 5 * 10 ** (p - 1), precision=p) for p in (3, 6, 9))
+    assert millis == micros == nanos == 1.5 == Duration(1.5)
+    assert len({millis, micros, nanos, Duration(1.5)}) == 1
+    later = nanos.successor()
+    assert Duration(1.5) < later > micros < later != micros
+    assert 1 < later >= 1.5
+    assert Timestamp(2, precision=9) == 2
+    assert (later.nanos, later.precision()) == (1_500_000_001, 9)
+    assert later.predecessor() == nanos
+
+
+def test_an_instant_between_microseconds_is_not_a_time_of_a_pipeline() -> None:
+    between = Timestamp(1, 123456789, precision=9)
+    for use in (
+        lambda: between.micros,
+        lambda: micros(between),
+        between.to_utc_datetime,
+        lambda: between % 1,
+        lambda: between - between.predecessor(),
+        lambda: between.to_precision(3),
+    ):
+        with pytest.raises(TimeError):
+            use()
+    with pytest.raises(TimeError, match=r"more than 6 digits") as refusal:
+        IntervalWindow(between, 5)
+    assert refusal.value.remedy.startswith("use to_precision(6, allow_lossy_conversion=True)")
+    assert between.to_precision(6, allow_lossy_conversion=True).micros == 1_123_456
+    assert between.to_utc_datetime(allow_lossy_conversion=True).microsecond == 123_456
+    assert micros(Timestamp(1, 123_456_000, precision=9)) == 1_123_456
+
+
+def test_arithmetic_of_other_precisions() -> None:
+    fine = Timestamp(1, 123456789, precision=9)
+    assert (fine + 1, 1 + fine, fine - 1) == (
+        Timestamp(2, 123456789, precision=9),
+        Timestamp(2, 123456789, precision=9),
+        Timestamp(0, 123456789, precision=9),
+    )
+    assert fine - (fine - Duration(micros=3)) == Duration(micros=3)
+    assert (Timestamp(1, 500, precision=3) + 0.25).micros == 1_750_000
+    assert fine.to_precision(9) is fine
+    assert Timestamp(1.5).to_precision(3).precision() == 3
+
+
+@pytest.mark.parametrize("digits", ["1234567", "123456789", "746939251", "123456000"])
+@pytest.mark.parametrize("year", ["1969", "2038", "9999"])
+def test_long_fractions_of_a_second_are_exact(year: str, digits: str) -> None:
+    text = f"{year}-12-31T23:59:59.{digits}Z"
+    fine = Timestamp.from_rfc3339(text)
+    assert (fine.subseconds(), fine.precision()) == (int(digits), len(digits))
+    assert fine.to_rfc3339() == text
+    assert Timestamp.from_rfc3339(text.replace(".", ",")) == fine
+
+
+def test_protos_keep_nanoseconds() -> None:
+    for instant in (
+        Timestamp(-1.5),
+        Timestamp(1, 123456789, 9),
+        Timestamp(-1.5, precision=9).predecessor(),
+    ):
+        assert Timestamp.from_proto(instant.to_proto()) == instant
+    assert Timestamp.from_proto(Timestamp(3, 250, 3).to_proto()).precision() == 6
+    assert Duration.from_proto(Duration(-1.5).to_proto()) == -1.5
+    assert (Duration(-1.5).to_proto().seconds, Timestamp(-1.5).to_proto().seconds) == (-1, -2)
+    with pytest.raises(TimeError, match="1001 nanoseconds is not a whole number"):
+        Duration.from_proto(SimpleNamespace(seconds=0, nanos=1001))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"precision": 10}, "the precision 10 is not within 0 to 9"),
+        ({"precision": -1}, "the precision -1 is not within 0 to 9"),
+        ({"precision": 6.0}, "the precision 6.0 is not an int"),
+        ({"precision": 9, "micros": 1}, "micros have the precision 6, not 9"),
+        ({"subseconds": 1, "micros": 1}, "takes micros or subseconds, not both"),
+    ],
+)
+def test_impossible_precisions_are_refused(arguments: Any, message: str) -> None:
+    with pytest.raises(TimeError, match=message):
+        Timestamp(0, **arguments)
+    with pytest.raises(TimeError, match="the precision 10"):
+        Timestamp(0).to_precision(10)
+    with pytest.raises(TimeError, match="more digits than nanoseconds"):
+        Timestamp.from_rfc3339("2016-03-18T23:22:59.1234567891Z")
+
+
+def test_a_thing_that_is_no_time_is_a_type_error() -> None:
+    with pytest.raises(TypeError, match=r"Duration\(1\) is not a time"):
+        Timestamp.of(Duration(1))  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"Timestamp\(1\) is not a duration"):
+        Duration(1) - Timestamp(1)  # type: ignore[operator]
+
+
+def test_negative_timestamps_are_in_descending_order() -> None:
+    times = [Timestamp(1), Timestamp(1.5), Timestamp(1, 5, precision=9)]
+    assert sorted(times, key=lambda time: -time) == sorted(times, reverse=True)
+    before = -times[2]
+    assert -before == times[2]

@@ -8,6 +8,7 @@ which also set the clock.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 from threading import Event, Thread
 from typing import Final
 
@@ -23,6 +24,7 @@ from headrace.runners.progress import Progress
 from headrace.runners.source_bundles import all_bundles_of
 from headrace.runners.source_positions import drained
 from headrace.runners.source_rounds import SourceRounds
+from headrace.runners.stored_elements import checked
 from headrace.runners.timestamp_checks import TimestampWarnings
 from headrace.sdk.graph import Graph, Read
 from headrace.sdk.metrics import MetricResults
@@ -65,10 +67,15 @@ class LocalRun(PipelineResult):
         self._unbounded = is_unbounded(graph)
         self._batch = not is_streaming(graph, options)
         self._clock = WallClock()
-        planned = plan(graph, bool(standard.check_mutation))
+        planned = plan(graph, bool(standard.check_mutation), bool(standard.no_pickle))
         self._observation = Observation.of(options, planned, "local", not self._batch)
         operators = operators_of(planned, self._batch)
-        self._executor = Executor(graph.nodes, operators, self._observation.sampled or ())
+        self._executor = Executor(
+            graph.nodes,
+            operators,
+            self._observation.sampled or (),
+            partial(checked, no_pickle=planned.no_pickle),
+        )
         self._warnings = TimestampWarnings()
         self._limit = max_records(options)
         self._until_caught_up = bool(standard.until_caught_up)

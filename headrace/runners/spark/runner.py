@@ -36,7 +36,8 @@ class SparkRunner:
 
     def run(self, graph: Graph, options: PipelineOptions) -> PipelineResult:
         """Run a graph; return when it is finished, or at once if a source is unbounded."""
-        planned = plan(graph, bool(options.view_as(StandardOptions).check_mutation))
+        standard = options.view_as(StandardOptions)
+        planned = plan(graph, bool(standard.check_mutation), bool(standard.no_pickle))
         streaming = is_streaming(graph, options)
         if streaming and spark_settings(options).checkpoint:
             require_directories(graph)

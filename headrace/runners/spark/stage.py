@@ -30,6 +30,8 @@ from headrace.sdk.graph import (
     StatefulParDo,
     Write,
 )
+from headrace.sdk.serialization.registered import Registrations
+from headrace.sdk.serialization.stable import refuse_pickle
 from headrace.sdk.sink import PartSink
 from headrace.sdk.step_metrics import StepMetrics
 
@@ -47,6 +49,7 @@ class StagePlan:
         batch: whether each key group has a single round, at the end of time.
         names: labels of the nodes in the order of the whole graph; rows identify a node by its index.
         script: classes of the user's ``__main__``, the same for all levels.
+        classes: the classes with a coder or a name, the same for all levels.
         sampled: labels of the groupings to sample; None if nobody observes the run.
     """
 
@@ -56,6 +59,7 @@ class StagePlan:
     batch: bool
     names: tuple[str, ...]
     script: MainClasses = attrs.field(factory=MainClasses)
+    classes: Registrations = attrs.field(factory=Registrations)
     sampled: frozenset[str] | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -91,9 +95,9 @@ def stage_plans(
     """Return the plan of each level, reduced to what its workers need."""
     names = tuple(node.label for node in plan.graph)
     parts = [_part(plan, level) for level in range(len(plan.levels))]
-    script = classes_in(parts)
+    script, classes = classes_in(parts), Registrations.of_this_process()
     return tuple(
-        StagePlan(part, level, groups, batch, names, script, sampled)
+        StagePlan(part, level, groups, batch, names, script, classes, sampled)
         for level, part in enumerate(parts)
     )
 
@@ -152,6 +156,7 @@ class Stage:
     """
 
     def __init__(self, plan: StagePlan, scope: Scope, local: KeyedOperator) -> None:
+        refuse_pickle(plan.plan.no_pickle)
         self.outbox: list[Row] = []
         self.scope = scope
         self._plan = plan

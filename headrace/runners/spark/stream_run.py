@@ -55,6 +55,7 @@ from headrace.sdk.graph import Read
 from headrace.sdk.metrics import MetricResults
 from headrace.sdk.options import PipelineOptions, StandardOptions
 from headrace.sdk.result import PipelineResult, PipelineState
+from headrace.sdk.serialization.registered import Registrations
 
 _LOG: Final = logging.getLogger(__name__)
 
@@ -229,6 +230,8 @@ class StreamRun(PipelineResult):
             natives=labels,
             until_caught_up=self._until_caught_up,
             workers=workers,
+            no_pickle=self._plan.no_pickle,
+            classes=Registrations.of_this_process(),
         )
         groups, sampled = self._manifest.key_groups, self._observation.sampled
         stages = stage_plans(self._plan, groups, batch=False, sampled=sampled)

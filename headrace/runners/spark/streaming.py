@@ -55,6 +55,7 @@ from headrace.runners.spark.state.chunks import ChunkedStore, ChunkKind, ChunkSt
 from headrace.runners.spark.state.stage_cache import cached
 from headrace.runners.stateful_operators import StreamingStateful
 from headrace.sdk.graph import Node, Read
+from headrace.sdk.serialization.stable import refuse_pickle
 from headrace.sdk.step_metrics import StepMetrics
 from headrace.stored_formats import CHUNKS, check_format
 from headrace.windowing.time import MIN_MICROS
@@ -89,6 +90,7 @@ class StreamPlan:
     @contextmanager
     def cached_stage(self, batch: int, now: int, task: int) -> Iterator[Stage]:
         """Yield the stage for a batch and a task; it is set up once per process."""
+        refuse_pickle(self.stage.plan.no_pickle)
         with cached((self.start, self.stage.level), self._opened) as stage:
             stage.scope.at(batch, now, task)
             yield stage
@@ -289,6 +291,7 @@ class KeyedStage(StatefulProcessor):
 
     def _control(self, rows: list[Row]) -> Control:
         """Return the watermarks and the time that follow from the rows of a batch and the state."""
+        refuse_pickle(self._plan.stage.plan.no_pickle)
         controls = [loads(row.payload) for row in rows if row.step == CONTROL]
         if self._clock is None:
             return merged(controls)

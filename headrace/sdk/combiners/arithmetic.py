@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from headrace.sdk.combine import CombineGlobally, CombinePerKey
 from headrace.sdk.combine_fn import CombineFn, ExtremeCombineFn, Same, SumCombineFn
+from headrace.sdk.combiners.exact_numbers import ExactSum
 from headrace.sdk.pvalue import PCollection
 from headrace.sdk.type_variables import KeyT
 
@@ -19,10 +20,13 @@ if TYPE_CHECKING:
 
 
 class MeanCombineFn(CombineFn):
-    """The arithmetic mean, or NaN without values; can subtract, with rounding errors for floats.
+    """The arithmetic mean, or NaN without values; can subtract.
 
-    >>> MeanCombineFn().apply([1, 2, 6])
-    3.0
+    Sums of ints and floats are exact, so the mean of floats is rounded once, and does not depend on the order
+    of the values. The mean of values with NaN is NaN, and so is that of values with both infinities.
+
+    >>> MeanCombineFn().apply([1, 2, 6]), MeanCombineFn().apply([1e16, 1.0, -1e16])
+    (3.0, 0.3333333333333333)
     """
 
     def create_accumulator(self) -> tuple[Any, int]:
@@ -30,19 +34,19 @@ class MeanCombineFn(CombineFn):
 
     def add_input(self, mutable_accumulator: tuple[Any, int], element: Any) -> tuple[Any, int]:
         total, count = mutable_accumulator
-        return total + element, count + 1
+        return _exact(total, element) + element, count + 1
 
     def add_inputs(
         self, mutable_accumulator: tuple[Any, int], elements: Iterable[Any]
     ) -> tuple[Any, int]:
         total, count = mutable_accumulator
         values = list(elements)
-        return sum(values, total), count + len(values)
+        return total + _total(values), count + len(values)
 
     def subtract_input(self, mutable_accumulator: tuple[Any, int], element: Any) -> tuple[Any, int]:
         """Return sum and count without one input."""
         total, count = mutable_accumulator
-        return total - element, count - 1
+        return _exact(total, element) - element, count - 1
 
     def merge_accumulators(self, accumulators: Iterable[tuple[Any, int]]) -> tuple[Any, int]:
         totals, counts = zip(*accumulators, strict=True)
@@ -51,6 +55,21 @@ class MeanCombineFn(CombineFn):
     def extract_output(self, accumulator: tuple[Any, int]) -> Any:
         total, count = accumulator
         return total / count if count else float("nan")
+
+
+def _exact(total: Any, number: Any) -> Any:
+    """Return a sum to which a number is added; that of floats is exact."""
+    is_plain = isinstance(number, float) and not isinstance(total, ExactSum)
+    return ExactSum() + total if is_plain else total
+
+
+def _total(numbers: list[Any]) -> Any:
+    if set(map(type, numbers)) == {float}:
+        return ExactSum.of_floats(numbers)
+    total: Any = 0
+    for number in numbers:
+        total = _exact(total, number) + number
+    return total
 
 
 class Mean:

@@ -13,7 +13,7 @@ from headrace.sdk.type_variables import KeyT, T, ValueT
 
 
 class ToListCombineFn(CombineFn):
-    """A list of the values, in any order.
+    """A list of the values, in any order; cannot subtract.
 
     >>> ToListCombineFn().apply([2, 1])
     [2, 1]
@@ -41,7 +41,7 @@ class ToListCombineFn(CombineFn):
 
 
 class ToSetCombineFn(CombineFn):
-    """The set of the values.
+    """The set of the values; cannot subtract.
 
     >>> ToSetCombineFn().apply([2, 1, 2])
     {1, 2}
@@ -68,7 +68,7 @@ class ToSetCombineFn(CombineFn):
 
 
 class ToDictCombineFn(CombineFn):
-    """A dict of (key, value) pairs.
+    """A dict of (key, value) pairs; cannot subtract.
 
     If a key has several values, one of them is chosen deterministically, for any order of arrival.
 

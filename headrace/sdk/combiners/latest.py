@@ -20,7 +20,7 @@ _NONE: Final[Stamped] = (None, MIN_TIMESTAMP)
 
 
 class LatestCombineFn(CombineFn):
-    """The value of the latest of (value, timestamp) pairs; None without pairs.
+    """The value of the latest of (value, timestamp) pairs, or None without pairs; cannot subtract.
 
     If several values have the latest timestamp, one of them is chosen deterministically, for any order of
     arrival.

@@ -5,27 +5,30 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Iterable
 from itertools import accumulate, chain, repeat
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from headrace.errors import PipelineError, shorten
 from headrace.sdk.combine import CombineGlobally, CombinePerKey
 from headrace.sdk.combine_fn import CombineFn
+from headrace.sdk.combiners.quantile_buffers import BoundedQuantilesCombineFn
 from headrace.sdk.encoding import encode_value
 from headrace.sdk.pvalue import PCollection
 from headrace.sdk.type_variables import KeyT, T
 
 KeyFunction: TypeAlias = Callable[[Any], Any]
 
+_MAX_ELEMENTS: Final = 10**9
+
 Counts: TypeAlias = dict[bytes, tuple[Any, int]]
 """Values with their number, by encoding; a number below zero is a value that was subtracted first."""
 
 
 class ApproximateQuantilesCombineFn(CombineFn):
-    """The minimum, evenly spaced values in between, and the maximum (Beam's name).
+    """The minimum, evenly spaced values in between, and the maximum (Beam's name); can subtract.
 
-    Headrace keeps all values, so its quantiles are exact, and the memory of a group is proportional to the
-    number of its distinct values. If there are fewer values than quantiles, values are repeated. Without
-    values, there are no quantiles.
+    It keeps all values, so its quantiles are exact, and the memory of a group is proportional to the number
+    of its distinct values; :meth:`create` can bound the memory, and :class:`KllQuantilesCombineFn` does. If
+    there are fewer values than quantiles, values are repeated. Without values, there are no quantiles.
 
     Args:
         num_quantiles: number of quantiles, with minimum and maximum; 2 or more.
@@ -73,9 +76,40 @@ class ApproximateQuantilesCombineFn(CombineFn):
         reverse: bool = False,
         weighted: bool = False,
         input_batched: bool = False,
-    ) -> ApproximateQuantilesCombineFn:
-        """Return the CombineFn; Beam's error bounds are accepted and not needed."""
-        return cls(num_quantiles, key, reverse, weighted, input_batched)
+    ) -> CombineFn:
+        """Return the CombineFn; with an error in bounded memory, or without one exact.
+
+        Args:
+            num_quantiles: number of quantiles, with minimum and maximum; 2 or more.
+            epsilon: the error of the rank of a quantile as a part of the number of values; if only the next
+                argument is given, 1/num_quantiles.
+            max_num_elements: the number of values for which that error holds; if only epsilon is given,
+                10⁹.
+            key: returns the sort key of a value; by default the value itself.
+            reverse: whether the largest value is the first.
+            weighted: whether an input is a pair of a value and its weight.
+            input_batched: whether an input is a list of values.
+
+        >>> fn = ApproximateQuantilesCombineFn.create(3, epsilon=0.05)
+        >>> fn.apply(range(100_001))[1] in range(45_000, 55_001), fn.can_subtract
+        (True, False)
+        """
+        exact = cls(num_quantiles, key, reverse, weighted, input_batched)
+        if epsilon is None and max_num_elements is None:
+            return exact
+        return BoundedQuantilesCombineFn(
+            num_quantiles,
+            1 / num_quantiles if epsilon is None else epsilon,
+            max_num_elements or _MAX_ELEMENTS,
+            exact.weighted_values,
+            key,
+            reverse,
+        )
+
+    def weighted_values(self, element: Any) -> Iterable[tuple[Any, float]]:
+        """Return the values in an input, with their weights."""
+        values = self._values(element)
+        return values if self._weighted else ((value, 1) for value in values)
 
     def create_accumulator(self) -> Counts:
         return {}
@@ -152,6 +186,18 @@ def _first_of_first(pair: Any) -> Any:
     return pair[0][0]
 
 
+def _display_data(transform: Any) -> dict[str, Any]:
+    """Return the arguments of a transform; a sort key by its name."""
+    key = transform._key
+    return {
+        "num_quantiles": transform._num_quantiles,
+        "key": getattr(key, "__name__", type(key).__name__),
+        "reverse": str(transform._reverse),
+        "weighted": str(transform._weighted),
+        "input_batched": str(transform._input_batched),
+    }
+
+
 class ApproximateQuantiles:
     """Transforms that return a list of quantiles (Beam's name; Headrace's quantiles are exact).
 
@@ -183,10 +229,17 @@ class ApproximateQuantiles:
         ) -> None:
             fn = ApproximateQuantilesCombineFn(num_quantiles, key, reverse, weighted, input_batched)
             super().__init__(fn)
-            self._number = num_quantiles
+            self._num_quantiles = num_quantiles
+            self._key = key
+            self._reverse = reverse
+            self._weighted = weighted
+            self._input_batched = input_batched
 
         def default_label(self) -> str:
-            return f"ApproximateQuantiles({self._number})"
+            return f"ApproximateQuantiles({self._num_quantiles})"
+
+        def display_data(self) -> dict[str, Any]:
+            return _display_data(self)
 
         if TYPE_CHECKING:
 
@@ -213,10 +266,17 @@ class ApproximateQuantiles:
         ) -> None:
             fn = ApproximateQuantilesCombineFn(num_quantiles, key, reverse, weighted, input_batched)
             super().__init__(fn)
-            self._number = num_quantiles
+            self._num_quantiles = num_quantiles
+            self._key = key
+            self._reverse = reverse
+            self._weighted = weighted
+            self._input_batched = input_batched
 
         def default_label(self) -> str:
-            return f"ApproximateQuantilesPerKey({self._number})"
+            return f"ApproximateQuantilesPerKey({self._num_quantiles})"
+
+        def display_data(self) -> dict[str, Any]:
+            return _display_data(self)
 
         if TYPE_CHECKING:
 

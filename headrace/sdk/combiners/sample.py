@@ -4,20 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from hashlib import blake2b
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from headrace.errors import PipelineError
 from headrace.sdk.combine import CombineGlobally, CombinePerKey
 from headrace.sdk.combine_fn import CombineFn
 from headrace.sdk.combiners.top import TopCombineFn
 from headrace.sdk.encoding import encode_value
+from headrace.sdk.pardo import FlatMap
 from headrace.sdk.pvalue import PCollection
+from headrace.sdk.transform import PTransform
 from headrace.sdk.type_variables import KeyT, T
 
 Drawn: TypeAlias = list[tuple[bytes, Any]]
 
 
 class SampleCombineFn(CombineFn):
-    """A sample of n values without replacement.
+    """A sample of n values without replacement; cannot subtract.
 
     Each value gets a random priority, and the n values with the highest priority are chosen. The priority
     is a hash of the seed, the value, and the number of values that this object has seen; so workers need
@@ -61,6 +65,33 @@ class SampleCombineFn(CombineFn):
         return blake2b(seen, digest_size=16, key=self._seed).digest(), element
 
 
+class SomeCombineFn(CombineFn):
+    """Some n of the values; cannot subtract.
+
+    >>> SomeCombineFn(2).apply("abc")
+    ['a', 'b']
+    """
+
+    def __init__(self, n: int) -> None:
+        self._n = n
+
+    def create_accumulator(self) -> list[Any]:
+        return []
+
+    def add_input(self, mutable_accumulator: list[Any], element: Any) -> list[Any]:
+        return self.add_inputs(mutable_accumulator, (element,))
+
+    def add_inputs(self, mutable_accumulator: list[Any], elements: Iterable[Any]) -> list[Any]:
+        mutable_accumulator.extend(islice(elements, self._n - len(mutable_accumulator)))
+        return mutable_accumulator
+
+    def merge_accumulators(self, accumulators: Iterable[list[Any]]) -> list[Any]:
+        return list(islice(chain.from_iterable(accumulators), self._n))
+
+    def extract_output(self, accumulator: list[Any]) -> list[Any]:
+        return accumulator
+
+
 def _priority(drawn: tuple[bytes, Any]) -> bytes:
     return drawn[0]
 
@@ -72,6 +103,35 @@ class Sample:
     ...     _ = p | Create(range(100)) | Sample.FixedSizeGlobally(3) | Map(len) | Map(print)
     3
     """
+
+    class Any(PTransform[PCollection[Any], PCollection[Any]]):
+        """Some n elements, each as an element: not a random sample; all elements if there are fewer.
+
+        Which elements these are depends on the order in which they arrive. If the input can be retracted,
+        all of it is kept.
+
+        Args:
+            n: number of elements.
+
+        Raises:
+            PipelineError: the number is negative.
+        """
+
+        def __init__(self, n: int) -> None:
+            super().__init__()
+            if n < 0:
+                raise PipelineError(f"Sample.Any({n}) has no size", remedy="use 0 or more")
+            self._n = n
+
+        def default_label(self) -> str:
+            return f"Any({self._n})"
+
+        def display_data(self) -> dict[str, int]:
+            return {"n": self._n}
+
+        def expand(self, pcoll: PCollection[T]) -> PCollection[T]:
+            some = pcoll | "Combine" >> CombineGlobally(SomeCombineFn(self._n)).without_defaults()
+            return some | "Elements" >> FlatMap(list)
 
     class FixedSizeGlobally(CombineGlobally[Any, list[Any]]):
         """A list of n randomly chosen elements.
@@ -87,6 +147,9 @@ class Sample:
 
         def default_label(self) -> str:
             return f"FixedSizeGlobally({self._n})"
+
+        def display_data(self) -> dict[str, int]:
+            return {"n": self._n}
 
         if TYPE_CHECKING:
 
@@ -106,6 +169,9 @@ class Sample:
 
         def default_label(self) -> str:
             return f"FixedSizePerKey({self._n})"
+
+        def display_data(self) -> dict[str, int]:
+            return {"n": self._n}
 
         if TYPE_CHECKING:
 

@@ -18,7 +18,7 @@ KeyFunction: TypeAlias = Callable[[Any], Any]
 
 
 class TopCombineFn(CombineFn):
-    """The n largest values, the largest first.
+    """The n largest values, the largest first; cannot subtract.
 
     Args:
         n: number of values.
@@ -32,8 +32,12 @@ class TopCombineFn(CombineFn):
     def __init__(self, n: int, key: KeyFunction | None = None, reverse: bool = False) -> None:
         self._n = n
         self._key = key
+        self._reverse = reverse
         self._choose = nsmallest if reverse else nlargest
         self._limit = max(4 * n, 64)
+
+    def display_data(self) -> dict[str, Any]:
+        return {"n": self._n, "compare": "gt" if self._reverse else "lt"}
 
     def create_accumulator(self) -> list[Any]:
         return []
@@ -47,16 +51,47 @@ class TopCombineFn(CombineFn):
         return self._bounded(mutable_accumulator)
 
     def merge_accumulators(self, accumulators: Iterable[list[Any]]) -> list[Any]:
-        return self.compact(list(chain.from_iterable(accumulators)))
+        return self._chosen(list(chain.from_iterable(accumulators)))
 
     def compact(self, accumulator: list[Any]) -> list[Any]:
-        return self._choose(self._n, accumulator, key=self._key)
+        return self._chosen(accumulator)
 
     def extract_output(self, accumulator: list[Any]) -> list[Any]:
-        return self.compact(accumulator)
+        return self._chosen(accumulator)
+
+    def _chosen(self, accumulator: list[Any]) -> list[Any]:
+        return self._choose(self._n, accumulator, key=self._key)
 
     def _bounded(self, accumulator: list[Any]) -> list[Any]:
-        return self.compact(accumulator) if len(accumulator) > self._limit else accumulator
+        return self._chosen(accumulator) if len(accumulator) > self._limit else accumulator
+
+
+class Largest(TopCombineFn):
+    """The n largest values, the largest first (Beam's name); cannot subtract.
+
+    Args:
+        n: number of values.
+
+    >>> Largest(2).apply([1, 5, 3])
+    [5, 3]
+    """
+
+    def __init__(self, n: int) -> None:
+        super().__init__(n)
+
+
+class Smallest(TopCombineFn):
+    """The n smallest values, the smallest first (Beam's name); cannot subtract.
+
+    Args:
+        n: number of values.
+
+    >>> Smallest(2).apply([4, 1, 5, 3])
+    [1, 3]
+    """
+
+    def __init__(self, n: int) -> None:
+        super().__init__(n, reverse=True)
 
 
 class Top:

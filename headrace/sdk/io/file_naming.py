@@ -46,6 +46,22 @@ class FileNaming:
     suffix: str = ""
     template: str = attrs.field(default=SHARDED, validator=_known_letters)
 
+    @property
+    def end(self) -> str:
+        """The end of the paths, whose extension tells the compression."""
+        return self.suffix if self.suffix or self.template else self.prefix
+
+    @property
+    def pattern(self) -> str:
+        """The names, with formats for the numbers of the shard and of the shards.
+
+        >>> FileNaming("out", ".csv").pattern
+        'out-%(shard_num)05d-of-%(num_shards)05d.csv'
+        """
+        names = {"S": "shard_num", "N": "num_shards"}
+        between = _LETTERS.sub(lambda run: f"%({names[run[0][0]]})0{len(run[0])}d", self.template)
+        return f"{self.prefix}{between}{self.suffix}"
+
     def path(self, window: str, batch: str, shard: int, shards: int) -> str:
         """Return the path of a file.
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import IO, Final, TypeVar
+from typing import IO, Any, Final, TypeVar
 
 import attrs
 
@@ -19,6 +20,32 @@ T = TypeVar("T")
 _SCHEME: Final = re.compile(r"\s*([A-Za-z][A-Za-z0-9+.-]*)://")
 _TOKEN: Final = re.compile(r"\*\*|\*|\?|\[!?\]?[^\]]*\]|.", re.DOTALL)
 _WILDCARDS: Final = {"**": ".*", "*": r"[^/\\]*", "?": "."}
+
+
+class FileOperationError(FileError, OSError):
+    """An operation of ``FileSystems`` that failed for some paths; it was applied to the others.
+
+    Attributes:
+        exception_details: the error by path, or by pair of paths.
+
+    >>> from headrace.io.filesystems import FileSystems
+    >>> try:
+    ...     FileSystems.copy(["nowhere/a.txt"], ["nowhere/b.txt"])
+    ... except hr.FileError as error:
+    ...     print(list(error.exception_details))
+    [('nowhere/a.txt', 'nowhere/b.txt')]
+    """
+
+    def __init__(
+        self,
+        problem: str,
+        *,
+        where: str = "",
+        remedy: str = "",
+        details: Mapping[Any, Exception] | None = None,
+    ) -> None:
+        super().__init__(problem, where=where, remedy=remedy)
+        self.exception_details = dict(details or {})
 
 
 @attrs.frozen
@@ -66,6 +93,18 @@ class FileSystems:
         """
         found = _SCHEME.match(path)
         return found[1] if found else None
+
+    @staticmethod
+    def get_filesystem(path: str) -> FileSystem:
+        """Return the file system of a path or URL.
+
+        Args:
+            path: the path or URL.
+
+        Raises:
+            PipelineError: no file system is known for the URL.
+        """
+        return file_system_of(path)
 
     @staticmethod
     def join(basepath: str, *paths: str) -> str:
@@ -212,6 +251,21 @@ class FileSystems:
         return found.last_updated_in_seconds
 
     @staticmethod
+    def checksum(path: str) -> str:
+        """Return something that changes with the content of a file.
+
+        This is the MD5 checksum of a local file, and what fsspec returns for a URL: often it depends on the
+        metadata only.
+
+        Args:
+            path: the path or URL.
+
+        Raises:
+            FileError: there is no such file.
+        """
+        return _each("checksum", [path], lambda one: file_system_of(one).checksum(one))[0]
+
+    @staticmethod
     def delete(paths: Sequence[str]) -> None:
         """Delete files and directories, with all that is in them.
 
@@ -229,12 +283,20 @@ class FileSystems:
         _each("delete", paths, _delete)
 
 
-def matched(pattern: str) -> list[FileMetadata]:
+def matched(pattern: Any) -> list[FileMetadata]:
     """Return the files that match a pattern of ``FileSystems.match``, in order of their paths.
 
     >>> matched("no/such/*.txt")
     []
     """
+    if not isinstance(pattern, (str, os.PathLike)):
+        details = {pattern: TypeError(f"{shorten(pattern)} is not a path")}
+        raise FileOperationError(
+            f"Unable to get the Filesystem: {shorten(pattern)} is not a path",
+            remedy="pass a path, a URL or a pattern",
+            details=details,
+        )
+    pattern = os.fspath(pattern)
     if pattern.endswith(("/", "\\")):
         pattern += "*"
     return _each("match", [pattern], _matched)[0]
@@ -299,12 +361,12 @@ def _each_pair(
             f"FileSystems.{name} has {len(sources)} sources and {len(targets)} destinations",
             remedy="pass as many destinations as sources",
         )
-    errors = {}
+    errors: dict[Any, Exception] = {}
     for source, target in zip(sources, targets, strict=True):
         try:
             operation(file_system_of(source), source, target)
         except UNREADABLE as error:
-            errors[f"{source} to {target}"] = error
+            errors[source, target] = error
     _raise_all(name, errors)
 
 
@@ -314,7 +376,8 @@ def _each(name: str, paths: Iterable[str], operation: Callable[[str], T]) -> lis
     Raises:
         FileError: it names the paths that fail; the operation was applied to the others.
     """
-    results, errors = [], {}
+    results: list[T] = []
+    errors: dict[Any, Exception] = {}
     for path in paths:
         try:
             results.append(operation(path))
@@ -324,13 +387,17 @@ def _each(name: str, paths: Iterable[str], operation: Callable[[str], T]) -> lis
     return results
 
 
-def _raise_all(name: str, errors: Mapping[str, Exception]) -> None:
+def _raise_all(name: str, errors: Mapping[Any, Exception]) -> None:
     """Raise one error for all paths that fail."""
     if not errors:
         return
-    reasons = "; ".join(f"{shorten(path)}: {error}" for path, error in errors.items())
-    raise FileError(
-        f"FileSystems.{name} failed: {reasons}",
-        where=", ".join(errors),
+    paths = [" to ".join(key) if isinstance(key, tuple) else key for key in errors]
+    reasons = "; ".join(
+        f"{shorten(path)}: {error}" for path, error in zip(paths, errors.values(), strict=True)
+    )
+    raise FileOperationError(
+        f"{name.capitalize()} operation failed: {reasons}",
+        where=", ".join(paths),
         remedy="check the paths and the permissions",
+        details=errors,
     ) from next(iter(errors.values()))

@@ -18,8 +18,9 @@ from zlib import crc32
 import attrs
 
 from headrace.errors import FileError, PipelineError
+from headrace.sdk.display_data import HasDisplayData
 from headrace.sdk.encoding import encode_value
-from headrace.sdk.io.compression import compression_of
+from headrace.sdk.io.compression import CompressionTypes, compression_of
 from headrace.sdk.io.file_naming import FileNaming, batch_label, plain, window_label
 from headrace.sdk.io.ledger import Ledger
 from headrace.sdk.io.url_path import AnyPath, any_path, delete_tree, rename, split_path
@@ -48,7 +49,7 @@ class Piece(NamedTuple):
 
 
 @attrs.frozen(eq=False)
-class FileSink(PartSink):
+class FileSink(PartSink, HasDisplayData):
     """Writes files; a format defines :meth:`write_file` and :meth:`assemble`.
 
     Args:
@@ -85,6 +86,13 @@ class FileSink(PartSink):
     def accepts_retractions(self) -> bool:  # type: ignore[override]
         """Whether the files have a column for diffs."""
         return self.diff_column is not None
+
+    def display_data(self) -> dict[str, Any]:
+        """Return the names of the files and their compression."""
+        compression = self.compression
+        if compression == "auto":
+            compression = CompressionTypes.detect_compression_type(self.naming.end)
+        return {"file_pattern": self.naming.pattern, "compression": compression}
 
     @property
     def dataset(self) -> str:  # type: ignore[override]

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Final, TypeAlias
 import attrs
 
 from headrace.errors import FileError, PipelineError, TimeError, shorten
+from headrace.sdk.display_data import HasDisplayData
 from headrace.sdk.io.compression import compression_of
 from headrace.sdk.io.file_places import UNKNOWN, FilePlace, Places
 from headrace.sdk.io.files import matching, patterns_of, require_matching
@@ -36,7 +37,7 @@ TimestampOf: TypeAlias = str | Callable[[Any], Any] | None
 
 
 @attrs.frozen(eq=False)
-class FileSource(BoundedSource[Any], ReadsBundles):
+class FileSource(BoundedSource[Any], ReadsBundles, HasDisplayData):
     """Files that are read from end to end; a format defines the abstract methods.
 
     Args:
@@ -54,6 +55,10 @@ class FileSource(BoundedSource[Any], ReadsBundles):
     compression: str = attrs.field(
         default="auto", kw_only=True, alias="compression_type", converter=compression_of
     )
+
+    def display_data(self) -> dict[str, Any]:
+        """Return the patterns and the compression."""
+        return {"file_pattern": self.dataset, "compression": self.compression}
 
     @property
     def dataset(self) -> str:  # type: ignore[override]

@@ -5,6 +5,7 @@ Each has the same few operations, over paths as users write them. fsspec is impo
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import shutil
@@ -71,6 +72,9 @@ class FileSystem(Protocol):
     def metadata(self, path: str) -> FileMetadata:
         """Return the metadata of a file or directory."""
 
+    def checksum(self, path: str) -> str:
+        """Return something that changes with the content of a file."""
+
     def walk(self, directory: str, depth: int | None) -> Iterator[FileMetadata]:
         """Return the files below a directory, at most some levels deep; none if it does not exist."""
 
@@ -96,22 +100,33 @@ class LocalFileSystem:
     """
 
     def join(self, path: str, *parts: str) -> str:
+        """Return a path with more parts."""
         return os.path.join(path, *parts)
 
     def split(self, path: str) -> tuple[str, str]:
+        """Return the directory and the last part of a path."""
         return os.path.split(os.path.abspath(path))
 
     def open(self, path: str, mode: str) -> IO[bytes]:
+        """Open a file to read ``rb`` or write ``wb`` its bytes."""
         return open(path, mode)
 
     def exists(self, path: str) -> bool:
+        """Return whether there is a file or directory."""
         return os.path.exists(path)
 
     def metadata(self, path: str) -> FileMetadata:
+        """Return the metadata of a file or directory."""
         found = os.stat(path)
         return FileMetadata(path, found.st_size, found.st_mtime)
 
+    def checksum(self, path: str) -> str:
+        """Return something that changes with the content of a file."""
+        with open(path, "rb") as file:
+            return hashlib.file_digest(file, "md5").hexdigest()
+
     def walk(self, directory: str, depth: int | None) -> Iterator[FileMetadata]:
+        """Return the files below a directory, at most some levels deep; none if it does not exist."""
         for parent, directories, names in os.walk(directory):
             below = os.path.relpath(parent, directory)
             level = 1 if below == os.curdir else below.count(os.sep) + 2
@@ -124,9 +139,11 @@ class LocalFileSystem:
                     continue  # deleted since it was listed
 
     def mkdirs(self, path: str, exist_ok: bool = False) -> None:
+        """Create a directory and its parents."""
         os.makedirs(path, exist_ok=exist_ok)
 
     def copy(self, source: str, target: str) -> None:
+        """Copy a file or a tree; it replaces the target."""
         if not os.path.exists(source):
             raise FileNotFoundError(f"there is no file {source!r}")
         if os.path.exists(target):
@@ -137,9 +154,11 @@ class LocalFileSystem:
             shutil.copy2(source, target)
 
     def rename(self, source: str, target: str) -> None:
+        """Rename a file or directory."""
         os.rename(source, target)
 
     def delete(self, path: str) -> None:
+        """Delete a file or a tree."""
         if os.path.isdir(path):
             shutil.rmtree(path)
         else:
@@ -174,6 +193,9 @@ class UrlFileSystem:
 
     def metadata(self, path: str) -> FileMetadata:
         return self._metadata(self._fresh().info(path))
+
+    def checksum(self, path: str) -> str:
+        return str(self._fresh().checksum(path))
 
     def walk(self, directory: str, depth: int | None) -> Iterator[FileMetadata]:
         found = self._fresh().find(directory, maxdepth=depth, detail=True)

@@ -62,7 +62,7 @@ class LineSink(FileSink):
                 shutil.copyfileobj(part, whole)
 
     def _open(self, path: str) -> IO[bytes]:
-        return open_file(path, "wb", self.compression, self.naming.suffix)
+        return open_file(path, "wb", self.compression, self.naming.end)
 
     def head_of(self, bundle: Bundle) -> str:
         """Return the header of a file of these elements."""

@@ -50,13 +50,33 @@ class EmptyMatchTreatment:
 _SETTINGS: Final = ("ALLOW", "DISALLOW", "ALLOW_IF_WILDCARD")
 
 
-def _setting(setting: str) -> str:
+def setting_of(setting: str) -> str:
+    """Return an empty_match_treatment after checking it.
+
+    >>> setting_of("ALLOW")
+    'ALLOW'
+    """
     if setting in _SETTINGS:
         return setting
     raise PipelineError(
         f"unknown empty_match_treatment {shorten(setting)}",
         remedy=f"use fileio.EmptyMatchTreatment.{' or .'.join(_SETTINGS)}",
     )
+
+
+def refuse_empty(pattern: str, treatment: str) -> None:
+    """Raise an error for a pattern that matches no file, unless it may.
+
+    Raises:
+        FileError: it may not.
+
+    >>> refuse_empty("*.txt", EmptyMatchTreatment.ALLOW_IF_WILDCARD)
+    """
+    if not EmptyMatchTreatment.allow_empty_match(pattern, treatment):
+        raise FileError(
+            f"Empty match for pattern {pattern!r}: no file matches it",
+            remedy="correct the pattern, or pass empty_match_treatment=fileio.EmptyMatchTreatment.ALLOW",
+        )
 
 
 class MatchAll(PTransform[PCollection[str], PCollection[FileMetadata]]):
@@ -83,7 +103,7 @@ class MatchAll(PTransform[PCollection[str], PCollection[FileMetadata]]):
     """
 
     def __init__(self, empty_match_treatment: str = EmptyMatchTreatment.ALLOW) -> None:
-        self.empty_match_treatment = _setting(empty_match_treatment)
+        self.empty_match_treatment = setting_of(empty_match_treatment)
 
     def expand(self, pcoll: PCollection[str]) -> PCollection[FileMetadata]:
         return pcoll | "Match" >> FlatMap(_Match(self.empty_match_treatment))
@@ -105,7 +125,7 @@ class MatchFiles(PTransform[Any, PCollection[FileMetadata]]):
     >>> with TestPipeline() as p:
     ...     _ = p | fileio.MatchFiles("nowhere/a.txt")
     Traceback (most recent call last):
-    headrace.errors.FileError: no file matches 'nowhere/a.txt'...
+    headrace.errors.FileError: Empty match for pattern 'nowhere/a.txt': no file matches it...
     """
 
     def __init__(
@@ -114,7 +134,7 @@ class MatchFiles(PTransform[Any, PCollection[FileMetadata]]):
         empty_match_treatment: str = EmptyMatchTreatment.ALLOW_IF_WILDCARD,
     ) -> None:
         self.file_pattern = file_pattern
-        self.empty_match_treatment = _setting(empty_match_treatment)
+        self.empty_match_treatment = setting_of(empty_match_treatment)
 
     def expand(self, pbegin: PBegin) -> PCollection[FileMetadata]:
         patterns = pbegin.pipeline | Create([self.file_pattern])
@@ -215,12 +235,9 @@ class _Match:
 
     def __call__(self, pattern: str) -> list[FileMetadata]:
         found = matched(pattern)
-        if found or EmptyMatchTreatment.allow_empty_match(pattern, self.treatment):
-            return found
-        raise FileError(
-            f"no file matches {pattern!r}",
-            remedy="correct the pattern, or pass empty_match_treatment=fileio.EmptyMatchTreatment.ALLOW",
-        )
+        if not found:
+            refuse_empty(pattern, self.treatment)
+        return found
 
 
 @attrs.frozen
@@ -236,6 +253,6 @@ class _Readable:
             yield ReadableFile(metadata, self.compression)
         elif not self.skip_directories:
             raise FileError(
-                f"{metadata.path!r} is a directory",
+                f"Directories are not allowed, but {metadata.path!r} is one",
                 remedy="remove it, or pass skip_directories=True to ReadMatches",
             )

@@ -86,7 +86,7 @@ class ParquetFiles(FileSource):
 
     def places(self, path: str, place: FilePlace, limit: int) -> Places:
         """Return the ends of the parts, one for each row group."""
-        with self._opened(path) as file:
+        with self.opened_file(path) as file:
             ends = _ends_of_row_groups(file)
         last = place.records + limit
         found = dict.fromkeys(min(end, last) for end in ends if end > place.records)
@@ -96,7 +96,8 @@ class ParquetFiles(FileSource):
         return True
 
     @contextmanager
-    def _opened(self, path: str) -> Iterator[Any]:
+    def opened_file(self, path: str) -> Iterator[Any]:
+        """Open a file."""
         parquet, pyarrow = arrow("pyarrow.parquet"), arrow()
         with reading(path), _as_os_errors(pyarrow), ExitStack() as stack:
             source = opened(path)
@@ -105,7 +106,7 @@ class ParquetFiles(FileSource):
             yield stack.enter_context(parquet.ParquetFile(source))
 
     def columns_from(self, path: str, place: FilePlace) -> Iterator[Columns]:
-        with self._opened(path) as file:
+        with self.opened_file(path) as file:
             names = file.schema_arrow.names
             selected = self.column_names() or names
             time = () if not isinstance(self.timestamp, str) else (self.timestamp,)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from typing import Any, Final, Self
 
 import attrs
 
-from headrace.errors import ElementError, shorten
+from headrace.errors import ElementError, PipelineError, shorten
 from headrace.sdk.io.arrow import arrow
 from headrace.sdk.io.arrow_schema import arrow_array, arrow_schema
 from headrace.sdk.io.file_sink import FileSink, Piece
@@ -16,6 +16,21 @@ from headrace.sdk.io.plain_data import converted, in_arrow
 from headrace.sdk.io.record_columns import columns_of, names_in
 from headrace.sdk.schemas import Schema, schema_of
 from headrace.triggers.bundle import Bundle
+
+ROW_GROUP_BYTES: Final = 64 * 1024 * 1024
+"""The default size of row groups in memory."""
+
+
+def _is_known(sink: object, attribute: object, codec: str) -> None:
+    try:
+        known = codec.lower() == "none" or arrow().Codec.is_available(codec.lower())
+    except ValueError:
+        known = False
+    if not known:
+        raise PipelineError(
+            f"the codec {codec!r} is unknown, or not a part of pyarrow here",
+            remedy="use codec='snappy', 'gzip' or 'none'",
+        )
 
 
 @attrs.frozen(eq=False)
@@ -27,6 +42,8 @@ class ParquetSink(FileSink):
             float, bool, bytes, datetime (with a zone) or date. By default it is the schema of the elements
             as far as it is known, and the rest is inferred from the elements of a file.
         codec: compression of columns: none, snappy, gzip, zstd, …
+        row_group_buffer_size: the size of row groups in memory, in bytes.
+        layout: whether timestamps are int96, and whether nested lists have the names of the format.
         element_schema: the schema of the elements, if it is known.
 
     >>> ParquetSink(hr.io.FileNaming("out"), {"airport": str}, num_shards=1).accepts_retractions
@@ -34,8 +51,16 @@ class ParquetSink(FileSink):
     """
 
     schema: Any = None
-    codec: str = "none"
+    codec: str = attrs.field(default="none", validator=_is_known)
+    row_group_buffer_size: int = attrs.field(
+        default=ROW_GROUP_BYTES, validator=attrs.validators.gt(0)
+    )
+    layout: tuple[bool, bool] = (False, True)
     element_schema: Schema | None = attrs.field(default=None, kw_only=True)
+
+    def display_data(self) -> dict[str, Any]:
+        """Return the schema and the codec, and what all file sinks have."""
+        return {**super().display_data(), "schema": str(self.schema), "codec": self.codec}
 
     def with_element_type(self, kind: Any) -> Self:
         return attrs.evolve(self, element_schema=schema_of(kind))
@@ -55,7 +80,19 @@ class ParquetSink(FileSink):
 
     def _write(self, path: str, table: Any) -> None:
         with open_file(path, "wb", "uncompressed") as file:
-            arrow("pyarrow.parquet").write_table(table, file, compression=self.codec)
+            arrow("pyarrow.parquet").write_table(
+                table,
+                file,
+                compression=self.codec,
+                row_group_size=self._rows_of_group(table),
+                use_deprecated_int96_timestamps=self.layout[0],
+                use_compliant_nested_type=self.layout[1],
+            )
+
+    def _rows_of_group(self, table: Any) -> int:
+        """Return the number of rows of a row group."""
+        each = table.nbytes / table.num_rows if table.num_rows else 1
+        return max(1, int(self.row_group_buffer_size // max(each, 1)))
 
     def table(self, bundle: Bundle) -> Any:
         """Return elements as an Arrow table."""
@@ -63,7 +100,8 @@ class ParquetSink(FileSink):
         names = names_in(bundle, None if schema is None else schema.names, self.element_schema)
         if schema is not None:
             names = tuple(name for name in names if name != self.diff_column)
-        columns = columns_of(bundle, names, self.diff_column, exact=schema is None)
+        nullable = [] if schema is None else [field.name for field in schema if field.nullable]
+        columns = columns_of(bundle, names, self.diff_column, schema is None, set(nullable))
         values = {name: converted(column, in_arrow) for name, column in columns.items()}
         pyarrow = arrow()
         try:

@@ -61,6 +61,10 @@ class ReadFromFiles(PTransform[PBegin, PCollection[OutT]], Generic[OutT]):
         self._watermark = watermark
         self._interval = None if watch is False else _interval(watch)
 
+    def display_data(self) -> dict[str, Any]:
+        """Return the display data of the files."""
+        return self.files.display_data()
+
     def expand(self, pcoll: PBegin) -> PCollection[OutT]:
         return self.reading(self.files).with_output_types(self.output_type).expand(pcoll)
 
@@ -113,8 +117,8 @@ class ReadFromFiles(PTransform[PBegin, PCollection[OutT]], Generic[OutT]):
         check_threshold(threshold)
         if not hasattr(self.files, "text_records"):
             raise UnsupportedError(
-                f"{type(self).__name__} does not support with_exception_handling: the records of its files "
-                "cannot be malformed",
+                f"{type(self).__name__} does not support with_exception_handling: what follows a malformed "
+                "record of its files cannot be read",
                 remedy="set timestamps in a later step: "
                 "hr.WithTimestamps(…).with_exception_handling()",
             )
@@ -368,7 +372,7 @@ class ReadFromParquet(ReadFromFiles[DictT], Generic[DictT]):
     ...     _ = (
     ...         p
     ...         | Create([{"airport": "EWR", "delay": 7}])
-    ...         | hr.io.WriteToParquet(path.with_suffix(""), shard_name_template="")
+    ...         | hr.io.WriteToParquet(path, shard_name_template="")
     ...     )
     >>> with Pipeline() as p:
     ...     _ = p | ReadFromParquet(path, columns=["delay"]) | Map(print)

@@ -32,7 +32,11 @@ def names_in(
 
 
 def columns_of(
-    bundle: Bundle, names: Sequence[str], diff_column: str | None, exact: bool
+    bundle: Bundle,
+    names: Sequence[str],
+    diff_column: str | None,
+    exact: bool,
+    nullable: Set[str] = frozenset(),
 ) -> dict[str, list[Any]]:
     """Return the fields of elements as columns, with an optional column of diffs.
 
@@ -41,6 +45,7 @@ def columns_of(
         names: the fields.
         diff_column: name of the column of diffs; None for no such column.
         exact: whether other fields are an error.
+        nullable: fields that are None where they are missing, in an element without other fields.
 
     Raises:
         ElementError: an element has no named fields, or not these fields.
@@ -49,6 +54,8 @@ def columns_of(
     {'a': [1], 'b': [2], 'diff': [1]}
     """
     records = list(map(fields_of, bundle.values))
+    if nullable:
+        records = [_filled(record, names, nullable) for record in records]
     if exact and set(map(len, records)) - {len(names)}:
         _refuse_others(bundle.values, names, exact)
     try:
@@ -56,6 +63,15 @@ def columns_of(
     except KeyError:
         _refuse_others(bundle.values, names, exact)
     return columns if diff_column is None else with_diff(columns, diff_column, diffs_of(bundle))
+
+
+def _filled(
+    record: Mapping[str, Any], names: Sequence[str], nullable: Set[str]
+) -> Mapping[str, Any]:
+    """Return a record with None for its missing fields, unless a field could be one with a wrong name."""
+    if len(record) >= len(names) or not record.keys() <= set(names):
+        return record
+    return {name: record.get(name) for name in names if name in record or name in nullable}
 
 
 def with_diff(fields: Mapping[str, Any], diff_column: str, diff: Any) -> dict[str, Any]:

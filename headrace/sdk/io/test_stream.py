@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from copy import copy
-from typing import Any, ClassVar, Generic, Self, TypeAlias
+from typing import Any, ClassVar, Final, Generic, Self, TypeAlias
 
 import attrs
 
-from headrace.errors import PipelineError
+from headrace.errors import ScriptError
 from headrace.sdk.outputs import as_bundle
-from headrace.sdk.pvalue import PBegin, PCollection
+from headrace.sdk.pvalue import PBegin, PCollection, PipelineBuilder
 from headrace.sdk.reading import read_node
 from headrace.sdk.transform import PTransform
 from headrace.sdk.type_variables import OutT
@@ -32,21 +32,45 @@ def _duration(duration: DurationTypes) -> Duration:
     return Duration.of(duration)
 
 
+def _tuple(values: Iterable[TimestampedValue[Any]]) -> tuple[TimestampedValue[Any], ...]:
+    return tuple(values)
+
+
+@attrs.frozen
+class WindowedValueHolder:
+    """An element of a test stream that keeps its windows and pane (Beam's name).
+
+    Args:
+        windowed_value: the value, with its timestamp, windows and pane.
+
+    >>> from headrace.windowing.window import IntervalWindow
+    >>> held = WindowedValueHolder(WindowedValue("a", 5, [IntervalWindow(5, 10)]))
+    >>> TestStream().add_elements([held]).events[0].bundle.windows
+    [([5.0, 10.0),)]
+    """
+
+    windowed_value: WindowedValue
+
+
 @attrs.frozen
 class ElementEvent:
     """Elements that arrive together.
+
+    Args:
+        timestamped_values: the elements.
+        tag: the output; None for the output without a tag.
 
     >>> ElementEvent((TimestampedValue("a", 3),)).bundle.timestamps
     [3000000]
     """
 
-    timestamped_values: tuple[TimestampedValue[Any], ...]
+    timestamped_values: tuple[TimestampedValue[Any], ...] = attrs.field(converter=_tuple)
     tag: str | None = None
 
     @property
     def bundle(self) -> Bundle:
         """The elements as a bundle."""
-        return as_bundle(self.timestamped_values)
+        return as_bundle([_unheld(value) for value in self.timestamped_values])
 
 
 @attrs.frozen
@@ -74,22 +98,34 @@ class ProcessingTimeEvent:
 
 Event: TypeAlias = ElementEvent | WatermarkEvent | ProcessingTimeEvent
 
+NOTHING: Final = ElementEvent(())
+"""An event in which nothing arrives."""
+
 
 class TestStream(PTransform[PBegin, PCollection[OutT]], Generic[OutT]):
     """A scripted source (Beam's name); each method adds an event and returns the stream itself.
 
-    All test streams of a pipeline start together; each event happens before the next.
+    All test streams of a pipeline start together; each event happens before the next. A stream can have
+    several outputs, which share the processing time. Each has a tag and a watermark of its own; the stream
+    is then a dict of collections by tag.
 
     Args:
         coder: ignored; accepted for compatibility with Beam.
         events: the first events.
-        output_tags: ignored; accepted for compatibility with Beam. A stream has one output.
+        output_tags: the tags of outputs, in addition to those of the events.
         stays_open: whether the run ends with the last event, so that windows that are still open fire
             nothing (not in Beam); by default the watermark advances to the end of time after it.
 
     >>> stream = TestStream().add_elements(["a"]).advance_watermark_to(60)
     >>> stream.add_elements([TimestampedValue("late", 5)]).advance_watermark_to_infinity().bounded
     True
+
+    Two outputs:
+
+    >>> two = TestStream().add_elements(["a"], tag="letters").add_elements([1], tag="numbers")
+    >>> with Pipeline() as p:
+    ...     _ = (p | two)["numbers"] | Map(print)
+    1
     """
 
     __test__: ClassVar[bool] = False  # pytest must not collect it as a test
@@ -104,17 +140,31 @@ class TestStream(PTransform[PBegin, PCollection[OutT]], Generic[OutT]):
     ) -> None:
         super().__init__()
         self._stays_open = stays_open
-        self._watermark = MIN_TIMESTAMP
+        self._watermarks: dict[str | None, Timestamp] = {}
         self._now = Duration(0)
         self._events: list[Event] = []
+        self.clock_owner: str | None = None
+        """A name shared by streams with the same clock; only one of them advances it."""
+        for tag in output_tags or ():
+            self._watermarks[tag] = MIN_TIMESTAMP
         for event in events or ():
             self._add(event)
 
     @property
     def bounded(self) -> bool:
-        """Whether the watermark of the stream reaches the end of time."""
-        marks = [e.new_watermark for e in self._events if isinstance(e, WatermarkEvent)]
-        return bool(marks) and marks[-1] == MAX_TIMESTAMP
+        """Whether the watermarks of all outputs reach the end of time."""
+        marks = self._watermarks.values()
+        return bool(marks) and all(mark == MAX_TIMESTAMP for mark in marks)
+
+    @property
+    def always_ends(self) -> bool:
+        """Whether the run advances the watermarks to the end of time, after the last event or before."""
+        return self.bounded or not self._stays_open
+
+    @property
+    def output_tags(self) -> tuple[str | None, ...]:
+        """The tags of the outputs, in the order of their first use; None is the output without a tag."""
+        return tuple(self._watermarks) or (None,)
 
     @property
     def events(self) -> tuple[Event, ...]:
@@ -131,29 +181,34 @@ class TestStream(PTransform[PBegin, PCollection[OutT]], Generic[OutT]):
 
         Args:
             elements: values, TimestampedValues or WindowedValues (their windows are ignored).
-            tag: must be None; a stream has one output.
-            event_timestamp: timestamp of plain values; by default the stream's watermark.
+            tag: the output; None for the output without a tag.
+            event_timestamp: timestamp of plain values; by default the watermark of the output.
+
+        Raises:
+            ScriptError: a timestamp is at the end of time.
         """
-        default = self._watermark if event_timestamp is None else Timestamp.of(event_timestamp)
+        given = self._watermark(tag) if event_timestamp is None else event_timestamp
+        default = Timestamp.of(given)
         stamped = tuple(_stamped(element, default) for element in elements)
         for value in stamped:
             if value.timestamp >= MAX_TIMESTAMP:
-                raise PipelineError(
+                raise ScriptError(
                     f"{value!r} is at the end of time",
                     remedy="use a timestamp before MAX_TIMESTAMP",
                 )
-        _refuse_tag(tag)
-        return self._add(ElementEvent(stamped))
+        return self._add(ElementEvent(stamped, tag))
 
     def advance_watermark_to(self, new_watermark: TimestampTypes, tag: str | None = None) -> Self:
         """Advance the watermark.
 
         Args:
             new_watermark: seconds, datetime or Timestamp; later than the previous watermark.
-            tag: must be None; a stream has one output.
+            tag: the output; None for the output without a tag.
+
+        Raises:
+            ScriptError: the watermark of the output is there already.
         """
-        _refuse_tag(tag)
-        return self._add(WatermarkEvent(new_watermark))
+        return self._add(WatermarkEvent(new_watermark, tag))
 
     def advance_watermark_to_infinity(self, tag: str | None = None) -> Self:
         """Advance the watermark to the end of time: no more elements arrive."""
@@ -164,6 +219,9 @@ class TestStream(PTransform[PBegin, PCollection[OutT]], Generic[OutT]):
 
         Args:
             advance_by: seconds, timedelta or Duration; more than 0.
+
+        Raises:
+            ScriptError: it is not more than 0.
         """
         return self._add(ProcessingTimeEvent(advance_by))
 
@@ -190,18 +248,44 @@ class TestStream(PTransform[PBegin, PCollection[OutT]], Generic[OutT]):
         return f"TestStream({stays_open})" + "".join(self.calls)
 
     def expand(self, pcoll: PBegin) -> PCollection[OutT]:
+        if self.output_tags != (None,):
+            outputs: Any = self._outputs(pcoll.pipeline)  # as in Beam, not one collection
+            return outputs  # type: ignore[no-any-return]
         # Copied, because events can still be added to the stream.
         script = copy(self)
         script._events = self._events.copy()
-        if not (self.bounded or self._stays_open):
+        script._watermarks = self._watermarks.copy()
+        if self.always_ends and not self.bounded:
             script.advance_watermark_to_infinity()
         return read_node(pcoll, script, bounded=self.bounded, element_type=self.output_type)
 
+    def _outputs(self, pipeline: PipelineBuilder) -> dict[str | None, PCollection[OutT]]:
+        """Return a collection for each tag, of a stream of its own; each event is in the same round in all.
+
+        All of them have the clock steps, because a runner may play only some of them.
+        """
+        return {
+            tag: pipeline.apply(self._output(tag, pipeline.scope), label=str(tag))
+            for tag in self.output_tags
+        }
+
+    def _output(self, tag: str | None, clock_owner: str) -> TestStream[OutT]:
+        own = TestStream[OutT](
+            events=(_of_output(event, tag) for event in self._events), stays_open=self._stays_open
+        )
+        own.clock_owner = clock_owner
+        return own
+
+    def _watermark(self, tag: str | None) -> Timestamp:
+        return self._watermarks.get(tag, MIN_TIMESTAMP)
+
     def _add(self, event: Event) -> Self:
         match event:
-            case WatermarkEvent(new_watermark=watermark):
-                _require_progress(watermark > self._watermark, f"the watermark to {watermark}")
-                self._watermark = watermark
+            case WatermarkEvent(new_watermark=watermark, tag=tag):
+                _require_progress(watermark > self._watermark(tag), f"the watermark to {watermark}")
+                self._watermarks[tag] = watermark
+            case ElementEvent(tag=tag) if event != NOTHING:
+                self._watermarks.setdefault(tag, MIN_TIMESTAMP)
             case ProcessingTimeEvent(advance_by=step):
                 _require_progress(step.micros > 0, f"processing time by {step!r}")
                 self._now += step
@@ -209,17 +293,29 @@ class TestStream(PTransform[PBegin, PCollection[OutT]], Generic[OutT]):
         return self
 
 
+def _of_output(event: Event, tag: str | None) -> Event:
+    """Return an event as an event of the stream of one output."""
+    if isinstance(event, ProcessingTimeEvent):
+        return event
+    return attrs.evolve(event, tag=None) if event.tag == tag else NOTHING
+
+
 def _call(event: Event) -> str:
     """Return the method call that adds an event, as source code."""
     match event:
-        case ElementEvent(timestamped_values=values):
-            return f".add_elements([{', '.join(map(_element, values))}])"
-        case WatermarkEvent(new_watermark=watermark) if watermark == MAX_TIMESTAMP:
-            return ".advance_watermark_to_infinity()"
-        case WatermarkEvent(new_watermark=watermark):
-            return f".advance_watermark_to({in_seconds(watermark.micros)})"
+        case ElementEvent(timestamped_values=values, tag=tag):
+            elements = f"[{', '.join(map(_element, values))}]"
+            return f".add_elements({elements}{_tag_argument(tag)})"
+        case WatermarkEvent(new_watermark=watermark, tag=tag) if watermark == MAX_TIMESTAMP:
+            return f".advance_watermark_to_infinity({_tag_argument(tag)[2:]})"
+        case WatermarkEvent(new_watermark=watermark, tag=tag):
+            return f".advance_watermark_to({in_seconds(watermark.micros)}{_tag_argument(tag)})"
         case ProcessingTimeEvent(advance_by=step):
             return f".advance_processing_time({in_seconds(step.micros, 'Duration')})"
+
+
+def _tag_argument(tag: str | None) -> str:
+    return "" if tag is None else f", tag={tag!r}"
 
 
 def _element(stamped: TimestampedValue[Any]) -> str:
@@ -242,17 +338,7 @@ def in_seconds(micros: int, kind: str = "Timestamp") -> str:
 
 def _require_progress(forward: bool, step: str) -> None:
     if not forward:
-        raise PipelineError(
-            f"a test stream cannot advance {step}", remedy="advance to a later time"
-        )
-
-
-def _refuse_tag(tag: str | None) -> None:
-    if tag is not None:
-        raise PipelineError(
-            f"a test stream has one output and does not support the tag {tag!r}",
-            remedy="use one test stream per output",
-        )
+        raise ScriptError(f"a test stream cannot advance {step}", remedy="advance to a later time")
 
 
 def _stamped(element: Any, default: Timestamp) -> TimestampedValue[Any]:
@@ -260,4 +346,11 @@ def _stamped(element: Any, default: Timestamp) -> TimestampedValue[Any]:
         return element
     if isinstance(element, WindowedValue):
         return TimestampedValue(element.value, element.timestamp)
+    if isinstance(element, WindowedValueHolder):
+        return TimestampedValue(element, element.windowed_value.timestamp)
     return TimestampedValue(element, default)
+
+
+def _unheld(stamped: TimestampedValue[Any]) -> TimestampedValue[Any] | WindowedValue:
+    value = stamped.value
+    return value.windowed_value if isinstance(value, WindowedValueHolder) else stamped

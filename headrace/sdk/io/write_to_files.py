@@ -13,7 +13,7 @@ from headrace.sdk.io.console import Console
 from headrace.sdk.io.file_naming import SHARDED, FileNaming
 from headrace.sdk.io.file_sink import FileSink
 from headrace.sdk.io.line_sinks import CsvSink, JsonSink, TextSink
-from headrace.sdk.io.parquet_sink import ParquetSink
+from headrace.sdk.io.parquet_sink import ROW_GROUP_BYTES, ParquetSink
 from headrace.sdk.pvalue import PCollection, PDone, require_collection
 from headrace.sdk.sink import Sink
 from headrace.sdk.transform import PTransform
@@ -34,6 +34,10 @@ class WriteTo(PTransform[PCollection[Any], PDone]):
         super().__init__()
         self._sink = sink
 
+    def display_data(self) -> dict[str, Any]:
+        """Return the display data of the sink."""
+        return self._sink.display_data() if isinstance(self._sink, FileSink) else {}
+
     def expand(self, pcoll: PCollection[Any]) -> PDone:
         require_collection(pcoll)
         if isinstance(self._sink, FileSink):
@@ -52,13 +56,31 @@ def _refuse_same_names(sink: FileSink, graph: Iterable[Node]) -> None:
             )
 
 
-def _naming(prefix: PathPrefix, suffix: str, template: str | None) -> FileNaming:
+def naming_of(prefix: PathPrefix, suffix: str, template: str | None) -> FileNaming:
+    """Return the names of files with a prefix, a suffix and a template of the shard's name.
+
+    >>> naming_of("out", ".txt", None).template
+    '-SSSSS-of-NNNNN'
+    """
     return FileNaming(os.fspath(prefix), suffix, SHARDED if template is None else template)
 
 
-def _number(num_shards: int | None, template: str | None) -> int:
-    """Return the number of shards: 1 by default if the template has no number."""
+def number_of_shards(num_shards: int | None, template: str | None) -> int:
+    """Return the number of shards: 1 by default if the template has no number.
+
+    >>> number_of_shards(None, ""), number_of_shards(None, None)
+    (1, 0)
+    """
     return 1 if template == "" and not num_shards else num_shards or 0
+
+
+def parquet_suffix(template: str | None) -> str:
+    """Return the default end of the paths of Parquet files.
+
+    >>> parquet_suffix(None), parquet_suffix("")
+    ('.parquet', '')
+    """
+    return "" if template == "" else ".parquet"
 
 
 class WriteToText(WriteTo):
@@ -106,11 +128,11 @@ class WriteToText(WriteTo):
         windowed_writes: bool = False,
     ) -> None:
         sink = TextSink(
-            _naming(file_path_prefix, file_name_suffix, shard_name_template),
+            naming_of(file_path_prefix, file_name_suffix, shard_name_template),
             append_trailing_newlines,
             header,
             footer,
-            num_shards=_number(num_shards, shard_name_template),
+            num_shards=number_of_shards(num_shards, shard_name_template),
             compression_type=compression_type,
             windowed_writes=windowed_writes,
         )
@@ -168,12 +190,12 @@ class WriteToCsv(WriteTo):
         windowed_writes: bool = False,
     ) -> None:
         sink = CsvSink(
-            _naming(path, file_name_suffix, shard_name_template),
+            naming_of(path, file_name_suffix, shard_name_template),
             columns,
             header,
             delimiter,
             quotechar,
-            num_shards=_number(num_shards, shard_name_template),
+            num_shards=number_of_shards(num_shards, shard_name_template),
             compression_type=compression_type,
             diff_column=diff_column,
             windowed_writes=windowed_writes,
@@ -223,8 +245,8 @@ class WriteToJson(WriteTo):
         windowed_writes: bool = False,
     ) -> None:
         sink = JsonSink(
-            _naming(path, file_name_suffix, shard_name_template),
-            num_shards=_number(num_shards, shard_name_template),
+            naming_of(path, file_name_suffix, shard_name_template),
+            num_shards=number_of_shards(num_shards, shard_name_template),
             compression_type=compression_type,
             diff_column=diff_column,
             windowed_writes=windowed_writes,
@@ -249,11 +271,15 @@ class WriteToParquet(WriteTo):
             runner choose (here it is 1).
         diff_column: name of a column for +1 (an element) and -1 (its retraction); without it,
             retractions are refused.
-        file_name_suffix: the end of the paths.
+        file_name_suffix: the end of the paths; by default ``.parquet``, but nothing if
+            ``shard_name_template`` is ``""``.
         shard_name_template: template of the shard's name, ``-SSSSS-of-NNNNN`` by default; ``""`` for one
             file without numbers.
         windowed_writes: whether each window has files of its own (Beam's withWindowedWrites); an element in
             several windows is then in the files of each.
+        row_group_buffer_size: the size of row groups in memory, in bytes.
+        use_deprecated_int96_timestamps: whether to write timestamps as int96, for old readers.
+        use_compliant_nested_type: whether lists have the names that the format prescribes.
 
     Raises:
         PipelineError: pyarrow is not installed.
@@ -279,16 +305,23 @@ class WriteToParquet(WriteTo):
         *,
         num_shards: int | None = 0,
         diff_column: str | None = None,
-        file_name_suffix: str = ".parquet",
+        file_name_suffix: str | None = None,
         shard_name_template: str | None = None,
         windowed_writes: bool = False,
+        row_group_buffer_size: int = ROW_GROUP_BYTES,
+        use_deprecated_int96_timestamps: bool = False,
+        use_compliant_nested_type: bool = True,
     ) -> None:
         arrow()
+        if file_name_suffix is None:
+            file_name_suffix = parquet_suffix(shard_name_template)
         sink = ParquetSink(
-            _naming(file_path_prefix, file_name_suffix, shard_name_template),
+            naming_of(file_path_prefix, file_name_suffix, shard_name_template),
             schema,
             codec,
-            num_shards=_number(num_shards, shard_name_template),
+            row_group_buffer_size,
+            (use_deprecated_int96_timestamps, use_compliant_nested_type),
+            num_shards=number_of_shards(num_shards, shard_name_template),
             diff_column=diff_column,
             windowed_writes=windowed_writes,
         )

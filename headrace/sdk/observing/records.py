@@ -41,7 +41,7 @@ class RunOutline:
 
     Attributes:
         name: name of the run, unique.
-        job: name of the program.
+        job: name of the program, or that of ``--job_name``.
         runner: ``"local"`` or ``"spark"``.
         streaming: whether there are many rounds.
         started: time of its start in microseconds since 1970.

@@ -10,15 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import chain
 
-from headrace.sdk.io.test_stream import (
-    ElementEvent,
-    Event,
-    ProcessingTimeEvent,
-    TestStream,
-)
-
-NOTHING = ElementEvent(())
-"""An event in which nothing arrives."""
+from headrace.sdk.io.test_stream import NOTHING, Event, ProcessingTimeEvent, TestStream
 
 Script = Sequence[Event]
 

@@ -19,7 +19,7 @@ from headrace.sdk.testing.linked_windows import LinkedWindows
 from headrace.sdk.testing.run_on_runner import Input, Observation, Pane
 from headrace.sdk.testing.runs import has_late_output
 from headrace.sdk.testing.script import Script
-from headrace.sdk.testing.steps import Step, emits_panes, mode_of
+from headrace.sdk.testing.steps import SUBTRACTING, Step, emits_panes, mode_of
 from headrace.sdk.testing.validity_windows import ValidityWindows
 from headrace.triggers.refinement import AccumulationMode
 from headrace.windowing.sessions import Sessions
@@ -43,6 +43,9 @@ RETRACTING = AccumulationMode.RETRACTING
 SUMS: Final = ("sum", "state")
 """The kinds of results that are sums."""
 
+COUNTED: Final = (*SUMS, *SUBTRACTING)
+"""The kinds of results that are empty if there are as many retractions as values."""
+
 
 # Results of values
 
@@ -65,13 +68,23 @@ def result_of(kind: str, changes: Iterable[Change]) -> Any:
     """
     if kind in SUMS:
         return sum(value * diff for value, diff in changes)
+    if kind == "spread":
+        return _spread([*changes])
     values = remaining_values(changes)
+    if kind == "distinct":
+        return len(set(map(repr, values)))
     return values if kind == "list" else max(values, default=0)
+
+
+def _spread(changes: Sequence[Change]) -> Any:
+    number = sum(diff for _, diff in changes)
+    total = sum(value * diff for value, diff in changes)
+    return number * sum(value**2 * diff for value, diff in changes) - total**2 if number > 0 else 0
 
 
 def is_empty(kind: str, changes: Sequence[Change]) -> bool:
     """Return whether no values remain after retractions."""
-    if kind in SUMS:
+    if kind in COUNTED:
         return sum(diff for _, diff in changes) <= 0
     return not remaining_values(changes)
 

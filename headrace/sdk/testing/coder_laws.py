@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import pickle
 from typing import Any, Protocol
 
 from headrace.sdk.encoding import encode_key
+from headrace.sdk.serialization.data import dumps, loads
 from headrace.sdk.testing.law import LawBroken
 from headrace.sdk.testing.law_runner import Drawn, check_law, drawn_from
 from headrace.sdk.testing.property_testing import st
@@ -21,20 +21,20 @@ class Coder(Protocol):
         """Return the value of an encoding."""
 
 
-class PickleCoder:
-    """The coder of values in Headrace.
+class StoredData:
+    """The format of values in the shuffle and in checkpoints.
 
-    >>> PickleCoder().decode(PickleCoder().encode([1, "a"]))
+    >>> StoredData().decode(StoredData().encode([1, "a"]))
     [1, 'a']
     """
 
     def encode(self, value: Any) -> bytes:
-        """Return the pickled value."""
-        return pickle.dumps(value, protocol=5)
+        """Return the value as it is stored."""
+        return dumps(value)
 
     def decode(self, encoded: bytes) -> Any:
         """Return the value."""
-        return pickle.loads(encoded)
+        return loads(encoded)
 
 
 def check_coder(
@@ -43,8 +43,8 @@ def check_coder(
     """Check that a coder preserves values, and that each key has one encoding.
 
     Args:
-        coder: an object with ``encode`` and ``decode``; None for Headrace's own coders: pickle for values,
-            and a separate encoding for keys.
+        coder: an object with ``encode`` and ``decode``; None for Headrace's own: the format of stored
+            data for values, and the encoding of keys.
         values: some values, or a Hypothesis strategy.
         keys: whether the values are used as keys, so that equal values must have equal encodings; by
             default the result of the coder's ``is_deterministic()``.
@@ -56,7 +56,7 @@ def check_coder(
 
     >>> check_coder(None, [1, "a", (2, None)], keys=True)
     """
-    chosen = PickleCoder() if coder is None else coder
+    chosen = StoredData() if coder is None else coder
     is_deterministic = getattr(chosen, "is_deterministic", lambda: False)
     as_keys = is_deterministic() if keys is None else keys
     drawn = drawn_from(values)

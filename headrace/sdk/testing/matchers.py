@@ -41,8 +41,12 @@ def equal_to(expected: Iterable[Any], equals_fn: Equal | None = None) -> Matcher
     def match(actual: list[Any]) -> None:
         missing, unexpected = _differences(elements, actual, equals_fn or row_namedtuple_equals_fn)
         if missing or unexpected:
+            differences = [
+                *([f"unexpected elements {unexpected!r}"] if unexpected else ()),
+                *([f"missing elements {missing!r}"] if missing else ()),
+            ]
             raise BeamAssertException(
-                f"expected {elements!r}, got {actual!r}: missing {missing!r}, unexpected {unexpected!r}"
+                f"expected {elements!r}, got {actual!r}: {', '.join(differences)}"
             )
 
     return match
@@ -87,7 +91,7 @@ def is_not_empty() -> Matcher:
 
     def match(actual: list[Any]) -> None:
         if not actual:
-            raise BeamAssertException("expected elements, got none")
+            raise BeamAssertException("expected elements, but the pcol is empty")
 
     return match
 
@@ -122,13 +126,30 @@ class EqualToPerWindow:
     """The matcher of :func:`equal_to_per_window`, which also compares windows."""
 
     def __init__(self, expected: Mapping[BoundedWindow, Iterable[Any]]) -> None:
-        self._expected = [
-            (window, value) for window, values in expected.items() for value in values
-        ]
+        self._expected = {window: list(values) for window, values in expected.items()}
 
     def __call__(self, actual: list[Any]) -> None:
-        found = [(window, element.value) for element in actual for window in element.windows]
-        equal_to(self._expected)(found)
+        found: dict[BoundedWindow, list[Any]] = {}
+        for element in actual:
+            for window in element.windows:
+                found.setdefault(window, []).append(element.value)
+        for window in [*found, *(self._expected.keys() - found.keys())]:
+            self._compare(window, found.get(window, []))
+
+    def _compare(self, window: BoundedWindow, values: list[Any]) -> None:
+        if window not in self._expected:
+            raise BeamAssertException(
+                f"the window {window} with {values!r} is not found in any expected window, which are "
+                f"{', '.join(map(str, self._expected))}"
+            )
+        missing, unexpected = _differences(self._expected[window], values, row_namedtuple_equals_fn)
+        if unexpected:
+            raise BeamAssertException(
+                f"unexpected elements {unexpected!r}, not found in window {window}, for which "
+                f"{self._expected[window]!r} are expected"
+            )
+        if missing:
+            raise BeamAssertException(f"unmatched elements {missing!r} in window {window}")
 
 
 def contains_in_any_order(iterable: Iterable[Any]) -> Any:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
 from enum import Enum
 from importlib import import_module
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 import attrs
 
@@ -33,6 +33,13 @@ _HOMES = (
     "headrace.windowing",
 )
 """The modules of the names in a program, except ``hr``."""
+
+_COMBINE_FNS: Final = {
+    "sum": "sum",
+    "largest": "Largest()",
+    "spread": "Spread()",
+    "distinct": "hr.combiners.ApproximateCountDistinctCombineFn(error=0.0006)",
+}
 
 _SOURCES = ("elements", "others")
 
@@ -202,7 +209,7 @@ def _grouping(step: Step) -> str:
         return "hr.GroupByKey()"
     if step.kind == "state":
         return "hr.ParDo(StatefulSum())"
-    return f"hr.CombinePerKey({'sum' if step.kind == 'sum' else 'Largest()'})"
+    return f"hr.CombinePerKey({_COMBINE_FNS[step.kind]})"
 
 
 def _preparation(step: Step, came: str, suffix: str, aside: bool) -> tuple[list[str], str]:

@@ -19,6 +19,8 @@ from headrace.errors import PipelineError
 from headrace.sdk.co_group_by_key import CoGroupByKey
 from headrace.sdk.combine import CombinePerKey
 from headrace.sdk.combine_fn import CombineFn
+from headrace.sdk.combiners.distinct import ApproximateCountDistinctCombineFn
+from headrace.sdk.combiners.moments import VarianceCombineFn
 from headrace.sdk.flatten import Flatten
 from headrace.sdk.group_by_key import GroupByKey
 from headrace.sdk.pardo import Filter, Map, MapTuple, ParDo
@@ -35,6 +37,7 @@ from headrace.sdk.testing.steps import (
     Step,
     emits_panes,
     holds_lists,
+    in_parts,
     name,
     output_windowing,
     side_name,
@@ -96,6 +99,7 @@ def ordered(value: Any) -> Any:
 class Largest(CombineFn):
     """The largest number, or 0 if there is none; inputs cannot be subtracted.
 
+    >>> from headrace.testing.strategies import Largest
     >>> Largest().apply([3, 5, 4]), Largest().apply([])
     (5, 0)
     """
@@ -111,6 +115,21 @@ class Largest(CombineFn):
 
     def extract_output(self, accumulator: int | None) -> int:
         return 0 if accumulator is None else accumulator
+
+
+class Spread(VarianceCombineFn):
+    """The variance of N ints times N², which is an int; 0 without values.
+
+    >>> Spread().apply([1, 3]), Spread().apply([])
+    (4, 0)
+    """
+
+    def __init__(self) -> None:
+        super().__init__(population=True)
+
+    def extract_output(self, accumulator: Any) -> int:
+        number, _, _, total, squares = accumulator
+        return int(number * squares - total**2) if number > 0 else 0
 
 
 def inherited(steps: Iterable[Step]) -> tuple[Step, ...]:
@@ -134,7 +153,7 @@ class Run:
     """
 
     script: tuple[Event, ...]
-    steps: tuple[Step, ...]
+    steps: tuple[Step, ...] = attrs.field(converter=in_parts)
     other: tuple[Event, ...] = ()
 
     @property
@@ -225,7 +244,11 @@ def grouping(step: Step) -> PTransform[Any, Any]:
         return GroupByKey()
     if step.kind == "state":
         return ParDo(StatefulSum())
-    return CombinePerKey(sum if step.kind == "sum" else Largest())
+    if step.kind == "sum":
+        return CombinePerKey(sum)
+    if step.kind == "distinct":
+        return CombinePerKey(ApproximateCountDistinctCombineFn(error=0.0006))
+    return CombinePerKey(Spread() if step.kind == "spread" else Largest())
 
 
 @attrs.frozen

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from importlib.util import find_spec
 from typing import Any, Final, Literal, TypeAlias
 
 import attrs
@@ -11,10 +12,19 @@ from headrace.triggers.refinement import AccumulationMode
 from headrace.triggers.strategy import WindowingStrategy
 from headrace.windowing.window_fn import WindowFn
 
-Kind: TypeAlias = Literal["sum", "list", "largest", "state"]
+Kind: TypeAlias = Literal["sum", "list", "largest", "spread", "distinct", "state"]
 
-KINDS: Final[tuple[Kind, ...]] = ("sum", "list", "largest")
-"""A sum, which can subtract; a list; a combination that must keep its inputs to support retractions."""
+SUBTRACTING: Final[tuple[Kind, ...]] = ("sum", "spread")
+"""Results of CombineFns that can subtract."""
+
+WHOLE: Final[tuple[Kind, ...]] = ("spread", "distinct")
+"""Results that cannot be combined from those of parts, so discarding panes have another kind."""
+
+_SKETCHES: Final[tuple[Kind, ...]] = ("distinct",) if find_spec("datasketches") else ()
+
+KINDS: Final[tuple[Kind, ...]] = ("sum", "list", "largest", "spread", *_SKETCHES)
+"""A sum, which can subtract; a list; a combination that must keep its inputs to support retractions; a
+variance, which can subtract; and, if the package datasketches is there, a sketch, which cannot."""
 
 Beside: TypeAlias = Literal["flatten", "join", "side"]
 
@@ -48,6 +58,19 @@ class Step:
     beside: Beside | None = None
     branch: tuple[Step, ...] = ()
     side_windows: WindowFn | None = None
+
+
+def in_parts(steps: Iterable[Step]) -> tuple[Step, ...]:
+    """Return steps with sums in place of results that discarding panes cannot make up."""
+    return tuple(
+        attrs.evolve(step, branch=in_parts(step.branch), kind=_kind_in_parts(step))
+        for step in steps
+    )
+
+
+def _kind_in_parts(step: Step) -> Kind:
+    discards = step.windowing.accumulation_mode is AccumulationMode.DISCARDING
+    return "sum" if discards and step.kind in WHOLE else step.kind
 
 
 def emits_panes(step: Step) -> bool:

@@ -57,6 +57,22 @@ def test_the_same_files_make_the_same_zip(users: Path) -> None:
     assert zipped(found) != zipped(list(sources(["weir"])))
 
 
+def test_of_a_package_in_several_directories_the_first_file_is_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, files in {"one": ["deep.py"], "two": ["deep.py", "wide.py"]}.items():
+        (tmp_path / name / "lakes").mkdir(parents=True)
+        for file in files:
+            (tmp_path / name / "lakes" / file).write_text(f"NAME = {name!r}\n")
+    for name in ("two", "one"):
+        monkeypatch.syspath_prepend(tmp_path / name)
+    monkeypatch.setitem(sys.modules, "lakes", importlib.import_module("lakes"))
+    with zipfile.ZipFile(BytesIO(zipped(sources(["lakes"])))) as archive:
+        assert archive.read("lakes/deep.py") == b"NAME = 'one'\n"
+        assert archive.namelist().count("lakes/deep.py") == 1
+        assert "lakes/wide.py" in archive.namelist()
+
+
 def test_what_is_no_python_is_sent_as_it_is(users: Path) -> None:
     with zipfile.ZipFile(BytesIO(zipped(sources(["weir"])))) as archive:
         assert "weir/old.py" in archive.namelist()

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark import SparkConf
 from pyspark.sql import SparkSession
 
 from headrace.errors import PipelineError, UnsupportedError
 from headrace.options.pipeline_options import PipelineOptions
-from headrace.runners.spark.cluster.new_session import RUN_CONF, new_session
+from headrace.runners.spark.cluster.new_session import RUN_CONF, add_defaults, new_session
 from headrace.runners.spark.cluster.options import SparkSettings
 from headrace.runners.spark.cluster.session import prepare, session_for, session_of_run
 from headrace.runners.spark.state.checkpoint_manifest import MANAGER, Checkpoint
@@ -56,6 +57,14 @@ def run(tmp_path: Path, *command: str, **environment: str) -> tuple[dict, str]:
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1]), done.stderr
+
+
+def test_the_job_name_names_a_new_application() -> None:
+    named, other = SparkConf(loadDefaults=False), SparkConf(loadDefaults=False)
+    add_defaults(named, SparkSettings(job_name="mill"))
+    add_defaults(other, SparkSettings())
+    assert named.get("spark.app.name") == "mill"
+    assert other.get("spark.app.name") == Path(sys.argv[0]).name
 
 
 @pytest.mark.slow

@@ -14,12 +14,13 @@ from headrace.errors import FileError
 from headrace.runners.executor import Executor
 from headrace.runners.operators import operators_of
 from headrace.runners.planning import plan
-from headrace.runners.side_input_files import SideInputFiles, pickled
+from headrace.runners.side_input_files import SideInputFiles
 from headrace.runners.side_input_operators import BatchSideInputs, Views
 from headrace.runners.side_input_state import Content
 from headrace.runners.spark.cluster.error_transport import unwrapping
 from headrace.runners.spark.shuffle import write
 from headrace.sdk.graph import Graph, Read
+from headrace.sdk.serialization.data import dumps
 from headrace.sdk.testing.runs import unchecked_pipeline
 from headrace.testing import Capture, capture
 from headrace.triggers import (
@@ -174,7 +175,7 @@ def moved_and_kept(patch: pytest.MonkeyPatch) -> None:
         before = self.stored, self._values
         pack(self)
         if self.stored != before[0]:
-            self._values, self.data = before[1], pickled((before[1], self._unmatched))
+            self._values, self.data = before[1], dumps((before[1], self._unmatched))
 
     patch.setattr(Content, "pack", keep)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import pickle
 from collections.abc import Iterable
 from operator import ge
 from typing import Any, NamedTuple
@@ -11,6 +13,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import headrace as hr
+from headrace.coders import Coder, registry
 from headrace.runners.spark.state import chunks
 from headrace.sdk.combine_fn import CallableCombineFn
 from headrace.sdk.testing.run_on_runner import Observation, observation, unknown_event
@@ -26,6 +29,7 @@ from headrace.triggers.strategy import WindowingStrategy
 from headrace.windowing import FixedWindows, Sessions, WindowFn
 from headrace.windowing.time import MAX_MICROS, MIN_MICROS
 from tests.laws.event_by_event import run_batch_of, run_events
+from tests.serialization.registry import clean_registry
 
 from .stage_runner import StageRunner, unordered
 from .stages import Stream, run_batch
@@ -47,14 +51,57 @@ class Site(NamedTuple):
     number: int
 
 
-def with_records(run: Run) -> Run:
-    """A run whose keys are named tuples."""
-    rows = [(Site(row[0], 1), *row[1:]) for row in rows_of(run.script)]
+@dataclasses.dataclass(frozen=True)
+class Place:
+    """A dataclass, with a dict."""
+
+    name: Any
+    number: int
+
+
+@attrs.frozen
+class Spot:
+    """An attrs class, with slots."""
+
+    name: Any
+    number: int
+
+
+@attrs.frozen
+class Station:
+    """A class with a coder."""
+
+    name: Any
+    number: int
+
+
+class StationCoder(Coder):
+    """Writes the name and the number."""
+
+    def encode(self, value: Any) -> bytes:
+        return pickle.dumps((value.number, value.name))
+
+    def decode(self, encoded: bytes) -> Any:
+        number, name = pickle.loads(encoded)
+        return Station(name, number)
+
+
+@pytest.fixture(autouse=True)
+def coder(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Register the coder for a test."""
+    clean_registry(monkeypatch)
+    registry.register_coder(Station, StationCoder, name="station")
+
+
+def with_records(run: Run, kind: Any) -> Run:
+    """A run whose keys are records of a class."""
+    rows = [(kind(row[0], 1), *row[1:]) for row in rows_of(run.script)]
     return attrs.evolve(run, script=with_rows(run.script, rows))
 
 
 def perhaps_with_records(run: Run) -> st.SearchStrategy[Run]:
-    return st.sampled_from([run, with_records(run)])
+    kinds = (Site, Place, Spot, Station)
+    return st.sampled_from([run, *(with_records(run, kind) for kind in kinds)])
 
 
 def follow_stages(run: Run, groups: int, tasks: int, watched: bool) -> list[Observation]:

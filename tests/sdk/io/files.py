@@ -32,6 +32,19 @@ def values(runner: str, transform: Any, mode: str = "batch") -> list[Any]:
     return [value for value, _ in read(runner, mode, transform)]
 
 
+class Applied(hr.PTransform[Any, Any]):
+    """Several transforms, one after the other."""
+
+    def __init__(self, *transforms: Any) -> None:
+        super().__init__()
+        self.transforms = transforms
+
+    def expand(self, pcoll: Any) -> Any:
+        for transform in self.transforms:
+            pcoll = pcoll | transform
+        return pcoll
+
+
 class Kept(hr.io.Sink):
     """Keeps what it gets in a list."""
 

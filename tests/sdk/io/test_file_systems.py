@@ -3,13 +3,16 @@
 import gzip
 import sys
 import uuid
+from typing import Any
 
 import pytest
 
 import headrace as hr
 from headrace.io.filesystem import BeamIOError, CompressionTypes, FileMetadata
 from headrace.io.filesystems import FileSystems
+from headrace.io.localfilesystem import LocalFileSystem
 from headrace.sdk.io.compression import compressed
+from headrace.sdk.io.file_operations import FileOperationError
 
 COMPRESSIONS = {
     "gzip": ".gz",
@@ -133,7 +136,7 @@ def test_a_directory_exists_once_it_is_made(root):
     assert not FileSystems.exists(root)
     FileSystems.mkdirs(f"{root}/a/b")
     assert FileSystems.exists(f"{root}/a/b")
-    with pytest.raises(BeamIOError, match="mkdirs failed"):
+    with pytest.raises(BeamIOError, match="Mkdirs operation failed"):
         FileSystems.mkdirs(f"{root}/a/b")
 
 
@@ -148,7 +151,7 @@ def test_paths_are_joined_and_split():
 
 def test_the_last_operations_are_done_if_the_first_fails(root):
     put(f"{root}/a.txt")
-    with pytest.raises(BeamIOError, match=r"delete failed.*none.*nothing matches"):
+    with pytest.raises(BeamIOError, match=r"Delete operation failed.*none.*nothing matches"):
         FileSystems.delete([f"{root}/none", f"{root}/a.txt"])
     assert not FileSystems.exists(f"{root}/a.txt")
 
@@ -276,3 +279,31 @@ def test_an_unknown_scheme_is_named():
 def test_metadata_are_values():
     assert FileMetadata("a", 1, 2.0) == FileMetadata("a", 1, 2.0) != FileMetadata("a", 1)
     assert repr(FileMetadata("a", 1, 2.0)) == "FileMetadata('a', 1, 2.0)"
+
+
+def test_a_checksum_changes_with_the_content(root):
+    checksums = []
+    for content in (b"one", b"three"):
+        with FileSystems.create(f"{root}/a.txt") as file:
+            file.write(content)
+        checksums.append(FileSystems.checksum(f"{root}/a.txt"))
+    assert len(set(checksums)) == 2
+
+
+def test_errors_tell_the_paths():
+    pair = ("nowhere/a.txt", "nowhere/b.txt")
+    with pytest.raises(FileOperationError, match=r"^Copy operation failed: 'nowhere/a") as error:
+        FileSystems.copy([pair[0]], [pair[1]])
+    assert list(error.value.exception_details) == [pair]
+    assert isinstance(error.value, OSError)
+    nothing: list[Any] = [None]
+    with pytest.raises(FileOperationError, match=r"^Unable to get the Filesystem") as error:
+        FileSystems.match(nothing)
+    assert list(error.value.exception_details) == nothing
+
+
+def test_a_path_has_a_file_system():
+    assert isinstance(FileSystems.get_filesystem("a.txt"), LocalFileSystem)
+    assert FileSystems.get_filesystem("memory://a").exists("memory://none") is False
+    with pytest.raises(ValueError, match="no file system is known"):
+        FileSystems.get_filesystem("error://a")

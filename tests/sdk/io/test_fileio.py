@@ -8,7 +8,7 @@ import pytest
 import headrace as hr
 from headrace.io import fileio
 from headrace.io.filesystem import FileMetadata
-from tests.sdk.io.files import values
+from tests.sdk.io.files import Applied, values
 
 pytestmark = pytest.mark.mode("any")
 
@@ -25,19 +25,6 @@ def files(tmp_path):
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / "c.txt").write_text("drei – 3")
     return tmp_path
-
-
-class Applied(hr.PTransform):
-    """Several transforms, one after the other."""
-
-    def __init__(self, *transforms):
-        super().__init__()
-        self.transforms = transforms
-
-    def expand(self, pcoll):
-        for transform in self.transforms:
-            pcoll = pcoll | transform
-        return pcoll
 
 
 def contents(runner, mode, *transforms):
@@ -109,7 +96,7 @@ def test_a_pattern_that_matches_nothing_is_an_error_with_the_label(
 ):
     match = fileio.MatchFiles(f"{tmp_path}/none.txt", treatment)
     text = raised(runner, mode, hr.FileError, "here" >> match)
-    assert f"no file matches '{tmp_path}/none.txt'" in text
+    assert f"Empty match for pattern '{tmp_path}/none.txt': no file matches it" in text
     assert "in Applied" in text
     assert "here/MatchAll" in text
 
@@ -141,7 +128,7 @@ def test_a_directory_is_an_error_if_it_is_not_skipped(runner, tmp_path):
         hr.Create([f"{tmp_path}/"]),
         "here" >> fileio.ReadMatches(skip_directories=False),
     )
-    assert "is a directory" in text
+    assert f"Directories are not allowed, but '{tmp_path}/' is one" in text
     assert "here" in text
 
 

@@ -55,7 +55,7 @@ def test_parquet_is_read(root, mode, tmp_path):
         _ = (
             p
             | hr.Create([{"a": 1}, {"a": 2}])
-            | hr.io.WriteToParquet(f"{tmp_path}/a", shard_name_template="", num_shards=1)
+            | hr.io.WriteToParquet(path, shard_name_template="", num_shards=1)
         )
     put(f"{root}/a.parquet", (tmp_path / "a.parquet").read_bytes())
     found = [values("local", ReadFromParquet(url), mode) for url in (f"{root}/*", f"file://{path}")]
@@ -85,7 +85,9 @@ def test_a_url_that_matches_nothing_is_an_error_with_the_label(root, mode):
     assert "in here" in notes_of(found)
 
 
-@pytest.mark.parametrize("content", [gzip.compress(b"1\n2\n")[:-9], b"plain text"])
+@pytest.mark.parametrize(
+    "content", [gzip.compress(b"1\n2\n")[:-9], b"plain text"], ids=["truncated", "other"]
+)
 def test_a_damaged_file_is_an_error_with_the_label(root, mode, content):
     put(f"{root}/a.gz", content)
     with pytest.raises(hr.FileError, match="cannot be read") as found:

@@ -212,7 +212,7 @@ def test_sinks_without_elements_have_columns(kind: Any, tmp_path: Any) -> None:
     with hr.Pipeline(argv=[]) as p:
         trips = nothing(p, kind)
         _ = trips | table
-        _ = trips | WriteToParquet(tmp_path / "trips", shard_name_template="")
+        _ = trips | WriteToParquet(tmp_path / "trips.parquet", shard_name_template="")
         _ = trips | WriteToCsv(tmp_path / "trips", shard_name_template="")
         _ = trips | WriteToJson(tmp_path / "trips", shard_name_template="")
     schema = pa.schema([("quay", pa.string()), ("minutes", pa.int64()), ("day", pa.date32())])
@@ -246,7 +246,7 @@ def written(path: Any, *elements: Any, kind: Any = Measured, **how: Any) -> pa.T
             | hr.Create(elements, reshuffle=False).with_output_types(kind)
             | WriteToParquet(path, shard_name_template="", **how)
         )
-    return parquet.read_table(f"{path}.parquet")
+    return parquet.read_table(path)
 
 
 def test_columns_have_the_declared_types(tmp_path: Any) -> None:

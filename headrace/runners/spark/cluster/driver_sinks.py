@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
+from contextlib import nullcontext
 from functools import partial
 from typing import Any
 
@@ -20,6 +21,7 @@ from headrace.runners.spark.shuffle.wire import FILES_IN_USE, REPORT, SAMPLES, R
 from headrace.runners.timestamp_checks import TimestampWarnings
 from headrace.sdk.graph import Read, Write
 from headrace.sdk.metrics import MetricResults, MetricsContainer
+from headrace.sdk.serialization.stable import without_pickle
 from headrace.sdk.sink import Commit, PartSink, SinkBatch
 from headrace.sdk.step_metrics import StepMetrics
 from headrace.triggers.bundle import Bundle
@@ -72,8 +74,9 @@ class DriverSinks:
     def deliver(self, batch: int, rows: Iterable[Row]) -> Control | None:
         """Write the rows of a batch to the sinks, in the order of the graph; return its control row."""
         parts: dict[int, list[Any]] = defaultdict(list)
-        for row in rows:
-            parts[row.step].append(loads(row.payload))
+        with without_pickle() if self.plan.no_pickle else nullcontext():
+            for row in rows:
+                parts[row.step].append(loads(row.payload))
         for counts in parts.pop(REPORT, ()):
             self._count(counts)
         self._warnings.warn(self._steps)

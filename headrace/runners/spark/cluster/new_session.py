@@ -88,7 +88,7 @@ def new_session(settings: SparkSettings) -> SparkSession:
     configured_externally = any(name in os.environ for name in _EXTERNAL_SETTINGS)
     with _environment(_LOCAL_ENVIRONMENT if _presumably_local(settings) else {}), _on_path():
         conf = _start_jvm(settings, quiet=not configured_externally)
-        _add_defaults(conf, settings)
+        add_defaults(conf, settings)
         return _create(conf)
 
 
@@ -133,13 +133,13 @@ def _gateway(conf: SparkConf, settings: SparkSettings) -> Any:
         return filtered_gateway(conf)
 
 
-def _add_defaults(conf: SparkConf, settings: SparkSettings) -> None:
+def add_defaults(conf: SparkConf, settings: SparkSettings) -> None:
     """Set defaults for missing settings."""
     conf.setIfMissing("spark.master", os.environ.get("MASTER", "local[*]"))
     master = conf.get("spark.master", "") or ""
     name = Path(sys.argv[0]).name if sys.argv and sys.argv[0] else ""
     if conf.get("spark.app.name", "pyspark-shell") == "pyspark-shell":
-        conf.setAppName(name or "headrace")
+        conf.setAppName(settings.job_name or name or "headrace")
     if is_local(master):
         cores = str(_local_cores(master))
         for key, value in {**_LOCAL, "spark.sql.shuffle.partitions": cores}.items():

@@ -10,7 +10,8 @@ from typing import Any, Final
 import attrs
 
 from headrace.errors import PipelineError
-from headrace.sdk.options import PipelineOptions
+from headrace.sdk.beam_options import SparkRunnerOptions
+from headrace.sdk.options import PipelineOptions, StandardOptions
 
 LEAST_KEY_GROUPS: Final = 16
 """Minimum of the default number of key groups."""
@@ -159,6 +160,7 @@ class SparkSettings:
         conf: Spark settings by name.
         py_files: files with code for the workers.
         log_level: the level from which on Spark logs everything; None for a quiet log.
+        job_name: name of a new Spark application; None for the name of the program.
     """
 
     checkpoint: str | None = None
@@ -171,6 +173,7 @@ class SparkSettings:
     conf: Mapping[str, str] = attrs.field(factory=dict)
     py_files: tuple[str, ...] = ()
     log_level: str | None = attrs.field(default=None, validator=_log_level)
+    job_name: str | None = None
 
 
 def spark_settings(options: PipelineOptions) -> SparkSettings:
@@ -193,10 +196,11 @@ def spark_settings(options: PipelineOptions) -> SparkSettings:
         side_input_bytes=(
             SIDE_INPUT_BYTES if flags.side_input_bytes is None else flags.side_input_bytes
         ),
-        master=flags.spark_master or None,
+        master=flags.spark_master or options.view_as(SparkRunnerOptions).spark_master_url or None,
         conf=dict(_key_and_value(one) for one in _each(flags.spark_conf)),
         log_level=flags.spark_log_level.upper() if flags.spark_log_level else None,
         py_files=tuple(f for one in _each(flags.py_files) for f in one.split(",") if f),
+        job_name=options.view_as(StandardOptions).job_name or None,
     )
 
 

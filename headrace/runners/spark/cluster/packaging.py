@@ -96,10 +96,17 @@ def sources(names: Iterable[str]) -> Iterator[Source]:
 
 
 def zipped(files: Iterable[Source]) -> bytes:
-    """Return a zip file of source files and their byte code; the same files give the same bytes."""
+    """Return a zip file of source files and their byte code; the same files give the same bytes.
+
+    Of files with the same name, in a package that is in several directories, the first one is taken, as
+    Python imports it.
+    """
+    by_name: dict[str, Source] = {}
+    for file in files:
+        by_name.setdefault(file.name, file)
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-        kept = sorted(set(files), key=lambda file: file.name)
+        kept = [by_name[name] for name in sorted(by_name)]
         for directory in sorted({f"{parent}/" for file in kept for parent in _parents(file.name)}):
             _write(archive, directory, b"")  # needed to find directories without __init__.py
         for file in kept:

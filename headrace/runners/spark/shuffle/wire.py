@@ -1,18 +1,20 @@
 """The rows between the stages of a plan: few rows, each with a payload of many elements.
 
-A row has a destination (the level, the step and the key group) and a payload of pickled columns. One row per
-element would have to be converted on both sides of every shuffle; one row per step and key group makes this
-cost negligible, and the payload moves at the speed of pickle.
+A row has a destination (the level, the step and the key group) and a payload: columns as bytes in the format
+of :mod:`headrace.sdk.serialization`. One row per element would have to be converted on both sides of every
+shuffle; one row per step and key group makes this cost negligible.
 """
 
 from __future__ import annotations
 
-import pickle
+import io
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 from pyspark import cloudpickle
+
+from headrace.sdk.serialization import data
 
 SCHEMA: Final = "level int, step int, group int, payload binary"
 """Spark's schema of the rows."""
@@ -20,9 +22,6 @@ SCHEMA: Final = "level int, step int, group int, payload binary"
 _ARROW: Final = pa.schema(
     [("level", pa.int32()), ("step", pa.int32()), ("group", pa.int32()), ("payload", pa.binary())]
 )
-
-
-_CLOUDPICKLE: Final[Any] = cloudpickle
 
 
 class Row(NamedTuple):
@@ -71,13 +70,32 @@ def rows_of(batches: Iterable[pa.RecordBatch | pa.Table]) -> Iterator[Row]:
             yield Row(level, step, group, batch.column(3)[row].as_py())
 
 
-def dumps(data: Any) -> bytes:
-    """Pickle data; classes and functions that a worker cannot import are pickled by value."""
-    try:
-        return pickle.dumps(data, protocol=5)
-    except (pickle.PicklingError, AttributeError, TypeError):
-        dumped: bytes = _CLOUDPICKLE.dumps(data, protocol=5)
-        return dumped
+_CloudPickler: Any = cloudpickle.CloudPickler
 
 
-loads = pickle.loads
+class _ByValuePickler(_CloudPickler):  # type: ignore[misc]  # pyspark's own copy has no types
+    """Pickles by value the classes that a worker cannot import."""
+
+    def reducer_override(self, value: Any) -> Any:
+        """Return how a value is written."""
+        found = data.reduced(value)
+        return super().reducer_override(value) if found is NotImplemented else found
+
+
+def dumps(value: Any) -> bytes:
+    """Return a value as bytes; classes and functions that a worker cannot import are pickled by value.
+
+    Raises:
+        ElementError: a coder fails; or the value would be pickled, which is refused.
+    """
+    found = data.dumps_by_name(value)
+    return _by_value(value) if found is None else found
+
+
+def _by_value(value: Any) -> bytes:
+    stream = io.BytesIO()
+    _ByValuePickler(stream, protocol=5).dump(value)
+    return stream.getvalue()
+
+
+loads = data.loads

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from itertools import count
 from operator import length_hint
-from typing import Final
+from typing import Any, Final
 
 import attrs
 
@@ -79,7 +79,8 @@ class KeyedWrite(Operator):
 
     def push(self, bundle: Bundle) -> None:
         """Add a bundle; send the precombined elements whenever the buffer is full."""
-        row = _row_bytes(bundle) if isinstance(self.step.node, GroupByKey) else 0
+        with label_errors(self.step.node.label):
+            row = _row_bytes(bundle) if isinstance(self.step.node, GroupByKey) else 0
         for piece in bundle.pieces(max(1, BAG_BYTES // row) if row else ROWS):
             with recording(self.counted), label_errors(self.step.node.label):
                 self._precombiner.add(piece)
@@ -87,6 +88,16 @@ class KeyedWrite(Operator):
             self._bytes += row * len(piece)
             if self._rows >= ROWS or self._bytes >= BAG_BYTES:
                 self._send()
+
+    def open(self) -> None:
+        """Set up the CombineFn, if there is one."""
+        with recording(self.counted), label_errors(self.step.node.label):
+            self.step.set_up()
+
+    def release(self) -> None:
+        """Tear down the CombineFn, if there is one."""
+        with recording(self.counted), label_errors(self.step.node.label):
+            self.step.tear_down()
 
     def end_round(self, clock: Clock) -> int:
         """Send the precombined elements."""
@@ -119,6 +130,12 @@ class KeyedWrite(Operator):
         return blocks_of_arrivals(self._precombiner.drain(), self.groups, trigger)
 
 
+def _payload(label: str, value: Any) -> bytes:
+    """Return the payload of a row; errors have the label of the node that the elements are for."""
+    with label_errors(label):
+        return dumps(value)
+
+
 def _row_bytes(bundle: Bundle) -> int:
     """Estimate the pickled size of an element of a bundle, in bytes."""
     values = bundle.values
@@ -145,7 +162,7 @@ class KeyedBundleWrite(Operator):
             for row, group in enumerate(groups):
                 rows.setdefault(group, []).append(row)
             for group, own in rows.items():
-                payload = dumps(pack(piece.take(own)))
+                payload = _payload(self.label, pack(piece.take(own)))
                 self.outbox.append(Row(self.address.level, self.address.step, group, payload))
 
 
@@ -172,7 +189,7 @@ class SideInputWrite(Operator):
         step = self.address.step + ELEMENTS if self.batch else self.address.step
         for piece in bundle.pieces(PIECE):
             group = (self.scope.task + self._pieces) % self.groups
-            self._send([group], step, dumps((0, pack(piece))))
+            self._send([group], step, _payload(self.step.node.label, (0, pack(piece))))
             self._pieces += not self.step.node.inputs[0].changing
 
     def receiver(self, number: int) -> Callable[[Bundle], None]:
@@ -184,7 +201,8 @@ class SideInputWrite(Operator):
             with label_errors(self.step.node.label):
                 values = [(key, files.stored(some) or some) for key, some in bundle.values]
             bundle = bundle.with_values(values)
-        self._send(range(self.groups), self.address.step, dumps((number, pack(bundle))))
+        payload = _payload(self.step.node.label, (number, pack(bundle)))
+        self._send(range(self.groups), self.address.step, payload)
 
     def end_round(self, clock: Clock) -> int:
         """Start with the first key group again."""
@@ -200,6 +218,7 @@ class SideInputWrite(Operator):
 class BundleWrite(Operator):
     """Sends whole bundles to the key groups in turn: for reshuffles and for nodes of later levels."""
 
+    label: str
     address: Address
     groups: int
     outbox: list[Row]
@@ -208,7 +227,8 @@ class BundleWrite(Operator):
     def push(self, bundle: Bundle) -> None:
         """Send a bundle."""
         group = next(self._next_group) % self.groups
-        self.outbox.append(Row(self.address.level, self.address.step, group, dumps(pack(bundle))))
+        payload = _payload(self.label, pack(bundle))
+        self.outbox.append(Row(self.address.level, self.address.step, group, payload))
 
 
 @attrs.define(eq=False)
@@ -257,7 +277,7 @@ class SinkWrite(Operator):
                 what = self.node.sink.write_part(part)
         else:
             what = pack(bundle)
-        payload = dumps((number, scope.now, what))
+        payload = _payload(self.node.label, (number, scope.now, what))
         group = number % self.groups
         self.outbox.append(Row(self.address.level, self.address.step, group, payload))
 
@@ -311,4 +331,4 @@ def write_for(
         return SideInputWrite(step, address, groups.number, batch, outbox, scope)
     if step is not None:
         return KeyedWrite(step, address, groups, batch, outbox)
-    return BundleWrite(address, groups.number, outbox)
+    return BundleWrite(node.label, address, groups.number, outbox)

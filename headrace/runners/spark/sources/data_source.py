@@ -20,6 +20,7 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 
+from headrace.runners.error_context import label_errors
 from headrace.runners.source_positions import Position, drained, position_of
 from headrace.runners.source_ranges import NO_WORKER_READS, WorkerReads
 from headrace.runners.source_rounds import SourceRounds
@@ -31,6 +32,9 @@ from headrace.runners.spark.shuffle.control_rows import CONTROL, Control
 from headrace.runners.spark.shuffle.wire import SCHEMA, Row, dumps
 from headrace.runners.spark.sources.worker_reads import observed_by_driver, rows_of_ranges
 from headrace.sdk.graph import Read
+from headrace.sdk.serialization.registered import Registrations
+from headrace.sdk.serialization.stable import refuse_pickle
+from headrace.triggers.bundle import Bundle
 
 NAME: Final = "headrace"
 
@@ -55,6 +59,8 @@ class SourcePlan:
         natives: labels of sources that Spark reads itself.
         until_caught_up: whether sources end when all their present records are read.
         workers: the sources that the workers read.
+        no_pickle: whether values that only pickle can write raise an error.
+        classes: the classes with a coder or a name.
     """
 
     reads: tuple[tuple[int, Read], ...]
@@ -66,6 +72,8 @@ class SourcePlan:
     natives: tuple[str, ...] = ()
     until_caught_up: bool = False
     workers: WorkerReads = NO_WORKER_READS
+    no_pickle: bool = False
+    classes: Registrations = attrs.field(factory=Registrations)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle as bytes, so that a package that a worker lacks is an error with the sources."""
@@ -149,6 +157,7 @@ class RoundsReader(DataSourceStreamReader):
         return self._first(partition.rows)
 
     def _input_partitions(self, after: Position, bundles: dict[str, Any]) -> list[InputPartition]:
+        refuse_pickle(self._plan.no_pickle)
         control = Control(after.round, after.now, after.watermarks, after.done)
         tasks: list[list[Row]] = [[] for _ in range(self._plan.width)]
         tasks[0].append(Row(0, CONTROL, 0, dumps(control)))
@@ -161,12 +170,21 @@ class RoundsReader(DataSourceStreamReader):
                     tasks[number].append(row)
                 continue
             for bundle in filter(len, bundles.get(read.label, ())):
-                pieces = list(bundle.pieces(-(-len(bundle) // len(tasks))))
-                first = index if len(pieces) == 1 else 0
-                for number, piece in enumerate(pieces, first):
-                    row = Row(0, index, 0, dumps((after.now, pack(piece))))
-                    tasks[number % len(tasks)].append(row)
+                for number, piece in _pieces(bundle, index, len(tasks)):
+                    tasks[number].append(_row(read, index, after.now, piece))
         return [TaskRows(tuple(rows)) for rows in tasks if rows]
+
+
+def _pieces(bundle: Bundle, index: int, tasks: int) -> Iterator[tuple[int, Bundle]]:
+    """Yield the pieces of a bundle, each with the number of its task."""
+    pieces = list(bundle.pieces(-(-len(bundle) // tasks)))
+    first = index if len(pieces) == 1 else 0
+    return ((number % tasks, piece) for number, piece in enumerate(pieces, first))
+
+
+def _row(read: Read, index: int, now: int, piece: Bundle) -> Row:
+    with label_errors(read.label):
+        return Row(0, index, 0, dumps((now, pack(piece))))
 
 
 def data_source(plan: SourcePlan, first: FirstLevel) -> type[DataSource]:

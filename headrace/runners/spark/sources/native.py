@@ -36,6 +36,7 @@ from headrace.sdk.io.file_systems import is_remote
 from headrace.sdk.io.files import LoadedFile
 from headrace.sdk.io.frames import ALL, BoundedFrame, GivenFrame, SourcePartition, UnboundedFrame
 from headrace.sdk.io.parquet_files import ParquetFiles
+from headrace.sdk.io.parquet_tables import ParquetTables
 from headrace.sdk.io.test_stream import TestStream
 from headrace.sdk.io.text_files import TextFiles
 from headrace.sdk.io.watched_files import WatchedFiles
@@ -128,6 +129,8 @@ def _kind(source: object) -> type:
     kinds = (BoundedFrame, UnboundedFrame, ParquetFiles, FileSource)
     if isinstance(files, TextFiles):
         return TextFiles if _by_lines(files) else FileSource
+    if isinstance(files, ParquetTables):
+        return FileSource
     return next(kind for kind in kinds if isinstance(files, kind))
 
 

@@ -25,6 +25,7 @@ from headrace.runners.spark.sources.worker_reads import observed_labels
 from headrace.runners.spark.state.signature import signature
 from headrace.sdk.combine_fn import CombineFn
 from headrace.sdk.graph import CombinePerKey, Read
+from headrace.sdk.serialization.data import FORMAT
 from headrace.sdk.transform import callable_label
 from headrace.stored_formats import MANIFEST, check_format
 
@@ -50,6 +51,7 @@ class Manifest:
         observed: labels of the sources that the workers read and whose watermarks are in Spark's state.
         spark: Spark's minor version.
         placed: whether key groups are divided evenly over the partitions; in old checkpoints they are not.
+        data: the format of stored data; 0 in old checkpoints, whose data is pickled.
     """
 
     run: str
@@ -63,6 +65,7 @@ class Manifest:
     observed: tuple[str, ...] = ()
     spark: str = _SPARK_OF_OLD_CHECKPOINTS
     placed: bool = False
+    data: int = 0
 
     @property
     def place(self) -> Column:
@@ -92,6 +95,7 @@ def manifest_of(plan: Plan, key_groups: int, partitions: int, spark: str) -> Man
         observed=observed_labels(plan),
         spark=minor(spark),
         placed=True,
+        data=FORMAT,
     )
 
 
@@ -283,6 +287,8 @@ class Checkpoint:
         except (ValueError, KeyError, AttributeError, TypeError) as error:
             raise self._damaged() from error
         check_format(f"the checkpoint {self.directory}", version, MANIFEST)
+        if fields.get("data", 0) > FORMAT:
+            check_format(f"the data of the checkpoint {self.directory}", fields["data"], FORMAT)
         try:
             labels = {n: tuple(fields.get(n, ())) for n in ("natives", "observed")}
             return Manifest(**{**fields, "sources": tuple(fields["sources"]), **labels})

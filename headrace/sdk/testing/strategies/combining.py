@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from functools import cache
+from importlib.util import find_spec
 
 from headrace.sdk.combine_fn import CombineFn
 from headrace.sdk.combiners.arithmetic import MeanCombineFn
 from headrace.sdk.combiners.counting import CountCombineFn
+from headrace.sdk.combiners.distinct import ApproximateCountDistinctCombineFn
+from headrace.sdk.combiners.frequent import HeavyHittersCombineFn
+from headrace.sdk.combiners.kll import KllQuantilesCombineFn
+from headrace.sdk.combiners.theta import ThetaSketchCombineFn
 from headrace.sdk.combiners.top import TopCombineFn
 from headrace.sdk.combiners.tuples import SingleInputTupleCombineFn
 from headrace.sdk.testing.property_testing import st
-from headrace.sdk.testing.runs import Largest
+from headrace.sdk.testing.runs import Largest, Spread
 
 
 @cache
@@ -20,6 +25,7 @@ def combine_fns(depth: int = 1) -> st.SearchStrategy[CombineFn]:
     Args:
         depth: maximum nesting of tuples.
 
+    >>> from headrace.testing.strategies import Largest
     >>> from hypothesis import find
     >>> find(combine_fns(), lambda fn: isinstance(fn, Largest)).apply([3, 1])
     3
@@ -28,6 +34,8 @@ def combine_fns(depth: int = 1) -> st.SearchStrategy[CombineFn]:
         st.sampled_from([CombineFn.from_callable(fn) for fn in (sum, min, max)]),
         st.builds(CountCombineFn),
         st.builds(MeanCombineFn),
+        st.builds(Spread),
+        *([] if find_spec("datasketches") is None else _sketches()),
         st.builds(Largest),
         st.builds(TopCombineFn, st.integers(1, 3), reverse=st.booleans()),
     )
@@ -35,3 +43,12 @@ def combine_fns(depth: int = 1) -> st.SearchStrategy[CombineFn]:
         return alone
     parts = st.lists(combine_fns(depth - 1), min_size=1, max_size=3)
     return alone | parts.map(lambda fns: SingleInputTupleCombineFn(*fns))
+
+
+def _sketches() -> list[st.SearchStrategy[CombineFn]]:
+    return [
+        st.builds(ApproximateCountDistinctCombineFn),
+        st.builds(ThetaSketchCombineFn),
+        st.builds(KllQuantilesCombineFn),
+        st.builds(HeavyHittersCombineFn),
+    ]

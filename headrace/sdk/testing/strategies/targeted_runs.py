@@ -167,7 +167,12 @@ def reaching_through(steps: int = 3) -> st.SearchStrategy[Run]:
 def waiting_for_all(run: Run) -> Run:
     """Return a run whose final result depends only on the input, as in :func:`order_free`."""
     *fronts, last = map(_waits_for_all, run.steps)
-    if not fronts or last.beside == "join" or last.kind == "largest" or merges(last):
+    if (
+        not fronts
+        or last.beside == "join"
+        or last.kind not in ("sum", "list", "state")
+        or merges(last)
+    ):
         last = _in_retracting_mode(last)
     steps = inherited([*map(_in_retracting_mode, fronts), last])
     other = punctual(run.other) if any(step.beside == "side" for step in steps) else run.other

@@ -1,0 +1,30 @@
+"""Implementations of coders, under Beam's module path."""
+
+from headrace.sdk.byte_streams import InputStream, OutputStream
+from headrace.sdk.coder_impls import (
+    BooleanCoderImpl,
+    BytesCoderImpl,
+    CallbackCoderImpl,
+    CoderImpl,
+    FloatCoderImpl,
+    IntervalWindowCoderImpl,
+    SimpleCoderImpl,
+    StreamCoderImpl,
+    TimestampCoderImpl,
+    VarIntCoderImpl,
+)
+
+__all__ = [
+    "BooleanCoderImpl",
+    "BytesCoderImpl",
+    "CallbackCoderImpl",
+    "CoderImpl",
+    "FloatCoderImpl",
+    "InputStream",
+    "IntervalWindowCoderImpl",
+    "OutputStream",
+    "SimpleCoderImpl",
+    "StreamCoderImpl",
+    "TimestampCoderImpl",
+    "VarIntCoderImpl",
+]

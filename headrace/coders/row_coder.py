@@ -1,0 +1,5 @@
+"""The coder of classes with fields, under Beam's name for the module."""
+
+from headrace.sdk.row_coder import RowCoder
+
+__all__ = ["RowCoder"]

@@ -1,0 +1,5 @@
+"""The registry of coders, under Beam's path."""
+
+from headrace.sdk.coder_registry import CoderRegistry, registry
+
+__all__ = ["CoderRegistry", "registry"]

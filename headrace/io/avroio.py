@@ -1,0 +1,15 @@
+"""Avro files, under Beam's module path."""
+
+from headrace.sdk.io.avro_io import ReadAllFromAvro, ReadFromAvro, WriteToAvro
+from headrace.sdk.io.beam_formats import avro_sink as _create_avro_sink
+from headrace.sdk.io.block_sources import AvroSource as _FastAvroSource
+from headrace.sdk.io.read_continuously import ReadAllFromAvroContinuously
+
+__all__ = [
+    "ReadAllFromAvro",
+    "ReadAllFromAvroContinuously",
+    "ReadFromAvro",
+    "WriteToAvro",
+    "_FastAvroSource",
+    "_create_avro_sink",
+]

@@ -1,0 +1,5 @@
+"""Sources of files in ranges of bytes, under Beam's module path."""
+
+from headrace.sdk.io.file_based_source import FileBasedSource
+
+__all__ = ["FileBasedSource"]

@@ -1,0 +1,1 @@
+"""Datastore, under Beam's name for the package."""

@@ -1,0 +1,10 @@
+"""Google Cloud Storage, under Beam's name for the module: its names are refused."""
+
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
+from headrace.sdk.beam_names import google_names_of as _google_names_of
+
+__all__: list[str] = []
+
+if not _TYPE_CHECKING:
+    __getattr__ = _google_names_of(__name__)

@@ -1,0 +1,14 @@
+"""Sources and sinks in Beam's form, under Beam's module path."""
+
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
+from headrace.sdk.beam_names import missing_names_of as _missing_names_of
+from headrace.sdk.iobase import BoundedSource, Sink, SourceBundle, Writer
+from headrace.sdk.range_trackers import RangeTracker
+from headrace.sdk.reading import Read
+from headrace.sdk.writing import Write
+
+__all__ = ["BoundedSource", "RangeTracker", "Read", "Sink", "SourceBundle", "Write", "Writer"]
+
+if not _TYPE_CHECKING:
+    __getattr__ = _missing_names_of(__name__)

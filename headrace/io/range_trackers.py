@@ -1,0 +1,9 @@
+"""Range trackers, under Beam's module path."""
+
+from headrace.sdk.range_trackers import (
+    OffsetRangeTracker,
+    OrderedPositionRangeTracker,
+    UnsplittableRangeTracker,
+)
+
+__all__ = ["OffsetRangeTracker", "OrderedPositionRangeTracker", "UnsplittableRangeTracker"]

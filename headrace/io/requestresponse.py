@@ -1,0 +1,29 @@
+"""Calls of services, under Beam's module path."""
+
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
+from headrace.sdk.beam_names import missing_names_of as _missing_names_of
+from headrace.sdk.web_calls import (
+    DEFAULT_TIMEOUT_SECS,
+    Caller,
+    ExponentialBackOffRepeater,
+    NoOpsRepeater,
+    Repeater,
+    UserCodeExecutionException,
+    UserCodeQuotaException,
+    UserCodeTimeoutException,
+)
+
+__all__ = [
+    "DEFAULT_TIMEOUT_SECS",
+    "Caller",
+    "ExponentialBackOffRepeater",
+    "NoOpsRepeater",
+    "Repeater",
+    "UserCodeExecutionException",
+    "UserCodeQuotaException",
+    "UserCodeTimeoutException",
+]
+
+if not _TYPE_CHECKING:
+    __getattr__ = _missing_names_of(__name__)

@@ -1,0 +1,9 @@
+"""Values of metrics, under Beam's name for the module."""
+
+from headrace.sdk.metrics import (
+    DistributionResult,
+    DistributionResult as DistributionData,
+    GaugeResult,
+)
+
+__all__ = ["DistributionData", "DistributionResult", "GaugeResult"]

@@ -1,0 +1,5 @@
+"""Metrics of steps in the results of a run, under Beam's name for the module."""
+
+from headrace.sdk.metrics import MetricKey, MetricResult
+
+__all__ = ["MetricKey", "MetricResult"]

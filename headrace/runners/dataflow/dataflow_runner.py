@@ -1,0 +1,5 @@
+"""Google's runner, which is refused, under Beam's name for the module."""
+
+from headrace.sdk.beam_runners import DataflowRunner
+
+__all__ = ["DataflowRunner"]

@@ -1,0 +1,1 @@
+"""Beam's runner in notebooks, which is refused, under Beam's name for the package."""

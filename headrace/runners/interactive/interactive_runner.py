@@ -1,0 +1,5 @@
+"""Beam's runner in notebooks, which is refused, under Beam's name for the module."""
+
+from headrace.sdk.beam_runners import InteractiveRunner
+
+__all__ = ["InteractiveRunner"]

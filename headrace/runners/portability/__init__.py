@@ -1,0 +1,1 @@
+"""Runners under Beam's names for the modules."""

@@ -1,0 +1,5 @@
+"""Beam's runner on Flink, which is refused, under Beam's name for the module."""
+
+from headrace.sdk.beam_runners import FlinkRunner
+
+__all__ = ["FlinkRunner"]

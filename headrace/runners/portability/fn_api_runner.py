@@ -1,0 +1,5 @@
+"""The local runner, under Beam's name for the module."""
+
+from headrace.sdk.beam_runners import FnApiRunner
+
+__all__ = ["FnApiRunner"]

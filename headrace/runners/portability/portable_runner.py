@@ -1,0 +1,5 @@
+"""Beam's portable runner, which is refused, under Beam's name for the module."""
+
+from headrace.sdk.beam_runners import PortableRunner
+
+__all__ = ["PortableRunner"]

@@ -1,0 +1,5 @@
+"""Beam's runner in Go, which is refused, under Beam's name for the module."""
+
+from headrace.sdk.beam_runners import PrismRunner
+
+__all__ = ["PrismRunner"]

@@ -1,0 +1,12 @@
+"""The result of a run, its states, and the base of runners, under Beam's name for the module."""
+
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
+from headrace.sdk.beam_names import missing_names_of as _missing_names_of
+from headrace.sdk.beam_runners import PipelineRunner
+from headrace.sdk.result import PipelineResult, PipelineState
+
+__all__ = ["PipelineResult", "PipelineRunner", "PipelineState"]
+
+if not _TYPE_CHECKING:
+    __getattr__ = _missing_names_of(__name__)

@@ -1,0 +1,233 @@
+"""Sources and sinks in Beam's form: sources that divide themselves, and sinks with writers.
+
+``Read`` and ``Write`` accept them beside Headrace's own, which :mod:`headrace.sdk.source` and
+:mod:`headrace.sdk.sink` have.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import attrs
+
+from headrace.errors import PipelineError, shorten
+from headrace.sdk.display_data import HasDisplayData
+from headrace.sdk.range_trackers import RangeTracker
+from headrace.sdk.source import BoundedSource as OwnSource
+
+
+@attrs.frozen
+class SourceBundle:
+    """A part of a source.
+
+    Args:
+        weight: its share of the work, in any unit.
+        source: the source, which can be another one than the whole.
+        start_position: the first position; None for the beginning.
+        stop_position: the position after the last one; None for the end.
+
+    >>> SourceBundle(1, "source", 0, 10).stop_position
+    10
+    """
+
+    weight: float
+    source: Any
+    start_position: Any
+    stop_position: Any
+
+
+class BoundedSource(HasDisplayData):
+    """A source of Beam that divides itself into ranges of positions; subclass it.
+
+    :meth:`split` must return the same parts each time, because workers call it too. New sources are shorter
+    as :class:`headrace.io.BoundedSource`.
+
+    >>> from headrace.io.iobase import BoundedSource, SourceBundle
+    >>> from headrace.io.range_trackers import OffsetRangeTracker
+    >>> class Count(BoundedSource):
+    ...     def split(self, desired_bundle_size, start_position=None, stop_position=None):
+    ...         yield SourceBundle(1, self, 0, 2)
+    ...         yield SourceBundle(1, self, 2, 3)
+    ...
+    ...     def get_range_tracker(self, start_position, stop_position):
+    ...         return OffsetRangeTracker(start_position, stop_position)
+    ...
+    ...     def read(self, range_tracker):
+    ...         number = range_tracker.start_position()
+    ...         while range_tracker.try_claim(number):
+    ...             yield number
+    ...             number += 1
+    >>> with Pipeline() as p:
+    ...     _ = p | hr.io.Read(Count()) | Map(print)
+    0
+    1
+    2
+    """
+
+    def estimate_size(self) -> int | None:
+        """Return the size of the source in bytes; None if it is not known."""
+        return None
+
+    @abstractmethod
+    def split(
+        self,
+        desired_bundle_size: int,
+        start_position: Any = None,
+        stop_position: Any = None,
+    ) -> Iterable[SourceBundle]:
+        """Divide the source.
+
+        Args:
+            desired_bundle_size: the size that a part should have, in bytes.
+            start_position: the first position; None for the beginning.
+            stop_position: the position after the last one; None for the end.
+        """
+
+    @abstractmethod
+    def get_range_tracker(self, start_position: Any, stop_position: Any) -> RangeTracker:
+        """Return what tracks the positions of a part while it is read."""
+
+    @abstractmethod
+    def read(self, range_tracker: RangeTracker) -> Iterable[Any]:
+        """Return the elements of a part: values, or values with their timestamps."""
+
+    def default_output_coder(self) -> Any:
+        """Return the coder of the elements; it has no effect."""
+        return None
+
+    def is_bounded(self) -> bool:
+        """Return whether the source is bounded."""
+        return True
+
+
+SMALLEST_BUNDLE: int = 1 << 20
+"""The smallest size that is asked for when a source is divided, in bytes."""
+
+UNKNOWN_BUNDLE: int = 1 << 26
+"""The size that is asked for if that of the source is not known."""
+
+BUNDLES: int = 100
+"""The number of parts of a large source."""
+
+
+@attrs.frozen(eq=False)
+class DividedSource(OwnSource[Any]):
+    """A source of Beam, with its parts as partitions.
+
+    Args:
+        origin: the source.
+    """
+
+    origin: BoundedSource
+    _bundles: list[SourceBundle] = attrs.field(factory=list, init=False, repr=False)
+
+    def partitions(self) -> Sequence[int]:
+        return range(len(self._divided()))
+
+    def read(self, partition: int) -> Iterator[Any]:
+        bundles = self._divided()
+        if partition >= len(bundles):
+            raise PipelineError(
+                f"{type(self.origin).__name__}.split returned more than {partition} parts before, but "
+                f"{len(bundles)} now",
+                remedy="let split return the same parts each time",
+            )
+        part = bundles[partition]
+        tracker = part.source.get_range_tracker(part.start_position, part.stop_position)
+        yield from part.source.read(tracker)
+
+    def _divided(self) -> list[SourceBundle]:
+        if not self._bundles:
+            size = self.origin.estimate_size()
+            wanted = UNKNOWN_BUNDLE if size is None else max(SMALLEST_BUNDLE, size // BUNDLES)
+            self._bundles.extend(map(_checked, self.origin.split(wanted)))
+        return self._bundles
+
+
+def _checked(bundle: Any) -> SourceBundle:
+    """Return a part of a source; a named tuple of the same fields will do."""
+    if hasattr(bundle, "source") and hasattr(bundle, "stop_position"):
+        return bundle  # type: ignore[no-any-return]
+    raise PipelineError(
+        f"split returned {shorten(bundle)}",
+        remedy="return SourceBundle(weight, source, start_position, stop_position)",
+    )
+
+
+class Writer:
+    """Writes elements of a sink of Beam; subclass it."""
+
+    @abstractmethod
+    def write(self, value: Any) -> None:
+        """Write an element."""
+
+    @abstractmethod
+    def close(self) -> Any:
+        """Finish, and return what the sink needs to know of what was written, as plain data."""
+
+    def at_capacity(self) -> bool:
+        """Return whether the next element needs another writer."""
+        return False
+
+
+class Sink(HasDisplayData):
+    """A sink of Beam; subclass it. It writes bounded collections in batch mode.
+
+    ``finalize_write`` is called once, in the process that runs the pipeline, after all writers have closed.
+    It gets the results of the writers that count; a worker that fails can leave behind what its writer has
+    written. New sinks are shorter as :class:`headrace.io.Sink`, which streams can use, too.
+
+    >>> from headrace.io.iobase import Sink, Writer
+    >>> class Lines(Writer):
+    ...     def __init__(self):
+    ...         self.lines = []
+    ...
+    ...     def write(self, value):
+    ...         self.lines.append(value)
+    ...
+    ...     def close(self):
+    ...         return self.lines
+    >>> class Printer(Sink):
+    ...     def initialize_write(self):
+    ...         return "lines"
+    ...
+    ...     def open_writer(self, init_result, uid):
+    ...         return Lines()
+    ...
+    ...     def finalize_write(self, init_result, writer_results, pre_finalize_result):
+    ...         print(init_result, list(writer_results))
+    >>> with Pipeline() as p:
+    ...     _ = p | Create(["a", "b"]) | hr.io.Write(Printer())
+    lines [['a', 'b']]
+    """
+
+    @abstractmethod
+    def initialize_write(self) -> Any:
+        """Prepare, before any writer is opened; return plain data for the writers."""
+
+    @abstractmethod
+    def open_writer(self, init_result: Any, uid: str) -> Writer:
+        """Return a writer, on a worker.
+
+        Args:
+            init_result: the result of :meth:`initialize_write`.
+            uid: a name that no other writer has.
+        """
+
+    def pre_finalize(self, init_result: Any, writer_results: list[Any]) -> Any:
+        """Prepare the end; return something for :meth:`finalize_write`."""
+        return None
+
+    @abstractmethod
+    def finalize_write(
+        self, init_result: Any, writer_results: list[Any], pre_finalize_result: Any
+    ) -> Any:
+        """Make visible what was written.
+
+        Args:
+            init_result: the result of :meth:`initialize_write`.
+            writer_results: the results of ``Writer.close``.
+            pre_finalize_result: the result of :meth:`pre_finalize`.
+        """

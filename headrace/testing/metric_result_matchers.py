@@ -1,0 +1,9 @@
+"""Matchers of metrics for Hamcrest, under Beam's name for the module."""
+
+from headrace.sdk.testing.hamcrest_matchers import (
+    DistributionMatcher,
+    MetricResultMatcher,
+    verify_all,
+)
+
+__all__ = ["DistributionMatcher", "MetricResultMatcher", "verify_all"]

@@ -1,0 +1,5 @@
+"""Helpers for tests, under Beam's module path."""
+
+from headrace.sdk.testing.temp_dirs import TempDir, compute_hash
+
+__all__ = ["TempDir", "compute_hash"]

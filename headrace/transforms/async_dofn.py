@@ -1,0 +1,5 @@
+"""Calls of DoFns in the background, under Beam's module path."""
+
+from headrace.sdk.async_dofn import AsyncWrapper
+
+__all__ = ["AsyncWrapper"]

@@ -1,0 +1,5 @@
+"""Display data, under Beam's name for the module."""
+
+from headrace.sdk.display_data import DisplayData, DisplayDataItem, HasDisplayData
+
+__all__ = ["DisplayData", "DisplayDataItem", "HasDisplayData"]

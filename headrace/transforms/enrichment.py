@@ -1,0 +1,5 @@
+"""Lookups for each element, under Beam's module path."""
+
+from headrace.sdk.enrichment import Enrichment, EnrichmentSourceHandler, cross_join
+
+__all__ = ["Enrichment", "EnrichmentSourceHandler", "cross_join"]

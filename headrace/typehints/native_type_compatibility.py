@@ -1,0 +1,5 @@
+"""Conversion of type hints to their normal form, under Beam's name for the module."""
+
+from headrace.sdk.typechecks.hints import normalized as convert_to_beam_type
+
+__all__ = ["convert_to_beam_type"]

@@ -1,0 +1,5 @@
+"""Schemas of rows as types of elements, under Beam's name for the module."""
+
+from headrace.sdk.schemas import Schema as RowTypeConstraint
+
+__all__ = ["RowTypeConstraint"]
