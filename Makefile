@@ -36,8 +36,11 @@ endif
 
 test: need-java need-chromium $(VENV)/.with-dev $(VENV)/.with-beam $(VENV)/.with-spark $(VENV)/.with-connect $(VENV)/.with-demo test-older-spark ## run all tests, on Spark too, with a sample of the kills; install Java and Chromium if possible [ARGS=...]
 	$(BIN)/pytest -n auto -m "not spark and not chaos" $(ARGS)
-	$(BIN)/pytest -n 0 -m "spark and not chaos" --ignore tests/faults $(ARGS)
-	$(BIN)/pytest -n 0 -m "spark and not chaos" tests/faults $(ARGS)
+	@mkdir -p out
+	$(BIN)/pytest -n 0 -m "spark and not chaos" tests/semantics tests/faults $(ARGS) >out/semantics.txt 2>&1 & \
+	beside=$$!; status=0; \
+	$(BIN)/pytest -n 0 -m "spark and not chaos" --ignore tests/semantics --ignore tests/faults $(ARGS) || status=1; \
+	wait $$beside || status=1; cat out/semantics.txt; exit $$status
 	HEADRACE_KILLS=5 HEADRACE_FIRST_KILL=$(FIRST_KILL) $(BIN)/pytest -n 2 --dist loadscope -m sampled $(ARGS)
 
 test-chaos: need-java $(VENV)/.with-dev $(VENV)/.with-spark $(VENV)/.with-demo ## run the long tests: kills and restarts of drivers, clusters and a Kafka broker, and each task in a fresh clone [KILLS=50] [ARGS=...]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import gc
 import pickle
 import sys
 import time
@@ -17,6 +18,7 @@ import attrs
 from table import table
 
 import headrace as hr
+from headrace.runners.gc_tuning import infrequent_gc
 from headrace.runners.spark.shuffle.bundle_columns import pack, unpack
 from headrace.runners.spark.shuffle.wire import dumps, loads
 from headrace.triggers.bundle import Bundle
@@ -91,6 +93,7 @@ def measured(work: Callable[[Way], Any], repeat: int) -> tuple[float, float]:
     best = {PICKLE: float("inf"), STORED: float("inf")}
     for _ in range(repeat):
         for way in (PICKLE, STORED):
+            gc.collect()
             start = time.process_time()
             work(way)
             best[way] = min(best[way], time.process_time() - start)
@@ -125,7 +128,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     works["states of keys"] = each(states()), ELEMENTS // 25
     rows = []
     for name, (work, size) in works.items():
-        before, now = measured(work, repeat)
+        with infrequent_gc():  # as on a worker
+            before, now = measured(work, repeat)
         micros = (1e6 * seconds / size for seconds in (before, now))
         rows.append([name, *(f"{each:.2f}" for each in micros), f"{now / before:.2f}"])
     print(table(["elements", "pickle, us each", "stored data, us each", "ratio"], rows))

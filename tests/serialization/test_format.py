@@ -7,6 +7,8 @@ import io
 import json
 import pickle
 import pickletools
+import subprocess
+import sys
 from collections import Counter, OrderedDict, deque
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
@@ -23,7 +25,7 @@ import headrace as hr
 from headrace.coders import registry
 from headrace.errors import ElementError, PipelineError
 from headrace.sdk.serialization.data import FORMAT, dumps, loads
-from headrace.sdk.serialization.names import EXTENSIONS
+from headrace.sdk.serialization.names import OWN
 from headrace.sdk.serialization.stable import without_pickle
 from headrace.triggers.pane import PaneInfo, PaneInfoTiming
 from headrace.windowing import GlobalWindow, IntervalWindow
@@ -85,10 +87,17 @@ def test_plain_data_needs_no_class(value: Any) -> None:
     assert not names & {"GLOBAL", "STACK_GLOBAL", "REDUCE", "BUILD", "NEWOBJ", "EXT1"}
 
 
-def test_numbers_name_what_exists() -> None:
-    for module, name in EXTENSIONS.values():
+def test_what_stored_data_refers_to_is_there() -> None:
+    for module, name in OWN:
         assert getattr(import_module(module), name) is not None
-    assert len(set(EXTENSIONS.values())) == len(EXTENSIONS)
+
+
+def test_what_pickle_alone_writes_is_read_by_a_process_without_us() -> None:
+    """A plan is pickled, and unpickled by a worker that has imported nothing yet."""
+    data = pickle.dumps([hr.Timestamp(1), IntervalWindow(0, 1), hr.Row(a=1)])
+    code = f"import pickle; print(pickle.loads({data!r}))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[Timestamp(1), [0.0, 1.0), Row(a=1)]\n"
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,8 @@
 """``dumps`` and ``loads``: values as bytes, in the shuffle and in checkpoints.
 
 The format is pickle's protocol 5 (PEP 307, 3154 and 574), which later Pythons read, with rules for classes
-(docs/reference/stored-data.md): classes of Headrace have numbers, classes with fields have names with their
-fields, and classes with a coder are written by it. Only a value that has none of these is pickled as its
+(docs/reference/stored-data.md): classes with fields have names with their fields, and classes with a
+coder are written by it. Only a value that has none of these is pickled as its
 class says. In a context :func:`~.stable.without_pickle` it is refused.
 """
 
@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from headrace.errors import ElementError, HeadraceError, PipelineError, shorten
 from headrace.sdk.serialization.fields import fields_of, is_positional, record_values
-from headrace.sdk.serialization.names import EXTENSIONS, can_be_found, name_of
+from headrace.sdk.serialization.names import OWN, can_be_found, name_of
 from headrace.sdk.serialization.registered import coder_of, is_registered, reducers
 from headrace.sdk.serialization.restoring import decoded, stored_class, stored_record
 from headrace.sdk.serialization.stable import (
@@ -115,7 +115,7 @@ def _reduced_interval(window: IntervalWindow) -> Any:
 
 def _reduced_class(kind: Any) -> Any:
     """Return how a class is written: by its name, with the fields that it has."""
-    if _has_number(kind):
+    if _is_known(kind):
         return NotImplemented
     by_name = is_written_by_name(kind) or is_registered(kind)
     if not (by_name and can_be_found(kind)):
@@ -123,11 +123,8 @@ def _reduced_class(kind: Any) -> Any:
     return stored_class, (name_of(kind), fields_of(kind))
 
 
-_NUMBERED: Final = frozenset(EXTENSIONS.values())
-
-
-def _has_number(value: Any) -> bool:
-    return (value.__module__, value.__qualname__) in _NUMBERED
+def _is_known(value: Any) -> bool:
+    return (value.__module__, value.__qualname__) in OWN
 
 
 class StrictPickler(Pickler):
@@ -137,7 +134,7 @@ class StrictPickler(Pickler):
         """Return how a value is written."""
         kind: Any = value if isinstance(value, type) else type(value)
         if isinstance(value, (FunctionType, BuiltinFunctionType)):
-            if _has_number(value):
+            if _is_known(value):
                 return NotImplemented
         elif is_stable(kind):
             return reduced(value)
@@ -152,7 +149,7 @@ class _StrictUnpickler(pickle.Unpickler):
     """Finds only what :class:`StrictPickler` writes."""
 
     def find_class(self, module: str, name: str) -> Any:
-        if f"{module}.{name}" in STANDARD or (module, name) in _NUMBERED:
+        if f"{module}.{name}" in STANDARD or (module, name) in OWN:
             return super().find_class(module, name)
         if is_own(module):
             found = super().find_class(module, name)

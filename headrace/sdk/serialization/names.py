@@ -1,44 +1,44 @@
 """The names of classes in stored data.
 
-A class has the name under which it is registered; else its module and qualified name. Classes of Headrace
-have numbers instead (extension codes of pickle, PEP 307), so that they can move between modules.
+A class has the name under which it is registered; else its module and qualified name.
 """
 
 from __future__ import annotations
 
-import copyreg
 import sys
 from importlib import import_module
 from typing import Any, Final
 
 from headrace.errors import PipelineError
 
-EXTENSIONS: Final = {
-    192: ("headrace.windowing.window", "IntervalWindow"),
-    193: ("headrace.windowing.window", "GlobalWindow"),
-    194: ("headrace.windowing.time", "Timestamp"),
-    195: ("headrace.windowing.time", "Duration"),
-    196: ("headrace.triggers.pane", "PaneInfo"),
-    197: ("headrace.triggers.pane", "PaneInfoTiming"),
-    198: ("headrace.triggers.key_state", "Output"),
-    199: ("headrace.triggers.key_state", "PaneNumbers"),
-    200: ("headrace.runners.stateful_state", "TimerId"),
-    201: ("headrace.sdk.row", "_row"),
-    202: ("headrace.sdk.row", "_record"),
-    203: ("headrace.sdk.row", "Row"),
-    204: ("headrace.sdk.serialization.restoring", "stored_class"),
-    205: ("headrace.sdk.serialization.restoring", "stored_record"),
-    206: ("headrace.sdk.serialization.restoring", "decoded"),
-    207: ("headrace.windowing.timestamped_value", "TimestampedValue"),
-    208: ("headrace.runners.side_input_files", "ValuesFile"),
-    209: ("headrace.windowing.window", "_rebuild"),
-    210: ("headrace.sdk.state", "EncodedState"),
-    211: ("headrace.windowing.window", "interval"),
-}
-"""The numbers of classes and functions in stored data. A number is never used again for something else."""
+OWN: Final = frozenset(
+    {
+        ("headrace.runners.side_input_files", "ValuesFile"),
+        ("headrace.runners.stateful_state", "TimerId"),
+        ("headrace.sdk.row", "Row"),
+        ("headrace.sdk.row", "_record"),
+        ("headrace.sdk.row", "_row"),
+        ("headrace.sdk.serialization.restoring", "decoded"),
+        ("headrace.sdk.serialization.restoring", "stored_class"),
+        ("headrace.sdk.serialization.restoring", "stored_record"),
+        ("headrace.sdk.state", "EncodedState"),
+        ("headrace.triggers.key_state", "Output"),
+        ("headrace.triggers.key_state", "PaneNumbers"),
+        ("headrace.triggers.pane", "PaneInfo"),
+        ("headrace.triggers.pane", "PaneInfoTiming"),
+        ("headrace.windowing.time", "Duration"),
+        ("headrace.windowing.time", "Timestamp"),
+        ("headrace.windowing.timestamped_value", "TimestampedValue"),
+        ("headrace.windowing.window", "GlobalWindow"),
+        ("headrace.windowing.window", "IntervalWindow"),
+        ("headrace.windowing.window", "_rebuild"),
+        ("headrace.windowing.window", "interval"),
+    }
+)
+"""The classes and functions of Headrace in stored data: the modules and names by which it refers to them.
 
-for _code, _where in EXTENSIONS.items():
-    copyreg.add_extension(*_where, _code)
+If one of them moves, what it was stays here, and its old module keeps the name.
+"""
 
 _CLASSES: Final[dict[str, type]] = {}
 """Registered classes by the names that they have or had."""

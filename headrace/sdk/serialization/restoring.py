@@ -1,4 +1,4 @@
-"""The functions that stored data calls, under the numbers in :data:`~.names.EXTENSIONS`."""
+"""The functions that stored data calls (:data:`~.names.OWN`)."""
 
 from __future__ import annotations
 
