@@ -31,8 +31,16 @@ def test_pages_have_examples() -> None:
     assert sum(isinstance(step, Python) for page in PAGES_WITH_CODE for step in steps(page)) > 60
 
 
+SLOW = {"observe", "streaming-is-batch", "testing", "write-a-runner"}
+
+
+def takes_long(page: Path) -> bool:
+    """Whether `make test-fast` leaves a page out."""
+    return starts_programs(page) or page.stem in SLOW
+
+
 LOCAL_PAGES = [
-    pytest.param(page, id=name(page), marks=[pytest.mark.slow] * starts_programs(page))
+    pytest.param(page, id=name(page), marks=[pytest.mark.slow] * takes_long(page))
     for page in PAGES_WITH_CODE
     if not needs_spark(page)
 ]

@@ -48,6 +48,8 @@ FIRST_COMMANDS = {
     "laws": SMALL(("N=10", "ARGS=-k lateness")),
     "laws-runner": SMALL(("N=2",)),
     "laws-beam": SMALL(("N=10",)),
+    "beam-reference": SMALL(),
+    "beam-tests": SMALL(("ARGS=--only=metrics/*",)),
     "conformance": SMALL(),
     "comparison": SMALL(),
     "coverage": SMALL(

@@ -56,6 +56,7 @@ def test_the_wrong_variant_is_refused_with_a_small_case() -> None:
     assert refused.value.given.count("TimestampedValue(") == 2
 
 
+@pytest.mark.slow
 def test_the_program_shows_both(capsys: pytest.CaptureFixture[str]) -> None:
     assert example.main(cases=20) == 0
     printed = capsys.readouterr().out

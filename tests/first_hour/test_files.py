@@ -153,6 +153,7 @@ def test_watched_files_have_dead_letters_too(tmp_path):
         assert (len(good), len(bad)) == (3, 5)
 
 
+@pytest.mark.spark
 @pytest.mark.mode("streaming")
 def test_spark_reads_watched_uris_with_dead_letters(spark, tmp_path):
     """Formats other than text come as whole files."""

@@ -255,6 +255,7 @@ def divide(n: int) -> float:
 TO_INFINITY = ".advance_watermark_to_infinity()"
 
 
+@pytest.mark.slow
 def test_a_dependence_on_order_is_shrunk_to_two_elements() -> None:
     pairs = [("a", n) for n in range(9)]
     with pytest.raises(LawBroken) as broken:

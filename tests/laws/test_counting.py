@@ -101,6 +101,7 @@ def test_each_law_gets_its_number_of_cases() -> None:
     assert report.cases < 3_000
 
 
+@pytest.mark.slow
 def test_runs_are_compared_with_the_oracle_if_it_supports_them() -> None:
     report = examine("local", 60, 60, False, MIXED, 3)
     assert report.passed, report

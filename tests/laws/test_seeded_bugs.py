@@ -315,6 +315,7 @@ def test_the_documentation_has_the_numbers_of_cases() -> None:
     assert [int(row) for row in rows] == [bug.seen_after for bug in BUGS]
 
 
+@pytest.mark.slow
 def test_without_a_bug_no_law_is_broken() -> None:
     report = check_runner("local", cases=100, reference=None)
     assert report.passed, report

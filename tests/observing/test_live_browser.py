@@ -31,6 +31,7 @@ def errors(browser) -> list[str]:
     return [text for text in browser.console if not text.startswith("WARN")]
 
 
+@pytest.mark.slow
 def test_a_browser_shows_the_numbers_of_a_run(page, browser):
     result = run(page, scores(late=3))
     browser.open(page.url)
@@ -118,6 +119,7 @@ def test_when_the_program_has_ended_the_page_says_so_and_keeps_its_numbers(brows
     assert browser.texts(SUM.format("elements_in")) == ["16"]
 
 
+@pytest.mark.slow
 @pytest.mark.alone
 @pytest.mark.mode("streaming")
 def test_a_browser_follows_a_run_and_shows_its_result(runner, page, browser):

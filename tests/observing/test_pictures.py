@@ -198,6 +198,7 @@ def test_charts_over_time_add_up_to_the_run() -> None:
     assert len(charts) == 4
 
 
+@pytest.mark.slow
 def test_charts_of_a_very_long_run_are_small() -> None:
     charts = charts_of(long_run(20_000))
     assert sum(len(json.dumps(chart.spec)) for chart in charts) < 400_000

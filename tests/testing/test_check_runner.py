@@ -87,6 +87,7 @@ def verdicts(report: Report) -> dict[str, Any]:
     return {verdict.law: verdict for verdict in report.broken}
 
 
+@pytest.mark.slow
 def test_the_local_runner_keeps_all_laws() -> None:
     report = check_runner("local", cases=60)
     assert report.passed, report
@@ -98,6 +99,7 @@ def test_the_local_runner_keeps_all_laws() -> None:
     assert "  streaming     60  holds              every pipeline runs" in said
 
 
+@pytest.mark.slow
 def test_the_local_runner_agrees_with_the_oracle() -> None:
     def reference(runs: Sequence[Run]) -> list[Any]:
         return [oracle_panes(run) if run.has_only_panes else None for run in runs]
@@ -137,6 +139,7 @@ def test_the_counterexample_is_small_and_runs() -> None:
     assert [value for _, value in namespace["panes_0"].values] == [[3]]
 
 
+@pytest.mark.slow
 def test_a_pane_that_is_on_time_twice_is_found_out() -> None:
     report = check_runner(
         Broken(always_on_time), cases=60, reference=None, until_broken=True, shrinking=0
@@ -155,6 +158,7 @@ def test_where_one_law_sees_what_is_wrong_the_reference_sees_it_everywhere() -> 
     assert list(said_alone) == [STAMPED.sentence]
 
 
+@pytest.mark.slow
 def test_a_runner_that_fails_is_found_out_with_the_pipeline_it_cannot_run() -> None:
     report = check_runner(Failing("/only "), cases=40, reference=None, pack=10)
     broken = verdicts(report)
@@ -195,6 +199,7 @@ def test_the_same_seed_gives_the_same_report() -> None:
     assert one != check_runner("local", cases=15, random_seed=4)
 
 
+@pytest.mark.slow
 def test_a_runner_is_tried_on_what_it_knows() -> None:
     only = runs(1, modes=[AccumulationMode.DISCARDING])
     seen: list[Run] = []

@@ -29,6 +29,7 @@ def ran(text: str) -> dict[str, Any]:
     return namespace
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("capsys")
 @settings(max_examples=60, suppress_health_check=[])
 @given(pipelines())

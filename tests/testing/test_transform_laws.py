@@ -72,6 +72,7 @@ class CountsTwice(hr.PTransform):
         return counted | "again" >> hr.CombinePerKey(sum)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*accumulating panes")
 def test_a_stream_that_is_not_like_its_batch_is_shown() -> None:
     with pytest.raises(LawBroken) as raised:
