@@ -38,10 +38,10 @@ NAMES = ("Ada", "Barbara", "Edsger", "Frances", "Grace", "Ken", "Leslie", "Nikla
 ITEMS = ("bicycle", "camera", "clock", "lamp", "piano", "radio", "sailboat", "telescope", "violin")
 
 ACTIVE_PERSONS = 100
-"""Sellers and bidders are among so many persons who registered last."""
+"""The number of persons, those that registered last, from whom sellers and bidders are drawn."""
 
 ACTIVE_AUCTIONS = 30
-"""Bids are in auctions among so many that opened last; some of them are closed already."""
+"""The number of auctions, those that opened last, to which bids go; some of them are already closed."""
 
 HOT_PERSONS = HOT_AUCTIONS = 10
 """Every tenth person and auction is hot."""

@@ -1,6 +1,6 @@
 """Queries 4, 6 and 9: the winning bids of closed auctions, and averages over them.
 
-An auction is closed when the watermark passes its end. A bid that arrives later can win it all the same. Then
+An auction is closed when the watermark passes its end. A bid that arrives later can still win it. Then
 the winner is retracted and replaced, and so is each average that it is in.
 """
 

@@ -41,9 +41,9 @@ from headrace.windowing.time import MIN_TIMESTAMP
 class CountWindows(PTransform[PCollection[Any], PCollection[Any]]):
     """Groups the values of each key by number: (key, list of values) after every M elements (not in Beam).
 
-    After every ``every``-th element of a key it emits the last ``size`` values, or fewer if there were not
-    so many before, as Flink's ``countWindow(size, slide)`` does. By default the windows are tumbling: each
-    has ``size`` values. What is left in the end is not emitted.
+    After every ``every``-th element of a key it emits the last ``size`` values, or all values if there are
+    fewer, as Flink's ``countWindow(size, slide)`` does. By default the windows are tumbling: each has
+    ``size`` values. The values after the last list are not emitted.
 
     The values are in the order of their timestamps, and then of their encodings; a list has the timestamp
     of its last value. A value is counted when the watermark has passed its timestamp. If values then

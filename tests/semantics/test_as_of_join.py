@@ -249,7 +249,7 @@ BOTH = (EVENTS, VERSIONS)
 
 @st.composite
 def random_steps(draw) -> list[Step]:
-    """Steps whose watermarks advance; elements are around the watermark, so many of them are late.
+    """Steps whose watermarks advance; elements are around the watermark: many of them are late.
 
     Uniform choices, unlike those of Hypothesis, have many late versions that change results.
     """

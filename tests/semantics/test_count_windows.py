@@ -163,7 +163,7 @@ def test_a_batch_has_the_lists_of_the_stream(runner):
 
 @st.composite
 def random_steps(draw) -> list[Step]:
-    """Steps whose watermark advances; values are around it, so many of them are late."""
+    """Steps whose watermark advances; values are around it: many of them are late."""
     choice = Random(draw(st.integers(0, 1 << 32)))
     watermark = 3
     steps: list[Step] = []

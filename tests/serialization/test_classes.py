@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import headrace as hr
-from headrace.coders import RowCoder, registry
+from headrace.coders import Coder, RowCoder, registry
 from headrace.errors import ElementError, KeyEncodingError, PipelineError
 from headrace.sdk.encoding import encode_key, identity
 from headrace.sdk.serialization.data import dumps, loads
@@ -165,3 +165,39 @@ def test_what_is_not_a_coder() -> None:
     coder: Any = classes.OwnCoder()
     with pytest.raises(TypeError, match="Coder registration requires a coder class object"):
         registry.register_coder(classes.Own, coder)
+
+
+class Array:
+    """A class whose == gives no truth value, as that of numpy's arrays."""
+
+    def __init__(self, *numbers: int) -> None:
+        self.numbers = numbers
+
+    def __eq__(self, other: object) -> Any:
+        raise ValueError("the truth value of an array is ambiguous")
+
+    __hash__ = None  # type: ignore[assignment]  # like an array
+
+
+class ArrayCoder(Coder):
+    """Writes the numbers; one that forgets them is found out by the encodings."""
+
+    forgets = False
+
+    def encode(self, value: Any) -> bytes:
+        return bytes(value.numbers)
+
+    def decode(self, encoded: bytes) -> Any:
+        return Array() if self.forgets else Array(*encoded)
+
+
+class ForgetfulArrayCoder(ArrayCoder):
+    forgets = True
+
+
+def test_values_that_cannot_be_compared_are_compared_by_their_encodings() -> None:
+    registry.register_coder(Array, ArrayCoder)
+    assert loads(dumps(Array(1, 2))).numbers == (1, 2)
+    registry.register_coder(Array, ForgetfulArrayCoder)
+    with pytest.raises(ElementError, match="does not return what it encodes"):
+        dumps(Array(1, 2))

@@ -9,6 +9,7 @@ import pickle
 import pickletools
 import subprocess
 import sys
+import threading
 from collections import Counter, OrderedDict, deque
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
@@ -135,3 +136,24 @@ def test_a_name_finds_only_classes_that_are_written_by_name() -> None:
     assert stored_class("subprocess.Popen", None) is not None
     with without_pickle(), pytest.raises(PipelineError, match=r"subprocess\.Popen"):
         stored_class("subprocess.Popen", None)
+
+
+def test_values_spill_to_disk_in_the_format() -> None:
+    """A group that is larger than memory can hold values that only a coder can write."""
+    pytest.importorskip("pyspark")
+    from headrace.runners.spark.shuffle.spilling import SpilledList, SpillFile
+
+    class Locked(classes.Own):
+        def __init__(self, text: str) -> None:
+            super().__init__(text)
+            self.lock = threading.Lock()
+
+    class LockedCoder(classes.OwnCoder):
+        def decode(self, encoded: bytes) -> Any:
+            return Locked(encoded.removeprefix(b"own ").decode())
+
+    registry.register_coder(Locked, LockedCoder)
+    spilled = SpilledList(SpillFile())
+    spilled.extend([Locked("tea")])
+    spilled.spill()
+    assert [value.text for value in spilled] == ["tea"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any, Final
 
 import attrs
@@ -78,5 +79,6 @@ class CheckedCoder:
     def _same(self, value: Any, decoded: Any, encoded: bytes) -> bool:
         own: Any = type(value)
         if own.__eq__ is not object.__eq__:
-            return bool(value == decoded) or value != value
+            with suppress(Exception):  # the user's ==; it may not answer with True or False
+                return bool(value == decoded) or bool(value != value)
         return not self.coder.is_deterministic() or self.coder.encode(decoded) == encoded

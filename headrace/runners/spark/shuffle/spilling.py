@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import pickle
 import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 from tempfile import TemporaryFile
 from typing import IO, Any, ClassVar, Final, overload
+
+from headrace.runners.spark.shuffle.wire import dumps, loads
 
 PIECE: Final = 1 << 10
 """Number of values that are written and read at a time."""
@@ -23,7 +24,7 @@ class SpillFile:
 
     def write(self, values: list[Any]) -> tuple[int, int, int]:
         """Write a piece, and return its location: offset, bytes and number of values."""
-        data = pickle.dumps(values, protocol=5)
+        data = dumps(values)
         self._file.seek(self._end)
         self._file.write(data)
         location = self._end, len(data), len(values)
@@ -34,7 +35,7 @@ class SpillFile:
         """Read a piece."""
         offset, size, _ = location
         self._file.seek(offset)
-        values: list[Any] = pickle.loads(self._file.read(size))
+        values: list[Any] = loads(self._file.read(size))
         return values
 
 
