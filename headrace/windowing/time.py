@@ -14,25 +14,30 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from functools import total_ordering
-from importlib import import_module
 from math import isnan
 from operator import attrgetter, index
-from types import ModuleType
 from typing import Any, ClassVar, Final, TypeAlias, Union, overload
 
-from headrace.errors import PipelineError, TimeError, TimeTypeError, shorten
+from headrace.errors import TimeError, TimeTypeError, shorten
+from headrace.windowing.time_forms import (
+    EPOCH,
+    FLOAT_MAX,
+    FLOAT_MIN,
+    MICROS_PER_SECOND as MICROS_PER_SECOND,
+    MICROSECOND,
+    micros_of_datetime,
+    micros_of_iso,
+    micros_of_timedelta,
+    protobuf_module,
+    units_of_seconds,
+)
 
-MICROS_PER_SECOND: Final = 1_000_000
 NANOS_PER_SECOND: Final = 1_000_000_000
 NANOS_PER_MICRO: Final = 1_000
 MAX_MICROS: Final = 9_223_372_036_854_775_000
 MIN_MICROS: Final = -MAX_MICROS
-
-_FLOAT_MAX: Final = 4e9
-_FLOAT_MIN: Final = -_FLOAT_MAX
-"""Within these bounds, seconds times a million has an error below a quarter of a microsecond."""
 
 _SECONDS_MAX: Final = MAX_MICROS // MICROS_PER_SECOND
 _SECONDS_MIN: Final = -_SECONDS_MAX
@@ -43,9 +48,6 @@ _UNITS: Final[tuple[int, ...]] = tuple(10**precision for precision in range(10))
 
 END_OF_TIME_MICROS: Final = MAX_MICROS - 86_400 * MICROS_PER_SECOND - 1
 """The last instant of the global window, a day before the last timestamp, as in Beam."""
-
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND: Final = timedelta(microseconds=1)
 
 TimestampTypes: TypeAlias = Union[int, float, str, datetime, "Timestamp"]
 """Seconds since 1970, an ISO 8601 string with a zone, a datetime with a zone, or a Timestamp."""
@@ -82,7 +84,7 @@ def micros_of_all(instants: list[Any]) -> list[int]:
     [1500000, 2250000]
     """
     kinds = set(map(type, instants))
-    if kinds == {float} and _between(_FLOAT_MIN, instants, _FLOAT_MAX):
+    if kinds == {float} and _between(FLOAT_MIN, instants, FLOAT_MAX):
         return list(map(float.__round__, [seconds * 1e6 for seconds in instants]))
     if kinds == {int} and _between(_SECONDS_MIN, instants, _SECONDS_MAX):
         return [seconds * MICROS_PER_SECOND for seconds in instants]
@@ -124,7 +126,7 @@ class _Micros:
     micros: int
 
     def __init__(self, seconds: float = 0, micros: int = 0) -> None:
-        self.micros = (_number(seconds) if seconds else 0) + int(micros)
+        self.micros = (units_of_seconds(seconds) if seconds else 0) + int(micros)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (0, self.micros)
@@ -207,9 +209,9 @@ class Timestamp(_Micros):
             object.__setattr__(self, "__class__", _ScaledTimestamp)
             self._scaled = _units_and_precision(seconds, subseconds, precision, micros)
         elif micros is None:
-            self.micros = (_number(seconds) if seconds else 0) + int(subseconds)
+            self.micros = (units_of_seconds(seconds) if seconds else 0) + int(subseconds)
         elif not subseconds:
-            self.micros = (_number(seconds) if seconds else 0) + int(micros)
+            self.micros = (units_of_seconds(seconds) if seconds else 0) + int(micros)
         else:
             raise TimeError("a timestamp takes micros or subseconds, not both", remedy="remove one")
 
@@ -235,10 +237,11 @@ class Timestamp(_Micros):
     def from_utc_datetime(dt: datetime) -> Timestamp:
         """Return the timestamp of a datetime with a zone, UTC or other.
 
+        >>> from datetime import UTC
         >>> Timestamp.from_utc_datetime(datetime(1970, 1, 2, tzinfo=UTC))
         Timestamp(86400)
         """
-        return Timestamp(micros=_datetime(dt))
+        return Timestamp(micros=micros_of_datetime(dt))
 
     @staticmethod
     def from_rfc3339(rfc3339: str) -> Timestamp:
@@ -254,7 +257,7 @@ class Timestamp(_Micros):
         >>> Timestamp.from_rfc3339("1970-01-01T00:00:00.123456789Z").precision()
         9
         """
-        whole = _iso(rfc3339)
+        whole = micros_of_iso(rfc3339)
         found = re.search(r"[0-9]{2}[.,]([0-9]{7,})", rfc3339)
         if found is None:
             return Timestamp(micros=whole)
@@ -290,7 +293,7 @@ class Timestamp(_Micros):
         500000000
         """
         seconds, nanos = divmod(self.nanos, NANOS_PER_SECOND)
-        return _protos("timestamp_pb2").Timestamp(seconds=seconds, nanos=nanos)
+        return protobuf_module("timestamp_pb2").Timestamp(seconds=seconds, nanos=nanos)
 
     def __str__(self) -> str:
         """Show the seconds, or that this is the beginning or the end of time."""
@@ -314,7 +317,7 @@ class Timestamp(_Micros):
         '1970-01-01T00:00:00+00:00'
         """
         try:
-            zoned = _EPOCH + self.micros * _MICROSECOND
+            zoned = EPOCH + self.micros * MICROSECOND
         except OverflowError:
             raise TimeError(f"{self!r} is not within the years 1 to 9999 of a datetime") from None
         return zoned if has_tz else zoned.replace(tzinfo=None)
@@ -551,7 +554,7 @@ class Duration(_Micros):
         """
         seconds, nanos = divmod(abs(self.nanos), NANOS_PER_SECOND)
         sign = -1 if self.micros < 0 else 1
-        return _protos("duration_pb2").Duration(seconds=sign * seconds, nanos=sign * nanos)
+        return protobuf_module("duration_pb2").Duration(seconds=sign * seconds, nanos=sign * nanos)
 
     def __neg__(self) -> Duration:
         return Duration(micros=-self.micros)
@@ -610,7 +613,7 @@ def _units_and_precision(
             f"micros have the precision 6, not {precision}",
             remedy="use subseconds in place of micros",
         )
-    return _number(seconds, _UNITS[_digits(precision)]) + int(subseconds), precision
+    return units_of_seconds(seconds, _UNITS[_digits(precision)]) + int(subseconds), precision
 
 
 def _digits(precision: int) -> int:
@@ -624,66 +627,21 @@ def _digits(precision: int) -> int:
     return precision
 
 
-def _protos(name: str) -> ModuleType:
-    """Return a module of the package protobuf."""
-    try:
-        return import_module(f"google.protobuf.{name}")
-    except ImportError:
-        raise PipelineError(
-            "the package protobuf is not installed", remedy="pip install protobuf"
-        ) from None
-
-
-def _number(seconds: float, units: int = MICROS_PER_SECOND) -> int:
-    """Convert seconds to units, such as microseconds: ints exactly, others to the nearest unit."""
-    try:
-        if _FLOAT_MIN < seconds < _FLOAT_MAX and units <= MICROS_PER_SECOND:
-            return round(seconds * units)
-        whole = int(seconds)
-        # Only the fraction is multiplied, since the product of large floats would lose
-        # microseconds.
-        return whole * units + round((seconds - whole) * units)
-    except (OverflowError, ValueError, TypeError):
-        raise TimeError(
-            f"{shorten(seconds)} is not a number of seconds", remedy="use a finite number"
-        ) from None
-
-
-def _datetime(moment: datetime) -> int:
-    if moment.utcoffset() is not None:
-        return (moment - _EPOCH) // _MICROSECOND
-    raise TimeError(
-        f"the time {moment.isoformat()} has no time zone, so it does not identify an instant",
-        remedy='add a time zone: datetime(…, tzinfo=UTC) or ZoneInfo("…"), "…Z" in a string',
-    )
-
-
-def _iso(text: str) -> int:
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        raise TimeError(
-            f"the time {shorten(text)} is not in ISO 8601 form, so it cannot be parsed",
-            remedy='write it like "2013-01-01T05:00:00Z"',
-        ) from None
-    return _datetime(moment)
-
-
-def _timedelta(duration: timedelta) -> int:
-    return duration // _MICROSECOND
-
-
 _Conversions: TypeAlias = Mapping[type, Callable[[Any], int]]
 
 _own_micros: Final = attrgetter("micros")
-_NUMBERS: Final[_Conversions] = {int: MICROS_PER_SECOND.__mul__, float: _number}
+_NUMBERS: Final[_Conversions] = {int: MICROS_PER_SECOND.__mul__, float: units_of_seconds}
 _INSTANTS: Final[_Conversions] = {
     **_NUMBERS,
-    str: _iso,
-    datetime: _datetime,
+    str: micros_of_iso,
+    datetime: micros_of_datetime,
     Timestamp: _own_micros,
 }
-_DURATIONS: Final[_Conversions] = {**_NUMBERS, timedelta: _timedelta, Duration: _own_micros}
+_DURATIONS: Final[_Conversions] = {
+    **_NUMBERS,
+    timedelta: micros_of_timedelta,
+    Duration: _own_micros,
+}
 
 
 def _by_kind(thing: object, conversions: _Conversions) -> int | None:
