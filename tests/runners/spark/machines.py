@@ -30,14 +30,12 @@ class StreamMachine(RuleBasedStateMachine):
         run: the stream so far.
         groups: the number of key groups.
         tasks: the number of tasks that read the input.
-        kills: the numbers of the events in which workers fail.
     """
 
     def __init__(self) -> None:
         super().__init__()
         self.run = Run((), ())
         self.groups = self.tasks = 1
-        self.kills: set[int] = set()
         self._watermark = 0
         self._clock = 0
         self._dying = False
@@ -88,8 +86,6 @@ class StreamMachine(RuleBasedStateMachine):
         """Do nothing, so that there always is a rule to run."""
 
     def _write(self, event: Event) -> None:
-        if self._dying:
-            self.kills.add(len(self.run.script))
         self.run = Run((*self.run.script, event), self.run.steps)
         self.happen(event, self._dying)
         self._dying = False

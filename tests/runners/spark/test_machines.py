@@ -43,16 +43,13 @@ TestSideBySide = SideBySide.TestCase
 TestSideBySide.settings = settings(stateful_step_count=20)
 
 
-def draw_runs(machines: int) -> tuple[list[Run], list[int]]:
-    """Draw runs, and the events in which most of them want to fail."""
+def draw_runs(machines: int) -> list[Run]:
     runs: list[Run] = []
-    failure_events: Counter[int] = Counter()
 
     class RecordingMachine(StreamMachine):
         def teardown(self) -> None:
             super().teardown()
             runs.append(self.run)
-            failure_events.update(self.kills)
 
     chosen = settings(
         max_examples=machines,
@@ -62,7 +59,13 @@ def draw_runs(machines: int) -> tuple[list[Run], list[int]]:
         phases=[Phase.generate],
     )
     run_state_machine_as_test(RecordingMachine, settings=chosen)
-    return runs, sorted(event for event, _ in failure_events.most_common(FAILURES))
+    return runs
+
+
+def failing_batches(runs: list[Run]) -> list[int]:
+    """Return the ids of batches at even distances; an event of the longest script takes about two batches."""
+    events = max(len(script) for run in runs for script in run.scripts)
+    return [2 * events * n // (FAILURES + 1) for n in range(1, FAILURES + 1)]
 
 
 class InjectedError(Exception):
@@ -171,8 +174,8 @@ def pane_counts(heard: Observation) -> Counter[Any]:
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="looks for workers in /proc")
 def test_machines_on_spark(spark: SparkSession, tmp_path: Path) -> None:
-    runs, failure_events = draw_runs(MACHINES)
-    failing = FailingSpark(tmp_path, [2 * event + 1 for event in failure_events])
+    runs = draw_runs(MACHINES)
+    failing = FailingSpark(tmp_path, failing_batches(runs))
     found = run_streaming(runs, failing)
     expected = run_streaming(runs, "local")
     for run, here, there in zip(runs, found, expected, strict=True):
