@@ -11,6 +11,8 @@ FIRST_KILL ?= $(shell expr $$(date +%j) % 10 \* 5)
 # `make test` runs a sample of the tests on one older Spark; each day of the year selects another one.
 OLDER_SPARK ?= $(word $(shell expr $$(date +%j) % 3 + 1),4.0 4.1 4.2)
 SAMPLE := tests/test_figures.py tests/faults/test_failing.py
+# `make test` runs these tests on Spark beside the others, in a process of their own.
+BESIDE := tests/semantics tests/faults tests/observing tests/beam_nexmark tests/test_docs.py
 SPARK_VENVS := $(foreach version,4.0 4.1 4.2 4.3,$(VENV)/spark-$(version)/with-dev)
 # The local demo runs in streaming mode; `make demo STREAMING=` runs it in batch mode.
 STREAMING ?= $(if $(filter local,$(RUNNER)),1)
@@ -37,10 +39,10 @@ endif
 test: need-java need-chromium $(VENV)/.with-dev $(VENV)/.with-beam $(VENV)/.with-spark $(VENV)/.with-connect $(VENV)/.with-demo test-older-spark ## run all tests, on Spark too, with a sample of the kills; install Java and Chromium if possible [ARGS=...]
 	$(BIN)/pytest -n auto -m "not spark and not chaos" $(ARGS)
 	@mkdir -p out
-	$(BIN)/pytest -n 0 -m "spark and not chaos" tests/semantics tests/faults $(ARGS) >out/semantics.txt 2>&1 & \
+	$(BIN)/pytest -n 0 -m "spark and not chaos" $(BESIDE) $(ARGS) >out/beside.txt 2>&1 & \
 	beside=$$!; status=0; \
-	$(BIN)/pytest -n 0 -m "spark and not chaos" --ignore tests/semantics --ignore tests/faults $(ARGS) || status=1; \
-	wait $$beside || status=1; cat out/semantics.txt; exit $$status
+	$(BIN)/pytest -n 0 -m "spark and not chaos" $(BESIDE:%=--ignore=%) $(ARGS) || status=1; \
+	wait $$beside || status=1; cat out/beside.txt; exit $$status
 	HEADRACE_KILLS=5 HEADRACE_FIRST_KILL=$(FIRST_KILL) $(BIN)/pytest -n 2 --dist loadscope -m sampled $(ARGS)
 
 test-chaos: need-java $(VENV)/.with-dev $(VENV)/.with-spark $(VENV)/.with-demo ## run the long tests: kills and restarts of drivers, clusters and a Kafka broker, and each task in a fresh clone [KILLS=50] [ARGS=...]

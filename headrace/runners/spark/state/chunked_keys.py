@@ -9,9 +9,9 @@ from typing import Any, TypeAlias
 
 import attrs
 
-from headrace.errors import PipelineError, shorten
 from headrace.runners.keyed_operators import Entry, KeyArrivals, KeyedTable
 from headrace.runners.spark.shuffle.wire import dumps, loads
+from headrace.runners.spark.state.stored_encodings import check_encoding
 from headrace.sdk.encoding import encode_key
 from headrace.triggers.keyed_operator import KeyedOperator
 
@@ -36,7 +36,7 @@ class KeyedChunks:
             PipelineError: the keys have other encodings than when the chunk was stored.
         """
         for encoding, (key, *_) in islice((chunk or {}).items(), 1):
-            _check_encoding(key, encoding)
+            check_encoding(key, encoding)
         return KeyedTable(self.operator, loads, chunk or {})
 
     def freeze(self, table: KeyedTable) -> Entries:
@@ -59,14 +59,3 @@ class KeyedChunks:
         for encoding, entry in chunk.items():
             halves[moves(encoding)][encoding] = entry
         return halves
-
-
-def _check_encoding(key: Any, stored: bytes) -> None:
-    """Check one key of a chunk: a class that gets a coder or a name gives its keys another encoding."""
-    if encode_key(key) != stored:
-        raise PipelineError(
-            f"the keys in the checkpoint have other encodings than now, such as {shorten(key)}",
-            where="the state in the checkpoint",
-            remedy=f"register the coder and the name of {type(key).__qualname__} as in the run that wrote "
-            "the checkpoint, or start with a new checkpoint",
-        )

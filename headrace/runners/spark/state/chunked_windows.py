@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 import attrs
 
 from headrace.runners.planning import KeyedStep
+from headrace.runners.spark.state.stored_encodings import check_encoding
 from headrace.runners.window_state import WindowTable, columns_of, window_of
 from headrace.sdk.encoding import encode_key
 from headrace.triggers.pane_output import ArrivalColumns
@@ -16,6 +17,9 @@ from headrace.windowing.window import BoundedWindow
 
 Columns: TypeAlias = tuple[BoundedWindow, list[Any], list[Any]]
 """A window, its keys, and their contents."""
+
+Chunk: TypeAlias = tuple[bytes, list[Columns]]
+"""The encoding of the first key, and columns; checkpoints of earlier versions have the columns alone."""
 
 
 @attrs.frozen
@@ -28,16 +32,20 @@ class WindowChunks:
 
     step: KeyedStep
 
-    def thaw(self, chunk: list[Columns] | None) -> WindowTable:
-        """Return a chunk as a table."""
+    def thaw(self, chunk: Chunk | list[Columns] | None) -> WindowTable:
+        """Return a chunk as a table.
+
+        Raises:
+            PipelineError: the keys have other encodings than when the chunk was stored.
+        """
         table = WindowTable(self.step)
-        for columns in chunk or ():
+        for columns in _checked(chunk or []):
             table.add(*columns)
         return table
 
-    def freeze(self, table: WindowTable) -> list[Columns]:
+    def freeze(self, table: WindowTable) -> Chunk:
         """Return a table as a chunk."""
-        return list(table.contents.columns())
+        return _chunk(list(table.contents.columns()))
 
     def spread(
         self, arrivals: Iterable[ArrivalColumns], chunk_of: Callable[[bytes], int]
@@ -51,14 +59,30 @@ class WindowChunks:
         return found
 
     def divide(
-        self, chunk: list[Columns], moves: Callable[[bytes], bool]
-    ) -> tuple[list[Columns], list[Columns]]:
+        self, chunk: Chunk | list[Columns], moves: Callable[[bytes], bool]
+    ) -> tuple[Chunk, Chunk]:
         """Split a chunk into the keys that stay and the keys that move."""
         halves: tuple[list[Columns], list[Columns]] = [], []
-        for columns in chunk:
+        for columns in _checked(chunk):
             for moved, part in _divided(columns, moves):
                 halves[moved].append(part)
-        return halves
+        stay, move = halves
+        return _chunk(stay), _chunk(move)
+
+
+def _chunk(columns: list[Columns]) -> Chunk:
+    """Return columns with the encoding of their first key; a chunk has at least one key."""
+    return encode_key(columns[0][1][0]) if columns else b"", columns
+
+
+def _checked(chunk: Chunk | list[Columns]) -> list[Columns]:
+    """Return the columns of a chunk whose first key has the stored encoding."""
+    if isinstance(chunk, list):
+        return chunk
+    stored, columns = chunk
+    if columns:
+        check_encoding(columns[0][1][0], stored)
+    return columns
 
 
 def _divided(columns: Columns, place_of: Callable[[bytes], int]) -> Iterator[tuple[int, Columns]]:
