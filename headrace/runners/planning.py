@@ -28,6 +28,7 @@ from headrace.runners.precombine import (
 from headrace.runners.reductions import reduction_of
 from headrace.runners.side_input_files import SideInputFiles
 from headrace.runners.stored_types import check_stored_types
+from headrace.sdk.combine_fn import TakesTimestamps
 from headrace.sdk.graph import (
     MAIN,
     AssignWindows,
@@ -157,6 +158,7 @@ class KeyedStep:
     def _input(self, batch: bool, before_shuffle: bool = False) -> Input:
         late = bool(self.strategy.late_tag) and not batch
         (source,) = self.node.inputs
+        fn = self.node.combine_fn if isinstance(self.node, CombinePerKey) else None
         return Input(
             label=self.node.label,
             source=source.node,
@@ -166,6 +168,7 @@ class KeyedStep:
             keeps_late=late,
             knows_dropped=batch
             or not (before_shuffle or self.strategy.trigger.may_finish(self.strategy)),
+            value_of=fn.value_of if isinstance(fn, TakesTimestamps) else None,
         )
 
     def grouping(self) -> Grouping:

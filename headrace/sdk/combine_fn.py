@@ -195,6 +195,14 @@ class Subtracting(Protocol):
         """Return the accumulator without one input."""
 
 
+@runtime_checkable
+class TakesTimestamps(Protocol):
+    """A CombineFn whose inputs are values with their timestamps; triggers see only the values."""
+
+    def value_of(self, element: Any) -> Any:
+        """Return the value of an input."""
+
+
 class CallableCombineFn(CombineFn):
     """Combines with a function on iterables; an accumulator is a list of values and results.
 

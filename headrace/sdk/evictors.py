@@ -156,6 +156,10 @@ class EvictCombineFn(CombineFn):
     def extract_output(self, accumulator: Kept) -> list[Any]:
         return [value for _, _, value in self._kept(accumulator[1])[1]]
 
+    def value_of(self, element: tuple[int, Any]) -> Any:
+        """Return the value of a pair, which triggers see."""
+        return element[1]
+
     def _kept(self, rows: list[Row]) -> Kept:
         kept = self.evictor.keep(sorted(rows, key=_ORDER))
         return max(_FEW, 2 * len(kept)), kept

@@ -26,7 +26,7 @@ from headrace.sdk.testing.capturing import Capture, Captured
 from headrace.sdk.testing.run_on_runner import Observation, input_of, pane, run_batch
 from headrace.sdk.testing.runs import Run, StepCaptures, adapted, build, unchecked_pipeline
 from headrace.sdk.testing.script import Event, Row, event_at, retracts, ticking
-from headrace.sdk.testing.steps import Step, holds_lists, name
+from headrace.sdk.testing.steps import LAST, Step, holds_lists
 from headrace.triggers.bundle import Bundle
 from headrace.triggers.refinement import AccumulationMode
 from headrace.triggers.strategy import WindowingStrategy
@@ -41,6 +41,7 @@ CONTENTS = {
     "largest": contents.Largest(),
     "spread": contents.Spread(),
     "distinct": contents.Distinct(),
+    "last": contents.Last(LAST),
 }
 
 
@@ -136,12 +137,12 @@ def observe(
     heard: list[Observation], taps: list[StepCaptures], event: int, counted: MetricResults
 ) -> None:
     """Record the output of an event, and the metrics so far."""
-    for n, (observation, tap) in enumerate(zip(heard, taps, strict=True)):
+    for observation, tap in zip(heard, taps, strict=True):
         observation.panes.extend(pane(row, event) for row in _new(tap.panes))
         observation.inputs.extend((event, input_of(row)) for row in _new(tap.inputs))
         observation.late.extend((event, input_of(row)) for row in _new(tap.late))
-        observation.dropped.append(counted.steps[name(n)].late_dropped)
-        observation.watermarks.append(counted.steps[name(n)].watermark)
+        observation.dropped.append(counted.steps[tap.label].late_dropped)
+        observation.watermarks.append(counted.steps[tap.label].watermark)
 
 
 def _new(tap: Capture | None) -> list[Captured]:

@@ -6,6 +6,9 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
+import attrs
+
+from headrace.sdk.encoding import encode_value
 from tests.oracle.window_history import Element
 
 
@@ -64,6 +67,25 @@ class Distinct(Bag):
 
     def all(self, elements: Iterable[Element]) -> int:  # type: ignore[override]
         return len(set(map(repr, difference(elements, 1))))
+
+
+class Last(Bag):
+    """The last values by event time, and then by encoding; they cannot subtract."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    def all(self, elements: Iterable[Element]) -> list[Any]:
+        left = difference([_stamped(e) for e in elements], 1)
+        left.sort(key=lambda pair: (pair[0], encode_value(pair[1])))
+        return sorted((value for _, value in left[-self.number :]), key=repr)
+
+    def is_empty(self, elements: Iterable[Element]) -> bool:
+        return super().is_empty([_stamped(e) for e in elements])
+
+
+def _stamped(e: Element) -> Element:
+    return attrs.evolve(e, value=(e.timestamp, e.value))
 
 
 def difference(elements: Iterable[Element], sign: int) -> list[Any]:

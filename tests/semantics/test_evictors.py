@@ -11,7 +11,7 @@ from headrace.sdk import evictors as evictors_module
 from headrace.sdk.evictors import EvictCombineFn
 from headrace.testing import TestPipeline, TestStream, capture
 from headrace.testing.laws import check_combine_fn
-from headrace.triggers import AfterCount, AfterWatermark, Repeatedly
+from headrace.triggers import AfterBytes, AfterCount, AfterElement, AfterWatermark, Repeatedly
 from tests.semantics.scenarios import (
     ACCUMULATING,
     DISCARDING,
@@ -58,6 +58,20 @@ def test_an_evictor_sees_what_its_pane_holds(play, mode, panes):
     events = [arrive(at(1, "a"), at(2, "b")), arrive(at(3, "c")), END]
     played = play(events, into(FIXED, early, mode), hr.GroupByKey(evictor=LAST_TWO))
     assert words(played)[: len(panes)] == panes
+
+
+@pytest.mark.parametrize("early", [AfterElement(str.isupper), AfterBytes(5)])  # each has two bytes
+@pytest.mark.parametrize(
+    ("last", "panes"),
+    [
+        (hr.GroupByKey(evictor=LAST_TWO), [(1, "bC"), (1, "Cd")]),
+        (hr.combiners.Latest.PerKey(), [(1, "C"), (1, "d")]),
+    ],
+)
+def test_a_trigger_sees_the_values_without_their_timestamps(play, early, last, panes):
+    events = [arrive(at(1, "a")), arrive(at(2, "b"), at(3, "C")), arrive(at(4, "d")), END]
+    played = play(events, into(FIXED, AfterWatermark(early=early), ACCUMULATING), last)
+    assert words(played) == panes
 
 
 def test_sessions_that_merge_keep_the_last_values_of_both(play):

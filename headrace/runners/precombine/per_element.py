@@ -80,7 +80,9 @@ class ElementPrecombiner:
     def _arrived(self, values: list[Any]) -> Arrived:
         if self._only_counts:
             return Arrived(len(values))
-        trigger = self.input.strategy.trigger
+        trigger, value_of = self.input.strategy.trigger, self.input.value_of
+        if value_of is not None:
+            values = list(map(value_of, values))
         size = sum(len(encode_value(value)) for value in values) if trigger.wants_size else 0
         matched_predicates = (p for p in trigger.predicates if any(map(p, values)))
         return Arrived(len(values), size, frozenset(matched_predicates))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from itertools import repeat
 from typing import Any, Protocol, runtime_checkable
 
@@ -64,6 +64,7 @@ class Input:
         keeps_late: whether late elements must be kept as they are, for a late output.
         knows_dropped: whether the precombiner knows which elements will be dropped: either all elements
             arrive at once, or windows do not close before they expire and the watermark is set.
+        value_of: returns what the trigger sees of a value; None for the value itself.
     """
 
     label: str
@@ -73,6 +74,7 @@ class Input:
     assigns_windows: bool
     keeps_late: bool
     knows_dropped: bool
+    value_of: Callable[[Any], Any] | None = None
 
     def windows(self, bundle: Bundle) -> Column[Windows]:
         """Return the windows of the elements of a bundle; one repeated value if all are the same."""

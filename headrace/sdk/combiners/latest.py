@@ -46,6 +46,10 @@ class LatestCombineFn(CombineFn):
     def extract_output(self, accumulator: Stamped) -> Any:
         return accumulator[0]
 
+    def value_of(self, element: Stamped) -> Any:
+        """Return the value of a pair, which triggers see."""
+        return element[0]
+
 
 def _encoding(stamped: Stamped) -> bytes:
     return encode_value(stamped[0])

@@ -15,11 +15,12 @@ from typing import Any, Final, TypeAlias
 
 import attrs
 
+from headrace.sdk.encoding import encode_value
 from headrace.sdk.testing.linked_windows import LinkedWindows
 from headrace.sdk.testing.run_on_runner import Input, Observation, Pane
 from headrace.sdk.testing.runs import has_late_output
 from headrace.sdk.testing.script import Script
-from headrace.sdk.testing.steps import SUBTRACTING, Step, emits_panes, mode_of
+from headrace.sdk.testing.steps import LAST, SUBTRACTING, Step, emits_panes, mode_of
 from headrace.sdk.testing.validity_windows import ValidityWindows
 from headrace.triggers.refinement import AccumulationMode
 from headrace.windowing.sessions import Sessions
@@ -63,6 +64,8 @@ def remaining_values(changes: Iterable[Change]) -> list[Any]:
 def result_of(kind: str, changes: Iterable[Change]) -> Any:
     """Return the result of a grouping of a kind for values that were added and retracted.
 
+    If the kind is "last", the values are pairs of timestamps and values.
+
     >>> result_of("sum", [(3, 1), (2, -1)]), result_of("largest", [(3, 1), (5, 1), (5, -1)])
     (1, 3)
     """
@@ -71,6 +74,9 @@ def result_of(kind: str, changes: Iterable[Change]) -> Any:
     if kind == "spread":
         return _spread([*changes])
     values = remaining_values(changes)
+    if kind == "last":
+        by_time = sorted(values, key=lambda pair: (pair[0], encode_value(pair[1])))
+        return sorted((value for _, value in by_time[-LAST:]), key=repr)
     if kind == "distinct":
         return len(set(map(repr, values)))
     return values if kind == "list" else max(values, default=0)
@@ -138,11 +144,6 @@ class AcceptedElement:
     event: int
     window: BoundedWindow
     element: Input
-
-    @property
-    def change(self) -> Change:
-        """The value and its diff."""
-        return self.element.value, self.element.diff
 
 
 def accepted_elements(observed: Observation) -> list[AcceptedElement]:
@@ -276,13 +277,15 @@ def _non_empty_parts(
     return {
         window: inside
         for window, inside in parts.items()
-        if not is_empty(step.kind, changes_in(inside))
+        if not is_empty(step.kind, changes_in(step, inside))
     }
 
 
-def changes_in(elements: Iterable[AcceptedElement]) -> list[Change]:
-    """Return the values and diffs of elements."""
-    return [t.change for t in elements]
+def changes_in(step: Step, elements: Iterable[AcceptedElement]) -> list[Change]:
+    """Return the values and diffs of elements; values with their timestamps if the step needs them."""
+    if step.kind == "last":
+        return [((t.element.timestamp, t.element.value), t.element.diff) for t in elements]
+    return [(t.element.value, t.element.diff) for t in elements]
 
 
 def batch_result(step: Step, elements: Iterable[AcceptedElement]) -> Result:
@@ -292,7 +295,7 @@ def batch_result(step: Step, elements: Iterable[AcceptedElement]) -> Result:
     retracted.
     """
     kind, discards = step.kind, mode_of(step) is DISCARDING
-    changes = {at: changes_in(inside) for at, inside in contents(step, elements).items()}
+    changes = {at: changes_in(step, inside) for at, inside in contents(step, elements).items()}
     return {
         at: result_of(kind, some)
         for at, some in changes.items()

@@ -14,6 +14,7 @@ import attrs
 from headrace.sdk.io.test_stream import in_seconds
 from headrace.sdk.testing.script import Event, Script, retracts, stream
 from headrace.sdk.testing.steps import (
+    LAST,
     UNSAFE,
     Step,
     holds_lists,
@@ -207,6 +208,8 @@ def _grouping(step: Step) -> str:
         return "hr.CoGroupByKey()"
     if step.kind == "list":
         return "hr.GroupByKey()"
+    if step.kind == "last":
+        return f"hr.GroupByKey(evictor=hr.CountEvictor({LAST}))"
     if step.kind == "state":
         return "hr.ParDo(StatefulSum())"
     return f"hr.CombinePerKey({_COMBINE_FNS[step.kind]})"

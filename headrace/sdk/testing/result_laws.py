@@ -47,7 +47,9 @@ def _wrong_until(part: Part) -> Broken:
     def answer(key: Any, event: int) -> dict[KeyWindow, Any]:
         until = [t for t in part.accepted if t.element.key == key and t.event <= event]
         found = contents(part.step, until).items()
-        return {at: result_of(part.step.kind, changes_in(inside)) for at, inside in found}
+        return {
+            at: result_of(part.step.kind, changes_in(part.step, inside)) for at, inside in found
+        }
 
     for pane in part.observed.panes:
         if pane.diff > 0:
@@ -119,7 +121,7 @@ STANDS: Final = PaneLaw(
 
 def until(pane: Pane, part: Part, accepted: Sequence[AcceptedElement]) -> Any:
     """Return the result of the elements that were accepted in the window of a pane up to its event."""
-    return result_of(part.step.kind, [t.change for t in behind(pane, part, accepted)])
+    return result_of(part.step.kind, changes_in(part.step, behind(pane, part, accepted)))
 
 
 def behind(pane: Pane, part: Part, accepted: Sequence[AcceptedElement]) -> list[AcceptedElement]:

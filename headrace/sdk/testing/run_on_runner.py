@@ -19,7 +19,7 @@ from headrace.sdk.testing.alignment import aligned
 from headrace.sdk.testing.capturing import Capture, Captured
 from headrace.sdk.testing.runs import Run, StepCaptures, build, ordered, unchecked_pipeline
 from headrace.sdk.testing.script import event_at, rows_of, stamped, stream, ticking
-from headrace.sdk.testing.steps import label, side_name
+from headrace.sdk.testing.steps import side_name
 from headrace.sdk.transform import PTransform
 from headrace.windowing.window import BoundedWindow
 
@@ -250,7 +250,7 @@ def _run_all(
     return [
         [
             attrs.evolve(
-                observation(tap, steps[f"{name}/{label(n, part._run.groupings[n])}"], event_of),
+                observation(tap, steps[f"{name}/{tap.label}"], event_of),
                 side=side_observation(tap, steps, f"{name}/{side_name(n)}"),
             )
             for n, tap in enumerate(part.taps)

@@ -21,6 +21,7 @@ from headrace.sdk.combine import CombinePerKey
 from headrace.sdk.combine_fn import CombineFn
 from headrace.sdk.combiners.distinct import ApproximateCountDistinctCombineFn
 from headrace.sdk.combiners.moments import VarianceCombineFn
+from headrace.sdk.evictors import CountEvictor
 from headrace.sdk.flatten import Flatten
 from headrace.sdk.group_by_key import GroupByKey
 from headrace.sdk.pardo import Filter, Map, MapTuple, ParDo
@@ -33,11 +34,13 @@ from headrace.sdk.testing.programs import code, program
 from headrace.sdk.testing.script import Event
 from headrace.sdk.testing.stateful_sum import StatefulSum
 from headrace.sdk.testing.steps import (
+    LAST,
     UNSAFE,
     Step,
     emits_panes,
     holds_lists,
     in_parts,
+    label,
     name,
     output_windowing,
     side_name,
@@ -242,6 +245,8 @@ def grouping(step: Step) -> PTransform[Any, Any]:
     """Return the transform of a step that is not a join."""
     if step.kind == "list":
         return GroupByKey()
+    if step.kind == "last":
+        return GroupByKey(evictor=CountEvictor(LAST))
     if step.kind == "state":
         return ParDo(StatefulSum())
     if step.kind == "sum":
@@ -256,6 +261,7 @@ class StepCaptures:
     """The captures of a step.
 
     Attributes:
+        label: the label of the grouping node.
         panes: its output.
         inputs: its input, if watched.
         late: its late elements, if watched and if it assigns windows; a stateful DoFn only counts them.
@@ -263,6 +269,7 @@ class StepCaptures:
         side: its side input, if watched.
     """
 
+    label: str
     panes: Capture
     inputs: Capture | None
     late: Capture | None
@@ -300,12 +307,12 @@ def _grouped(
         came.append(prepare(side, step, suffix, watched))
     if step.beside == "join":
         panes = came | name(n) >> CoGroupByKey()
-        return panes, StepCaptures(capture(panes, f"panes {n}"), None, None)
+        return panes, StepCaptures(label(n, step), capture(panes, f"panes {n}"), None, None)
     together = _together(n, step, came)
     inputs = capture(together, f"inputs {n}") if watched else None
     source = together | name(n) >> grouping(step)
     late = capture(source.late, f"late {n}") if inputs and has_late_output(step) else None
-    taps = StepCaptures(capture(source, f"panes {n}"), inputs, late)
+    taps = StepCaptures(label(n, step), capture(source, f"panes {n}"), inputs, late)
     if watched and step.beside == "side":
         before, aside = capture(came[0], f"before {n}"), capture(came[1], f"side {n}")
         taps = attrs.evolve(taps, before=before, side=aside)
@@ -314,7 +321,7 @@ def _grouped(
 
 def has_late_output(step: Step) -> bool:
     """Return whether the late elements of a step can be captured."""
-    return step.assigns and step.beside != "join" and emits_panes(step)
+    return step.assigns and step.beside != "join" and step.kind != "last" and emits_panes(step)
 
 
 def _together(n: int, step: Step, came: Any) -> Any:

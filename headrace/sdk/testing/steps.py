@@ -12,19 +12,23 @@ from headrace.triggers.refinement import AccumulationMode
 from headrace.triggers.strategy import WindowingStrategy
 from headrace.windowing.window_fn import WindowFn
 
-Kind: TypeAlias = Literal["sum", "list", "largest", "spread", "distinct", "state"]
+Kind: TypeAlias = Literal["sum", "list", "largest", "spread", "distinct", "last", "state"]
 
 SUBTRACTING: Final[tuple[Kind, ...]] = ("sum", "spread")
 """Results of CombineFns that can subtract."""
 
-WHOLE: Final[tuple[Kind, ...]] = ("spread", "distinct")
+WHOLE: Final[tuple[Kind, ...]] = ("spread", "distinct", "last")
 """Results that cannot be combined from those of parts, so discarding panes have another kind."""
 
 _SKETCHES: Final[tuple[Kind, ...]] = ("distinct",) if find_spec("datasketches") else ()
 
-KINDS: Final[tuple[Kind, ...]] = ("sum", "list", "largest", "spread", *_SKETCHES)
+KINDS: Final[tuple[Kind, ...]] = ("sum", "list", "largest", "spread", "last", *_SKETCHES)
 """A sum, which can subtract; a list; a combination that must keep its inputs to support retractions; a
-variance, which can subtract; and, if the package datasketches is there, a sketch, which cannot."""
+variance, which can subtract; the last values by event time, which an evictor keeps; and, if the package
+datasketches is there, a sketch, which cannot subtract."""
+
+LAST: Final = 2
+"""The number of values that the evictor keeps."""
 
 Beside: TypeAlias = Literal["flatten", "join", "side"]
 
@@ -123,7 +127,9 @@ def side_name(n: int) -> str:
 
 def label(n: int, step: Step) -> str:
     """Return the label of the grouping node."""
-    return f"{name(n)}/GroupByKey" if step.beside == "join" else name(n)
+    if step.beside == "join":
+        return f"{name(n)}/GroupByKey"
+    return f"{name(n)}/Evict" if step.kind == "last" else name(n)
 
 
 def suffixes(n: int, step: Step) -> list[str]:

@@ -19,7 +19,7 @@ from headrace.sdk.combine_fn import CallableCombineFn
 from headrace.sdk.testing.run_on_runner import Observation, observation, unknown_event
 from headrace.sdk.testing.runs import Run, build, inherited, unchecked_pipeline
 from headrace.sdk.testing.script import rows_of, stamped, with_rows
-from headrace.sdk.testing.steps import Step, name
+from headrace.sdk.testing.steps import Step
 from headrace.sdk.testing.strategies.pipelines import runs
 from headrace.sdk.testing.strategies.windowing import aligned, merging
 from headrace.testing import capture
@@ -170,7 +170,7 @@ def test_a_batch_in_key_groups(data: st.DataObject, steps: int, groups: int, wid
         ]
         taps = build(halves | hr.Flatten(), run, watched=False)
     counted = run_batch(p.graph, groups, width).steps
-    found = [observation(tap, counted[name(n)], unknown_event) for n, tap in enumerate(taps)]
+    found = [observation(tap, counted[tap.label], unknown_event) for tap in taps]
     expected = run_batch_of(rows, run.steps)
     assert list(map(unordered, found)) == list(map(unordered, expected))
 
