@@ -28,7 +28,7 @@ from headrace.runners.precombine import (
 from headrace.runners.reductions import reduction_of
 from headrace.runners.side_input_files import SideInputFiles
 from headrace.runners.stored_types import check_stored_types
-from headrace.sdk.combine_fn import TakesTimestamps
+from headrace.sdk.combine_fn import StampedCombineFn
 from headrace.sdk.graph import (
     MAIN,
     AssignWindows,
@@ -168,7 +168,7 @@ class KeyedStep:
             keeps_late=late,
             knows_dropped=batch
             or not (before_shuffle or self.strategy.trigger.may_finish(self.strategy)),
-            value_of=fn.value_of if isinstance(fn, TakesTimestamps) else None,
+            value_of=fn.value_of if isinstance(fn, StampedCombineFn) else None,
         )
 
     def grouping(self) -> Grouping:

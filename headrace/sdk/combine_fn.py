@@ -195,10 +195,10 @@ class Subtracting(Protocol):
         """Return the accumulator without one input."""
 
 
-@runtime_checkable
-class TakesTimestamps(Protocol):
+class StampedCombineFn(CombineFn):
     """A CombineFn whose inputs are values with their timestamps; triggers see only the values."""
 
+    @abstractmethod
     def value_of(self, element: Any) -> Any:
         """Return the value of an input."""
 

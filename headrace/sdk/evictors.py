@@ -17,7 +17,7 @@ import attrs
 
 from headrace.errors import PipelineError, shorten
 from headrace.sdk.combine import CombinePerKey
-from headrace.sdk.combine_fn import CombineFn
+from headrace.sdk.combine_fn import StampedCombineFn
 from headrace.sdk.dofn import DoFn
 from headrace.sdk.element_types import pair_type, pair_types
 from headrace.sdk.encoding import encode_value
@@ -126,7 +126,7 @@ class TimeEvictor(Evictor):
 
 
 @attrs.frozen
-class EvictCombineFn(CombineFn):
+class EvictCombineFn(StampedCombineFn):
     """The values that an evictor keeps, in the order of their times and encodings; cannot subtract.
 
     Args:

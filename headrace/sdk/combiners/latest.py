@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any, Final, TypeAlias
 
 from headrace.sdk.combine import CombineGlobally, CombinePerKey
-from headrace.sdk.combine_fn import CombineFn
+from headrace.sdk.combine_fn import StampedCombineFn
 from headrace.sdk.dofn import DoFn
 from headrace.sdk.encoding import encode_value
 from headrace.sdk.pardo import Map
@@ -19,7 +19,7 @@ Stamped: TypeAlias = tuple[Any, Any]
 _NONE: Final[Stamped] = (None, MIN_TIMESTAMP)
 
 
-class LatestCombineFn(CombineFn):
+class LatestCombineFn(StampedCombineFn):
     """The value of the latest of (value, timestamp) pairs, or None without pairs; cannot subtract.
 
     If several values have the latest timestamp, one of them is chosen deterministically, for any order of
