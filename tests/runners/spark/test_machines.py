@@ -44,6 +44,7 @@ TestSideBySide.settings = settings(stateful_step_count=20)
 
 
 def draw_runs(machines: int) -> list[Run]:
+    """Draw the runs of machines; the draws depend on which modules are imported."""
     runs: list[Run] = []
 
     class RecordingMachine(StreamMachine):

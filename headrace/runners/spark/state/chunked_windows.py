@@ -77,7 +77,7 @@ def _chunk(columns: list[Columns]) -> Chunk:
 
 def _checked(chunk: Chunk | list[Columns]) -> list[Columns]:
     """Return the columns of a chunk whose first key has the stored encoding."""
-    if isinstance(chunk, list):
+    if isinstance(chunk, list):  # of an earlier version
         return chunk
     stored, columns = chunk
     if columns:
