@@ -6,9 +6,10 @@ BIN    := $(VENV)/bin
 RUNNER ?= local
 N      ?= 1000
 KILLS  ?= 50
-# `make test` runs 5 of these 50 kills; each day of the year selects other ones.
-FIRST_KILL ?= $(shell expr $$(date +%j) % 10 \* 5)
-# `make test` runs a sample of the tests on one older Spark; each day of the year selects another one.
+# `make test` runs a tenth of the kills, and of the first commands in fresh clones: each day of the year another one.
+TENTH ?= $(shell expr $$(date +%j) % 10)
+FIRST_KILL ?= $(shell expr $(TENTH) \* 5)
+# `make test` runs a sample of the tests on one older Spark: each day of the year another one; none if this is empty.
 OLDER_SPARK ?= $(word $(shell expr $$(date +%j) % 3 + 1),4.0 4.1 4.2)
 SAMPLE := tests/test_figures.py tests/faults/test_failing.py
 # `make test` runs these tests on Spark beside the others, in a process of their own.
@@ -19,9 +20,12 @@ STREAMING ?= $(if $(filter local,$(RUNNER)),1)
 # The streaming demo on Spark is killed once; its checkpoint and results are here.
 SPARK_DEMO := out/flights-on-spark
 
+# Tests start hundreds of Python processes: without stored bytecode each of them would compile all modules.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test test-chaos test-fast test-older-spark test-spark-versions laws laws-runner laws-beam beam-reference beam-tests conformance comparison coverage mutants check format bench bench-spark reference pictures docs changelog hooks release-check need-java need-chromium clean
+.PHONY: help demo test test-chaos test-fast test-older-spark test-spark-versions laws laws-runner laws-beam beam-paths beam-reference beam-tests conformance comparison coverage mutants check format bench bench-spark reference pictures docs changelog hooks release-check need-java need-chromium clean
 
 help: ## list the tasks
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -36,14 +40,15 @@ else
 	$(BIN)/python examples/flights.py --runner=$(RUNNER) $(if $(STREAMING),--streaming) $(ARGS)
 endif
 
-test: need-java need-chromium $(VENV)/.with-dev $(VENV)/.with-beam $(VENV)/.with-spark $(VENV)/.with-connect $(VENV)/.with-demo test-older-spark ## run all tests, on Spark too, with a sample of the kills; install Java and Chromium if possible [ARGS=...]
-	$(BIN)/pytest -n auto -m "not spark and not chaos" $(ARGS)
+test: need-java need-chromium $(VENV)/.with-dev $(VENV)/.with-beam $(VENV)/.with-spark $(VENV)/.with-connect $(VENV)/.with-demo $(if $(OLDER_SPARK),test-older-spark) ## run all tests, on Spark too, with a tenth of the kills and of the first commands in fresh clones; install Java and Chromium if possible [ARGS=...]
+	$(BIN)/pytest -n auto --dist worksteal -m "not spark and not chaos" $(ARGS)
 	@mkdir -p out
 	$(BIN)/pytest -n 0 -m "spark and not chaos" $(BESIDE) $(ARGS) >out/beside.txt 2>&1 & \
 	beside=$$!; status=0; \
 	$(BIN)/pytest -n 0 -m "spark and not chaos" $(BESIDE:%=--ignore=%) $(ARGS) || status=1; \
 	wait $$beside || status=1; cat out/beside.txt; exit $$status
-	HEADRACE_KILLS=5 HEADRACE_FIRST_KILL=$(FIRST_KILL) $(BIN)/pytest -n 2 --dist loadscope -m sampled $(ARGS)
+	HEADRACE_KILLS=5 HEADRACE_FIRST_KILL=$(FIRST_KILL) HEADRACE_TENTH=$(TENTH) \
+		$(BIN)/pytest -n 2 --dist loadscope -m sampled $(ARGS)
 
 test-chaos: need-java $(VENV)/.with-dev $(VENV)/.with-spark $(VENV)/.with-demo ## run the long tests: kills and restarts of drivers, clusters and a Kafka broker, and each task in a fresh clone [KILLS=50] [ARGS=...]
 	HEADRACE_KILLS=$(KILLS) $(BIN)/pytest -n 0 -m chaos $(ARGS)
@@ -55,7 +60,7 @@ test-spark-versions: need-java $(SPARK_VENVS) ## run all tests on Spark with eac
 	$(VENV)/spark-4.3/bin/python tools/spark_test_runs.py $(ARGS)
 
 test-fast: $(VENV)/.with-dev ## run the tests on the local runner, without slow ones [ARGS=...]
-	HEADRACE_PROFILE=quick $(BIN)/pytest -n auto -m "not spark and not slow" $(ARGS)
+	HEADRACE_PROFILE=quick $(BIN)/pytest -n auto --dist worksteal -m "not spark and not slow" $(ARGS)
 
 laws: $(VENV)/.with-dev ## check each law on N random cases; store failures in tests/laws/found [N=1000] [ARGS=...]
 	HEADRACE_CASES=$(N) $(BIN)/pytest tests/laws -n 0 -m "not spark" --hypothesis-show-statistics $(ARGS)
@@ -71,6 +76,9 @@ beam-tests: $(VENV)/.with-beam-tests ## run Beam's own tests with one import cha
 
 beam-reference: $(VENV)/.with-dev $(VENV)/.with-beam ## write docs/reference/beam.md: each name of Beam's, and what Headrace has for it
 	$(BIN)/python tools/beam_reference.py
+
+beam-paths: $(VENV)/.with-dev ## write the modules under Beam's paths, such as headrace/transforms, from headrace/sdk/beam/paths.toml
+	$(BIN)/python tools/beam_paths.py
 
 conformance: $(VENV)/.with-dev $(VENV)/.with-beam ## write docs/reference/conformance.md and capabilities.md [PRISM=path/to/prism]
 	$(BIN)/python -m tests.conformance $(if $(PRISM),--prism=$(PRISM))
@@ -98,6 +106,7 @@ check: $(VENV)/.with-dev $(VENV)/.with-beam $(VENV)/.with-spark ## check format,
 	$(BIN)/lint-imports
 	$(BIN)/pytest --quiet --doctest-modules headrace tests/test_public_api.py tests/typing
 	$(BIN)/python tools/reference.py --check
+	$(BIN)/python tools/beam_paths.py --check
 	$(BIN)/python tools/beam_reference.py --check
 	$(BIN)/python tools/pictures.py --check
 

@@ -56,7 +56,8 @@ def _rates(
 ) -> Iterator[float]:
     """Yield the events per second of each query."""
     per_partition = EVENTS_PER_BATCH // config.partitions
-    flags = [f"--runner={runner}", f"--max-records-per-batch={per_partition}", *MODES[mode]]
+    size = ["--batch-seconds=0", f"--max-records-per-batch={per_partition}"]
+    flags = [f"--runner={runner}", *size, *MODES[mode]]
     with tempfile.TemporaryDirectory() as name:
         directory = Path(name)
         run(WARM_UP, numbers[:1], directory, flags)

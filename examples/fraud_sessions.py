@@ -138,8 +138,9 @@ def main(argv: list[str] | None = None) -> Any:
     result = pipeline.run()
     if args.live:
         write_while_running(result, args.directory)
-    result.wait_until_finish()
-
+    if result.wait_until_finish() == "CANCELLED":
+        print("The run was cancelled, so its alerts are not complete.")
+        return result
     for alert in current_alerts(args.directory):
         print(*alert.values())
     return result

@@ -112,6 +112,9 @@ def main(argv: list[str] | None = None) -> Any:
     with hr.Pipeline(options=PipelineOptions(flags)) as pipeline:
         build(pipeline, args.directory)
 
+    if pipeline.result and pipeline.result.state == "CANCELLED":
+        print("The run was cancelled, so its results are not complete.")
+        return pipeline.result
     for line in read_books(args.directory):
         if line["status"] != "paid":
             print(*line.values())

@@ -133,6 +133,9 @@ def main(argv: list[str] | None = None) -> Any:
     with hr.Pipeline(options=PipelineOptions(["--max-records-per-batch=20", *flags])) as pipeline:
         build(pipeline, args.directory)
 
+    if pipeline.result and pipeline.result.state == "CANCELLED":
+        print("The run was cancelled, so its results are not complete.")
+        return pipeline.result
     for name in WINDOWS:
         for record in sorted(current_records(args.directory, name)):
             print(name, *record)

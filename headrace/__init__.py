@@ -22,12 +22,14 @@ if TYPE_CHECKING:
         typehints as typehints,
     )
     from headrace.errors import (
+        CheckpointInUseError as CheckpointInUseError,
         ElementError as ElementError,
         FailuresError as FailuresError,
         FileError as FileError,
         HeadraceError as HeadraceError,
         HeadraceWarning as HeadraceWarning,
         KeyEncodingError as KeyEncodingError,
+        LeaseLostError as LeaseLostError,
         MutationError as MutationError,
         PipelineError as PipelineError,
         ScriptError as ScriptError,
@@ -72,8 +74,8 @@ if TYPE_CHECKING:
     from headrace.sdk.group_by_key import GroupByKey as GroupByKey
     from headrace.sdk.group_into_batches import GroupIntoBatches as GroupIntoBatches
     from headrace.sdk.log_elements import LogElements as LogElements
+    from headrace.sdk.observer import RunObserver as RunObserver
     from headrace.sdk.observing.exporter import MetricsExporter as MetricsExporter
-    from headrace.sdk.observing.observer import RunObserver as RunObserver
     from headrace.sdk.observing.picture import picture as picture
     from headrace.sdk.pairs import (
         Distinct as Distinct,
@@ -100,7 +102,6 @@ if TYPE_CHECKING:
     from headrace.sdk.pvalue import (
         PCollection as PCollection,
         PipelineBuilder as _PipelineBuilder,
-        TaggedOutput as TaggedOutput,
     )
     from headrace.sdk.reading import Create as Create, Impulse as Impulse, Read as Read
     from headrace.sdk.regex import Regex as Regex
@@ -113,6 +114,7 @@ if TYPE_CHECKING:
         AsSingleton as AsSingleton,
     )
     from headrace.sdk.step_logging import StepLogFilter as StepLogFilter
+    from headrace.sdk.tagged_output import TaggedOutput as TaggedOutput
     from headrace.sdk.tee import Tee as Tee
     from headrace.sdk.timers import TimeDomain as TimeDomain
     from headrace.sdk.to_string import ToString as ToString
@@ -157,12 +159,14 @@ _MODULES: Final = {
 
 _NAMES: Final = {
     "headrace.errors": (
+        "CheckpointInUseError",
         "ElementError",
         "FailuresError",
         "FileError",
         "HeadraceError",
         "HeadraceWarning",
         "KeyEncodingError",
+        "LeaseLostError",
         "MutationError",
         "PipelineError",
         "ScriptError",
@@ -232,12 +236,9 @@ _NAMES: Final = {
         "PeriodicSequence",
     ),
     "headrace.sdk.observing.exporter": ("MetricsExporter",),
-    "headrace.sdk.observing.observer": ("RunObserver",),
+    "headrace.sdk.observer": ("RunObserver",),
     "headrace.sdk.pipeline": ("Pipeline",),
-    "headrace.sdk.pvalue": (
-        "PCollection",
-        "TaggedOutput",
-    ),
+    "headrace.sdk.pvalue": ("PCollection",),
     "headrace.sdk.reading": (
         "Create",
         "Impulse",
@@ -253,6 +254,7 @@ _NAMES: Final = {
         "AsSingleton",
     ),
     "headrace.sdk.step_logging": ("StepLogFilter",),
+    "headrace.sdk.tagged_output": ("TaggedOutput",),
     "headrace.sdk.tee": ("Tee",),
     "headrace.sdk.timers": ("TimeDomain",),
     "headrace.sdk.to_string": ("ToString",),

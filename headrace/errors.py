@@ -5,7 +5,9 @@ from __future__ import annotations
 import reprlib
 import sys
 import warnings
+from importlib import import_module
 from types import FrameType
+from typing import Any
 
 _REPR = reprlib.Repr()
 _REPR.maxstring = _REPR.maxother = 80
@@ -19,7 +21,27 @@ def shorten(value: object) -> str:
     >>> shorten(list(range(100)))
     '[0, 1, 2, 3, ...]'
     """
-    return _REPR.repr(value)
+    return printable(_REPR.repr(value))
+
+
+def printable(text: str) -> str:
+    r"""Return text with escapes for characters that would act on a terminal or begin a line of a log.
+
+    >>> printable("a\n\x1b[2Jb, é")
+    'a\\n\\x1b[2Jb, é'
+    """
+    return text if text.isprintable() else "".join(map(_escaped, text))
+
+
+def printable_lines(text: str) -> str:
+    """Return text of one or more lines as :func:`printable`; all but the first are indented."""
+    return "\n    ".join(map(printable, text.split("\n")))
+
+
+def _escaped(character: str) -> str:
+    if character.isprintable():
+        return character
+    return character.encode("unicode_escape").decode("ascii")
 
 
 class HeadraceError(Exception):
@@ -44,11 +66,11 @@ class HeadraceError(Exception):
 
     def __str__(self) -> str:
         """Join the parts that are present, one per line."""
-        lines = [self.problem]
+        lines = [printable_lines(self.problem)]
         if self.where:
-            lines.append(f"  where: {self.where}")
+            lines.append(f"  where: {printable_lines(self.where)}")
         if self.remedy:
-            lines.append(f"  what to do: {self.remedy}")
+            lines.append(f"  what to do: {printable_lines(self.remedy)}")
         return "\n".join(lines)
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -89,7 +111,7 @@ def warn(problem: str, *, where: str = "", remedy: str = "") -> None:
     Read: nothing is read; add a file
     """
     text = "; ".join(part for part in (problem, remedy) if part)
-    message = HeadraceWarning(f"{where}: {text}" if where else text)
+    message = HeadraceWarning(printable_lines(f"{where}: {text}" if where else text))
     frame = caller()
     registry = frame.f_globals.setdefault("__warningregistry__", {})
     warnings.warn_explicit(
@@ -167,6 +189,34 @@ class UnsupportedError(PipelineError, NotImplementedError):
     """
 
 
+class CheckpointInUseError(PipelineError):
+    """A start of a run on a checkpoint that another run owns.
+
+    >>> from headrace.runners.spark.state.acquire_lease import acquire
+    >>> from headrace.runners.spark.state.lease_files import LocalLeaseFiles
+    >>> files = LocalLeaseFiles(getfixture("tmp_path") / "owner")
+    >>> lease = acquire(files, "/data/mill")
+    >>> acquire(files, "/data/mill")
+    Traceback (most recent call last):
+    headrace.errors.CheckpointInUseError: the checkpoint /data/mill is in use by another run of...
+    """
+
+
+class LeaseLostError(HeadraceError, RuntimeError):
+    """A run whose checkpoint was taken over by another run, after it was paused for a long time.
+
+    >>> import shutil
+    >>> from headrace.runners.spark.state.acquire_lease import acquire
+    >>> from headrace.runners.spark.state.lease_files import LocalLeaseFiles
+    >>> directory = getfixture("tmp_path") / "owner"
+    >>> lease = acquire(LocalLeaseFiles(directory), "/data/mill")
+    >>> shutil.rmtree(directory)
+    >>> lease.check()
+    Traceback (most recent call last):
+    headrace.errors.LeaseLostError: the checkpoint /data/mill was deleted while this run used it...
+    """
+
+
 class ElementError(HeadraceError, TypeError):
     """An element that a transform does not accept, such as a non-pair before a grouping.
 
@@ -188,7 +238,7 @@ class KeyEncodingError(ElementError):
 
 
 class MutationError(HeadraceError, RuntimeError):
-    """A function that changes its input, found with ``--check-mutation``, which tests use by default.
+    """A function that changes its input or output, found with ``--check-mutation``, which tests use.
 
     >>> with TestPipeline() as p:
     ...     _ = p | Create([("a", [2, 1])]) | "Sort" >> Map(lambda pair: pair[1].sort())
@@ -214,3 +264,29 @@ class FileError(HeadraceError, ValueError):
     Traceback (most recent call last):
     headrace.errors.FileError: no file matches 'nowhere/*.txt'...
     """
+
+
+def require_extra(module: str, extra: str, use: str, also: str = "") -> Any:
+    """Import a module of an optional package.
+
+    Args:
+        module: the name of the module.
+        extra: the extra of Headrace that installs the package.
+        use: what the package is used for, in words that end with its name.
+        also: what else may have to be installed, after a comma.
+
+    Raises:
+        PipelineError: the package is not installed.
+
+    >>> from headrace.errors import require_extra
+    >>> require_extra("wheelwright", "wheels", "mills turn with wheelwright")
+    Traceback (most recent call last):
+    headrace.errors.PipelineError: mills turn with wheelwright, which is not installed
+      what to do: pip install 'headrace[wheels]'
+    """
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise PipelineError(
+            f"{use}, which is not installed", remedy=f"pip install 'headrace[{extra}]'{also}"
+        ) from error

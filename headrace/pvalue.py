@@ -1,9 +1,10 @@
+# Generated from headrace/sdk/beam/paths.toml: change the table, then run `make beam-paths`.
 """Collections and other inputs and outputs of transforms, under Beam's name for the module."""
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from headrace.sdk.beam_names import missing_names_of as _missing_names_of
-from headrace.sdk.pvalue import DoOutputsTuple, PBegin, PCollection, PDone, PValue, TaggedOutput
+from headrace.sdk.pvalue import DoOutputsTuple, PBegin, PCollection, PDone, PValue
 from headrace.sdk.row import Row
 from headrace.sdk.side_inputs import (
     AsDict,
@@ -14,6 +15,7 @@ from headrace.sdk.side_inputs import (
     AsSingleton,
     EmptySideInput,
 )
+from headrace.sdk.tagged_output import TaggedOutput
 
 __all__ = [
     "AsDict",

@@ -6,7 +6,7 @@ from typing import Final
 
 from headrace.errors import PipelineError
 
-KEY_STATE: Final = 3
+KEY_STATE: Final = 4
 """The state of a key in a grouping (:mod:`headrace.triggers.key_state`)."""
 
 STATEFUL_STATE: Final = 2
@@ -15,14 +15,17 @@ STATEFUL_STATE: Final = 2
 SIDE_INPUT_STATE: Final = 2
 """The state of a node with side inputs (:mod:`headrace.runners.side_input_gate`)."""
 
-CHUNKS: Final = 3
+CHUNKS: Final = 4
 """The chunks of a key group and their directories (:mod:`headrace.runners.spark.state.chunks`)."""
 
 POSITIONS: Final = 2
 """The positions of sources (:mod:`headrace.runners.source_positions`)."""
 
-MANIFEST: Final = 2
+MANIFEST: Final = 3
 """The description of the pipeline (:mod:`headrace.runners.spark.state.checkpoint_manifest`)."""
+
+LEASE: Final = 1
+"""The lease of a run on its checkpoint (:mod:`headrace.runners.spark.state.lease_record`)."""
 
 
 def check_format(what: str, found: object, expected: int, where: str = "") -> None:

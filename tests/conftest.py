@@ -1,6 +1,7 @@
 """Fixtures for the runners that tests of the semantics run on, and the profiles of Hypothesis.
 
 HEADRACE_PROFILE=quick|fast|ci|deep|mutants selects a profile, HEADRACE_CASES a number of cases per test.
+HEADRACE_DRY_RUN=off runs each pipeline on Spark by itself; CONTRIBUTING.md explains the dry run.
 """
 
 from __future__ import annotations
@@ -17,13 +18,13 @@ from hypothesis import HealthCheck, Phase, settings
 from headrace.sdk.graph import Graph
 from headrace.sdk.options import PipelineOptions
 from headrace.sdk.result import PipelineResult
-from tests.batching.batches import BATCHES, Batches, BatchingRunner
+from tests.batching.batches import BATCHES, Batches, BatchingRunner, is_batched, runner_of
 from tests.batching.dry_run import dry_run
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-settings.register_profile("quick", max_examples=40, deadline=None)
+settings.register_profile("quick", max_examples=20, deadline=None)
 settings.register_profile("fast", max_examples=100, deadline=None)
 settings.register_profile("ci", settings.get_profile("fast"), derandomize=True, print_blob=True)
 settings.register_profile(
@@ -46,6 +47,10 @@ PROFILE = "cases" if "HEADRACE_CASES" in os.environ else "ci" if os.environ.get(
 settings.load_profile(os.environ.get("HEADRACE_PROFILE", PROFILE))
 
 
+os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+"""For each JVM that tests start: none runs for long enough to pay for the code of the optimizing compiler."""
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """PySpark 4.0 and 4.1 leave the socket of each result to the garbage collector, which warns."""
     if find_spec("pyspark") and version("pyspark").startswith(("4.0.", "4.1.")):
@@ -64,15 +69,10 @@ RUNNERS = [
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """With ``--runner``, deselect the tests of other runners."""
     wanted = config.getoption("--runner", None)  # an option of Headrace's own plugin, if installed
-    others = [item for item in items if wanted and _runner_of(item) not in (None, wanted)]
+    others = [item for item in items if wanted and runner_of(item) not in (None, wanted)]
     if others:
         config.hook.pytest_deselected(items=others)
         items[:] = [item for item in items if item not in others]
-
-
-def _runner_of(item: pytest.Item) -> str | None:
-    mark = item.get_closest_marker("on_runner")
-    return str(mark.args[0]) if mark else None
 
 
 @pytest.fixture(params=RUNNERS)
@@ -83,7 +83,7 @@ def runner(request: pytest.FixtureRequest) -> Any:
     local_only = request.node.get_closest_marker("local_only")
     if local_only:
         pytest.skip(*local_only.args)
-    if request.node.get_closest_marker("alone"):
+    if not is_batched(request.node):
         request.getfixturevalue("spark")
         return SmallSpark()
     batches = request.config.stash[BATCHES]
@@ -128,12 +128,8 @@ class SmallSpark:
 
 def pytest_runtest_protocol(item: pytest.Item) -> None:
     """Before the first batched test, collect the pipelines of all batched tests."""
-    if BATCHES in item.config.stash or not _is_batched(item):
+    if BATCHES in item.config.stash or not is_batched(item):
         return
     batches = item.config.stash[BATCHES] = Batches(SmallSpark(), dry_run=True)
-    dry_run([each for each in item.session.items if _is_batched(each)], batches)
+    dry_run([each for each in item.session.items if is_batched(each)], batches)
     batches.dry_run = False
-
-
-def _is_batched(item: pytest.Item) -> bool:
-    return _runner_of(item) == "spark" and not item.get_closest_marker("alone")

@@ -22,7 +22,7 @@ import pytest
 import headrace
 from headrace.sdk.beam_names import GOOGLE_MODULES, SPLITTABLE_MODULES
 
-ROOMS = ("windowing", "triggers", "sdk", "runners")
+ROOMS = ("windowing", "triggers", "grouping", "sdk", "runners")
 HOMES = ("headrace.windowing", "headrace.triggers", "headrace.testing")
 INTERNAL = ("headrace.errors", "headrace.stored_formats", "headrace.__main__")
 """Headrace itself exports what is public in the first two; the last one is a command."""

@@ -48,6 +48,13 @@ COPIES = {"examples": "bexamples", "testing/benchmarks/nexmark": "bnexmark"}
 PROGRAMS = {"transforms/combinefn_lifecycle_pipeline": "lifecycle_pipeline"}
 """Modules of pipelines that tests import, which are no part of the SDK, and their names in that directory."""
 
+KIT = {
+    "apache_beam.transforms.display_test import": "headrace.sdk.testing.hamcrest_matchers import",
+    "apache_beam.io.filebasedsink_test import _TestCaseWithTempDirCleanUp": "headrace.sdk.testing.temp_dirs "
+    "import TempDirTestCase as _TestCaseWithTempDirCleanUp",
+}
+"""What tests import from other tests of Beam's, and where the test kit has it."""
+
 EXAMPLES, UNIT = "examples and programming guide", "unit tests"
 
 KINDS = {
@@ -128,6 +135,8 @@ def swapped(text: str) -> str:
     """Return a module of Beam's with its imports changed; programs stay among themselves."""
     for package, copy in (COPIES | PROGRAMS).items():
         text = text.replace(f"apache_beam.{package.replace('/', '.')}", copy)
+    for imported, ours in KIT.items():
+        text = text.replace(imported, ours)
     text = text.replace("from apache_beam import examples", "import bexamples as examples")
     return text.replace("apache_beam", "headrace")
 

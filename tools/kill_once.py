@@ -2,7 +2,7 @@
 
     python tools/kill_once.py --after 5 CHECKPOINT -- COMMAND …
 
-The child processes of the command, such as Spark's JVM, are killed too. The exit code is that of the
+The child processes of the command, such as Spark's JVM, are killed too. The exit code comes from the
 second run.
 """
 

@@ -57,13 +57,13 @@ TEXTS = {
 
 HEAD = """# The figures of the paper, drawn from runs
 
-Each picture on this page is a run of Headrace on the numbers of a published figure: those of "The Dataflow
-Model" and of the book "Streaming Systems". Event time goes to the right, processing time goes up. A circle is
-an element, with a ring if it is late. A box is a window, from its first firing to its last one. A line across
-it is a pane with its value, or a retraction, with the value below the line. The blue line is the watermark.
-The ideal watermark, on which both times are equal, is dashed.
+Each picture on this page is a run of Headrace on the numbers of a figure in "The Dataflow Model" or in
+the book "Streaming Systems". Event time goes to the right, processing time goes up. A circle is an element,
+with a ring if it is late. A box is a window, from its first firing to its last one. A line across it is a
+pane with its value, or a retraction, with the value below the line. The blue line is the watermark. The ideal
+watermark, on which both times are equal, is dashed.
 
-The table below each picture has the published panes beside those of the run.
+The table below each picture compares the published panes with the panes of the run.
 [Conformance](../reference/conformance.md) compares other runners with the same figures. `python
 tools/pictures.py` draws the pictures; [Watch a run](../how-to/observe.md) shows how to draw such a picture of
 your own run.

@@ -27,7 +27,7 @@ PAGE = ROOT / "docs/reference/spark-versions.md"
 SUITES = {
     "all": ["-m", "spark and not chaos", "--ignore=tests/faults"],
     "faults": ["-m", "spark and not chaos", "tests/faults"],
-    "kills": ["-m", "sampled"],
+    "kills": ["-m", "sampled", "--ignore=tests/docs"],
 }
 """The tests, as `make test` divides them: a process of its own for each part."""
 

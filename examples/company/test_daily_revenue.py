@@ -1,4 +1,4 @@
-"""The daily revenue is that of plain Python."""
+"""The daily revenue equals the result of plain Python."""
 
 from __future__ import annotations
 

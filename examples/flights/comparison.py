@@ -1,4 +1,4 @@
-"""Compares the answers of a run with those of plain Python, row by row."""
+"""Compares the answers of a run with plain Python, row by row."""
 
 from __future__ import annotations
 

@@ -103,6 +103,11 @@ def print_results(found: Mapping[str, Rows]) -> None:
     print(LEGEND)
 
 
+def print_cancelled(seconds: float) -> None:
+    """Say that a run was cancelled: its results are a part, which nothing is compared with."""
+    print(f"\nThe run was cancelled after {seconds:.1f} s, so its answers are not compared.")
+
+
 def print_run(steps: Mapping[str, hr.metrics.StepMetrics], seconds: float) -> None:
     """Print the panes of each grouping by timing, and the throughput."""
     lines = [
@@ -142,7 +147,7 @@ def print_double_counts(days: Comparison) -> None:
 
 
 def print_comparisons(comparisons: Mapping[str, Comparison]) -> None:
-    """Print whether the answers equal those of plain Python, and the differences."""
+    """Print whether the answers equal the answers of plain Python, and the differences."""
     lines = [
         {
             "answer": answer,

@@ -34,6 +34,9 @@ def main(argv: list[str] | None = None) -> int:
 
     config = Config(events=args.events, seed=args.seed)
     result = run([args.job], config, args.directory, flags)
+    if result.state == "CANCELLED":
+        print("The run was cancelled, so its results are not complete.")
+        return 1
     for name in RESULTS[args.job]:
         _report(args.directory / args.job, name)
     return int(result.state != "DONE")

@@ -35,6 +35,9 @@ def main(argv: list[str] | None = None) -> int:
     config = Config(events=args.events, rate=args.rate, seed=args.seed)
     numbers = args.query or NUMBERS
     result = run(config, numbers, args.directory, flags)
+    if result.state == "CANCELLED":
+        print("The run was cancelled, so its results are not complete.")
+        return 1
     for number in numbers:
         _report(number, args.directory)
     return int(result.state != "DONE")

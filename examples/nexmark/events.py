@@ -1,4 +1,4 @@
-"""The events: a person registers, opens auctions, and bids in those of others.
+"""The events: a person registers, opens auctions, and bids in the auctions of others.
 
 Times are milliseconds since 1970, and prices are cents, so that both are exact.
 """

@@ -2,7 +2,7 @@
 
 A window has its first result when the watermark passes its end, and a corrected one for each late event: the
 result before is retracted. Windows accept events that are late by up to ``LATENESS``, which is more than the
-longest delay; so no event is dropped, and the corrected results of a stream are those of a batch.
+longest delay; so no event is dropped, and the corrected results of a stream equal the batch.
 """
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# Generated from headrace/sdk/beam/paths.toml: change the table, then run `make beam-paths`.
 """Coders, under Beam's path: how values of a class are written in the shuffle and in checkpoints."""
 
 from headrace.sdk.avro_coder import AvroGenericCoder

@@ -1,3 +1,4 @@
+# Generated from headrace/sdk/beam/paths.toml: change the table, then run `make beam-paths`.
 """Implementations of coders, under Beam's module path."""
 
 from headrace.sdk.byte_streams import InputStream, OutputStream

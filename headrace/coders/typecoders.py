@@ -1,3 +1,4 @@
+# Generated from headrace/sdk/beam/paths.toml: change the table, then run `make beam-paths`.
 """The registry of coders, under Beam's path."""
 
 from headrace.sdk.coder_registry import CoderRegistry, registry

@@ -1,3 +1,4 @@
+# Generated from headrace/sdk/beam/paths.toml: change the table, then run `make beam-paths`.
 """Sources and sinks."""
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING
@@ -41,16 +42,13 @@ from headrace.sdk.io.read_from_files import (
     ReadFromJson,
     ReadFromParquet,
     ReadFromText,
+    ReadFromTextWithFilename,
 )
 from headrace.sdk.io.read_from_spark import FromDataFrame, ReadFromSpark
 from headrace.sdk.io.table.sink import WriteToTable
 from headrace.sdk.io.text_files import TextFiles
 from headrace.sdk.io.tfrecord_files import TFRecordFiles, TFRecordSink
-from headrace.sdk.io.tfrecord_io import (
-    ReadAllFromTFRecord,
-    ReadFromTFRecord,
-    WriteToTFRecord,
-)
+from headrace.sdk.io.tfrecord_io import ReadAllFromTFRecord, ReadFromTFRecord, WriteToTFRecord
 from headrace.sdk.io.to_dataframe import ToDataFrame
 from headrace.sdk.io.watched_files import WatchedFiles
 from headrace.sdk.io.write_to_files import (
@@ -115,6 +113,7 @@ __all__ = [
     "ReadFromSpark",
     "ReadFromTFRecord",
     "ReadFromText",
+    "ReadFromTextWithFilename",
     "ReadMatches",
     "ReadableFile",
     "ReadsBundles",

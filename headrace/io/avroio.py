@@ -1,3 +1,4 @@
+# Generated from headrace/sdk/beam/paths.toml: change the table, then run `make beam-paths`.
 """Avro files, under Beam's module path."""
 
 from headrace.sdk.io.avro_io import ReadAllFromAvro, ReadFromAvro, WriteToAvro

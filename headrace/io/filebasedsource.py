@@ -1,3 +1,4 @@
+# Generated from headrace/sdk/beam/paths.toml: change the table, then run `make beam-paths`.
 """Sources of files in ranges of bytes, under Beam's module path."""
 
 from headrace.sdk.io.file_based_source import FileBasedSource

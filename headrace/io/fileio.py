@@ -1,3 +1,4 @@
+# Generated from headrace/sdk/beam/paths.toml: change the table, then run `make beam-paths`.
 """Matching, reading and writing whole files, under Beam's module path."""
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING

@@ -1,3 +1,4 @@
+# Generated from headrace/sdk/beam/paths.toml: change the table, then run `make beam-paths`.
 """The values and the error that FileSystems takes and returns, under Beam's module path."""
 
 from headrace.errors import FileError as BeamIOError

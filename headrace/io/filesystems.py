@@ -1,3 +1,4 @@
+# Generated from headrace/sdk/beam/paths.toml: change the table, then run `make beam-paths`.
 """Operations on local files and on URLs, under Beam's module path."""
 
 from headrace.sdk.io.compression import CompressionTypes

@@ -1,9 +1,11 @@
+# Generated from headrace/sdk/beam/paths.toml: change the table, then run `make beam-paths`.
 """Sources and sinks in Beam's form, under Beam's module path."""
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from headrace.sdk.beam_names import missing_names_of as _missing_names_of
-from headrace.sdk.iobase import BoundedSource, Sink, SourceBundle, Writer
+from headrace.sdk.iobase import BoundedSource, SourceBundle
+from headrace.sdk.iobase_writing import Sink, Writer
 from headrace.sdk.range_trackers import RangeTracker
 from headrace.sdk.reading import Read
 from headrace.sdk.writing import Write

@@ -1,3 +1,4 @@
+# Generated from headrace/sdk/beam/paths.toml: change the table, then run `make beam-paths`.
 """Parquet files, under Beam's module path."""
 
 from headrace.sdk.io.beam_formats import parquet_sink as _create_parquet_sink

@@ -1,3 +1,4 @@
+# Generated from headrace/sdk/beam/paths.toml: change the table, then run `make beam-paths`.
 """Checks of sources of Beam's form, under Beam's module path."""
 
 from headrace.sdk.testing.divided_sources import (

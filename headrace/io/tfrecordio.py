@@ -1,3 +1,4 @@
+# Generated from headrace/sdk/beam/paths.toml: change the table, then run `make beam-paths`.
 """TFRecord files, under Beam's module path."""
 
 from headrace.sdk.io.beam_formats import TFRecordUtil as _TFRecordUtil

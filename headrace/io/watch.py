@@ -1,3 +1,4 @@
+# Generated from headrace/sdk/beam/paths.toml: change the table, then run `make beam-paths`.
 """Polling for new outputs, under Beam's module path."""
 
 from headrace.sdk.poll_termination import (

@@ -1,7 +1,11 @@
-"""Refuses the names of Beam's module for watermark estimators of splittable DoFns."""
+# Generated from headrace/sdk/beam/paths.toml: change the table, then run `make beam-paths`.
+"""Refuses the names of the Beam module for watermark estimators of splittable DoFns."""
+
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from headrace.sdk.beam_names import missing_names_of as _missing_names_of
 
 __all__: list[str] = []
 
-__getattr__ = _missing_names_of(__name__)
+if not _TYPE_CHECKING:
+    __getattr__ = _missing_names_of(__name__)

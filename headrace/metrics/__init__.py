@@ -1,3 +1,4 @@
+# Generated from headrace/sdk/beam/paths.toml: change the table, then run `make beam-paths`.
 """Metrics: those that users define, queries for them, and exporters."""
 
 from headrace.sdk.metrics import (

@@ -1,4 +1,5 @@
-"""What pipelines count, under Beam's name for the module."""
+# Generated from headrace/sdk/beam/paths.toml: change the table, then run `make beam-paths`.
+"""Metrics that pipelines count, under Beam's name for the module."""
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 

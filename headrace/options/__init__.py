@@ -1,3 +1,4 @@
+# Generated from headrace/sdk/beam/paths.toml: change the table, then run `make beam-paths`.
 """Options of pipelines."""
 
 from headrace.sdk.beam_options import SetupOptions

@@ -1,3 +1,4 @@
+# Generated from headrace/sdk/beam/paths.toml: change the table, then run `make beam-paths`.
 """Options of pipelines, under Beam's name for the module."""
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING

@@ -1,3 +1,4 @@
+# Generated from headrace/sdk/beam/paths.toml: change the table, then run `make beam-paths`.
 """Values of options that can be known later than the pipeline, under Beam's name for the module."""
 
 from headrace.sdk.value_provider import (

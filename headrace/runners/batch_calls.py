@@ -55,7 +55,7 @@ def _elements(batches: Bundle, step: Step) -> Bundle:
     """Return the elements of batches, as rows."""
     found = [_elements_of(batch, step) for batch in batches.values]
     ends = list(accumulate(map(len, found)))
-    return any_number(list(chain.from_iterable(found)), ends, batches)[MAIN]
+    return any_number(list(chain.from_iterable(found)), ends, batches, step)[MAIN]
 
 
 def _elements_of(batch: Any, step: Step) -> list[Any]:

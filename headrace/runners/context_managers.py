@@ -53,7 +53,7 @@ class ContextManagers:
             stack.close()
 
     def close(self) -> None:
-        """Exit all contexts: those of the bundle, then those of the worker."""
+        """Exit all contexts: first of the bundle, then of the worker."""
         try:
             self.exit(BundleContextParam)
         finally:

@@ -22,7 +22,7 @@ _KEY: Final = "for the key "
 def label_errors(
     label: str, windows: Callable[[], Iterable[BoundedWindow]] = no_windows
 ) -> Iterator[None]:
-    """Add a transform's label to log records, and as a note to an error without that of another transform.
+    """Add a transform's label to log records, and as a note to an error without another label.
 
     Args:
         label: full label of the transform.
@@ -48,6 +48,20 @@ def label_errors_each(label: str, items: Iterable[T]) -> Iterator[T]:
         if item is _END:
             return
         yield item  # type: ignore[misc]  # it is not the end
+
+
+@contextmanager
+def note_method(name: str) -> Iterator[None]:
+    """Add the method of a DoFn that was called as a note to an error.
+
+    Args:
+        name: the name of the method, such as ``setup``.
+    """
+    try:
+        yield
+    except Exception as error:
+        error.add_note(f"from the method {name}")
+        raise
 
 
 def note_element(error: Exception, element: Any) -> None:

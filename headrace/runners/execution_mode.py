@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from headrace.errors import PipelineError
+from headrace.runners.batch_size import RoundSize
 from headrace.sdk.graph import Graph, Read
 from headrace.sdk.io.test_stream import TestStream
 from headrace.sdk.options import PipelineOptions, StandardOptions
@@ -25,19 +26,34 @@ def is_streaming(graph: Graph, options: PipelineOptions) -> bool:
     return requested or is_unbounded(graph) or has_test_stream(graph)
 
 
-def max_records(options: PipelineOptions) -> int:
-    """Return the maximum number of records that a streaming round reads from a partition.
+def round_size(options: PipelineOptions, seconds: float) -> RoundSize:
+    """Return the maximum number of records of a partition in a streaming round, and the target time.
+
+    Args:
+        options: the options of a pipeline.
+        seconds: the target time of the runner, if the options have none.
 
     Raises:
-        PipelineError: it is less than 1.
+        PipelineError: a limit is less than 1, or a time is negative.
+
+    >>> round_size(PipelineOptions([]), 0.0)
+    RoundSize(given=None, seconds=0.0)
+    >>> round_size(PipelineOptions(["--max-records-per-batch=7"]), 2.0)
+    RoundSize(given=7, seconds=2.0)
     """
-    limit: int = options.view_as(StandardOptions).max_records_per_batch
-    if limit < 1:
-        raise PipelineError(
-            f"--max_records_per_batch must be at least 1, not {limit}",
-            remedy="set it to 1 or more, or remove it",
-        )
-    return limit
+    standard = options.view_as(StandardOptions)
+    target = seconds if standard.batch_seconds is None else standard.batch_seconds
+    _require(0 <= target < float("inf"), f"--batch-seconds must be at least 0, not {target}", "0")
+    given = standard.max_records_per_batch
+    _require(
+        given is None or given >= 1, f"--max_records_per_batch must be at least 1, not {given}", "1"
+    )
+    return RoundSize(given, target)
+
+
+def _require(condition: bool, problem: str, least: str) -> None:
+    if not condition:
+        raise PipelineError(problem, remedy=f"set it to {least} or more, or remove it")
 
 
 def _reads_from(graph: Graph, kind: type) -> bool:

@@ -22,7 +22,7 @@ from headrace.runners.operator import Operator, Send
 from headrace.runners.sampler import Budget, Sampler
 from headrace.sdk.graph import Collection, Node
 from headrace.sdk.metrics import MetricResults, MetricsContainer
-from headrace.sdk.observing.records import Samples
+from headrace.sdk.run_records import Samples
 from headrace.sdk.step_metrics import StepMetrics
 from headrace.triggers.bundle import Bundle
 from headrace.triggers.trigger import Clock
@@ -46,13 +46,14 @@ class Executor:
         nodes: the nodes, each after those that it reads from.
         make: makes the operator of a node.
         sampled: labels of groupings whose elements and panes are sampled.
-        checking: returns what takes the bundles of an input of a node, with checks; None for no checks.
+        checking: returns what takes the bundles of an input of a node, by its number, with checks; None for
+            no checks.
     """
 
     nodes: Sequence[Node]
     make: MakeOperator
     sampled: Container[str] = ()
-    checking: Callable[[Node, Receive], Receive] | None = None
+    checking: Callable[[Node, int, Receive], Receive] | None = None
     _samplers: dict[str, Sampler] = attrs.field(factory=dict, init=False)
     _metrics: dict[str, StepMetrics] = attrs.field(factory=dict, init=False)
     _operators: dict[str, Operator] = attrs.field(factory=dict, init=False)
@@ -77,7 +78,7 @@ class Executor:
             for number, source in enumerate(node.inputs):
                 receive = operator.receiver(number)
                 if self.checking is not None:
-                    receive = self.checking(node, receive)
+                    receive = self.checking(node, number, receive)
                 if sampler is not None:
                     receive = sampler.receiving(receive)
                 self._readers.setdefault(source.id, []).append((metrics, receive))
@@ -119,9 +120,13 @@ class Executor:
             counted[label] = self._metrics[label].drain(), operator.counted.drain()
         return counted
 
-    def take_samples(self) -> dict[str, Samples]:
-        """Return the samples of groupings by label since they were last taken."""
-        return {label: sampler.take() for label, sampler in self._samplers.items()}
+    def take_samples(self, now: int) -> dict[str, Samples]:
+        """Return the samples of groupings by label since they were last taken.
+
+        Args:
+            now: processing time in microseconds.
+        """
+        return {label: sampler.take(now) for label, sampler in self._samplers.items()}
 
     def state(self) -> dict[str, int]:
         """Return the number of stored states of each node with state, by label."""

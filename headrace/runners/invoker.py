@@ -20,8 +20,8 @@ import attrs
 from headrace.runners.batch_calls import with_batches
 from headrace.runners.context_managers import ContextManagers
 from headrace.runners.dead_letters import DeadLetterCollector
-from headrace.runners.error_context import note_element
-from headrace.runners.mutation import checked_program
+from headrace.runners.emitted_check import EmittedCheck
+from headrace.runners.error_context import note_element, note_method
 from headrace.sdk.binding import Call, bind, bind_function, exploded
 from headrace.sdk.dofn import BundleContextParam, CallableDoFn, DoFn, SetupContextParam
 from headrace.sdk.elementwise import (
@@ -40,7 +40,15 @@ from headrace.sdk.elementwise import (
 )
 from headrace.sdk.graph import MAIN, ParDo, ParDoWithSideInputs
 from headrace.sdk.metrics import MetricsContainer, recording
-from headrace.sdk.outputs import Outputs, Step, any_number, finishing, gathered, one_each
+from headrace.sdk.outputs import (
+    Outputs,
+    Step,
+    any_number,
+    finishing,
+    gathered,
+    one_each,
+    restamped,
+)
 from headrace.sdk.step_logging import LogContext, exchange_log_context
 from headrace.sdk.time_limits import within
 from headrace.triggers.bundle import INSERT, Bundle
@@ -60,7 +68,7 @@ class ParDoInvoker:
 
     Args:
         node: the node.
-        check_mutation: whether functions that change their inputs raise an error.
+        check_mutation: whether functions that change their inputs or outputs raise an error.
 
     Attributes:
         metrics: the metrics that the node's function recorded.
@@ -69,49 +77,59 @@ class ParDoInvoker:
 
     def __init__(self, node: ParDo | ParDoWithSideInputs, check_mutation: bool = False) -> None:
         self.metrics = MetricsContainer()
-        self._step = Step(node.label, _function_of(node.fn))
+        window_fn = node.inputs[0].windowing.window_fn
+        self._step = Step(node.label, _function_of(node.fn), window_fn)
         self._log = LogContext(node.label)
-        self._tags = {output.tag for output in node.outputs}
         # A copy, so that several invokers of one DoFn do not share its attributes.
         each = node.fn.each if isinstance(node.fn, CatchEach) else node.fn
         self._dofn = copy(each.dofn) if isinstance(each, ProcessEach) else _NoLifecycle()
         self._contexts = ContextManagers()
         self._start = self._contexts.bound(self._dofn.start_bundle)
-        self._finish = self._contexts.bound(self._dofn.finish_bundle)
         self.can_stamp = not isinstance(each, _KEEP_TIMESTAMPS)
-        self._checks = check_mutation and not isinstance(each, _CANNOT_FAIL)
+        checks = check_mutation and not isinstance(each, _CANNOT_FAIL)
+        self._emitted = EmittedCheck(self._step.function, node.label) if checks else None
+        finish = self._contexts.bound(self._dofn.finish_bundle)
+        self._finish = finish if self._emitted is None else self._emitted.method(finish)
         self._program = self._checked_program_of(node.fn)
 
     def setup(self) -> None:
         """Set up the DoFn."""
         with self._note_label():
             self._contexts.enter(SetupContextParam)
-            self._dofn.setup()
+            with note_method("setup"):
+                self._dofn.setup()
 
     def start_bundle(self) -> None:
         """Start a bundle of elements that arrive together."""
         with recording(self.metrics), self._note_label():
             self._contexts.enter(BundleContextParam)
-            self._start()
+            with note_method("start_bundle"):
+                self._start()
 
     def process(self, bundle: Bundle) -> Outputs:
-        """Process the elements of a bundle; outputs without a declared tag are dropped."""
+        """Process the elements of a bundle."""
         with recording(self.metrics), self._note_label():
-            return self._declared(self._program(bundle))
+            return self._program(bundle)
 
     def finish_bundle(self) -> Outputs:
         """Finish the bundle, and return its last outputs."""
         with recording(self.metrics), self._note_label():
-            given = self._finish()
-            last = {} if given is None else self._declared(finishing(given, self._step.label))
+            with note_method("finish_bundle"):
+                last = self._last_outputs()
             self._contexts.exit(BundleContextParam)
             return last
+
+    def _last_outputs(self) -> Outputs:
+        checks = self._emitted
+        given = self._finish() if checks is None else checks.compared(self._finish)
+        return {} if given is None else finishing(given, self._step.label)
 
     def teardown(self) -> None:
         """Tear down the DoFn."""
         with self._note_label():
             try:
-                self._dofn.teardown()
+                with note_method("teardown"):
+                    self._dofn.teardown()
             finally:
                 self._contexts.close()
 
@@ -127,14 +145,9 @@ class ParDoInvoker:
         finally:
             exchange_log_context(before)
 
-    def _declared(self, found: Outputs) -> Outputs:
-        if found.keys() <= self._tags:
-            return found
-        return {tag: bundle for tag, bundle in found.items() if tag in self._tags}
-
     def _checked_program_of(self, kind: Elementwise) -> Program:
         program = self._program_of(kind)
-        return checked_program(program, self._step.label) if self._checks else program
+        return self._emitted.program(program) if self._emitted else program
 
     def _program_of(self, kind: Elementwise) -> Program:
         match kind:
@@ -163,8 +176,18 @@ class ParDoInvoker:
             fn = within(timeout, fn, many=processes or isinstance(kind, FlatMapEach))
         fn = self._contexts.bound(fn)
         if processes:
-            return bind(fn, kind.args, kind.kwargs)
-        return bind_function(attrs.evolve(kind.function, fn=fn))
+            call = bind(fn, kind.args, kind.kwargs)
+        else:
+            call = bind_function(attrs.evolve(kind.function, fn=fn))
+        return self._recorded(call, kind) if self._emitted else call
+
+    def _recorded(self, call: Call, kind: Any) -> Call:
+        """Return a call whose outputs are recorded, for the check that they do not change."""
+        assert self._emitted is not None
+        if isinstance(kind, (MapEach, KeyEach)):
+            return self._emitted.one_result(call)
+        many = isinstance(kind, (FlatMapEach, ProcessEach))
+        return self._emitted.many_results(call) if many else call
 
     def _each(self, call: Call, make: Make) -> Program:
         def run(bundle: Bundle) -> Outputs:
@@ -179,7 +202,7 @@ class ParDoInvoker:
         def run(bundle: Bundle) -> Outputs:
             bundle = _rows_for(call, bundle)
             values, ends = self._collected(gather, call, bundle)
-            return any_number(values, ends, bundle)
+            return any_number(values, ends, bundle, self._step)
 
         return run
 
@@ -193,7 +216,7 @@ class ParDoInvoker:
             collector = DeadLetterCollector(kind, bundle, self._step)
             if make is None:
                 values, ends = self._collected(collector.gather, call, bundle)
-                return collector.with_letters(any_number(values, ends, bundle))
+                return collector.with_letters(any_number(values, ends, bundle, self._step))
             results = self._collected(collector.collect, call, bundle)
             return collector.with_letters(make(results, collector.survivors(), self._step))
 
@@ -244,12 +267,11 @@ def _filtered(mask: list[Any], bundle: Bundle, step: Step) -> Outputs:
 
 
 def _stamped(instants: list[Any], bundle: Bundle, step: Step) -> Outputs:
-    stamps = micros_of_all(instants)
-    return {MAIN: Bundle(bundle.values, stamps, bundle.windows, bundle.panes, bundle.diffs)}
+    return {MAIN: restamped(bundle, bundle.values, micros_of_all(instants), step.window_fn)}
 
 
 def _with_diffs(bundle: Bundle) -> Outputs:
-    """Turn elements and retractions into (diff, value) pairs, all of which are insertions."""
+    """Turn elements and retractions into (diff, value) pairs; all pairs are insertions."""
     pairs = list(zip(bundle.diffs, bundle.values, strict=False))
     return {MAIN: Bundle(pairs, bundle.timestamps, bundle.windows, bundle.panes, repeat(INSERT))}
 

@@ -17,11 +17,11 @@ from headrace.runners.plan_description import properties
 from headrace.runners.planning import Plan
 from headrace.sdk.graph import CombinePerKey, GroupByKey, Node, Read, Write
 from headrace.sdk.metrics import MetricResults
-from headrace.sdk.observing.observer import RunObserver
+from headrace.sdk.observer import RunObserver
 from headrace.sdk.observing.options import observers_of
-from headrace.sdk.observing.records import Round, RunOutline, Samples, StepOutline
 from headrace.sdk.options import PipelineOptions, StandardOptions
 from headrace.sdk.result import PipelineState
+from headrace.sdk.run_records import Round, RunOutline, Samples, StepOutline
 from headrace.sdk.step_metrics import StepMetrics
 
 _LOG: Final = logging.getLogger(__name__)
@@ -91,6 +91,7 @@ class Observation:
         state: Mapping[str, int],
         samples: Mapping[str, Samples],
         engine: Mapping[str, float] | None = None,
+        seconds: float = 0.0,
     ) -> None:
         """Tell the observers of a round.
 
@@ -100,12 +101,13 @@ class Observation:
             state: number of stored states by label.
             samples: samples by label.
             engine: numbers of the engine that runs the pipeline.
+            seconds: how long the round took.
         """
         if not self.observers:
             return
         steps = {label: step.since(self._before.get(label)) for label, step in totals.steps.items()}
         self._before = {label: step.copy() for label, step in totals.steps.items()}
-        done = Round(self._rounds, now, steps, state, samples, totals, engine or {})
+        done = Round(self._rounds, now, steps, state, samples, totals, engine or {}, seconds)
         self._rounds += 1
         for observer in self.observers:
             with _logged(observer):

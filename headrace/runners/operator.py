@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypeAlias
+from difflib import get_close_matches
+from typing import Any, TypeAlias
 
-from headrace.sdk.graph import Collection, Node
+from headrace.errors import ElementError, shorten
+from headrace.sdk.graph import MAIN, Collection, Node
 from headrace.sdk.metrics import MetricsContainer
 from headrace.triggers.bundle import Bundle
 from headrace.triggers.trigger import Clock
@@ -16,10 +18,39 @@ Send: TypeAlias = Callable[[Collection, Bundle], None]
 
 
 def send_outputs(node: Node, made: Mapping[str, Bundle], send: Send) -> None:
-    """Send the outputs of a node that were made, by tag."""
-    for output in node.outputs:
-        if output.tag in made:
-            send(output, made[output.tag])
+    """Send the outputs of a node that were made, by tag.
+
+    Raises:
+        ElementError: an output has a tag that is not declared.
+    """
+    outputs = [output for output in node.outputs if output.tag in made]
+    if len(outputs) < len(made):
+        refuse_tags(node, made)
+    for output in outputs:
+        send(output, made[output.tag])
+
+
+def refuse_tags(node: Any, made: Mapping[str, Bundle]) -> None:
+    """Refuse outputs with a tag that is not declared, unless the node has outputs for any tag.
+
+    Raises:
+        ElementError: there is one.
+    """
+    declared = [output.tag for output in node.outputs]
+    others = [tag for tag in made if tag not in declared]
+    if not others or node.any_tag:
+        return
+    tag, known = others[0], [repr(tag) for tag in declared if tag != MAIN]
+    near = get_close_matches(tag, declared, 1)
+    value = shorten(made[tag].values[0])
+    there = f"the declared tags are {', '.join(known)}" if known else "no tag is declared"
+    raise ElementError(
+        f"the value {value} has the output tag {tag!r}, which is not declared; {there}",
+        where=node.label,
+        remedy=f"write TaggedOutput({near[0]!r}, value)"
+        if near
+        else f"declare it: .with_outputs({', '.join([*known, repr(tag)])}), or with_outputs() for any tags",
+    )
 
 
 class Operator:

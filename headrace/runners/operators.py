@@ -13,12 +13,12 @@ import attrs
 
 from headrace.errors import UnsupportedError
 from headrace.runners.error_context import label_errors
-from headrace.runners.grouping_operators import batch_group, streaming_group
+from headrace.runners.grouping.operators import batch_group, streaming_group
 from headrace.runners.invoker import ParDoInvoker
 from headrace.runners.operator import Operator, Send, send_outputs
 from headrace.runners.planning import KeyedStep, Plan, SideInputStep, StatefulStep, Step
 from headrace.runners.side_input_operators import side_input_operator
-from headrace.runners.stateful_operators import stateful_operator
+from headrace.runners.stateful_side_input_operators import operator_of_dofn
 from headrace.runners.timestamp_checks import note_made, note_read
 from headrace.sdk import graph
 from headrace.sdk.binding import exploded
@@ -221,7 +221,7 @@ def _group(node: Any, context: OperatorContext) -> Operator:
 
 def _stateful(node: Any, context: OperatorContext) -> Operator:
     assert isinstance(context.step, StatefulStep)
-    return stateful_operator(context.step, context.send, context.metrics, context.batch)
+    return operator_of_dofn(context.step, context.send, context.metrics, context.batch)
 
 
 def _side_inputs(node: Any, context: OperatorContext) -> Operator:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Final
 
 import attrs
 
+from headrace.grouping.facts import Contents, Removable
+from headrace.runners.grouping_paths import Execution
 from headrace.runners.planning import (
     KeyedStep,
     Level,
     Plan,
-    SideInputStep,
     StatefulStep,
     Step,
+    StepWithSides,
 )
-from headrace.runners.reductions import MultisetOf, Subtract
 from headrace.sdk.display import duration_text, strategy_facts
 from headrace.sdk.graph import MAIN, CombinePerKey, Node, Read, Write
 from headrace.triggers.refinement import AccumulationMode
@@ -152,10 +154,11 @@ def _kind(node: Node) -> str:
 def _described(step: Step) -> tuple[Iterable[tuple[str, str]], Iterable[tuple[str, str]]]:
     """Return what a step does with windows, and what it keeps."""
     if isinstance(step, KeyedStep):
-        return _grouping(step), [("keeps", _kept(step))]
+        keep = step.path(Execution.MEMORY).keep
+        return _grouping(step), [("keeps", keep.value), ("content", _content(step))]
     if isinstance(step, StatefulStep):
-        return _windows(step), _declared(step)
-    return _side_inputs(step), []
+        return _with_sides(step), _declared(step)
+    return _with_sides(step), []
 
 
 def _grouping(step: KeyedStep) -> Iterator[tuple[str, str]]:
@@ -167,11 +170,6 @@ def _grouping(step: KeyedStep) -> Iterator[tuple[str, str]]:
         )
 
 
-def _windows(step: StatefulStep) -> Iterator[tuple[str, str]]:
-    yield "windows", repr(step.strategy.window_fn)
-    yield "allowed lateness", duration_text(step.strategy.allowed_lateness)
-
-
 def _declared(step: StatefulStep) -> Iterator[tuple[str, str]]:
     declared = step.node.declared
     yield "states", ", ".join(map(repr, declared.states.values())) or "none"
@@ -179,24 +177,32 @@ def _declared(step: StatefulStep) -> Iterator[tuple[str, str]]:
     yield "timers", ", ".join(timers) or "none"
 
 
-def _side_inputs(step: SideInputStep) -> Iterator[tuple[str, str]]:
+def _with_sides(step: StepWithSides) -> Iterator[tuple[str, str]]:
     yield "windows", repr(step.strategy.window_fn)
     for name, side in zip(step.node.names, step.sides, strict=True):
         yield "side input", f"{name} in {side.window_fn!r}"
     yield "allowed lateness", duration_text(step.strategy.allowed_lateness)
 
 
-def _kept(step: KeyedStep) -> str:
-    """Return a description of the state that a grouping keeps for a window."""
-    if isinstance(step.reduction, MultisetOf):
-        why = "its input can retract"
-        if isinstance(step.node, CombinePerKey):
-            why += ", and the CombineFn has no subtract_input"
-        state = f"a multiset of values, since {why}"
-    elif isinstance(step.reduction, Subtract):
-        state = "an accumulator, from which retractions are subtracted"
-    else:
-        state = "an accumulator" if isinstance(step.node, CombinePerKey) else "a list of values"
+def _content(step: KeyedStep) -> str:
+    """Return a description of what a grouping keeps of the values of a key and window."""
+    content = _CONTENTS[step.facts.contents, step.facts.removable]
     if step.strategy.accumulation_mode is AccumulationMode.RETRACTING:
-        state += "; the last pane, to retract it"
-    return state
+        content += "; the last pane, to retract it"
+    return content
+
+
+_MULTISET: Final = "a multiset of values, since its input can retract"
+
+_CONTENTS: Final = {
+    (Contents.LISTS, Removable.NOTHING): "a list of values",
+    (Contents.LISTS, Removable.VALUES): _MULTISET,
+    (Contents.NUMBERS, Removable.NOTHING): "an accumulator",
+    (Contents.ACCUMULATORS, Removable.NOTHING): "an accumulator",
+    (Contents.ACCUMULATORS, Removable.INPUTS): (
+        "an accumulator, from which retractions are subtracted"
+    ),
+    (Contents.ACCUMULATORS, Removable.VALUES): (
+        f"{_MULTISET}, and the CombineFn has no subtract_input"
+    ),
+}

@@ -10,24 +10,20 @@ execute it, and :func:`headrace.runners.explain.explain` prints it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container
-from typing import TypeAlias
+from collections.abc import Callable, Container
+from typing import Any, TypeAlias, TypeGuard
 
 import attrs
 
-from headrace.runners.mutation import checked_combine_fn
+from headrace.grouping.facts import Contents, GroupingFacts, facts_of
+from headrace.runners.accumulator_check import checked_combine_fn
+from headrace.runners.grouping_paths import Execution, GroupingPath, path_of
 from headrace.runners.number_tables import NumberTable, number_table_of
-from headrace.runners.precombine import (
-    ColumnPrecombiner,
-    Input,
-    NumberPrecombiner,
-    PlainPrecombiner,
-    Precombiner,
-    precombiner_for,
-)
-from headrace.runners.reductions import reduction_of
+from headrace.runners.precombine import Input, precombiner_for
+from headrace.runners.reductions import reduction_of, removable_of
 from headrace.runners.side_input_files import SideInputFiles
 from headrace.runners.stored_types import check_stored_types
+from headrace.runners.stored_values import check_stored, stored_combine_fn
 from headrace.sdk.combine_fn import StampedCombineFn
 from headrace.sdk.graph import (
     MAIN,
@@ -43,8 +39,6 @@ from headrace.sdk.graph import (
     Reshuffle,
     StatefulParDo,
 )
-from headrace.triggers.emission import has_only_final_panes
-from headrace.triggers.first_pane import fires_first_at_end
 from headrace.triggers.grouping import Grouping
 from headrace.triggers.reduction import Reduction
 from headrace.triggers.strategy import WindowingStrategy
@@ -65,6 +59,7 @@ class KeyedStep:
         assigns_windows: whether the step assigns windows to its input, for a deferred AssignWindows node.
         reduction: what its panes hold.
         windows_are_reused: whether a downstream grouping merges the windows of its panes again.
+        facts: all that decides how it is executed.
     """
 
     node: GroupByKey | CombinePerKey
@@ -73,6 +68,7 @@ class KeyedStep:
     assigns_windows: bool
     reduction: Reduction
     windows_are_reused: bool
+    facts: GroupingFacts
 
     @staticmethod
     def of(
@@ -80,20 +76,24 @@ class KeyedStep:
         node: GroupByKey | CombinePerKey,
         deferred_assigns: Container[str],
         check_mutation: bool = False,
+        no_pickle: bool = False,
     ) -> KeyedStep:
         """Make the step of a node, given the labels of deferred AssignWindows nodes."""
         (source,) = node.inputs
         combine_fn = node.combine_fn if isinstance(node, CombinePerKey) else None
         if combine_fn is not None and check_mutation:
             combine_fn = checked_combine_fn(combine_fn, node.label)
-        reduction = reduction_of(combine_fn, source.changing)
+        if combine_fn is not None and (check_mutation or no_pickle):
+            combine_fn = stored_combine_fn(combine_fn, node.label, no_pickle)
+        reused = _windows_are_reused(graph, node)
         return KeyedStep(
             node=node,
             strategy=source.windowing,
             changing=source.changing,
             assigns_windows=source.node in deferred_assigns,
-            reduction=reduction,
-            windows_are_reused=_windows_are_reused(graph, node),
+            reduction=reduction_of(combine_fn, source.changing),
+            windows_are_reused=reused,
+            facts=_facts(node, source, reused),
         )
 
     def set_up(self) -> None:
@@ -121,42 +121,21 @@ class KeyedStep:
         """The output for panes."""
         return next(out for out in self.node.outputs if out.tag == MAIN)
 
-    def precombiner(self, batch: bool, before_shuffle: bool = False) -> Precombiner:
-        """Return a new, empty precombiner for this step's input.
+    def path(self, execution: Execution) -> GroupingPath:
+        """Return how the step is executed."""
+        return path_of(self.facts, execution)
 
-        Args:
-            batch: whether all elements arrive at once, so that none is late.
-            before_shuffle: whether a shuffle follows, so that the precombiner does not know what is late.
-        """
-        return precombiner_for(self._input(batch, before_shuffle), self.reduction)
-
-    def column_precombiner(self, batch: bool) -> ColumnPrecombiner | None:
-        """Return a precombiner that returns columns; None if a window can have more than one pane.
-
-        Args:
-            batch: whether there is only one round, so that no element is late.
-        """
-        if not has_only_final_panes(self.strategy, self.changing, batch):
-            return None
-        precombiner = self.precombiner(batch=True)
-        if isinstance(precombiner, PlainPrecombiner) and self.number_table is not None:
-            return NumberPrecombiner(self._input(batch=True), self.number_table)
-        return precombiner if isinstance(precombiner, ColumnPrecombiner) else None
-
-    @property
-    def fires_first_at_end(self) -> bool:
-        """Whether windows are kept without full states up to their first panes, in streaming mode."""
-        return fires_first_at_end(self.strategy, self.changing) and not self.windows_are_reused
+    def precombiner(self, execution: Execution) -> Any:
+        """Return a new, empty precombiner for this step's input."""
+        collect = self.path(execution).collect
+        return precombiner_for(collect, self._input(execution), self.reduction, self.number_table)
 
     @property
     def number_table(self) -> NumberTable | None:
         """How the CombineFn combines whole columns, if it can."""
-        return (
-            number_table_of(self.node.combine_fn) if isinstance(self.node, CombinePerKey) else None
-        )
+        return _number_table(self.node)
 
-    def _input(self, batch: bool, before_shuffle: bool = False) -> Input:
-        late = bool(self.strategy.late_tag) and not batch
+    def _input(self, execution: Execution) -> Input:
         (source,) = self.node.inputs
         fn = self.node.combine_fn if isinstance(self.node, CombinePerKey) else None
         return Input(
@@ -165,9 +144,7 @@ class KeyedStep:
             strategy=self.strategy,
             changing=self.changing,
             assigns_windows=self.assigns_windows,
-            keeps_late=late,
-            knows_dropped=batch
-            or not (before_shuffle or self.strategy.trigger.may_finish(self.strategy)),
+            keeps_late=self.facts.late_output and execution is not Execution.BATCH,
             value_of=fn.value_of if isinstance(fn, StampedCombineFn) else None,
         )
 
@@ -176,25 +153,55 @@ class KeyedStep:
         return Grouping(self.strategy, self.reduction, self.changing, self.windows_are_reused)
 
 
+def _facts(
+    node: GroupByKey | CombinePerKey, source: Collection, windows_are_reused: bool
+) -> GroupingFacts:
+    contents, combine_fn = Contents.LISTS, None
+    if isinstance(node, CombinePerKey):
+        adds = _number_table(node) is not None and not source.changing
+        contents, combine_fn = Contents.NUMBERS if adds else Contents.ACCUMULATORS, node.combine_fn
+    removable = removable_of(combine_fn, source.changing)
+    return facts_of(source.windowing, contents, removable, windows_are_reused)
+
+
+def _number_table(node: GroupByKey | CombinePerKey) -> NumberTable | None:
+    return number_table_of(node.combine_fn) if isinstance(node, CombinePerKey) else None
+
+
 @attrs.frozen
 class StatefulStep:
     """A stateful DoFn of the plan.
 
     Attributes:
         node: the node.
-        strategy: the windowing strategy of its input.
+        strategy: the windowing strategy of its main input.
+        sides: the windowing strategy of each side input.
         check_mutation: whether it is an error if ``process`` changes an element.
+        files: the files for large panes of side inputs; None if they are sent and stored whole.
+        no_pickle: whether states that only pickle can write are an error.
     """
 
     node: StatefulParDo
     strategy: WindowingStrategy
+    sides: tuple[WindowingStrategy, ...] = ()
     check_mutation: bool = False
+    files: SideInputFiles | None = None
+    no_pickle: bool = False
 
     @staticmethod
-    def of(node: StatefulParDo, check_mutation: bool = False) -> StatefulStep:
+    def of(
+        node: StatefulParDo, check_mutation: bool = False, no_pickle: bool = False
+    ) -> StatefulStep:
         """Make the step of a node."""
-        (source,) = node.inputs
-        return StatefulStep(node, source.windowing, check_mutation)
+        main, *sides = (source.windowing for source in node.inputs)
+        return StatefulStep(node, main, tuple(sides), check_mutation, no_pickle=no_pickle)
+
+    @property
+    def check_state(self) -> Callable[[Any], None] | None:
+        """What checks that the stored state of a key can be written; None if it is not asked for."""
+        if not (self.check_mutation or self.no_pickle):
+            return None
+        return lambda frozen: check_stored([frozen], self.no_pickle)
 
 
 @attrs.frozen
@@ -224,6 +231,14 @@ class SideInputStep:
 
 Step: TypeAlias = KeyedStep | StatefulStep | SideInputStep
 """A node with state."""
+
+StepWithSides: TypeAlias = StatefulStep | SideInputStep
+"""A node with side inputs."""
+
+
+def has_sides(step: Step | None) -> TypeGuard[StepWithSides]:
+    """Return whether a step has side inputs."""
+    return isinstance(step, StepWithSides) and bool(step.sides)
 
 
 @attrs.frozen
@@ -283,12 +298,14 @@ def plan(graph: Graph, check_mutation: bool = False, no_pickle: bool = False) ->
     )
     deferred_assigns = frozenset(n.label for n in graph if _feeds_only_groupings(graph, n))
     steps: dict[str, Step] = {
-        n.label: KeyedStep.of(graph, n, deferred_assigns, check_mutation)
+        n.label: KeyedStep.of(graph, n, deferred_assigns, check_mutation, no_pickle)
         for n in graph
         if isinstance(n, KEYED)
     }
     steps |= {
-        n.label: StatefulStep.of(n, check_mutation) for n in graph if isinstance(n, StatefulParDo)
+        n.label: StatefulStep.of(n, check_mutation, no_pickle)
+        for n in graph
+        if isinstance(n, StatefulParDo)
     }
     steps |= {
         n.label: SideInputStep.of(n, check_mutation)
@@ -301,7 +318,7 @@ def plan(graph: Graph, check_mutation: bool = False, no_pickle: bool = False) ->
 def with_side_input_files(planned: Plan, files: SideInputFiles | None) -> Plan:
     """Return a plan whose large panes of side inputs are in files."""
     steps = {
-        label: attrs.evolve(step, files=files) if isinstance(step, SideInputStep) else step
+        label: attrs.evolve(step, files=files) if has_sides(step) else step
         for label, step in planned.steps.items()
     }
     return attrs.evolve(planned, steps=steps)

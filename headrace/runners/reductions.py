@@ -16,15 +16,18 @@ CombinePerKey  changing            :class:`Recompute`: a multiset, combined at f
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from copy import copy, deepcopy
+from collections.abc import Callable, Iterable
+from copy import deepcopy
 from itertools import chain, repeat
-from typing import Any
+from typing import Any, Final
 
 import attrs
 
+from headrace.grouping.facts import Removable
 from headrace.sdk.combine_fn import CombineFn
 from headrace.sdk.encoding import encode_value
+from headrace.sdk.immutable import IMMUTABLE
+from headrace.sdk.own_values import own_if_possible
 from headrace.triggers.bundle import INSERT, RETRACT
 from headrace.triggers.reduction import Reduction
 
@@ -67,6 +70,12 @@ class BagOf:
         """Return whether the list is empty; a list has no unmatched retractions."""
         return not content
 
+    def takes_back(
+        self, dropped: list[Any], held: list[Any], change: list[Any], count: int
+    ) -> bool:
+        """Return False: there are no retractions."""
+        return False
+
     @property
     def folds(self) -> bool:
         """False: lists grow."""
@@ -75,6 +84,10 @@ class BagOf:
     def result(self, content: list[Any]) -> list[Any]:
         """Return a copy, since the content may grow."""
         return content.copy()
+
+    def copy_result(self, value: list[Any]) -> list[Any]:
+        """Return a copy of the list."""
+        return value.copy()
 
     def final(self, content: list[Any]) -> list[Any]:
         """Return the list itself."""
@@ -124,6 +137,13 @@ class MultisetOf:
         """Return whether there is neither a value nor an unmatched retraction."""
         return not content
 
+    def takes_back(self, dropped: Multiset, held: Multiset, change: Multiset, count: int) -> bool:
+        """Return whether a value that was dropped is retracted more often than it is held."""
+        return any(
+            number < 0 and _number(dropped, encoding) > 0 > _number(held, encoding) + number
+            for encoding, (_, number) in change.items()
+        )
+
     @property
     def folds(self) -> bool:
         """False: multisets grow."""
@@ -132,6 +152,10 @@ class MultisetOf:
     def result(self, content: Multiset) -> list[Any]:
         """Return the values, each repeated by its count."""
         return _values(content, INSERT)
+
+    def copy_result(self, value: Any) -> Any:
+        """Return a copy of the list."""
+        return value.copy()
 
     def final(self, content: Multiset) -> Any:
         """Return the values."""
@@ -181,6 +205,10 @@ class Accumulate:
         """Return False: inserted values are never removed."""
         return False
 
+    def takes_back(self, dropped: Any, held: Any, change: Any, count: int) -> bool:
+        """Return False: there are no retractions."""
+        return False
+
     @property
     def folds(self) -> bool:
         """True: accumulators stay small."""
@@ -188,8 +216,11 @@ class Accumulate:
 
     def result(self, content: Any) -> Any:
         """Extract the output, with copies of what may be the accumulator or a part of it."""
-        output = self.fn.extract_output(content)
-        return copy(output) if output is content else _copied(output)
+        return _own(self.fn.extract_output(content))
+
+    def copy_result(self, value: Any) -> Any:
+        """Return a copy of an output that shares nothing with it that can change."""
+        return _own(value)
 
     def final(self, content: Any) -> Any:
         """Extract the output."""
@@ -240,6 +271,12 @@ class Subtract:
         """Return whether the accumulator equals an empty one; with rounding it may differ."""
         return content[1] == 0 and bool(content[0] == self.fn.create_accumulator())
 
+    def takes_back(
+        self, dropped: tuple[Any, int], held: tuple[Any, int], change: tuple[Any, int], count: int
+    ) -> bool:
+        """Return whether there are more retractions than inputs held; inputs are only counted."""
+        return dropped[1] > 0 and held[1] < (count - change[1]) // 2
+
     @property
     def folds(self) -> bool:
         """True: accumulators stay small."""
@@ -247,7 +284,11 @@ class Subtract:
 
     def result(self, content: tuple[Any, int]) -> Any:
         """Extract the output, with copies of what may be a part of the accumulator."""
-        return Accumulate(self.fn).result(content[0])
+        return _own(self.fn.extract_output(content[0]))
+
+    def copy_result(self, value: Any) -> Any:
+        """Return a copy of an output that shares nothing with it that can change."""
+        return _own(value)
 
     def final(self, content: tuple[Any, int]) -> Any:
         """Extract the output."""
@@ -267,7 +308,11 @@ class Recompute(MultisetOf):
     def result(self, content: Multiset) -> Any:
         """Combine the values."""
         accumulate = Accumulate(self.fn)
-        return accumulate.result(accumulate.of(_values(content, INSERT)))
+        return accumulate.final(accumulate.of(_values(content, INSERT)))
+
+    def copy_result(self, value: Any) -> Any:
+        """Return a copy of an output that shares nothing with it that can change."""
+        return _own(value)
 
     def deltas(self, content: Multiset) -> Iterable[tuple[Any, int]]:
         """Combine the values; the SDK refuses discarding mode for this reduction."""
@@ -281,18 +326,29 @@ def reduction_of(combine_fn: CombineFn | None, changing: bool) -> Reduction:
         combine_fn: the CombineFn of the grouping; None for GroupByKey.
         changing: whether its input can hold retractions.
     """
+    removable = removable_of(combine_fn, changing)
     if combine_fn is None:
-        return MultisetOf() if changing else BagOf()
+        return BagOf() if removable is Removable.NOTHING else MultisetOf()
+    return _OF_COMBINE_FNS[removable](combine_fn)
+
+
+def removable_of(combine_fn: CombineFn | None, changing: bool) -> Removable:
+    """Return what a retraction can remove; the arguments are those of :func:`reduction_of`."""
     if not changing:
-        return Accumulate(combine_fn)
-    return Subtract(combine_fn) if combine_fn.can_subtract else Recompute(combine_fn)
+        return Removable.NOTHING
+    subtracts = combine_fn is not None and combine_fn.can_subtract
+    return Removable.INPUTS if subtracts else Removable.VALUES
 
 
-def _copied(value: Any) -> Any:
-    """Copy the mutable parts of a value: containers, and containers in tuples."""
-    if type(value) is tuple:
-        return tuple(map(_copied, value))
-    return copy(value) if isinstance(value, (list, dict, set)) else value
+_OF_COMBINE_FNS: Final[dict[Removable, Callable[[CombineFn], Reduction]]] = {
+    Removable.NOTHING: Accumulate,
+    Removable.INPUTS: Subtract,
+    Removable.VALUES: Recompute,
+}
+
+
+def _own(output: Any) -> Any:
+    return output if type(output) in IMMUTABLE else own_if_possible(output)
 
 
 def _count(content: Multiset, encoding: bytes, value: Any, change: int) -> None:
@@ -300,6 +356,12 @@ def _count(content: Multiset, encoding: bytes, value: Any, change: int) -> None:
     entry[1] += change
     if not entry[1]:
         del content[encoding]
+
+
+def _number(content: Multiset, encoding: bytes) -> int:
+    """Return the number of insertions of a value less its retractions."""
+    entry = content.get(encoding)
+    return entry[1] if entry else 0
 
 
 def _values(content: Multiset, sign: int) -> list[Any]:

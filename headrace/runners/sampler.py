@@ -1,8 +1,9 @@
 """Samples of groupings for the observers of a run: of a few keys, the elements that arrive and the panes.
 
-The keys are those with the smallest hashes. So all workers choose the same keys, and the choice changes less
-and less as more keys are seen. Of a large bundle only some elements are looked at, but all panes. A sampler
-skips bundles if it has used more than its share of the time.
+The keys are those with the smallest hashes, of the keys that were seen in the last minute of processing time.
+So all workers choose the same keys, keys that come and go are followed by others, and a key that stays keeps
+its place as long as no smaller hash comes. Of a large bundle only some elements are looked at, but all
+panes. A sampler skips bundles if it has used more than its share of the time.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from headrace.errors import shorten
 from headrace.runners.operator import Send
 from headrace.sdk.encoding import identities
 from headrace.sdk.graph import MAIN, Collection
-from headrace.sdk.observing.records import SHOWN, ElementRecord, PaneRecord, Samples
+from headrace.sdk.run_records import SHOWN, ElementRecord, PaneRecord, Samples
 from headrace.triggers.bundle import Bundle, Element
 
 KEYS: Final = 8
@@ -26,6 +27,9 @@ KEYS: Final = 8
 
 LOOKED_AT: Final = 256
 """Number of elements of a bundle that are looked at."""
+
+QUIET: Final = 60_000_000
+"""Processing time in microseconds after which a key that was not seen gives up its place."""
 
 RECORDS: Final = 1_000
 """Maximum number of records of each kind of a grouping in a round."""
@@ -75,6 +79,8 @@ class Sampler:
     budget: Budget
     samples: Samples = attrs.field(factory=Samples, init=False)
     _keys: dict[Hashable, str] = attrs.field(factory=dict, init=False)
+    _seen: set[Hashable] = attrs.field(factory=set, init=False)
+    _last: dict[Hashable, int] = attrs.field(factory=dict, init=False)
 
     def receiving(self, receive: Callable[[Bundle], None]) -> Callable[[Bundle], None]:
         """Return a function that receives elements, and samples them."""
@@ -95,9 +101,17 @@ class Sampler:
 
         return send_and_sample
 
-    def take(self) -> Samples:
-        """Return the records, and start again."""
+    def take(self, now: int) -> Samples:
+        """Return the records, and start again; forget the keys that were not seen for a minute.
+
+        Args:
+            now: processing time in microseconds.
+        """
         taken, self.samples = self.samples, Samples()
+        last = {**self._last, **dict.fromkeys(self._seen, now)}
+        self._seen.clear()
+        self._keys = {key: t for key, t in self._keys.items() if now - last[key] <= QUIET}
+        self._last = {key: last[key] for key in self._keys}
         return taken
 
     def _sample_elements(self, bundle: Bundle) -> None:
@@ -136,6 +150,7 @@ class Sampler:
             texts = {key: _text(value[0]) for key, value in rows if key in near}
             chosen = nsmallest(KEYS, {**keys, **texts}, key=hash)
             keys = self._keys = {key: keys.get(key) or texts[key] for key in chosen}
+        self._seen |= keys.keys() & found
         return [row for row, key in enumerate(found) if key in keys]
 
 

@@ -7,21 +7,32 @@ from typing import Any, ClassVar, Final
 import attrs
 
 from headrace.errors import PipelineError, shorten
-from headrace.runners import local
 from headrace.runners.execution_mode import is_unbounded
 from headrace.sdk.element_table import ElementTable
 from headrace.sdk.graph import Collection, Graph, Write
+from headrace.sdk.net_elements import net as net_of
 from headrace.sdk.options import PipelineOptions, StandardOptions
 from headrace.sdk.pvalue import PCollection
+from headrace.sdk.runner_lookup import DEFAULT_RUNNER, find_runner
 from headrace.sdk.sink import Sink, SinkBatch
 from headrace.triggers.bundle import Element
 
-_KEPT_OPTIONS: Final = ("streaming", "max_records_per_batch", "check_mutation", "until_caught_up")
+_KEPT_OPTIONS: Final = (
+    "streaming",
+    "max_records_per_batch",
+    "batch_seconds",
+    "check_mutation",
+    "until_caught_up",
+)
 """The options of the pipeline that a run for a table has, too; not those that report on a run."""
 
 
 def show(
-    pcoll: PCollection[Any], n: int | None = 20, *, until_caught_up: bool = False
+    pcoll: PCollection[Any],
+    n: int | None = 20,
+    *,
+    until_caught_up: bool = False,
+    net: bool = False,
 ) -> ElementTable:
     """Run what a collection needs on the local runner, and return its elements as a table.
 
@@ -34,6 +45,8 @@ def show(
         n: maximum number of elements in the table; None for all.
         until_caught_up: whether to read unbounded sources up to their present end, and then to drain
             the run, as the flag ``--until-caught-up`` does.
+        net: whether to show only what stands: without retractions, and without the elements that they
+            remove. All elements are kept until the end of the run for this.
 
     Raises:
         PipelineError: a source is unbounded.
@@ -47,6 +60,14 @@ def show(
     b        5  the end of time  GlobalWindow  ON_TIME 0    +1
     >>> hr.show(sums, n=1).more
     1
+    >>> early = WindowInto(
+    ...     FixedWindows(60),
+    ...     trigger=AfterWatermark(early=AfterCount(1)),
+    ...     accumulation_mode=AccumulationMode.RETRACTING,
+    ... )
+    >>> panes = p | "Stream" >> Create([("a", 1)]) | early | "Sum" >> CombinePerKey(sum)
+    >>> hr.show(panes).values, hr.show(panes, net=True).values
+    ([('a', 1), ('a', 1), ('a', 1)], [('a', 1)])
     """
     _check(pcoll, n)
     graph = upstream(pcoll.pipeline.graph, pcoll.collection)
@@ -58,7 +79,7 @@ def show(
             remedy="pass until_caught_up=True to read what the source has now; or read a bounded source "
             "while you try things out",
         )
-    first = FirstElements(n)
+    first = NetElements(n) if net else FirstElements(n)
     sink = Write(pcoll.pipeline.free_label("hr.show"), (pcoll.collection,), (), first)
     _run(Graph((*graph.nodes, sink)), options)
     return ElementTable(repr(pcoll), tuple(first.elements), first.count - len(first.elements))
@@ -87,6 +108,21 @@ class FirstElements(Sink):
         self.count += len(bundle)
 
 
+@attrs.define(eq=False)
+class NetElements(FirstElements):
+    """Keeps the elements that stand at the end of the run; it has the attributes of the base class."""
+
+    rows: list[Element] = attrs.field(factory=list)
+
+    def write(self, batch: SinkBatch) -> None:
+        self.rows.extend(batch.bundle.rows())
+
+    def close(self) -> None:
+        """Remove the retractions, and the elements that they retract."""
+        remaining = net_of(self.rows)
+        self.elements, self.count = remaining[: self.limit], len(remaining)
+
+
 def upstream(graph: Graph, collection: Collection) -> Graph:
     """Return the part of a graph that a collection needs.
 
@@ -101,7 +137,8 @@ def upstream(graph: Graph, collection: Collection) -> Graph:
             needed.update(source.node for source in node.inputs)
     if all(node.label != collection.node for node in nodes):
         raise PipelineError(
-            "the step of this collection is not in the pipeline, since building it failed",
+            "the step of this collection is not in the pipeline: building it failed, or a cell was run "
+            "again whose steps it reads",
             where=collection.node,
             remedy="apply the transform again",
         )
@@ -125,11 +162,11 @@ def _options(given: PipelineOptions, until_caught_up: bool) -> PipelineOptions:
     kept = {name: getattr(standard, name) for name in _KEPT_OPTIONS}
     if until_caught_up:
         kept["until_caught_up"] = True
-    return PipelineOptions([], **kept)
+    return PipelineOptions([], progress=False, **kept)
 
 
 def _run(graph: Graph, options: PipelineOptions) -> None:
-    result = local.run(graph, options)
+    result = find_runner(DEFAULT_RUNNER).run(graph, options)
     try:
         result.wait_until_finish()
     except KeyboardInterrupt:

@@ -33,7 +33,7 @@ from headrace.windowing.windows import GlobalWindows
 
 
 class Arrived(NamedTuple):
-    """What arrived in a round.
+    """Arrivals of a round.
 
     Attributes:
         panes: panes of side inputs, each with the number of the side input.
@@ -60,15 +60,19 @@ class Released(NamedTuple):
 
 @attrs.define(eq=False)
 class GateOutputs:
-    """What a gate releases.
+    """Elements that a gate releases.
 
     Attributes:
         released: the elements.
         dropped: the number of late elements that were dropped.
+        holds_before: the watermarks at which elements that waited held their keys, by encoding.
+        holds: the watermarks at which elements that still wait hold their keys.
     """
 
     released: list[Released] = attrs.field(factory=list)
     dropped: int = 0
+    holds_before: Mapping[bytes, int] = attrs.field(factory=dict)
+    holds: Mapping[bytes, int] = attrs.field(factory=dict)
 
 
 class SideInputGate:
@@ -99,6 +103,11 @@ class SideInputGate:
         everything = GlobalWindows()
         self._by_window = any(side.window_fn != everything for side in sides)
 
+    @property
+    def sides(self) -> int:
+        """The number of side inputs."""
+        return len(self._sides)
+
     def new_state(self) -> GateState:
         """Return the state of a key group."""
         return GateState()
@@ -110,8 +119,12 @@ class SideInputGate:
                 content.pack()
         for bundle in elements.elements:
             for needs, part in self._by_needs(bundle, clock, out):
-                state.waiting.setdefault(needs, Waiting()).add(part)
+                self._add(state, needs, part, clock)
         self._note_files(state)
+
+    def _add(self, state: GateState, needs: Needs, elements: Bundle, clock: Clock) -> None:
+        """Let elements wait."""
+        state.waiting.setdefault(needs, Waiting()).add(elements)
 
     def _changed(self, state: GateState, panes: Sequence[tuple[int, Bundle]]) -> Iterable[Content]:
         """Add panes to their contents; return the contents."""
@@ -164,7 +177,9 @@ class SideInputGate:
             bundle = exploded(bundle)
         if not len(bundle):
             return
-        needs_of = {windows: self._needs(windows, clock.watermark) for windows in _distinct(bundle)}
+        needs_of = {
+            windows: self._needs(windows, clock.watermark) for windows in distinct_windows(bundle)
+        }
         for needs, part in _divided(bundle, needs_of):
             if needs is None:
                 out.dropped += sum(
@@ -209,7 +224,7 @@ class SideInputGate:
         )
 
 
-def _distinct(bundle: Bundle) -> Iterable[Windows]:
+def distinct_windows(bundle: Bundle) -> Iterable[Windows]:
     """Return the windows that elements of a bundle are in, in the order of their first elements."""
     windows = bundle.windows
     return [next(windows)] if isinstance(windows, repeat) else dict.fromkeys(windows)

@@ -14,21 +14,23 @@ bound once for many elements.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from contextlib import AbstractContextManager, nullcontext
+from itertools import chain
 from typing import Any
 
 import attrs
 
-from headrace.errors import FileError, HeadraceError
 from headrace.runners.error_context import label_errors
+from headrace.runners.grouping.keyed_table import KeyedTable
+from headrace.runners.grouping.store import MemoryStore, Store
 from headrace.runners.invoker import ParDoInvoker
-from headrace.runners.keyed_operators import KeyedTable, UnkeyedOutputs
+from headrace.runners.mutation import unchanged
 from headrace.runners.operator import Operator, Send, send_outputs
 from headrace.runners.planning import SideInputStep
-from headrace.runners.side_input_files import CACHE_BYTES
-from headrace.runners.side_input_gate import Arrived, GateOutputs, Released, SideInputGate
-from headrace.runners.side_input_state import Content, GateState, SideWindow
-from headrace.runners.stores import MemoryStore, Store
+from headrace.runners.side_input_gate import GateOutputs, Released, SideInputGate
+from headrace.runners.side_input_rounds import SideInputArrivals, pass_in_batch, pass_in_stream
+from headrace.runners.side_input_state import GateState
+from headrace.runners.side_input_views import Views
 from headrace.runners.timestamp_checks import note_made
 from headrace.sdk.graph import ParDoWithSideInputs
 from headrace.sdk.metrics import MetricsContainer
@@ -37,77 +39,6 @@ from headrace.sdk.side_inputs import with_values
 from headrace.sdk.step_metrics import StepMetrics
 from headrace.triggers.bundle import Bundle
 from headrace.triggers.trigger import Clock
-from headrace.windowing.time import MAX_MICROS, MIN_MICROS
-
-VIEWS: int = 256
-"""Maximum number of arguments that are kept for the next round."""
-
-
-@attrs.frozen
-class View:
-    """An argument, and the content that it was made of.
-
-    Attributes:
-        content: the content.
-        version: its version then.
-        identity: its identity then.
-        argument: the argument.
-    """
-
-    content: Content
-    version: int
-    identity: tuple[Any, ...] | None
-    argument: Any
-
-    def is_of(self, content: Content) -> bool:
-        """Return whether the argument belongs to a content as it is now."""
-        same = content is self.content and content.version == self.version
-        return same or (self.identity is not None and self.identity == content.identity)
-
-
-@attrs.define(eq=False)
-class Views:
-    """The arguments that the contents of side windows become; those of unchanged contents are kept."""
-
-    node: ParDoWithSideInputs
-    _known: dict[SideWindow, View] = attrs.field(factory=dict, init=False)
-
-    def of(self, released: Released) -> list[Any]:
-        """Return the argument for each side input."""
-        pairs = zip(released.needs, released.contents, strict=True)
-        return [self._view(number, *pair) for number, pair in enumerate(pairs)]
-
-    def _view(self, number: int, window: Any, content: Content | None) -> Any:
-        if content is None:
-            return self._new_view(number, window, [])
-        known = self._known.pop((number, window), None)
-        if known is None or not known.is_of(content):
-            argument = self._new_view(number, window, self._values(number, window, content))
-            known = View(content, content.version, content.identity, argument)
-            self._forget()
-        self._known[number, window] = known
-        return known.argument
-
-    def _values(self, number: int, window: Any, content: Content) -> list[Any]:
-        try:
-            return content.values
-        except FileError as error:
-            error.where = f"{self.node.label}, {self.node.names[number]} in the window {window!r}"
-            raise
-
-    def _new_view(self, number: int, window: Any, values: list[Any]) -> Any:
-        try:
-            return self.node.views[number](values, self.node.names[number])
-        except HeadraceError as error:
-            error.where = error.where or f"{self.node.label}, in the window {window!r}"
-            raise
-
-    def _forget(self) -> None:
-        """Forget the views that were not used for the longest time, if there are many or large ones."""
-        large = sum(view.content.bytes_in_files for view in self._known.values())
-        while self._known and (len(self._known) >= VIEWS or large > CACHE_BYTES):
-            view = self._known.pop(next(iter(self._known)))
-            large -= view.content.bytes_in_files
 
 
 class SideInputInvoker(ParDoInvoker):
@@ -115,6 +46,8 @@ class SideInputInvoker(ParDoInvoker):
 
     def __init__(self, node: ParDoWithSideInputs, check_mutation: bool = False) -> None:
         super().__init__(node, check_mutation)
+        self._label = node.label
+        self._check_mutation = check_mutation
         self._kind = node.fn
         self._views = Views(node)
 
@@ -122,7 +55,14 @@ class SideInputInvoker(ParDoInvoker):
         """Process elements with the contents of their side windows."""
         kind = with_values(self._kind, self._views.of(released))
         self._program = self._checked_program_of(kind)
-        return self.process(released.bundle)
+        with self._unchanged_objects(released) if self._check_mutation else nullcontext():
+            return self.process(released.bundle)
+
+    def _unchanged_objects(self, released: Released) -> AbstractContextManager[None]:
+        """Check that objects in side inputs, which all calls share, do not change."""
+        contents = [content.values for content in released.contents if content is not None]
+        values = list(chain.from_iterable(contents))
+        return unchanged(values, "the function", self._label, "a side input")
 
 
 @attrs.define(eq=False)
@@ -134,8 +74,7 @@ class SideInputOperator(Operator):
     metrics: StepMetrics
     invoker: SideInputInvoker
     gate: SideInputGate = attrs.field(init=False)
-    _panes: list[tuple[int, Bundle]] = attrs.field(factory=list, init=False)
-    _elements: list[Bundle] = attrs.field(factory=list, init=False)
+    _arrivals: SideInputArrivals = attrs.field(factory=SideInputArrivals, init=False)
     _started: bool = attrs.field(default=False, init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -144,13 +83,10 @@ class SideInputOperator(Operator):
 
     def push(self, bundle: Bundle) -> None:
         """Collect elements of the main input."""
-        self._elements.append(bundle)
+        self._arrivals.push(bundle)
 
     def receiver(self, number: int) -> Callable[[Bundle], None]:
-        return partial(self._push_pane, number - 1) if number else self.push
-
-    def _push_pane(self, number: int, bundle: Bundle) -> None:
-        self._panes.append((number, bundle))
+        return self._arrivals.receiver(number)
 
     def note_watermarks(self, watermarks: Sequence[int]) -> None:
         self.gate.watermarks = watermarks[1:]
@@ -167,12 +103,6 @@ class SideInputOperator(Operator):
     def counted(self) -> MetricsContainer:
         """The metrics of the DoFn."""
         return self.invoker.metrics
-
-    def arrived(self) -> Arrived:
-        """Return what was collected, and clear it."""
-        arrived = Arrived(self._panes, self._elements)
-        self._panes, self._elements = [], []
-        return arrived
 
     def process_released(self, out: GateOutputs) -> None:
         """Call the function on what was released, and send its outputs."""
@@ -202,7 +132,7 @@ class StreamingSideInputs(SideInputOperator):
     """A node with side inputs in streaming mode.
 
     Args:
-        store: the store of the state; on a worker it is set to that of a key group before each round.
+        store: the store of the state; on a worker it is set to the store of a key group before each round.
     """
 
     store: Store[Any, Any] = attrs.field(init=False)
@@ -220,11 +150,8 @@ class StreamingSideInputs(SideInputOperator):
     def end_round(self, clock: Clock) -> int:
         """Process what was collected, and release the elements that are ready."""
         clock = Clock(max(clock.watermark, self.store.watermark), clock.now)
-        self.gate.needed_files = None
-        arrived, out = self.arrived(), GateOutputs()
-        arrivals = [(None, None, arrived)] if arrived.panes or arrived.elements else []
         with label_errors(self.step.node.label):
-            self.store.round(arrivals, clock, UnkeyedOutputs(out))
+            out = pass_in_stream(self.gate, self.store, self._arrivals.drain(), clock)
         self.process_released(out)
         self.finish_bundle()
         return self.store.output_watermark
@@ -242,11 +169,8 @@ class BatchSideInputs(SideInputOperator):
         Args:
             now: processing time in microseconds.
         """
-        clock, out = Clock(MIN_MICROS, now), GateOutputs()
-        self.gate.watermarks = [MAX_MICROS] * len(self.step.sides)
         with label_errors(self.step.node.label):
-            self.gate.process(self._state, self.arrived(), clock, out)
-            self.gate.wake(self._state, clock, out)
+            out = pass_in_batch(self.gate, self._state, self._arrivals.drain(), now)
         self.process_released(out)
 
     def end_round(self, clock: Clock) -> int:

@@ -186,10 +186,12 @@ class Waiting:
     Attributes:
         bundles: the elements.
         hold: their earliest timestamp, which the output watermark must not pass.
+        key_holds: the watermarks at which they hold their keys, by encoding, for a stateful DoFn.
     """
 
     bundles: list[Bundle] = attrs.field(factory=list)
     hold: int = MAX_MICROS
+    key_holds: dict[bytes, int] = attrs.field(factory=dict)
 
     def add(self, bundle: Bundle) -> None:
         """Add elements."""

@@ -20,7 +20,7 @@ from headrace.windowing.time import MAX_MICROS, MIN_MICROS
 
 @attrs.frozen
 class Partition:
-    """How far a partition has been read.
+    """The progress of reading a partition.
 
     Attributes:
         offset: where to continue: a number of records, or the ``next_offset`` of an unbounded source.
@@ -46,7 +46,7 @@ class Partition:
 
 @attrs.frozen
 class ReadPosition:
-    """How far a source has been read.
+    """The progress of reading a source.
 
     Attributes:
         names: the partitions, as returned by the source, in the order in which they first appeared.
@@ -74,11 +74,13 @@ class Position:
         round: number of the round, from 1; 0 is before all rounds.
         now: processing time of the round, in microseconds.
         reads: how far each source has been read, by the label of its Read.
+        limit: maximum number of records of a partition in the round; 0 before all rounds.
     """
 
     round: int
     now: int
     reads: Mapping[str, ReadPosition]
+    limit: int = 0
 
     @property
     def done(self) -> bool:
@@ -104,6 +106,7 @@ class Position:
             "format": POSITIONS,
             "round": self.round,
             "now": self.now,
+            "limit": self.limit,
             "watermarks": self.watermarks,
             "position": base64.b64encode(dumps(self)).decode(),
         }
@@ -144,4 +147,4 @@ def drained(position: Position) -> Position:
         )
         for label, read in position.reads.items()
     }
-    return Position(position.round + 1, position.now, reads)
+    return Position(position.round + 1, position.now, reads, position.limit)

@@ -1,8 +1,9 @@
 """Source rounds: how the local runner and Spark's driver read the sources of a stream.
 
-A round reads at most N records from each partition of each source. The watermarks and the processing time
-after it are in a :class:`~headrace.runners.source_positions.Position`. The elements between two positions
-are always the same. In each round a test stream plays one event of its script.
+A round reads at most N records from each partition of each source. N is fixed, or follows a target time
+(:mod:`headrace.runners.batch_size`). The watermarks and the processing time after a round are in a
+:class:`~headrace.runners.source_positions.Position`. The elements between two positions are always the same.
+In each round a test stream plays one event of its script.
 
 What a round reads is bundles; or, of a source that the workers read, ranges
 (:class:`~headrace.runners.source_ranges.SourceRange`).
@@ -11,15 +12,17 @@ What a round reads is bundles; or, of a source that the workers read, ranges
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
 import attrs
 
+from headrace.runners.batch_size import BatchSizer, Delivery, MeasuredBatch, RoundSize
 from headrace.runners.error_context import label_errors
 from headrace.runners.partition_reader import PartitionReader
 from headrace.runners.source_positions import Partition, Position, ReadPosition
-from headrace.runners.source_ranges import NO_WORKER_READS, RangeReader, WorkerReads
+from headrace.runners.source_ranges import NO_WORKER_READS, RangeReader, SourceRange, WorkerReads
 from headrace.sdk.graph import Read
 from headrace.sdk.io.test_stream import (
     ElementEvent,
@@ -122,6 +125,10 @@ class SourceRounds:
         natives: labels of sources that Spark reads itself.
         wall: the wall clock, in microseconds since 1970; test streams use the time of their scripts.
         workers: the sources that the workers read; of these a round has ranges instead of bundles.
+        seconds: the target time of a batch; 0 to read up to the limit in each round. Rounds with a test
+            stream have none.
+        timer: the clock that measures batches, in seconds.
+        delivery: returns what is known of the last batch, from the current time of the timer.
     """
 
     reads: tuple[Read, ...]
@@ -131,12 +138,18 @@ class SourceRounds:
     natives: tuple[str, ...] = ()
     wall: Callable[[], int] = wall_micros
     workers: WorkerReads = NO_WORKER_READS
+    seconds: float = 0.0
+    timer: Callable[[], float] = time.time
+    delivery: Callable[[float], Delivery] = Delivery
     _readers: dict[str, RoundReader] = attrs.field(init=False)
     scripted: bool = attrs.field(init=False)
+    _sizer: BatchSizer = attrs.field(init=False)
+    _running: tuple[float, MeasuredBatch] | None = attrs.field(default=None, init=False)
 
     def __attrs_post_init__(self) -> None:
         """Make the readers of the sources."""
         self.scripted = any(isinstance(node.source, TestStream) for node in self.reads)
+        self._sizer = BatchSizer(RoundSize(self.limit, 0.0 if self.scripted else self.seconds))
         self._readers = {node.label: self._reader(node) for node in self.reads}
         self._share_clocks()
         self._readers.update((label, NativeReader()) for label in self.natives)
@@ -165,21 +178,60 @@ class SourceRounds:
 
     def read(self, before: Position) -> tuple[Position, dict[str, list[Any]]]:
         """Read a round; return the same position if no source has changed."""
+        started = self._end_batch()
         if before.round and self.is_finished(before):
             return before, {}
         now = self._now(before)
         self._end_with_scripts(before)
+        limit = self._set_limit(before)
         reads, bundles = {}, {}
         for label, reader in self._readers.items():
             start = self._start(before, label)
             with label_errors(label):
                 reads[label], bundles[label] = reader.read(start, now)
             now = reader.time_after(start, now)
-        after = Position(before.round + 1, now, reads)
+        after = Position(before.round + 1, now, reads, limit)
         unchanged = after.progress == before.progress and not any(map(_rows, bundles.values()))
         if unchanged and not self.scripted and now - before.now < self.heartbeat and not after.done:
             return before, {}
+        self._start_batch(started, limit, bundles.values())
         return after, bundles
+
+    def note_size(self, size: int) -> None:
+        """Note the size of the last round, in bytes as its records are sent to the workers."""
+        if self._running is not None:
+            started, batch = self._running
+            self._running = started, attrs.evolve(batch, size=size)
+
+    def _set_limit(self, before: Position) -> int:
+        """Let a round read as many records of a partition as the last batches tell; return that number."""
+        if not self._sizer.follows_time:
+            return self.limit
+        starts = (self._start(before, label) for label in self._readers)
+        partitions = sum(not p.finished for start in starts for p in start.partitions)
+        limit = self._sizer.limit(before.limit, partitions)
+        for reader in self._readers.values():
+            if isinstance(reader, PartitionReader):
+                reader.limit = limit
+        return limit
+
+    def _start_batch(self, started: float, limit: int, found: Iterable[list[Any]]) -> None:
+        if not self._sizer.follows_time:
+            return
+        counts = [count for each in found for count in _by_partition(each)]
+        batch = MeasuredBatch(limit, sum(counts), max(counts, default=0), 0.0)
+        self._running = started, batch
+
+    def _end_batch(self) -> float:
+        """Measure the batch that has run since the last round; return the current time."""
+        now = self.timer()
+        if self._running is not None:
+            started, batch = self._running
+            done = self.delivery(now)
+            seconds, size = max(done.at - started, 0.0), batch.size + done.size
+            self._sizer.add(attrs.evolve(batch, seconds=seconds, size=size))
+            self._running = None
+        return now
 
     def _end_with_scripts(self, before: Position) -> None:
         """After the last event of test streams, end the other sources when their records are read.
@@ -213,6 +265,14 @@ class SourceRounds:
 
     def _now(self, before: Position) -> int:
         return before.now if self.scripted else max(before.now, self.wall())
+
+
+def _by_partition(found: list[Any]) -> Iterable[int]:
+    """Return the number of records of each partition in a round: of a bundle each, or of several ranges."""
+    counts: Counter[int] = Counter()
+    for index, each in enumerate(found):
+        counts[each.number if isinstance(each, SourceRange) else index] += len(each)
+    return counts.values()
 
 
 def _rows(bundles: list[Any]) -> int:

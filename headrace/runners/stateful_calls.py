@@ -14,9 +14,11 @@ from typing import Any, Final, Protocol
 
 import attrs
 
-from headrace.errors import PipelineError
+from headrace.errors import PipelineError, shorten
 from headrace.sdk.binding import ColumnOf, column_of
 from headrace.sdk.dofn import Parameter, StateParam, TimerParam
+from headrace.sdk.immutable import is_immutable
+from headrace.sdk.own_values import own
 from headrace.sdk.state import StateSpec
 from headrace.sdk.state_cells import StateCell
 from headrace.sdk.timers import TimerSpec
@@ -95,6 +97,8 @@ class TimerHandle:
         output_timestamp: TimestampTypes | None = None,
     ) -> None:
         """Set the timer, in place of an earlier time."""
+        if type(dynamic_timer_tag) is not str:
+            _check_tag(self.spec, dynamic_timer_tag)
         output = None if output_timestamp is None else micros(output_timestamp)
         self.call.cells.set_timer(
             self.call, self.spec, dynamic_timer_tag, micros(timestamp), output
@@ -125,6 +129,15 @@ class TimerHandle:
         self.call.cells.clear_timer(self.call.window, self.spec, dynamic_timer_tag)
 
 
+def _check_tag(spec: TimerSpec, tag: Any) -> None:
+    """Check that a tag cannot change, since it identifies the timer."""
+    if not is_immutable(tag):
+        raise PipelineError(
+            f"the dynamic tag of the timer {spec.name!r} is {shorten(tag)}, which can change",
+            remedy="use a string as the dynamic_timer_tag",
+        )
+
+
 Getter = Callable[[Call], Any]
 
 _METADATA: Final[dict[str, Getter]] = {
@@ -132,7 +145,7 @@ _METADATA: Final[dict[str, Getter]] = {
     "WindowParam": lambda call: call.window,
     "PaneInfoParam": lambda call: call.pane,
     "DiffParam": lambda call: call.diff,
-    "KeyParam": lambda call: call.key,
+    "KeyParam": lambda call: own(call.key),
     "DynamicTimerTagParam": lambda call: call.tag,
 }
 

@@ -11,21 +11,24 @@ a stream.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from inspect import isgeneratorfunction
 from itertools import groupby, repeat
 from operator import length_hint
-from typing import Any
+from typing import Any, Protocol
 
 from headrace.runners.context_managers import ContextManagers
-from headrace.runners.error_context import note_element
+from headrace.runners.emitted_check import EmittedCheck
+from headrace.runners.error_context import note_element, note_method
 from headrace.runners.mutation import unchanged
 from headrace.runners.stateful_calls import Call, Method, Run, column_of_run, method_of
 from headrace.runners.stateful_outputs import DoFnOutputs
 from headrace.runners.stateful_state import DoFnState, KeyCells, TimerId, WindowCells
 from headrace.sdk.binding import bind, exploded
 from headrace.sdk.dofn import BundleContextParam, DoFn
+from headrace.sdk.generator_ends import ends_with_yield
+from headrace.sdk.own_values import own
 from headrace.sdk.state_cells import StateCell
 from headrace.sdk.stateful_dofn import Stateful
 from headrace.stored_formats import STATEFUL_STATE, check_format
@@ -38,6 +41,13 @@ from headrace.triggers.trigger import NEVER, Clock
 from headrace.windowing.window import BoundedWindow, packed, unpacked
 
 
+class Process(Protocol):
+    """Calls of ``process`` with its arguments."""
+
+    def results(self, rows: Iterator[Any], bundle: Run, /) -> Iterator[Any]:
+        """Call it lazily on each element of a run."""
+
+
 class StatefulKeys:
     """The keyed operator of one stateful DoFn.
 
@@ -47,12 +57,15 @@ class StatefulKeys:
         strategy: the windowing strategy of the input; its windows do not merge.
         args: additional arguments of ``process``.
         kwargs: additional arguments of ``process``, by name.
-        checked: label of the step, to check that ``process`` does not change its elements; empty for no
-            check.
+        checked: label of the step, to check that ``process`` does not change its elements, and methods do not
+            change what they emit; empty for no check.
 
     Attributes:
         dofn: the DoFn.
+        emitted: the check of what it emits; None for no check.
+        past_timer: by how much a timer of processing time was set to the past, since it was last reset.
         contexts: the context managers that its methods ask for.
+        check_state: checks the state of a key as it is stored, after each call; None for no check.
     """
 
     def __init__(
@@ -66,6 +79,9 @@ class StatefulKeys:
     ) -> None:
         self.dofn = dofn
         self._checked = checked
+        self.check_state: Callable[[Any], None] | None = None
+        self.emitted = EmittedCheck("the DoFn", checked) if checked else None
+        self.past_timer = 0
         self._in_bundle = False
         self._window: BoundedWindow | None = None
         self._declared = declared
@@ -73,16 +89,22 @@ class StatefulKeys:
         self._has_ttl = any(spec.time_to_live is not None for spec in declared.states.values())
         self.contexts = contexts = ContextManagers()
         self._start = contexts.bound(dofn.start_bundle)
-        self._finish = contexts.bound(dofn.finish_bundle)
-        process = contexts.bound(dofn.process)
+        self._finish = self._emitting(dofn.finish_bundle)
+        process = self._emitting(dofn.process)
         self._generates = isgeneratorfunction(dofn.process)
-        self._process = bind(process, args, dict(kwargs or {}), column_of_run)
+        self._ends = self._generates and ends_with_yield(dofn.process)
+        self._process: Process = bind(process, args, dict(kwargs or {}), column_of_run)
         self._on_timer: dict[str, Method] = {
-            timer: method_of(contexts.bound(getattr(dofn, name)))
+            timer: method_of(self._emitting(getattr(dofn, name)))
             for timer, name in declared.callbacks.items()
         }
-        expires = contexts.bound(getattr(dofn, declared.expiration, _nothing))
+        expires = self._emitting(getattr(dofn, declared.expiration, _nothing))
         self._on_expiration = method_of(expires) if declared.expiration else None
+
+    def _emitting(self, method: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a method that gets its contexts, and whose outputs are checked if that is asked for."""
+        bound = self.contexts.bound(method)
+        return bound if self.emitted is None else self.emitted.method(bound)
 
     def current_windows(self) -> Iterable[BoundedWindow]:
         """Return the window of the call of the DoFn, if there is one; log records have it."""
@@ -95,7 +117,7 @@ class StatefulKeys:
     def process(self, state: DoFnState, elements: Bundle, clock: Clock, out: DoFnOutputs) -> None:
         """Process elements that arrived together; late ones are dropped."""
         cells = self._cells(state, clock)
-        state.key = elements.values[-1][0]
+        state.key = own(elements.values[-1][0])
         for window, rows in _by_window(elements):
             if is_late(self._strategy, window.last, clock.watermark):
                 out.dropped += len(rows)
@@ -125,11 +147,12 @@ class StatefulKeys:
         """Call ``process`` on each element, and collect its outputs."""
         # The elements of a key lie apart in memory; to copy their list loads them all at once.
         values = iter(run.values.copy())
+        self._start_bundle()
         try:
-            self._start_bundle()
             self._window = run.window
             with self._check(run.values):
-                out.add_run(self._process.results(values, run), run, self._generates)
+                results = self._process.results(values, run)
+                out.add_run(results, run, self._generates, self._ends)
         except Exception as error:
             note_element(error, run.values[max(0, len(run) - length_hint(values) - 1)])
             raise
@@ -148,15 +171,18 @@ class StatefulKeys:
         if not self._in_bundle:
             self._in_bundle = True
             self.contexts.enter(BundleContextParam)
-            self._start()
+            with note_method("start_bundle"):
+                self._start()
 
     def end_bundle(self) -> Iterable[Any] | None:
         """Finish the bundle, if one was started, and return the outputs of ``finish_bundle``."""
         if not self._in_bundle:
             return None
         self._in_bundle, self._window = False, None
-        outputs: Iterable[Any] | None = self._finish()
-        return outputs
+        if self.emitted is None:
+            outputs: Iterable[Any] | None = self._finish()
+            return outputs
+        return self.emitted.compared(self._finish)
 
     def _cells(self, state: DoFnState, clock: Clock) -> KeyCells:
         cells = KeyCells(self._declared, self._strategy, state, clock)
@@ -235,16 +261,20 @@ class StatefulKeys:
         if self._on_expiration is not None:
             last = window.last
             call = Call(cells, state.key, window, last, last, sets_timers=False)
-            self._call(self._on_expiration, call, out)
+            with note_method(self._declared.expiration):
+                self._call(self._on_expiration, call, out)
         cells.close(window)
         state.windows.pop(window, None)
 
     def _forget_unused(self, state: DoFnState, cells: KeyCells) -> None:
         """Remove empty cells, and the windows that have neither cells nor timers."""
+        self.past_timer = max(self.past_timer, cells.past_timer)
         for window in cells.touched:
             if not cells.close(window) and self._on_expiration is None:
                 state.windows.pop(window, None)
                 state.expirations.set(window, NEVER)
+        if self.check_state is not None:
+            self.check_state(self.freeze(state))
 
     def moments(self, state: DoFnState) -> Moments | None:
         """Return the next timers and the hold of a key; None if its state is empty."""
@@ -264,7 +294,7 @@ class StatefulKeys:
         return min(window.last for window in state.windows)
 
     def freeze(self, state: DoFnState) -> tuple[Any, ...]:
-        """Return the state of a key as plain data; short, since a batch also reads that of other keys."""
+        """Return the state of a key as short plain data; a batch also reads the states of other keys."""
         states = self._declared.states
         cells = [
             ({name: states[name].freeze(c) for name, c in own.cells.items()}, own.expire_at)

@@ -6,30 +6,37 @@ operator             used in
 BatchStateful        batch mode: each key runs from its elements to the end of time at once
 StreamingStateful    streaming mode: a store of keys; rounds of data, watermark and clock
 ===================  ==========================================================================
+
+If the DoFn has side inputs, a gate is in front of these operators
+(:mod:`headrace.runners.stateful_side_input_operators`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from copy import copy
 from typing import Any
 
 import attrs
 
-from headrace.runners.error_context import label_errors, note_key
-from headrace.runners.grouping_operators import FLUSH_AT
-from headrace.runners.keyed_operators import KeyArrivals, KeyedTable, UnkeyedOutputs
+from headrace.runners.accumulator_check import checked_combine_fn
+from headrace.runners.error_context import label_errors, note_key, note_method
+from headrace.runners.grouping.keyed_table import KeyArrivals, KeyedTable
+from headrace.runners.grouping.operators import FLUSH_AT
+from headrace.runners.grouping.output import UnkeyedOutputs
+from headrace.runners.grouping.store import MemoryStore, Store
 from headrace.runners.operator import Operator, Send, send_outputs
 from headrace.runners.planning import StatefulStep
 from headrace.runners.stateful_arrivals import KeyedElements
 from headrace.runners.stateful_keys import StatefulKeys
 from headrace.runners.stateful_outputs import DoFnOutputs
-from headrace.runners.stores import MemoryStore, Store
-from headrace.sdk.dofn import BundleContextParam, SetupContextParam
+from headrace.runners.stateful_side_inputs import StatefulKeysWithSides
+from headrace.sdk.combine_fn import SumCombineFn
+from headrace.sdk.dofn import BundleContextParam, DoFn, SetupContextParam
 from headrace.sdk.metrics import MetricsContainer, recording
 from headrace.sdk.outputs import Step, finishing
-from headrace.sdk.state import StateSpec
+from headrace.sdk.state import CombiningValueStateSpec, StateSpec
 from headrace.sdk.step_metrics import StepMetrics
 from headrace.triggers.bundle import Bundle
 from headrace.triggers.trigger import Clock
@@ -51,15 +58,22 @@ class StatefulOperator(Operator):
     def __attrs_post_init__(self) -> None:
         """Make the keyed operator, with its own copies of the DoFn and of the CombineFns of states."""
         node = self.step.node
-        self._states = {name: spec.for_worker() for name, spec in node.declared.states.items()}
-        self.keys = StatefulKeys(
-            copy(node.dofn),
-            attrs.evolve(node.declared, states=self._states),
-            self.step.strategy,
-            node.args,
-            node.kwargs,
-            node.label if self.step.check_mutation else "",
-        )
+        shares = getattr(node.dofn, "shares_values", False)
+        states = node.declared.states.items()
+        checked = node.label if self.step.check_mutation else ""
+        self._states = {name: spec.for_worker(shares) for name, spec in states}
+        if checked:
+            _check_accumulators(self._states.values(), checked)
+        self.keys = self._new_keys(copy(node.dofn), checked)
+        self.keys.check_state = self.step.check_state
+
+    def _new_keys(self, dofn: DoFn, checked: str) -> StatefulKeys:
+        """Return the keyed operator of a DoFn."""
+        node, strategy = self.step.node, self.step.strategy
+        declared = attrs.evolve(node.declared, states=self._states)
+        if self.step.sides:
+            return StatefulKeysWithSides(attrs.evolve(node, dofn=dofn), declared, strategy, checked)
+        return StatefulKeys(dofn, declared, strategy, node.args, node.kwargs, checked)
 
     def push(self, bundle: Bundle) -> None:
         """Collect a bundle until the round ends."""
@@ -72,13 +86,15 @@ class StatefulOperator(Operator):
             self.keys.contexts.enter(SetupContextParam)
             for spec in self._states.values():
                 spec.set_up()
-            self.keys.dofn.setup()
+            with note_method("setup"):
+                self.keys.dofn.setup()
 
     def release(self) -> None:
         """Tear down the DoFn, and the CombineFns of its states."""
         with self.in_step(), closing(self.keys.contexts):
             try:
-                self.keys.dofn.teardown()
+                with note_method("teardown"):
+                    self.keys.dofn.teardown()
             finally:
                 for spec in self._states.values():
                     spec.tear_down()
@@ -92,10 +108,12 @@ class StatefulOperator(Operator):
 
     def new_outputs(self) -> DoFnOutputs:
         """Return an empty collector."""
-        return DoFnOutputs(Step(self.step.node.label, "process"))
+        return DoFnOutputs(Step(self.step.node.label, "process", self.step.strategy.window_fn))
 
     def arrivals(self) -> Iterator[KeyArrivals]:
         """Yield the collected elements by key, and clear them."""
+        if self.keys.emitted is not None:
+            self.keys.emitted.resume()
         with label_errors(self.step.node.label):
             arrived = self._waiting.drain()
         for known, elements in arrived:
@@ -104,13 +122,21 @@ class StatefulOperator(Operator):
     def emit(self, out: DoFnOutputs) -> None:
         """Send outputs, and count late elements."""
         self.metrics.late_dropped += out.dropped
+        self.metrics.past_timer = max(self.metrics.past_timer, self.keys.past_timer)
+        self.keys.past_timer = 0
+        emitted = self.keys.emitted
+        if emitted is not None:
+            emitted.compare()
         send_outputs(self.step.node, out.bundles(), self.send)
+        if emitted is not None:
+            emitted.resume()
 
     def end_bundle(self) -> None:
         """Send the outputs of the DoFn's ``finish_bundle``, if a bundle was started."""
         with self.in_step():
-            given = self.keys.end_bundle()
-            last = {} if given is None else finishing(given, self.step.node.label)
+            with note_method("finish_bundle"):
+                given = self.keys.end_bundle()
+                last = {} if given is None else finishing(given, self.step.node.label)
             self.keys.contexts.exit(BundleContextParam)
         send_outputs(self.step.node, last, self.send)
 
@@ -188,3 +214,10 @@ def stateful_operator(
         batch: whether there is only one round, at the end of time.
     """
     return (BatchStateful if batch else StreamingStateful)(step, send, metrics)
+
+
+def _check_accumulators(states: Iterable[StateSpec], label: str) -> None:
+    """Let the CombineFns of states, except sums, raise an error if accumulators share an object."""
+    for spec in states:
+        if isinstance(spec, CombiningValueStateSpec) and type(spec.combine_fn) is not SumCombineFn:
+            spec.combine_fn = checked_combine_fn(spec.combine_fn, label)

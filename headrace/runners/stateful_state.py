@@ -8,6 +8,7 @@ import attrs
 
 from headrace.errors import PipelineError
 from headrace.runners.stateful_calls import Call
+from headrace.runners.timestamp_checks import past_timer
 from headrace.sdk.closed_cells import close_cell, open_cell
 from headrace.sdk.state import StateSpec
 from headrace.sdk.state_cells import StateCell
@@ -74,6 +75,7 @@ class KeyCells:
         state: the state of the key.
         clock: the watermark and the processing time.
         touched: the windows that were used.
+        past_timer: see :attr:`StepMetrics.past_timer <headrace.sdk.step_metrics.StepMetrics>`.
     """
 
     declared: Stateful
@@ -81,6 +83,7 @@ class KeyCells:
     state: DoFnState
     clock: Clock
     touched: dict[BoundedWindow, None] = attrs.field(factory=dict)
+    past_timer: int = 0
 
     def open(self, window: BoundedWindow) -> WindowCells:
         """Return the states of a window, which expires when the watermark passes it."""
@@ -140,6 +143,7 @@ class KeyCells:
             _check_output(call, spec, moment, output)
         if not spec.in_event_time:
             self.state.processing_timers.set(timer, moment)
+            self.past_timer = max(self.past_timer, past_timer(moment, self.clock.now))
             default = call.output
         else:
             expiry = self.strategy.expiry(window.last)
@@ -167,7 +171,7 @@ class KeyCells:
 
 
 def _check_output(call: Call, spec: TimerSpec, moment: int, output: int) -> None:
-    """Check an output timestamp: neither after the time of the timer, nor before that of the call."""
+    """Check an output timestamp: it must not be after the time of the timer, nor before the call's."""
     if spec.in_event_time and output > moment:
         raise PipelineError(
             f"the timer {spec.name!r} fires at {Timestamp(micros=moment)}, but its outputs would have "

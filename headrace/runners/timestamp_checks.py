@@ -1,7 +1,8 @@
-"""The check that timestamps are in seconds: milliseconds would be far in the future.
+"""The checks of times that users supply: timestamps in milliseconds, and timers of the other time domain.
 
-Operators note the latest timestamp of a bundle that a user supplied, if it is unlikely. The note travels with
-the metrics of its step, so that the driver of a run on workers can warn.
+Milliseconds that are taken as seconds are far in the future; a timer of processing time that is set to an
+event timestamp is in the past. Operators note such a time. The note travels with the metrics of its step, so
+that the driver of a run on workers can warn.
 """
 
 from __future__ import annotations
@@ -26,6 +27,21 @@ MILLISECONDS: Final = 315_532_800_000 * MICROS_PER_SECOND
 
 END: Final = FAR * 1000
 """The year 2200, in milliseconds that are taken as seconds; later timestamps stand for the end of time."""
+
+
+YEAR: Final = 31_557_600 * MICROS_PER_SECOND
+"""The time before the clock at which a timer is unlikely."""
+
+
+def past_timer(moment: int, now: int) -> int:
+    """Return by how many microseconds a timer of processing time is in the past; 0 up to a year.
+
+    Times in 1970 come from tests, whose clock starts at 0.
+
+    >>> past_timer(5, 6), past_timer(2 * YEAR, 5 * YEAR) == 3 * YEAR
+    (0, True)
+    """
+    return now - moment if YEAR < moment < now - YEAR else 0
 
 
 def note_read(bundle: Bundle, metrics: StepMetrics) -> None:
@@ -56,20 +72,24 @@ def _latest(column: Column[int]) -> int:
 
 @attrs.define
 class TimestampWarnings:
-    """Warns of unlikely timestamps, once for each step."""
+    """Warns of unlikely times, once for each step."""
 
     _warned: set[str] = attrs.field(factory=set, init=False)
 
     def warn(self, steps: Mapping[str, StepMetrics]) -> None:
-        """Warn of the timestamps that steps have noted.
+        """Warn of the times that steps have noted.
 
         Args:
             steps: the metrics of each step by label.
         """
         for label, metrics in steps.items():
-            if metrics.unlikely_timestamp and label not in self._warned:
-                self._warned.add(label)
+            if label in self._warned or not (metrics.unlikely_timestamp or metrics.past_timer):
+                continue
+            self._warned.add(label)
+            if metrics.unlikely_timestamp:
                 _warn(metrics.unlikely_timestamp, label)
+            if metrics.past_timer:
+                _warn_of_timer(metrics.past_timer, label)
 
 
 def _warn(latest: int, label: str) -> None:
@@ -80,3 +100,12 @@ def _warn(latest: int, label: str) -> None:
     else:
         problem = f"{shown} is after the year 2200"
         warn(problem, where=label, remedy="check the unit: timestamps are in seconds since 1970")
+
+
+def _warn_of_timer(behind: int, label: str) -> None:
+    warn(
+        f"a timer with TimeDomain.REAL_TIME is set to a time {behind / YEAR:.0f} years before the clock, "
+        "so it fires at once; it is probably an event timestamp",
+        where=label,
+        remedy="use TimeDomain.WATERMARK for event time, or set_relative for a duration from now",
+    )

@@ -7,7 +7,7 @@ The graph has the primitive steps only. This tree has each application of a tran
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -137,6 +137,10 @@ class Applications:
             raise
         finally:
             self._open.pop()
+
+    def remove(self, labels: Container[str]) -> None:
+        """Remove applications at the top level by their labels."""
+        self.root.parts = [part for part in self.root.parts if part.full_label not in labels]
 
 
 def visit(applied: AppliedPTransform, visitor: PipelineVisitor) -> None:

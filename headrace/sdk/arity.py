@@ -7,8 +7,11 @@ from inspect import Parameter as Declared, Signature, signature
 from typing import Any, Final, get_args, get_origin
 
 from headrace.errors import PipelineError, TypeCheckError
+from headrace.sdk.argument_checks import NAMED, UnknownParameter, refuse_unknown
 from headrace.sdk.dofn import PARAMETERS, SIDE_INPUT, Parameter, StateParam, TimerParam
-from headrace.sdk.transform import callable_label
+from headrace.sdk.labels import callable_label
+from headrace.sdk.state import StateSpec
+from headrace.sdk.timers import TimerSpec
 
 _MANY: Final = float("inf")
 
@@ -63,17 +66,20 @@ def check_arity(
     try:
         asking.bind(*passed, **kwargs)
     except TypeError as error:
+        name = label or callable_label(fn)
+        if not _takes_any_name(asking):
+            known = _named_after(asking, len(passed))
+            refuse_unknown(f"the function {name} of {owner}", kwargs, known, UnknownParameter)
         problem = _problem(owner, asking, items, len(passed), kwargs)
         problem = problem or f"does not accept the arguments that {owner} passes: {error}"
-        raise TypeCheckError(
-            f"{label or callable_label(fn)} {problem}", remedy=_remedy(asking, kwargs)
-        ) from None
+        raise TypeCheckError(f"{name} {problem}", remedy=_remedy(asking, kwargs)) from None
 
 
 def _refuse_state(owner: str, declared: Signature) -> None:
     """Refuse a function that asks for a state or a timer, which only DoFns have."""
+    specs = (StateParam, TimerParam, StateSpec, TimerSpec)
     for parameter in declared.parameters.values():
-        if isinstance(parameter.default, (StateParam, TimerParam)):
+        if isinstance(parameter.default, specs):
             raise PipelineError(
                 f"the function of {owner} asks for {parameter.default!r}, "
                 "but only DoFns have state and timers",
@@ -102,6 +108,15 @@ def _without_metadata(declared: Signature, kwargs: dict[str, Any], first: int) -
     ]
     # The defaults of the remaining parameters do not matter, so all can follow each other.
     return Signature(parameters[:first] + kept, __validate_parameters__=False)
+
+
+def _takes_any_name(declared: Signature) -> bool:
+    return any(p.kind is Declared.VAR_KEYWORD for p in declared.parameters.values())
+
+
+def _named_after(declared: Signature, passed: int) -> list[str]:
+    """Return the names of the parameters that can be passed by name, behind those passed by position."""
+    return [p.name for p in list(declared.parameters.values())[passed:] if p.kind in NAMED]
 
 
 def _problem(

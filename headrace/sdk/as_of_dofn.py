@@ -35,7 +35,7 @@ Row: TypeAlias = "tuple[int, Any, Any, Found]"
 
 @attrs.frozen
 class Limits:
-    """What an as-of join looks at.
+    """The settings of an as-of join.
 
     Attributes:
         lateness: allowed lateness, in microseconds.
@@ -107,6 +107,9 @@ class JoinAsOf(DoFn):
 
     Its elements are (key, (True, (event, window))) and (key, (False, version)). It runs in the global window.
     """
+
+    shares_values = True
+    """It changes no value, so its states need not copy them."""
 
     PENDING = OrderedListStateSpec("pending")
     """(diff, event, windows) of events that the watermark has not passed."""

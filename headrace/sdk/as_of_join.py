@@ -36,12 +36,12 @@ class AsOfJoin(PTransform[Any, PCollection[Any]]):
     """Joins each event with the version of its key that was valid at its time (not in Beam).
 
     Applied to a tuple (events, versions) of collections of (key, value) pairs. A version is valid from its
-    timestamp to that of the next version of the key. Emits (key, (event, version)), with the timestamp and
-    the windows of the event.
+    timestamp to the timestamp of the next version of the key. Emits (key, (event, version)), with the
+    timestamp and the windows of the event.
 
     An event is joined when the watermark of both collections has passed its timestamp. If a version then
     arrives late, or is retracted, the results that it changes are corrected: their retractions are emitted,
-    and the new results. So the results of a stream are those of a batch. Elements of both collections are
+    and the new results. So streaming and batch agree. Elements of both collections are
     dropped, and counted as ``late_dropped``, if they are later than the allowed lateness.
 
     Args:

@@ -25,10 +25,10 @@ from headrace.sdk.async_calls import (
 )
 from headrace.sdk.dofn import DoFn, Parameter, require_dofn
 from headrace.sdk.encoding import identity
-from headrace.sdk.pvalue import TaggedOutput
 from headrace.sdk.state import BagStateSpec
 from headrace.sdk.stateful_dofn import is_stateful_dofn
 from headrace.sdk.step_logging import current_step
+from headrace.sdk.tagged_output import TaggedOutput
 from headrace.sdk.timers import TimeDomain, TimerSpec, on_timer, on_window_expiration
 from headrace.sdk.windowed_value import WindowedValue
 from headrace.windowing.time import Timestamp
@@ -61,7 +61,7 @@ class WaitingPair(tuple[Any, ...]):
 
 
 class AsyncWrapper(DoFn):
-    """A DoFn that calls another one in the background, for calls that take long, such as those of a service.
+    """A DoFn that calls another one in the background, for calls that take long, such as calls of a service.
 
     The input is (key, value) pairs. A call is a bundle of its own. A timer looks for calls that have
     finished, and emits their outputs with the timestamps of their elements. When a window expires, in a batch

@@ -28,7 +28,7 @@ def _with_mark(method: MethodT, mark: str) -> MethodT:
 
 
 class BatchMethods:
-    """What a DoFn that takes or emits batches defines.
+    """The methods of a DoFn that takes or emits batches.
 
     All elements of a batch have the same timestamp, windows, pane and diff, which the elements of a batch
     that is emitted for it have, too.

@@ -11,6 +11,7 @@ import attrs
 from headrace.errors import PipelineError
 from headrace.sdk.dofn import DoFn
 from headrace.sdk.group_into_batches import GroupIntoBatches, Shard
+from headrace.sdk.ignored_arguments import warn_of_ignored
 from headrace.sdk.metrics import Metrics
 from headrace.sdk.pairs import Values
 from headrace.sdk.pardo import ParDo
@@ -48,15 +49,15 @@ class BatchElements(PTransform[PCollection[Any], PCollection[Any]]):
     Args:
         min_batch_size: the first target size.
         max_batch_size: the largest target size.
-        target_batch_overhead: no effect.
-        target_batch_duration_secs: no effect.
-        target_batch_duration_secs_including_fixed_cost: no effect.
+        target_batch_overhead: has no effect.
+        target_batch_duration_secs: has no effect.
+        target_batch_duration_secs_including_fixed_cost: has no effect.
         max_batch_duration_secs: collects batches of ``max_batch_size`` over several bundles, with state, for
             at most this many seconds of processing time.
         element_size_fn: returns the size of an element; by default 1. Not used with
             ``max_batch_duration_secs``.
-        variance: no effect.
-        clock: no effect.
+        variance: has no effect.
+        clock: has no effect.
         record_metrics: whether to record the distribution ``batch_size``.
         length_fn: returns the length of an element; with ``max_batch_duration_secs``, a batch has elements of
             similar length.
@@ -88,6 +89,14 @@ class BatchElements(PTransform[PCollection[Any], PCollection[Any]]):
         bucket_boundaries: Sequence[int] | None = None,
     ) -> None:
         super().__init__()
+        warn_of_ignored(
+            "BatchElements",
+            target_batch_overhead=target_batch_overhead,
+            target_batch_duration_secs=target_batch_duration_secs,
+            target_batch_duration_secs_including_fixed_cost=target_batch_duration_secs_including_fixed_cost,
+            variance=variance,
+            clock=clock,
+        )
         _check_sizes(min_batch_size, max_batch_size)
         _check_boundaries(length_fn, bucket_boundaries)
         self._in_bundle = _BatchInBundle(

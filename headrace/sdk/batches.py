@@ -16,7 +16,7 @@ MAX_BATCH: Final = 4_096
 
 
 class Batching(Protocol):
-    """How elements become a batch."""
+    """A way to make a batch of elements."""
 
     def __call__(self, elements: list[Any]) -> Any:
         """Return a batch of elements."""
@@ -33,7 +33,7 @@ class ListBatching:
 
 @attrs.frozen
 class ArrayBatching:
-    """A numpy array, whose first dimension is that of the elements.
+    """A numpy array, whose first dimension numbers the elements.
 
     Attributes:
         dtype: the type of its items; None if numpy determines it.
@@ -50,7 +50,7 @@ class ArrayBatching:
 
 @attrs.frozen
 class Batches:
-    """What a DoFn has to do with batches.
+    """The batches that a DoFn takes and emits.
 
     Attributes:
         takes: how to make a batch for ``process_batch``; None if ``process`` is called for each element.

@@ -1,4 +1,4 @@
-"""Names of Beam's that Headrace does not have, with what to use instead.
+"""Beam names that Headrace does not have, with their substitutes.
 
 The public modules look up a missing name here, so that a program that is moved from Beam is told more than
 that the name is missing.
@@ -85,7 +85,6 @@ BEAM_NAMES: Final = {
     "WithTypeHints": "internal to Beam: use with_output_types of a transform",
     "disable_type_annotations": "use --no_pipeline_type_check",
     "has_at_least_one": "use is_not_empty, or a matcher of your own",
-    "ReadFromTextWithFilename": "use hr.io.ReadAllFromText(with_filename=True)",
     "FileBasedSink": "subclass hr.io.FileSink, or pass a fileio.FileSink to fileio.WriteToFiles",
     "RunInference": "load the model in setup of a DoFn, and apply it in process",
     **dict.fromkeys(
@@ -103,7 +102,7 @@ BEAM_NAMES: Final = {
     "ManagedTransform": "cross-language transforms are not supported",
     "managed": "cross-language transforms are not supported",
 }
-"""What to use in place of a name of Beam's, in any module."""
+"""Substitutes for Beam names, in any module."""
 
 
 GOOGLE_MODULES: Final = {
@@ -120,14 +119,14 @@ GOOGLE_MODULES: Final = {
     'hr.io.ReadFromSpark("kafka", …, streaming=True)',
     "io.gcp.spanner": "write an hr.io.BoundedSource and an hr.io.Sink that use its client",
 }
-"""Modules for services of Google's, which Headrace does not connect to, with what to use instead."""
+"""Modules for Google services, which Headrace does not connect to, with their substitutes."""
 
 SPLITTABLE_MODULES: Final = ("io.restriction_trackers", "io.watermark_estimators")
 """Modules for splittable DoFns, which Headrace does not have; BEAM_NAMES says what to use instead."""
 
 
 def google_names_of(module: str) -> Callable[[str], NoReturn]:
-    """Return the ``__getattr__`` of a module for a service of Google's: each name is refused.
+    """Return the ``__getattr__`` of a module for a Google service: each name is refused.
 
     >>> from headrace.io.gcp.bigquery import BigQuerySource
     Traceback (most recent call last):
@@ -179,4 +178,4 @@ def missing_name(module: str, name: str, caller: FrameType) -> AttributeError | 
 def _error(text: str, module: str, caller: FrameType) -> AttributeError | ImportError:
     if caller.f_code.co_code[caller.f_lasti] == opmap["IMPORT_FROM"]:
         return ImportError(text, name=module)
-    return AttributeError(text)
+    return AttributeError(text, name=None, obj=None)

@@ -20,7 +20,7 @@ EFFECTIVE: Final = frozenset(("job_name", "save_main_session", "spark_master_url
 
 
 class GoogleCloudOptions(PipelineOptions):
-    """Flags for services of Google, which Headrace does not use; ``--job_name`` and ``--temp_location`` work.
+    """Flags for Google services, which Headrace does not use; ``--job_name`` and ``--temp_location`` work.
 
     >>> GoogleCloudOptions(["--project=mill", "--label=a=b"]).labels
     ['a=b']
@@ -77,7 +77,7 @@ class WorkerOptions(PipelineOptions):
 
 
 class DebugOptions(PipelineOptions):
-    """Flags for experiments of Beam's and for debugging.
+    """Flags for Beam experiments and for debugging.
 
     >>> options = DebugOptions(["--experiments=a,level=3"])
     >>> options.add_experiment("b")

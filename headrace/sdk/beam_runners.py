@@ -28,7 +28,7 @@ _USE: Final = "use --runner=local, or --runner=spark on a cluster, such as one o
 
 
 class PipelineRunner:
-    """The base of runners as objects (Beam's name); a runner of yours defines :meth:`run`.
+    """The base of runners as objects (Beam's name); a custom runner defines :meth:`run`.
 
     >>> isinstance(DirectRunner(), PipelineRunner)
     True
@@ -104,7 +104,7 @@ class SparkRunner(NamedRunner):
 
 
 class RefusedRunner(NamedRunner):
-    """A runner of Beam's that Headrace does not have.
+    """A Beam runner that Headrace does not have.
 
     Raises:
         UnsupportedError: always.

@@ -16,6 +16,7 @@ import attrs
 
 from headrace.sdk.dofn import PARAMETERS, Parameter
 from headrace.sdk.elementwise import Function
+from headrace.sdk.side_containers import PerCall
 from headrace.sdk.windowed_value import WindowedValue
 from headrace.triggers.bundle import Bundle
 from headrace.windowing.column import Column, stretch
@@ -121,11 +122,15 @@ def bind(
         for d in declared
         if isinstance(d.default, Parameter) and d.name not in kwargs
     }
-    if not asked:
+    per_call = {name: value for name, value in kwargs.items() if isinstance(value, PerCall)}
+    if not asked and not per_call:
         return Call(_with(kwargs, fn), tuple(map(_constant, args)))
     placed = list(_placed(declared, args, kwargs, column_of))
-    named = {name: parameter for name, parameter in asked.items() if name not in dict(placed)}
-    columns = [column for _, column in placed] + list(map(column_of, named.values()))
+    columns_of = {name: column_of(parameter) for name, parameter in asked.items()}
+    columns_of |= {name: _constant(value) for name, value in per_call.items()}
+    named = {name: column for name, column in columns_of.items() if name not in dict(placed)}
+    columns = [*(column for _, column in placed), *named.values()]
+    kwargs = {name: value for name, value in kwargs.items() if name not in per_call}
     if named:
         fn = _by_name(fn, 1 + len(placed), tuple(named))
     return Call(_with(kwargs, fn), tuple(columns), PARAMETERS["WindowParam"] in asked.values())
@@ -201,6 +206,10 @@ def _placed(
     rest = iter(args)
     for parameter in declared:
         default = parameter.default
+        given = kwargs.get(parameter.name)
+        if parameter.kind not in _NOT_BY_PLACE and isinstance(given, PerCall):
+            yield parameter.name, _constant(given)
+            continue
         if parameter.kind in _NOT_BY_PLACE or parameter.name in kwargs:
             break
         if isinstance(default, Parameter):
@@ -215,6 +224,8 @@ def _placed(
 
 
 def _constant(value: Any) -> ColumnOf:
+    if isinstance(value, PerCall):
+        return lambda bundle: value.column()
     return lambda bundle: repeat(value)
 
 

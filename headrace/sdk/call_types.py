@@ -26,7 +26,7 @@ from headrace.sdk.typechecks.signatures import BY_PLACE, asks_for_metadata, get_
 
 @attrs.frozen
 class Call:
-    """What a transform passes to a function.
+    """Arguments that a transform passes to a function.
 
     Attributes:
         owner: label of the transform.
@@ -55,7 +55,7 @@ class Call:
         wanted = self._hints_by_parameter()
         for number, (parameter, given) in enumerate(self._passed()):
             hints = wanted.get(parameter.name, ())
-            if len(hints) > 1:  # those of *args
+            if len(hints) > 1:  # the hints of *args
                 hints = hints[number : number + 1]
             kind = type_of_argument(given) if number >= len(self.elements) else given
             if hints and not _suits(kind, hints[0], parameter):
@@ -72,7 +72,7 @@ class Call:
         return Signature(kept, __validate_parameters__=False)
 
     def _hints_by_parameter(self) -> dict[str, tuple[Any, ...]]:
-        """Return the hints of each parameter; those of ``*args`` and ``**kwargs`` can be several."""
+        """Return the hints of each parameter; ``*args`` and ``**kwargs`` can have several."""
         if self.hints.input_types is None:
             return {}
         by_place, by_name = self.hints.input_types
@@ -129,7 +129,7 @@ def _suits(kind: Any, hint: Any, parameter: Parameter) -> bool:
         return True
     if is_consistent(kind, hint):
         return True
-    # As in Beam, the hint of *args and **kwargs can also be that of the whole tuple or dict.
+    # As in Beam, the hint of *args and **kwargs can also describe the whole tuple or dict.
     if parameter.kind is Parameter.VAR_POSITIONAL:
         return is_consistent(tuple[kind, ...], hint)
     return parameter.kind is Parameter.VAR_KEYWORD and is_consistent(dict[str, kind], hint)

@@ -1,4 +1,4 @@
-"""Cells of states that are not in use: to use one is an error.
+"""Closed state cells: using one outside a call for its key raises an error.
 
 A cell belongs to a key and window. A DoFn that keeps one in an attribute would change the state of another
 key than the one that it processes. Therefore a cell is closed after the calls for its key: it gets a class

@@ -1,7 +1,7 @@
-"""Implementations of coders: what encodes into a stream, and decodes from it, for coders made of parts.
+"""Implementations of coders: they encode into a stream, and decode from it, for coders made of parts.
 
-A program that defines a class of records in Beam's way writes one of these for the class, from those of the
-fields, and a :class:`headrace.sdk.fast_coder.FastCoder` that returns it.
+A program that defines a class of records in Beam's way writes one of these for the class, from the
+implementations of the fields, and a :class:`headrace.sdk.fast_coder.FastCoder` that returns it.
 """
 
 from __future__ import annotations

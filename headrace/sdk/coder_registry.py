@@ -86,7 +86,7 @@ class CoderRegistry:
         return coder_for(typehint, self, self._fallback)
 
     def get_custom_type_coder_tuples(self, types: Iterable[Any]) -> list[tuple[Any, type[Coder]]]:
-        """Return those of the types that have a registered coder, with its class."""
+        """Return the types that have a registered coder, with its class."""
         return [(kind, self._coders[kind]) for kind in types if kind in self._coders]
 
     def verify_deterministic(self, key_coder: Coder, op_name: str, silent: bool = True) -> Coder:

@@ -39,7 +39,7 @@ class Coder:
         return True
 
     def get_impl(self) -> CoderImpl:
-        """Return the implementation over streams, of which coders of larger values are made."""
+        """Return the implementation over streams, which coders of larger values use."""
         return CallbackCoderImpl(self.encode, self.decode)
 
     def as_deterministic_coder(self, step_label: str, error_message: str | None = None) -> Coder:

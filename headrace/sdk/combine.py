@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from copy import copy
 from numbers import Integral
-from typing import Any, Concatenate, Final, Generic, Self, overload
+from typing import Any, ClassVar, Concatenate, Generic, Self, overload
 
 from headrace.errors import PipelineError, shorten
 from headrace.sdk.combine_fn import (
@@ -20,28 +20,52 @@ from headrace.sdk.combine_fn import (
     combine_fn_of,
 )
 from headrace.sdk.combine_types import of_pairs, result_of
+from headrace.sdk.default_values import NOTHING, AddNothing, check_defaults, ignoring_nothing
 from headrace.sdk.dofn import DoFn
 from headrace.sdk.element_types import pair_type, pair_types
 from headrace.sdk.elementwise import ProcessEach
-from headrace.sdk.flatten import flatten_node
 from headrace.sdk.graph import Collection, CombinePerKey as CombinePerKeyNode
 from headrace.sdk.group_by_key import GroupByKey, check_grouping, grouped
 from headrace.sdk.pardo_node import Each, each
-from headrace.sdk.pvalue import PBegin, PCollection, require_collection
-from headrace.sdk.reading import Values, read_node
+from headrace.sdk.pvalue import PCollection, require_collection
 from headrace.sdk.side_inputs import AsSideInput, AsSingleton, refuse_collections
 from headrace.sdk.transform import PTransform
 from headrace.sdk.type_variables import InT, KeyT, OutT, Rest, T
 from headrace.sdk.typechecks.io_hints import IOTypeHints
 from headrace.triggers.refinement import AccumulationMode
-from headrace.triggers.strategy import WindowingStrategy
-from headrace.triggers.watermark_triggers import DefaultTrigger
-from headrace.windowing.windows import GlobalWindows
 
 Combiner = CombineFn | Callable[..., Any]
 
 
-class CombinePerKey(PTransform[PCollection[Any], PCollection[Any]], Generic[InT, OutT]):
+class Combine(PTransform[PCollection[Any], PCollection[Any]], Generic[InT, OutT]):
+    """A transform with a CombineFn.
+
+    Its subclasses repeat the types of the constructor, because these are the types of each subclass.
+
+    Args:
+        fn: a :class:`CombineFn`, or a function on iterables of values such as ``sum``.
+        args: additional arguments of its methods.
+        kwargs: additional arguments of its methods, by name.
+    """
+
+    _scope: ClassVar[str]
+    """What is combined, as in the names of the transforms."""
+
+    def __init__(self, fn: Any, *args: Any, **kwargs: Any) -> None:
+        super().__init__()
+        refuse_collections([*args, *kwargs.values()])
+        self._combine_fn = combine_fn_of(fn, args, kwargs)
+
+    def default_label(self) -> str:
+        return f"Combine{self._scope}({self._combine_fn.default_label()})"
+
+    def display_data(self) -> dict[str, Any]:
+        fn = self._combine_fn
+        own = fn.parts[0] if isinstance(fn, BoundCombineFn) else fn
+        return {"combine_fn": type(own), "of the combine_fn": own}
+
+
+class CombinePerKey(Combine[InT, OutT]):
     """Turns (key, value) pairs into (key, combined value), for each key, window and pane.
 
     Args:
@@ -54,6 +78,8 @@ class CombinePerKey(PTransform[PCollection[Any], PCollection[Any]], Generic[InT,
     ('a', 4)
     ('b', 2)
     """
+
+    _scope = "PerKey"
 
     @overload
     def __init__(
@@ -78,19 +104,11 @@ class CombinePerKey(PTransform[PCollection[Any], PCollection[Any]], Generic[InT,
         **kwargs: Rest.kwargs,
     ) -> None: ...
     def __init__(self, fn: Any, *args: Any, **kwargs: Any) -> None:
-        super().__init__()
-        refuse_collections([*args, *kwargs.values()])
-        self._combine_fn = combine_fn_of(fn, args, kwargs)
-
-    def default_label(self) -> str:
-        return f"CombinePerKey({self._combine_fn.default_label()})"
+        super().__init__(fn, *args, **kwargs)
 
     def default_type_hints(self) -> IOTypeHints:
         """Return the hints of the CombineFn, for pairs."""
         return of_pairs(self._combine_fn.get_type_hints())
-
-    def display_data(self) -> dict[str, Any]:
-        return _display_data(self._combine_fn)
 
     def with_hot_key_fanout(self, fanout: int | Callable[[Any], int] | None) -> Self:
         """Accept a number of intermediate accumulators for each key, and return the transform unchanged.
@@ -141,7 +159,7 @@ class CombinePerKey(PTransform[PCollection[Any], PCollection[Any]], Generic[InT,
         return PCollection(pipeline, outputs[0])
 
 
-class CombineGlobally(PTransform[PCollection[Any], PCollection[Any]], Generic[InT, OutT]):
+class CombineGlobally(Combine[InT, OutT]):
     """Combines a whole collection into one value, for each window and pane.
 
     In the global window, an empty collection gives the CombineFn's result without inputs; in other windows,
@@ -157,6 +175,7 @@ class CombineGlobally(PTransform[PCollection[Any], PCollection[Any]], Generic[In
     6
     """
 
+    _scope = "Globally"
     has_defaults = True
 
     @overload
@@ -182,19 +201,11 @@ class CombineGlobally(PTransform[PCollection[Any], PCollection[Any]], Generic[In
         **kwargs: Rest.kwargs,
     ) -> None: ...
     def __init__(self, fn: Any, *args: Any, **kwargs: Any) -> None:
-        super().__init__()
-        refuse_collections([*args, *kwargs.values()])
-        self._combine_fn = combine_fn_of(fn, args, kwargs)
-
-    def default_label(self) -> str:
-        return f"CombineGlobally({self._combine_fn.default_label()})"
+        super().__init__(fn, *args, **kwargs)
 
     def default_type_hints(self) -> IOTypeHints:
         """Return the hints of the CombineFn."""
         return self._combine_fn.get_type_hints()
-
-    def display_data(self) -> dict[str, Any]:
-        return _display_data(self._combine_fn)
 
     @property
     def combine_fn(self) -> CombineFn:
@@ -255,9 +266,9 @@ class CombineGlobally(PTransform[PCollection[Any], PCollection[Any]], Generic[In
         fn = self._combine_fn
         keyed = pcoll | "KeyWithVoid" >> each(_with_void)
         if self.has_defaults:
-            _check_defaults(pcoll.windowing)
-            keyed = (keyed, pcoll.pipeline) | "Default" >> _AddNothing()
-            fn = fn if _has_side_inputs(fn) else _IgnoringNothing(fn)
+            check_defaults(pcoll.windowing)
+            keyed = (keyed, pcoll.pipeline) | "Default" >> AddNothing()
+            fn = fn if _has_side_inputs(fn) else ignoring_nothing(fn)
         combined = keyed | "CombinePerKey" >> CombinePerKey(fn)
         return combined | "UnKey" >> each(_value)
 
@@ -290,7 +301,7 @@ def _result_of_nothing(fn: CombineFn) -> Any:
         own.teardown()
 
 
-class CombineValues(PTransform[PCollection[Any], PCollection[Any]], Generic[InT, OutT]):
+class CombineValues(Combine[InT, OutT]):
     """Turns (key, iterable of values) pairs into (key, combined value).
 
     Args:
@@ -302,6 +313,8 @@ class CombineValues(PTransform[PCollection[Any], PCollection[Any]], Generic[InT,
     ...     _ = p | Create([("a", [1, 3])]) | CombineValues(sum) | Map(print)
     ('a', 4)
     """
+
+    _scope = "Values"
 
     @overload
     def __init__(
@@ -326,19 +339,11 @@ class CombineValues(PTransform[PCollection[Any], PCollection[Any]], Generic[InT,
         **kwargs: Rest.kwargs,
     ) -> None: ...
     def __init__(self, fn: Any, *args: Any, **kwargs: Any) -> None:
-        super().__init__()
-        refuse_collections([*args, *kwargs.values()])
-        self._combine_fn = combine_fn_of(fn, args, kwargs)
-
-    def default_label(self) -> str:
-        return f"CombineValues({self._combine_fn.default_label()})"
+        super().__init__(fn, *args, **kwargs)
 
     def default_type_hints(self) -> IOTypeHints:
         """Return the hints of the CombineFn, for pairs of a key and a list."""
         return of_pairs(self._combine_fn.get_type_hints(), grouped=True)
-
-    def display_data(self) -> dict[str, Any]:
-        return _display_data(self._combine_fn)
 
     @overload
     def expand(
@@ -354,12 +359,6 @@ class CombineValues(PTransform[PCollection[Any], PCollection[Any]], Generic[InT,
     ) -> PCollection[tuple[KeyT, OutT]]: ...
     def expand(self, pcoll: PCollection[Any]) -> PCollection[Any]:
         return pcoll | "Combine" >> Each(_combining(self._combine_fn))
-
-
-def _display_data(fn: CombineFn) -> dict[str, Any]:
-    """Return the class of a CombineFn, and its own display data."""
-    own = fn.parts[0] if isinstance(fn, BoundCombineFn) else fn
-    return {"combine_fn": type(own), "of the combine_fn": own}
 
 
 def _has_side_inputs(fn: CombineFn) -> bool:
@@ -404,100 +403,12 @@ class _CombineWithSideInputs(_CombineDoFn):
         return ((key, BoundCombineFn(self._combine_fn, args, kwargs).apply(inputs)),)
 
 
-class Nothing:
-    """A marker for no value, so that there is an accumulator without elements."""
-
-    def __reduce__(self) -> str:
-        return "NOTHING"
-
-
-NOTHING: Final = Nothing()
-
-
-class _AddNothing(PTransform[Any, Any]):
-    """Adds the marker for no value to a collection in the global window."""
-
-    def expand(self, pcoll: Any) -> PCollection[Any]:
-        keyed, pipeline = pcoll
-        nothing = PBegin(pipeline) | "Nothing" >> _ReadNothing(keyed.windowing)
-        return flatten_node([keyed, nothing])
-
-
-class _ReadNothing(PTransform[Any, Any]):
-    """Reads the marker for no value."""
-
-    def __init__(self, windowing: WindowingStrategy) -> None:
-        super().__init__()
-        self._windowing = windowing
-
-    def expand(self, pcoll: Any) -> PCollection[Any]:
-        values = Values(((None, NOTHING),))
-        return read_node(pcoll, values, bounded=True, windowing=self._windowing)
-
-
-class _IgnoringNothing(CombineFn):
-    """A CombineFn that ignores the marker for no value."""
-
-    def __init__(self, fn: CombineFn) -> None:
-        self._fn = fn
-
-    def __copy__(self) -> _IgnoringNothing:
-        """Copy the inner CombineFn too, because it is the one that is set up."""
-        return _IgnoringNothing(copy(self._fn))
-
-    def setup(self) -> None:
-        self._fn.setup()
-
-    def create_accumulator(self) -> Any:
-        return self._fn.create_accumulator()
-
-    def merge_accumulators(self, accumulators: Iterable[Any]) -> Any:
-        return self._fn.merge_accumulators(accumulators)
-
-    def compact(self, accumulator: Any) -> Any:
-        return self._fn.compact(accumulator)
-
-    def extract_output(self, accumulator: Any) -> Any:
-        return self._fn.extract_output(accumulator)
-
-    def teardown(self) -> None:
-        self._fn.teardown()
-
-    def add_input(self, mutable_accumulator: Any, element: Any) -> Any:
-        if element is NOTHING:
-            return mutable_accumulator
-        return self._fn.add_input(mutable_accumulator, element)
-
-    def add_inputs(self, mutable_accumulator: Any, elements: Iterable[Any]) -> Any:
-        return self._fn.add_inputs(mutable_accumulator, [e for e in elements if e is not NOTHING])
-
-    def subtract_input(self, mutable_accumulator: Any, element: Any) -> Any:
-        """Return the accumulator without one input; only if the inner CombineFn can subtract."""
-        inner: Any = self._fn
-        return inner.subtract_input(mutable_accumulator, element)
-
-    @property
-    def can_subtract(self) -> bool:
-        return self._fn.can_subtract
-
-    def default_label(self) -> str:
-        return self._fn.default_label()
-
-
 def _with_void(value: Any) -> tuple[None, Any]:
     return None, value
 
 
 def _value(pair: tuple[Any, Any]) -> Any:
     return pair[1]
-
-
-def _check_defaults(strategy: WindowingStrategy) -> None:
-    if strategy.window_fn != GlobalWindows() or strategy.trigger != DefaultTrigger():
-        raise PipelineError(
-            "CombineGlobally supports default values only in the global window with the default trigger",
-            remedy="use CombineGlobally(…).without_defaults()",
-        )
 
 
 def _check_fanout(name: str, fn: CombineFn, fanout: object, is_function: bool = False) -> None:

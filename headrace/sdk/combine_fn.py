@@ -10,12 +10,13 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
 from copy import copy
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar, runtime_checkable
 
 from headrace.errors import PipelineError, shorten
+from headrace.sdk.argument_checks import UnknownParameter, named_parameters, refuse_unknown
 from headrace.sdk.combine_types import function_hints, method_hints
 from headrace.sdk.display_data import HasDisplayData
-from headrace.sdk.transform import callable_label
+from headrace.sdk.labels import callable_label
 from headrace.sdk.type_variables import InputT, OutputT
 from headrace.sdk.typechecks.io_hints import IOTypeHints, WithTypeHints, declared_hints
 
@@ -376,6 +377,7 @@ def combine_fn_of(
     if not (args or kwargs):
         return CombineFn.maybe_from_callable(fn)
     plain = _unbound(fn)
+    _check_names(plain, kwargs)
     return BoundCombineFn(plain, args, kwargs)
 
 
@@ -386,17 +388,33 @@ def _unbound(fn: CombineFn | Callable[..., Any]) -> CombineFn:
     return CallableCombineFn(fn)
 
 
+def _check_names(fn: CombineFn, kwargs: dict[str, Any]) -> None:
+    """Refuse names of arguments that the function, or a method of the CombineFn, does not take."""
+    calls = (
+        {callable_label(fn.fn): fn.fn}
+        if isinstance(fn, CallableCombineFn)
+        else {f"{fn.default_label()}.{name}": getattr(fn, name) for name in _REQUIRED}
+    )
+    for called, function in calls.items():
+        known = named_parameters(function)
+        if known is not None:
+            refuse_unknown(called, kwargs, known, UnknownParameter)
+
+
 def _is_class(fn: object) -> bool:
     return isinstance(fn, type) and issubclass(fn, CombineFn)
 
 
+_REQUIRED: Final = ("create_accumulator", "add_input", "merge_accumulators", "extract_output")
+"""The methods that a CombineFn defines."""
+
+
 def _check_is_complete(fn: CombineFn) -> None:
-    required = ("create_accumulator", "add_input", "merge_accumulators", "extract_output")
     missing = [
-        name for name in required if getattr(getattr(fn, name), "__isabstractmethod__", False)
+        name for name in _REQUIRED if getattr(getattr(fn, name), "__isabstractmethod__", False)
     ]
     if missing:
         raise PipelineError(
             f"the CombineFn {type(fn).__name__} does not define {', '.join(missing)}",
-            remedy=f"define in the class {', '.join(required)}",
+            remedy=f"define in the class {', '.join(_REQUIRED)}",
         )

@@ -51,7 +51,7 @@ def function_hints(fn: Callable[..., Any]) -> IOTypeHints:
 
 
 def of_pairs(hints: IOTypeHints, grouped: bool = False) -> IOTypeHints:
-    """Return the hints of a transform of pairs, given those of what combines their values.
+    """Return the hints of a transform of pairs, given the hints of the function that combines their values.
 
     Args:
         hints: the hints of the CombineFn.

@@ -175,6 +175,9 @@ def _common(one: tuple[Row, ...], other: tuple[Row, ...]) -> int:
 class _CountOfKey(DoFn):
     """Emits the changes of the lists of a key and window."""
 
+    shares_values = True
+    """It changes no value, so its states need not copy them."""
+
     PENDING = OrderedListStateSpec("pending")
     """(diff, value) of values that the watermark has not passed."""
     RANKED = ReadModifyWriteStateSpec("ranked")

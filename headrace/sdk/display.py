@@ -1,4 +1,4 @@
-"""How pipelines and collections show themselves in a notebook.
+"""The display of pipelines and collections in a notebook.
 
 To show something does not run it, and does not count as use of the pipeline.
 """
@@ -6,7 +6,6 @@ To show something does not run it, and does not count as use of the pipeline.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import timedelta
 from typing import Any
 
 from headrace.sdk.graph import MAIN, Collection, Graph
@@ -15,7 +14,7 @@ from headrace.sdk.runner_lookup import find_planner
 from headrace.sdk.schemas import type_name
 from headrace.triggers.refinement import AccumulationMode
 from headrace.triggers.strategy import WindowingStrategy
-from headrace.windowing.time import MAX_MICROS
+from headrace.windowing.time import MAX_MICROS, Duration
 
 
 def strategy_facts(strategy: WindowingStrategy) -> Iterator[tuple[str, str]]:
@@ -34,9 +33,9 @@ def duration_text(micros: int) -> str:
     """Return a duration in microseconds as text.
 
     >>> duration_text(90_000_000)
-    '0:01:30'
+    'Duration(90)'
     """
-    return "for ever" if micros >= MAX_MICROS else str(timedelta(microseconds=micros))
+    return "for ever" if micros >= MAX_MICROS else repr(Duration(micros=micros))
 
 
 def pipeline_html(graph: Graph, state: str) -> str:
@@ -50,6 +49,18 @@ def pipeline_html(graph: Graph, state: str) -> str:
     head = paragraph(f"Pipeline with {steps}, {state or 'not run'}")
     planned = find_planner().explain(graph)._repr_html_() if graph.nodes else ""
     return fragment(head, planned)
+
+
+def pipeline_text(graph: Graph, state: str) -> str:
+    """Return the plan of a pipeline as text.
+
+    Args:
+        graph: the graph so far.
+        state: the state of its run; empty if it has not run.
+    """
+    number = len(graph.nodes)
+    head = f"Pipeline with {number} step{'' if number == 1 else 's'}, {state or 'not run'}"
+    return f"{head}\n{find_planner().explain(graph)}" if number else head
 
 
 def collection_html(name: str, collection: Collection, element_type: Any) -> str:

@@ -135,7 +135,7 @@ class DisplayData:
         display_data_dict: the data by name.
 
     Attributes:
-        items: the items, with those of the objects among the values; objects keep their own namespaces.
+        items: the items, with the items of objects among the values; objects keep their own namespaces.
 
     >>> [item.value for item in DisplayData("Mill", {"wheels": 3, "stone": "hard"}).items]
     [3, 'hard']

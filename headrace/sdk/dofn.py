@@ -10,10 +10,10 @@ from headrace.errors import TypeCheckError, shorten
 from headrace.sdk.batch_dofn import BatchMethods, output_element_type, undefined
 from headrace.sdk.display_data import HasDisplayData
 from headrace.sdk.element_types import output_type
-from headrace.sdk.pvalue import TaggedOutput
+from headrace.sdk.labels import callable_label
 from headrace.sdk.state import StateSpec
+from headrace.sdk.tagged_output import TaggedOutput
 from headrace.sdk.timers import TimerSpec
-from headrace.sdk.transform import callable_label
 from headrace.sdk.type_variables import InputT, OutputT, OutT
 from headrace.sdk.typechecks.io_hints import (
     IOTypeHints,
@@ -202,7 +202,7 @@ PARAMETERS: Final = {
 
 
 class UnsupportedParameter:
-    """A parameter of Beam's that does not exist here; to use it is an AttributeError that says so."""
+    """A Beam parameter that does not exist here; using it raises an AttributeError that says so."""
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
@@ -244,9 +244,9 @@ class DoFn(BatchMethods, WithTypeHints, HasDisplayData):
     >>> [1, 2, 3] | ParDo(Halves())
     [0.5, 1.0, 1.5]
 
-    It must not change its input, which other steps and retractions use; copy the value first, for example
-    with ``sorted(values)`` or ``dict(value)``. Tests check this, and so does ``--check-mutation``. An element
-    that can be neither pickled nor encoded like a key is not checked.
+    It must not change its input or any emitted value, which other steps and retractions use; copy the
+    value first, for example with ``sorted(values)`` or ``dict(value)``. Tests check this, and so does
+    ``--check-mutation``. An element that can be neither pickled nor encoded like a key is not checked.
 
     >>> class Late(DoFn):
     ...     def process(self, element, timestamp=DoFn.TimestampParam):
@@ -315,7 +315,7 @@ class DoFn(BatchMethods, WithTypeHints, HasDisplayData):
         return declared_hints(type(self)).with_defaults(outputs.extract_tagged_outputs())
 
     def infer_output_type(self, input_type: Any) -> Any:
-        """Return the type of the outputs, given that of the elements; Any if unknown.
+        """Return the type of the outputs, given the type of the elements; Any if unknown.
 
         Subclasses can override it, as in Beam.
         """

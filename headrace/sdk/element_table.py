@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import attrs
 
-from headrace.errors import TimeError, shorten
+from headrace.errors import TimeError, printable, shorten
 from headrace.sdk.html_tables import fragment, paragraph, table
 from headrace.sdk.schemas import fields_of, is_record
 from headrace.triggers.bundle import Element
@@ -47,7 +47,7 @@ class ElementTable:
 
     @property
     def values(self) -> list[Any]:
-        """The values, including those of retractions."""
+        """The values; a table that is not net also has the values of retractions, and retracted values."""
         return [element.value for element in self.elements]
 
     def __str__(self) -> str:
@@ -89,7 +89,9 @@ def _columns(values: Sequence[Any]) -> tuple[list[str], list[list[Any]]]:
     if values and all(map(is_record, values)):
         records = [fields_of(value) for value in values]
         if len({tuple(record) for record in records}) == 1:
-            return list(map(str, records[0])), [list(record.values()) for record in records]
+            return [printable(str(name)) for name in records[0]], [
+                list(record.values()) for record in records
+            ]
     if values and all(type(value) is tuple and len(value) == 2 for value in values):
         return ["key", "value"], [list(value) for value in values]
     return ["value"], [[value] for value in values]
@@ -120,7 +122,7 @@ def instant_text(micros: int) -> str:
 
 def _window(window: BoundedWindow) -> str:
     if type(window) is not IntervalWindow:
-        return repr(window)
+        return printable(repr(window))
     return f"[{instant_text(window.start.micros)}, {instant_text(window.end.micros)})"
 
 
@@ -134,8 +136,9 @@ def _text(value: Any) -> str:
 
 
 def _repr(value: Any) -> str:
-    """Return the repr of a value; that of a large value is shortened before it is made."""
-    return shorten(value) if isinstance(value, (Sequence, Mapping, set)) else repr(value)
+    """Return the repr of a value; a large value is shortened before its repr is made."""
+    large = isinstance(value, (Sequence, Mapping, set))
+    return shorten(value) if large else printable(repr(value))
 
 
 def _is_number(value: Any) -> bool:

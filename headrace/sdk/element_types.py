@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from inspect import isabstract
 from itertools import chain
+from operator import itemgetter
+from random import Random
 from types import GenericAlias, UnionType
-from typing import Any, Union, get_args, get_origin
+from typing import Any, Final, TypeVar, Union, get_args, get_origin
 
 from headrace.errors import TypeCheckError
 from headrace.sdk.row import Row
@@ -21,11 +23,18 @@ from headrace.sdk.typechecks.io_hints import IOTypeHints, hints_of
 from headrace.sdk.typechecks.outputs import item_hint
 from headrace.sdk.typechecks.variables import bindings, substituted
 
+ItemT = TypeVar("ItemT")
+
+SAMPLE: Final = 1000
+"""Maximum number of lists, sets or dicts whose items are looked at."""
+
 
 def type_of(values: Collection[Any]) -> Any:
     """Return the common type of values; Any if they have different types.
 
-    The type of rows with the same fields is a :class:`~headrace.sdk.schemas.Schema`.
+    The type of rows with the same fields is a :class:`~headrace.sdk.schemas.Schema`. All values are looked
+    at, with the items of tuples and the fields of rows. For more than 1,000 lists, sets or dicts, the types
+    of their items are those in a sample of 1,000 of them, always the same one.
 
     >>> type_of([1, 2]), type_of([("a", 1), ("b", 2)]), type_of([1, "a"])
     (<class 'int'>, tuple[str, int], typing.Any)
@@ -37,15 +46,28 @@ def type_of(values: Collection[Any]) -> Any:
     if kind is Row:
         return _row_type(list(map(vars, values)))
     if kind is tuple:
-        sizes = set(map(len, values))
-        columns = zip(*values, strict=True) if len(sizes) == 1 and len(values) else None
-        return tuple if columns is None else GenericAlias(tuple, tuple(map(type_of, columns)))
+        return _tuple_type(values)
     if kind in (list, set, frozenset):
-        return _with_items(kind, list(chain.from_iterable(values)))
+        return _with_items(kind, list(chain.from_iterable(_sample(values))))
     if kind is dict:
-        inner = list(chain.from_iterable(map(dict.values, values)))
-        return _with_items(kind, list(chain.from_iterable(values)), inner)
+        some = _sample(values)
+        inner = list(chain.from_iterable(map(dict.values, some)))
+        return _with_items(kind, list(chain.from_iterable(some)), inner)
     return kind
+
+
+def _sample(values: Collection[ItemT]) -> Collection[ItemT]:
+    """Return all values, or a sample if there are many."""
+    return values if len(values) <= SAMPLE else Random(0).sample(list(values), SAMPLE)
+
+
+def _tuple_type(values: Collection[tuple[Any, ...]]) -> Any:
+    """Return the type of tuples, with the types of their items if all have the same length."""
+    sizes = set(map(len, values))
+    if len(sizes) != 1:
+        return tuple
+    columns = (list(map(itemgetter(place), values)) for place in range(sizes.pop()))
+    return GenericAlias(tuple, tuple(map(type_of, columns)))
 
 
 def _with_items(kind: type, *parts: list[Any]) -> Any:
@@ -65,7 +87,7 @@ def _row_type(rows: Sequence[Mapping[str, Any]]) -> Any:
 
 
 def _field_type(values: Sequence[Any]) -> Any:
-    """Return the common type of the values of a field, any of which can be None."""
+    """Return the common type of the values of a field; any value can be None."""
     given = [value for value in values if value is not None]
     kind = type_of(given)
     return kind | None if len(given) < len(values) and _is_class(kind) else kind

@@ -7,12 +7,13 @@ values of :attr:`headrace.sdk.graph.ParDo.fn`; :mod:`headrace.runners.invoker` r
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
 
-from headrace.sdk.batches import Batches
-from headrace.sdk.dofn import DoFn
+if TYPE_CHECKING:  # this is what a graph holds, and a graph imports nothing that makes its nodes
+    from headrace.sdk.batches import Batches
+    from headrace.sdk.dofn import DoFn
 
 
 @attrs.frozen(eq=False)
@@ -78,7 +79,7 @@ class StampEach:
 class ProcessEach:
     """Any number of outputs for each element: the outputs of a DoFn's ``process``.
 
-    With ``batches``, those of its ``process_batch``, or batches of outputs.
+    With ``batches``, the outputs of its ``process_batch``, or batches of outputs.
     """
 
     dofn: DoFn
@@ -105,7 +106,7 @@ class DiffEach:
 
 @attrs.frozen(eq=False)
 class ChangeEach:
-    """The values and retractions that the elements, of :class:`headrace.sdk.changes.Change`, describe."""
+    """Values and retractions: each element is a :class:`headrace.sdk.changes.Change`."""
 
 
 Uncaught: TypeAlias = (

@@ -21,6 +21,7 @@ from headrace.sdk.elementwise import (
 )
 from headrace.sdk.exception_handling import DeadLetter, ExceptionHandling, TakesErrors
 from headrace.sdk.graph import MAIN, Collection
+from headrace.sdk.labels import callable_label
 from headrace.sdk.pardo_node import output_like_input, pardo_node
 from headrace.sdk.pvalue import (
     DoOutputsTuple,
@@ -28,7 +29,7 @@ from headrace.sdk.pvalue import (
     require_collection,
 )
 from headrace.sdk.side_inputs import arguments_of, refuse_collections
-from headrace.sdk.transform import PTransform, callable_label
+from headrace.sdk.transform import PTransform
 from headrace.sdk.type_variables import InT, OutT
 from headrace.sdk.typechecks.consistency import items_of_tuple
 from headrace.sdk.typechecks.io_hints import IOTypeHints, hints_of
@@ -44,7 +45,7 @@ class ElementwiseTransform(PTransform[PCollection[InT], PCollection[OutT]], Gene
     Args:
         fn: the function, for the label.
         kind: the operation of the node on each element.
-        typed: returns the known type of outputs, given that of inputs.
+        typed: returns the known type of outputs, given the type of inputs.
     """
 
     def __init__(
@@ -79,9 +80,11 @@ class ElementwiseTransform(PTransform[PCollection[InT], PCollection[OutT]], Gene
         """Return the transform with several outputs.
 
         Args:
-            tags: names of the outputs besides the main one; without any, every tag is allowed.
+            tags: names of the outputs besides the main one; without any, every tag is allowed, and values
+                with tags that nothing reads are dropped.
             main: a name for the main output.
-            allow_unknown_tags: whether other tags are allowed; by default only if ``tags`` is empty.
+            allow_unknown_tags: whether other tags are allowed; by default only if ``tags`` is empty. A
+                value with a tag that is not allowed is an ElementError.
 
         >>> ParDo(DoFn()).with_outputs("errors", main="good").label
         'ParDo(DoFn)'
@@ -104,7 +107,7 @@ class ElementwiseTransform(PTransform[PCollection[InT], PCollection[OutT]], Gene
         """Return the transform with a second output, for the elements on which its function raises.
 
         An element of this output is ``(element, (type of the exception, its repr, lines of its
-        traceback))``. The arguments are those of
+        traceback))``. It takes the arguments of
         :class:`~headrace.sdk.exception_handling.ExceptionHandling`.
 
         >>> with Pipeline() as p:
@@ -169,7 +172,7 @@ class ElementwiseTransform(PTransform[PCollection[InT], PCollection[OutT]], Gene
         return self.infer_output_type(pcoll.element_type)
 
     def infer_output_type(self, input_type: Any) -> Any:
-        """Return the declared type of the outputs, or that of the function for elements of a type."""
+        """Return the declared type of the outputs, or the function's type for elements of a type."""
         declared = self.output_type
         return self._typed(input_type) if declared is None else emitted(declared)[0]
 
@@ -263,13 +266,14 @@ class WithOutputs(PTransform[PCollection[InT], DoOutputsTuple], Generic[InT]):
         handling = self._transform.with_exception_handling(
             main_tag or self._main or "good", dead_letter_tag, **how
         )
-        return handling.with_outputs(*self._tags)
+        return handling.with_outputs(*self._tags, allow_unknown_tags=self._dynamic)
 
     def expand(self, pcoll: PCollection[InT]) -> DoOutputsTuple:
         main = self._transform.expand_tags(pcoll, self._tags)
-        return DoOutputsTuple(
-            pcoll.pipeline, main.collection.node, self._tags, self._main, self._dynamic
-        )
+        node = main.collection.node
+        if self._dynamic:
+            pcoll.pipeline.accept_any_tag(node)
+        return DoOutputsTuple(pcoll.pipeline, node, self._tags, self._main, self._dynamic)
 
 
 def _function_in(kind: Elementwise) -> Function | None:

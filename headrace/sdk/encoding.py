@@ -26,6 +26,7 @@ from headrace.errors import KeyEncodingError, shorten
 from headrace.sdk.row import Row
 from headrace.sdk.serialization.names import name_of as _name
 from headrace.sdk.serialization.registered import deterministic_coder
+from headrace.sdk.side_containers import GuardedDict, SideList, SideSet
 from headrace.windowing.time import Duration, Timestamp
 from headrace.windowing.window import BoundedWindow
 
@@ -122,6 +123,7 @@ _IDENTITIES: Final[dict[type, Callable[[Any], Hashable]]] = {
     float: _float_identity,
     tuple: _tuple_identity,
     list: lambda items: (list, *map(identity, items)),
+    SideList: lambda items: (list, *map(identity, items)),
 }
 
 
@@ -187,6 +189,7 @@ def _frozenset(items: Iterable[Any], encode: Encode = encode_key) -> bytes:
 _COMPOUNDS: Final[dict[type, Callable[[Any, Encode], bytes]]] = {
     tuple: _tuple,
     list: _list,
+    SideList: _list,
     frozenset: _frozenset,
 }
 
@@ -208,6 +211,7 @@ _KEYS: Final[dict[type, Encode]] = {
     Duration: lambda duration: b"L" + _int(duration.micros),
     tuple: _tuple,
     list: _list,
+    SideList: _list,
     frozenset: _frozenset,
 }
 
@@ -279,7 +283,9 @@ def _encode_parts_as_values(value: Any) -> bytes:
     if join:
         return join(value, encode_value)
     if isinstance(value, dict):
-        return _typed(b"m", value, _frozenset(value.items(), encode_value))
+        plain: Any = {} if isinstance(value, GuardedDict) else value
+        return _typed(b"m", plain, _frozenset(value.items(), encode_value))
     if isinstance(value, set):
-        return _typed(b"q", value, _frozenset(value, encode_value))
+        plain = set() if isinstance(value, SideSet) else value
+        return _typed(b"q", plain, _frozenset(value, encode_value))
     return b"p" + pickle.dumps(value, protocol=5)

@@ -9,7 +9,7 @@ from typing import Any, Final, Generic
 
 import attrs
 
-from headrace.errors import PipelineError, UnsupportedError, shorten
+from headrace.errors import PipelineError, UnsupportedError, printable, shorten
 from headrace.sdk.batch_elements import BatchElements
 from headrace.sdk.dofn import DoFn
 from headrace.sdk.error_handling import ErrorHandler
@@ -59,7 +59,7 @@ class EnrichmentSourceHandler(Caller):
 
 
 def cross_join(left: dict[str, Any], right: dict[str, Any]) -> Row:
-    """Return a row with the fields of an element and of its response; those of the element win.
+    """Return a row with the fields of an element and of its response; the element's fields win.
 
     Args:
         left: the fields of the element.
@@ -73,7 +73,7 @@ def cross_join(left: dict[str, Any], right: dict[str, Any]) -> Row:
             _LOG.warning(
                 "the field %s is %r in the element and %r in the response; the element's value is used. Pass "
                 "a join_fn to Enrichment to choose another one",
-                name,
+                printable(name),
                 left[name],
                 right[name],
             )
@@ -222,12 +222,12 @@ class Enrichment(PTransform[PCollection[InT], PCollection[OutT]], Generic[InT, O
         if batches:
             requests = pcoll | "Time" >> ParDo(WithTime()) | "Batch" >> _batching(batches)
         outcomes = requests | "Lookup" >> ParDo(lookup)
-        join = ParDo(attrs.evolve(self._join, letters=self._letters))
-        if self._letters is None:
-            return outcomes | "Join" >> join
-        tags = self._letters.dead_letter_tag, self._letters.main_tag
-        outputs = outcomes | "Join" >> join.with_outputs(tags[0], main=tags[1])
-        return self._letters.applied(pcoll, outputs)
+        letters = self._letters
+        if letters is None:
+            return outcomes | "Join" >> ParDo(self._join)
+        join = ParDo(attrs.evolve(self._join, letters=letters.of_worker()))
+        outputs = join.with_outputs(letters.dead_letter_tag, main=letters.main_tag)
+        return letters.applied(pcoll, outcomes | "Join" >> outputs)
 
 
 def _batching(arguments: dict[str, Any]) -> BatchElements:

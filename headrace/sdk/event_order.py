@@ -1,4 +1,4 @@
-"""What stateful DoFns share that process the elements of a key in the order of event time.
+"""Helpers for stateful DoFns that process each key's elements in event-time order.
 
 Such a DoFn keeps its elements until the watermark has passed their timestamps. One event-time timer wakes it
 for the next of them, and the time for which it is set is in a state beside it. An element behind the

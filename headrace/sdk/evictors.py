@@ -97,7 +97,7 @@ class CountEvictor(Evictor):
 class TimeEvictor(Evictor):
     """Keeps the values of a pane from the last seconds before its last value, by event time (Flink's name).
 
-    A value is kept if its timestamp is later than that of the last value minus the duration.
+    A value is kept if its timestamp is later than the timestamp of the last value minus the duration.
 
     Args:
         duration: seconds or timedelta; more than 0.

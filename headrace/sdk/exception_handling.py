@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from types import TracebackType
-from typing import Any, ClassVar, Generic, Protocol, TypeAlias
+from typing import Any, ClassVar, Final, Generic, Protocol, TypeAlias
 
 import attrs
 
 from headrace.errors import FailuresError, PipelineError, UnsupportedError, shorten
+from headrace.sdk.argument_checks import UnknownArgument
 from headrace.sdk.combine import CombineGlobally
 from headrace.sdk.combine_fn import CombineFn
 from headrace.sdk.dofn import DoFn
@@ -44,6 +45,12 @@ _MISSING: dict[str, Missing] = {
     "allow_unsafe_userstate_in_process": Missing(False, "remove it; user state is not supported"),
 }
 
+
+_ARGUMENTS: Final = (
+    *("main_tag", "dead_letter_tag", "exc_class", "partial", "threshold", "threshold_windowing"),
+    *("on_failure_callback", "error_handler", "timeout"),
+)
+"""The arguments of ``with_exception_handling`` that are supported."""
 
 DeadLetter: TypeAlias = tuple[T, tuple[type[BaseException], str, list[str]]]
 """The type of a dead letter: the element, and the type, repr and traceback of the exception."""
@@ -124,6 +131,7 @@ class ExceptionHandling(PTransform[PCollection[InT], DoOutputsTuple], Generic[In
         self._main_tag = main_tag
         self._dead_letter_tag = dead_letter_tag
         self._tags: tuple[str, ...] = ()
+        self._any_tag = False
         self._threshold = threshold
         self._threshold_windowing = threshold_windowing
         _check_timeout(timeout, partial)
@@ -138,8 +146,14 @@ class ExceptionHandling(PTransform[PCollection[InT], DoOutputsTuple], Generic[In
     def default_label(self) -> str:
         return self._transform.label
 
-    def with_outputs(self, *tags: str, main: str | None = None) -> ExceptionHandling[InT]:
-        """Name additional outputs of the DoFn; ``main`` renames the main output."""
+    def with_outputs(
+        self, *tags: str, main: str | None = None, allow_unknown_tags: bool | None = None
+    ) -> ExceptionHandling[InT]:
+        """Name additional outputs of the DoFn; ``main`` renames the main output.
+
+        Other tags are an error, unless no tags are given or ``allow_unknown_tags`` is true.
+        """
+        self._any_tag = not tags if allow_unknown_tags is None else allow_unknown_tags
         self._tags = tuple(tag for tag in map(str, tags) if tag != self._dead_letter_tag)
         self._main_tag = main or self._main_tag
         return self
@@ -153,6 +167,8 @@ class ExceptionHandling(PTransform[PCollection[InT], DoOutputsTuple], Generic[In
                 remedy="choose another main_tag or dead_letter_tag",
             )
         main = self._transform.expand_tags(pcoll, tags)
+        if self._any_tag:
+            pcoll.pipeline.accept_any_tag(main.collection.node)
         outputs = DoOutputsTuple(
             pcoll.pipeline, main.collection.node, tags, self._main_tag, dynamic=True
         )
@@ -286,7 +302,7 @@ def check_supported(given: dict[str, Any], missing: dict[str, Missing]) -> None:
 
     Args:
         given: arguments by name.
-        missing: the arguments that the transform does not support, beside those of Beam.
+        missing: arguments that the transform does not support, in addition to the general ones.
 
     Raises:
         TypeError: an argument does not exist.
@@ -295,7 +311,7 @@ def check_supported(given: dict[str, Any], missing: dict[str, Missing]) -> None:
     missing = {**_MISSING, **missing}
     for name, value in given.items():
         if name not in missing:
-            raise TypeError(f"with_exception_handling has no argument {name!r}")
+            raise UnknownArgument("with_exception_handling", name, [*_ARGUMENTS, *missing])
         if value != missing[name].unset:
             raise UnsupportedError(
                 f"with_exception_handling does not support {name}={shorten(value)}",

@@ -140,7 +140,7 @@ def refuse_element(element: Any, used: Named, error: AttributeError) -> NoReturn
 
     Args:
         element: the element.
-        used: the expressions, one of which raised the error.
+        used: the expressions; one of them raised the error.
         error: the error.
     """
     for path in _missing(element, used):

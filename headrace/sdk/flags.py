@@ -15,6 +15,7 @@ SPARK_FLAGS: Final = frozenset(
         "checkpoint",
         "key_groups",
         "py_files",
+        "replace_run",
         "side_input_bytes",
         "spark_conf",
         "spark_log_level",
@@ -39,7 +40,7 @@ _OF_CODE: Final = frozenset(
         "setup_file",
     )
 )
-"""Flags of Beam's that send code to workers."""
+"""Beam flags that send code to workers."""
 
 _IGNORED: Final = frozenset(
     (
@@ -53,7 +54,7 @@ _IGNORED: Final = frozenset(
         "type_check_strictness",
     )
 )
-"""Flags of Beam's without an effect in classes whose other flags have one."""
+"""Beam flags without an effect, in classes whose other flags have one."""
 
 _LIKELY: Final = 0.8
 """Similarity above which an unknown flag of the command line is taken for a misspelled one."""
@@ -63,10 +64,10 @@ _POSSIBLE: Final = 0.7
 
 
 def warn_of_flags(options: PipelineOptions, local: bool) -> None:
-    """Warn about flags without an effect; about all those of Beam's in one warning.
+    """Warn about flags without an effect; one warning names all Beam flags.
 
-    The flags of the command line can also be those of the program or of pytest. So if the options come from
-    there, only flags that look misspelled are reported, and those of Beam's.
+    The command line can also have flags of the program or of pytest. So if the options come from there, only
+    Beam flags, and flags that look misspelled, are reported.
 
     Args:
         options: the options of the run.

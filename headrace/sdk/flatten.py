@@ -9,20 +9,22 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, overload
 import attrs
 
 from headrace.errors import ElementError, PipelineError, shorten, warn
+from headrace.sdk.arity import check_arity
 from headrace.sdk.element_types import item_type
 from headrace.sdk.elementwise import FlatMapEach, Function
 from headrace.sdk.graph import MAIN, Flatten as FlattenNode, Reshuffle as ReshuffleNode
+from headrace.sdk.labels import callable_label
 from headrace.sdk.pardo_node import Each
 from headrace.sdk.pvalue import (
     DoOutputsTuple,
     PBegin,
     PCollection,
     PipelineBuilder,
-    TaggedOutput,
     require_collection,
 )
 from headrace.sdk.reading import Create
-from headrace.sdk.transform import PTransform, callable_label
+from headrace.sdk.tagged_output import TaggedOutput
+from headrace.sdk.transform import PTransform
 from headrace.sdk.type_variables import InT, Rest, T
 
 
@@ -117,7 +119,7 @@ def _check_windowing(pcolls: Sequence[PCollection[Any]]) -> None:
     for other in pcolls[1:]:
         if other.windowing.window_fn != first.windowing.window_fn:
             raise PipelineError(
-                f"{first!r} has the windows of {first.windowing.window_fn!r}, but {other!r} has those of "
+                f"{first!r} has the windows of {first.windowing.window_fn!r}, but {other!r} the windows of "
                 f"{other.windowing.window_fn!r}",
                 remedy="apply the same hr.WindowInto to both collections before Flatten",
             )
@@ -164,6 +166,7 @@ class Partition(PTransform[PCollection[InT], DoOutputsTuple[InT]], Generic[InT])
         self._parts = n
         self._args = args
         self._kwargs = kwargs
+        check_arity("Partition", self._fn, None, (n, *args), kwargs)
 
     def default_label(self) -> str:
         return f"Partition({self._label_of_fn})"

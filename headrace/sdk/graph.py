@@ -79,17 +79,33 @@ class ParDo(Node):
     """A function or DoFn for each element; ``fn`` is one of :mod:`headrace.sdk.elementwise`."""
 
     fn: Any
+    any_tag: bool = False
+    """Whether outputs with a tag that is not declared are dropped; otherwise they are an error."""
 
 
 @attrs.frozen
 class StatefulParDo(Node):
-    """A stateful DoFn for each pair, with states and timers per key and window."""
+    """A stateful DoFn for each pair, with states and timers per key and window.
+
+    The inputs after the first are the panes of side inputs, as in :class:`ParDoWithSideInputs`.
+    """
 
     dofn: Any
     declared: Any
     """Its states and timers (:class:`headrace.sdk.stateful_dofn.Stateful`)."""
     args: tuple[Any, ...] = ()
+    """Additional arguments of ``process``, with a placeholder for each side input."""
     kwargs: Any = attrs.field(factory=dict)
+    views: tuple[Any, ...] = ()
+    """How the values of each side input become an argument (:mod:`headrace.sdk.side_inputs`)."""
+    names: tuple[str, ...] = ()
+    """The name of each side input, for errors."""
+    any_tag: bool = False
+
+    @property
+    def main_inputs(self) -> int:
+        """Only the first: side inputs hold back only the elements that wait for them."""
+        return 1
 
 
 @attrs.frozen
@@ -102,6 +118,7 @@ class ParDoWithSideInputs(Node):
     """How the values of each side input become an argument (:mod:`headrace.sdk.side_inputs`)."""
     names: tuple[str, ...]
     """The name of each side input, for errors."""
+    any_tag: bool = False
 
     @property
     def main_inputs(self) -> int:

@@ -18,7 +18,7 @@ from headrace.triggers.refinement import AccumulationMode
 
 
 class GroupsPairs(Protocol):
-    """What groups pairs in place of the node: an evictor (:mod:`headrace.sdk.evictors`)."""
+    """An evictor that groups pairs in place of the node (:mod:`headrace.sdk.evictors`)."""
 
     def group(self, pcoll: PCollection[Any]) -> PCollection[Any]:
         """Group pairs by key."""
@@ -28,7 +28,7 @@ class GroupByKey(PTransform[PCollection[Any], PCollection[Any]]):
     """Turns (key, value) pairs into (key, list of values), for each key, window and pane.
 
     Keys are equal if their encodings are equal, so 1, 1.0 and True are three keys. The order of the values is
-    not defined without an evictor; with one it is that of their timestamps, and then of their encodings.
+    not defined without an evictor; with one, values are sorted by timestamp, and then by encoding.
 
     Args:
         label: the label of the transform.

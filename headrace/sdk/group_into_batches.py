@@ -14,6 +14,7 @@ from headrace.sdk.combiners.counting import CountCombineFn
 from headrace.sdk.dofn import DoFn
 from headrace.sdk.element_types import pair_type, pair_types
 from headrace.sdk.encoding import identity
+from headrace.sdk.ignored_arguments import warn_of_ignored
 from headrace.sdk.pardo import ParDo
 from headrace.sdk.pvalue import PCollection, require_collection
 from headrace.sdk.state import BagStateSpec, CombiningValueStateSpec
@@ -52,7 +53,7 @@ class GroupIntoBatches(PTransform[PCollection[Any], PCollection[Any]]):
         batch_size: maximum number of values in a batch.
         max_buffering_duration_secs: processing time after which a batch is emitted that is not full, in
             seconds; None or 0 for no limit.
-        clock: ignored; accepted for compatibility with Beam. The clock of the runner counts.
+        clock: has no effect: the clock of the runner counts.
 
     Raises:
         PipelineError: the size is not a number greater than 0, or the duration is negative.
@@ -72,6 +73,7 @@ class GroupIntoBatches(PTransform[PCollection[Any], PCollection[Any]]):
         clock: Any = None,
     ) -> None:
         super().__init__()
+        warn_of_ignored("GroupIntoBatches", clock=clock)
         self._limits = _checked(batch_size, max_buffering_duration_secs)
 
     def expand(self, pcoll: PCollection[Any]) -> PCollection[Any]:
@@ -90,7 +92,7 @@ class GroupIntoBatches(PTransform[PCollection[Any], PCollection[Any]]):
         Args:
             batch_size: maximum number of values in a batch.
             max_buffering_duration_secs: see :class:`GroupIntoBatches`.
-            clock: ignored; accepted for compatibility with Beam.
+            clock: has no effect.
 
         >>> with Pipeline() as p:
         ...     batches = p | Create([("a", 1), ("a", 2)]) | GroupIntoBatches.WithShardedKey(2)
@@ -105,6 +107,7 @@ class GroupIntoBatches(PTransform[PCollection[Any], PCollection[Any]]):
             clock: Any = None,
         ) -> None:
             super().__init__()
+            warn_of_ignored("GroupIntoBatches.WithShardedKey", clock=clock)
             self._limits = _checked(batch_size, max_buffering_duration_secs)
 
         def default_label(self) -> str:
@@ -151,6 +154,9 @@ class Shard(DoFn):
 class _BatchOfKey(DoFn):
     """Buffers the values of a key and window until there are enough of them, or time has passed."""
 
+    shares_values = True
+    """It changes no value, so its states need not copy them."""
+
     VALUES = BagStateSpec("values")
     COUNT = CombiningValueStateSpec("count", CountCombineFn())
     WINDOW_END = TimerSpec("window_end", TimeDomain.WATERMARK)
@@ -174,7 +180,7 @@ class _BatchOfKey(DoFn):
     ) -> Iterator[Any]:
         key, value = pair
         values.add(value)
-        count.add(value)
+        count.add(None)
         number = count.read()
         if number == 1:
             window_end.set(window.max_timestamp())

@@ -1,7 +1,6 @@
-"""Sources and sinks in Beam's form: sources that divide themselves, and sinks with writers.
+"""Sources in Beam's form, which divide themselves.
 
-``Read`` and ``Write`` accept them beside Headrace's own, which :mod:`headrace.sdk.source` and
-:mod:`headrace.sdk.sink` have.
+``Read`` accepts them beside Headrace's own, which :mod:`headrace.sdk.source` has.
 """
 
 from __future__ import annotations
@@ -101,12 +100,16 @@ class BoundedSource(HasDisplayData):
         """Return whether the source is bounded."""
         return True
 
+    def as_source(self) -> OwnSource[Any]:
+        """Return a source of Headrace that reads this one; ``Read`` calls it."""
+        return DividedSource(self)
+
 
 SMALLEST_BUNDLE: int = 1 << 20
 """The smallest size that is asked for when a source is divided, in bytes."""
 
 UNKNOWN_BUNDLE: int = 1 << 26
-"""The size that is asked for if that of the source is not known."""
+"""The size that is asked for if the size of the source is not known."""
 
 BUNDLES: int = 100
 """The number of parts of a large source."""
@@ -154,80 +157,3 @@ def _checked(bundle: Any) -> SourceBundle:
         f"split returned {shorten(bundle)}",
         remedy="return SourceBundle(weight, source, start_position, stop_position)",
     )
-
-
-class Writer:
-    """Writes elements of a sink of Beam; subclass it."""
-
-    @abstractmethod
-    def write(self, value: Any) -> None:
-        """Write an element."""
-
-    @abstractmethod
-    def close(self) -> Any:
-        """Finish, and return what the sink needs to know of what was written, as plain data."""
-
-    def at_capacity(self) -> bool:
-        """Return whether the next element needs another writer."""
-        return False
-
-
-class Sink(HasDisplayData):
-    """A sink of Beam; subclass it. It writes bounded collections in batch mode.
-
-    ``finalize_write`` is called once, in the process that runs the pipeline, after all writers have closed.
-    It gets the results of the writers that count; a worker that fails can leave behind what its writer has
-    written. New sinks are shorter as :class:`headrace.io.Sink`, which streams can use, too.
-
-    >>> from headrace.io.iobase import Sink, Writer
-    >>> class Lines(Writer):
-    ...     def __init__(self):
-    ...         self.lines = []
-    ...
-    ...     def write(self, value):
-    ...         self.lines.append(value)
-    ...
-    ...     def close(self):
-    ...         return self.lines
-    >>> class Printer(Sink):
-    ...     def initialize_write(self):
-    ...         return "lines"
-    ...
-    ...     def open_writer(self, init_result, uid):
-    ...         return Lines()
-    ...
-    ...     def finalize_write(self, init_result, writer_results, pre_finalize_result):
-    ...         print(init_result, list(writer_results))
-    >>> with Pipeline() as p:
-    ...     _ = p | Create(["a", "b"]) | hr.io.Write(Printer())
-    lines [['a', 'b']]
-    """
-
-    @abstractmethod
-    def initialize_write(self) -> Any:
-        """Prepare, before any writer is opened; return plain data for the writers."""
-
-    @abstractmethod
-    def open_writer(self, init_result: Any, uid: str) -> Writer:
-        """Return a writer, on a worker.
-
-        Args:
-            init_result: the result of :meth:`initialize_write`.
-            uid: a name that no other writer has.
-        """
-
-    def pre_finalize(self, init_result: Any, writer_results: list[Any]) -> Any:
-        """Prepare the end; return something for :meth:`finalize_write`."""
-        return None
-
-    @abstractmethod
-    def finalize_write(
-        self, init_result: Any, writer_results: list[Any], pre_finalize_result: Any
-    ) -> Any:
-        """Make visible what was written.
-
-        Args:
-            init_result: the result of :meth:`initialize_write`.
-            writer_results: the results of ``Writer.close``.
-            pre_finalize_result: the result of :meth:`pre_finalize`.
-        """

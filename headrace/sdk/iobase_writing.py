@@ -1,7 +1,11 @@
-"""Write with a sink of Beam: workers open writers, and the process of the pipeline finalizes the write."""
+"""Sinks in Beam's form: workers open writers, and the process of the pipeline finalizes the write.
+
+``Write`` accepts them beside Headrace's own, which :mod:`headrace.sdk.sink` has.
+"""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 from typing import Any
 from uuid import uuid4
@@ -9,17 +13,17 @@ from uuid import uuid4
 import attrs
 
 from headrace.errors import PipelineError, UnsupportedError
+from headrace.sdk.display_data import HasDisplayData
 from headrace.sdk.dofn import DoFn
 from headrace.sdk.flatten import Flatten
 from headrace.sdk.graph import Write as WriteNode
 from headrace.sdk.group_by_key import GroupByKey
-from headrace.sdk.iobase import Sink as BeamSink, Writer
 from headrace.sdk.pardo import FlatMap, Map, ParDo
 from headrace.sdk.pardo_node import each
 from headrace.sdk.pvalue import PBegin, PCollection, PDone
 from headrace.sdk.reading import Create
 from headrace.sdk.side_inputs import AsSingleton
-from headrace.sdk.sink import Sink, SinkBatch
+from headrace.sdk.sink import Sink as OwnSink, SinkBatch
 from headrace.sdk.transform import PTransform
 from headrace.sdk.window_into import WindowInto
 from headrace.sdk.windowed_value import WindowedValue
@@ -27,7 +31,99 @@ from headrace.windowing.window import GLOBAL_WINDOW
 from headrace.windowing.windows import GlobalWindows
 
 
-def write_with(sink: BeamSink, pcoll: PCollection[Any]) -> PDone:
+class Writer:
+    """Writes elements of a sink of Beam; subclass it."""
+
+    @abstractmethod
+    def write(self, value: Any) -> None:
+        """Write an element."""
+
+    @abstractmethod
+    def close(self) -> Any:
+        """Finish, and return what the sink needs to know of what was written, as plain data."""
+
+    def at_capacity(self) -> bool:
+        """Return whether the next element needs another writer."""
+        return False
+
+
+class Sink(HasDisplayData):
+    """A sink of Beam; subclass it. It writes bounded collections in batch mode.
+
+    ``finalize_write`` is called once, in the process that runs the pipeline, after all writers have closed.
+    It gets the results of the writers that count; a worker that fails can leave behind what its writer has
+    written. New sinks are shorter as :class:`headrace.io.Sink`, which streams can use, too.
+
+    >>> from headrace.io.iobase import Sink, Writer
+    >>> class Lines(Writer):
+    ...     def __init__(self):
+    ...         self.lines = []
+    ...
+    ...     def write(self, value):
+    ...         self.lines.append(value)
+    ...
+    ...     def close(self):
+    ...         return self.lines
+    >>> class Printer(Sink):
+    ...     def initialize_write(self):
+    ...         return "lines"
+    ...
+    ...     def open_writer(self, init_result, uid):
+    ...         return Lines()
+    ...
+    ...     def finalize_write(self, init_result, writer_results, pre_finalize_result):
+    ...         print(init_result, list(writer_results))
+    >>> with Pipeline() as p:
+    ...     _ = p | Create(["a", "b"]) | hr.io.Write(Printer())
+    lines [['a', 'b']]
+    """
+
+    @abstractmethod
+    def initialize_write(self) -> Any:
+        """Prepare, before any writer is opened; return plain data for the writers."""
+
+    @abstractmethod
+    def open_writer(self, init_result: Any, uid: str) -> Writer:
+        """Return a writer, on a worker.
+
+        Args:
+            init_result: the result of :meth:`initialize_write`.
+            uid: a name that no other writer has.
+        """
+
+    def pre_finalize(self, init_result: Any, writer_results: list[Any]) -> Any:
+        """Prepare the end; return something for :meth:`finalize_write`."""
+        return None
+
+    @abstractmethod
+    def finalize_write(
+        self, init_result: Any, writer_results: list[Any], pre_finalize_result: Any
+    ) -> Any:
+        """Make visible what was written.
+
+        Args:
+            init_result: the result of :meth:`initialize_write`.
+            writer_results: the results of ``Writer.close``.
+            pre_finalize_result: the result of :meth:`pre_finalize`.
+        """
+
+    def as_transform(self) -> PTransform[PCollection[Any], PDone]:
+        """Return the transform that writes a collection to this sink; ``Write`` applies it."""
+        return _WriteWith(self)
+
+
+class _WriteWith(PTransform[PCollection[Any], PDone]):
+    """Writes a collection with a sink of Beam."""
+
+    def __init__(self, sink: Sink) -> None:
+        super().__init__()
+        self._sink = sink
+
+    def expand(self, pcoll: PCollection[Any]) -> PDone:
+        return write_with(self._sink, pcoll)
+
+
+def write_with(sink: Sink, pcoll: PCollection[Any]) -> PDone:
     """Write a collection with a sink of Beam.
 
     Args:
@@ -48,7 +144,7 @@ def write_with(sink: BeamSink, pcoll: PCollection[Any]) -> PDone:
     if pcoll.collection.changing:
         raise PipelineError(
             f"the collection can contain retractions, but {name} does not accept them",
-            remedy=Sink.retraction_remedy,
+            remedy=OwnSink.retraction_remedy,
         )
     begin = PBegin(pcoll.pipeline)
     started = begin | "Start" >> Create([None]) | "Initialize" >> Map(_Initialize(sink))
@@ -60,7 +156,7 @@ def write_with(sink: BeamSink, pcoll: PCollection[Any]) -> PDone:
     return done
 
 
-def _writing(sink: BeamSink, started: PCollection[Any]) -> PTransform[Any, Any]:
+def _writing(sink: Sink, started: PCollection[Any]) -> PTransform[Any, Any]:
     shards = getattr(sink, "num_shards", 0)
     if shards:
         return _WriteShards(sink, shards, started)
@@ -71,7 +167,7 @@ def _writing(sink: BeamSink, started: PCollection[Any]) -> PTransform[Any, Any]:
 class _Initialize:
     """Calls ``initialize_write`` on a worker."""
 
-    sink: BeamSink
+    sink: Sink
 
     def __call__(self, element: None) -> Any:
         return self.sink.initialize_write()
@@ -80,7 +176,7 @@ class _Initialize:
 class _WriteBundle(DoFn):
     """Writes a bundle, and emits a pair of the initial result and the writer's result for each writer."""
 
-    def __init__(self, sink: BeamSink) -> None:
+    def __init__(self, sink: Sink) -> None:
         self._sink = sink
         self._writer: Writer | None = None
         self._started: Any = None
@@ -115,7 +211,7 @@ class _WriteBundle(DoFn):
 class _WriteShards(PTransform[PCollection[Any], PCollection[Any]]):
     """Writes a number of shards, each with one writer."""
 
-    def __init__(self, sink: BeamSink, shards: int, started: PCollection[Any]) -> None:
+    def __init__(self, sink: Sink, shards: int, started: PCollection[Any]) -> None:
         super().__init__()
         self._sink, self._shards, self._started = sink, shards, started
 
@@ -138,7 +234,7 @@ class _Shard(DoFn):
         self._next = (self._next + 1) % self._shards
 
 
-def _write_shard(shard: Any, sink: BeamSink, started: Any) -> Iterator[Any]:
+def _write_shard(shard: Any, sink: Sink, started: Any) -> Iterator[Any]:
     writer = sink.open_writer(started, uuid4().hex)
     for element in shard[1]:
         writer.write(element)
@@ -164,14 +260,14 @@ class _Finalize(PTransform[PCollection[Any], PDone]):
 
 
 @attrs.frozen(eq=False)
-class _Finalizer(Sink):
-    """Finalizes a write, given pairs of the initial result and those of writers.
+class _Finalizer(OwnSink):
+    """Finalizes a write, given pairs of the initial result and the results of writers.
 
     Args:
         sink: the sink of Beam.
     """
 
-    sink: BeamSink
+    sink: Sink
 
     def write(self, batch: SinkBatch) -> None:
         """Finalize; a batch has the results of all writers.

@@ -8,7 +8,7 @@ from typing import Any, Final, Generic
 
 import attrs
 
-from headrace.errors import PipelineError, TimeError, shorten
+from headrace.errors import PipelineError, TimeError, printable, shorten
 from headrace.sdk.dofn import DoFn
 from headrace.sdk.elementwise import Function, MapEach
 from headrace.sdk.pardo_node import Each
@@ -20,14 +20,15 @@ from headrace.windowing.time import Timestamp
 from headrace.windowing.window import BoundedWindow
 
 LOGGER: Final = "headrace.transforms.util"
-"""Name of the logger, that of the public module."""
+"""Name of the logger: the name of the public module."""
 
 
 class LogElements(PTransform[PCollection[InT], PCollection[InT]], Generic[InT]):
     """Prints or logs each element, and emits it unchanged.
 
-    An element in several windows has a line for each of them. The line of a retraction ends with ``diff=-1``
-    (not in Beam). The lines come from where the step runs: on Spark, from the workers.
+    An element in several windows has a line for each of them. Control characters of an element are escaped,
+    so that it cannot begin another line. The line of a retraction ends with ``diff=-1`` (not in Beam). The
+    lines come from where the step runs: on Spark, from the workers.
 
     Args:
         label: name of the transform.
@@ -96,7 +97,7 @@ class _Line:
             parts.append(f"pane_info={_pane(pane)}")
         if diff < 0:
             parts.append(f"diff={diff}")
-        return ", ".join(parts)
+        return printable(", ".join(parts))
 
 
 @attrs.frozen

@@ -25,9 +25,10 @@ from headrace.sdk.exception_handling import (
     user_frames,
 )
 from headrace.sdk.metrics import Metrics
-from headrace.sdk.pvalue import DoOutputsTuple, PCollection, TaggedOutput
+from headrace.sdk.pvalue import DoOutputsTuple, PCollection
 from headrace.sdk.response_cache import MISSING, CacheSpec, ResponseCache
 from headrace.sdk.schemas import fields_of
+from headrace.sdk.tagged_output import TaggedOutput
 from headrace.sdk.web_calls import Caller, Repeater, UserCodeTimeoutException
 from headrace.windowing.timestamped_value import TimestampedValue
 from headrace.windowing.window_fn import WindowFn
@@ -40,7 +41,7 @@ JoinFn = Callable[[Any, Any], Any]
 
 @attrs.frozen(eq=False)
 class Lookup:
-    """How elements are looked up.
+    """The settings of a lookup.
 
     Args:
         handler: looks up an element, or a list of them.
@@ -88,7 +89,7 @@ class Outcome:
 
 @attrs.frozen(eq=False)
 class Letters:
-    """What becomes of elements that fail; see :meth:`Enrichment.with_exception_handling`."""
+    """The treatment of elements that fail; see :meth:`Enrichment.with_exception_handling`."""
 
     main_tag: str
     dead_letter_tag: str
@@ -102,6 +103,10 @@ class Letters:
         """Check the arguments."""
         check_exceptions(self.exc_class)
         check_threshold(self.threshold)
+
+    def of_worker(self) -> Letters:
+        """Return what a DoFn needs of it: not the handler, which has collections of the pipeline."""
+        return attrs.evolve(self, error_handler=None)
 
     def letter(self, element: Any, error: Exception) -> TaggedOutput:
         """Return the dead letter of an element."""

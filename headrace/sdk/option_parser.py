@@ -28,7 +28,7 @@ class OptionParser(argparse.ArgumentParser):
         """Add a flag whose value is a ValueProvider: static if the flag is given, else of the run.
 
         Args:
-            flags: names, as for ``add_argument``. A name without dashes is that of an optional
+            flags: names, as for ``add_argument``. A name without dashes names an optional
                 positional argument.
             settings: as for ``add_argument``; ``type`` converts the value, ``default`` is the value if
                 neither the program nor the run has the flag.

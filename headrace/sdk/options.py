@@ -11,6 +11,7 @@ from argparse import ArgumentParser, BooleanOptionalAction
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Any, Final, TypeVar
+from weakref import WeakKeyDictionary
 
 from headrace.errors import PipelineError
 from headrace.sdk.display_data import HasDisplayData
@@ -29,6 +30,9 @@ from headrace.sdk.option_flags import (
 
 OptionsT = TypeVar("OptionsT", bound="PipelineOptions")
 
+_FLAGS: Final[WeakKeyDictionary[type, frozenset[str]]] = WeakKeyDictionary()
+"""The flags of each class: each run that is given some looks for misspelled ones."""
+
 
 class PipelineOptions(HasDisplayData):
     """Options of a pipeline; a subclass adds its own flags in ``_add_argparse_args``.
@@ -36,7 +40,7 @@ class PipelineOptions(HasDisplayData):
     The parser that it gets is argparse's, with ``add_value_provider_argument`` as in Beam.
 
     Args:
-        flags: flags as on a command line; by default those of this process. Unknown flags are kept and
+        flags: flags as on a command line; by default the flags of this process. Unknown flags are kept and
             have no effect; a run warns about those that look misspelled.
         overrides: options by name, which override flags.
 
@@ -58,14 +62,21 @@ class PipelineOptions(HasDisplayData):
         self._given = GivenFlags.of(self._flags, overrides)
         self._values: dict[str, Any] = overrides
         self._assigned: set[str] = set()
-        self._visible: frozenset[str] = frozenset()
+        self._parsed: dict[type, frozenset[str]] = {}
         self._parse_own()
 
     def _parse_own(self) -> None:
+        if type(self) in self._parsed:
+            return
         own = parse(flag_adders(type(self)), self._flags)
         for name, value in own.items():
             self._values.setdefault(name, value)
-        self._visible = frozenset(own)
+        self._parsed[type(self)] = frozenset(own)
+
+    @property
+    def _visible(self) -> frozenset[str]:
+        """The names of the options of this class."""
+        return self._parsed[type(self)]
 
     @classmethod
     def _add_argparse_args(cls, parser: ArgumentParser) -> None:
@@ -88,6 +99,7 @@ class PipelineOptions(HasDisplayData):
         object.__setattr__(view, "_given", self._given)
         object.__setattr__(view, "_values", self._values)
         object.__setattr__(view, "_assigned", self._assigned)
+        object.__setattr__(view, "_parsed", self._parsed)
         view._parse_own()
         return view
 
@@ -154,7 +166,7 @@ class PipelineOptions(HasDisplayData):
 
     def __setattr__(self, name: str, value: Any) -> None:
         """Set the value of an option of this class, for all views."""
-        if name in ("_flags", "_given", "_values", "_assigned", "_visible"):
+        if name in ("_flags", "_given", "_values", "_assigned", "_parsed"):
             object.__setattr__(self, name, value)
         elif name in self._visible:
             self._values[name] = value
@@ -186,6 +198,20 @@ def assigned_names(options: PipelineOptions) -> list[str]:
     ['runner']
     """
     return sorted(name for name in options._assigned if options._values[name])
+
+
+def with_option(options: OptionsT, name: str, value: Any) -> OptionsT:
+    """Return a copy of options with another value of one of them, as a flag of any class.
+
+    >>> options = StandardOptions([])
+    >>> with_option(options, "runner", "spark").runner, options.runner
+    ('spark', None)
+    """
+    copy = options.view_as(type(options))
+    copy._values = {**options._values, name: value}
+    copy._assigned = {*options._assigned, name}
+    copy._parsed = {**options._parsed}
+    return copy
 
 
 class RunOptions(Mapping[str, Any]):
@@ -223,18 +249,20 @@ def known_flags() -> frozenset[str]:
     )
 
 
-def flags_of_class(cls: type[PipelineOptions]) -> set[str]:
+def flags_of_class(cls: type[PipelineOptions]) -> frozenset[str]:
     """Return the names of the flags and options of a class, with underscores; none if it cannot be used.
 
     >>> "runner" in flags_of_class(StandardOptions)
     True
     """
-    parser = parser_of(cls)
-    return {
-        *(action.dest for action in parser._actions),
-        *parser._defaults,  # of options that can be set by name only
-        *map(flag_name, parser._option_string_actions),
-    }
+    if cls not in _FLAGS:
+        parser = parser_of(cls)
+        names = (action.dest for action in parser._actions)
+        named_only = parser._defaults  # options that can be set by name only
+        _FLAGS[cls] = frozenset(
+            (*names, *named_only, *map(flag_name, parser._option_string_actions))
+        )
+    return _FLAGS[cls]
 
 
 _NO_EFFECT: Final = "accepted; has no effect"
@@ -243,9 +271,9 @@ _NO_EFFECT: Final = "accepted; has no effect"
 class StandardOptions(PipelineOptions):
     """Options of every pipeline: runner, mode, progress, and the size of streaming rounds.
 
-    >>> options = StandardOptions(["--runner=local", "--streaming"])
-    >>> options.runner, options.streaming, options.max_records_per_batch
-    ('local', True, 10000)
+    >>> options = StandardOptions(["--runner=local", "--streaming", "--batch-seconds=5"])
+    >>> options.runner, options.streaming, options.batch_seconds
+    ('local', True, 5.0)
     """
 
     @classmethod
@@ -259,7 +287,7 @@ class StandardOptions(PipelineOptions):
             "--job_name",
             "--job-name",
             metavar="NAME",
-            help="name of the run in reports, metrics and Spark's pages (default: that of the program)",
+            help="name of the run in reports, metrics and Spark's pages (default: the program's name)",
         )
         parser.add_argument(
             "--auto_unique_labels",
@@ -274,20 +302,41 @@ class StandardOptions(PipelineOptions):
             action="store_true",
             help="let a `with` block end without waiting for the end of the run",
         )
-        parser.add_argument("--progress", action="store_true", help="show a progress bar")
+        parser.add_argument(
+            "--progress",
+            action=BooleanOptionalAction,
+            default=None,
+            help="show records, rate, watermark and state in a line (default: if the standard error is a "
+            "terminal)",
+        )
         parser.add_argument(
             "--max_records_per_batch",
             "--max-records-per-batch",
             type=int,
-            default=10_000,
-            help="in streaming mode, maximum number of records to read from a partition at once",
+            help="in streaming mode, maximum number of records to read from a partition at once (default: "
+            "10000, and 1000000 if batches follow a target time)",
+        )
+        parser.add_argument(
+            "--batch_seconds",
+            "--batch-seconds",
+            type=float,
+            metavar="SECONDS",
+            help="in streaming mode, the time that a batch should take: the number of records follows it; 0 "
+            "to read up to the maximum each time (default: 2 on Spark, or the --trigger-interval if that is "
+            "longer; on the local runner 0)",
         )
         parser.add_argument(
             "--check_mutation",
             "--check-mutation",
             action=BooleanOptionalAction,
             default=None,
-            help="raise an error if a function changes its input; TestPipeline checks by default",
+            help="raise an error if a function changes its input or output; TestPipeline checks by default",
+        )
+        parser.add_argument(
+            "--full_traceback",
+            "--full-traceback",
+            action="store_true",
+            help="show Headrace's own frames in the traceback of an error",
         )
         parser.add_argument(
             "--no_pickle",

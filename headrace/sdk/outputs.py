@@ -1,27 +1,30 @@
 """Outputs of functions as bundles: plain values, or values with timestamps, windows or output tags.
 
 Usually all outputs are plain values, and the other columns of the input are reused. The set of the types of
-the outputs shows this.
+the outputs shows this. A value with a timestamp is assigned to windows again, by the window function of the
+input (as in Beam's Python SDK).
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence, Set
-from itertools import chain, repeat
-from operator import attrgetter, sub
+from itertools import chain, islice, repeat
+from operator import attrgetter, mul, sub
 from typing import Any, Final, TypeAlias
 
 import attrs
 
 from headrace.errors import ElementError, shorten
 from headrace.sdk.graph import MAIN
-from headrace.sdk.pvalue import TaggedOutput
+from headrace.sdk.tagged_output import TaggedOutput
 from headrace.sdk.windowed_value import WindowedValue
-from headrace.triggers.bundle import Bundle
+from headrace.triggers.bundle import Bundle, Windows
 from headrace.windowing.column import Column, stretch
 from headrace.windowing.time import micros_of_all
 from headrace.windowing.timestamped_value import TimestampedValue
+from headrace.windowing.window_fn import WindowFn
+from headrace.windowing.windows import GlobalWindows
 
 Outputs: TypeAlias = dict[str, Bundle]
 """Bundles by the tag of their output."""
@@ -29,15 +32,17 @@ Outputs: TypeAlias = dict[str, Bundle]
 
 @attrs.frozen
 class Step:
-    """A step, for errors.
+    """A step, for its outputs and for errors.
 
     Attributes:
         label: its full label.
         function: the function that it calls, as the subject of a sentence.
+        window_fn: the window function of its input, for outputs with a new timestamp.
     """
 
     label: str
     function: str
+    window_fn: WindowFn = attrs.field(factory=GlobalWindows)
 
 
 _value_of: Final = attrgetter("value")
@@ -53,7 +58,7 @@ def as_bundle(values: Sequence[Any] | Bundle) -> Bundle:
     >>> as_bundle([TimestampedValue("a", 2), TimestampedValue("b", 3)]).timestamps
     [2000000, 3000000]
     """
-    return values if isinstance(values, Bundle) else _placed(Bundle(list(values)))
+    return values if isinstance(values, Bundle) else _placed(Bundle(list(values)), GlobalWindows())
 
 
 def one_each(values: list[Any], origin: Bundle, step: Step) -> Outputs:
@@ -71,7 +76,7 @@ def one_each(values: list[Any], origin: Bundle, step: Step) -> Outputs:
             where=step.label,
             remedy="use FlatMap to emit each of its items, or return a list",
         )
-    return by_tag(origin.with_values(values), kinds)
+    return by_tag(origin.with_values(values), step.window_fn, kinds)
 
 
 def gathered(results: Iterator[Any], step: Step) -> tuple[list[Any], list[int]]:
@@ -102,15 +107,17 @@ def gathered(results: Iterator[Any], step: Step) -> tuple[list[Any], list[int]]:
     return values, ends
 
 
-def any_number(values: list[Any], ends: list[int], origin: Bundle) -> Outputs:
+def any_number(values: list[Any], ends: list[int], origin: Bundle, step: Step) -> Outputs:
     """Return outputs, any number for each row of a bundle, as bundles by tag.
 
     Args:
         values: all outputs.
         ends: cumulative number of outputs after each row.
         origin: the bundle.
+        step: the step.
     """
-    return by_tag(_stretched(values, origin, list(map(sub, ends, chain((0,), ends)))))
+    counts = list(map(sub, ends, chain((0,), ends)))
+    return by_tag(_stretched(values, origin, counts), step.window_fn)
 
 
 def finishing(given: Iterable[Any], label: str) -> Outputs:
@@ -128,7 +135,7 @@ def finishing(given: Iterable[Any], label: str) -> Outputs:
                 where=label,
                 remedy="yield WindowedValue(value, timestamp, windows)",
             )
-    return by_tag(Bundle(found))
+    return by_tag(Bundle(found), GlobalWindows())
 
 
 def _checked(results: Iterator[Any], step: Step) -> Iterator[Any]:
@@ -184,20 +191,21 @@ def _multiplied(column: Column[Any], number: int) -> Column[Any]:
     return cells
 
 
-def by_tag(bundle: Bundle, kinds: Set[type] | None = None) -> Outputs:
+def by_tag(bundle: Bundle, window_fn: WindowFn, kinds: Set[type] | None = None) -> Outputs:
     """Group outputs by their tags.
 
     Args:
         bundle: the outputs.
+        window_fn: assigns windows to outputs with a new timestamp.
         kinds: their types, if they are known.
     """
     kinds = set(map(type, bundle.values)) if kinds is None else kinds
     if not _have(kinds, (TaggedOutput,)):
-        return {MAIN: _placed(bundle, kinds)}
+        return {MAIN: _placed(bundle, window_fn, kinds)}
     rows: dict[str, list[int]] = defaultdict(list)
     for row, value in enumerate(bundle.values):
         rows[value.tag if isinstance(value, TaggedOutput) else MAIN].append(row)
-    return {str(tag): _placed(_untagged(_rows(bundle, rows[tag]))) for tag in rows}
+    return {str(tag): _placed(_untagged(_rows(bundle, rows[tag])), window_fn) for tag in rows}
 
 
 def _rows(bundle: Bundle, rows: list[int]) -> Bundle:
@@ -220,14 +228,40 @@ def _untagged(bundle: Bundle) -> Bundle:
     )
 
 
-def _placed(bundle: Bundle, kinds: Set[type] | None = None) -> Bundle:
+def restamped(
+    bundle: Bundle, values: list[Any], timestamps: list[int], window_fn: WindowFn
+) -> Bundle:
+    """Return a bundle with other values and timestamps, in the windows of the timestamps.
+
+    An element in several windows is an element in each of them, and gets new windows for each.
+    """
+    windows = window_fn.assign_column(values, timestamps, bundle.windows)
+    return Bundle(
+        values,
+        timestamps,
+        _for_each(bundle.windows, windows, len(values)),
+        bundle.panes,
+        bundle.diffs,
+    )
+
+
+def _for_each(before: Column[Windows], new: Column[Windows], rows: int) -> Column[Windows]:
+    """Return the new windows of some rows, once for each window that they were in before."""
+    if isinstance(before, repeat):
+        if len(next(before)) == 1:
+            return new
+    elif set(map(len, before)) == {1}:
+        return new
+    return list(map(mul, islice(new, rows), map(len, islice(before, rows))))
+
+
+def _placed(bundle: Bundle, window_fn: WindowFn, kinds: Set[type] | None = None) -> Bundle:
     """Apply the timestamps and windows that outputs bring with them."""
     values = bundle.values
     kinds = set(map(type, values)) if kinds is None else kinds
     if kinds == {TimestampedValue}:
         stamps = micros_of_all(list(map(_given_of, values)))
-        plain = list(map(_value_of, values))
-        return Bundle(plain, stamps, bundle.windows, bundle.panes, bundle.diffs)
+        return restamped(bundle, list(map(_value_of, values)), stamps, window_fn)
     if not _have(kinds, _PLACED):
         return bundle
     return Bundle(
@@ -236,10 +270,24 @@ def _placed(bundle: Bundle, kinds: Set[type] | None = None) -> Bundle:
             v.timestamp.micros if isinstance(v, _PLACED) else t
             for v, t in zip(values, bundle.timestamps, strict=False)
         ],
-        _cells_of(WindowedValue, "windows", values, bundle.windows),
+        _cells_of(WindowedValue, "windows", values, _windows_of_stamped(bundle, window_fn)),
         _cells_of(WindowedValue, "pane_info", values, bundle.panes),
         bundle.diffs,
     )
+
+
+def _windows_of_stamped(bundle: Bundle, window_fn: WindowFn) -> Column[Windows]:
+    """Return the windows of a bundle, with new ones for the rows that bring only a timestamp."""
+    stamped = [isinstance(value, TimestampedValue) for value in bundle.values]
+    if not any(stamped):
+        return bundle.windows
+    rows = bundle.where(stamped)
+    stamps = [value.timestamp.micros for value in rows.values]
+    windows = restamped(rows, [value.value for value in rows.values], stamps, window_fn).windows
+    new = iter(windows)
+    return [
+        next(new) if is_new else old for is_new, old in zip(stamped, bundle.windows, strict=False)
+    ]
 
 
 def _cells_of(kind: type, name: str, values: list[Any], column: Column[Any]) -> Column[Any]:

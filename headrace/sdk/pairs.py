@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, overload
 
 import attrs
 
+from headrace.sdk.arity import check_arity
 from headrace.sdk.combine import CombinePerKey
 from headrace.sdk.element_types import pair_type, pair_types, result_type
 from headrace.sdk.elementwise import Function, KeyEach, MapEach, PairEach
@@ -111,6 +112,8 @@ class WithKeys(ElementwiseTransform[InT, tuple[OutT, Any]], Generic[InT, OutT]):
     @overload
     def __init__(self: WithKeys[Any, Any], k: Constant) -> None: ...
     def __init__(self, k: Any, *args: Any, **kwargs: Any) -> None:
+        if callable(k):
+            check_arity("WithKeys", k, None, args, kwargs)
         function = Function(k, args, kwargs) if callable(k) else Function(_Constant(k))
         key_type = result_type(k) if callable(k) else type(k)
         super().__init__(k, KeyEach(function), lambda kind: pair_type(key_type, kind))

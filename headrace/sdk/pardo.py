@@ -26,15 +26,16 @@ from headrace.sdk.elementwise import (
 )
 from headrace.sdk.elementwise_transform import ElementwiseTransform
 from headrace.sdk.graph import Collection
+from headrace.sdk.labels import callable_label
 from headrace.sdk.pvalue import (
     Elements,
     PCollection,
-    TaggedOutput,
     require_collection,
 )
+from headrace.sdk.returned_tuples import warn_of_annotation
 from headrace.sdk.stateful_dofn import stateful
 from headrace.sdk.stateful_node import stateful_node
-from headrace.sdk.transform import callable_label
+from headrace.sdk.tagged_output import TaggedOutput
 from headrace.sdk.type_variables import InT, Items, KeyT, OutT, Rest, T, ValueT
 from headrace.sdk.typechecks.hints import is_union
 from headrace.sdk.typechecks.io_hints import IOTypeHints, hints_of
@@ -117,6 +118,8 @@ class ParDo(ElementwiseTransform[InT, OutT]):
         return super().caught(tag, **how)
 
     def expand_tags(self, pcoll: PCollection[Any], tags: tuple[str, ...]) -> PCollection[Any]:
+        if not self._dofn._process_batch_defined:
+            warn_of_annotation(self._dofn.process, pcoll.pipeline.scope)
         if self._stateful is None:
             return super().expand_tags(pcoll, tags)
         require_collection(pcoll)
@@ -323,6 +326,9 @@ class FlatMapTuple(ElementwiseTransform[InT, OutT]):
 
 class WithTimestamps(ElementwiseTransform[InT, Any]):
     """Sets the timestamp of each element to the result of a function (the name is from Beam's Java).
+
+    The elements are assigned to windows again, by their new timestamps, as are TimestampedValues that a
+    function emits.
 
     Args:
         fn: takes the element, then ``args`` and ``kwargs``, and returns seconds, a datetime with a zone,

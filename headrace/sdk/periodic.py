@@ -27,7 +27,7 @@ from headrace.windowing.windows import FixedWindows
 
 
 class RebaseMode(Enum):
-    """Whether a sequence is moved to the time of the run (Beam's name).
+    """A choice: a sequence is moved to the time of the run, or not (Beam's name).
 
     >>> RebaseMode.REBASE_START.value
     2
@@ -52,8 +52,8 @@ class PeriodicImpulse(PTransform[PBegin, PCollection[Any]]):
             the end of the ``data``.
         fire_interval: seconds between two elements.
         apply_windowing: whether each element is in a window of its own: fixed windows of the interval.
-        data: the values of the elements, or (Timestamp, value) pairs, whose timestamps replace those of the
-            sequence. By default the value of an element is its timestamp, in seconds.
+        data: the values of the elements, or (Timestamp, value) pairs, whose timestamps replace the
+            timestamps of the sequence. By default the value of an element is its timestamp, in seconds.
         rebase: ``REBASE_ALL`` moves start and stop to the time of the run, ``REBASE_START`` the start.
 
     Raises:

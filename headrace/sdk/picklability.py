@@ -7,13 +7,15 @@ as a lambda that uses an open file, would fail far from its definition; so each 
 
 from __future__ import annotations
 
-from importlib import import_module
+import sys
+from io import BytesIO, TextIOWrapper
 from typing import Any
 
 import attrs
 
-from headrace.errors import PipelineError
+from headrace.errors import PipelineError, require_extra, shorten
 from headrace.sdk.graph import Graph, Node
+from headrace.sdk.pvalue import PCollection
 
 
 def check_picklable(graph: Graph) -> None:
@@ -25,21 +27,32 @@ def check_picklable(graph: Graph) -> None:
     Raises:
         PipelineError: a node cannot be pickled, or cloudpickle is not installed.
     """
-    try:
-        pickler = import_module("cloudpickle")
-    except ImportError as error:
-        raise PipelineError(
-            "functions are sent to workers with cloudpickle, which is not installed",
-            remedy="pip install 'headrace[spark]'",
-        ) from error
+    use = "functions are sent to workers with cloudpickle"
+    pickler = require_extra("cloudpickle", "spark", use)
+    refusing = _refusing_files(pickler.Pickler)
     for node in graph:
-        _check_node(node, pickler)
+        _check_node(node, refusing)
+
+
+def _refusing_files(pickler: Any) -> Any:
+    """Return a pickler that refuses open files; cloudpickle would send their contents."""
+
+    class Refusing(pickler):  # type: ignore[misc]  # its class is not known
+        def reducer_override(self, obj: Any) -> Any:
+            standard = sys.stdin, sys.stdout, sys.stderr
+            if isinstance(obj, TextIOWrapper) and not any(obj is stream for stream in standard):
+                raise TypeError(f"cannot pickle the open file {obj.name!r}")
+            if isinstance(obj, PCollection):
+                raise TypeError(f"cannot pickle {shorten(obj)}, which has no elements on a worker")
+            return super().reducer_override(obj)
+
+    return Refusing
 
 
 def _check_node(node: Node, pickler: Any) -> None:
     own = {f.name: getattr(node, f.name) for f in attrs.fields(type(node)) if f.name != "inputs"}
     try:
-        pickler.dumps(own)
+        pickler(BytesIO()).dump(own)
     except Exception as error:
         raise PipelineError(
             f"the transform cannot be sent to workers: {error}",

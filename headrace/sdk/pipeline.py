@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
@@ -15,20 +16,30 @@ from headrace.errors import HeadraceError, PipelineError, shorten
 from headrace.sdk import graph as kinds
 from headrace.sdk.applied import Applications, AppliedPTransform, PipelineVisitor, visit
 from headrace.sdk.beam_runners import refuse_runner
-from headrace.sdk.display import pipeline_html
+from headrace.sdk.captured_objects import check_captured
+from headrace.sdk.display import collection_html, pipeline_html, pipeline_text
 from headrace.sdk.display_data import HasDisplayData
 from headrace.sdk.flags import warn_of_flags
 from headrace.sdk.graph import Graph, Node
-from headrace.sdk.observing.observer import RunObserver
-from headrace.sdk.observing.options import add_observers
-from headrace.sdk.options import PipelineOptions, RunOptions, StandardOptions, TypeOptions
+from headrace.sdk.notebook_cells import CellRun, current_cell, told, with_readers
+from headrace.sdk.observe_options import add_observers
+from headrace.sdk.observer import RunObserver
+from headrace.sdk.options import (
+    PipelineOptions,
+    RunOptions,
+    StandardOptions,
+    TypeOptions,
+    with_option,
+)
 from headrace.sdk.options_context import with_context
 from headrace.sdk.picklability import check_picklable
 from headrace.sdk.pipeline_use import PipelineUse
 from headrace.sdk.pvalue import Applicable, PBegin, PCollection, PDone
 from headrace.sdk.result import PipelineResult, PipelineState
+from headrace.sdk.returned_tuples import warn_of_items
 from headrace.sdk.runner_lookup import Runner, find_runner, is_local
 from headrace.sdk.runtime_type_checks import checked_inputs, checked_output, checked_result
+from headrace.sdk.tracebacks import HiddenFrames
 from headrace.sdk.transform import NamedTransform, PTransform, pvalues_in
 from headrace.sdk.type_variables import ResultT
 from headrace.sdk.typechecks.outputs import emitted
@@ -47,7 +58,7 @@ class Pipeline(HasDisplayData):
 
     Args:
         runner: name of the runner, "local" or "spark"; overrides the option ``--runner``.
-        options: the options; by default those of the command line.
+        options: the options; by default the options of the command line.
         argv: flags, if ``options`` is not given.
         observers: are told what happens in the run, in addition to those that the options ask for.
         display_data: what the pipeline tells about itself, by name (see
@@ -81,8 +92,11 @@ class Pipeline(HasDisplayData):
         self._labels: set[str] = set()
         self._scope: list[str] = []
         self._ran = False
+        self._returned_tuples: set[str] = set()
         self._error_handlers: list[ClosesErrors] = []
         self._applications = Applications()
+        self._cells: dict[str, CellRun | None] = {}
+        self._has_replaced = False
         self._use = PipelineUse.watch(self)
 
     @property
@@ -135,6 +149,8 @@ class Pipeline(HasDisplayData):
         """
         applied = _require_transform(transform, pvalueish)
         pvalueish = PBegin(self) if pvalueish is None or pvalueish is self else pvalueish
+        if not self._scope:
+            self._replace_steps_of_cell()
         name = label or applied.label
         while isinstance(applied, NamedTransform):
             applied = applied.transform
@@ -151,11 +167,15 @@ class Pipeline(HasDisplayData):
             if self._runtime_type_checks:
                 result = checked_result(result, applied.get_type_hints(), self.scope)
             application.give(result)
+        if not self._scope:
+            self._cells[application.full_label] = current_cell()
         return result
 
     def add(self, node: Node) -> None:
         """Add a node to the graph; for transforms that are not composed of others."""
+        self._check_sources(node)
         self._nodes[node.label] = node
+        warn_of_items(self._nodes, node, self._returned_tuples)
         self._use.begin(self._scope[0] if self._scope else node.label)
 
     def add_error_handler(self, handler: ClosesErrors) -> None:
@@ -183,6 +203,11 @@ class Pipeline(HasDisplayData):
         pcoll: PCollection[Any] = PCollection(self, found)
         return checked_output(pcoll, label) if self._runtime_type_checks else pcoll
 
+    def accept_any_tag(self, label: str) -> None:
+        """Let a node drop outputs with tags that are not declared, where they would be an error."""
+        node: Any = self._nodes[label]
+        self._nodes[label] = attrs.evolve(node, any_tag=True)
+
     def late_outputs(self, label: str) -> list[PCollection[Any]]:
         """Return the outputs for late elements of all groupings in a transform."""
         return [
@@ -207,51 +232,79 @@ class Pipeline(HasDisplayData):
         """Return what the pipeline tells about itself, by name."""
         return self._display_data
 
-    def run(self, test_runner_api: Any = None) -> PipelineResult:
+    def run(self, test_runner_api: Any = None, *, replace: bool = False) -> PipelineResult:
         """Run the pipeline; this can be done only once, unless the run fails.
 
         Args:
             test_runner_api: ignored; accepted for compatibility with Beam.
+            replace: whether to end another run that owns the checkpoint of this one, as the flag
+                ``--replace-run`` does. The other run ends as CANCELLED, and this one goes on from there.
 
         Raises:
+            CheckpointInUseError: another run owns the checkpoint, and ``replace`` is False, or that run does
+                not end.
             PipelineError: the pipeline has run before.
+            PipelineError: a function refers to a collection or a pipeline.
             PipelineError: the runner sends functions to workers, and one of them cannot be pickled.
+            PipelineError: a package that a flag needs is not installed, or its file or port cannot be used.
             UnsupportedError: the runner is unknown or does not support the pipeline.
         """
+        with self._hidden_frames:
+            return self._start(replace)
+
+    @property
+    def _hidden_frames(self) -> HiddenFrames:
+        return HiddenFrames(bool(self.options.view_as(StandardOptions).full_traceback))
+
+    def _start(self, replace: bool) -> PipelineResult:
         self._check_open()
         self._use.dismiss()
         for handler in self._error_handlers:
             handler.verify_closed()
         runner = find_runner(self._runner or self.options.view_as(StandardOptions).runner)
+        check_captured(self.graph, (PCollection, Pipeline))
         if getattr(runner, "ships_functions", False):
             check_picklable(self.graph)
-        warn_of_flags(self.options, local=is_local(runner))
+        options = with_option(self.options, "replace_run", True) if replace else self.options
+        warn_of_flags(options, local=is_local(runner))
         self._ran = True
         try:
-            self.result = self._run_on(runner)
+            self.result = self._run_on(runner, options)
         except BaseException:
             self._ran = False
             raise
         return self.result
 
-    def _run_on(self, runner: Any) -> PipelineResult:
+    def _run_on(self, runner: Any, options: PipelineOptions) -> PipelineResult:
         """Run with the values of the options known to value providers.
 
         They remain known if the run goes on in the background.
         """
-        RuntimeValueProvider.set_runtime_options(RunOptions(self.options))
+        RuntimeValueProvider.set_runtime_options(RunOptions(options))
         state = PipelineState.FAILED
         try:
-            result: PipelineResult = runner.run(self.graph, self.options)
+            result: PipelineResult = runner.run(self.graph, options)
             state = getattr(result, "state", PipelineState.DONE)
         finally:
             if PipelineState.is_terminal(state):
                 RuntimeValueProvider.set_runtime_options(None)
         return result
 
+    def __str__(self) -> str:
+        """Return the plan of the steps so far as text, and whether the pipeline has run."""
+        return pipeline_text(self.graph_so_far, "" if self.result is None else self.result.state)
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """Show the plan in IPython on a terminal."""
+        printer.text(str(self))
+
     def _repr_html_(self) -> str:
         """Show the plan in a notebook."""
         return pipeline_html(self.graph_so_far, "" if self.result is None else self.result.state)
+
+    def _html_of(self, pcoll: PCollection[Any]) -> str:
+        """Return what is known of a collection as a fragment of HTML, for notebooks."""
+        return collection_html(pcoll.producer, pcoll.collection, pcoll.element_type)
 
     def __enter__(self) -> Pipeline:
         """Return the pipeline."""
@@ -266,9 +319,10 @@ class Pipeline(HasDisplayData):
         """Run the pipeline and wait for its end, unless building it failed."""
         self._use.dismiss()
         if kind is None:
-            result = self.run()
-            if not self.options.view_as(StandardOptions).no_wait_until_finish:
-                result.wait_until_finish()
+            with self._hidden_frames:
+                result = self.run()
+                if not self.options.view_as(StandardOptions).no_wait_until_finish:
+                    result.wait_until_finish()
 
     @contextmanager
     def _applying(
@@ -308,6 +362,41 @@ class Pipeline(HasDisplayData):
                 "or let --auto_unique_labels number it",
             )
         self._labels.add(label)
+
+    def _replace_steps_of_cell(self) -> None:
+        """Remove the steps that an earlier run of this cell of a notebook added, and all that read them."""
+        now = current_cell()
+        if now is None or self._ran:
+            return
+        own = [label for label, cell in self._cells.items() if now.repeats(cell)]
+        if not own:
+            return
+        tops = {node: self._top_of(node) for node in self._nodes}
+        removed = with_readers(own, self._nodes.values(), tops)
+        self._nodes = {label: n for label, n in self._nodes.items() if tops[label] not in removed}
+        self._labels = {
+            label for label in self._labels if not any(_lies_in(label, top) for top in removed)
+        }
+        self._applications.remove(removed)
+        lost = [label for label in self._cells if label in removed and label not in own]
+        self._cells = {label: cell for label, cell in self._cells.items() if label not in removed}
+        self._has_replaced = True
+        if lost:
+            print(told(own, lost), file=sys.stderr)
+
+    def _top_of(self, node: str) -> str:
+        """Return the label of the application at the top level in which a node is."""
+        return next((label for label in self._cells if _lies_in(node, label)), node)
+
+    def _check_sources(self, node: Node) -> None:
+        """Refuse a step that reads from one that was removed when its cell was run again."""
+        for source in node.inputs if self._has_replaced else ():
+            if source.node not in self._nodes:
+                raise PipelineError(
+                    f"its input {source.node} was removed when a cell was run again",
+                    where=node.label,
+                    remedy="run the cell again that applies it, then this one",
+                )
 
     def _check_open(self) -> None:
         if self._ran:

@@ -1,4 +1,4 @@
-"""Whether a pipeline was used after it was built; if not, a warning when it is deleted, or at exit."""
+"""Warns about pipelines that are built but never run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from headrace.errors import HeadraceWarning, caller
 
 @attrs.define
 class PipelineUse:
-    """What is known of the use of a pipeline; it outlives the pipeline.
+    """The use of a pipeline so far; it outlives the pipeline.
 
     Attributes:
         file: the file that creates the pipeline.

@@ -23,7 +23,7 @@ _LOG: Final = logging.getLogger(__name__)
 
 @attrs.frozen(eq=False)
 class PollSpec:
-    """How inputs are polled.
+    """A rule for polling inputs.
 
     Args:
         fn: the poll function.
@@ -33,7 +33,7 @@ class PollSpec:
         lateness: with ``cursor``, how long an output is remembered after its timestamp, in microseconds of
             event time.
         cursor: whether older outputs are forgotten, and then count as seen.
-        now_fn: a clock for the termination, in seconds; by default that of the runner.
+        now_fn: a clock for the termination, in seconds; by default the runner's clock.
     """
 
     fn: Callable[[Any], Any]
@@ -45,13 +45,13 @@ class PollSpec:
     now_fn: Callable[[], float] | None = None
 
     def now(self, runner: int) -> Timestamp:
-        """Return the time for the termination, given that of the runner in microseconds."""
+        """Return the time for the termination, given the runner's time in microseconds."""
         return Timestamp(micros=runner) if self.now_fn is None else Timestamp.of(self.now_fn())
 
 
 @attrs.frozen(eq=False)
 class PollState:
-    """What is remembered of an input.
+    """Progress of polling one input.
 
     Attributes:
         seen: the timestamps of outputs that were emitted, in microseconds, by a hash of their key.

@@ -1,4 +1,4 @@
-"""Termination conditions: when polling of an input ends (Beam's names, those of its Java SDK included)."""
+"""Termination conditions: when polling of an input ends (Beam's names, including names of its Java SDK)."""
 
 from __future__ import annotations
 

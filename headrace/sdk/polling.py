@@ -15,7 +15,7 @@ from headrace.windowing.timestamped_value import TimestampedValue
 
 @attrs.frozen
 class PollResult(Generic[OutT]):
-    """What one call of a poll function found; see :class:`~headrace.Watch`.
+    """The result of one call of a poll function; see :class:`~headrace.Watch`.
 
     Args:
         outputs: the outputs with their timestamps: all that the function sees, not only new ones.

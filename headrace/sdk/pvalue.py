@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from headrace.errors import PipelineError, shorten
-from headrace.sdk.display import collection_html
 from headrace.sdk.graph import MAIN, Collection, Graph, Node
 from headrace.sdk.options import PipelineOptions
 from headrace.sdk.result import PipelineResult
@@ -16,8 +15,6 @@ from headrace.sdk.type_variables import (
     OutT,
     ResultT,
     T_co,
-    TaggedT,
-    TagT,
     U_co,
 )
 from headrace.triggers.strategy import WindowingStrategy
@@ -73,8 +70,14 @@ class PipelineBuilder(Protocol):
     def output(self, label: str, tag: str) -> PCollection[Any]:
         """Return an output of a node."""
 
+    def accept_any_tag(self, label: str) -> None:
+        """Let a node drop outputs with tags that are not declared."""
+
     def late_outputs(self, label: str) -> list[PCollection[Any]]:
         """Return the outputs for late elements of all groupings in a transform."""
+
+    def _html_of(self, pcoll: PCollection[Any]) -> str:
+        """Return what is known of a collection as a fragment of HTML, for notebooks."""
 
     def run(self) -> PipelineResult:
         """Run the pipeline."""
@@ -205,7 +208,7 @@ class PCollection(PValue, Elements[T_co, T_co]):
 
     def _repr_html_(self) -> str:
         """Show in a notebook what is known of the elements."""
-        return collection_html(self.producer, self.collection, self.element_type)
+        return self.pipeline._html_of(self)
 
 
 def require_collection(pcoll: object) -> None:
@@ -219,30 +222,6 @@ def require_collection(pcoll: object) -> None:
             f"the input is not a collection but {shorten(pcoll)}",
             remedy="apply a source to the pipeline first, such as p | hr.Create(values)",
         )
-
-
-class TaggedOutput(Generic[TagT, TaggedT]):
-    """A value for an output other than the main output of a DoFn (Beam's name).
-
-    In annotations, ``TaggedOutput[Literal["errors"], str]`` is the type of the output with this tag.
-
-    Args:
-        tag: name of the output, as in ``ParDo(…).with_outputs(tag)``.
-        value: the value; can be a TimestampedValue or WindowedValue.
-
-    >>> TaggedOutput("errors", 7)
-    TaggedOutput('errors', 7)
-    """
-
-    __slots__ = ("tag", "value")
-
-    def __init__(self, tag: str, value: Any) -> None:
-        self.tag = tag
-        self.value = value
-
-    def __repr__(self) -> str:
-        """Show the expression that creates it."""
-        return f"TaggedOutput({self.tag!r}, {self.value!r})"
 
 
 class DoOutputsTuple(Generic[OutT]):

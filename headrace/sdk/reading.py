@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Generic, overload
+from typing import Any, Generic, Protocol, overload, runtime_checkable
 
 import attrs
 
 from headrace.errors import PipelineError, TimeError, shorten
-from headrace.sdk import iobase
 from headrace.sdk.element_types import type_of
 from headrace.sdk.graph import MAIN, Collection, Read as ReadNode
+from headrace.sdk.ignored_arguments import warn_of_ignored
 from headrace.sdk.pvalue import PBegin, PCollection
 from headrace.sdk.source import BoundedSource, UnboundedSource
 from headrace.sdk.transform import PTransform
 from headrace.sdk.type_variables import KeyT, OutT, ValueT
 from headrace.triggers.strategy import WindowingStrategy
 from headrace.windowing.timestamped_value import TimestampedValue
+
+
+@runtime_checkable
+class OffersSource(Protocol):
+    """What ``Read`` also accepts: a source in another form, such as Beam's."""
+
+    def as_source(self) -> BoundedSource[Any]:
+        """Return a source of Headrace that reads this one."""
 
 
 class Read(PTransform[PBegin, PCollection[OutT]], Generic[OutT]):
@@ -40,21 +48,20 @@ class Read(PTransform[PBegin, PCollection[OutT]], Generic[OutT]):
 
     def __init__(
         self,
-        source: BoundedSource[OutT] | UnboundedSource[OutT] | iobase.BoundedSource,
+        source: BoundedSource[OutT] | UnboundedSource[OutT] | OffersSource,
         watermark: Any = None,
     ) -> None:
         super().__init__()
-        if isinstance(source, iobase.BoundedSource):
-            source = iobase.DividedSource(source)
+        self._name = type(source).__name__
+        if isinstance(source, OffersSource):
+            source = source.as_source()
         if not isinstance(source, (BoundedSource, UnboundedSource)):
             raise TypeError(f"Read needs a BoundedSource or UnboundedSource, not {shorten(source)}")
         self._source = source
         self._watermark = watermark
 
     def default_label(self) -> str:
-        source = self._source
-        origin = source.origin if isinstance(source, iobase.DividedSource) else source
-        return f"Read({type(origin).__name__})"
+        return f"Read({self._name})"
 
     def expand(self, pcoll: PBegin) -> PCollection[OutT]:
         bounded = isinstance(self._source, BoundedSource)
@@ -78,8 +85,10 @@ class Create(PTransform[PBegin, PCollection[OutT]], Generic[OutT]):
 
     Args:
         values: the elements, optionally with timestamps (TimestampedValue); for a dict, its items.
-        reshuffle: ignored; accepted for compatibility with Beam. Elements are always distributed over
-            workers.
+        reshuffle: has no effect: elements are always distributed over workers.
+
+    The type of the elements is known if all have the same type. All elements are looked at, with the items of
+    tuples and the fields of rows; of more than 1,000 lists, sets or dicts, the items of a sample of 1,000.
 
     >>> with Pipeline() as p:
     ...     _ = p | Create({"a": 1, "b": 2}) | Map(print)
@@ -99,9 +108,12 @@ class Create(PTransform[PBegin, PCollection[OutT]], Generic[OutT]):
     def __init__(self, values: Iterable[OutT], reshuffle: bool = True) -> None: ...
     def __init__(self, values: Iterable[Any], reshuffle: bool = True) -> None:
         super().__init__()
+        warn_of_ignored("Create", reshuffle=reshuffle)
         if isinstance(values, (str, bytes)):
             raise TypeError(f"Create needs an iterable of elements, not the string {values!r}")
         self._values = tuple(values.items() if isinstance(values, dict) else values)
+        kinds = set(map(type, self._values))
+        self._has_times = any(issubclass(kind, TimestampedValue) for kind in kinds)
 
     def expand(self, pcoll: PBegin) -> PCollection[OutT]:
         kind = self.infer_output_type(None)
@@ -109,10 +121,6 @@ class Create(PTransform[PBegin, PCollection[OutT]], Generic[OutT]):
         if self._has_times:
             _check_times(self._values, output.producer)
         return output
-
-    @property
-    def _has_times(self) -> bool:
-        return any(issubclass(kind, TimestampedValue) for kind in set(map(type, self._values)))
 
     def infer_output_type(self, input_type: Any) -> Any:
         """Return the declared type of the elements, or their common type."""

@@ -16,7 +16,7 @@ class Regex:
     ``matches`` and its relatives match at the beginning of a string, as :func:`re.match` does; ``find`` and
     its relatives match anywhere, as :func:`re.search` does. An element that does not match gives no output.
     The regular expression is a string or a compiled pattern. A group is a number or a name; group 0 is the
-    whole match. A group that has no part in the match is ``None``. Names of arguments are those of Beam.
+    whole match. A group that has no part in the match is ``None``. Arguments have Beam's names.
 
     Each method raises :class:`~headrace.errors.PipelineError` if the regular expression is malformed, or does
     not have the group.

@@ -14,7 +14,7 @@ from headrace.sdk.encoding import encode_value
 from headrace.windowing.time import DurationTypes, duration_micros
 
 MISSING: Final = object()
-"""What :meth:`ResponseCache.get` returns for a key that it does not have."""
+"""The result of :meth:`ResponseCache.get` for a missing key."""
 
 DEFAULT_CACHE_ENTRY_TTL_SEC: Final = 24 * 60 * 60
 """The time for which a response is kept, in seconds."""

@@ -34,7 +34,7 @@ class Runner(Protocol):
     """Runs a graph: a module of :mod:`headrace.runners`, or an object.
 
     A runner that sends functions to workers has a true attribute ``ships_functions``; then the pipeline
-    checks that its functions can be pickled.
+    checks that its functions can be pickled. The local runner also has ``explain(graph)``, the plan as text.
     """
 
     def run(self, graph: Graph, options: PipelineOptions) -> PipelineResult:
@@ -60,8 +60,8 @@ def find_runner(runner: str | Runner | None) -> Any:
 
 
 def find_planner() -> Any:
-    """Return the module that explains plans; it is with the runners."""
-    return import_module("headrace.runners.explain")
+    """Return the runner that explains plans: the local one, for all, since all run the same plan."""
+    return find_runner(DEFAULT_RUNNER)
 
 
 def is_local(runner: Any) -> bool:

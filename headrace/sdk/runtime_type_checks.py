@@ -1,7 +1,7 @@
 """Checks of elements while a pipeline runs (``--runtime_type_check``).
 
 A check is a step of its own in front of a transform, or behind it, so it works on every runner. Its label is
-that of the transform with ``CheckInput`` or ``CheckOutput``.
+the transform's label with ``CheckInput`` or ``CheckOutput``.
 """
 
 from __future__ import annotations

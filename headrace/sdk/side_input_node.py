@@ -1,4 +1,4 @@
-"""The node of an element-wise transform with side inputs, and its checks while a pipeline is built.
+"""The nodes of transforms with side inputs, and their checks while a pipeline is built.
 
 Each side input is grouped under one key, with its own windows and trigger. So it has panes, and the node
 sees when the content of a window is complete, and how it changes.
@@ -11,6 +11,7 @@ from typing import Any
 import attrs
 
 from headrace.errors import PipelineError, warn
+from headrace.grouping.facts import Panes, panes_of
 from headrace.sdk.elementwise import Elementwise, Function, KeyEach
 from headrace.sdk.graph import MAIN, Collection, ParDo, ParDoWithSideInputs, Read
 from headrace.sdk.group_by_key import GroupByKey, check_retractions
@@ -18,7 +19,6 @@ from headrace.sdk.pvalue import PCollection
 from headrace.sdk.side_inputs import AsSideInput, with_placeholders
 from headrace.sdk.source import BoundedSource
 from headrace.sdk.transform import PTransform
-from headrace.triggers.emission import has_only_final_panes
 from headrace.windowing.windows import GlobalWindows
 
 
@@ -39,19 +39,42 @@ def side_input_node(
     Raises:
         PipelineError: a side input does not suit the main input.
     """
-    for side in sides:
-        _check(pcoll, side)
-    pipeline = pcoll.pipeline
-    panes = [side.pvalue | f"Side{n}" >> _Grouped() for n, side in enumerate(sides)]
+    panes = side_panes(pcoll, sides)
     node = ParDoWithSideInputs(
-        pipeline.scope,
-        (pcoll.collection, *(pane.collection for pane in panes)),
+        pcoll.pipeline.scope,
+        (pcoll.collection, *panes),
         outputs,
         with_placeholders(kind, sides),
-        tuple(side.view for side in sides),
-        tuple(repr(side.pvalue) for side in sides),
+        views_of(sides),
+        names_of(sides),
     )
-    pipeline.add(node)
+    pcoll.pipeline.add(node)
+
+
+def side_panes(pcoll: PCollection[Any], sides: list[AsSideInput]) -> tuple[Collection, ...]:
+    """Group side inputs by window, and return their panes.
+
+    Args:
+        pcoll: the main input.
+        sides: its side inputs.
+
+    Raises:
+        PipelineError: a side input does not suit the main input.
+    """
+    for side in sides:
+        _check(pcoll, side)
+    panes = [side.pvalue | f"Side{n}" >> _Grouped() for n, side in enumerate(sides)]
+    return tuple(pane.collection for pane in panes)
+
+
+def views_of(sides: list[AsSideInput]) -> tuple[Any, ...]:
+    """Return how the values of each side input become an argument."""
+    return tuple(side.view for side in sides)
+
+
+def names_of(sides: list[AsSideInput]) -> tuple[str, ...]:
+    """Return the name of each side input."""
+    return tuple(repr(side.pvalue) for side in sides)
 
 
 class _Grouped(PTransform[Any, Any]):
@@ -113,7 +136,7 @@ def _check(pcoll: PCollection[Any], side: AsSideInput) -> None:
 
 
 def _ends(pcoll: PCollection[Any]) -> bool:
-    """Return whether a collection has an end; that of a test stream is unbounded, but can have one."""
+    """Return whether a collection has an end; a test stream is unbounded, but can have one."""
     nodes = {node.label: node for node in pcoll.pipeline.graph}
     upstream = {pcoll.collection.node: nodes[pcoll.collection.node]}
     for node in (queue := list(upstream.values())):
@@ -141,7 +164,7 @@ def _check_retractions(pcoll: PCollection[Any], side: PCollection[Any]) -> None:
     if not pcoll.collection.changing:
         return
     check_retractions(pcoll.collection)
-    if not has_only_final_panes(side.windowing, side.collection.changing, batch=False):
+    if panes_of(side.windowing, side.collection.changing) is not Panes.ONE:
         raise PipelineError(
             f"the main input can contain retractions, and the side input {side!r} can have several panes: "
             "after a change, the output for a retraction would not match the output for its value",

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import Any, Final, NoReturn, Protocol, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 import attrs
 
 from headrace.errors import PipelineError, shorten
 from headrace.sdk.elementwise import CatchEach, Elementwise
 from headrace.sdk.pvalue import PCollection, PValue
+from headrace.sdk.side_containers import MultiMap, SideDict
 from headrace.sdk.type_variables import KeyT, T, ValueT
 
 DefaultT = TypeVar("DefaultT")
@@ -23,7 +24,7 @@ KindT = TypeVar("KindT")
 
 
 class View(Protocol):
-    """How the values of a side input become an argument."""
+    """A way to make an argument of the values of a side input."""
 
     def __call__(self, values: list[Any], name: str) -> Any:
         """Return the argument.
@@ -35,7 +36,7 @@ class View(Protocol):
 
 
 class EmptySideInput:
-    """What a function receives for an ``AsSingleton`` without a value and without a default (Beam's name)."""
+    """The argument that stands for an ``AsSingleton`` without a value and without a default (Beam's name)."""
 
     def __repr__(self) -> str:
         """Show what it stands for."""
@@ -43,38 +44,6 @@ class EmptySideInput:
 
 
 _NO_DEFAULT: Final[Any] = EmptySideInput()
-
-
-class SideDict(dict[Any, Any]):
-    """A dict whose error for a missing key says which side input has no such key."""
-
-    def __init__(self, pairs: Iterable[tuple[Any, Any]] = (), name: str = "") -> None:
-        super().__init__(pairs)
-        self._name = name
-
-    def __missing__(self, key: Any) -> NoReturn:
-        """Raise an error for a missing key."""
-        error = KeyError(key)
-        error.add_note(f"the side input {self._name} has no key {shorten(key)} in this window")
-        error.add_note("  what to do: look it up with get(key, default)")
-        raise error
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle a plain dict."""
-        return dict, (dict(self),)
-
-
-class MultiMap(dict[Any, list[Any]]):
-    """A dict from keys to lists, which are empty for missing keys.
-
-    >>> from headrace.sdk.side_inputs import MultiMap
-    >>> MultiMap({"a": [1, 2]})["b"]
-    []
-    """
-
-    def __missing__(self, key: Any) -> list[Any]:
-        """Return an empty list."""
-        return []
 
 
 @attrs.frozen
@@ -194,7 +163,8 @@ def AsSingleton(pcoll: PCollection[T], default_value: DefaultT = _NO_DEFAULT) ->
 def AsList(pcoll: PCollection[T]) -> list[T]:
     """Return a side input: the values of a collection in a window, as a list without a defined order.
 
-    All calls receive the same list, so a function must not change it.
+    A function may change the list for itself; the next call does not see it. Objects of other classes than
+    lists, dicts and sets are shared by all calls.
 
     Args:
         pcoll: the collection.
@@ -289,33 +259,15 @@ def side_inputs_of(kind: Elementwise) -> list[AsSideInput]:
     return list(dict.fromkeys(found))
 
 
-def with_placeholders(kind: Elementwise, sides: list[AsSideInput]) -> Elementwise:
+def with_placeholders(kind: KindT, sides: list[AsSideInput]) -> KindT:
     """Return an operation with a placeholder for each side input."""
     numbers = {side: Placeholder(n) for n, side in enumerate(sides)}
     return _with_arguments(kind, partial(_looked_up, numbers))
 
 
-def with_values(kind: Elementwise, values: list[Any]) -> Elementwise:
+def with_values(kind: KindT, values: list[Any]) -> KindT:
     """Return an operation with values in place of the placeholders."""
     return _with_arguments(kind, lambda a: values[a.number] if isinstance(a, Placeholder) else a)
-
-
-def refuse_side_inputs(arguments: Iterable[Any], what: str) -> None:
-    """Refuse side inputs where they are not supported.
-
-    Args:
-        arguments: the arguments of a transform.
-        what: the subject of the error message.
-
-    Raises:
-        PipelineError: an argument is a side input.
-    """
-    for argument in arguments:
-        if isinstance(argument, AsSideInput):
-            raise PipelineError(
-                f"{what} cannot have side inputs, but {argument!r} is one of its arguments",
-                remedy="apply a ParDo or Map with the side input before it, and pass on what it needs",
-            )
 
 
 def refuse_collections(arguments: Iterable[Any]) -> None:

@@ -1,4 +1,4 @@
-"""Sources: partitions, as plain data, each of which is read independently.
+"""Sources: partitions, as plain data, that are read independently of each other.
 
 A bounded source reads a partition from end to end. An unbounded source reads from an offset, one batch at
 a time, so a runner that stores the offset can read the same batch again after a crash.

@@ -10,9 +10,11 @@ from typing import Any, NamedTuple
 from headrace.errors import PipelineError, shorten
 from headrace.sdk.coders import Coder
 from headrace.sdk.combine_fn import CombineFn, SumCombineFn
+from headrace.sdk.own_values import CodedCopies, Copies, Sharing
 from headrace.sdk.serialization.checked_coder import CheckedCoder
 from headrace.sdk.state_cells import (
     BagState,
+    CodedCombiningState,
     CombiningValueState,
     MapState,
     OrderedListState,
@@ -47,6 +49,8 @@ class StateSpec:
     BagStateSpec(seen)
     """
 
+    _shares = False
+
     def __init__(
         self, name: str, coder: Any = None, *, time_to_live: DurationTypes | None = None
     ) -> None:
@@ -58,9 +62,15 @@ class StateSpec:
         self.coder = coder
         self.time_to_live = None if time_to_live is None else _positive(name, time_to_live)
 
-    def for_worker(self) -> StateSpec:
-        """Return the spec for one worker, on which :meth:`set_up` and :meth:`tear_down` are called."""
-        return self
+    def for_worker(self, shares: bool = False) -> StateSpec:
+        """Return the spec for one worker, on which :meth:`set_up` and :meth:`tear_down` are called.
+
+        Args:
+            shares: whether values are not copied; only for a DoFn of Headrace that changes none of them.
+        """
+        own = copy(self)
+        own._shares = shares
+        return own
 
     def set_up(self) -> None:
         """Prepare a worker; called once, before there are cells."""
@@ -97,6 +107,13 @@ class StateSpec:
         assert self.coder is not None
         return CheckedCoder(self.coder, f"the state {self.name!r}")
 
+    @cached_property
+    def _copies(self) -> Copies:
+        """The copies that cells make of values."""
+        if self._shares:
+            return Sharing()
+        return Copies() if self.coder is None else CodedCopies(coder=self._checked)
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name})"
 
@@ -121,7 +138,7 @@ class BagStateSpec(StateSpec):
     """
 
     def new_cell(self) -> BagState[Any]:
-        return BagState()
+        return BagState(self._copies)
 
 
 class SetStateSpec(StateSpec):
@@ -134,7 +151,7 @@ class SetStateSpec(StateSpec):
     """
 
     def new_cell(self) -> SetState[Any]:
-        return SetState()
+        return SetState(self._copies)
 
 
 class ReadModifyWriteStateSpec(StateSpec):
@@ -147,7 +164,7 @@ class ReadModifyWriteStateSpec(StateSpec):
     """
 
     def new_cell(self) -> ReadModifyWriteState[Any]:
-        return ReadModifyWriteState()
+        return ReadModifyWriteState(self._copies)
 
 
 class CombiningValueStateSpec(StateSpec):
@@ -181,10 +198,10 @@ class CombiningValueStateSpec(StateSpec):
         super().__init__(name, coder, time_to_live=time_to_live)
         self.combine_fn = CombineFn.maybe_from_callable(combine_fn)
 
-    def for_worker(self) -> StateSpec:
-        own = copy(self)
+    def for_worker(self, shares: bool = False) -> StateSpec:
+        own: Any = super().for_worker(shares)
         own.combine_fn = copy(self.combine_fn)
-        return own
+        return own  # type: ignore[no-any-return]  # it is a copy of self
 
     def set_up(self) -> None:
         self.combine_fn.setup()
@@ -193,6 +210,8 @@ class CombiningValueStateSpec(StateSpec):
         self.combine_fn.teardown()
 
     def new_cell(self) -> CombiningValueState:
+        if self.coder is not None:
+            return CodedCombiningState(self.combine_fn, self._copies)
         sums = type(self.combine_fn) is SumCombineFn
         return (SumState if sums else CombiningValueState)(self.combine_fn)
 
@@ -208,7 +227,7 @@ class OrderedListStateSpec(StateSpec):
     """
 
     def new_cell(self) -> OrderedListState[Any]:
-        return OrderedListState()
+        return OrderedListState(self._copies)
 
 
 class MapStateSpec(StateSpec):
@@ -223,4 +242,4 @@ class MapStateSpec(StateSpec):
     """
 
     def new_cell(self) -> MapState[Any, Any]:
-        return MapState()
+        return MapState(self._copies)

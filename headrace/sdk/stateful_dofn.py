@@ -27,7 +27,7 @@ _LIFECYCLE: Final = ("setup", "start_bundle", "finish_bundle", "teardown")
 
 @attrs.frozen(eq=False)
 class Stateful:
-    """What a stateful DoFn declares.
+    """Declarations of a stateful DoFn.
 
     Attributes:
         states: its states, by name.
@@ -48,9 +48,12 @@ def stateful(dofn: DoFn) -> Stateful | None:
     """Return what a DoFn declares; None if it has neither states nor timers.
 
     Raises:
-        PipelineError: two specs have the same name, or a timer has no method.
+        PipelineError: two specs have the same name, a timer has no method, or a spec itself is the default
+            value of a parameter.
     """
     methods = dict(_methods(dofn))
+    for name, method in methods.items():
+        refuse_specs(method, f"{dofn.default_label()}.{name}")
     states = _specs(dofn, methods, StateParam)
     timers = _specs(dofn, methods, TimerParam)
     callbacks = {t: name for name, m in methods.items() for t in getattr(m, TIMERS, ())}
@@ -71,6 +74,27 @@ def stateful(dofn: DoFn) -> Stateful | None:
         "".join(expirations),
         asks_for(dofn.process, DoFn.DiffParam),
     )
+
+
+def refuse_specs(fn: Callable[..., Any], called: str) -> None:
+    """Refuse a function with a StateSpec or TimerSpec as a default value, in place of StateParam(spec).
+
+    Args:
+        fn: the function.
+        called: its name, for errors.
+
+    Raises:
+        PipelineError: it has one.
+    """
+    for parameter in _parameters(fn):
+        for kind, wrapper in ((StateSpec, "StateParam"), (TimerSpec, "TimerParam")):
+            if isinstance(parameter.default, kind):
+                what = "state" if kind is StateSpec else "timer"
+                raise PipelineError(
+                    f"the parameter {parameter.name!r} of {called} has the default value "
+                    f"{parameter.default!r}, which is a spec and no {what}",
+                    remedy=f"write {parameter.name}=hr.DoFn.{wrapper}(spec) to be passed it",
+                )
 
 
 def key_of_pair(value: Any) -> Any:

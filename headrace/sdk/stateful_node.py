@@ -12,7 +12,8 @@ from headrace.sdk.elementwise import ProcessEach
 from headrace.sdk.graph import StatefulParDo
 from headrace.sdk.pardo_node import output_like_input
 from headrace.sdk.pvalue import PCollection
-from headrace.sdk.side_inputs import arguments_of, refuse_side_inputs
+from headrace.sdk.side_input_node import names_of, side_panes, views_of
+from headrace.sdk.side_inputs import side_inputs_of, with_placeholders
 from headrace.sdk.stateful_dofn import Stateful
 
 
@@ -33,9 +34,8 @@ def stateful_node(
         tags: names of additional outputs.
 
     Raises:
-        PipelineError: the input does not suit a stateful DoFn.
+        PipelineError: the input does not suit a stateful DoFn, or a side input does not suit the input.
     """
-    refuse_side_inputs(arguments_of(kind), f"the stateful DoFn {kind.dofn.default_label()}")
     if cannot_be_pair(pcoll.element_type):
         raise PipelineError(
             f"Input elements to the transform {pcoll.pipeline.scope} with stateful DoFn must be key-value "
@@ -48,15 +48,18 @@ def stateful_node(
         output_like_input(pcoll, element_type), changing=False, retraction_lateness=0
     )
     others = [attrs.evolve(main, tag=tag, element_type=Any) for tag in tags]
-    pipeline = pcoll.pipeline
+    pipeline, sides = pcoll.pipeline, side_inputs_of(kind)
+    panes, placed = side_panes(pcoll, sides), with_placeholders(kind, sides)
     node = StatefulParDo(
         pipeline.scope,
-        (pcoll.collection,),
+        (pcoll.collection, *panes),
         (main, *others),
         kind.dofn,
         declared,
-        kind.args,
-        kind.kwargs,
+        placed.args,
+        placed.kwargs,
+        views_of(sides),
+        names_of(sides),
     )
     pipeline.add(node)
     return PCollection(pipeline, main)

@@ -26,7 +26,7 @@ def no_windows() -> Iterable[BoundedWindow]:
 
 @attrs.define(eq=False)
 class LogContext:
-    """What log records have.
+    """The step and window that log records have.
 
     Attributes:
         step: full label of the step; empty outside of a step.

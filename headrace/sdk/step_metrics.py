@@ -24,6 +24,8 @@ class StepMetrics:
         watermark: output watermark in microseconds.
         unlikely_timestamp: a timestamp after the year 2200, in microseconds, that the step supplied; 0 if
             there is none. The run warns of it.
+        past_timer: by how many microseconds the clock was past the time of a timer of processing time, if by
+            more than a year; 0 if there is none. The run warns of it.
 
     >>> StepMetrics(elements_in=3).elements_in
     3
@@ -36,6 +38,7 @@ class StepMetrics:
     retractions: int = 0
     watermark: int = MIN_MICROS
     unlikely_timestamp: int = 0
+    past_timer: int = 0
 
     def add(self, other: StepMetrics) -> None:
         """Add other metrics of the same step; keep the later watermark."""
@@ -46,6 +49,7 @@ class StepMetrics:
         self.retractions += other.retractions
         self.watermark = max(self.watermark, other.watermark)
         self.unlikely_timestamp = max(self.unlikely_timestamp, other.unlikely_timestamp)
+        self.past_timer = max(self.past_timer, other.past_timer)
 
     def copy(self) -> StepMetrics:
         """Return a copy."""
@@ -67,12 +71,13 @@ class StepMetrics:
             retractions=self.retractions - before.retractions,
             watermark=self.watermark,
             unlikely_timestamp=self.unlikely_timestamp,
+            past_timer=self.past_timer,
         )
 
     def drain(self) -> StepMetrics:
         """Return the metrics, and reset them except for the watermark."""
         drained = copy(self)
         self.elements_in = self.elements_out = self.late_dropped = self.retractions = 0
-        self.unlikely_timestamp = 0
+        self.unlikely_timestamp = self.past_timer = 0
         self.panes = Counter()
         return drained

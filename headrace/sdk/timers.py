@@ -33,7 +33,7 @@ class TimeDomain:
 
     @staticmethod
     def is_event_time(domain: str) -> bool:
-        """Return whether a domain is that of event time."""
+        """Return whether a domain is event time."""
         return domain == TimeDomain.WATERMARK
 
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import wraps
 from importlib import import_module
 from typing import Any, Concatenate, Generic, Self, TypeAlias, cast, overload
 
 from headrace.errors import PipelineError, TypeCheckError, shorten, warn
+from headrace.sdk.argument_checks import checks_arguments, named_parameters, refuse_unknown
 from headrace.sdk.display_data import HasDisplayData
 from headrace.sdk.element_types import output_type as output_type_of
+from headrace.sdk.labels import callable_label
 from headrace.sdk.pvalue import Applicable, DoOutputsTuple, PipelineBuilder, PValue
 from headrace.sdk.type_variables import InputT, OutputT, Rest, ResultT
 from headrace.sdk.typechecks.composites import check_collections
@@ -47,6 +48,11 @@ class PTransform(WithTypeHints, HasDisplayData, Generic[InputT, OutputT]):
 
     def __init__(self, label: str | None = None) -> None:
         self._label = label
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Let constructors refuse unknown arguments with the name of the transform."""
+        super().__init_subclass__(**options)
+        checks_arguments(cls)
 
     def expand(self, pcoll: InputT, /) -> OutputT:
         """Apply other transforms to the input and return the result.
@@ -86,7 +92,7 @@ class PTransform(WithTypeHints, HasDisplayData, Generic[InputT, OutputT]):
         return expansion_hints(self.expand)
 
     def infer_output_type(self, input_type: Any) -> Any:
-        """Return the type of the output elements, given that of the input elements; Any if unknown.
+        """Return the type of the output elements, given the type of the input elements; Any if unknown.
 
         It is used if the steps of the transform do not tell. Subclasses can override it, as in Beam.
         """
@@ -227,31 +233,17 @@ def ptransform_fn(
     >>> Multiplied(2).label
     'Multiplied(2)'
     """
+    known = named_parameters(fn)
 
     @wraps(fn)
     def make(*args: Rest.args, **kwargs: Rest.kwargs) -> PTransform[InputT, OutputT]:
+        if known is not None:
+            refuse_unknown(callable_label(fn), kwargs, known[1:])
         transform = FunctionTransform(fn, args, kwargs)
         transform._type_hints = declared_hints(make)
         return transform
 
     return make
-
-
-def callable_label(fn: Any) -> str:
-    """Return the name of a function in labels of transforms (as in Beam).
-
-    >>> callable_label(len), callable_label(7)
-    ('len', '7')
-    """
-    if hasattr(fn, "default_label"):
-        return str(fn.default_label())
-    name = getattr(fn, "__name__", None)
-    if name is None:
-        return str(fn)
-    if name == "<lambda>":
-        code = fn.__code__
-        return f"<lambda at {os.path.basename(code.co_filename)}:{code.co_firstlineno}>"
-    return str(name)
 
 
 def pvalues_in(pvalueish: Any) -> Iterator[PValue]:

@@ -46,7 +46,7 @@ def with_input_types(*types: Any, **named: Any) -> Callable[[T], T]:
     """Declare the input types of a function, DoFn or transform.
 
     Args:
-        types: the type of the element, and those of other arguments.
+        types: the type of the element, and the types of other arguments.
         named: types of other arguments by name; for a transform, types of its inputs by name.
 
     >>> @with_input_types(str)
@@ -85,7 +85,7 @@ def _declaring(change: Callable[[IOTypeHints], IOTypeHints]) -> Callable[[T], T]
 
 
 def get_type_hints(target: Any) -> IOTypeHints:
-    """Return the hints that decorators have given to a function or class, or those of an object.
+    """Return the hints that decorators have given to a function, class or object.
 
     >>> @with_output_types(int)
     ... def length(word):

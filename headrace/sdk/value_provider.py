@@ -2,7 +2,7 @@
 
 Beam has them for templates, whose options are set after the pipeline is built. Headrace has no templates, so
 the value of a flag that is given is known at once. A flag that is not given has a
-:class:`RuntimeValueProvider`, whose value is that of the options of the run.
+:class:`RuntimeValueProvider`, whose value comes from the options of the run.
 """
 
 from __future__ import annotations
@@ -170,7 +170,7 @@ class RuntimeValueProvider(ValueProvider):
 
 
 class NestedValueProvider(ValueProvider):
-    """A value that is computed, once, from that of another provider.
+    """A value that is computed, once, from the value of another provider.
 
     Args:
         value: the other provider.

@@ -58,7 +58,7 @@ class Watch(PTransform[PCollection[InT], PCollection[Any]], Generic[InT, OutT]):
             ``allowed_lateness``, and to drop outputs of this age. By default a hash of 16 bytes of each
             output is kept for as long as its element is polled.
         allowed_lateness: seconds of event time, for ``timestamp_cursor``.
-        now_fn: the clock for the termination, in seconds; by default that of the runner.
+        now_fn: the clock for the termination, in seconds; by default the runner's clock.
 
     Raises:
         PipelineError: an argument is not valid, or polling of a bounded collection would not end.

@@ -47,7 +47,7 @@ class UserCodeTimeoutException(UserCodeExecutionException):
 
 
 class Caller(AbstractContextManager[Any]):
-    """What calls a service; subclass it and define ``__call__``.
+    """A caller of a service; subclass it and define ``__call__``.
 
     Define ``__enter__`` and ``__exit__`` to open and close a client. A worker calls them once.
 
@@ -84,7 +84,7 @@ class Caller(AbstractContextManager[Any]):
 
 
 class Repeater:
-    """How a call is repeated that fails; subclass it and define :meth:`repeat`.
+    """A rule for repeating failed calls; subclass it and define :meth:`repeat`.
 
     >>> class Twice(Repeater):
     ...     def repeat(self, caller, request, timeout, metrics_collector=None):

@@ -28,8 +28,8 @@ class WindowInto(PTransform[PCollection[Any], PCollection[Any]]):
     window function.
 
     Args:
-        windowfn: assigns the windows; or a whole strategy (``pcoll.windowing``), of which the other arguments
-            change parts.
+        windowfn: assigns the windows; or a whole strategy (``pcoll.windowing``), which the other
+            arguments change in parts.
         trigger: when panes are emitted; by default when the watermark passes the end of the window.
         accumulation_mode: how a pane relates to earlier panes; required with a trigger. This and the next
             enums can also be given by name: ``"retracting"``.

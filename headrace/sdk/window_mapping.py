@@ -29,7 +29,7 @@ def side_window(window_fn: WindowFn, window: BoundedWindow) -> BoundedWindow | N
 def default_window_mapping_fn(
     target_window_fn: WindowFn,
 ) -> Callable[[BoundedWindow], BoundedWindow | None]:
-    """Return the function that maps windows of a main input to those of a side input (Beam's name).
+    """Return the function that maps windows of a main input to windows of a side input (Beam's name).
 
     Args:
         target_window_fn: the window function of the side input.

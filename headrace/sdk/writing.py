@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from headrace.errors import PipelineError, shorten, warn
-from headrace.sdk import iobase
 from headrace.sdk.graph import Write as WriteNode
 from headrace.sdk.pvalue import PCollection, PDone, require_collection
 from headrace.sdk.sink import Sink
 from headrace.sdk.transform import PTransform
+
+
+@runtime_checkable
+class OffersTransform(Protocol):
+    """What ``Write`` also accepts: a sink in another form, such as Beam's."""
+
+    def as_transform(self) -> PTransform[PCollection[Any], PDone]:
+        """Return the transform that writes a collection to this sink."""
 
 
 class Write(PTransform[PCollection[Any], PDone]):
@@ -27,9 +34,9 @@ class Write(PTransform[PCollection[Any], PDone]):
     A B
     """
 
-    def __init__(self, sink: Sink | iobase.Sink) -> None:
+    def __init__(self, sink: Sink | OffersTransform) -> None:
         super().__init__()
-        if not isinstance(sink, (Sink, iobase.Sink)):
+        if not isinstance(sink, (Sink, OffersTransform)):
             raise TypeError(f"Write needs a Sink, not {shorten(sink)}")
         self._sink = sink
 
@@ -38,10 +45,8 @@ class Write(PTransform[PCollection[Any], PDone]):
 
     def expand(self, pcoll: PCollection[Any]) -> PDone:
         require_collection(pcoll)
-        if isinstance(self._sink, iobase.Sink):
-            from headrace.sdk.iobase_writing import write_with  # it is composed of other transforms
-
-            return write_with(self._sink, pcoll)
+        if not isinstance(self._sink, Sink):
+            return self._sink.as_transform().expand(pcoll)
         if pcoll.collection.changing and not self._sink.accepts_retractions:
             raise PipelineError(
                 f"the collection can contain retractions, but {type(self._sink).__name__} does not accept "
@@ -63,7 +68,7 @@ def warn_of_repeats(pcoll: PCollection[Any], what: str) -> None:
     """
     if pcoll.collection.accumulated and not pcoll.collection.changing:
         warn(
-            f"{pcoll.producer!r} holds accumulating panes, each of which repeats the results of the panes "
+            f"{pcoll.producer!r} holds accumulating panes; each pane repeats the results of the panes "
             f"before it, so the {what} hold the same results several times",
             where=pcoll.pipeline.scope,
             remedy="use AccumulationMode.DISCARDING; or RETRACTING with diff_column, or a table with a key",

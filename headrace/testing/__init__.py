@@ -1,3 +1,4 @@
+# Generated from headrace/sdk/beam/paths.toml: change the table, then run `make beam-paths`.
 """Tools to test pipelines: scripted sources, assertions, captures."""
 
 from headrace.sdk.io.test_stream import (

@@ -1,4 +1,5 @@
-"""Laws for transforms, CombineFns, window functions, coders, sources and runners.
+# Generated from headrace/sdk/beam/paths.toml: change the table, then run `make beam-paths`.
+"""Laws for transforms, CombineFns, window functions, triggers, coders, sources and runners.
 
 Needs ``pip install 'headrace[testing]'``. Each function checks random cases, always the same ones, and raises
 :class:`LawBroken` with the smallest case that breaks a law.
@@ -15,6 +16,7 @@ from headrace.sdk.testing.transform_laws import (
     check_order_independence,
     check_streaming_equals_batch,
 )
+from headrace.sdk.testing.trigger_laws import check_trigger
 from headrace.sdk.testing.window_laws import check_window_fn
 
 __all__ = [
@@ -28,5 +30,6 @@ __all__ = [
     "check_runner",
     "check_source",
     "check_streaming_equals_batch",
+    "check_trigger",
     "check_window_fn",
 ]

@@ -1,3 +1,4 @@
+# Generated from headrace/sdk/beam/paths.toml: change the table, then run `make beam-paths`.
 """Hypothesis strategies: streams, windows, triggers, CombineFns and whole pipelines.
 
 Needs ``pip install 'headrace[testing]'``. Everything shrinks towards simpler cases, and a failing case prints
@@ -13,16 +14,11 @@ from headrace.sdk.testing.runs import (
     is_odd,
     ordered,
     patience,
-    weight,
+    stamped_later,
 )
-from headrace.sdk.testing.stateful_sum import StatefulSum
+from headrace.sdk.testing.stateful_sum import StatefulSum, StatefulSumBeside
 from headrace.sdk.testing.steps import Step
-from headrace.sdk.testing.strategies.arriving import (
-    Scale,
-    scripts,
-    streams,
-    timestamps,
-)
+from headrace.sdk.testing.strategies.arriving import Scale, scripts, streams, timestamps
 from headrace.sdk.testing.strategies.combining import combine_fns
 from headrace.sdk.testing.strategies.pipelines import pipelines, runs
 from headrace.sdk.testing.strategies.windowing import (
@@ -36,6 +32,7 @@ from headrace.sdk.testing.strategies.windowing import (
     windowings,
 )
 from headrace.sdk.testing.validity_windows import ValidityWindows
+from headrace.sdk.testing.weights import weight
 
 __all__ = [
     "Largest",
@@ -44,6 +41,7 @@ __all__ = [
     "Scale",
     "Spread",
     "StatefulSum",
+    "StatefulSumBeside",
     "Step",
     "ValidityWindows",
     "Where",
@@ -58,6 +56,7 @@ __all__ = [
     "pipelines",
     "runs",
     "scripts",
+    "stamped_later",
     "streams",
     "timestamps",
     "triggers",

@@ -1,3 +1,4 @@
+# Generated from headrace/sdk/beam/paths.toml: change the table, then run `make beam-paths`.
 """Pipelines for tests, under Beam's name for the module."""
 
 from headrace.sdk.testing.test_pipeline import TestPipeline

@@ -1,3 +1,4 @@
+# Generated from headrace/sdk/beam/paths.toml: change the table, then run `make beam-paths`.
 """Scripted sources, under Beam's name for the module."""
 
 from headrace.sdk.io.test_stream import (

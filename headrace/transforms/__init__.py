@@ -1,3 +1,4 @@
+# Generated from headrace/sdk/beam/paths.toml: change the table, then run `make beam-paths`.
 """All transforms, and the modules that belong to them, as in Beam."""
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING

@@ -1,3 +1,4 @@
+# Generated from headrace/sdk/beam/paths.toml: change the table, then run `make beam-paths`.
 """Calls of DoFns in the background, under Beam's module path."""
 
 from headrace.sdk.async_dofn import AsyncWrapper

@@ -1,3 +1,4 @@
+# Generated from headrace/sdk/beam/paths.toml: change the table, then run `make beam-paths`.
 """Ready-made combiners, under Beam's name for the module."""
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING
@@ -29,14 +30,9 @@ from headrace.sdk.combiners.moments import (
 from headrace.sdk.combiners.sample import Sample, SampleCombineFn
 from headrace.sdk.combiners.spread import Correlation, Covariance, StandardDeviation, Variance
 from headrace.sdk.combiners.theta import DistinctSketch, ThetaSketch, ThetaSketchCombineFn
-from headrace.sdk.combiners.top import (
-    Largest,
-    Smallest,
-    Top,
-    TopCombineFn,
-)
+from headrace.sdk.combiners.top import Largest, Smallest, Top, TopCombineFn
 from headrace.sdk.combiners.tuples import SingleInputTupleCombineFn, TupleCombineFn
-from headrace.transforms import core as core  # programs write combiners.core.CombineGlobally
+from headrace.transforms import core as core
 
 __all__ = [
     "ApproximateCountDistinct",

@@ -1,3 +1,4 @@
+# Generated from headrace/sdk/beam/paths.toml: change the table, then run `make beam-paths`.
 """Deduplication, under Beam's path."""
 
 from headrace.sdk.deduplicate import Deduplicate, DeduplicatePerKey

@@ -1,3 +1,4 @@
+# Generated from headrace/sdk/beam/paths.toml: change the table, then run `make beam-paths`.
 """Error handlers, under Beam's module path."""
 
 from headrace.sdk.error_handling import CollectingErrorHandler, ErrorHandler, ErrorHandlerError

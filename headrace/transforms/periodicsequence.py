@@ -1,3 +1,4 @@
+# Generated from headrace/sdk/beam/paths.toml: change the table, then run `make beam-paths`.
 """Elements at regular times, under Beam's path."""
 
 from headrace.sdk.periodic import PeriodicImpulse, PeriodicSequence, RebaseMode

@@ -1,3 +1,4 @@
+# Generated from headrace/sdk/beam/paths.toml: change the table, then run `make beam-paths`.
 """Base classes of transforms, under Beam's name for the module."""
 
 from headrace.sdk.transform import PTransform, ptransform_fn

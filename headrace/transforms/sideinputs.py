@@ -1,3 +1,4 @@
+# Generated from headrace/sdk/beam/paths.toml: change the table, then run `make beam-paths`.
 """Window mapping of side inputs, under Beam's path."""
 
 from headrace.sdk.window_mapping import default_window_mapping_fn

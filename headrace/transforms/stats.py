@@ -1,3 +1,4 @@
+# Generated from headrace/sdk/beam/paths.toml: change the table, then run `make beam-paths`.
 """Combiners for statistics, under Beam's name for the module."""
 
 from headrace.sdk.combiners.quantile_buffers import BoundedQuantilesCombineFn

@@ -1,3 +1,4 @@
+# Generated from headrace/sdk/beam/paths.toml: change the table, then run `make beam-paths`.
 """Triggers and accumulation modes, under Beam's name for the module."""
 
 from headrace.triggers import (

@@ -1,3 +1,4 @@
+# Generated from headrace/sdk/beam/paths.toml: change the table, then run `make beam-paths`.
 """State and timers of stateful DoFns, under Beam's path."""
 
 from headrace.sdk.state import (
@@ -9,11 +10,7 @@ from headrace.sdk.state import (
     SetStateSpec,
     StateSpec,
 )
-from headrace.sdk.stateful_dofn import (
-    get_dofn_specs,
-    is_stateful_dofn,
-    validate_stateful_dofn,
-)
+from headrace.sdk.stateful_dofn import get_dofn_specs, is_stateful_dofn, validate_stateful_dofn
 from headrace.sdk.timers import TimeDomain, TimerSpec, on_timer, on_window_expiration
 
 __all__ = [

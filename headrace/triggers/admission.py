@@ -5,6 +5,10 @@ window. But it must not reach back to windows that have been removed, so that ev
 accepted element merges still exists. A key keeps all windows that end after a certain time
 (``closed_until``); an element that reaches back further is accepted only if a live window covers it and does
 not grow. An element that would join a closed window is dropped before it merges any windows.
+
+A retraction of an element that was dropped is dropped too, with what arrives together with it in its own
+window, also if that window would now accept it. So a key keeps what it has dropped for as long as a window
+could accept it.
 """
 
 from __future__ import annotations
@@ -43,12 +47,14 @@ class Admission:
     Attributes:
         strategy: where, when and how.
         contents: what windows hold.
+        changing: whether the input can hold retractions.
         windows_are_reused: whether a downstream grouping merges the windows again. It keeps its windows back
             to the start of the windows that are kept here, and no further.
     """
 
     strategy: WindowingStrategy
     contents: Contents
+    changing: bool
     windows_are_reused: bool
     may_close: bool = attrs.field(init=False)
 
@@ -60,18 +66,43 @@ class Admission:
         self, key: KeyState, arrivals: Sequence[Arrival], clock: Clock, out: Panes
     ) -> Admitted:
         """Return the accepted arrivals, and drop the others."""
-        debts = [a for a in arrivals if self.contents.can_split and not self.contents.joins(key, a)]
-        remaining = _without(arrivals, {a.window for a in debts}) if debts else arrivals
+        remaining, watermark = arrivals, clock.watermark
+        if not key.windows:
+            key.closed_until = watermark - self.strategy.allowed_lateness - self.strategy.reach
+        if key.dropped:
+            remaining = [a for a in arrivals if not self.contents.takes_back(key, a)]
+        debts = self._debts(key, remaining, watermark) if self.contents.can_split else []
+        if debts:
+            remaining = _without(remaining, {a.window for a in debts})
         while True:
-            plan = self._plan(key, remaining, clock.watermark)
+            plan = self._plan(key, remaining, watermark)
             closed = self._closed(key, plan, clock) if self.may_close else set()
             if not closed:
                 break
             remaining = _without(remaining, closed)
-        taken = [*plan.arrivals, *self._in_time(debts, clock.watermark)]
+        taken = [*plan.arrivals, *self._in_time(debts, watermark)]
         if len(taken) < len(arrivals):
-            out.dropped.extend(_without(arrivals, {a.window for a in taken}))
+            self._drop(key, _without(arrivals, {a.window for a in taken}), watermark, out)
         return Admitted(taken, plan.merges)
+
+    def _debts(self, key: KeyState, arrivals: Sequence[Arrival], watermark: int) -> list[Arrival]:
+        """Return the arrivals that join no window."""
+        in_time = {a.window for a in self._in_time(arrivals, watermark)}
+        return [a for a in arrivals if not self.contents.joins(key, a, a.window in in_time)]
+
+    def _drop(self, key: KeyState, arrivals: Sequence[Arrival], watermark: int, out: Panes) -> None:
+        """Drop arrivals, and keep their contents if retractions of them can come."""
+        out.dropped.extend(arrivals)
+        if self.changing:
+            cleanup_time = self.strategy.cleanup_time
+            kept = [a for a in arrivals if cleanup_time(a.window.last) > watermark]
+            self.keep_dropped(key, [a.window for a in kept if self.contents.keep_dropped(key, a)])
+
+    def keep_dropped(self, key: KeyState, windows: Iterable[BoundedWindow]) -> None:
+        """Set the timers at which what was dropped from windows that are not live is forgotten."""
+        for window in windows if key.dropped else ():
+            if window in key.dropped and window not in key.windows:
+                key.event_timers.set(window, self.strategy.cleanup_time(window.last))
 
     def _plan(self, key: KeyState, arrivals: Sequence[Arrival], watermark: int) -> Admitted:
         """Merge arrivals in time with windows that are kept, then add late arrivals that join live ones."""

@@ -1,4 +1,4 @@
-"""Emission of panes: what is late, which windows have only one pane, and how a pane is made.
+"""Emission of panes: what is late, and how a pane is made.
 
 All panes of all runners are made here. :meth:`PaneEmitter.fire` makes the panes of a window with a trigger
 and state. A window with only one pane, at its end, needs neither: :meth:`PaneEmitter.emit_final` and
@@ -42,20 +42,6 @@ def is_late(strategy: WindowingStrategy, last: int, watermark: int) -> bool:
         watermark: the input watermark of the grouping, in microseconds.
     """
     return strategy.expiry(last) <= watermark
-
-
-def has_only_final_panes(strategy: WindowingStrategy, changing: bool, batch: bool) -> bool:
-    """Return whether each window has only one pane, at its end, and is closed then.
-
-    Args:
-        strategy: where, when and how.
-        changing: whether the input can hold retractions.
-        batch: whether all elements arrive at once, so that none is late.
-    """
-    if changing or not strategy.trigger.fires_only_at_end:
-        return False
-    merging = strategy.window_fn.is_merging()
-    return batch or not (merging or strategy.allowed_lateness or strategy.late_tag)
 
 
 class PaneEmitter:
@@ -204,7 +190,8 @@ class PaneEmitter:
             return False
         value = self._reduction.result(content)
         out.emit(value, timestamp, window, pane)
-        state.outputs = (Output(value, timestamp, window, pane),)
+        kept = self._reduction.copy_result(value)  # a reader of the pane may change it
+        state.outputs = (Output(kept, timestamp, window, pane),)
         return True
 
 
@@ -221,7 +208,7 @@ def _pairs(arrivals: ArrivalColumns, read: Callable[[Content], Any]) -> list[Any
 
 
 def _timing(state: WindowState, last: int, watermark: int) -> PaneInfoTiming:
-    """Return LATE after a pane that was not EARLY; else EARLY up to the end of the window; else ON_TIME."""
+    """Return the timing: EARLY until the window ends, then ON_TIME once, then LATE."""
     if state.past_early:
         return _LATE
     return _EARLY if watermark <= last else _ON_TIME

@@ -14,26 +14,10 @@ import attrs
 from headrace.triggers.key_state import KeyState, Output, WindowState
 from headrace.triggers.output_times import OutputTimes
 from headrace.triggers.reduction import Content, Reduction
-from headrace.triggers.refinement import AccumulationMode, ClosingBehavior
+from headrace.triggers.refinement import AccumulationMode
 from headrace.triggers.strategy import WindowingStrategy
-from headrace.triggers.trigger import NEVER, Clock, Trigger
-from headrace.windowing.timestamp_combiner import TimestampCombiner
+from headrace.triggers.trigger import NEVER, Clock, TriggerState
 from headrace.windowing.window import BoundedWindow
-
-
-def fires_first_at_end(strategy: WindowingStrategy, changing: bool) -> bool:
-    """Return whether a window with elements has its first pane exactly at its end, with its end as timestamp.
-
-    Args:
-        strategy: where, when and how.
-        changing: whether the input can hold retractions.
-    """
-    return (
-        strategy.trigger.fires_only_at_end
-        and strategy.timestamp_combiner is TimestampCombiner.OUTPUT_AT_EOW
-        and strategy.closing is not ClosingBehavior.FIRE_ALWAYS
-        and not (changing or strategy.late_tag)
-    )
 
 
 class FirstPaneWindow(NamedTuple):
@@ -57,7 +41,7 @@ class FirstPaneStates:
     """Conversion between windows with at most one pane and the state of a key.
 
     Attributes:
-        strategy: where, when and how (:func:`fires_first_at_end`).
+        strategy: where, when and how.
         reduction: what a pane holds.
         times: timestamps and holds of panes.
     """
@@ -70,13 +54,13 @@ class FirstPaneStates:
         """Add a window to the state of a key, without its timers."""
         window = found.window
         if not found.fired:
-            key.windows[window] = WindowState(self._trigger.start, found.content, pending=1)
+            start = self.strategy.trigger.start
+            key.windows[window] = WindowState(start, found.content, pending=1)
             key.holds.set(window, window.last)
             return
-        discarding = self.strategy.accumulation_mode is AccumulationMode.DISCARDING
         key.windows[window] = WindowState(
             trigger=self._after_firing(window, clock),
-            content=self.reduction.empty() if discarding else found.content,
+            content=self.reduction.empty() if self._discards else found.content,
             index=1,
             nonspeculative=1,
             past_early=True,
@@ -87,41 +71,31 @@ class FirstPaneStates:
 
     def windows(self, key: KeyState, clock: Clock) -> list[FirstPaneWindow] | None:
         """Return the windows of a key in order; None if one of them needs more than its content."""
-        if key.retired_numbers or key.processing_timers.first != NEVER:
+        if key.processing_timers.first != NEVER:
             return None
-        found = [self._window(key, window, clock) for window in key.order]
+        found = [self._window(key, window, clock) for window in sorted(key.windows)]
         known = [window for window in found if window is not None]
         return known if len(known) == len(found) else None
 
     def _window(self, key: KeyState, window: BoundedWindow, clock: Clock) -> FirstPaneWindow | None:
+        """Return a window if :meth:`add` makes the same state of it; else None.
+
+        No pane is EARLY here, so that of its numbers only the index can differ.
+        """
         state = key.windows[window]
-        if self._is_new(state):
+        if not state.past_early:
+            new = state.trigger == self.strategy.trigger.start
             held = key.holds.get(window) == window.last
-            return FirstPaneWindow(window, state.content) if held else None
-        if not self._has_fired(state, window, clock):
+            return FirstPaneWindow(window, state.content) if new and held else None
+        if state.index != 1 or state.pending or state.trigger != self._after_firing(window, clock):
             return None
-        discarding = self.strategy.accumulation_mode is AccumulationMode.DISCARDING
-        content = None if discarding else state.content
+        content = None if self._discards else state.content
         return FirstPaneWindow(window, content, True, next(iter(state.outputs), None))
 
-    def _is_new(self, state: WindowState) -> bool:
-        """Return whether a window has had no pane, and replaces no window that has had one."""
-        fired = state.past_early or state.index or state.outputs or state.expired
-        return not fired and bool(state.pending) and bool(state.trigger == self._trigger.start)
-
-    def _has_fired(self, state: WindowState, window: BoundedWindow, clock: Clock) -> bool:
-        """Return whether a window has had exactly one pane, and no elements since."""
-        retracting = self.strategy.accumulation_mode is AccumulationMode.RETRACTING
-        numbers = state.index, state.nonspeculative, state.past_early, state.pending
-        return (
-            numbers == (1, 1, True, 0)
-            and [output.window for output in state.outputs] == [window] * retracting
-            and bool(state.trigger == self._after_firing(window, clock))
-        )
-
-    def _after_firing(self, window: BoundedWindow, clock: Clock) -> object:
-        return self._trigger.on_fire(self._trigger.start, window.last, clock)
-
     @property
-    def _trigger(self) -> Trigger:
-        return self.strategy.trigger
+    def _discards(self) -> bool:
+        return self.strategy.accumulation_mode is AccumulationMode.DISCARDING
+
+    def _after_firing(self, window: BoundedWindow, clock: Clock) -> TriggerState:
+        trigger = self.strategy.trigger
+        return trigger.on_fire(trigger.start, window.last, clock)

@@ -12,7 +12,6 @@ removed when no element can merge with it any more.
 
 from __future__ import annotations
 
-from bisect import insort
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -23,15 +22,15 @@ from headrace.triggers.emission import PaneEmitter, is_late
 from headrace.triggers.first_pane import FirstPaneStates, FirstPaneWindow
 from headrace.triggers.key_state import KeyState, WindowState, freeze, thaw
 from headrace.triggers.keyed_operator import Moments
-from headrace.triggers.output_times import OutputTimes
+from headrace.triggers.output_times import output_times
 from headrace.triggers.pane_output import Arrival, ArrivalColumns, Panes
 from headrace.triggers.reduction import Reduction
 from headrace.triggers.refinement import AccumulationMode
+from headrace.triggers.replacing import Replacing
 from headrace.triggers.stamping import stamping
 from headrace.triggers.strategy import WindowingStrategy
 from headrace.triggers.trigger import NEVER, Clock
-from headrace.triggers.window_merging import Merging, record_arrival
-from headrace.triggers.window_splitting import Splitting
+from headrace.triggers.window_planners import planner
 from headrace.windowing.window import BoundedWindow
 from headrace.windowing.window_fn import fact
 
@@ -61,20 +60,18 @@ class Grouping:
         self._reduction: Reduction = self._stamping or reduction
         merging = strategy.window_fn.is_merging()
         discarding = strategy.accumulation_mode is AccumulationMode.DISCARDING
-        self._can_split = merging and changing and not discarding
-        self._contents = Contents(
-            self._reduction, self._can_split, fact(strategy.window_fn, "merges_overlapping")
-        )
-        self._times = OutputTimes(strategy, self._contents, self._stamping, changing)
+        can_split = merging and changing and not discarding
+        sessions = fact(strategy.window_fn, "merges_overlapping")
+        self._contents = Contents(self._reduction, can_split, sessions)
+        self._times = output_times(strategy, self._contents, self._stamping)
         self._emitter = PaneEmitter(strategy, self._reduction, self._contents, self._times)
         self._first_pane_states = FirstPaneStates(strategy, self._reduction, self._times)
         self._windows_are_reused = merging and windows_are_reused
-        self._merging = self._make_merging() if merging else None
-
-    def _make_merging(self) -> Merging | Splitting:
-        admission = Admission(self._strategy, self._contents, self._windows_are_reused)
-        common = self._strategy, self._reduction, self._times, admission
-        return Splitting(*common, self._contents) if self._can_split else Merging(*common)
+        self._replacing: Replacing | None = None
+        if merging:
+            admission = Admission(strategy, self._contents, changing, self._windows_are_reused)
+            common = strategy, self._contents, self._times, self._emitter
+            self._replacing = Replacing(*common, planner(admission))
 
     def new_state(self) -> KeyState:
         """Return the state of a new key."""
@@ -92,23 +89,17 @@ class Grouping:
 
     def thaw(self, frozen: tuple[Any, ...]) -> KeyState:
         """Return the state that :meth:`freeze` stored."""
-        return thaw(frozen, merging=self._merging is not None)
+        return thaw(frozen, merging=self._replacing is not None)
 
     def process(self, key: KeyState, arrivals: Sequence[Arrival], clock: Clock, out: Panes) -> None:
         """Process elements that arrived together for a key: at most one arrival per window."""
         if self._stamping is not None:
             arrivals = list(map(self._stamping.add_timestamps, arrivals))
-        if self._merging is None:
+        touched: Iterable[BoundedWindow]
+        if self._replacing is None:
             touched = [a.window for a in arrivals if self._add(key, a, clock, out)]
         else:
-            if not key.windows:
-                strategy = self._strategy
-                key.closed_until = clock.watermark - strategy.allowed_lateness - strategy.reach
-            arrivals, changed, fire_now = self._merging.update_windows(key, arrivals, clock, out)
-            touched = [a.window for a in arrivals if self._add(key, a, clock, out)] + changed
-            for window in fire_now:
-                self._emitter.fire_without_trigger(key, window, clock.watermark, out)
-            touched = list(dict.fromkeys(touched))
+            touched = self._replacing.take(key, arrivals, clock, out)
         for window in touched:
             if not self._is_scheduled(key, window, clock):
                 self._evaluate(key, window, clock, out)
@@ -157,7 +148,7 @@ class Grouping:
                 self._emitter.emit_final(arrival, out)
 
     def final_panes(self, arrivals: ArrivalColumns) -> Bundle:
-        """Run many keys to completion, by columns; see :func:`~.emission.has_only_final_panes`."""
+        """Run many keys to completion, by columns, if each window has only one pane."""
         return self._emitter.final_panes(arrivals)
 
     def first_panes(self, arrivals: ArrivalColumns, watermark: int) -> Bundle:
@@ -178,7 +169,7 @@ class Grouping:
         for found in windows:
             window = found.window
             self._first_pane_states.add(key, found, clock)
-            if self._merging is not None:
+            if self._replacing is not None:
                 key.order.append(window)
             if key.windows[window].expired:
                 self._retain(key, window)
@@ -191,19 +182,14 @@ class Grouping:
         return self._first_pane_states.windows(key, clock)
 
     def _add(self, key: KeyState, arrival: Arrival, clock: Clock, out: Panes) -> bool:
-        """Add elements to their window; drop them if the window has expired or closed."""
+        """Add elements to a window that does not merge; drop them if it has expired or closed."""
         window, trigger = arrival.window, self._trigger
         state = key.windows.get(window)
-        if self._can_split:
-            assert state is not None
-            record_arrival(trigger, state, arrival, clock)
-            self._times.on_arrival(key, arrival, clock.watermark)
-            return True
         if state is None:
             if is_late(self._strategy, window.last, clock.watermark):
                 out.dropped.append(arrival)
                 return False
-            state = self._open(key, arrival)
+            state = key.windows[window] = WindowState(trigger.start, arrival.content)
         elif trigger.finished(state.trigger):
             out.dropped.append(arrival)
             return False
@@ -213,13 +199,6 @@ class Grouping:
         state.trigger = trigger.on_elements(state.trigger, arrival.arrived, clock.now)
         self._times.on_arrival(key, arrival, clock.watermark)
         return True
-
-    def _open(self, key: KeyState, arrival: Arrival) -> WindowState:
-        window = arrival.window
-        state = key.windows[window] = WindowState(self._trigger.start, arrival.content)
-        if self._merging is not None:
-            insort(key.order, window)
-        return state
 
     def _evaluate(self, key: KeyState, window: BoundedWindow, clock: Clock, out: Panes) -> None:
         """Evaluate a window's trigger, fire if it is ready, and close the window if it has expired."""
@@ -264,9 +243,10 @@ class Grouping:
         key.start_hold = min(start + self._strategy.allowed_lateness + known - 1, NEVER)
 
     def _close(self, key: KeyState, window: BoundedWindow) -> None:
-        if self._merging is None:
+        if self._replacing is None:
             key.forget(window)
         else:
             self._contents.drop(key, window)
+            key.dropped.pop(window, None)
             key.remove_window(window)
             key.closed_until = max(key.closed_until, window[1])

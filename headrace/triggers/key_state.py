@@ -82,6 +82,8 @@ class KeyState:
         parts: the parts of merged windows; only if windows can split.
         window_of_part: the window of each part, if it is not the window that covers the part.
         retired_numbers: pane numbers of windows that have merged or split, and may return.
+        dropped: what was dropped from windows, by the elements' own windows, since retractions of it are
+            dropped too; only for merging window functions and input with retractions.
     """
 
     windows: dict[BoundedWindow, WindowState] = attrs.field(factory=dict)
@@ -95,6 +97,7 @@ class KeyState:
     parts: Parts = attrs.field(factory=Parts)
     window_of_part: dict[BoundedWindow, BoundedWindow] = attrs.field(factory=dict)
     retired_numbers: dict[BoundedWindow, PaneNumbers] = attrs.field(factory=dict)
+    dropped: dict[BoundedWindow, Content] = attrs.field(factory=dict)
 
     @property
     def hold(self) -> int:
@@ -104,7 +107,7 @@ class KeyState:
     @property
     def is_empty(self) -> bool:
         """Whether the state is empty."""
-        return not (self.windows or self.retired_numbers or len(self.parts))
+        return not (self.windows or self.retired_numbers or self.dropped or len(self.parts))
 
     def forget(self, window: BoundedWindow) -> None:
         """Remove a live window, with its timers and holds."""
@@ -118,8 +121,9 @@ class KeyState:
             timers.set(window, NEVER)
 
     def forget_retired(self, window: BoundedWindow) -> None:
-        """Remove the pane numbers of a retired window, or a part that belongs to no window."""
+        """Remove what is kept of a window that is not live, or of a part that belongs to no window."""
         self.retired_numbers.pop(window, None)
+        self.dropped.pop(window, None)
         self.parts.forget(window)
 
     def add_window(self, window: BoundedWindow, state: WindowState) -> None:
@@ -128,10 +132,12 @@ class KeyState:
         self.windows[window] = state
         insort(self.order, window)
 
-    def remove_window(self, window: BoundedWindow) -> None:
-        """Remove a live window from a key whose windows merge."""
+    def remove_window(self, window: BoundedWindow) -> WindowState:
+        """Remove a live window from a key whose windows merge, and return its state."""
+        state = self.windows[window]
         self.forget(window)
         del self.order[bisect_left(self.order, window)]
+        return state
 
 
 _values_of = attrgetter(*(field.name for field in attrs.fields(WindowState)))
@@ -155,6 +161,7 @@ def freeze(key: KeyState) -> tuple[Any, ...]:
         key.parts.freeze(),
         key.window_of_part,
         key.retired_numbers,
+        key.dropped,
     )
 
 
@@ -170,7 +177,7 @@ def thaw(frozen: tuple[Any, ...], merging: bool) -> KeyState:
     """
     version, *_ = frozen
     check_format("the stored state", version, KEY_STATE)
-    _, rows, moments, bounds, parts, window_of_part, retired_numbers = frozen
+    _, rows, moments, bounds, parts, window_of_part, retired_numbers, dropped = frozen
     windows = {window: WindowState(*values) for window, *values in rows}
     order = sorted(windows) if merging else []
     event_timers, processing_timers, holds, retraction_holds = map(TimerQueue, moments)
@@ -187,4 +194,5 @@ def thaw(frozen: tuple[Any, ...], merging: bool) -> KeyState:
         parts=Parts.thaw(parts),
         window_of_part=window_of_part,
         retired_numbers=retired_numbers,
+        dropped=dropped,
     )

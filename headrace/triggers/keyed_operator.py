@@ -6,7 +6,8 @@ hold on the output watermark. Its state can be frozen as plain data and thawed a
 uses no random numbers, so a round that runs again gives the same outputs. The first implementation is
 :class:`~headrace.triggers.grouping.Grouping`.
 
-A table of keys (:mod:`headrace.runners.keyed_operators`) uses only this contract, and never reads the state.
+A table of keys (:mod:`headrace.runners.grouping.keyed_table`) uses only this contract, and never reads the
+state.
 """
 
 from __future__ import annotations

@@ -3,6 +3,9 @@
 A *hold* keeps the output watermark at the timestamp of a pane to come. A *retraction hold* keeps it where
 downstream groupings with the same allowed lateness still accept the retraction of a pane, and its
 replacement.
+
+The timestamp of a pane depends on its window and its new elements (:class:`OutputTimes`), or on all elements
+of its window (:class:`StampedOutputTimes`).
 """
 
 from __future__ import annotations
@@ -18,82 +21,43 @@ from headrace.triggers.refinement import AccumulationMode
 from headrace.triggers.stamping import Stamping
 from headrace.triggers.strategy import WindowingStrategy
 from headrace.triggers.trigger import NEVER
-from headrace.windowing.timestamp_combiner import TimestampCombiner
 from headrace.windowing.window import BoundedWindow
 
 
-@attrs.define(slots=True)
+@attrs.frozen
 class OutputTimes:
-    """Timestamps, holds and retraction holds of one grouping's panes.
+    """Timestamps, holds and retraction holds of panes that are stamped by their window and new elements.
 
-    Args:
+    Attributes:
         strategy: where, when and how.
-        contents: what windows hold.
-        stamping: reads timestamps of contents, if that of a pane depends on all its elements; else None.
-        changing: whether the input can hold retractions.
+        retracts: whether panes are retracted.
     """
 
     strategy: WindowingStrategy
-    contents: Contents
-    stamping: Stamping | None
-    changing: bool
-    _retracts: bool = attrs.field(init=False)
-    _can_decrease: bool = attrs.field(init=False)
+    retracts: bool = attrs.field(init=False)
 
-    def __attrs_post_init__(self) -> None:
-        """Derive whether panes are retracted, and whether their timestamps can become earlier."""
-        strategy = self.strategy
-        self._retracts = strategy.accumulation_mode is AccumulationMode.RETRACTING
-        latest = strategy.timestamp_combiner is TimestampCombiner.OUTPUT_AT_LATEST
-        self._can_decrease = self._retracts and self.changing and latest
+    @retracts.default
+    def _retracts(self) -> bool:
+        return self.strategy.accumulation_mode is AccumulationMode.RETRACTING
 
     def timestamp(self, key: KeyState, window: BoundedWindow, watermark: int) -> int:
         """Return the timestamp of a pane that fires now, in microseconds."""
-        if self.stamping is None:
-            return min(key.holds.get(window), window.last)
-        return self._timestamp_of_all(key, window, watermark)
-
-    def _timestamp_of_all(self, key: KeyState, window: BoundedWindow, watermark: int) -> int:
-        """Return the timestamp of a window's content, but not earlier than downstream groupings accept."""
-        assert self.stamping is not None
-        whole = self.stamping.timestamp(self.contents.of(key, window))
-        return min(max(whole, self._earliest_accepted(key, window, watermark)), window.last)
+        return min(key.holds.get(window), window.last)
 
     def timestamp_of_arrival(self, arrival: Arrival) -> int:
         """Return the timestamp of a pane that holds the elements of one arrival, in microseconds."""
         last = arrival.window.last
-        if self.stamping is None:
-            timestamp = self.strategy.output_time(last, arrival.earliest, arrival.latest)
-        else:
-            timestamp = self.stamping.timestamp(self.stamping.add_timestamps(arrival).content)
-        return min(timestamp, last)
+        return min(self.strategy.output_time(last, arrival.earliest, arrival.latest), last)
 
     def on_arrival(self, key: KeyState, arrival: Arrival, watermark: int) -> None:
         """Hold the output watermark for the pane of elements that were added to their window."""
-        window = arrival.window
-        if self.stamping is None:
-            if window.last >= watermark:
-                self._hold(key, arrival, watermark)
-            return
-        self.record_earliest(key, window, arrival, watermark)
-        timestamp = self._timestamp_of_all(key, window, watermark)
-        if timestamp >= watermark:
-            key.holds.set(window, timestamp)
-        self.update_retraction_hold(key, window, watermark)
+        if arrival.window.last >= watermark:
+            self._hold(key, arrival, watermark)
 
     def record_earliest(
         self, key: KeyState, window: BoundedWindow, arrival: Arrival, watermark: int
     ) -> None:
-        """Record the earliest timestamp, if the timestamp of a pane can become as early."""
-        if self._can_decrease:
-            state = key.windows[window]
-            earliest = max(arrival.earliest, self._earliest_accepted(key, window, watermark))
-            state.earliest = min(state.earliest, earliest)
-
-    def _earliest_accepted(self, key: KeyState, window: BoundedWindow, watermark: int) -> int:
-        """Return the earliest timestamp that downstream groupings accept."""
-        complete = min(watermark, key.holds.get(window), key.retraction_holds.get(window))
-        return complete - self.strategy.allowed_lateness
+        """Record the earliest timestamp of an arrival, if the timestamp of a pane can become as early."""
 
     def _hold(self, key: KeyState, arrival: Arrival, watermark: int) -> None:
         """Hold the output watermark at the timestamp of the pane to come, or at the input watermark.
@@ -109,45 +73,100 @@ class OutputTimes:
             hold = self.strategy.output_time(last, min(hold, before), max(hold, before))
         key.holds.set(window, hold)
 
-    def on_merge(
-        self,
-        key: KeyState,
-        window: BoundedWindow,
-        holds: Sequence[int],
-        retraction_holds: Sequence[int],
-        watermark: int,
-    ) -> None:
-        """Combine the holds and retraction holds of the windows that a window replaces.
+    def merged_holds(
+        self, key: KeyState, target: BoundedWindow, sources: Sequence[BoundedWindow], watermark: int
+    ) -> tuple[int, int]:
+        """Return the hold and the retraction hold of a window that replaces others, without new elements.
 
         A window that shrank and now ends behind the watermark cannot hold the watermark.
         """
-        last = window.last
-        held = [hold for hold in holds if hold != NEVER]
+        last = target.last
+        held = [hold for hold in map(key.holds.get, sources) if hold != NEVER]
         hold = NEVER
         if held and last >= min(*held, watermark):
             hold = min(self.strategy.output_time(last, min(held), max(held)), last)
-        key.holds.set(window, hold)
-        key.retraction_holds.set(window, min(retraction_holds, default=NEVER))
-        self.update_retraction_hold(key, window, watermark)
+        return hold, min(map(key.retraction_holds.get, sources), default=NEVER)
 
-    def update_retraction_hold(self, key: KeyState, window: BoundedWindow, watermark: int) -> None:
+    def update_retraction_hold(
+        self, key: KeyState, window: BoundedWindow, watermark: int, pending: int = NEVER
+    ) -> None:
         """Hold the output watermark while panes of a window can still be retracted or replaced.
 
         There is no hold if no pane can be retracted, or none that late: if windows do not merge, the last
         pane of a window is never retracted.
+
+        Args:
+            key: the state of the key.
+            window: one of its live windows.
+            watermark: the input watermark, in microseconds.
+            pending: how early the next pane can be, if its own hold is not enough.
         """
-        if not self._retracts:
+        if not self.retracts:
             return
-        state, merging = key.windows[window], self.strategy.reach > 0
-        limit = NEVER
-        for pane in state.outputs:
+        limit, merging = pending, self.strategy.reach > 0
+        for pane in key.windows[window].outputs:
             if pane.timestamp < limit and (merging or not pane.pane.is_last):
                 limit = pane.timestamp
-        if self.stamping is not None:
-            limit = min(limit, self._earliest_pending(key, window, watermark))
         latest = limit + self.strategy.allowed_lateness
         in_time = latest + 1 < self.strategy.cleanup_time(window.last)
         key.retraction_holds.set(window, latest if in_time else NEVER)
+
+
+@attrs.frozen
+class StampedOutputTimes(OutputTimes):
+    """Timestamps, holds and retraction holds of panes that are stamped by all elements of their window.
+
+    Attributes:
+        stamping: reads timestamps of contents.
+        contents: what windows hold.
+    """
+
+    stamping: Stamping
+    contents: Contents
+
+    def timestamp(self, key: KeyState, window: BoundedWindow, watermark: int) -> int:
+        """Return the timestamp of a window's content, but not earlier than downstream groupings accept."""
+        whole = self.stamping.timestamp(self.contents.of(key, window))
+        return min(max(whole, self._earliest_accepted(key, window, watermark)), window.last)
+
+    def timestamp_of_arrival(self, arrival: Arrival) -> int:
+        """Return the timestamp of a pane that holds the elements of one arrival, in microseconds."""
+        stamped = self.stamping.add_timestamps(arrival)
+        return min(self.stamping.timestamp(stamped.content), arrival.window.last)
+
+    def on_arrival(self, key: KeyState, arrival: Arrival, watermark: int) -> None:
+        """Hold the output watermark for the pane of all elements of a window."""
+        window = arrival.window
+        self.record_earliest(key, window, arrival, watermark)
+        timestamp = self.timestamp(key, window, watermark)
+        if timestamp >= watermark:
+            key.holds.set(window, timestamp)
+        self.update_retraction_hold(key, window, watermark)
+
+    def record_earliest(
+        self, key: KeyState, window: BoundedWindow, arrival: Arrival, watermark: int
+    ) -> None:
+        """Record the earliest timestamp of an arrival if panes take the latest, which can be retracted."""
+        if self._can_decrease:
+            state = key.windows[window]
+            earliest = max(arrival.earliest, self._earliest_accepted(key, window, watermark))
+            state.earliest = min(state.earliest, earliest)
+
+    def update_retraction_hold(
+        self, key: KeyState, window: BoundedWindow, watermark: int, pending: int = NEVER
+    ) -> None:
+        """Hold the output watermark while panes of a window can still be retracted or replaced."""
+        pending = self._earliest_pending(key, window, watermark)
+        super().update_retraction_hold(key, window, watermark, pending)
+
+    @property
+    def _can_decrease(self) -> bool:
+        return self.stamping.changing and self.stamping.sign < 0
+
+    def _earliest_accepted(self, key: KeyState, window: BoundedWindow, watermark: int) -> int:
+        """Return the earliest timestamp that downstream groupings accept."""
+        complete = min(watermark, key.holds.get(window), key.retraction_holds.get(window))
+        return complete - self.strategy.allowed_lateness
 
     def _earliest_pending(self, key: KeyState, window: BoundedWindow, watermark: int) -> int:
         """Return the earliest timestamp that the next pane can have; NEVER if it would be empty.
@@ -158,9 +177,17 @@ class OutputTimes:
         state = key.windows[window]
         timestamp = NEVER
         if state.pending or (not state.outputs and self._has_timestamp(key, window)):
-            timestamp = self._timestamp_of_all(key, window, watermark)
+            timestamp = self.timestamp(key, window, watermark)
         return min(timestamp, state.earliest) if self._can_decrease else timestamp
 
     def _has_timestamp(self, key: KeyState, window: BoundedWindow) -> bool:
-        assert self.stamping is not None
         return self.stamping.timestamp(self.contents.of(key, window)) != NEVER
+
+
+def output_times(
+    strategy: WindowingStrategy, contents: Contents, stamping: Stamping | None
+) -> OutputTimes:
+    """Return the output times of a grouping, whose contents have timestamps if there is a stamping."""
+    if stamping is None:
+        return OutputTimes(strategy)
+    return StampedOutputTimes(strategy, stamping, contents)

@@ -93,6 +93,10 @@ class Parts:
         """Return whether a part exists, present or not."""
         return window in self._contents
 
+    def content(self, window: BoundedWindow) -> Content | None:
+        """Return the content of a part, present or not; None if it does not exist."""
+        return self._contents.get(window)
+
     def put(
         self, window: BoundedWindow, change: Content, reduction: Reduction
     ) -> tuple[bool, bool]:

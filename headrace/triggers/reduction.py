@@ -40,12 +40,25 @@ class Reduction(Protocol):
         An empty content may still have an unmatched retraction, which arrived before its value.
         """
 
+    def takes_back(self, dropped: Content, held: Content, change: Content, count: int) -> bool:
+        """Return whether a change retracts values that were dropped, and that are not held.
+
+        Args:
+            dropped: what was dropped from the window of the change.
+            held: what was accepted there.
+            change: insertions and retractions.
+            count: the number of elements in the change.
+        """
+
     @property
     def folds(self) -> bool:
         """Whether contents stay small when they merge, so that keeping merged blocks of them saves time."""
 
     def result(self, content: Content) -> Any:
         """Return the value of a pane; later merges into the content must not change it."""
+
+    def copy_result(self, value: Any) -> Any:
+        """Return a copy of the value of a pane, which is kept for its retraction."""
 
     def final(self, content: Content) -> Any:
         """Return the value of a window's only pane; the content has no retractions, and is not used again."""

@@ -1,4 +1,4 @@
-"""HOW refinements relate: what a pane holds after earlier panes, and when empty panes are fired."""
+"""HOW refinements relate: the content of a pane after earlier panes, and when empty panes are fired."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def member_of(kind: type[EnumT], given: Any) -> EnumT:
 
 
 class AccumulationMode(IntEnum):
-    """What a pane holds if its window has fired before (paper, section 2.3).
+    """The content of a pane whose window has fired before (paper, section 2.3).
 
     >>> AccumulationMode.RETRACTING.name
     'RETRACTING'
@@ -56,7 +56,7 @@ class AccumulationMode(IntEnum):
 
 
 class OnTimeBehavior(IntEnum):
-    """Whether an empty ON_TIME pane is fired (Beam's name, in Java).
+    """When an empty ON_TIME pane is fired (Beam's name, in Java).
 
     >>> OnTimeBehavior.FIRE_IF_NON_EMPTY.name
     'FIRE_IF_NON_EMPTY'
@@ -70,7 +70,7 @@ class OnTimeBehavior(IntEnum):
 
 
 class ClosingBehavior(IntEnum):
-    """Whether an empty last pane is fired (Beam's name, in Java).
+    """When an empty last pane is fired (Beam's name, in Java).
 
     The last pane is fired when the window expires: when the watermark passes its end by the allowed lateness.
 

@@ -91,6 +91,10 @@ class Stamping:
         """Return whether the content can be dropped."""
         return self.inner.can_forget(content[0])
 
+    def takes_back(self, dropped: Stamped, held: Stamped, change: Stamped, count: int) -> bool:
+        """Return whether a change retracts values that were dropped, and that are not held."""
+        return self.inner.takes_back(dropped[0], held[0], change[0], count)
+
     @property
     def folds(self) -> bool:
         """Whether contents stay small when they merge."""
@@ -99,6 +103,10 @@ class Stamping:
     def result(self, content: Stamped) -> Any:
         """Return the value of a pane."""
         return self.inner.result(content[0])
+
+    def copy_result(self, value: Any) -> Any:
+        """Return a copy of the value of a pane."""
+        return self.inner.copy_result(value)
 
     def final(self, content: Stamped) -> Any:
         """Return the value of a window's only pane."""

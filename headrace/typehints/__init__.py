@@ -1,3 +1,4 @@
+# Generated from headrace/sdk/beam/paths.toml: change the table, then run `make beam-paths`.
 """Types of elements, under Beam's name for the module."""
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING
@@ -7,18 +8,55 @@ from headrace.sdk.beam_names import missing_names_of as _missing_names_of
 from headrace.sdk.type_hints import with_input_types, with_output_types
 from headrace.sdk.typechecks.io_hints import WithTypeHints
 from headrace.typehints import decorators, typehints
-from headrace.typehints.typehints import *  # noqa: F403
-from headrace.typehints.typehints import __all__ as _forms
+from headrace.typehints.typehints import (
+    KV,
+    Any,
+    Collection,
+    Deque,
+    Dict,
+    FrozenSet,
+    Generator,
+    Iterable,
+    Iterator,
+    List,
+    Mapping,
+    Optional,
+    Sequence,
+    Set,
+    Tuple,
+    TypeVariable,
+    Union,
+    is_consistent_with,
+    normalize,
+)
 
 __all__ = [
+    "KV",
+    "Any",
+    "Collection",
+    "Deque",
+    "Dict",
+    "FrozenSet",
+    "Generator",
+    "Iterable",
+    "Iterator",
+    "List",
+    "Mapping",
+    "Optional",
+    "Sequence",
+    "Set",
+    "Tuple",
     "TypeCheckError",
+    "TypeVariable",
+    "Union",
     "WithTypeHints",
     "decorators",
+    "is_consistent_with",
+    "normalize",
     "typehints",
     "with_input_types",
     "with_output_types",
 ]
-__all__ += _forms
 
 if not _TYPE_CHECKING:
     __getattr__ = _missing_names_of(__name__)

@@ -1,3 +1,4 @@
+# Generated from headrace/sdk/beam/paths.toml: change the table, then run `make beam-paths`.
 """Timestamps and durations, under Beam's name for the module."""
 
 from headrace.windowing import (

@@ -1,3 +1,4 @@
+# Generated from headrace/sdk/beam/paths.toml: change the table, then run `make beam-paths`.
 """Values with their metadata, under Beam's name for the module."""
 
 from headrace.sdk.windowed_batch import HomogeneousWindowedBatch, WindowedBatch

@@ -399,7 +399,7 @@ class Timestamp(_Micros):
 
 
 class _ScaledTimestamp(Timestamp):
-    """A timestamp whose precision is not that of microseconds, as a number of units of its precision."""
+    """A timestamp in a precision other than microseconds, as a number of units of that precision."""
 
     __slots__ = ()
 

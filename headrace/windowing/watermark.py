@@ -48,7 +48,7 @@ def _at_least_one(policy: object, attribute: object, elements: int) -> None:
 
 
 class WatermarkPolicy(ABC):
-    """How a source's watermark is estimated: a value that creates an estimator for each partition.
+    """A rule that estimates a source's watermark: a value that creates an estimator for each partition.
 
     >>> isinstance(Monotonic(), WatermarkPolicy)
     True

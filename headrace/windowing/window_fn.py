@@ -65,7 +65,7 @@ class WindowFn(ABC):
         """The windows among which a window function chooses those that merge.
 
         Args:
-            windows: all live windows of one key, including those of elements that just arrived.
+            windows: all live windows of one key, including the windows of elements that just arrived.
         """
 
         __slots__ = ("windows",)
@@ -176,8 +176,8 @@ _FOLLOWS_FROM: Final = {
 def fact(window_fn: WindowFn, name: str) -> Any:
     """Return an attribute that follows from how a window function assigns or merges windows.
 
-    A subclass that overrides ``assign`` or ``merge`` but not the attribute gets that of :class:`WindowFn`,
-    which holds for every window function.
+    A subclass that overrides ``assign`` or ``merge`` but not the attribute gets the attribute of
+    :class:`WindowFn`, which holds for every window function.
 
     >>> from headrace.windowing.windows import FixedWindows
     >>> class Doubled(FixedWindows):

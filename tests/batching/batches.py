@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from collections import defaultdict
 from collections.abc import Hashable, Iterable
 from itertools import count
@@ -25,6 +26,9 @@ from tests.batching.merge_graphs import map_nodes, merge_graphs, prefixed_label,
 from tests.batching.recording import Recording, recorder_for
 
 log = logging.getLogger(__name__)
+
+DRY_RUN = "HEADRACE_DRY_RUN"
+"""The variable that turns batches off: with "off" each pipeline runs by itself."""
 
 IRRELEVANT_OPTIONS = ("runner", "allow_unsafe_triggers")
 """Options that have no influence on a run."""
@@ -141,6 +145,18 @@ class Batches:
         if pipeline.can_be_batched:
             self.pipelines.append(pipeline)
         return result
+
+
+def runner_of(item: pytest.Item) -> str | None:
+    """Return the runner that the fixture `runner` gives to a test; None without the fixture."""
+    mark = item.get_closest_marker("on_runner")
+    return str(mark.args[0]) if mark else None
+
+
+def is_batched(item: pytest.Item) -> bool:
+    """Return whether the pipelines of a test run on Spark together with the pipelines of other tests."""
+    alone = os.environ.get(DRY_RUN) == "off" or item.get_closest_marker("alone")
+    return runner_of(item) == "spark" and not alone
 
 
 BATCHES = pytest.StashKey[Batches]()

@@ -13,7 +13,7 @@ from headrace.runners import local
 from headrace.sdk.io.test_stream import NOTHING
 from headrace.sdk.testing.alignment import aligned
 from headrace.testing import Capture, TestStream
-from tests.batching.batches import Batches, BatchingRunner
+from tests.batching.batches import DRY_RUN, Batches, BatchingRunner, is_batched
 from tests.semantics.scenarios import (
     EACH,
     END,
@@ -139,3 +139,31 @@ def test_clocks_are_aligned_by_waiting() -> None:
     one, other = (stream.events for stream in aligned([short, long]))
     assert one == (element, NOTHING, step)
     assert other == (element, element, NOTHING, element)
+
+
+@attrs.frozen
+class Item:
+    """A test of a module, as pytest has it."""
+
+    marks: tuple[Any, ...]
+
+    def get_closest_marker(self, name: str) -> Any:
+        return next((mark.mark for mark in self.marks if mark.name == name), None)
+
+
+@pytest.mark.parametrize(
+    ("marks", "setting", "batched"),
+    [
+        ([pytest.mark.on_runner("spark")], "", True),
+        ([pytest.mark.on_runner("spark")], "off", False),
+        ([pytest.mark.on_runner("spark"), pytest.mark.alone], "", False),
+        ([pytest.mark.on_runner("local")], "", False),
+        ([], "", False),
+    ],
+)
+def test_batches_can_be_turned_off(
+    marks: list[Any], setting: str, batched: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(DRY_RUN, setting)
+    item: Any = Item(tuple(marks))
+    assert is_batched(item) is batched

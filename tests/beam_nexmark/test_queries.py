@@ -188,7 +188,11 @@ def test_the_launcher_runs_all_queries(
 @pytest.mark.usefixtures("spark")
 def test_answers_on_spark(mode: str, house: House) -> None:
     """Queries with state, a join, sessions, a side input and windows of their own, in one pipeline."""
-    flags = ["--streaming", "--max-records-per-batch=1000"] if mode == "streaming" else []
+    flags = (
+        ["--streaming", "--max-records-per-batch=1000", "--batch-seconds=0"]
+        if mode == "streaming"
+        else []
+    )
     flags += [*UNSAFE, "--runner=spark", "--key-groups=2"]
     with hr.Pipeline(argv=flags) as pipeline:
         build(pipeline, [3, 6, 7, 11], house)

@@ -162,9 +162,9 @@ def _answer(data: Mapping[str, object]) -> Answer:
 
 PAGE_TEXT = """# Comparison
 
-The same questions to four systems, each answered by a run. `make comparison FLINK=1` runs them and writes
-this page. The tests run Headrace, Beam and Structured Streaming again and compare the answers. The programs
-are in `tests/comparison/`.
+We ran the same questions on four systems. `make comparison FLINK=1` runs them again and writes this page. The
+tests run Headrace, Beam and Structured Streaming again and compare the answers. The programs are in
+`tests/comparison/`.
 
 - **Headrace** {headrace}: the local runner. The tests check the same on Spark.
 - **Beam** {beam}: the Python SDK on its bundle-based local runner.

@@ -123,7 +123,7 @@ def _shown(line: str) -> str:
 
 CONFORMANCE_PAGE = """# Conformance
 
-Which systems reproduce the published figures. The figures are those of the Dataflow paper and of "Streaming
+This page shows which systems reproduce the figures of the Dataflow paper and of the book "Streaming
 Systems" (`tests/figures/`). The same programs run on Headrace and, with another import, on Beam's local
 runners. `make conformance` writes this page, and a test compares it with the results of the programs.
 

@@ -59,6 +59,18 @@ def test_a_global_combine_with_a_trigger_has_no_default() -> None:
         in_headrace(program)
 
 
+@difference("Tags that nobody declares")
+def test_a_tag_that_nobody_declares_is_an_error() -> None:
+    def program(b: Any, p: Any) -> Any:
+        tag = b.pvalue.TaggedOutput
+        both = b.FlatMap(lambda x: [x, tag("bda", x)]).with_outputs("bad", main="good")
+        return (p | b.Create([1]) | both)["good"]
+
+    assert values(in_beam(program, streaming=False)) == [1]
+    with pytest.raises(hr.ElementError, match="the declared tags are 'bad'"):
+        in_headrace(program)
+
+
 @difference("Types")
 def test_types_are_not_inferred_from_code() -> None:
     def program(b: Any, p: Any) -> Any:

@@ -10,7 +10,6 @@ pytest.importorskip("apache_beam", reason="Beam is what this compares with")
 
 import apache_beam.transforms.userstate as beam_states
 
-import headrace as hr
 from headrace.transforms import userstate
 from tests.differences.both_runners import (
     at,
@@ -106,12 +105,25 @@ def numbering(b: Any) -> Any:
     return Numbering()
 
 
-@difference("Side inputs of stateful DoFns")
-def test_a_stateful_dofn_with_a_side_input_is_refused() -> None:
+def test_a_stateful_dofn_with_a_side_input_is_no_difference() -> None:
     def program(b: Any, p: Any) -> Any:
         side = b.pvalue.AsDict(p | "side" >> b.Create([("k", 10)]))
         return p | b.Create([("k", 1), ("k", 2)]) | b.ParDo(numbering(b), side)
 
     assert sorted(values(in_beam(program, streaming=False))) == [11, 12]
-    with pytest.raises(hr.PipelineError, match="Numbering cannot have side inputs"):
-        in_headrace(program)
+    assert values(in_headrace(program)) == [11, 12]
+
+
+@difference("Side inputs that a function changes")
+def test_a_side_input_that_is_changed() -> None:
+    def program(b: Any, p: Any) -> Any:
+        side = p | "side" >> b.Create([0])
+        main = p | "main" >> b.Create([1, 1, 1])
+        return main | b.Map(appended, b.pvalue.AsList(side))
+
+    def appended(element: Any, seen: Any) -> int:
+        seen.append(element)
+        return len(seen)
+
+    assert sorted(values(in_beam(program))) == [2, 3, 4]
+    assert values(in_headrace(program)) == [2, 2, 2]

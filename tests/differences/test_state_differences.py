@@ -106,6 +106,16 @@ def counting(b: Any) -> Any:
     return b.ParDo(Counting())
 
 
+@difference("Elements of expired windows")
+def test_a_stateful_dofn_drops_an_element_of_an_expired_window() -> None:
+    def program(b: Any, p: Any) -> Any:
+        late = script(b).add_elements([at(b, 1)]).advance_watermark_to(30).add_elements([at(b, 2)])
+        return p | late.advance_watermark_to_infinity() | fixed(b) | counting(b)
+
+    assert values(in_beam(program)) == [1, 2]
+    assert values(in_headrace(program)) == [1]
+
+
 @difference("State in sessions")
 def test_a_stateful_dofn_on_sessions_is_refused() -> None:
     def program(b: Any, p: Any) -> Any:

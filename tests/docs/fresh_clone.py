@@ -5,11 +5,16 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TypeVar
 
 import attrs
 
 from tests.docs.doc_pages import ROOT
+
+T = TypeVar("T")
 
 STAMP = re.compile(r"\.venv/\.with-\w+")
 PROGRAM = re.compile(r"\.venv/bin/([\w-]+)")
@@ -18,6 +23,7 @@ OF_THE_OUTER_MAKE = (
     "MAKELEVEL",
     "MFLAGS",
     "MAKEOVERRIDES",
+    "OLDER_SPARK",
     "VIRTUAL_ENV",
     "PYTHONPATH",
 )
@@ -44,10 +50,11 @@ FIRST_COMMANDS = {
     "test-chaos": SMALL(("ARGS=--collect-only -q",)),
     "test-older-spark": SMALL(("ARGS=--collect-only -q",)),
     "test-spark-versions": SMALL(("ARGS=--page",)),
-    "test-fast": SMALL(("ARGS=tests/windowing",)),
+    "test-fast": SMALL(),
     "laws": SMALL(("N=10", "ARGS=-k lateness")),
     "laws-runner": SMALL(("N=2",)),
     "laws-beam": SMALL(("N=10",)),
+    "beam-paths": SMALL(),
     "beam-reference": SMALL(),
     "beam-tests": SMALL(("ARGS=--only=metrics/*",)),
     "conformance": SMALL(),
@@ -77,6 +84,16 @@ MORE_FIRST_COMMANDS = {
 }
 """Other commands of the README and of ``make help``."""
 
+IN_EVERY_RUN = "check"
+"""The command that ``.ci/run`` starts with, in a fresh clone: it needs no other one."""
+
+TENTHS = 10
+
+
+def tenth(commands: Sequence[T], number: int) -> list[T]:
+    """Return a tenth of some commands; ten numbers in a row select each of them once."""
+    return list(commands[number % TENTHS :: TENTHS])
+
 
 def clone(directory: Path) -> Path:
     """Clone the repository, with the changes of the working tree that are not committed."""
@@ -91,6 +108,18 @@ def clone(directory: Path) -> Path:
         else:
             target.unlink(missing_ok=True)
     return copy
+
+
+def run_in_a_new_environment(directory: Path, script: str) -> str:
+    """Run lines of a shell in a virtual environment without packages, and return what they print.
+
+    Raises:
+        AssertionError: a line fails.
+    """
+    environment = directory / ".new"
+    _run([sys.executable, "-m", "venv", str(environment)], directory)
+    active = f'PATH="{environment}/bin:$PATH"'
+    return _run(["bash", "-e", "-c", f"{active}\n{script}"], directory)
 
 
 def make(directory: Path, *arguments: str) -> str:

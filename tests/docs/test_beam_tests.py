@@ -69,11 +69,13 @@ def test_only_the_import_is_changed(tool: Any) -> None:
     text = (
         "import apache_beam as beam\n"
         "from apache_beam.examples import wordcount\n"
+        "from apache_beam.transforms.display_test import DisplayDataItemMatcher\n"
         "@mock.patch('apache_beam.Pipeline', TestPipeline)\n"
     )
     assert tool.swapped(text) == (
         "import headrace as beam\n"
         "from bexamples import wordcount\n"
+        "from headrace.sdk.testing.hamcrest_matchers import DisplayDataItemMatcher\n"
         "@mock.patch('headrace.Pipeline', TestPipeline)\n"
     )
 

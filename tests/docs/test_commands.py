@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from headrace.__main__ import add_package_arguments
+from headrace.sdk.observing.packages import NEEDED
 from headrace.sdk.options import PipelineOptions
 from tests.docs.doc_pages import PAGES, ROOT, blocks, files, name
 
@@ -68,6 +69,30 @@ def test_every_extra_is_one_of_the_package(page: Path) -> None:
     assert said - set(project()["optional-dependencies"]) == set()
 
 
+def test_the_readme_names_the_version_of_the_package() -> None:
+    assert f"version {project()['version']} " in (ROOT / "README.md").read_text()
+
+
+def test_the_table_of_extras_is_complete() -> None:
+    text = (ROOT / "docs/index.md").read_text().partition("\n## Install\n")[2]
+    section = text.partition("\nA flag selects the runner:")[0]
+    of_users = re.findall(r"^\| `\.\[([a-z-]+)\]` \|", section, re.MULTILINE)
+    of_us = re.search(r"The extras (.*?) are for work on Headrace itself", section, re.DOTALL)
+    assert of_us is not None
+    told = [*of_users, *re.findall(r"`([a-z-]+)`", of_us[1])]
+    assert sorted(told) == sorted(project()["optional-dependencies"])
+
+
+def test_the_extras_of_flags_are_those_that_the_pages_name() -> None:
+    rows = {
+        line.split("|")[1].strip(" `")[2:-1]: set(FLAG.findall(line))
+        for line in (ROOT / "docs/index.md").read_text().splitlines()
+        if line.startswith("| `.[")
+    }
+    for flag, (extra, _) in NEEDED.items():
+        assert flag in rows[extra]
+
+
 def command_lines(page: Path) -> Iterator[str]:
     """Yield the lines of a page's shell blocks that are commands."""
     for block in blocks(page):
@@ -86,6 +111,7 @@ def flags_of_the_page(page: Path) -> set[str]:
 @cache
 def flags_of_programs() -> frozenset[str]:
     """Return the flags that every pipeline takes, and those of the example and the tools."""
+    pytest.importorskip("pyspark", reason="a benchmark imports it")
     import headrace.runners.spark.cluster.options  # noqa: F401  # flags are those of all classes of options
 
     def pipelines(parser: ArgumentParser) -> None:

@@ -5,13 +5,21 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from inspect import isabstract
 from pathlib import Path
 
 import pytest
 
+from headrace import triggers, windowing
+from headrace.windowing import WindowFn
 from tests.docs.doc_pages import ROOT, name
 from tests.docs.test_commands import MAKE, command_lines, targets
 from tests.docs.test_site import LINK, leads_somewhere, prose
+
+
+def is_a(base: type, thing: object) -> bool:
+    return isinstance(thing, type) and issubclass(thing, base)
+
 
 CONTRIBUTING = ROOT / "CONTRIBUTING.md"
 FOR_CONTRIBUTORS = [
@@ -21,14 +29,48 @@ FOR_CONTRIBUTORS = [
     ROOT / "changelog.d/README.md",
     ROOT / ".github/PULL_REQUEST_TEMPLATE.md",
 ]
+TRIGGERS = [
+    name
+    for name in triggers.__all__
+    if name != "Trigger" and is_a(triggers.Trigger, getattr(triggers, name))
+]
+WINDOW_FNS = [
+    name
+    for name in windowing.__all__
+    if is_a(WindowFn, getattr(windowing, name)) and not isabstract(getattr(windowing, name))
+]
 FRAGMENT = re.compile(r"(\d+|\+[\w-]+)\.(feature|change|fix|removal)(\.\d+)?\.md")
-ROW = re.compile(r"^\| (an? .+?|the .+?) \| (`.+`) \|$", re.MULTILINE)
+ROW = re.compile(r"^\| (an? .+?|the .+?) \| (`.+`) \| (?:`(\w+)`)? ?\|$", re.MULTILINE)
+CHANGES = {
+    change: ([path.strip("`") for path in files.split(", ")], model)
+    for change, files, model in ROW.findall(CONTRIBUTING.read_text())
+}
+"""The files of each change, and the name with which they exist."""
 
 
-def test_twelve_changes_touch_at_most_five_files_each() -> None:
-    rows = {change: files.split(", ") for change, files in ROW.findall(CONTRIBUTING.read_text())}
-    assert len(rows) == 12
-    assert {change for change, files in rows.items() if len(files) > 5} <= {"a keyed operator"}
+def test_twelve_changes_touch_at_most_nine_files_each() -> None:
+    assert len(CHANGES) == 12
+    assert {c for c, (files, _) in CHANGES.items() if len(files) > 9} == {"a keyed operator"}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_the_files_of_a_change_exist_with_the_name_of_an_earlier_one(change: str) -> None:
+    files, model = CHANGES[change]
+    named = [path.replace("NAME", model) for path in files]
+    assert [path for path in named if not (ROOT / path).exists()] == []
+    assert bool(model) == any("NAME" in path for path in files)
+
+
+@pytest.mark.parametrize("path", ["sdk/testing/strategies/windowing.py"])
+def test_the_kit_draws_every_trigger_and_window_function(path: str) -> None:
+    text = (ROOT / "headrace" / path).read_text()
+    assert [kind for kind in (*TRIGGERS, *WINDOW_FNS) if not re.search(rf"\b{kind}\b", text)] == []
+
+
+@pytest.mark.parametrize("path", ["triggers/expressions.py", "oracle/translate.py"])
+def test_the_tests_draw_every_trigger_and_the_oracle_has_it(path: str) -> None:
+    text = (ROOT / "tests" / path).read_text()
+    assert [kind for kind in TRIGGERS if not re.search(rf"\b{kind}\b", text)] == []
 
 
 def test_files_that_contributors_are_told_to_touch_exist() -> None:

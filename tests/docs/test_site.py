@@ -24,6 +24,15 @@ def test_every_page_is_in_the_navigation_once() -> None:
     assert sorted(listed(navigation())) == pages
 
 
+def test_the_how_to_guides_are_grouped() -> None:
+    (guides,) = (part["How-to"] for part in navigation() if "How-to" in part)
+    groups = [name for part in guides for name in part]
+    assert groups == ["Write a pipeline", "Read and write data", "Run", "Watch", "Test", "Move"]
+    assert all(
+        isinstance(pages, list) and len(pages) <= 13 for part in guides for pages in part.values()
+    )
+
+
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_links_lead_to_files_and_headings_that_exist(page: Path) -> None:
     links = [link for link in LINK.findall(prose(page)) if "://" not in link]
@@ -47,6 +56,7 @@ def test_run_on_spark_lists_the_options() -> None:
     assert said <= set(listed_there)
     assert set(listed_there) - said == {
         "--streaming",
+        "--batch-seconds",
         "--max-records-per-batch",
         "--until-caught-up",
     }

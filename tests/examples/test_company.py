@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.examples.conftest import EXAMPLES
 
 COMPANY = EXAMPLES / "company"
@@ -21,11 +23,13 @@ def run(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 def test_its_own_test() -> None:
     done = run("-m", "pytest", "-q", "-p", "no:cacheprovider", "test_daily_revenue.py", cwd=COMPANY)
     assert "1 passed" in done.stdout, done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_the_program(tmp_path: Path) -> None:
     done = run(str(COMPANY / "daily_revenue.py"), cwd=tmp_path)
     assert done.returncode == 0, done.stderr

@@ -21,7 +21,7 @@ from tests.examples.conftest import EXAMPLES
 pytestmark = ON_SPARK
 
 KILL_ONCE = EXAMPLES.parent / "tools" / "kill_once.py"
-FLAGS = ["--runner=spark", "--key-groups=2"]
+FLAGS = ["--runner=spark", "--key-groups=2", "--batch-seconds=0"]
 
 
 @pytest.mark.usefixtures("spark")

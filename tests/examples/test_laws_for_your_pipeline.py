@@ -46,10 +46,12 @@ def test_the_best_are_those_of_plain_python(flags: list[str]) -> None:
     assert best_on("local", *flags) == expected_best()
 
 
+@pytest.mark.slow
 def test_the_laws_hold() -> None:
     example.check(BestOfTeams(), cases=30)
 
 
+@pytest.mark.slow
 def test_the_wrong_variant_is_refused_with_a_small_case() -> None:
     with pytest.raises(LawBroken, match="same result as a batch") as refused:
         example.check(BestOfFirstPanes(), cases=30)

@@ -1,6 +1,6 @@
 """The program that is killed: ``python -m tests.faults.program HOME [flags]``.
 
-It has two chained retracting groupings, a stateful DoFn, side inputs, eight sinks, a transform that writes
+It has two chained retracting groupings, stateful DoFns, side inputs, nine sinks, a transform that writes
 files, and two deterministic sources: the driver reads one of them, the workers read the other one. The final
 contents of the sinks and files depend only on the records, so that runs can be compared.
 """
@@ -22,7 +22,7 @@ from headrace.sdk.io.ledger import Ledger
 from headrace.triggers import AccumulationMode, AfterCount, AfterWatermark
 from headrace.windowing import FixedWindows, Sessions
 from tests.faults.kill_points import reach, start_timer
-from tests.faults.totals import Totals
+from tests.faults.totals import Totals, TotalsBeside
 
 ROUND = 12
 """Records per partition and round."""
@@ -126,11 +126,13 @@ def build(p: hr.Pipeline, home: Path, source: Any, told: Any) -> None:
     )
     tens = records | "side tens" >> hr.WindowInto(FixedWindows(10), allowed_lateness=5)
     ticks = p | "ticks" >> hr.PeriodicImpulse(0, 100, 1)
-    shares = tens | "shares" >> hr.Map(
-        share,
+    sides = (
         hr.AsList(records | "all" >> hr.WindowInto(FixedWindows(10))),
         hr.AsList(ticks | "tick tens" >> hr.WindowInto(FixedWindows(10))),
     )
+    shares = tens | "shares" >> hr.Map(share, *sides)
+    beside = tens | "beside" >> hr.ParDo(TotalsBeside(), sides[0])
+    _ = beside | "beside files" >> hr.io.WriteToText(home / "files" / "beside", num_shards=0)
     _ = shares | "share files" >> hr.io.WriteToText(home / "files" / "shares", num_shards=0)
     _ = totals | "total files" >> hr.io.WriteToText(home / "files" / "totals", num_shards=0)
     for name, changes in [("sums", sums), ("grades", grades)]:
@@ -207,7 +209,14 @@ def flags(home: Path, *more: str) -> list[str]:
     conf = [f"--spark-conf={name}={value}" for name, value in LIGHT.items()]
     place = [f"--checkpoint={home / 'checkpoint'}", "--spark-master=local[2]", "--key-groups=2"]
     place.append("--side-input-bytes=200")  # so that most panes of the side input are in files
-    return ["--runner=spark", *place, f"--max-records-per-batch={ROUND}", *conf, *more]
+    return [
+        "--runner=spark",
+        *place,
+        f"--max-records-per-batch={ROUND}",
+        "--batch-seconds=0",
+        *conf,
+        *more,
+    ]
 
 
 def main() -> None:

@@ -67,7 +67,7 @@ def wait_for_end_of(session: int) -> None:
 def sink_contents(home: Path) -> dict[str, list[Any]]:
     """The contents of the sinks; the hidden directories must hold only the ledger."""
     held: dict[str, list[Any]] = {}
-    for name in ("records", "sums", "grades", "totals", "shares"):
+    for name in ("records", "sums", "grades", "totals", "shares", "beside"):
         files = list((home / "files").glob(f"{name}-*"))
         held[name] = sorted(line for file in files for line in file.read_text().splitlines())
         hidden = home / "files" / f".{name}.headrace"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -11,12 +12,14 @@ from typing import Any
 import pytest
 
 import headrace as hr
-from headrace.stored_formats import CHUNKS, check_format
+from headrace.stored_formats import CHUNKS, MANIFEST, check_format
 from headrace.triggers import AccumulationMode
 from headrace.windowing import FixedWindows
 from tests.faults.runs import append, edit, finish, lines_of, start, write
 
 pytestmark = pytest.mark.usefixtures("spark")
+
+NEWER = f"has format 9, but .* reads format {MANIFEST}"
 
 
 def build(p: hr.Pipeline, home: Path) -> None:
@@ -70,9 +73,7 @@ def newer_data(text: str) -> str:
 
 
 def of_format(number: int) -> Callable[[str], str]:
-    return lambda text: text.replace('"format": 2', f'"format": {number}').replace(
-        '"format":2', f'"format":{number}'
-    )
+    return lambda text: re.sub(r'"format": ?\d+', f'"format": {number}', text)
 
 
 def damage_state(home: Path) -> None:
@@ -87,7 +88,7 @@ def damage_state(home: Path) -> None:
         (lambda home: edit(manifest(home), truncated), "is damaged: headrace.json cannot be read"),
         (lambda home: edit(manifest(home), lambda _: "[]"), "is damaged: headrace.json cannot"),
         (lambda home: manifest(home).unlink(), "has offsets but no headrace.json"),
-        (lambda home: edit(manifest(home), of_format(9)), "has format 9, but .* reads format 2"),
+        (lambda home: edit(manifest(home), of_format(9)), NEWER),
         (lambda home: edit(manifest(home), newer_data), "the data of .* has format 9, but"),
         (lambda home: edit(last_offset(home), truncated), "is damaged"),
         (lambda home: last_offset(home).write_text("v1"), "is damaged"),

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.faults.run_and_kill import sink_contents, started, wait_for_end_of
+from tests.runners.test_progress_line import REPOSITORY, in_terminal, shown
 
 pytestmark = [pytest.mark.slow, pytest.mark.chaos, pytest.mark.sampled]
 
@@ -40,6 +41,24 @@ def test_ctrl_c_and_sigterm_stop_after_the_running_batch(reference_run, tmp_path
     with started(tmp_path, java) as run:
         assert run.wait(300) == 0
     assert sink_contents(tmp_path) == expected
+
+
+def test_ctrl_c_in_a_terminal_ends_the_example_which_then_compares_nothing(tmp_path):
+    sample = (REPOSITORY / "tests/examples/flights.csv").read_text().splitlines(keepends=True)
+    (tmp_path / "flights.csv").write_text("".join([sample[0], *sample[1:] * 400]))
+    flags = ["--streaming", "--runner=spark", "--spark-master=local[2]"]
+    files = [f"--input={tmp_path / 'flights.csv'}", f"--output={tmp_path / 'out'}"]
+    with in_terminal("examples/flights.py", *flags, *files) as (run, terminal):
+        text = shown(terminal, until="  batch ")
+        os.write(terminal, b"\x03")
+        text += shown(terminal)
+        assert run.wait(120) == 130
+        wait_for_end_of(run.pid)
+    assert "  Spark starts" in text
+    assert "The run was cancelled after" in text
+    assert "Compared" not in text
+    assert "Traceback" not in text
+    assert not (tmp_path / "out").exists()
 
 
 def ctrl_c(driver: int) -> None:

@@ -59,3 +59,21 @@ class Totals(hr.DoFn):
         fired: Any = hr.DoFn.StateParam(FIRED),
     ) -> Any:
         yield key, "end", str(window.end), sorted(fired.items()), count.read()
+
+
+class TotalsBeside(Totals):
+    """The same, with the number of the values of a side input added to each value."""
+
+    COUNT, FIRED, TIMER = Totals.COUNT, Totals.FIRED, Totals.TIMER
+
+    def process(  # type: ignore[override]  # it takes a side input
+        self,
+        element: Any,
+        values: Any,
+        time: Any = hr.DoFn.TimestampParam,
+        count: Any = hr.DoFn.StateParam(COUNT),
+        fired: Any = hr.DoFn.StateParam(FIRED),
+        timer: Any = hr.DoFn.TimerParam(TIMER),
+    ) -> None:
+        key, number = element
+        super().process((key, number + len(values)), time, count, fired, timer)

@@ -292,7 +292,7 @@ def test_the_advice_for_missing_files_fits_the_reader(tmp_path):
     advice = {}
     for kind in (ReadFromText, ReadFromCsv):
         with pytest.raises(hr.FileError, match="no file matches") as error:
-            kind(tmp_path / "later")
+            _ = hr.Pipeline(argv=[]) | kind(tmp_path / "later")
         advice[kind] = error.value.remedy.partition("give ")[2]
     assert advice == {ReadFromText: "watch=True", ReadFromCsv: "watch=True and a schema"}
     _ = hr.Pipeline(argv=[]) | ReadFromText(tmp_path / "later", watch=True)

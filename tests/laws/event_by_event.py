@@ -25,7 +25,7 @@ from headrace.sdk.testing.batch_oracle import Part, source_watermarks
 from headrace.sdk.testing.capturing import Capture, Captured
 from headrace.sdk.testing.run_on_runner import Observation, input_of, pane, run_batch
 from headrace.sdk.testing.runs import Run, StepCaptures, adapted, build, unchecked_pipeline
-from headrace.sdk.testing.script import Event, Row, event_at, retracts, ticking
+from headrace.sdk.testing.script import END_OF_DATES, Event, Row, event_at, retracts, ticking
 from headrace.sdk.testing.steps import LAST, Step, holds_lists
 from headrace.triggers.bundle import Bundle
 from headrace.triggers.refinement import AccumulationMode
@@ -224,4 +224,18 @@ def stage(step: Step, changing: bool, windows_inherited: bool) -> Stage:
     """
     strategy = translate.strategy(step.windowing, lambda value: len(encode_value(value)))
     remap = partial(adapted, step.one_key, holds_lists(step))
-    return Stage(strategy, CONTENTS[step.kind], remap, step.assigns, changing, windows_inherited)
+    restamp = partial(later, step.later) if step.later else None
+    return Stage(
+        strategy,
+        CONTENTS[step.kind],
+        remap,
+        step.assigns,
+        changing,
+        windows_inherited,
+        restamp,
+    )
+
+
+def later(seconds: int, timestamp: int) -> int:
+    """A timestamp that is some seconds later, unless it is near the end of time."""
+    return timestamp + 1_000_000 * seconds if timestamp < END_OF_DATES else timestamp

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import attrs
 from hypothesis import strategies as st
@@ -47,6 +47,7 @@ class Machine(hr.DoFn):
 
     def __init__(self, program: Program) -> None:
         self.program = program
+        self.do = do_with_changes if program.changes else do
 
     def process(
         self,
@@ -59,7 +60,7 @@ class Machine(hr.DoFn):
     ) -> Any:
         key, value = element
         actions = self.program.elements[value % len(self.program.elements)]
-        return do(actions, key, value, time, bag, counter, by_event, by_clock)
+        return self.do(actions, key, value, time, bag, counter, by_event, by_clock)
 
     @on_timer(BY_EVENT)
     def fire(
@@ -72,7 +73,7 @@ class Machine(hr.DoFn):
         by_event: Any = hr.DoFn.TimerParam(BY_EVENT),
         by_clock: Any = hr.DoFn.TimerParam(BY_CLOCK),
     ) -> Any:
-        return do(self.program.event, key, tag, time, bag, counter, by_event, by_clock)
+        return self.do(self.program.event, key, tag, time, bag, counter, by_event, by_clock)
 
     @on_timer(BY_CLOCK)
     def tick(
@@ -85,7 +86,7 @@ class Machine(hr.DoFn):
         by_event: Any = hr.DoFn.TimerParam(BY_EVENT),
         by_clock: Any = hr.DoFn.TimerParam(BY_CLOCK),
     ) -> Any:
-        return do(self.program.clock, key, tag, time, bag, counter, by_event, by_clock)
+        return self.do(self.program.clock, key, tag, time, bag, counter, by_event, by_clock)
 
 
 class ExpiringMachine(Machine):
@@ -102,7 +103,7 @@ class ExpiringMachine(Machine):
         by_clock: Any = hr.DoFn.TimerParam(BY_CLOCK),
     ) -> Any:
         actions = self.program.expiration
-        return do(actions or (), key, "end", time, bag, counter, by_event, by_clock)
+        return self.do(actions or (), key, "end", time, bag, counter, by_event, by_clock)
 
 
 class Parts(NamedTuple):
@@ -143,6 +144,31 @@ def do(actions: Actions, key: Any, *given: Any) -> Iterable[Any]:
             yield key, (more[0], parts.what, tuple(parts.bag.read()), parts.counter.read())
         else:
             VERBS[verb](parts, *more)
+
+
+def do_with_changes(actions: Actions, key: Any, *given: Any) -> Iterable[Any]:
+    """Do the actions with each value in a list, and change these lists when they are no longer needed."""
+    parts = Parts(*given)
+    for verb, *more in actions:
+        if verb == "emit":
+            values = parts.bag.read()
+            output = key, (more[0], parts.what, values, parts.counter.read())
+            yield output
+            spoil(values)
+        elif verb == "add":
+            value = [parts.what]
+            parts.bag.add(value)
+            spoil([value])
+            spoil(parts.bag.read())
+        else:
+            VERBS[verb](parts, *more)
+
+
+def spoil(values: list[Any]) -> None:
+    """Change lists."""
+    for value in values:
+        value.append("changed")
+    values.append(["changed"])
 
 
 @attrs.frozen
@@ -208,6 +234,7 @@ def programs() -> st.SearchStrategy[Program]:
         emitting,
         emitting,
         st.one_of(st.none(), emitting),
+        st.booleans(),
     )
 
 
@@ -242,7 +269,10 @@ def oracle(run: StatefulRun) -> Stateful:
 
 
 def emitted(row: Captured, event: int) -> Emitted:
-    key, value = row.value
+    key, (name, what, values, counter) = row.value
+    if isinstance(values, list):  # of a program that changes lists
+        values = tuple(each[0] if len(each) == 1 else each for each in values)
+    value = name, what, values, counter
     window = row.window.start.micros, row.window.end.micros
     return Emitted(key, window, value, row.timestamp.micros, event)
 
@@ -303,6 +333,10 @@ def run_batch(runs: Sequence[StatefulRun], runner: Any = None) -> list[Outputs]:
     return _run_all(runs, sources, runner, lambda row: -1)
 
 
+CHANGES: Final = ("--no-check-mutation",)
+"""The flags of runs whose DoFns change what they have emitted, which the check refuses."""
+
+
 def _run_all(
     runs: Sequence[StatefulRun],
     sources: Sequence[Any],
@@ -310,7 +344,7 @@ def _run_all(
     event_of: Callable[[Captured], int],
 ) -> list[Outputs]:
     captures: list[Capture] = []
-    with unchecked_pipeline(runner) as p:
+    with unchecked_pipeline(runner, CHANGES) as p:
         for n, (run, source) in enumerate(zip(runs, sources, strict=True)):
             rows = p | f"source {n}" >> source | f"windows {n}" >> run.transform
             machine = rows | f"machine {n}" >> hr.ParDo(run.machine)

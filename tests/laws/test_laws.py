@@ -30,10 +30,11 @@ from headrace.sdk.testing.pane_law import PaneLaw
 from headrace.sdk.testing.result_laws import behind, compare_with_batch
 from headrace.sdk.testing.run_on_runner import Observation, Pane
 from headrace.sdk.testing.runs import Run
-from headrace.sdk.testing.script import Row, rows_of, with_rows
+from headrace.sdk.testing.script import SECOND, Row, rows_of, with_rows
 from headrace.sdk.testing.steps import Step
 from headrace.sdk.testing.strategies.pipelines import runs
 from headrace.sdk.testing.strategies.targeted_runs import (
+    closing_over_changes,
     counting,
     expiring,
     merging_after_firing,
@@ -178,6 +179,16 @@ def test_elements_of_expired_windows_are_dropped(run: Run) -> None:
     assert_holds(pane_laws.EXPIRED, parts(run))
 
 
+@law(st.booleans().flatmap(closing_over_changes))
+def test_a_retraction_of_a_dropped_element_is_dropped(run: Run) -> None:
+    assert_holds(pane_laws.DROPPED_TOGETHER, parts(run))
+
+
+@law(st.booleans().flatmap(closing_over_changes))
+def test_closed_windows_with_retractions_end_with_the_batch_result(run: Run) -> None:
+    assert_holds(result_laws.LIKE_BATCH, parts(run))
+
+
 @law(chains(least=2))
 def test_a_grouping_that_keeps_the_windows_of_its_input_drops_nothing(run: Run) -> None:
     assert_holds(pane_laws.KEEPS_WINDOWS, parts(run))
@@ -203,7 +214,8 @@ def test_a_batch_run_equals_the_end_result_of_the_stream(run: Run) -> None:
 
 def rows_without_late(run: Run, part: Part) -> list[Row]:
     """The rows of a script without those that a grouping with one window per element dropped."""
-    late = Counter((e.key, e.value, e.timestamp) for _, e in part.observed.late)
+    later = part.step.later * SECOND
+    late = Counter((e.key, e.value, e.timestamp - later) for _, e in part.observed.late)
     rows = []
     for row in rows_of(run.script):
         if late[row[:3]]:

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, settings
 from headrace.sdk.testing.run_on_runner import UNKNOWN, Observation, run_alone
 from headrace.sdk.testing.runs import Run, has_late_output
 from headrace.sdk.testing.strategies.pipelines import runs
-from headrace.sdk.testing.strategies.targeted_runs import merging_after_firing
+from headrace.sdk.testing.strategies.targeted_runs import closing_over_changes, merging_after_firing
 from headrace.sdk.testing.strategies.windowing import aligned, merging
 from tests.laws.corpus import law
 from tests.laws.event_by_event import oracle_results, run_events
@@ -72,6 +72,11 @@ def test_one_grouping_with_merging_windows(run: Run) -> None:
 
 @law(merging_after_firing(retractions=True))
 def test_sessions_that_merge_after_firing(run: Run) -> None:
+    check(run)
+
+
+@law(closing_over_changes(retractions=True))
+def test_retractions_into_windows_that_close(run: Run) -> None:
     check(run)
 
 

@@ -5,15 +5,25 @@ The oracle is plain Python: an element sees the values in the side window around
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from typing import Any
 
 import attrs
-from hypothesis import given, settings, strategies as st
+import pytest
+from hypothesis import Phase, given, settings, strategies as st
 
 import headrace as hr
+from headrace.runners import stateful_side_inputs
 from headrace.testing import TestPipeline, TestStream, capture
+from headrace.transforms.timeutil import TimeDomain
+from headrace.transforms.userstate import (
+    OrderedListStateSpec,
+    TimerSpec,
+    on_timer,
+    on_window_expiration,
+)
 from headrace.windowing import FixedWindows, GlobalWindows, SlidingWindows, WindowFn
+from headrace.windowing.time import Timestamp
 
 Timed = tuple[int, int]
 """A value and its time."""
@@ -104,3 +114,102 @@ def test_streaming_equals_batch_and_plain_python(main, side, own, of, data):
     assert result(created(main), created(side), own, of) == oracle
     streams = data.draw(scripts(main), "main"), data.draw(scripts(side), "side")
     assert result(*streams, own, of) == oracle
+
+
+# Stateful DoFns
+
+
+class Before(hr.DoFn):
+    """What all elements before a time saw, at some seconds after each element; at the end, what all saw."""
+
+    ROWS = OrderedListStateSpec("rows")
+    TIMER = TimerSpec("timer", TimeDomain.WATERMARK)
+
+    def __init__(self, delay: int) -> None:
+        self.delay = delay
+
+    def process(
+        self,
+        element: Any,
+        side: Any,
+        time: Any = hr.DoFn.TimestampParam,
+        rows: Any = hr.DoFn.StateParam(ROWS),
+        timer: Any = hr.DoFn.TimerParam(TIMER),
+    ) -> None:
+        rows.add((time, (element[1], tuple(sorted(side)))))
+        timer.set(time + self.delay, str(time.micros))
+
+    @on_timer(TIMER)
+    def fire(
+        self,
+        tag: Any = hr.DoFn.DynamicTimerTagParam,
+        window: Any = hr.DoFn.WindowParam,
+        rows: Any = hr.DoFn.StateParam(ROWS),
+    ) -> Any:
+        time = Timestamp(micros=int(tag)) + self.delay
+        before = rows.read_range(hr.window.MIN_TIMESTAMP, time)
+        yield int(window.start), float(time), tuple(sorted(seen for _, seen in before))
+
+    @on_window_expiration
+    def end(self, window: Any = hr.DoFn.WindowParam, rows: Any = hr.DoFn.StateParam(ROWS)) -> Any:
+        yield int(window.start), "end", tuple(sorted(seen for _, seen in rows.read()))
+
+
+def expected_before(
+    main: list[Timed], side: list[Timed], own: Windows, of: Windows, delay: int
+) -> Counter[Any]:
+    """What each timer of each key and window reads, and what is left at its end."""
+    rows: dict[Any, list[Any]] = defaultdict(list)
+    for value, time in main:
+        for start in own.starts(time):
+            last = start + own.size - 0.001
+            around = of.starts(last)[0]
+            seen = tuple(sorted(v for v, t in side if of.contains(around, t)))
+            rows[value % 2, start].append((time, (value, seen)))
+    found: Counter[Any] = Counter()
+    for (_, start), some in rows.items():
+        found[start, "end", tuple(sorted(seen for _, seen in some))] += 1
+        for time in {time for time, _ in some}:
+            before = (seen for t, seen in some if t < time + delay)
+            found[start, float(time + delay), tuple(sorted(before))] += 1
+    return found
+
+
+def result_before(main: Any, side: Any, own: Windows, of: Windows, delay: int) -> Counter[Any]:
+    with TestPipeline() as p:
+        given_ = p | "side" >> side | "side windows" >> hr.WindowInto(of.fn)
+        elements = p | "main" >> main | "main windows" >> hr.WindowInto(own.fn)
+        keyed = elements | hr.WithKeys(lambda value: value % 2)
+        captured = capture(keyed | hr.ParDo(Before(delay), hr.AsList(given_)))
+    return Counter(captured.values)
+
+
+BEFORE = given(
+    TIMED,
+    TIMED,
+    st.sampled_from(SIZES),
+    st.sampled_from([*SIZES, Windows(0, 0)]),
+    st.integers(1, 3),
+    st.data(),
+)
+
+
+def check_before(main, side, own, of, delay, data):
+    oracle = expected_before(main, side, own, of, delay)
+    assert result_before(created(main), created(side), own, of, delay) == oracle
+    streams = data.draw(scripts(main), "main"), data.draw(scripts(side), "side")
+    assert result_before(*streams, own, of, delay) == oracle
+
+
+@settings(deadline=None)
+@BEFORE
+def test_no_timer_overtakes_an_element_that_waits(main, side, own, of, delay, data):
+    """A timer reads all elements before its time, which a stream has processed by then, as a batch has."""
+    check_before(main, side, own, of, delay, data)
+
+
+def test_the_law_finds_a_timer_that_overtakes(monkeypatch):
+    monkeypatch.setattr(stateful_side_inputs, "_held", lambda holds, key, clock: clock)
+    once = settings(derandomize=True, database=None, phases=[Phase.generate], deadline=None)
+    with pytest.raises(AssertionError):
+        once(BEFORE(check_before))()

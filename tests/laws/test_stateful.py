@@ -14,8 +14,11 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings, strategies as st
 
 import headrace as hr
+from headrace.runners import stateful_outputs
 from headrace.runners.stateful_keys import StatefulKeys
 from headrace.runners.stateful_state import KeyCells
+from headrace.sdk.own_values import Copies
+from headrace.sdk.state_cells import BagState
 from headrace.sdk.testing.script import SECOND, rows_of, stamped, stream
 from headrace.sdk.testing.strategies.arriving import scripts
 from headrace.testing import TestPipeline, capture
@@ -292,7 +295,31 @@ def due_timer_waits(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(StatefulKeys, "_advance_watermark", only_those_set_before)
 
 
+def states_share_values(patch: pytest.MonkeyPatch) -> None:
+    """A state keeps and gives the values themselves."""
+    patch.setattr(Copies, "own", lambda self, value: value)
+
+
+def values_are_taken_as_they_are(patch: pytest.MonkeyPatch) -> None:
+    """A state keeps the values that it is given; only what it gives is copied."""
+    add = BagState.add
+
+    def shared(self: Any, value: Any) -> None:
+        add(self, value)
+        self._values[-1] = value
+
+    patch.setattr(BagState, "add", shared)
+
+
+def outputs_are_shared(patch: pytest.MonkeyPatch) -> None:
+    """A generator can change what it has yielded."""
+    patch.setattr(stateful_outputs, "own_each", iter)
+
+
 BUGS = [
+    states_share_values,
+    values_are_taken_as_they_are,
+    outputs_are_shared,
     forgotten_hold,
     timer_fires_twice,
     states_of_windows_mixed,

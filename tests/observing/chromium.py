@@ -101,6 +101,11 @@ class Browser:
         path.write_bytes(base64.b64decode(picture))
         return path
 
+    def point_at(self, x: float, y: float) -> None:
+        """Move the mouse to a place of the window."""
+        for place in ((0, 0), (x, y)):
+            self._call("Input.dispatchMouseEvent", type="mouseMoved", x=place[0], y=place[1])
+
     def close(self) -> None:
         """End the browser."""
         self._session = ""

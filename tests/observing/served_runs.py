@@ -11,7 +11,8 @@ from headrace.sdk.metrics import MetricResults
 from headrace.sdk.observing.history import History
 from headrace.sdk.observing.live import LivePage
 from headrace.sdk.observing.live.plain_data import step_data
-from headrace.sdk.observing.records import (
+from headrace.sdk.result import PipelineResult
+from headrace.sdk.run_records import (
     ElementRecord,
     PaneRecord,
     Round,
@@ -19,7 +20,6 @@ from headrace.sdk.observing.records import (
     Samples,
     StepOutline,
 )
-from headrace.sdk.result import PipelineResult
 from headrace.sdk.step_metrics import StepMetrics
 from headrace.testing import TestStream
 from headrace.transforms.trigger import AccumulationMode, AfterCount, AfterWatermark

@@ -206,7 +206,7 @@ def test_an_address_without_a_port_is_an_error(address):
 def test_a_missing_package_is_an_error_with_the_extra(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "uvicorn", None)
     with pytest.raises(PipelineError, match=r"uvicorn.*\n.*headrace\[serve\]"):
-        LivePage(":0").start(outline())
+        LivePage(":0").check()
 
 
 def test_the_page_of_the_next_run_replaces_that_of_a_run_that_has_ended():

@@ -40,7 +40,7 @@ def test_a_pipeline_shows_its_plan() -> None:
     page = shown(p)["text/html"]
     assert "Pipeline with 4 steps, not run" in page
     assert "<b>Read &lt;&amp;&gt;</b>" in page
-    assert "allowed lateness:</small> 0:01:30" in page
+    assert "allowed lateness:</small> Duration(90)" in page
 
 
 def test_a_pipeline_that_has_run_shows_its_state() -> None:
@@ -57,7 +57,7 @@ def test_a_collection_shows_what_is_known_of_it() -> None:
         "<th>bounded</th><td>yes</td>",
         "<th>windows</th><td>FixedWindows(size=Duration(60), offset=Duration(0))</td>",
         "<th>panes</th><td>retracting</td>",
-        "<th>allowed lateness</th><td>0:01:30</td>",
+        "<th>allowed lateness</th><td>Duration(90)</td>",
         "<th>retractions</th><td>possible</td>",
     ):
         assert fact in page

@@ -8,16 +8,19 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
+import vl_convert
 
 import headrace as hr
 from headrace.errors import PipelineError
 from headrace.sdk.observing.charts import charts_of, over_time, pictures, theme
+from headrace.sdk.observing.drawing.layers import LINES, RINGS
+from headrace.sdk.observing.drawing.legend import MEANINGS, WIDE, WINDOW
 from headrace.sdk.observing.drawing.marks import marks_of
 from headrace.sdk.observing.drawing.scales import DAY, HOUR, SECOND, axes_of, time_axis
 from headrace.sdk.observing.drawing.theme import DARK, dark_rules
 from headrace.sdk.observing.history import History, SeenElement, SeenPane
 from headrace.sdk.observing.picture import picture
-from headrace.sdk.observing.records import (
+from headrace.sdk.run_records import (
     ElementRecord,
     PaneRecord,
     Round,
@@ -287,6 +290,18 @@ def test_kinds_of_lines_differ_without_colour() -> None:
     dashes = dict(zip(scale["domain"], map(tuple, scale["range"]), strict=True))
     kinds = ("early pane", "on-time pane", "late pane", "retraction", "ideal watermark")
     assert len({dashes[kind] for kind in kinds}) == len(kinds)
+
+
+def test_the_legend_explains_each_kind_of_mark() -> None:
+    assert MEANINGS.keys() == {WINDOW, *LINES, *RINGS}
+
+
+def test_the_legend_of_a_wide_picture_has_meanings_and_that_of_a_narrow_one_names() -> None:
+    spec = {**pictures(run(FOURTEEN))[0].spec, "config": theme()}
+    wide, narrow = (vl_convert.vegalite_to_svg({**spec, "width": w}) for w in (WIDE, WIDE - 1))
+    texts = ("retracted: no longer valid", "late: after a late element", "window, from its first")
+    assert all(f">{text}" in wide and f">{text}" not in narrow for text in texts)
+    assert all(f">{name}<" in narrow for name in ("retraction", "late pane", "window"))
 
 
 def test_dark_rules_replace_each_colour_that_has_a_dark_one() -> None:

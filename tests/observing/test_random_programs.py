@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 
 from headrace.runners import sampler
-from headrace.sdk.observing.options import add_observers
+from headrace.sdk.observe_options import add_observers
 from headrace.sdk.testing.runs import Run, StepCaptures, build, unchecked_pipeline
 from headrace.sdk.testing.script import ended, stream
 from headrace.sdk.testing.steps import label

@@ -20,8 +20,8 @@ import headrace as hr
 from headrace.errors import PipelineError
 from headrace.sdk.observing import packages
 from headrace.sdk.observing.history import History
-from headrace.sdk.observing.records import StepOutline
 from headrace.sdk.observing.report import Report, chart_data, duration, report_page
+from headrace.sdk.run_records import StepOutline
 from tests.examples.conftest import EXAMPLES
 from tests.observing.chromium import Browser
 from tests.observing.test_pictures import FOURTEEN, long_run
@@ -203,6 +203,7 @@ def test_a_missing_package_is_an_error_before_the_run(
         _ = p | hr.Create([1])
 
 
+@pytest.mark.slow
 def test_the_charts_of_many_long_groupings_fit() -> None:
     history = long_run(2_000, keys="abcde")
     assert history.run is not None

@@ -33,16 +33,16 @@ def test_the_keys_with_the_smallest_hashes_are_followed(parts: list[list[int]]) 
     sampled(sampler, [elements(part) for part in parts])
     every = [key for part in parts for key in part]
     lowest = sorted(set(every))[:KEYS]
-    found = [record.key for record in sampler.take().elements]
+    found = [record.key for record in sampler.take(0).elements]
     for key in lowest:
         assert found.count(str(key)) == every.count(key)
-    assert sampler.take().elements == []
+    assert sampler.take(0).elements == []
 
 
 def test_of_a_large_bundle_some_elements_are_looked_at() -> None:
     sampler = Sampler(ANY_TIME)
     sampled(sampler, [elements([7] * 10_000)])
-    assert LOOKED_AT / 2 < len(sampler.take().elements) <= LOOKED_AT
+    assert LOOKED_AT / 2 < len(sampler.take(0).elements) <= LOOKED_AT
 
 
 def collection() -> Collection:
@@ -63,7 +63,7 @@ def test_all_panes_are_seen_up_to_a_limit() -> None:
     send(main, panes(RECORDS - 1))
     send(late, panes(3))
     send(main, panes(5))
-    found = sampler.take().panes
+    found = sampler.take(0).panes
     assert sent == [RECORDS - 1, 3, 5]
     assert [record.start for record in found] == [*range(RECORDS - 1), 0]
 
@@ -72,7 +72,7 @@ def test_values_are_short_and_numbers_stay_numbers() -> None:
     sampler = Sampler(ANY_TIME)
     values = [(("k", 1), [0] * 999), (("k", 1), "x" * 999), (("k", 1), 2.5)]
     sampled(sampler, [Bundle(values, [0, 1, 2], [(GLOBAL_WINDOW,)] * 3)])
-    records = sampler.take().elements
+    records = sampler.take(0).elements
     assert {record.key for record in records} == {"('k', 1)"}
     assert [record.value for record in records] == ["[0, 0, 0, 0, ...]", "x" * 60, 2.5]
 

@@ -12,7 +12,7 @@ import pytest
 
 import headrace as hr
 from headrace.io import Batch, UnboundedSource
-from headrace.sdk.observing.observer import RunObserver
+from headrace.sdk.observer import RunObserver
 from headrace.testing import TestStream
 from headrace.triggers import AccumulationMode, AfterCount, AfterWatermark
 from headrace.windowing import FixedWindows
@@ -227,3 +227,28 @@ def test_a_collection_whose_step_was_taken_back_cannot_be_shown() -> None:
         _ = p | hr.Create([1]) | broken
     with pytest.raises(hr.PipelineError, match="not in the pipeline"):
         hr.show(broken.inner)
+
+
+def retracted_sums() -> hr.PCollection[Any]:
+    """Sums with an early pane for each of two keys, the first of which is retracted."""
+    early = hr.WindowInto(
+        FixedWindows(60),
+        trigger=AfterWatermark(early=AfterCount(1)),
+        accumulation_mode=AccumulationMode.RETRACTING,
+    )
+    stream = TestStream().add_elements([("a", 1)]).add_elements([("a", 2), ("b", 5)])
+    return hr.Pipeline() | stream.advance_watermark_to_infinity() | early | hr.CombinePerKey(sum)
+
+
+def test_a_net_table_has_only_what_stands() -> None:
+    sums = retracted_sums()
+    found = hr.show(sums, net=True)
+    assert sorted(found.values) == [("a", 3), ("b", 5)]
+    assert len(hr.show(sums).values) > 2
+    assert all(element.diff == 1 for element in found.elements)
+
+
+def test_a_net_table_counts_what_stands() -> None:
+    found = hr.show(retracted_sums(), n=1, net=True)
+    assert (len(found.values), found.more) == (1, 1)
+    assert "and 1 more element" in str(found)

@@ -26,6 +26,13 @@ class Sum:
         """Whether retractions have removed everything."""
         return sum(e.diff for e in elements) <= 0
 
+    def takes_back(
+        self, dropped: Iterable[Element], held: Iterable[Element], new: Iterable[Element]
+    ) -> bool:
+        """Whether there are more retractions than elements held, and something was dropped."""
+        retractions = sum(e.diff < 0 for e in new)
+        return sum(e.diff for e in dropped) > 0 and sum(e.diff for e in held) < retractions
+
 
 class Bag:
     """A list of the values, sorted by their representation."""
@@ -41,6 +48,15 @@ class Bag:
 
     def is_empty(self, elements: Iterable[Element]) -> bool:
         return not difference(elements, 1)
+
+    def takes_back(
+        self, dropped: Iterable[Element], held: Iterable[Element], new: Iterable[Element]
+    ) -> bool:
+        """Whether a value that was dropped is retracted more often than it is held."""
+        new = [*new]
+        retracted = set(map(repr, difference(new, -1)))
+        missing = set(map(repr, difference([*held, *new], -1)))
+        return bool(retracted & missing & set(map(repr, difference(dropped, 1))))
 
 
 class Largest(Bag):
@@ -82,6 +98,13 @@ class Last(Bag):
 
     def is_empty(self, elements: Iterable[Element]) -> bool:
         return super().is_empty([_stamped(e) for e in elements])
+
+    def takes_back(
+        self, dropped: Iterable[Element], held: Iterable[Element], new: Iterable[Element]
+    ) -> bool:
+        return super().takes_back(
+            *([_stamped(e) for e in elements] for elements in (dropped, held, new))
+        )
 
 
 def _stamped(e: Element) -> Element:

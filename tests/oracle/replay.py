@@ -66,6 +66,8 @@ class Stage:
     assigns: bool = True
     changing: bool = False
     windows_inherited: bool = False
+    restamp: Callable[[int], int] | None = None
+    """Moves an element to another timestamp, and to the windows of that timestamp."""
 
     @property
     def can_split(self) -> bool:
@@ -164,7 +166,12 @@ class Grouping:
         windows = e.windows
         if self.stage.assigns or windows is None:
             windows = tuple(self.strategy.windows.assign((key, value), e.timestamp))
-        return attrs.evolve(e, key=key, value=value, windows=windows)
+        timestamp = e.timestamp
+        if self.stage.restamp is not None:
+            timestamp = self.stage.restamp(timestamp)
+            again = tuple(self.strategy.windows.assign((key, value), timestamp))
+            windows = tuple(window for _ in windows for window in again)
+        return attrs.evolve(e, key=key, value=value, timestamp=timestamp, windows=windows)
 
     # Arrivals
 
@@ -190,17 +197,19 @@ class Grouping:
             self.evaluate(key, window)
 
     def new_state(self) -> KeyState:
-        return KeyState(self.strategy.windows, self.stage.contents, self.stage.can_split)
+        stage = self.stage
+        return KeyState(self.strategy.windows, stage.contents, stage.can_split, stage.changing)
 
     def accepted(self, key: Any, rows: list[Row]) -> list[Row]:
-        """Drop late elements.
+        """Drop late elements, and what arrives in one window with retractions of dropped elements.
 
         A retraction without a matching insertion merges no windows; it is accepted until its own window
         expires.
         """
-        state = self.keys[key]
+        state, arrived = self.keys[key], rows
         histories = state.histories
-        merging = {own for own, _ in rows if state.would_exist(own, rows)}
+        rows = [(own, e) for own, e in arrived if not state.takes_back(own, arrived)]
+        merging = {own for own, _ in rows if state.would_exist(own, rows, not self.expired(own))}
 
         def is_done(sources: list[Window], target: Window) -> bool:
             history: History = histories[target] if sources == [target] else ()
@@ -219,7 +228,9 @@ class Grouping:
         )
         accepted = rule.accepted(merging)
         accepted |= {own for own, _ in rows if own not in merging and not self.expired(own)}
-        self.result.dropped += [(e, own) for own, e in rows if own not in accepted]
+        dropped = [(own, e) for own, e in arrived if own not in accepted]
+        state.drop(dropped)
+        self.result.dropped += [(e, own) for own, e in dropped]
         return [(own, e) for own, e in rows if own in accepted]
 
     def record_arrivals(

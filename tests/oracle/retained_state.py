@@ -23,17 +23,20 @@ class KeyState:
 
     The elements with the same own window are a part. If windows ``can_split``, a part exists only while
     retractions have not emptied it. ``former`` holds the histories of windows that no longer exist;
-    ``horizon`` is the latest end of all forgotten windows.
+    ``horizon`` is the latest end of all forgotten windows. ``dropped`` holds the elements that were dropped,
+    if the input is ``changing`` and windows merge.
     """
 
     windows: WindowFn
     contents: Any
     can_split: bool
+    changing: bool
     rows: list[Row] = attrs.field(factory=list)
     histories: dict[Window, History] = attrs.field(factory=dict)
     closed: set[Window] = attrs.field(factory=set)
     former: dict[Window, History] = attrs.field(factory=dict)
     horizon: int = MIN
+    dropped: list[Row] = attrs.field(factory=list)
 
     def window_map(self) -> WindowMap:
         """The merged window of each existing part."""
@@ -43,10 +46,26 @@ class KeyState:
     def is_present(self, own: Window) -> bool:
         return not self.contents.is_empty(part(self.rows, own))
 
-    def would_exist(self, own: Window, rows: list[Row]) -> bool:
-        """Whether a part exists, or would exist with some more elements."""
-        exists = not self.can_split or self.is_present(own)
-        return exists or not self.contents.is_empty(part(rows, own))
+    def would_exist(self, own: Window, rows: list[Row], in_time: bool) -> bool:
+        """Whether a part exists, or would exist with some more elements.
+
+        Elements in time that only cancel unmatched retractions make no part; late ones are lost.
+        """
+        if not self.can_split or self.is_present(own):
+            return True
+        is_empty = self.contents.is_empty
+        waiting = part(self.rows, own) if in_time else []
+        return not (is_empty(part(rows, own)) or is_empty([*waiting, *part(rows, own)]))
+
+    def takes_back(self, own: Window, rows: list[Row]) -> bool:
+        """Whether some more elements retract those that were dropped from their own window."""
+        held = part(self.rows, own) if self.can_split else []
+        return self.contents.takes_back(part(self.dropped, own), held, part(rows, own))
+
+    def drop(self, rows: list[Row]) -> None:
+        """Keep elements that were dropped."""
+        if self.changing and self.windows.merges():
+            self.dropped += rows
 
     def elements(self, window: Window) -> list[Element]:
         """All elements of a window."""
@@ -61,6 +80,7 @@ class KeyState:
         self.histories = {w: s for w, s in self.histories.items() if not gone(w)}
         self.former = {w: s for w, s in self.former.items() if not gone(w)}
         self.closed &= self.histories.keys()
+        self.dropped = [(own, e) for own, e in self.dropped if not gone(own)]
 
     def check(self) -> None:
         """Check that the windows with a history are those with elements."""

@@ -35,13 +35,16 @@ Actions = tuple[tuple[Any, ...], ...]
 class Program:
     """The actions of a stateful DoFn; for elements by the value modulo their number.
 
-    Without ``expiration`` (None) the DoFn has no method for the end of a window.
+    Without ``expiration`` (None) the DoFn has no method for the end of a window. With ``changes`` it puts
+    each value into a list, and changes the lists that it has added, read or emitted; nothing else may change
+    by that.
     """
 
     elements: tuple[Actions, ...]
     event: Actions = ()
     clock: Actions = ()
     expiration: Actions | None = None
+    changes: bool = False
 
 
 @attrs.frozen

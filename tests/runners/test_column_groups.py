@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 import headrace as hr
-from headrace.runners import grouping_operators, source_bundles
+from headrace.runners import source_bundles
+from headrace.runners.grouping import operators
 from headrace.runners.precombine import plain
 from headrace.sdk.testing.capturing import capture
 from headrace.triggers import AfterWatermark, DefaultTrigger, Repeatedly
@@ -69,9 +70,9 @@ def test_a_patient_trigger_gives_the_panes_of_its_equal(events, windows, groupin
 
 
 def test_small_bundles_are_put_together_and_large_ones_cut(monkeypatch):
-    monkeypatch.setattr(grouping_operators, "FLUSH_AT", 4)
+    monkeypatch.setattr(operators, "FLUSH_AT", 4)
     bundles = [Bundle(list(rows)) for rows in (range(3), range(3, 5), range(5, 14))]
-    values = [bundle.values for bundle in grouping_operators.resized(bundles)]
+    values = [bundle.values for bundle in operators.resized(bundles)]
     assert values == [[0, 1, 2, 3, 4], [5, 6, 7, 8], [9, 10, 11, 12], [13]]
 
 

@@ -33,9 +33,10 @@ def test_a_word_count():
             windows: GlobalWindows()
             trigger: DefaultTrigger()
             panes: discarding
-            allowed lateness: 0:00:00
+            allowed lateness: Duration(0)
             combined before the shuffle: yes
-            keeps: an accumulator
+            keeps: contents by window
+            content: an accumulator
           ParDo 'show'
         """)
 
@@ -60,18 +61,20 @@ def test_hours_into_days_with_retractions():
             windows: FixedWindows(size=Duration(3600), offset=Duration(0))
             trigger: AfterWatermark(early=AfterCount(10), late=AfterCount(1))
             panes: retracting
-            allowed lateness: 2:00:00
+            allowed lateness: Duration(7200)
             combined before the shuffle: yes
-            keeps: an accumulator; the last pane, to retract it
+            keeps: full states by key and window
+            content: an accumulator; the last pane, to retract it
           AssignWindows 'days'
         Level 2, after a shuffle by key
           CombinePerKey 'daily'
             windows: FixedWindows(size=Duration(86400), offset=Duration(0))
             trigger: AfterWatermark(early=AfterCount(10), late=AfterCount(1))
             panes: retracting
-            allowed lateness: 1 day, 1:00:00
+            allowed lateness: Duration(90000)
             combined before the shuffle: yes
-            keeps: a multiset of values, since its input can retract, and the CombineFn has no \
+            keeps: full states by key and window
+            content: a multiset of values, since its input can retract, and the CombineFn has no \
 subtract_input; the last pane, to retract it
         """)
 
@@ -98,13 +101,37 @@ def test_branches_that_meet_again():
             windows: Sessions(gap_size=Duration(60))
             trigger: Repeatedly(AfterBytes(100))
             panes: accumulating
-            allowed lateness: 11574074 days, 1:46:40
+            allowed lateness: Duration(1000000000000)
             combined before the shuffle: no, the trigger sees elements
-            keeps: an accumulator
+            keeps: full states by key and window
+            content: an accumulator
           Reshuffle 'spread'
           fused: ParDo 'other' -> AssignWindows 'w'
           Flatten 'both'
         """)
+
+
+@pytest.mark.parametrize(
+    ("windowing", "kept"),
+    [
+        (hr.WindowInto(FixedWindows(60)), "contents by window"),
+        (
+            hr.WindowInto(FixedWindows(60), allowed_lateness=60),
+            "contents by window; full states of keys with late elements",
+        ),
+        (hr.WindowInto(Sessions(60)), "sessions by key; full states of keys with late elements"),
+        (
+            hr.WindowInto(FixedWindows(60), late_output_tag="late"),
+            "full states by key and window",
+        ),
+    ],
+)
+def test_what_a_grouping_keeps(windowing, kept):
+    p = hr.Pipeline()
+    _ = p | hr.Create([("a", 1)]) | windowing | hr.GroupByKey()
+    lines = [line.strip() for line in explained(p).splitlines()]
+    assert f"keeps: {kept}" in lines
+    assert "content: a list of values" in lines
 
 
 def test_lateness_without_end():
@@ -205,8 +232,9 @@ def test_the_page_has_a_table_for_each_level_with_strategy_and_state():
     assert f"{STRANGE} Read → windows AssignWindows" in tables.cells
     strategy, state = tables.cells[tables.cells.index("sum CombinePerKey") + 1 :][:2]
     assert "windows: FixedWindows(size=Duration(60), offset=Duration(0))" in strategy
-    assert "allowed lateness: 0:00:00" in strategy
-    assert state == "keeps: an accumulator"
+    assert "allowed lateness: Duration(0)" in strategy
+    assert "keeps: full states by key and window" in state
+    assert "content: an accumulator" in state
 
 
 def test_there_are_three_formats():

@@ -7,11 +7,13 @@ import pytest
 from hypothesis import given, strategies as st
 
 import headrace as hr
-from headrace.runners.end_queue import REMOVED, EndQueue
-from headrace.runners.grouping_operators import FirstPaneGroup, StreamingGroup, streaming_group
-from headrace.runners.late_pane_state import LatePaneTable
+from headrace.grouping.facts import Panes
+from headrace.runners.grouping.end_queue import REMOVED, EndQueue
+from headrace.runners.grouping.keyed_table import KeyedTable
+from headrace.runners.grouping.operators import streaming_group
+from headrace.runners.grouping.session_tier import SessionTier
+from headrace.runners.grouping.window_tier import WindowTier
 from headrace.runners.planning import plan
-from headrace.runners.session_state import SessionTable
 from headrace.sdk.step_metrics import StepMetrics
 from headrace.sdk.testing.runs import unchecked_pipeline
 from headrace.sdk.testing.script import SECOND
@@ -68,8 +70,9 @@ class Played:
 
     def __init__(self, step, full):
         self.sent, self.metrics = [], StepMetrics()
-        received = step.precombiner(batch=False) if full else None
-        self.operator: Any = streaming_group(step, self.send, self.metrics, received)
+        if full:
+            step = attrs.evolve(step, facts=attrs.evolve(step.facts, panes=Panes.ANY))
+        self.operator: Any = streaming_group(step, self.send, self.metrics)
 
     def send(self, collection, bundle):
         self.sent += bundle.rows()
@@ -125,17 +128,16 @@ LATE = AfterWatermark(late=AfterCount(1))
 
 
 @pytest.mark.parametrize(
-    ("windows", "strategy", "table"),
+    ("windows", "strategy", "tier"),
     [
-        (hr.window.Sessions(5), {}, SessionTable),
-        (hr.window.Sessions(5), {"allowed_lateness": 9, "trigger": LATE}, SessionTable),
-        (hr.window.FixedWindows(5), {"allowed_lateness": 9, "trigger": LATE}, LatePaneTable),
+        (hr.window.Sessions(5), {}, SessionTier),
+        (hr.window.Sessions(5), {"allowed_lateness": 9, "trigger": LATE}, SessionTier),
+        (hr.window.FixedWindows(5), {"allowed_lateness": 9, "trigger": LATE}, WindowTier),
     ],
 )
-def test_windows_that_fire_first_at_their_ends_have_no_full_states(windows, strategy, table):
+def test_windows_that_fire_first_at_their_ends_have_no_full_states(windows, strategy, tier):
     operator = table_of(windows, accumulation_mode=AccumulationMode.RETRACTING, **strategy)
-    found = operator.store.table
-    assert (type(operator), type(found)) == (FirstPaneGroup, table)
+    assert type(operator.store.table.light) is tier
 
 
 @pytest.mark.parametrize(
@@ -149,7 +151,7 @@ def test_windows_that_fire_first_at_their_ends_have_no_full_states(windows, stra
 def test_other_sessions_have_full_states(strategy):
     mode = AccumulationMode.ACCUMULATING
     operator = table_of(hr.window.Sessions(5), accumulation_mode=mode, **strategy)
-    assert type(operator) is StreamingGroup
+    assert type(operator.store.table) is KeyedTable
 
 
 class Full(Exception):
@@ -173,7 +175,7 @@ def test_a_key_returns_to_a_state_without_timers_when_it_needs_no_more():
     played = Played(step_of(hr.window.Sessions(5), GROUPINGS["sum"]), full=False)
     played.round([("a", 1, 10)], 12 * SECOND, 0)
     played.round([("a", 1, 11)], 13 * SECOND, 0)  # behind the watermark
-    assert len(played.operator.store.table._full) == 0
+    assert len(played.operator.store.table.full) == 0
     assert played.round([], 20 * SECOND, 0)[0].keys() == {(str, "a", (interval(10, 16),))}
 
 

@@ -3,6 +3,7 @@
 import pytest
 
 import headrace as hr
+from headrace.runners.grouping_paths import Execution
 from headrace.runners.planning import KeyedStep, plan
 from headrace.runners.precombine.per_element import ElementPrecombiner
 from headrace.runners.precombine.per_session import SessionPrecombiner
@@ -192,7 +193,7 @@ KINDS = [
 @pytest.mark.parametrize(("windows", "more", "kind"), KINDS)
 def test_elements_are_gathered_as_cheaply_as_can_be(words, windows, more, kind):
     _ = words | pairs() | hr.WindowInto(windows, **more) | "group" >> hr.GroupByKey()
-    assert type(step(words, "group").precombiner(batch=False, before_shuffle=True)) is kind
+    assert type(step(words, "group").precombiner(Execution.SPARK)) is kind
 
 
 @pytest.mark.parametrize(
@@ -203,18 +204,18 @@ def test_elements_are_gathered_as_cheaply_as_can_be(words, windows, more, kind):
         (Own(60), ElementPrecombiner),
     ],
 )
-@pytest.mark.parametrize("where", [{"batch": False}, {"batch": True, "before_shuffle": True}])
+@pytest.mark.parametrize("execution", [Execution.MEMORY, Execution.BATCH])
 def test_sessions_merge_as_they_are_gathered_where_it_is_known_what_is_late(
-    words, windows, kind, where
+    words, windows, kind, execution
 ):
     _ = words | pairs() | hr.WindowInto(windows) | "group" >> hr.GroupByKey()
-    assert type(step(words, "group").precombiner(**where)) is kind
+    assert type(step(words, "group").precombiner(execution)) is kind
 
 
 def test_in_a_batch_nothing_is_kept_for_a_late_output(words):
     windows = hr.WindowInto(FixedWindows(60), late_output_tag="late")
     _ = words | pairs() | windows | "group" >> hr.GroupByKey()
-    assert type(step(words, "group").precombiner(batch=True)) is PlainPrecombiner
+    assert type(step(words, "group").precombiner(Execution.BATCH)) is PlainPrecombiner
 
 
 def test_changes_are_gathered_element_by_element(words):
@@ -224,5 +225,5 @@ def test_changes_are_gathered_element_by_element(words):
         accumulation_mode=AccumulationMode.RETRACTING,
     )
     _ = words | pairs() | retracting | "one" >> hr.CombinePerKey(sum) | "two" >> hr.GroupByKey()
-    assert type(step(words, "one").precombiner(batch=False)) is PlainPrecombiner
-    assert type(step(words, "two").precombiner(batch=False)) is ElementPrecombiner
+    assert type(step(words, "one").precombiner(Execution.MEMORY)) is PlainPrecombiner
+    assert type(step(words, "two").precombiner(Execution.MEMORY)) is ElementPrecombiner

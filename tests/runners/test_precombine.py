@@ -10,6 +10,8 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 import headrace as hr
 from headrace.errors import ElementError, KeyEncodingError
+from headrace.grouping.facts import facts_of
+from headrace.runners.grouping_paths import Execution, path_of
 from headrace.runners.precombine import Input, plain, precombiner_for
 from headrace.runners.precombine.per_element import ElementPrecombiner
 from headrace.runners.precombine.per_session import SessionPrecombiner
@@ -41,7 +43,7 @@ SESSIONS = [Sessions(3), Sessions(patience, max_gap=7)]
 REDUCTIONS = [BagOf(), reduction_of(combine_fn_of(sum, (), {}), changing=False)]
 
 
-def input_of(window_fn, assigns_windows=True, knows_dropped=True, **more):
+def input_of(window_fn, assigns_windows=True, **more):
     return Input(
         label="group",
         source="windows",
@@ -49,8 +51,13 @@ def input_of(window_fn, assigns_windows=True, knows_dropped=True, **more):
         changing=False,
         assigns_windows=assigns_windows,
         keeps_late=False,
-        knows_dropped=knows_dropped,
     )
+
+
+def precombiner_of(input_, reduction, execution=Execution.MEMORY):
+    """The precombiner for an input without retractions and late outputs."""
+    collect = path_of(facts_of(input_.strategy), execution).collect
+    return precombiner_for(collect, input_, reduction)
 
 
 def bundle_of(rows, at_once=False):
@@ -94,32 +101,32 @@ def settled(arrivals):
 @pytest.mark.parametrize("assigns", [True, False])
 @pytest.mark.parametrize("reduction", REDUCTIONS, ids=["list", "sum"])
 @pytest.mark.parametrize(
-    ("window_fn", "kind", "knows_dropped"),
+    ("window_fn", "kind", "execution"),
     [
-        *((fn, PlainPrecombiner, True) for fn in ALIGNED),
-        *((fn, SessionPrecombiner, True) for fn in SESSIONS),
-        *((fn, PlainPrecombiner, False) for fn in SESSIONS),
+        *((fn, PlainPrecombiner, Execution.MEMORY) for fn in ALIGNED),
+        *((fn, SessionPrecombiner, Execution.MEMORY) for fn in SESSIONS),
+        *((fn, PlainPrecombiner, Execution.SPARK) for fn in SESSIONS),
     ],
 )
 @settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rows=bundles, at_once=st.booleans(), fold_at=st.sampled_from([1, 3, 1_000]))
 def test_every_kind_gathers_what_single_elements_say(
-    monkeypatch, window_fn, kind, knows_dropped, reduction, assigns, rows, at_once, fold_at
+    monkeypatch, window_fn, kind, execution, reduction, assigns, rows, at_once, fold_at
 ):
     monkeypatch.setattr(plain, "FOLD_AT", fold_at)
-    input_ = input_of(window_fn, assigns, knows_dropped)
+    input_ = input_of(window_fn, assigns)
     arriving = [bundle_of(each, at_once) for each in rows]
     if not assigns:
         assign = attrs.evolve(input_, assigns_windows=True).windows
         arriving = [attrs.evolve(bundle, windows=assign(bundle)) for bundle in arriving]
-    chosen = precombiner_for(input_, reduction)
+    chosen = precombiner_of(input_, reduction, execution)
     assert type(chosen) is kind
     assert gathered(chosen, arriving) == gathered(ElementPrecombiner(input_, reduction), arriving)
 
 
 @pytest.mark.parametrize("window_fn", [*ALIGNED, *SESSIONS])
 def test_a_gathering_is_empty_once_it_has_been_drained(window_fn):
-    precombiner = precombiner_for(input_of(window_fn), BagOf())
+    precombiner = precombiner_of(input_of(window_fn), BagOf())
     first = gathered(precombiner, [bundle_of([("a", 1, 0), (True, 2, 0)])])
     again = gathered(precombiner, [bundle_of([("a", 1, 0), (True, 2, 0)])])
     assert first == again
@@ -155,7 +162,7 @@ class Eager(Sessions):
 
 
 def test_sessions_of_ones_own_are_assigned_by_their_own_rule():
-    precombiner = precombiner_for(input_of(Eager(60)), BagOf())
+    precombiner = precombiner_of(input_of(Eager(60)), BagOf())
     found = gathered(precombiner, [bundle_of([("a", 1, 0), ("a", 9, 90)])])
     assert found["a"][1] == [
         (interval(0, 60 * SECOND), [1], 1),
@@ -164,7 +171,7 @@ def test_sessions_of_ones_own_are_assigned_by_their_own_rule():
 
 
 def test_what_is_late_keeps_its_own_window():
-    precombiner = precombiner_for(input_of(Sessions(10), allowed_lateness=5 * SECOND), BagOf())
+    precombiner = precombiner_of(input_of(Sessions(10), allowed_lateness=5 * SECOND), BagOf())
     precombiner.watermark = 15 * SECOND
     precombiner.add(bundle_of([("a", 1, 4), ("a", 2, 0), ("a", 3, 0), ("b", 4, -9), ("a", 5, 9)]))
     found = {key: arrivals for _, key, arrivals in precombiner.drain()}
@@ -180,7 +187,7 @@ def test_an_element_may_have_been_put_into_several_sessions():
     windows = (interval(0, 10), interval(20, 30))
     bundle = Bundle([("a", 1), ("a", 2)], [0, 25], [windows, (interval(25, 35),)])
     found = gathered(
-        precombiner_for(input_of(Sessions(1), assigns_windows=False), BagOf()), [bundle]
+        precombiner_of(input_of(Sessions(1), assigns_windows=False), BagOf()), [bundle]
     )
     assert found["a"][1] == [(interval(0, 10), [1], 1), (interval(20, 35), [1, 2], 2)]
 
@@ -193,7 +200,7 @@ class Pair(NamedTuple):
 
 
 def test_sessions_are_given_out_in_order_and_apart():
-    precombiner = precombiner_for(input_of(Sessions(10)), BagOf())
+    precombiner = precombiner_of(input_of(Sessions(10)), BagOf())
     precombiner.add(bundle_of([("a", n, time) for n, time in enumerate([50, 0, 30, 15, 8])]))
     ((_, _, arrivals),) = precombiner.drain()
     assert [arrival.window for arrival in arrivals] == [
@@ -206,7 +213,7 @@ def test_sessions_are_given_out_in_order_and_apart():
 
 
 def test_sessions_do_not_leave_time():
-    precombiner = precombiner_for(input_of(Sessions(10)), BagOf())
+    precombiner = precombiner_of(input_of(Sessions(10)), BagOf())
     last = MAX_MICROS - 1
     precombiner.add(Bundle([("a", 1), ("a", 2)], [0, last]))
     ((_, _, arrivals),) = precombiner.drain()
@@ -232,7 +239,7 @@ def test_single_elements_are_asked_what_the_trigger_wants_to_know():
     is_odd, is_big = (lambda n: n % 2), (lambda n: n > 5)
     trigger = hr.trigger.AfterAny(AfterElement(is_odd), AfterElement(is_big), AfterBytes(100))
     input_ = input_of(GlobalWindows(), trigger=Repeatedly(trigger))
-    arrival = only(precombiner_for(input_, BagOf()), bundle_of([("a", 2, 0), ("a", 8, 0)]))
+    arrival = only(precombiner_of(input_, BagOf()), bundle_of([("a", 2, 0), ("a", 8, 0)]))
     assert arrival.arrived.matched_predicates == {is_big}
     assert arrival.arrived.size == 4
 
@@ -241,7 +248,7 @@ def test_elements_are_kept_only_for_a_late_output():
     bundle = bundle_of([("a", 1, 0)])
     kept = attrs.evolve(input_of(GlobalWindows()), keeps_late=True)
     assert only(ElementPrecombiner(input_of(GlobalWindows()), BagOf()), bundle).elements == ()
-    ((element,),) = only(precombiner_for(kept, BagOf()), bundle).elements
+    ((element,),) = only(ElementPrecombiner(kept, BagOf()), bundle).elements
     assert (element.value, element.timestamp) == (1, 0)
 
 
@@ -250,7 +257,7 @@ def test_retractions_are_taken_off():
     pairs = [("a", "x"), ("a", "y"), ("a", "x")]
     bundle = Bundle(pairs, [0, 0, 0], diffs=[1, 1, -1])
     reduction = reduction_of(None, changing=True)
-    arrival = only(precombiner_for(input_, reduction), bundle)
+    arrival = only(ElementPrecombiner(input_, reduction), bundle)
     assert reduction.result(arrival.content) == ["y"]
     assert arrival.arrived.count == 3
 
@@ -258,18 +265,18 @@ def test_retractions_are_taken_off():
 @pytest.mark.parametrize("value", [3, "ab", ("a",), ("a", 1, 2), ["a", 1], None])
 @pytest.mark.parametrize("window_fn", [GlobalWindows(), Sessions(1)])
 def test_what_is_no_pair_is_refused(window_fn, value):
-    precombiner = precombiner_for(input_of(window_fn), BagOf())
+    precombiner = precombiner_of(input_of(window_fn), BagOf())
     with pytest.raises(ElementError, match=r"is not a \(key, value\) pair") as refusal:
         precombiner.add(Bundle([("a", 1), value]))
     assert refusal.value.where == "group"
 
 
 def test_pairs_may_be_tuples_of_ones_own():
-    precombiner = precombiner_for(input_of(GlobalWindows()), BagOf())
+    precombiner = precombiner_of(input_of(GlobalWindows()), BagOf())
     assert only(precombiner, Bundle([Pair("a", 1)])).content == [1]
 
 
 def test_a_key_without_an_encoding_is_refused():
-    precombiner = precombiner_for(input_of(GlobalWindows()), BagOf())
+    precombiner = precombiner_of(input_of(GlobalWindows()), BagOf())
     with pytest.raises(KeyEncodingError):
         precombiner.add(Bundle([({1}, 1)]))

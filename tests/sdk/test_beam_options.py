@@ -17,7 +17,7 @@ from headrace.options.pipeline_options import (
 )
 from headrace.runners.spark.cluster.options import spark_settings
 from headrace.sdk.beam_options import BEAM_CLASSES
-from headrace.sdk.observing.observer import RunObserver
+from headrace.sdk.observer import RunObserver
 from headrace.sdk.options import known_flags
 
 

@@ -7,8 +7,8 @@ import pytest
 
 import headrace as hr
 from headrace.options.pipeline_options import PipelineOptions
+from headrace.sdk.testing.hamcrest_matchers import DisplayDataItemMatcher
 from headrace.transforms.display import DisplayData, DisplayDataItem, HasDisplayData
-from headrace.transforms.display_test import DisplayDataItemMatcher
 
 
 class Grinding(hr.DoFn):

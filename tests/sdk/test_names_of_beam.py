@@ -1,6 +1,7 @@
 """Names and modules under Beam's paths: runners, services of Google's, and modules in modules."""
 
 import importlib
+import sys
 
 import pytest
 
@@ -72,3 +73,30 @@ def test_shards_are_read_as_one_stream(compressed, tmp_path):
 def test_no_shards_are_an_error(tmp_path):
     with pytest.raises(hr.FileError, match=r"no file matches .*out\*'"):
         open_shards(f"{tmp_path}/out*")
+
+
+def printed(error: BaseException, capsys: pytest.CaptureFixture[str]) -> str:
+    """What Python prints of an error that nothing handles."""
+    sys.__excepthook__(type(error), error, error.__traceback__)
+    return capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["ReadFromPubSub", "ReadFromBigQuery", "WriteToBigQuery", "WriteToPubSub", "ReadFromXml"],
+)
+def test_a_refused_name_comes_without_a_suggestion(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Python would suggest a name that is spelled alike, such as ReadFromParquet."""
+    with pytest.raises(AttributeError) as error:
+        getattr(hr.io, name)
+    shown = printed(error.value, capsys)
+    assert f"Headrace has no {name}" in shown
+    assert "Did you mean" not in shown
+
+
+def test_a_misspelled_name_comes_with_a_suggestion(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(AttributeError) as error:
+        hr.io.ReadFromParket  # noqa: B018
+    assert "Did you mean: 'ReadFromParquet'?" in printed(error.value, capsys)

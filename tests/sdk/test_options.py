@@ -55,6 +55,23 @@ def test_views_share_their_values() -> None:
     assert options.get_all_options()["wheels"] == 9
 
 
+def test_a_class_adds_its_flags_once_for_all_views_of_the_same_options() -> None:
+    added = []
+
+    class Counting(PipelineOptions):
+        @classmethod
+        def _add_argparse_args(cls, parser):
+            added.append(cls)
+            parser.add_argument("--grain", default="rye")
+
+    options = PipelineOptions(["--grain=oats"])
+    assert [options.view_as(Counting).grain for _ in range(3)] == ["oats"] * 3
+    assert options.view_as(StandardOptions).view_as(Counting).grain == "oats"
+    assert len(added) == 1
+    assert PipelineOptions([]).view_as(Counting).grain == "rye"
+    assert len(added) == 2
+
+
 def test_names_win_over_flags() -> None:
     options = PipelineOptions(["--wheels=3"], wheels=4, streaming=True)
     assert options.view_as(Mill).wheels == 4
@@ -109,7 +126,7 @@ def test_one_string_is_no_list_of_flags() -> None:
 def test_built_in_options() -> None:
     options = PipelineOptions([])
     standard = options.view_as(StandardOptions)
-    assert (standard.runner, standard.streaming, standard.progress) == (None, False, False)
+    assert (standard.runner, standard.streaming, standard.progress) == (None, False, None)
     assert not options.view_as(TypeOptions).allow_unsafe_triggers
     options.view_as(SetupOptions).save_main_session = True
 

@@ -318,8 +318,13 @@ def test_without_tags_every_tag_that_is_asked_for_exists() -> None:
         assert_that(sorted_.unheard_of, equal_to([]))
 
 
-def test_outputs_that_nobody_named_are_left_out() -> None:
-    assert results_of([3, -1], hr.ParDo(Sorting())) == [3]
+def test_outputs_that_nobody_named_are_left_out_if_any_tag_is_accepted() -> None:
+    any_tag = hr.ParDo(Sorting()).with_outputs(main="positive")
+    with TestPipeline() as p:
+        found = capture((p | hr.Create([3, -1]) | any_tag)["positive"])
+    assert found.values == [3]
+    with pytest.raises(hr.ElementError, match="'negative', which is not declared"):
+        results_of([3, -1], hr.ParDo(Sorting()))
 
 
 def test_a_tag_that_was_not_named_is_refused() -> None:

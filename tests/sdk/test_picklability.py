@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 import threading
+from pathlib import Path
 from typing import ClassVar
 
 import pytest
@@ -43,6 +45,27 @@ def test_a_combine_function_over_a_lock_is_refused_by_name() -> None:
     with pytest.raises(hr.PipelineError) as refused:
         p.run()
     assert refused.value.where == "Sum"
+
+
+@pytest.mark.parametrize("mode", ["r", "w", "rb"])
+def test_a_lambda_over_an_open_file_is_refused_by_name(mode: str, tmp_path: Path) -> None:
+    path = tmp_path / "numbers"
+    path.write_text("1")
+    with path.open(mode) as file:
+        p = hr.Pipeline(runner=Shipping(), argv=[])
+        _ = p | hr.Create([1]) | "Reads" >> hr.Map(lambda x: (x, file.name))
+        with pytest.raises(
+            hr.PipelineError, match="cannot be sent to workers: cannot pickle"
+        ) as refused:
+            p.run()
+    assert refused.value.where == "Reads"
+    assert "DoFn.setup" in refused.value.remedy
+
+
+def test_the_standard_output_can_travel() -> None:
+    p = hr.Pipeline(runner=Shipping(), argv=[])
+    _ = p | hr.Create([1]) | hr.Map(lambda x: print(x, file=sys.__stdout__))
+    p.run()
 
 
 def test_functions_that_can_travel_pass() -> None:

@@ -207,6 +207,13 @@ def test_a_capture_holds_everything_in_order() -> None:
     assert captured.elements[0].window == GlobalWindow()
 
 
+def test_a_capture_knows_what_stands() -> None:
+    with TestPipeline() as p:
+        captured = capture(retracting(p))
+    assert captured.values == [("a", 1), ("a", 1), ("a", 3)]
+    assert captured.net == [("a", 3)]
+
+
 def test_a_capture_knows_the_processing_time() -> None:
     stream = (
         TestStream()

@@ -239,6 +239,23 @@ def test_type_variables_stand_for_the_type_of_the_input() -> None:
     assert (pairs | hr.Map(swapped)).element_type == tuple[int, str]
 
 
+def test_the_type_of_many_tuples_is_that_of_all():
+    pairs = [("a", 1)] * 5_000
+    assert numbers(*pairs).element_type == tuple[str, int]
+    assert numbers(*pairs, ("a", None)).element_type == tuple[str, Any]
+    assert numbers(*pairs, ("a", 1, 2)).element_type is tuple
+
+
+def test_the_items_of_many_lists_are_those_of_a_sample():
+    lists = [[1]] * 999
+    assert numbers(*lists, [None]).element_type is list
+    assert numbers(*lists * 100, [None]).element_type == list[int]
+    assert numbers(*lists * 100, {None}).element_type is Any
+    dicts = [{"a": 1}] * 999
+    assert numbers(*dicts, {"a": None}).element_type == dict[str, Any]
+    assert numbers(*dicts * 100, {"a": None}).element_type == dict[str, int]
+
+
 def test_a_filter_may_remove_members_of_a_union() -> None:
     def maybe(number: int) -> int | None:
         return number or None

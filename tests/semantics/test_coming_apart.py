@@ -7,9 +7,10 @@ import pytest
 
 import headrace as hr
 from headrace.triggers import AfterCount, AfterWatermark, Repeatedly
-from headrace.windowing import FixedWindows, TimestampCombiner
+from headrace.windowing import FixedWindows, Sessions, TimestampCombiner
 from tests.semantics.scenarios import (
     ACCUMULATING,
+    DISCARDING,
     EACH,
     END,
     RETRACTING,
@@ -20,6 +21,8 @@ from tests.semantics.scenarios import (
     watermark,
     words,
 )
+
+UNSAFE = ["--allow_unsafe_triggers"]
 
 
 def retracting(window_fn, trigger=EACH, lateness=1_000, **more):
@@ -179,8 +182,63 @@ def test_sessions_of_sessions_find_each_other_however_long_they_are(play):
 def test_an_element_that_is_dropped_stretches_no_session(play):
     once = into(SESSIONS, AfterCount(1), RETRACTING)
     events = [arrive(at(0, "a")), arrive(at(5, "b")), END]
-    played = play(events, once, words(), flags=["--allow_unsafe_triggers"])
+    played = play(events, once, words(), flags=UNSAFE)
     assert (played.windows, played.dropped) == ([("a", (0, 10))], 1)
+
+
+def small_sums():
+    """Sums by second, which change with each element; those of 3 and more are not seen."""
+    sums = ["small" >> retracting(FixedWindows(1), lateness=100), "sum" >> hr.CombinePerKey(sum)]
+    return [*sums, hr.Filter(lambda pair: pair[1] < 3)]
+
+
+def into_closing(trigger, mode=RETRACTING):
+    return into(Sessions(5), trigger, mode, 100, late_output_tag="late")
+
+
+def test_what_cancels_a_dropped_element_is_dropped_with_it(play):
+    """The session of 1 has closed; the sum 2 is dropped, changes to 5, which is not seen, and comes back."""
+    events = [arrive(at(44, 1)), arrive(at(40, 2)), arrive(at(40, 3)), arrive(at(40, -3)), END]
+    closing = [into_closing(AfterCount(1)), "again" >> hr.CombinePerKey(sum)]
+    played = play(events, *small_sums(), *closing, late=True, flags=UNSAFE)
+    assert played.values == [1]
+    assert [(e.diff, e.value[1]) for e in played.late] == [(1, 2), (-1, 2), (1, 2)]
+
+
+@pytest.mark.parametrize(
+    ("mode", "values"),
+    [(RETRACTING, [1, (1, -1), 3]), (ACCUMULATING, [1, 3]), (DISCARDING, [1, 2])],
+)
+def test_a_window_that_opens_again_takes_no_retraction_of_what_it_dropped(play, mode, values):
+    """The session of 44 has closed when it drops the sum 2; then it merges with one that is open."""
+    events = [arrive(at(44, 1)), watermark(54), arrive(at(46, 2)), arrive(at(52, 1))]
+    events += [arrive(at(48, 1)), arrive(at(46, 3)), END]
+    closing = [into_closing(AfterWatermark(), mode), "again" >> hr.CombinePerKey(sum)]
+    played = play(events, *small_sums(), *closing, late=True, flags=UNSAFE)
+    assert played.values == values
+    assert [(e.diff, e.value[1]) for e in played.late] == [(1, 2), (-1, 2)]
+
+
+def all_but_values_of_k(pair, diff=hr.DoFn.DiffParam):
+    """Retractions of "k" pass; their values have to come by another way."""
+    return pair[0] != "k" or diff < 0
+
+
+def test_a_value_whose_retraction_came_before_it_is_not_dropped(play):
+    """What "k" says is taken back; "late" says it after the session of "x", which it would join, closed."""
+    events = [arrive(at(1, "a")), arrive(at(1, "b")), arrive(at(0, "c", "x"))]
+    played = play(
+        [*events, arrive(at(1, "a", "late")), END],
+        retracting(FixedWindows(1), lateness=100),
+        "words" >> words(),
+        hr.Filter(all_but_values_of_k),
+        hr.MapTuple(lambda key, word: ("all", word)),
+        "closing" >> into_closing(AfterCount(1)),
+        hr.GroupByKey(),
+        late=True,
+        flags=UNSAFE,
+    )
+    assert ([e.value[1] for e in played.elements], played.late) == ([["c"]], [])
 
 
 def test_what_begins_before_all_that_is_known_is_dropped(play):

@@ -121,7 +121,7 @@ def kept(pcoll, label):
         for n, line in enumerate(text)
         if f"PerKey {label!r}" in line or (f"ByKey {label!r}" in line)
     ]
-    return next(line for line in text[start:] if "keeps: " in line).split("keeps: ")[1]
+    return next(line for line in text[start:] if "content: " in line).split("content: ")[1]
 
 
 def test_the_plan_says_what_can_subtract_and_what_keeps_a_multiset(pairs):

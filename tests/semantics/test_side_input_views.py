@@ -195,16 +195,28 @@ def test_a_retracting_main_input_needs_a_side_input_that_fires_once():
     assert "PCollection[side0] can have several panes" in text
 
 
-def test_a_stateful_dofn_has_no_side_inputs():
-    spec = BagStateSpec("bag")
+class Keeping(hr.DoFn):
+    """A stateful DoFn with a side input."""
 
-    class Keeping(hr.DoFn):
-        def process(self, pair, side, bag=hr.DoFn.StateParam(spec)):
-            bag.add(1)
+    BAG = BagStateSpec("bag")
 
+    def process(self, pair, side, bag=hr.DoFn.StateParam(BAG), diff=hr.DoFn.DiffParam):
+        bag.add(side)
+
+
+def keep(fn: Any, side: Any) -> hr.ParDo:
+    return hr.ParDo(Keeping(), side)
+
+
+def test_the_side_inputs_of_a_stateful_dofn_are_checked_too():
     windows = [hr.WindowInto(FixedWindows(9))]
-    text = refused(windows, windows, lambda fn, side: hr.ParDo(Keeping(), side))
-    assert "the stateful DoFn Keeping cannot have side inputs" in text
+    text = refused(main=windows, side=[hr.WindowInto(Sessions(3))], transform=keep)
+    assert "the windows of the side input PCollection[side0] merge" in text
+    assert "would never be complete" in refused(main=windows, transform=keep)
+    retracting = [repeated(AccumulationMode.RETRACTING), hr.GroupByKey()]
+    several = [repeated(AccumulationMode.DISCARDING)]
+    text = refused(main=retracting, side=several, transform=keep)
+    assert "PCollection[side0] can have several panes" in text
 
 
 def test_another_pipeline():
@@ -224,7 +236,8 @@ def test_the_plan_shows_side_inputs():
     p = hr.Pipeline()
     side = p | "side" >> hr.Create([1])
     _ = p | hr.Create([1]) | "look up" >> hr.Map(lambda x, s: x, hr.AsList(side))
-    assert "side input: PCollection[side] in GlobalWindows()" in hr.explain(p)
+    _ = p | "pairs" >> hr.Create([("k", 1)]) | hr.ParDo(Keeping(), hr.AsList(side))
+    assert hr.explain(p).count("side input: PCollection[side] in GlobalWindows()") == 2
 
 
 # Retractions of the main input.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import reduce
 from typing import Any
 
 import pytest
@@ -24,36 +23,12 @@ from tests.semantics.scenarios import (
     into,
     watermark,
 )
+from tests.semantics.two_inputs import main, on, side, streams
 
 pytestmark = pytest.mark.mode("streaming")
 
 TWENTY = FixedWindows(20)
 EVERYTHING = GlobalWindows()
-
-
-def on(time: float, value: Any) -> hr.TimestampedValue:
-    return hr.TimestampedValue(value, time)
-
-
-def nothing(stream: TestStream) -> TestStream:
-    return stream.add_elements([])
-
-
-def main(event: Event) -> tuple[Event, Event]:
-    """An event of the main input."""
-    return event, nothing
-
-
-def side(event: Event) -> tuple[Event, Event]:
-    """An event of the side input."""
-    return nothing, event
-
-
-def streams(rounds: Any) -> list[TestStream]:
-    return [
-        reduce(lambda stream, event: event(stream), events, TestStream(stays_open=True))
-        for events in zip(*rounds, strict=True)
-    ]
 
 
 def joined(letter: str, letters: list[str]) -> str:

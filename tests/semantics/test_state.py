@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 import headrace as hr
-from headrace.runners.keyed_operators import KeyedTable, UnkeyedOutputs
+from headrace.runners.grouping.keyed_table import KeyedTable
+from headrace.runners.grouping.output import UnkeyedOutputs
 from headrace.runners.stateful_keys import StatefulKeys
 from headrace.runners.stateful_outputs import DoFnOutputs
 from headrace.sdk.outputs import Step

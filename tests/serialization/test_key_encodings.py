@@ -6,12 +6,15 @@ from typing import Any
 
 import pytest
 
+pytest.importorskip("pyspark", reason="encodings are compared by Spark's chunks")
+
 import headrace as hr
 from headrace.coders import registry
 from headrace.errors import PipelineError
+from headrace.runners.grouping_paths import Keep
 from headrace.runners.planning import KeyedStep, plan
 from headrace.runners.spark.state.chunked_keys import KeyedChunks
-from headrace.runners.spark.state.chunked_windows import WindowChunks
+from headrace.runners.spark.state.chunked_tiers import TieredChunks
 from headrace.sdk.encoding import encode_key
 from headrace.sdk.testing.runs import unchecked_pipeline
 from headrace.windowing import FixedWindows
@@ -36,9 +39,10 @@ def states_by_key() -> tuple[Any, Any]:
 
 
 def contents_by_window() -> tuple[Any, Any]:
-    chunks = WindowChunks(grouping())
+    step = grouping()
+    chunks = TieredChunks(step, step.grouping(), Keep.WINDOWS)
     table = chunks.thaw(None)
-    table.add(interval(0, 1_000_000), [KEY], [[1]])
+    table.light.thaw([((interval(0, 1_000_000),), [KEY], ([[1]],))])
     return chunks, chunks.freeze(table)
 
 
@@ -64,8 +68,3 @@ def test_the_halves_of_a_chunk_are_checked_too(monkeypatch: pytest.MonkeyPatch) 
     registry.register_coder(classes.Attrs, hr.coders.RowCoder, name="shop.Sale")
     with pytest.raises(PipelineError, match="have other encodings than now"):
         chunks.thaw(move)
-
-
-def test_contents_by_window_of_an_earlier_checkpoint_are_read() -> None:
-    chunks, (_, columns) = contents_by_window()
-    assert len(chunks.thaw(columns)) == 1

@@ -110,6 +110,7 @@ def test_the_local_runner_agrees_with_the_oracle() -> None:
     assert 20 < agrees.cases <= 60
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["streaming", "batch"])
 def test_one_mode_alone(mode: str) -> None:
     report = check_runner("local", cases=20, streaming=mode == "streaming", batch=mode == "batch")

@@ -157,7 +157,7 @@ def test_inputs_that_are_changed_are_noticed() -> None:
 
         subtract_input = None  # type: ignore[assignment]
 
-    with pytest.raises(LawBroken, match="inputs are not changed"):
+    with pytest.raises(LawBroken, match="values are not changed"):
         check_combine_fn(Sorts(), st.lists(st.integers(0, 3), min_size=2).map(list))
 
 

@@ -49,6 +49,7 @@ class Grouped(hr.PTransform):
         return pcoll | self.into | self.grouping
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize("windows", [FixedWindows(10), Sessions(5)])
 def test_groupings_are_sound_in_every_mode(law: Law, windows: Any) -> None:
@@ -111,6 +112,7 @@ def test_a_transform_that_depends_on_the_order_is_shown() -> None:
     check_order_independence(hr.CombinePerKey(Largest()), PAIRS, cases=20)
 
 
+@pytest.mark.slow
 def test_a_transform_that_is_left_to_chance_is_shown() -> None:
     draws = random.Random(7)
     with pytest.raises(LawBroken, match="the same stream always has the same output") as raised:
@@ -128,6 +130,7 @@ def test_elements_that_are_dropped_are_reported() -> None:
     assert raised.value.sides["dropped"] == 1
 
 
+@pytest.mark.slow
 def test_how_panes_add_up_must_be_said() -> None:
     parts = Grouped(AccumulationMode.DISCARDING, hr.GroupByKey())
     with pytest.raises(PipelineError, match="add_up"):

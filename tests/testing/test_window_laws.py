@@ -90,6 +90,7 @@ SPOILT = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", SPOILT, ids=lambda kind: kind.__name__)
 def test_a_law_that_is_broken_is_named(kind: type[WindowFn]) -> None:
     with pytest.raises(LawBroken, match=SPOILT[kind]) as raised:

@@ -19,11 +19,14 @@ PROGRAMS = sorted((ROOT / "tests/typing/programs").glob("*.py"))
 
 FLAGS = (
     "--strict",
+    "--warn-unreachable",
+    "--python-version=3.11",
     "--config-file=",
-    f"--cache-dir={ROOT / '.mypy_cache/typing'}",
+    f"--cache-dir={ROOT / '.mypy_cache'}",
     "--no-error-summary",
     "--show-absolute-path",
 )
+"""Those that decide on types are the settings of `make check`: what it has found of Headrace is valid."""
 
 _COMMENT = re.compile(r"\s*# (revealed|error): (.*)")
 _MESSAGE = re.compile(r"(.*?):(\d+): (error|note): (.*)")

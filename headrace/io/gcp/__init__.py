@@ -1,3 +1,4 @@
+# Generated from headrace/sdk/beam/paths.toml: change the table, then run `make beam-paths`.
 """Services of Google: Headrace does not connect to them, and each name says what to use instead."""
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING

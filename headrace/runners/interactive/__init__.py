@@ -1,1 +1,2 @@
+# Generated from headrace/sdk/beam/paths.toml: change the table, then run `make beam-paths`.
 """Beam's runner in notebooks, which is refused, under Beam's name for the package."""

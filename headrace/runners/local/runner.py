@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from functools import partial
 from threading import Event, Thread
+from time import perf_counter
 from typing import Final
 
 from headrace.runners.error_context import label_errors_each
-from headrace.runners.execution_mode import is_streaming, is_unbounded, max_records
+from headrace.runners.execution_mode import is_streaming, is_unbounded, round_size
 from headrace.runners.executor import Executor
 from headrace.runners.gc_tuning import infrequent_gc
 from headrace.runners.local.clock import WallClock
@@ -28,8 +29,10 @@ from headrace.runners.stored_elements import checked
 from headrace.runners.timestamp_checks import TimestampWarnings
 from headrace.sdk.graph import Graph, Read
 from headrace.sdk.metrics import MetricResults
+from headrace.sdk.observing.options import check_run
 from headrace.sdk.options import PipelineOptions, StandardOptions
 from headrace.sdk.result import PipelineResult, PipelineState
+from headrace.sdk.tracebacks import HiddenFrames
 from headrace.triggers.bundle import Bundle
 from headrace.windowing.time import MAX_MICROS
 
@@ -42,13 +45,14 @@ def run(graph: Graph, options: PipelineOptions) -> PipelineResult:
 
     Args:
         graph: the graph to run.
-        options: this runner uses ``--streaming``, ``--progress``, ``--max_records_per_batch`` and
-            ``--until_caught_up``.
+        options: this runner uses ``--streaming``, ``--progress``, ``--max_records_per_batch``,
+            ``--batch_seconds`` and ``--until_caught_up``.
 
     Raises:
         UnsupportedError: the graph has a kind of node that this runner does not support.
         PipelineError: an option is invalid.
     """
+    check_run(options)
     return LocalRun(graph, options).start()
 
 
@@ -74,13 +78,16 @@ class LocalRun(PipelineResult):
             graph.nodes,
             operators,
             self._observation.sampled or (),
-            partial(checked, no_pickle=planned.no_pickle),
+            partial(checked, planned=planned, batch=self._batch),
         )
         self._warnings = TimestampWarnings()
-        self._limit = max_records(options)
+        self._size = round_size(options, seconds=0.0)
         self._until_caught_up = bool(standard.until_caught_up)
-        self._progress = Progress(standard.progress)
+        self._progress = Progress.of(options)
+        self._rounds: int | None = None
+        self._hidden_frames = HiddenFrames(bool(standard.full_traceback))
         self._cancelled, self._drained = Event(), Event()
+        self._began = 0.0
         self._thread: Thread | None = None
         self._error: BaseException | None = None
 
@@ -104,7 +111,8 @@ class LocalRun(PipelineResult):
         if self._thread is not None:
             self._thread.join(None if duration is None else duration / 1000)
         if self._error is not None:
-            raise self._error
+            with self._hidden_frames:
+                raise self._error
         return self.state
 
     def cancel(self) -> str:
@@ -146,16 +154,23 @@ class LocalRun(PipelineResult):
     def _end_round(self, watermarks: Mapping[str, int], now: int) -> None:
         executor = self._executor
         executor.end_round(watermarks, now)
+        if self._progress.is_due:
+            sizes = executor.state().values()
+            self._progress.end_batch(
+                self._rounds, min(watermarks.values(), default=None), sum(sizes)
+            )
         self._warnings.warn(executor.steps)
         if self._observation.is_on:
-            samples, state = executor.take_samples(), executor.state()
-            self._observation.round(now, executor.metrics(), state, samples)
+            samples, state = executor.take_samples(now), executor.state()
+            took = perf_counter() - self._began
+            self._observation.round(now, executor.metrics(), state, samples, seconds=took)
 
     def _final_state(self) -> str:
         return PipelineState.CANCELLED if self._cancelled.is_set() else PipelineState.DONE
 
     def _read_all(self) -> None:
         """Read all sources in one round."""
+        self._began = perf_counter()
         for node in self._reads:
             self._feed(node, label_errors_each(node.label, all_bundles_of(node.source)))
         ends = {node.label: MAX_MICROS for node in self._reads}
@@ -165,17 +180,20 @@ class LocalRun(PipelineResult):
         """Run rounds until all sources are finished, or the run is cancelled."""
         rounds = SourceRounds(
             self._reads,
-            self._limit,
+            self._size.bound,
             heartbeat=0,
             until_caught_up=self._until_caught_up,
             wall=self._clock.now,
+            seconds=self._size.seconds,
         )
         position = rounds.start()
         while not self._cancelled.is_set():
+            self._began = perf_counter()
             position, bundles = (
                 (drained(position), {}) if self._drained.is_set() else rounds.read(position)
             )
             fed = sum(self._feed(node, bundles.get(node.label, ())) for node in self._reads)
+            self._rounds = position.round
             self._end_round(position.watermarks, position.now)
             if rounds.is_finished(position):
                 return

@@ -1,3 +1,4 @@
+# Generated from headrace/sdk/beam/paths.toml: change the table, then run `make beam-paths`.
 """Beam's portable runner, which is refused, under Beam's name for the module."""
 
 from headrace.sdk.beam_runners import PortableRunner

@@ -14,6 +14,7 @@ from headrace.runners.precombine.key_index import Keys, pairs
 from headrace.runners.precombine.protocol import Input
 from headrace.triggers.bundle import Bundle, Windows
 from headrace.triggers.pane_output import ArrivalColumns
+from headrace.windowing.time import MIN_MICROS
 from headrace.windowing.window import BoundedWindow
 
 
@@ -23,6 +24,7 @@ class NumberPrecombiner:
 
     input: Input
     number_table: NumberTable
+    watermark: int = MIN_MICROS
     _keys: Keys = attrs.field(factory=Keys, init=False)
     _tables: dict[BoundedWindow, Numbers] = attrs.field(init=False)
     _counts: Counter[BoundedWindow] = attrs.field(factory=Counter, init=False)

@@ -17,6 +17,7 @@ from headrace.sdk.binding import exploded
 from headrace.triggers.bundle import Bundle
 from headrace.triggers.pane_output import Arrival, ArrivalColumns
 from headrace.triggers.reduction import Reduction
+from headrace.triggers.strategy import WindowingStrategy
 from headrace.triggers.trigger import Arrived
 from headrace.windowing.time import MAX_MICROS, MIN_MICROS
 from headrace.windowing.window import interval, intervals
@@ -52,7 +53,11 @@ class SessionPrecombiner:
             bundle = exploded(bundle)
         keys, values = pairs(bundle, self.input.label)
         found = self._keys.identify(keys)
-        opened, late, expired = self._open, self._late, self._expired()
+        opened, late, expired = (
+            self._open,
+            self._late,
+            expired_until(self.input.strategy, self.watermark),
+        )
         for key, value, (start, end) in zip(found, values, self._bounds(bundle), strict=False):
             if end <= expired:
                 late[key][start, end].append(value)
@@ -67,11 +72,6 @@ class SessionPrecombiner:
             else:
                 self._closed[key].append(session)
                 opened[key] = [start, end, [value]]
-
-    def _expired(self) -> int:
-        """Return the latest end of a window that takes no more elements, in microseconds."""
-        lateness = self.input.strategy.allowed_lateness
-        return self.watermark - lateness if self.watermark < MAX_MICROS else MAX_MICROS
 
     def drain(self) -> Arrivals:
         """Yield each key with its sessions in order, and with late elements in their own windows."""
@@ -140,6 +140,11 @@ KeySessions = tuple[Hashable, Any, list[Session], Sequence[Session]]
 """The identity of a key, the key, its sessions in order, and the windows of its late elements."""
 
 
+def expired_until(strategy: WindowingStrategy, watermark: int) -> int:
+    """Return the latest end of a window that takes no more elements, in microseconds."""
+    return watermark - strategy.allowed_lateness if watermark < MAX_MICROS else MAX_MICROS
+
+
 def _own(late: dict[tuple[int, int], list[Any]]) -> Sequence[Session]:
     """Return late elements in their own windows."""
     return [[start, end, values] for (start, end), values in late.items()]
@@ -152,7 +157,7 @@ def merge_sessions(sessions: list[Session], merge: Callable[[Any, Any], Any]) ->
         sessions: start, end, and values or a content of each.
         merge: merges the values or contents of two sessions.
     """
-    if len(sessions) == 1:
+    if len(sessions) < 2:
         return sessions
     sessions.sort(key=itemgetter(0))
     merged = [sessions[0]]

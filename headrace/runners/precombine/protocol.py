@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from itertools import repeat
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol
 
 import attrs
 
 from headrace.runners.error_context import label_errors
 from headrace.triggers.bundle import Bundle, Windows
-from headrace.triggers.pane_output import Arrival, ArrivalColumns
+from headrace.triggers.pane_output import Arrival
 from headrace.triggers.strategy import WindowingStrategy
 from headrace.windowing.column import Column
 
@@ -18,7 +18,6 @@ Arrivals = Iterator[tuple[Hashable, Any, Sequence[Arrival]]]
 """For each key: its identity, the key itself, and its arrivals, one per window."""
 
 
-@runtime_checkable
 class Precombiner(Protocol):
     """Collects bundles, and returns arrivals by key.
 
@@ -40,17 +39,6 @@ class Precombiner(Protocol):
         """Return all arrivals by key, and remove them from the precombiner."""
 
 
-@runtime_checkable
-class ColumnPrecombiner(Protocol):
-    """Collects bundles, and returns arrivals as columns; sufficient if each window has only one pane."""
-
-    def add(self, bundle: Bundle) -> None:
-        """Take the elements of a bundle; they must be pairs."""
-
-    def columns(self) -> Iterator[ArrivalColumns]:
-        """Return all arrivals as columns, and remove them from the precombiner."""
-
-
 @attrs.frozen
 class Input:
     """The input of a precombiner.
@@ -62,8 +50,6 @@ class Input:
         changing: whether the input can hold retractions.
         assigns_windows: whether the precombiner assigns windows to elements.
         keeps_late: whether late elements must be kept as they are, for a late output.
-        knows_dropped: whether the precombiner knows which elements will be dropped: either all elements
-            arrive at once, or windows do not close before they expire and the watermark is set.
         value_of: returns what the trigger sees of a value; None for the value itself.
     """
 
@@ -73,7 +59,6 @@ class Input:
     changing: bool
     assigns_windows: bool
     keeps_late: bool
-    knows_dropped: bool
     value_of: Callable[[Any], Any] | None = None
 
     def windows(self, bundle: Bundle) -> Column[Windows]:

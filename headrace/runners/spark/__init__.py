@@ -7,6 +7,7 @@ runner                         a run: options, session, job or query, end
 batch                          a plan as one job
 streaming                      a plan as one streaming query
 stage                          one level of a plan on a worker
+stopped_queries                queries that are stopped from outside
 -----------------------------  -------------------------------------------------------
 cluster/options                command-line flags
 cluster/session                the Spark session of a run
@@ -39,9 +40,16 @@ shuffle/read                   merges blocks after a batch shuffle
 shuffle/spilling               lists that spill to disk
 -----------------------------  -------------------------------------------------------
 state/chunks                   keyed state in chunks
-state/chunked_keys             chunks by key, for any trigger
-state/chunked_windows          chunks by window, for windows with one pane
+state/chunked_keys             chunks of the states of keys
+state/chunked_tiers            chunks of groupings with a light tier
 state/stage_cache              stages that stay in a worker between batches
+state/acquire_lease            takes a checkpoint for a run, or names its owner
+state/lease                    the right of a run to write its checkpoint
+state/lease_record             who owns a checkpoint, as numbered files
+state/lease_files              these files on local disks and on Hadoop's file systems
+state/processes                whether the process of an owner has ended
+state/run_directory            the temporary directory of a run, which is deleted
+state/unloading                unloads the state of a query that has ended
 state/checkpoint_manifest      compares a checkpoint with the pipeline
 state/signature                signatures of strategies and functions, as stable text
 state/side_input_directory     where files with large side inputs are

@@ -23,7 +23,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from headrace.runners.error_context import label_errors, label_errors_each
 from headrace.runners.gc_tuning import infrequent_gc
-from headrace.runners.grouping_operators import Group, batch_group
+from headrace.runners.grouping.operators import Group, batch_group
 from headrace.runners.operator import Operator, Send
 from headrace.runners.operators import operators_of
 from headrace.runners.planning import KeyedStep, Plan
@@ -67,7 +67,7 @@ class BatchStage:
         plan: the plan of the stage.
         now: processing time in microseconds.
         partitions: for level 0, (index of the Read, source partition) of each task.
-        branch: number of the stage among those of its level.
+        branch: number of the stage within its level.
         native: index of the Read that Spark reads; None if the input rows are task numbers.
     """
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 
 from headrace.runners.observation import Observation
 from headrace.runners.planning import Plan, with_side_input_files
@@ -10,7 +11,7 @@ from headrace.runners.progress import Progress
 from headrace.runners.spark import batch
 from headrace.runners.spark.cluster.driver_sinks import DriverSinks
 from headrace.runners.spark.cluster.error_transport import unwrapping
-from headrace.runners.spark.cluster.job_labels import described_jobs, ui_label
+from headrace.runners.spark.cluster.job_labels import active_tasks, described_jobs, ui_label
 from headrace.runners.spark.cluster.options import (
     default_key_groups,
     spark_settings,
@@ -24,7 +25,7 @@ from headrace.runners.spark.state.side_input_directory import (
     temporary_files,
 )
 from headrace.sdk.metrics import MetricResults
-from headrace.sdk.options import PipelineOptions, StandardOptions
+from headrace.sdk.options import PipelineOptions
 from headrace.sdk.result import PipelineResult, PipelineState
 
 
@@ -34,7 +35,7 @@ class BatchRun(PipelineResult):
     def __init__(self, planned: Plan, options: PipelineOptions, session: Session) -> None:
         super().__init__(PipelineState.RUNNING)
         settings = spark_settings(options)
-        progress = Progress(options.view_as(StandardOptions).progress)
+        progress = Progress.of(options, partial(active_tasks, session.spark))
         observation = Observation.of(options, planned, "spark", streaming=False)
         self._sinks = DriverSinks(planned, "", streaming=False, progress=progress)
         now = time.time_ns() // 1000

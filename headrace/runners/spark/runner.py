@@ -6,13 +6,16 @@ from pyspark.sql import SparkSession
 
 from headrace.runners.execution_mode import is_streaming
 from headrace.runners.planning import plan
+from headrace.runners.progress import Progress
 from headrace.runners.spark.batch_run import BatchRun
 from headrace.runners.spark.cluster.frame_sinks import require_directories, set_loaders
 from headrace.runners.spark.cluster.options import spark_settings
+from headrace.runners.spark.cluster.paths import check_paths
 from headrace.runners.spark.cluster.session import prepare
 from headrace.runners.spark.stage import worker_nodes
 from headrace.runners.spark.stream_run import StreamRun
 from headrace.sdk.graph import Graph
+from headrace.sdk.observing.options import check_run
 from headrace.sdk.options import PipelineOptions, StandardOptions
 from headrace.sdk.result import PipelineResult
 
@@ -36,13 +39,16 @@ class SparkRunner:
 
     def run(self, graph: Graph, options: PipelineOptions) -> PipelineResult:
         """Run a graph; return when it is finished, or at once if a source is unbounded."""
+        check_run(options)
         standard = options.view_as(StandardOptions)
         planned = plan(graph, bool(standard.check_mutation), bool(standard.no_pickle))
         streaming = is_streaming(graph, options)
         if streaming and spark_settings(options).checkpoint:
             require_directories(graph)
-        session = prepare(options, self._session, worker_nodes(planned), streaming=streaming)
-        set_loaders(graph, session.spark)
+        check_paths(spark_settings(options), streaming)
+        with Progress(standard.progress and None, lambda: "Spark starts"):  # on terminals only
+            session = prepare(options, self._session, worker_nodes(planned), streaming=streaming)
+            set_loaders(graph, session.spark)
         if streaming:
             return StreamRun(planned, options, session).start()
         return BatchRun(planned, options, session)

@@ -13,7 +13,7 @@ import attrs
 
 from headrace.runners.executor import Executor
 from headrace.runners.operator import Operator, Send
-from headrace.runners.planning import Level, Plan, SideInputStep
+from headrace.runners.planning import Level, Plan, has_sides
 from headrace.runners.side_input_operators import SideInputOperator
 from headrace.runners.spark.cluster.main_classes import MainClasses, classes_in
 from headrace.runners.spark.cluster.unpickling import reduced
@@ -21,6 +21,7 @@ from headrace.runners.spark.shuffle.bundle_columns import unpack
 from headrace.runners.spark.shuffle.key_group import KeyGroups
 from headrace.runners.spark.shuffle.wire import FILES_IN_USE, REPORT, SAMPLES, Row, dumps
 from headrace.runners.spark.shuffle.write import Address, Scope, SinkWrite, write_for
+from headrace.runners.stateful_side_input_operators import GatedStateful
 from headrace.sdk.graph import (
     Graph,
     Node,
@@ -69,7 +70,7 @@ class StagePlan:
 
     @property
     def title(self) -> str:
-        """What Spark's UI shows for this level in the plan of a query."""
+        """The text that Spark's UI shows for this level in the plan of a query."""
         own = (n.label for n in self.plan.graph if self.plan.depths[n.label] == self.level)
         return f"Level {self.level}: {', '.join(own)}"
 
@@ -139,7 +140,7 @@ def _outline(node: Node) -> Node:
     if isinstance(node, ParDoWithSideInputs):
         return attrs.evolve(node, fn=None, views=())
     if isinstance(node, StatefulParDo):
-        return attrs.evolve(node, dofn=None, declared=None, args=(), kwargs={})
+        return attrs.evolve(node, dofn=None, declared=None, args=(), kwargs={}, views=())
     return attrs.evolve(node, sink=None) if isinstance(node, Write) else node
 
 
@@ -187,7 +188,7 @@ class Stage:
     def push(self, index: int, payload: Any) -> None:
         """Pass a bundle of a row to the operator of its node."""
         operator = self.operator(index)
-        if isinstance(operator, SideInputOperator):
+        if isinstance(operator, SideInputOperator | GatedStateful):
             number, payload = payload
             operator.receiver(number)(unpack(payload))
         else:
@@ -214,19 +215,16 @@ class Stage:
     def observed(self, group: int) -> Iterator[Row]:
         """Return a row for the observers of the run, if there are any."""
         if self._plan.sampled is not None:
-            told = group, self.executor.take_samples(), self.executor.state()
+            told = group, self.executor.take_samples(self.scope.now), self.executor.state()
             yield Row(self._plan.last, SAMPLES, 0, dumps(told))
 
     def files_in_use(self, group: int) -> Iterator[Row]:
         """Return a row with the files that the side inputs of a key group need, if that may have changed."""
         found = {}
         for label, step in self._plan.plan.steps.items():
-            if (
-                isinstance(step, SideInputStep)
-                and self._plan.plan.depths[label] == self._plan.level
-            ):
+            if has_sides(step) and self._plan.plan.depths[label] == self._plan.level:
                 operator = self.executor[label]
-                assert isinstance(operator, SideInputOperator)
+                assert isinstance(operator, SideInputOperator | GatedStateful)
                 if step.files is not None and operator.gate.needed_files is not None:
                     found[label] = operator.gate.needed_files
         if found:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import attrs
 import pyarrow as pa
@@ -23,7 +23,8 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 
 from headrace.runners.error_context import label_errors_each
 from headrace.runners.gc_tuning import infrequent_gc
-from headrace.runners.grouping_operators import FinalPaneGroup, StreamingGroup, streaming_group
+from headrace.runners.grouping.operators import StreamingGroup, streaming_group
+from headrace.runners.grouping_paths import Keep
 from headrace.runners.operator import Operator, Send
 from headrace.runners.operators import operators_of
 from headrace.runners.planning import KeyedStep
@@ -37,8 +38,15 @@ from headrace.runners.spark.shuffle.blocks import unpacked_blocks
 from headrace.runners.spark.shuffle.bundle_columns import unpack
 from headrace.runners.spark.shuffle.control_rows import CONTROL, Control, merged
 from headrace.runners.spark.shuffle.placement import PLACE
-from headrace.runners.spark.shuffle.read import ShuffleRead, shuffle_read_for
-from headrace.runners.spark.shuffle.wire import SCHEMA, Row, dumps, loads, record_batch
+from headrace.runners.spark.shuffle.read import READ_SESSIONS, ShuffleRead, shuffle_read_for
+from headrace.runners.spark.shuffle.wire import (
+    READ_SIZE,
+    SCHEMA,
+    Row,
+    dumps,
+    loads,
+    record_batch,
+)
 from headrace.runners.spark.shuffle.write import Scope
 from headrace.runners.spark.sources.native import NativeRead, bundles_in
 from headrace.runners.spark.sources.native_watermarks import (
@@ -47,13 +55,14 @@ from headrace.runners.spark.sources.native_watermarks import (
     Observed,
     SourceClock,
 )
-from headrace.runners.spark.sources.worker_reads import elements_of
+from headrace.runners.spark.sources.worker_reads import elements_of, size_of
 from headrace.runners.spark.stage import Stage, StagePlan, in_batches
 from headrace.runners.spark.state.chunked_keys import KeyedChunks
-from headrace.runners.spark.state.chunked_windows import WindowChunks
+from headrace.runners.spark.state.chunked_tiers import TieredChunks
 from headrace.runners.spark.state.chunks import ChunkedStore, ChunkKind, ChunkStore, Directory
 from headrace.runners.spark.state.stage_cache import cached
 from headrace.runners.stateful_operators import StreamingStateful
+from headrace.runners.stateful_side_input_operators import StreamingGatedStateful
 from headrace.sdk.graph import Node, Read
 from headrace.sdk.serialization.stable import refuse_pickle
 from headrace.sdk.step_metrics import StepMetrics
@@ -65,6 +74,9 @@ RANGE_ROWS: Final = 1 << 14
 """Number of elements of a range that pass through the steps at once."""
 
 _SPARK_ROW: Final = SparkRow(*Row._fields)
+
+SIDES: Final = "Sides"
+"""The name of the store for the side inputs of a stateful DoFn, within the store of its keys."""
 
 STATE_FORMAT: Final = 1
 """Version of the format of the data in Spark's state store."""
@@ -106,7 +118,8 @@ class StreamPlan:
         step = plan.steps.get(node.label)
         if not isinstance(step, KeyedStep):
             return operators_of(plan, batch=False)(node, send, metrics)
-        return streaming_group(step, send, metrics, shuffle_read_for(step, batch=False))
+        received = shuffle_read_for(step, batch=False)
+        return streaming_group(step, send, metrics, received, READ_SESSIONS)
 
     @property
     def reads(self) -> tuple[Read, ...]:
@@ -127,6 +140,19 @@ class StreamPlan:
         return (Row(1, OBSERVED, group, payload) for group in range(groups))
 
 
+@attrs.define
+class TaskReads:
+    """Facts that a task finds out about the ranges that it reads.
+
+    Attributes:
+        observers: the observers of watermarks, by the label of the Read.
+        size: the size of the records in bytes, estimated.
+    """
+
+    observers: dict[str, NativeWatermarkObserver] = attrs.field(factory=dict)
+    size: int = 0
+
+
 @attrs.frozen
 class FirstStage:
     """Level 0 for the rows of the data source, called once for each task of a batch."""
@@ -139,20 +165,20 @@ class FirstStage:
             yield from map(record_batch, in_batches(self._rows(rows)))
 
     def _rows(self, rows: Iterable[Row]) -> Iterator[Row]:
-        observers: dict[str, NativeWatermarkObserver] = {}
+        found = TaskReads()
         with self.plan.cached_stage(batch_number(), MIN_MICROS, task_number(0)) as stage:
             for row in rows:
-                yield from self._take(stage, row, observers)
+                yield from self._take(stage, row, found)
             stage.end_round({read.label: MIN_MICROS for read in self.plan.reads})
             yield from stage.sent()
-            for label, observer in observers.items():
+            for label, observer in found.observers.items():
                 yield from self.plan.observed(observer.observed(label, stage.scope))
+            if found.size:
+                yield Row(self.plan.stage.last, READ_SIZE, 0, dumps(found.size))
             yield from stage.observed(0)
             yield stage.report()
 
-    def _take(
-        self, stage: Stage, row: Row, observers: dict[str, NativeWatermarkObserver]
-    ) -> Iterator[Row]:
+    def _take(self, stage: Stage, row: Row, found: TaskReads) -> Iterator[Row]:
         payload = loads(row.payload)
         if row.step == CONTROL:
             yield from self.plan.controls(payload)
@@ -162,23 +188,21 @@ class FirstStage:
             return
         stage.scope.now, content = payload
         if isinstance(content, SourceRange):
-            yield from self._read(stage, self.plan.stage.read(row.step), content, observers)
+            yield from self._read(stage, self.plan.stage.read(row.step), content, found)
             return
         stage.operator(row.step).push(unpack(content))
         yield from stage.sent()
 
     def _read(
-        self,
-        stage: Stage,
-        read: Read,
-        found: SourceRange,
-        observers: dict[str, NativeWatermarkObserver],
+        self, stage: Stage, read: Read, wanted: SourceRange, found: TaskReads
     ) -> Iterator[Row]:
         """Read a range of a source, and pass the elements on."""
-        bundle = elements_of(read, found)
+        bundle = elements_of(read, wanted)
+        if wanted.elements is None:
+            found.size += size_of(bundle)
         if read.label in self.plan.native:
             new = NativeWatermarkObserver(read.watermark or FromSource())
-            observers.setdefault(read.label, new).record((found.number,), bundle)
+            found.observers.setdefault(read.label, new).record((wanted.number,), bundle)
         for piece in bundle.pieces(RANGE_ROWS):
             stage.executor.feed(read, piece)
             yield from stage.sent()
@@ -191,7 +215,7 @@ class NativeStage:
     Attributes:
         plan: the plan of the stage.
         index: index of the Read in the graph.
-        branch: number of the stage among those of its level.
+        branch: number of the stage within its level.
     """
 
     plan: StreamPlan
@@ -265,7 +289,7 @@ class KeyedStage(StatefulProcessor):
             yield from (_SPARK_ROW(*row) for row in self._handle(incoming))
 
     def _handle(self, rows: Iterator[Row]) -> Iterator[Row]:
-        """Run the stage over the rows of a key group, one of which is a control row."""
+        """Run the stage over the rows of a key group, with one control row among them."""
         own, level = [], self._plan.stage.level
         for row in rows:
             if row.level == level:
@@ -313,11 +337,10 @@ class KeyedStage(StatefulProcessor):
                 "the checkpoint's state", version, CHUNKS, "the directory state in the checkpoint"
             )
         for label in self._own(self._plan.stage.plan.steps):
-            operator = stage.executor[label]
-            assert isinstance(operator, StreamingGroup | StreamingStateful | StreamingSideInputs)
-            directory = directories.setdefault(label, Directory())
-            chunks = StateChunks(self._chunks, label)
-            operator.store = ChunkedStore(directory, chunks, _kind_of_chunk(operator))
+            for name, operator in _with_stores(label, stage.executor[label]):
+                directory = directories.setdefault(name, Directory())
+                chunks = StateChunks(self._chunks, name)
+                operator.store = ChunkedStore(directory, chunks, _kind_of_chunk(operator))
         return stored, directories
 
     def _take(self, stage: Stage, row: Row) -> None:
@@ -338,16 +361,30 @@ class KeyedStage(StatefulProcessor):
         }
 
 
-def _kind_of_chunk(
-    operator: StreamingGroup | StreamingStateful | StreamingSideInputs,
-) -> ChunkKind[Any]:
-    if isinstance(operator, StreamingSideInputs):
+StreamingKeyed: TypeAlias = (
+    StreamingGroup | StreamingStateful | StreamingSideInputs | StreamingGatedStateful
+)
+"""An operator with a store."""
+
+
+def _with_stores(label: str, operator: Operator) -> Iterator[tuple[str, StreamingKeyed]]:
+    """Yield the operators of a step that have a store, with the name of the store."""
+    assert isinstance(operator, StreamingKeyed)
+    if isinstance(operator, StreamingGatedStateful):
+        yield f"{label}/{SIDES}", operator
+        yield label, operator.keys
+    else:
+        yield label, operator
+
+
+def _kind_of_chunk(operator: StreamingKeyed) -> ChunkKind[Any]:
+    if isinstance(operator, StreamingSideInputs | StreamingGatedStateful):
         return KeyedChunks(operator.gate)
     if isinstance(operator, StreamingStateful):
         return KeyedChunks(operator.keys)
-    if isinstance(operator, FinalPaneGroup):
-        return WindowChunks(operator.step)
-    return KeyedChunks(operator.grouping)
+    if operator.keep is Keep.FULL:
+        return KeyedChunks(operator.grouping)
+    return TieredChunks(operator.step, operator.grouping, operator.keep, READ_SESSIONS)
 
 
 @attrs.frozen

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 from headrace.sdk.combine import CombineGlobally, CombinePerKey
 from headrace.sdk.combine_fn import CombineFn, ExtremeCombineFn, Same, SumCombineFn
 from headrace.sdk.combiners.exact_numbers import ExactSum
+from headrace.sdk.combiners.ready import Ready
 from headrace.sdk.pvalue import PCollection
 from headrace.sdk.type_variables import KeyT
 
@@ -23,7 +24,7 @@ class MeanCombineFn(CombineFn):
     """The arithmetic mean, or NaN without values; can subtract.
 
     Sums of ints and floats are exact, so the mean of floats is rounded once, and does not depend on the order
-    of the values. The mean of values with NaN is NaN, and so is that of values with both infinities.
+    of the values. The mean of values with NaN is NaN, and so is the mean of values with both infinities.
 
     >>> MeanCombineFn().apply([1, 2, 6]), MeanCombineFn().apply([1e16, 1.0, -1e16])
     (3.0, 0.3333333333333333)
@@ -58,7 +59,7 @@ class MeanCombineFn(CombineFn):
 
 
 def _exact(total: Any, number: Any) -> Any:
-    """Return a sum to which a number is added; that of floats is exact."""
+    """Return a sum to which a number is added; a sum of floats is exact."""
     is_plain = isinstance(number, float) and not isinstance(total, ExactSum)
     return ExactSum() + total if is_plain else total
 
@@ -72,6 +73,13 @@ def _total(numbers: list[Any]) -> Any:
     return total
 
 
+class _Mean(Ready[Any, Any]):
+    _name = "Mean"
+
+    def __init__(self) -> None:
+        super().__init__(MeanCombineFn())
+
+
 class Mean:
     """Transforms that compute the arithmetic mean.
 
@@ -80,14 +88,8 @@ class Mean:
     3.0
     """
 
-    class Globally(CombineGlobally[Any, Any]):
+    class Globally(_Mean, CombineGlobally[Any, Any]):
         """The mean of all elements."""
-
-        def __init__(self) -> None:
-            super().__init__(MeanCombineFn())
-
-        def default_label(self) -> str:
-            return "Mean.Globally"
 
         if TYPE_CHECKING:
 
@@ -97,14 +99,8 @@ class Mean:
             def expand(self, pcoll: PCollection[ExactT]) -> PCollection[ExactT]: ...
             def expand(self, pcoll: Any) -> Any: ...
 
-    class PerKey(CombinePerKey[Any, Any]):
+    class PerKey(_Mean, CombinePerKey[Any, Any]):
         """The mean of the values of each key."""
-
-        def __init__(self) -> None:
-            super().__init__(MeanCombineFn())
-
-        def default_label(self) -> str:
-            return "Mean.PerKey"
 
         if TYPE_CHECKING:
 
@@ -119,6 +115,13 @@ class Mean:
             def expand(self, pcoll: Any) -> Any: ...
 
 
+class _Sum(Ready[Same, Same]):
+    _name = "Sum"
+
+    def __init__(self) -> None:
+        super().__init__(SumCombineFn())
+
+
 class Sum:
     """Transforms that compute a sum (from Beam's Java; in Beam's Python: ``CombinePerKey(sum)``).
 
@@ -127,23 +130,18 @@ class Sum:
     9
     """
 
-    class Globally(CombineGlobally[Same, Same]):
+    class Globally(_Sum, CombineGlobally[Same, Same]):
         """The sum of all elements."""
 
-        def __init__(self) -> None:
-            super().__init__(SumCombineFn())
-
-        def default_label(self) -> str:
-            return "Sum.Globally"
-
-    class PerKey(CombinePerKey[Same, Same]):
+    class PerKey(_Sum, CombinePerKey[Same, Same]):
         """The sum of the values of each key."""
 
-        def __init__(self) -> None:
-            super().__init__(SumCombineFn())
 
-        def default_label(self) -> str:
-            return "Sum.PerKey"
+class _Min(Ready[Same, Same]):
+    _name = "Min"
+
+    def __init__(self) -> None:
+        super().__init__(ExtremeCombineFn(min))
 
 
 class Min:
@@ -154,23 +152,18 @@ class Min:
     2
     """
 
-    class Globally(CombineGlobally[Same, Same]):
+    class Globally(_Min, CombineGlobally[Same, Same]):
         """The smallest element; None for an empty collection."""
 
-        def __init__(self) -> None:
-            super().__init__(ExtremeCombineFn(min))
-
-        def default_label(self) -> str:
-            return "Min.Globally"
-
-    class PerKey(CombinePerKey[Same, Same]):
+    class PerKey(_Min, CombinePerKey[Same, Same]):
         """The smallest value of each key."""
 
-        def __init__(self) -> None:
-            super().__init__(ExtremeCombineFn(min))
 
-        def default_label(self) -> str:
-            return "Min.PerKey"
+class _Max(Ready[Same, Same]):
+    _name = "Max"
+
+    def __init__(self) -> None:
+        super().__init__(ExtremeCombineFn(max))
 
 
 class Max:
@@ -181,20 +174,8 @@ class Max:
     6
     """
 
-    class Globally(CombineGlobally[Same, Same]):
+    class Globally(_Max, CombineGlobally[Same, Same]):
         """The largest element; None for an empty collection."""
 
-        def __init__(self) -> None:
-            super().__init__(ExtremeCombineFn(max))
-
-        def default_label(self) -> str:
-            return "Max.Globally"
-
-    class PerKey(CombinePerKey[Same, Same]):
+    class PerKey(_Max, CombinePerKey[Same, Same]):
         """The largest value of each key."""
-
-        def __init__(self) -> None:
-            super().__init__(ExtremeCombineFn(max))
-
-        def default_label(self) -> str:
-            return "Max.PerKey"

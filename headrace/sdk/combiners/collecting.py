@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.sdk.combine import CombineGlobally
 from headrace.sdk.combine_fn import CombineFn
+from headrace.sdk.combiners.ready import ListGlobally
 from headrace.sdk.encoding import encode_value
 from headrace.sdk.pvalue import PCollection
 from headrace.sdk.type_variables import KeyT, T, ValueT
@@ -98,7 +99,7 @@ class ToDictCombineFn(CombineFn):
         return accumulator
 
 
-class ToList(CombineGlobally[Any, list[Any]]):
+class ToList(ListGlobally):
     """Collects all elements into one list, in any order.
 
     >>> with Pipeline() as p:
@@ -111,10 +112,6 @@ class ToList(CombineGlobally[Any, list[Any]]):
 
     def default_label(self) -> str:
         return "ToList"
-
-    if TYPE_CHECKING:
-
-        def expand(self, pcoll: PCollection[T]) -> PCollection[list[T]]: ...
 
 
 class ToSet(CombineGlobally[Any, set[Any]]):

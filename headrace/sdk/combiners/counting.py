@@ -7,6 +7,7 @@ from typing import Any
 
 from headrace.sdk.combine import CombineGlobally, CombinePerKey
 from headrace.sdk.combine_fn import CombineFn
+from headrace.sdk.combiners.ready import Ready
 from headrace.sdk.pairs import PairedWith
 from headrace.sdk.pvalue import PCollection
 from headrace.sdk.transform import PTransform
@@ -41,6 +42,13 @@ class CountCombineFn(CombineFn):
         return accumulator
 
 
+class _Count(Ready[object, int]):
+    _name = "Count"
+
+    def __init__(self) -> None:
+        super().__init__(CountCombineFn())
+
+
 class Count:
     """Transforms that count elements.
 
@@ -50,23 +58,11 @@ class Count:
     6
     """
 
-    class Globally(CombineGlobally[object, int]):
+    class Globally(_Count, CombineGlobally[object, int]):
         """Counts all elements."""
 
-        def __init__(self) -> None:
-            super().__init__(CountCombineFn())
-
-        def default_label(self) -> str:
-            return "Count.Globally"
-
-    class PerKey(CombinePerKey[object, int]):
+    class PerKey(_Count, CombinePerKey[object, int]):
         """Counts the values of each key."""
-
-        def __init__(self) -> None:
-            super().__init__(CountCombineFn())
-
-        def default_label(self) -> str:
-            return "Count.PerKey"
 
     class PerElement(PTransform[PCollection[Any], PCollection[Any]]):
         """Counts equal elements: emits pairs of element and count."""

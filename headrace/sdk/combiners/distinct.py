@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from headrace.sdk.combine import CombineGlobally, CombinePerKey
 from headrace.sdk.combine_fn import CombineFn
+from headrace.sdk.combiners.ready import Ready
 from headrace.sdk.combiners.sketches import checked, datasketches, hashed, log_size
 
 _CONSTANT: Final = 0.589
@@ -64,6 +65,13 @@ class ApproximateCountDistinctCombineFn(CombineFn):
         return union.get_result()
 
 
+class _ApproximateCountDistinct(Ready[object, int]):
+    _name = "ApproximateCountDistinct"
+
+    def __init__(self, error: float = 0.02) -> None:
+        super().__init__(ApproximateCountDistinctCombineFn(error))
+
+
 class ApproximateCountDistinct:
     """Transforms that count distinct values approximately (from Beam's Java, whose sketch is HLL++).
 
@@ -73,28 +81,16 @@ class ApproximateCountDistinct:
     997
     """
 
-    class Globally(CombineGlobally[object, int]):
+    class Globally(_ApproximateCountDistinct, CombineGlobally[object, int]):
         """The number of distinct elements.
 
         Args:
             error: the relative standard error, from 0.0005 to 0.2.
         """
 
-        def __init__(self, error: float = 0.02) -> None:
-            super().__init__(ApproximateCountDistinctCombineFn(error))
-
-        def default_label(self) -> str:
-            return "ApproximateCountDistinct.Globally"
-
-    class PerKey(CombinePerKey[object, int]):
+    class PerKey(_ApproximateCountDistinct, CombinePerKey[object, int]):
         """The number of distinct values of each key.
 
         Args:
             error: the relative standard error, from 0.0005 to 0.2.
         """
-
-        def __init__(self, error: float = 0.02) -> None:
-            super().__init__(ApproximateCountDistinctCombineFn(error))
-
-        def default_label(self) -> str:
-            return "ApproximateCountDistinct.PerKey"

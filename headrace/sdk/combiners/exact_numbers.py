@@ -92,7 +92,7 @@ def square_root(numerator: int, denominator: int) -> float:
 
 @attrs.frozen
 class ExactSum:
-    """A sum of real numbers, of which NaN and infinities are counted apart.
+    """A sum of real numbers that counts NaN and infinities apart.
 
     >>> total = ExactSum.of([1e100, 1.0]) - 1e100
     >>> total / 2

@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from headrace.sdk.combine import CombineGlobally, CombinePerKey
 from headrace.sdk.combine_fn import CombineFn
+from headrace.sdk.combiners.ready import Ready
 from headrace.sdk.combiners.sketches import checked, datasketches, log_size
 from headrace.sdk.encoding import encode_value
 
@@ -115,6 +116,13 @@ def _rank(found: HeavyHitter) -> tuple[int, bytes]:
     return -found.frequency, encode_value(found.value)
 
 
+class _HeavyHitters(Ready[Any, list[HeavyHitter]]):
+    _name = "HeavyHitters"
+
+    def __init__(self, share: float = 0.01, error: float | None = None) -> None:
+        super().__init__(HeavyHittersCombineFn(share, error))
+
+
 class HeavyHitters:
     """Transforms that find the most frequent values, approximately and in bounded memory.
 
@@ -126,7 +134,7 @@ class HeavyHitters:
     be 2
     """
 
-    class Globally(CombineGlobally[Any, list[HeavyHitter]]):
+    class Globally(_HeavyHitters, CombineGlobally[Any, list[HeavyHitter]]):
         """A list of the elements that make up at least a share of all.
 
         Args:
@@ -134,22 +142,10 @@ class HeavyHitters:
             error: the error of a frequency as a share of all elements; a tenth of the share by default.
         """
 
-        def __init__(self, share: float = 0.01, error: float | None = None) -> None:
-            super().__init__(HeavyHittersCombineFn(share, error))
-
-        def default_label(self) -> str:
-            return "HeavyHitters.Globally"
-
-    class PerKey(CombinePerKey[Any, list[HeavyHitter]]):
+    class PerKey(_HeavyHitters, CombinePerKey[Any, list[HeavyHitter]]):
         """A list of the values of each key that make up at least a share of its values.
 
         Args:
             share: the share of all values of the key, from 0.0001 to 1.
             error: the error of a frequency as a share of these values; a tenth of the share by default.
         """
-
-        def __init__(self, share: float = 0.01, error: float | None = None) -> None:
-            super().__init__(HeavyHittersCombineFn(share, error))
-
-        def default_label(self) -> str:
-            return "HeavyHitters.PerKey"

@@ -5,14 +5,12 @@ from __future__ import annotations
 import pickle
 from collections.abc import Iterable, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from headrace.errors import PipelineError, shorten
-from headrace.sdk.combine import CombineGlobally, CombinePerKey
 from headrace.sdk.combine_fn import CombineFn
+from headrace.sdk.combiners.ready import ListGlobally, ListPerKey, Ready
 from headrace.sdk.combiners.sketches import checked, datasketches
-from headrace.sdk.pvalue import PCollection
-from headrace.sdk.type_variables import KeyT, T
 
 _SIZES: Final = range(8, 65536)
 QUARTILES: Final = (0.0, 0.25, 0.5, 0.75, 1.0)
@@ -114,6 +112,13 @@ def _serde() -> Any:
     return Pickles()
 
 
+class _KllQuantiles(Ready[Any, list[Any]]):
+    _name = "KllQuantiles"
+
+    def __init__(self, ranks: Sequence[float] = QUARTILES, error: float = 0.01) -> None:
+        super().__init__(KllQuantilesCombineFn(ranks, error))
+
+
 class KllQuantiles:
     """Transforms that return the values at some ranks, approximately and in bounded memory.
 
@@ -123,7 +128,7 @@ class KllQuantiles:
     [50, 99]
     """
 
-    class Globally(CombineGlobally[Any, list[Any]]):
+    class Globally(_KllQuantiles, ListGlobally):
         """The elements at some ranks.
 
         Args:
@@ -131,32 +136,10 @@ class KllQuantiles:
             error: the error of a rank, from 0.0001 to 0.2.
         """
 
-        def __init__(self, ranks: Sequence[float] = QUARTILES, error: float = 0.01) -> None:
-            super().__init__(KllQuantilesCombineFn(ranks, error))
-
-        def default_label(self) -> str:
-            return "KllQuantiles.Globally"
-
-        if TYPE_CHECKING:
-
-            def expand(self, pcoll: PCollection[T]) -> PCollection[list[T]]: ...
-
-    class PerKey(CombinePerKey[Any, list[Any]]):
+    class PerKey(_KllQuantiles, ListPerKey):
         """The values of each key at some ranks.
 
         Args:
             ranks: the ranks, from 0 to 1; by default the quartiles with minimum and maximum.
             error: the error of a rank, from 0.0001 to 0.2.
         """
-
-        def __init__(self, ranks: Sequence[float] = QUARTILES, error: float = 0.01) -> None:
-            super().__init__(KllQuantilesCombineFn(ranks, error))
-
-        def default_label(self) -> str:
-            return "KllQuantiles.PerKey"
-
-        if TYPE_CHECKING:
-
-            def expand(
-                self, pcoll: PCollection[tuple[KeyT, T]]
-            ) -> PCollection[tuple[KeyT, list[T]]]: ...

@@ -1,9 +1,9 @@
 """Quantiles in buffers of bounded memory, by the algorithm that Beam uses.
 
-The algorithm is that of Manku, Rajagopalan and Lindsay, "Approximate Medians and other Quantiles in One
+The algorithm is by Manku, Rajagopalan and Lindsay, "Approximate Medians and other Quantiles in One
 Pass and with Limited Memory" (1998). Values fill buffers of a fixed size. When there are too many full
-buffers, those of the lowest level are collapsed: sorted together, and replaced by one buffer of values at
-equal distances, each of which stands for as many values as were left out around it.
+buffers, the buffers of the lowest level are collapsed: sorted together, and replaced by one buffer of values
+at equal distances. Each value stands for the values that were left out around it.
 """
 
 from __future__ import annotations

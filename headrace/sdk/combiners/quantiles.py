@@ -11,6 +11,7 @@ from headrace.errors import PipelineError, shorten
 from headrace.sdk.combine import CombineGlobally, CombinePerKey
 from headrace.sdk.combine_fn import CombineFn
 from headrace.sdk.combiners.quantile_buffers import BoundedQuantilesCombineFn
+from headrace.sdk.combiners.ready import Ready
 from headrace.sdk.encoding import encode_value
 from headrace.sdk.pvalue import PCollection
 from headrace.sdk.type_variables import KeyT, T
@@ -186,16 +187,31 @@ def _first_of_first(pair: Any) -> Any:
     return pair[0][0]
 
 
-def _display_data(transform: Any) -> dict[str, Any]:
-    """Return the arguments of a transform; a sort key by its name."""
-    key = transform._key
-    return {
-        "num_quantiles": transform._num_quantiles,
-        "key": getattr(key, "__name__", type(key).__name__),
-        "reverse": str(transform._reverse),
-        "weighted": str(transform._weighted),
-        "input_batched": str(transform._input_batched),
-    }
+class _ApproximateQuantiles(Ready[Any, list[Any]]):
+    _name = "ApproximateQuantiles"
+
+    def __init__(
+        self,
+        num_quantiles: int,
+        key: KeyFunction | None = None,
+        reverse: bool = False,
+        weighted: bool = False,
+        input_batched: bool = False,
+    ) -> None:
+        fn = ApproximateQuantilesCombineFn(num_quantiles, key, reverse, weighted, input_batched)
+        super().__init__(fn)
+        self._num_quantiles = num_quantiles
+        self._arguments = {
+            "num_quantiles": num_quantiles,
+            "key": getattr(key, "__name__", type(key).__name__),
+            "reverse": str(reverse),
+            "weighted": str(weighted),
+            "input_batched": str(input_batched),
+        }
+
+    def display_data(self) -> dict[str, Any]:
+        """Return the arguments; a sort key by its name."""
+        return self._arguments
 
 
 class ApproximateQuantiles:
@@ -208,7 +224,7 @@ class ApproximateQuantiles:
     [10, 30, 50]
     """
 
-    class Globally(CombineGlobally[Any, list[Any]]):
+    class Globally(_ApproximateQuantiles, CombineGlobally[Any, list[Any]]):
         """A list of quantiles of all elements.
 
         Args:
@@ -219,33 +235,14 @@ class ApproximateQuantiles:
             input_batched: whether an element is a list of values.
         """
 
-        def __init__(
-            self,
-            num_quantiles: int,
-            key: KeyFunction | None = None,
-            reverse: bool = False,
-            weighted: bool = False,
-            input_batched: bool = False,
-        ) -> None:
-            fn = ApproximateQuantilesCombineFn(num_quantiles, key, reverse, weighted, input_batched)
-            super().__init__(fn)
-            self._num_quantiles = num_quantiles
-            self._key = key
-            self._reverse = reverse
-            self._weighted = weighted
-            self._input_batched = input_batched
-
         def default_label(self) -> str:
             return f"ApproximateQuantiles({self._num_quantiles})"
-
-        def display_data(self) -> dict[str, Any]:
-            return _display_data(self)
 
         if TYPE_CHECKING:
 
             def expand(self, pcoll: PCollection[T]) -> PCollection[list[Any]]: ...
 
-    class PerKey(CombinePerKey[Any, list[Any]]):
+    class PerKey(_ApproximateQuantiles, CombinePerKey[Any, list[Any]]):
         """A list of quantiles of the values of each key.
 
         Args:
@@ -256,27 +253,8 @@ class ApproximateQuantiles:
             input_batched: whether a value is a list of values.
         """
 
-        def __init__(
-            self,
-            num_quantiles: int,
-            key: KeyFunction | None = None,
-            reverse: bool = False,
-            weighted: bool = False,
-            input_batched: bool = False,
-        ) -> None:
-            fn = ApproximateQuantilesCombineFn(num_quantiles, key, reverse, weighted, input_batched)
-            super().__init__(fn)
-            self._num_quantiles = num_quantiles
-            self._key = key
-            self._reverse = reverse
-            self._weighted = weighted
-            self._input_batched = input_batched
-
         def default_label(self) -> str:
             return f"ApproximateQuantilesPerKey({self._num_quantiles})"
-
-        def display_data(self) -> dict[str, Any]:
-            return _display_data(self)
 
         if TYPE_CHECKING:
 

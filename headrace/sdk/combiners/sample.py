@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 from hashlib import blake2b
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from headrace.errors import PipelineError
-from headrace.sdk.combine import CombineGlobally, CombinePerKey
+from headrace.sdk.combine import CombineGlobally
 from headrace.sdk.combine_fn import CombineFn
+from headrace.sdk.combiners.ready import ListGlobally, ListPerKey, Ready
 from headrace.sdk.combiners.top import TopCombineFn
 from headrace.sdk.encoding import encode_value
 from headrace.sdk.pardo import FlatMap
 from headrace.sdk.pvalue import PCollection
 from headrace.sdk.transform import PTransform
-from headrace.sdk.type_variables import KeyT, T
+from headrace.sdk.type_variables import T
 
 Drawn: TypeAlias = list[tuple[bytes, Any]]
 
@@ -96,6 +97,18 @@ def _priority(drawn: tuple[bytes, Any]) -> bytes:
     return drawn[0]
 
 
+class _FixedSize(Ready[Any, list[Any]]):
+    def __init__(self, n: int, seed: int = 0) -> None:
+        super().__init__(SampleCombineFn(n, seed))
+        self._n = n
+
+    def default_label(self) -> str:
+        return f"FixedSize{self._scope}({self._n})"
+
+    def display_data(self) -> dict[str, int]:
+        return {"n": self._n}
+
+
 class Sample:
     """Transforms that return a list of randomly chosen values.
 
@@ -133,7 +146,7 @@ class Sample:
             some = pcoll | "Combine" >> CombineGlobally(SomeCombineFn(self._n)).without_defaults()
             return some | "Elements" >> FlatMap(list)
 
-    class FixedSizeGlobally(CombineGlobally[Any, list[Any]]):
+    class FixedSizeGlobally(_FixedSize, ListGlobally):
         """A list of n randomly chosen elements.
 
         Args:
@@ -141,40 +154,10 @@ class Sample:
             seed: seed of the sample.
         """
 
-        def __init__(self, n: int, seed: int = 0) -> None:
-            super().__init__(SampleCombineFn(n, seed))
-            self._n = n
-
-        def default_label(self) -> str:
-            return f"FixedSizeGlobally({self._n})"
-
-        def display_data(self) -> dict[str, int]:
-            return {"n": self._n}
-
-        if TYPE_CHECKING:
-
-            def expand(self, pcoll: PCollection[T]) -> PCollection[list[T]]: ...
-
-    class FixedSizePerKey(CombinePerKey[Any, list[Any]]):
+    class FixedSizePerKey(_FixedSize, ListPerKey):
         """A list of n randomly chosen values of each key.
 
         Args:
             n: size of the sample.
             seed: seed of the sample.
         """
-
-        def __init__(self, n: int, seed: int = 0) -> None:
-            super().__init__(SampleCombineFn(n, seed))
-            self._n = n
-
-        def default_label(self) -> str:
-            return f"FixedSizePerKey({self._n})"
-
-        def display_data(self) -> dict[str, int]:
-            return {"n": self._n}
-
-        if TYPE_CHECKING:
-
-            def expand(
-                self, pcoll: PCollection[tuple[KeyT, T]]
-            ) -> PCollection[tuple[KeyT, list[T]]]: ...

@@ -1,6 +1,6 @@
-"""What sketches have in common: the package, the hash of values, and the bounds of their parameters.
+"""Common parts of sketches: the package, the hash of values, and the bounds of their parameters.
 
-Sketches are those of Apache DataSketches. An accumulator is the serialized sketch, or no bytes for no values,
+The sketches are from Apache DataSketches. An accumulator is the serialized sketch, or no bytes for no values,
 so it is small plain data in a shuffle and in a checkpoint. Values are hashed by their encoding, the one by
 which keys and retractions are compared; so 1 and 1.0 are two values. The hash is the same in all processes.
 """
@@ -11,7 +11,7 @@ from hashlib import blake2b
 from math import ceil, log2
 from typing import Any
 
-from headrace.errors import PipelineError, shorten
+from headrace.errors import PipelineError, require_extra, shorten
 from headrace.sdk.encoding import encode_value
 
 
@@ -21,14 +21,7 @@ def datasketches() -> Any:
     Raises:
         PipelineError: it is not installed.
     """
-    try:
-        import datasketches
-    except ImportError:
-        raise PipelineError(
-            "sketches need the package datasketches, which is not installed",
-            remedy="pip install 'headrace[sketches]'",
-        ) from None
-    return datasketches
+    return require_extra("datasketches", "sketches", "sketches need the package datasketches")
 
 
 def hashed(value: Any) -> int:

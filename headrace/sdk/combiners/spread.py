@@ -11,6 +11,7 @@ from headrace.sdk.combiners.moments import (
     StandardDeviationCombineFn,
     VarianceCombineFn,
 )
+from headrace.sdk.combiners.ready import Ready
 from headrace.sdk.pvalue import PCollection
 from headrace.sdk.type_variables import KeyT
 
@@ -22,6 +23,41 @@ if TYPE_CHECKING:
     Pairs: TypeAlias = tuple[Number, Number]
 
 
+class _NumbersGlobally(CombineGlobally[Any, float]):
+    if TYPE_CHECKING:
+
+        def expand(self, pcoll: PCollection[Number]) -> PCollection[float]: ...
+
+
+class _NumbersPerKey(CombinePerKey[Any, float]):
+    if TYPE_CHECKING:
+
+        def expand(
+            self, pcoll: PCollection[tuple[KeyT, Number]]
+        ) -> PCollection[tuple[KeyT, float]]: ...
+
+
+class _PairsGlobally(CombineGlobally[Any, float]):
+    if TYPE_CHECKING:
+
+        def expand(self, pcoll: PCollection[Pairs]) -> PCollection[float]: ...
+
+
+class _PairsPerKey(CombinePerKey[Any, float]):
+    if TYPE_CHECKING:
+
+        def expand(
+            self, pcoll: PCollection[tuple[KeyT, Pairs]]
+        ) -> PCollection[tuple[KeyT, float]]: ...
+
+
+class _Variance(Ready[Any, float]):
+    _name = "Variance"
+
+    def __init__(self, population: bool = False) -> None:
+        super().__init__(VarianceCombineFn(population))
+
+
 class Variance:
     """Transforms that compute the variance of numbers: by default that of a sample.
 
@@ -30,41 +66,26 @@ class Variance:
     2.5
     """
 
-    class Globally(CombineGlobally[Any, float]):
+    class Globally(_Variance, _NumbersGlobally):
         """The variance of all elements.
 
         Args:
             population: whether these are the whole population, rather than a sample of it.
         """
 
-        def __init__(self, population: bool = False) -> None:
-            super().__init__(VarianceCombineFn(population))
-
-        def default_label(self) -> str:
-            return "Variance.Globally"
-
-        if TYPE_CHECKING:
-
-            def expand(self, pcoll: PCollection[Number]) -> PCollection[float]: ...
-
-    class PerKey(CombinePerKey[Any, float]):
+    class PerKey(_Variance, _NumbersPerKey):
         """The variance of the values of each key.
 
         Args:
             population: whether these are the whole population, rather than a sample of it.
         """
 
-        def __init__(self, population: bool = False) -> None:
-            super().__init__(VarianceCombineFn(population))
 
-        def default_label(self) -> str:
-            return "Variance.PerKey"
+class _StandardDeviation(Ready[Any, float]):
+    _name = "StandardDeviation"
 
-        if TYPE_CHECKING:
-
-            def expand(
-                self, pcoll: PCollection[tuple[KeyT, Number]]
-            ) -> PCollection[tuple[KeyT, float]]: ...
+    def __init__(self, population: bool = False) -> None:
+        super().__init__(StandardDeviationCombineFn(population))
 
 
 class StandardDeviation:
@@ -76,41 +97,26 @@ class StandardDeviation:
     ('a', 2.0)
     """
 
-    class Globally(CombineGlobally[Any, float]):
+    class Globally(_StandardDeviation, _NumbersGlobally):
         """The standard deviation of all elements.
 
         Args:
             population: whether these are the whole population, rather than a sample of it.
         """
 
-        def __init__(self, population: bool = False) -> None:
-            super().__init__(StandardDeviationCombineFn(population))
-
-        def default_label(self) -> str:
-            return "StandardDeviation.Globally"
-
-        if TYPE_CHECKING:
-
-            def expand(self, pcoll: PCollection[Number]) -> PCollection[float]: ...
-
-    class PerKey(CombinePerKey[Any, float]):
+    class PerKey(_StandardDeviation, _NumbersPerKey):
         """The standard deviation of the values of each key.
 
         Args:
             population: whether these are the whole population, rather than a sample of it.
         """
 
-        def __init__(self, population: bool = False) -> None:
-            super().__init__(StandardDeviationCombineFn(population))
 
-        def default_label(self) -> str:
-            return "StandardDeviation.PerKey"
+class _Covariance(Ready[Any, float]):
+    _name = "Covariance"
 
-        if TYPE_CHECKING:
-
-            def expand(
-                self, pcoll: PCollection[tuple[KeyT, Number]]
-            ) -> PCollection[tuple[KeyT, float]]: ...
+    def __init__(self, population: bool = False) -> None:
+        super().__init__(CovarianceCombineFn(population))
 
 
 class Covariance:
@@ -121,41 +127,26 @@ class Covariance:
     3.5
     """
 
-    class Globally(CombineGlobally[Any, float]):
+    class Globally(_Covariance, _PairsGlobally):
         """The covariance of all elements, which are (x, y) pairs.
 
         Args:
             population: whether these are the whole population, rather than a sample of it.
         """
 
-        def __init__(self, population: bool = False) -> None:
-            super().__init__(CovarianceCombineFn(population))
-
-        def default_label(self) -> str:
-            return "Covariance.Globally"
-
-        if TYPE_CHECKING:
-
-            def expand(self, pcoll: PCollection[Pairs]) -> PCollection[float]: ...
-
-    class PerKey(CombinePerKey[Any, float]):
+    class PerKey(_Covariance, _PairsPerKey):
         """The covariance of the values of each key, which are (x, y) pairs.
 
         Args:
             population: whether these are the whole population, rather than a sample of it.
         """
 
-        def __init__(self, population: bool = False) -> None:
-            super().__init__(CovarianceCombineFn(population))
 
-        def default_label(self) -> str:
-            return "Covariance.PerKey"
+class _Correlation(Ready[Any, float]):
+    _name = "Correlation"
 
-        if TYPE_CHECKING:
-
-            def expand(
-                self, pcoll: PCollection[tuple[KeyT, Pairs]]
-            ) -> PCollection[tuple[KeyT, float]]: ...
+    def __init__(self) -> None:
+        super().__init__(CorrelationCombineFn())
 
 
 class Correlation:
@@ -166,30 +157,8 @@ class Correlation:
     -1.0
     """
 
-    class Globally(CombineGlobally[Any, float]):
+    class Globally(_Correlation, _PairsGlobally):
         """The correlation of all elements, which are (x, y) pairs."""
 
-        def __init__(self) -> None:
-            super().__init__(CorrelationCombineFn())
-
-        def default_label(self) -> str:
-            return "Correlation.Globally"
-
-        if TYPE_CHECKING:
-
-            def expand(self, pcoll: PCollection[Pairs]) -> PCollection[float]: ...
-
-    class PerKey(CombinePerKey[Any, float]):
+    class PerKey(_Correlation, _PairsPerKey):
         """The correlation of the values of each key, which are (x, y) pairs."""
-
-        def __init__(self) -> None:
-            super().__init__(CorrelationCombineFn())
-
-        def default_label(self) -> str:
-            return "Correlation.PerKey"
-
-        if TYPE_CHECKING:
-
-            def expand(
-                self, pcoll: PCollection[tuple[KeyT, Pairs]]
-            ) -> PCollection[tuple[KeyT, float]]: ...

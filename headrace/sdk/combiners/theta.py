@@ -9,12 +9,13 @@ import attrs
 
 from headrace.sdk.combine import CombineGlobally, CombinePerKey
 from headrace.sdk.combine_fn import CombineFn
+from headrace.sdk.combiners.ready import Ready
 from headrace.sdk.combiners.sketches import checked, datasketches, hashed, log_size
 
 
 @attrs.frozen
 class ThetaSketch:
-    """A set of values of which only the number is known, approximately.
+    """A set of values that knows only their number, approximately.
 
     ``|`` is the union of two sets, ``&`` their intersection, and ``-`` their difference. The error of an
     intersection or difference is relative to the size of the union.
@@ -113,6 +114,13 @@ class ThetaSketchCombineFn(CombineFn):
         return ThetaSketch(accumulator or empty().serialize())
 
 
+class _DistinctSketch(Ready[object, ThetaSketch]):
+    _name = "DistinctSketch"
+
+    def __init__(self, error: float = 0.02) -> None:
+        super().__init__(ThetaSketchCombineFn(error))
+
+
 class DistinctSketch:
     """Transforms that make a :class:`ThetaSketch` of the distinct values, for counts of set operations.
 
@@ -124,28 +132,16 @@ class DistinctSketch:
     ('tue', 1.0)
     """
 
-    class Globally(CombineGlobally[object, ThetaSketch]):
+    class Globally(_DistinctSketch, CombineGlobally[object, ThetaSketch]):
         """A sketch of the distinct elements.
 
         Args:
             error: the relative standard error of the number of values, from 0.001 to 0.2.
         """
 
-        def __init__(self, error: float = 0.02) -> None:
-            super().__init__(ThetaSketchCombineFn(error))
-
-        def default_label(self) -> str:
-            return "DistinctSketch.Globally"
-
-    class PerKey(CombinePerKey[object, ThetaSketch]):
+    class PerKey(_DistinctSketch, CombinePerKey[object, ThetaSketch]):
         """A sketch of the distinct values of each key.
 
         Args:
             error: the relative standard error of the number of values, from 0.001 to 0.2.
         """
-
-        def __init__(self, error: float = 0.02) -> None:
-            super().__init__(ThetaSketchCombineFn(error))
-
-        def default_label(self) -> str:
-            return "DistinctSketch.PerKey"

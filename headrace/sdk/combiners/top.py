@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from heapq import nlargest, nsmallest
 from itertools import chain
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
-from headrace.sdk.combine import CombineGlobally, CombinePerKey
 from headrace.sdk.combine_fn import CombineFn
-from headrace.sdk.pvalue import PCollection
+from headrace.sdk.combiners.ready import ListGlobally, ListPerKey, Ready
 from headrace.sdk.transform import PTransform
-from headrace.sdk.type_variables import KeyT, T
 
 Named = TypeVar("Named", bound=PTransform[Any, Any])
 KeyFunction: TypeAlias = Callable[[Any], Any]
@@ -94,6 +92,12 @@ class Smallest(TopCombineFn):
         super().__init__(n, reverse=True)
 
 
+class _Top(Ready[Any, list[Any]]):
+    def __init__(self, n: int, key: KeyFunction | None = None, reverse: bool = False) -> None:
+        super().__init__(TopCombineFn(n, key, reverse))
+        self._n = n
+
+
 class Top:
     """Transforms that return a list of the n largest or smallest values.
 
@@ -102,7 +106,7 @@ class Top:
     [5, 4]
     """
 
-    class Of(CombineGlobally[Any, list[Any]]):
+    class Of(_Top, ListGlobally):
         """A list of the n largest elements.
 
         Args:
@@ -111,18 +115,10 @@ class Top:
             reverse: whether to return the smallest elements instead.
         """
 
-        def __init__(self, n: int, key: KeyFunction | None = None, reverse: bool = False) -> None:
-            super().__init__(TopCombineFn(n, key, reverse))
-            self._n = n
-
         def default_label(self) -> str:
             return f"Top({self._n})"
 
-        if TYPE_CHECKING:
-
-            def expand(self, pcoll: PCollection[T]) -> PCollection[list[T]]: ...
-
-    class PerKey(CombinePerKey[Any, list[Any]]):
+    class PerKey(_Top, ListPerKey):
         """A list of the n largest values of each key.
 
         Args:
@@ -131,18 +127,8 @@ class Top:
             reverse: whether to return the smallest values instead.
         """
 
-        def __init__(self, n: int, key: KeyFunction | None = None, reverse: bool = False) -> None:
-            super().__init__(TopCombineFn(n, key, reverse))
-            self._n = n
-
         def default_label(self) -> str:
             return f"TopPerKey({self._n})"
-
-        if TYPE_CHECKING:
-
-            def expand(
-                self, pcoll: PCollection[tuple[KeyT, T]]
-            ) -> PCollection[tuple[KeyT, list[T]]]: ...
 
     @staticmethod
     def Largest(n: int, has_defaults: bool = True, key: KeyFunction | None = None) -> Top.Of:

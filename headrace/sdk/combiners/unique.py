@@ -11,6 +11,7 @@ from typing import Any, Final
 from headrace.errors import PipelineError
 from headrace.sdk.combine import CombineGlobally, CombinePerKey
 from headrace.sdk.combine_fn import CombineFn
+from headrace.sdk.combiners.ready import Ready
 from headrace.sdk.encoding import encode_value
 
 _HASHES: Final = 2**64
@@ -75,6 +76,14 @@ class ApproximateUniqueCombineFn(CombineFn):
         return hashes if len(hashes) <= most else set(nlargest(self._sample_size, hashes))
 
 
+class _ApproximateUnique(Ready[object, int]):
+    _name = "ApproximateUnique"
+
+    def __init__(self, size: int | None = None, error: float | None = None) -> None:
+        size = ApproximateUnique.parse_input_params(size, error)
+        super().__init__(ApproximateUniqueCombineFn(size))
+
+
 class ApproximateUnique:
     """Transforms that estimate the number of distinct values (Beam's name).
 
@@ -117,7 +126,7 @@ class ApproximateUnique:
         """Return the size whose error, 2/√size, is the given one."""
         return ceil(4 / error**2)
 
-    class Globally(CombineGlobally[object, int]):
+    class Globally(_ApproximateUnique, CombineGlobally[object, int]):
         """An estimate of the number of distinct elements.
 
         Args:
@@ -125,27 +134,13 @@ class ApproximateUnique:
             error: the error as a part of the number, from 0.01 to 0.5.
         """
 
-        def __init__(self, size: int | None = None, error: float | None = None) -> None:
-            size = ApproximateUnique.parse_input_params(size, error)
-            super().__init__(ApproximateUniqueCombineFn(size))
-
-        def default_label(self) -> str:
-            return "ApproximateUnique.Globally"
-
-    class PerKey(CombinePerKey[object, int]):
+    class PerKey(_ApproximateUnique, CombinePerKey[object, int]):
         """An estimate of the number of distinct values of each key.
 
         Args:
             size: number of hashes that are kept; or
             error: the error as a part of the number, from 0.01 to 0.5.
         """
-
-        def __init__(self, size: int | None = None, error: float | None = None) -> None:
-            size = ApproximateUnique.parse_input_params(size, error)
-            super().__init__(ApproximateUniqueCombineFn(size))
-
-        def default_label(self) -> str:
-            return "ApproximateUnique.PerKey"
 
 
 def _refused(problem: str) -> PipelineError:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any
 
-from headrace.errors import PipelineError
+from headrace.errors import require_extra
 
 
 def arrow(module: str = "pyarrow") -> Any:
@@ -17,10 +16,4 @@ def arrow(module: str = "pyarrow") -> Any:
     >>> arrow("pyarrow.parquet").__name__
     'pyarrow.parquet'
     """
-    try:
-        return import_module(module)
-    except ImportError as error:
-        raise PipelineError(
-            "Parquet is read and written with pyarrow, which is not installed",
-            remedy="pip install 'headrace[parquet]'",
-        ) from error
+    return require_extra(module, "parquet", "Parquet is read and written with pyarrow")

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from io import BytesIO
 from typing import Any
 
-from headrace.errors import PipelineError
+from headrace.errors import PipelineError, require_extra
 
 
 def avro(module: str = "fastavro") -> Any:
@@ -18,13 +17,7 @@ def avro(module: str = "fastavro") -> Any:
     >>> avro("fastavro.schema").__name__
     'fastavro.schema'
     """
-    try:
-        return import_module(module)
-    except ImportError as error:
-        raise PipelineError(
-            "Avro is read and written with fastavro, which is not installed",
-            remedy="pip install 'headrace[avro]'",
-        ) from error
+    return require_extra(module, "avro", "Avro is read and written with fastavro")
 
 
 def checked_codec(codec: str) -> str:

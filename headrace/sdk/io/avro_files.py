@@ -22,8 +22,8 @@ from headrace.sdk.schemas import arguments_of, checked_records, required_schema
 class AvroFiles(FileSource):
     """The records of Avro files, as dictionaries, rows or instances of a class, in a single column.
 
-    The end of a block is a place. Within a block, the byte of a place is that of the block, and its line is
-    the number of records before the block.
+    The end of a block is a place. Within a block, the byte of a place is the start of the block, and its line
+    is the number of records before the block.
 
     Args:
         file_pattern: a path, a glob, a directory, or several of them.

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import Any, Generic
 
+from headrace.sdk.ignored_arguments import warn_of_ignored
 from headrace.sdk.io.avro_files import AvroFiles
 from headrace.sdk.io.avro_sink import AvroSink
 from headrace.sdk.io.file_source import TimestampOf
 from headrace.sdk.io.files import FilePattern
 from headrace.sdk.io.read_all import ReadAllFromFiles
 from headrace.sdk.io.read_from_files import ReadFromFiles
-from headrace.sdk.io.write_to_files import PathPrefix, WriteTo, naming_of, number_of_shards
+from headrace.sdk.io.read_options import ReadOptions
+from headrace.sdk.io.write_options import PathPrefix, WriteOptions
+from headrace.sdk.io.write_to_files import WriteTo
 from headrace.sdk.record_variable import DictT
 from headrace.sdk.row import Row
 from headrace.windowing.watermark import WatermarkPolicy
@@ -33,8 +36,8 @@ class ReadFromAvro(ReadFromFiles[DictT], Generic[DictT]):
         timestamp: a field, or a function of the element, that gives its event time.
         watermark: the watermark policy in streaming mode.
         watch: whether to continue with new files; or the interval between checks, in seconds.
-        min_bundle_size: ignored; accepted for compatibility with Beam.
-        use_fastavro: ignored, as is ``min_bundle_size``.
+        min_bundle_size: has no effect.
+        use_fastavro: has no effect.
 
     Raises:
         PipelineError: fastavro is not installed.
@@ -63,6 +66,7 @@ class ReadFromAvro(ReadFromFiles[DictT], Generic[DictT]):
         min_bundle_size: int = 0,
         use_fastavro: bool = True,
     ) -> None:
+        warn_of_ignored("ReadFromAvro", min_bundle_size=min_bundle_size, use_fastavro=use_fastavro)
         files = AvroFiles(
             file_pattern,
             schema=schema,
@@ -70,7 +74,8 @@ class ReadFromAvro(ReadFromFiles[DictT], Generic[DictT]):
             timestamp=timestamp,
             compression_type=compression_type,
         )
-        super().__init__(files, schema or _plain_type(as_rows), validate, watermark, watch)
+        options = ReadOptions(validate, watermark, watch)
+        super().__init__(files, schema or _plain_type(as_rows), options)
 
 
 class ReadAllFromAvro(ReadAllFromFiles[Any]):
@@ -83,9 +88,9 @@ class ReadAllFromAvro(ReadAllFromFiles[Any]):
         as_rows: whether the elements are rows in place of dictionaries.
         schema: a class of records, whose instances are the elements in place of dictionaries.
         with_filename: whether elements are pairs of the path of the file and the record.
-        min_bundle_size: ignored; accepted for compatibility with Beam.
-        desired_bundle_size: ignored, as is ``min_bundle_size``.
-        use_fastavro: ignored, as is ``min_bundle_size``.
+        min_bundle_size: has no effect.
+        desired_bundle_size: has no effect.
+        use_fastavro: has no effect.
 
     Raises:
         PipelineError: fastavro is not installed.
@@ -107,6 +112,12 @@ class ReadAllFromAvro(ReadAllFromFiles[Any]):
         desired_bundle_size: int = 0,
         use_fastavro: bool = True,
     ) -> None:
+        warn_of_ignored(
+            "ReadAllFromAvro",
+            min_bundle_size=min_bundle_size,
+            desired_bundle_size=desired_bundle_size,
+            use_fastavro=use_fastavro,
+        )
         files = AvroFiles((), schema=schema, as_rows=as_rows)
         super().__init__(files, schema or _plain_type(as_rows), with_filename)
 
@@ -125,12 +136,12 @@ class WriteToAvro(WriteTo):
             of each file, so files can have different schemas; each field may then be null.
         codec: compression of blocks: null, deflate, bzip2, snappy, zstandard, …; most need a library.
         file_name_suffix: the end of the paths.
-        num_shards: number of files for each batch; an element's encoding determines its file. 0 lets the
-            runner choose (here it is 1).
+        num_shards: number of files for each batch; an element's encoding determines its file. 0 joins small
+            parts, and leaves large ones as they are.
         shard_name_template: template of the shard's name, ``-SSSSS-of-NNNNN`` by default; ``""`` for one
             file without numbers.
         mime_type: has no effect.
-        use_fastavro: ignored; accepted for compatibility with Beam.
+        use_fastavro: has no effect.
         diff_column: name of a field for +1 (an element) and -1 (its retraction); without it, retractions
             are refused.
         windowed_writes: whether each window has files of its own (Beam's withWindowedWrites); an element in
@@ -166,15 +177,16 @@ class WriteToAvro(WriteTo):
         diff_column: str | None = None,
         windowed_writes: bool = False,
     ) -> None:
-        sink = AvroSink(
-            naming_of(file_path_prefix, file_name_suffix, shard_name_template),
-            schema,
-            codec,
-            num_shards=number_of_shards(num_shards, shard_name_template),
+        warn_of_ignored("WriteToAvro", mime_type=mime_type, use_fastavro=use_fastavro)
+        files = WriteOptions(
+            file_path_prefix,
+            file_name_suffix,
+            shard_name_template,
+            num_shards,
             diff_column=diff_column,
             windowed_writes=windowed_writes,
         )
-        super().__init__(sink)
+        super().__init__(files.sink(AvroSink, schema, codec))
 
 
 def _plain_type(as_rows: bool) -> type:

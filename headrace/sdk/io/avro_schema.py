@@ -109,7 +109,7 @@ def _required_type(name: str, kind: Any, names: _Names) -> Any:
 
 
 def _type_of(values: Iterable[Any], where: str, names: _Names) -> Any:
-    """Return the Avro type of values, some of which may be None."""
+    """Return the Avro type of values; some may be None."""
     present = [value for value in values if value is not None]
     kinds = set(map(type, present))
     if not kinds:
@@ -146,7 +146,7 @@ def _record_of(records: Sequence[Mapping[str, Any]], name: str, names: _Names) -
 
 
 def _record(fields: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """Return the schema of a record, each field of which may be null."""
+    """Return the schema of a record; each field may be null."""
     entries = [
         {"name": field, "type": _optional(kind), "default": None} for field, kind in fields.items()
     ]

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Self
+from zlib import crc32
 
 import attrs
 
 from headrace.errors import ElementError, shorten
 from headrace.sdk.io.avro import avro, checked_codec
 from headrace.sdk.io.avro_schema import avro_schema, declared_schema, inferred_schema
-from headrace.sdk.io.file_sink import FileSink, Piece, diffs_of
+from headrace.sdk.io.file_sink import FileSink, diffs_of
 from headrace.sdk.io.files import open_file
+from headrace.sdk.io.joined_pieces import Piece, Written
 from headrace.sdk.io.plain_data import in_arrow
 from headrace.sdk.io.record_columns import with_diff
 from headrace.sdk.schemas import Schema, fields_of, schema_of
@@ -46,10 +48,11 @@ class AvroSink(FileSink):
     def with_element_type(self, kind: Any) -> Self:
         return attrs.evolve(self, element_schema=schema_of(kind))
 
-    def write_file(self, path: str, bundle: Bundle) -> str:
+    def write_file(self, path: str, bundle: Bundle) -> Written:
         records = self.records(bundle)
-        self._write(path, self._schema_of(records), records)
-        return ""
+        schema = self._schema_of(records)
+        self._write(path, schema, records)
+        return Written(f"{crc32(repr(schema).encode()):08x}")
 
     def assemble(self, path: str, pieces: Sequence[Piece]) -> None:
         """Join pieces: block by block if they have one schema, or else record by record."""

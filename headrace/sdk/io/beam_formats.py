@@ -7,7 +7,7 @@ from typing import IO, Any
 from headrace.sdk.io.avro_sink import AvroSink
 from headrace.sdk.io.parquet_sink import ParquetSink
 from headrace.sdk.io.tfrecord import crc32c, framed, masked, read_records
-from headrace.sdk.io.write_to_files import PathPrefix, naming_of, number_of_shards
+from headrace.sdk.io.write_options import PathPrefix, WriteOptions
 
 
 def avro_sink(
@@ -24,9 +24,8 @@ def avro_sink(
     >>> avro_sink("out", {"delay": int}, "null", ".avro", 0, None, "application/x-avro").codec
     'null'
     """
-    naming = naming_of(file_path_prefix, file_name_suffix, shard_name_template)
-    shards = number_of_shards(num_shards, shard_name_template)
-    return AvroSink(naming, schema, codec, num_shards=shards)
+    files = WriteOptions(file_path_prefix, file_name_suffix, shard_name_template, num_shards)
+    return files.sink(AvroSink, schema, codec)
 
 
 def parquet_sink(
@@ -46,9 +45,8 @@ def parquet_sink(
     >>> sink.codec
     'none'
     """
-    naming = naming_of(file_path_prefix, file_name_suffix, shard_name_template)
-    shards = number_of_shards(num_shards, shard_name_template)
-    return ParquetSink(naming, schema, codec, num_shards=shards)
+    files = WriteOptions(file_path_prefix, file_name_suffix, shard_name_template, num_shards)
+    return files.sink(ParquetSink, schema, codec)
 
 
 class TFRecordUtil:

@@ -10,10 +10,10 @@ import gzip
 import zlib
 from collections.abc import Callable
 from importlib import import_module
-from io import BufferedReader, BufferedWriter, RawIOBase
+from io import BufferedReader, BufferedWriter, BytesIO, RawIOBase
 from typing import IO, Any, Final
 
-from headrace.errors import PipelineError, shorten
+from headrace.errors import PipelineError, require_extra, shorten
 from headrace.sdk.io.read_errors import reading
 
 _CHUNK: Final = 1 << 17
@@ -155,6 +155,39 @@ def compressed(file: IO[bytes], compression: str) -> IO[bytes]:
     return BufferedWriter(_Writer(_COMPRESSORS[compression](file), file), _CHUNK)
 
 
+class _Kept(BytesIO):
+    """A buffer whose content stays when it is closed."""
+
+    content = b""
+
+    def close(self) -> None:
+        if not self.closed:
+            self.content = self.getvalue()
+        super().close()
+
+
+def compressed_bytes(content: bytes, compression: str, name: str) -> bytes:
+    """Return content as one compressed stream.
+
+    Args:
+        content: the content.
+        compression: its type of compression, or auto.
+        name: the name of its file, whose extension tells the type.
+
+    >>> compressed_bytes(b"a", "auto", "a.txt"), compressed_bytes(b"a", "bzip2", "a")[:2]
+    (b'a', b'BZ')
+    """
+    if compression == "auto":
+        compression = CompressionTypes.detect_compression_type(name)
+    require_library(compression)
+    if compression == "uncompressed":
+        return content
+    kept = _Kept()
+    with compressed(kept, compression) as file:
+        file.write(content)
+    return kept.content
+
+
 class _Reader(RawIOBase):
     """Bytes of a file, with errors that name it."""
 
@@ -262,26 +295,30 @@ class _Compressor:
         self._file.write(self._stream.flush())
 
 
-def _library(name: str, compression: str, remedy: str) -> Any:
+def _standard_library(name: str, compression: str) -> Any:
     try:
         return import_module(name)
     except ImportError as error:
         raise PipelineError(
-            f"files of the compression type {compression} need the module {name}, which is not installed",
-            remedy=remedy,
+            f"{_needs(compression, name)}, which is not installed",
+            remedy=f"use a Python that was built with lib{name}",
         ) from error
 
 
+def _needs(compression: str, module: str) -> str:
+    return f"files of the compression type {compression} need the module {module}"
+
+
 def _bz2() -> Any:
-    return _library("bz2", "bzip2", "use a Python that was built with libbz2")
+    return _standard_library("bz2", "bzip2")
 
 
 def _lzma() -> Any:
-    return _library("lzma", "lzma", "use a Python that was built with liblzma")
+    return _standard_library("lzma", "lzma")
 
 
 def _zstandard() -> Any:
-    return _library("zstandard", "zstd", "pip install 'headrace[zstd]'")
+    return require_extra("zstandard", "zstd", _needs("zstd", "zstandard"))
 
 
 _LIBRARIES: Final = {"bzip2": _bz2, "lzma": _lzma, "zstd": _zstandard}

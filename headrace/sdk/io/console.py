@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import attrs
 
-from headrace.errors import TimeError
+from headrace.errors import TimeError, printable
 from headrace.sdk.sink import Sink, SinkBatch
 from headrace.triggers.bundle import Element
 from headrace.windowing.time import Timestamp
@@ -33,7 +33,9 @@ class Console(Sink):
 def _line(row: Element) -> str:
     windows = " ".join(map(_window, row.windows))
     moment = _instant(row.timestamp)
-    return f"{row.diff:+}  {moment}  {windows}  {row.pane.timing.name}  {row.value!r}"
+    return (
+        f"{row.diff:+}  {moment}  {windows}  {row.pane.timing.name}  {printable(repr(row.value))}"
+    )
 
 
 def _window(window: BoundedWindow) -> str:

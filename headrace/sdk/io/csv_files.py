@@ -77,7 +77,7 @@ class CsvFiles(FileSource):
                 "a CSV file without a header has no column names",
                 remedy='give a schema, such as {"airport": str, "delay": int}',
             )
-        first = existing(self.patterns)[0]
+        first = existing(self.patterns, "ReadFromCsv")[0]
         with reading(first), self._open(first) as file:
             names = self._first_line(file, first)
             records = list(islice(self._text_records(file), schemas.SAMPLE))

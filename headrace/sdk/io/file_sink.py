@@ -11,7 +11,8 @@ import os
 from abc import abstractmethod
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar, NamedTuple
+from itertools import chain
+from typing import Any, ClassVar
 from uuid import uuid4
 from zlib import crc32
 
@@ -21,31 +22,15 @@ from headrace.errors import FileError, PipelineError
 from headrace.sdk.display_data import HasDisplayData
 from headrace.sdk.encoding import encode_value
 from headrace.sdk.io.compression import CompressionTypes, compression_of
-from headrace.sdk.io.file_naming import FileNaming, batch_label, plain, window_label
+from headrace.sdk.io.file_naming import FileNaming, batch_label, window_label
+from headrace.sdk.io.file_systems import file_system_of
+from headrace.sdk.io.joined_pieces import Piece, Written, joined, small_bytes
 from headrace.sdk.io.ledger import Ledger
+from headrace.sdk.io.names_from_data import OWN_SUFFIX, below, short_name
 from headrace.sdk.io.url_path import AnyPath, any_path, delete_tree, rename, split_path
 from headrace.sdk.sink import Commit, PartSink, SinkBatch, SinkPart
 from headrace.triggers.bundle import IN_GLOBAL_WINDOW, Bundle
 from headrace.windowing.column import materialise, uniform
-
-
-class Piece(NamedTuple):
-    """The piece of a file that comes from one part.
-
-    Attributes:
-        path: where the piece is staged.
-        window: label of the window, if each window has files of its own; else empty.
-        shard: number of the shard; 0 if the number of shards is not fixed.
-        head: the beginning of the file, if the piece does not contain it.
-
-    >>> Piece("staged/0", "", 0).head
-    ''
-    """
-
-    path: str
-    window: str
-    shard: int
-    head: str = ""
 
 
 @attrs.frozen(eq=False)
@@ -54,7 +39,7 @@ class FileSink(PartSink, HasDisplayData):
 
     Args:
         naming: the names of the files.
-        num_shards: number of files for each batch; 0 for one file per part.
+        num_shards: number of files for each batch; 0 for one file per large part, and small parts joined.
         compression_type: one of ``CompressionTypes``; by default it depends on the suffix.
         diff_column: name of a column for +1 (an element) and -1 (its retraction); without it,
             retractions are refused.
@@ -106,8 +91,9 @@ class FileSink(PartSink, HasDisplayData):
         for (window, shard), bundle in self._by_window_and_shard(part.bundle):
             directory.mkdir(parents=True, exist_ok=True)
             path = str(directory / f"{len(pieces):05}")
-            head = self.write_file(path, bundle)
-            pieces.append(tuple(Piece(path, window, shard, head)))
+            written = self.write_file(path, bundle)
+            size = file_system_of(path).metadata(path).size_in_bytes
+            pieces.append(tuple(Piece(path, window, shard, *written, size=size)))
         return pieces
 
     def commit(self, commit: Commit) -> None:
@@ -120,7 +106,7 @@ class FileSink(PartSink, HasDisplayData):
         for name, pieces in files.items():
             self._publish(directory / name, pieces, self._staging(commit))
         for name in stale:
-            (directory / name).unlink(missing_ok=True)
+            below(str(directory), name, commit.step).unlink(missing_ok=True)
         ledger.end(commit, files)
         delete_tree(self._staging(commit))
 
@@ -129,27 +115,26 @@ class FileSink(PartSink, HasDisplayData):
         delete_tree(self.hidden / "staged")
 
     @abstractmethod
-    def write_file(self, path: str, bundle: Bundle) -> str:
-        """Write elements to a file; return the beginning of the whole file if this is only a piece.
+    def write_file(self, path: str, bundle: Bundle) -> Written:
+        """Write elements to a file; return what is needed to join it with others.
 
         Args:
             path: the file.
-            bundle: its elements. If ``num_shards`` is 0, these are all elements of a complete file.
+            bundle: its elements. If ``num_shards`` is 0, the file must be complete.
         """
 
     @abstractmethod
     def assemble(self, path: str, pieces: Sequence[Piece]) -> None:
-        """Write a complete file from its pieces; there may be none."""
+        """Write a complete file from the elements of its pieces; there may be none."""
 
     @property
     def hidden(self) -> AnyPath:
         """The directory next to the files that contains staged files and the ledger."""
         directory, name = split_path(self.naming.prefix)
-        return any_path(directory) / f".{name}{self.naming.suffix}.headrace"
+        return any_path(directory) / f".{name}{self.naming.suffix}{OWN_SUFFIX}"
 
     def _staging(self, batch: SinkBatch | Commit) -> AnyPath:
-        name = "-".join(map(plain, (batch.step, batch.run, str(batch.id))))
-        return self.hidden / "staged" / name
+        return self.hidden / "staged" / short_name(batch.step, batch.run, str(batch.id))
 
     def _by_window_and_shard(self, bundle: Bundle) -> Iterator[tuple[tuple[str, int], Bundle]]:
         """Group elements by window and shard."""
@@ -183,19 +168,20 @@ class FileSink(PartSink, HasDisplayData):
         if not by_window and not commit.streaming:
             by_window[""] = []
         batch = batch_label(commit.streaming, commit.run, commit.id)
+        small = small_bytes(chain(*by_window.values()))
         files = {}
         for window, pieces in by_window.items():
-            shards = self._shards(pieces, commit.streaming)
+            shards = self._shards(pieces, commit.streaming, small)
             number = self.num_shards or len(shards)
             for shard, own in shards.items():
                 path = self.naming.path(window, batch, shard, number)
                 files[os.path.basename(path)] = own
         return files
 
-    def _shards(self, pieces: list[Piece], streaming: bool) -> dict[int, list[Piece]]:
+    def _shards(self, pieces: list[Piece], streaming: bool, small: int) -> dict[int, list[Piece]]:
         """Return pieces by shard: in batch mode all shards, in streaming mode those with elements."""
         if not self.num_shards:
-            return {n: [piece] for n, piece in enumerate(pieces)} or {0: []}
+            return dict(enumerate(joined(pieces, small))) or {0: []}
         shards: dict[int, list[Piece]] = {}
         for shard in range(self.num_shards):
             own = [piece for piece in pieces if piece.shard == shard]
@@ -214,7 +200,7 @@ class FileSink(PartSink, HasDisplayData):
             )
         if missing:
             return
-        if self.num_shards or not pieces:
+        if self.num_shards or len(pieces) != 1:
             staging.mkdir(parents=True, exist_ok=True)
             whole = str(staging / target.name)
             self.assemble(whole, pieces)

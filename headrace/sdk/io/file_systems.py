@@ -11,12 +11,12 @@ import re
 import shutil
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from importlib import import_module
+from glob import has_magic
 from typing import IO, Any, Final, Protocol
 
 import attrs
 
-from headrace.errors import PipelineError
+from headrace.errors import PipelineError, require_extra
 
 _URI: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 
@@ -220,14 +220,25 @@ class UrlFileSystem:
         if not self.files.exists(source):
             raise FileNotFoundError(f"there is no file {source!r}")
         if self.files.exists(target):
-            self.files.rm(target, recursive=True)
-        self.files.copy(source, target, recursive=self.is_directory(source))
+            self.delete(target)
+        if _is_pattern(source):
+            self.files.cp_file(source, target)
+        else:
+            self.files.copy(source, target, recursive=self.is_directory(source))
 
     def rename(self, source: str, target: str) -> None:
-        self.files.mv(source, target, recursive=self.is_directory(source))
+        if _is_pattern(source):
+            self.files.cp_file(source, target)
+            self.files.rm_file(source)
+        else:
+            self.files.mv(source, target, recursive=self.is_directory(source))
 
     def delete(self, path: str) -> None:
-        self.files.rm(path, recursive=self.is_directory(path))
+        if not _is_pattern(path):
+            self.files.rm(path, recursive=self.is_directory(path))
+            return
+        for file in self._fresh().find(path) or [path]:
+            self.files.rm_file(file)
 
     def _fresh(self) -> Any:
         """Return the file system without the listings that it has kept: others may have added files."""
@@ -236,6 +247,14 @@ class UrlFileSystem:
 
     def _metadata(self, info: dict[str, Any]) -> FileMetadata:
         return FileMetadata(self.root + info["name"], info.get("size") or 0, _time_of(info))
+
+
+def _is_pattern(path: str) -> bool:
+    """Return whether fsspec takes a path for a pattern, and with it the files that match it.
+
+    A file with such a name is moved and deleted by fsspec's functions for one file.
+    """
+    return has_magic(path)
 
 
 _TIMES: Final = ("mtime", "LastModified", "last_modified", "updated", "modified", "created")
@@ -266,27 +285,17 @@ def file_system_of(path: str) -> FileSystem:
     if not is_remote(path):
         return LocalFileSystem()
     scheme = path.partition(":")[0]
+    core = require_extra("fsspec.core", "fsspec", f"the URL {path!r} needs fsspec")
     try:
-        files, own = import_module("fsspec.core").url_to_fs(path)
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] != "fsspec":
-            raise _no_library(path, scheme, error) from error
-        raise PipelineError(
-            f"the URL {path!r} needs fsspec, which is not installed",
-            remedy="pip install 'headrace[fsspec]'",
-        ) from error
+        files, own = core.url_to_fs(path)
     except ImportError as error:
-        raise _no_library(path, scheme, error) from error
+        raise PipelineError(
+            f"a library for the scheme {scheme!r} of the URL {path!r} is not installed",
+            remedy=str(error),
+        ) from error
     except ValueError as error:
         raise PipelineError(
             f"no file system is known for the URL {path!r}: {error}",
             remedy="correct the scheme; fsspec.available_protocols() lists those that fsspec knows",
         ) from error
     return UrlFileSystem(files, path.rstrip("/").removesuffix(own.rstrip("/")))
-
-
-def _no_library(path: str, scheme: str, error: ImportError) -> PipelineError:
-    return PipelineError(
-        f"a library for the scheme {scheme!r} of the URL {path!r} is not installed",
-        remedy=str(error),
-    )

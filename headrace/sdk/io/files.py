@@ -124,8 +124,12 @@ def _visible(paths: Iterable[str]) -> list[str]:
     return [path for path in paths if not os.path.basename(path).startswith((".", "_"))]
 
 
-def existing(patterns: Sequence[str]) -> list[str]:
+def existing(patterns: Sequence[str], reader: str) -> list[str]:
     """Return the files that match patterns, to infer a schema from them.
+
+    Args:
+        patterns: the patterns.
+        reader: the name of the transform that reads them, for the error.
 
     Raises:
         FileError: a pattern matches no file.
@@ -136,16 +140,17 @@ def existing(patterns: Sequence[str]) -> list[str]:
             f"the schema of the URI {pattern!r} cannot be inferred",
             remedy='give a schema, such as {"airport": str, "delay": int}',
         )
-    require_existing(patterns, "watch=True and a schema")
+    require_existing(patterns, "watch=True and a schema", reader)
     return matching(patterns)
 
 
-def require_existing(patterns: Iterable[str], later: str = "watch=True") -> None:
+def require_existing(patterns: Iterable[str], later: str = "watch=True", where: str = "") -> None:
     """Check that each pattern matches a file now; URIs are not checked.
 
     Args:
         patterns: the patterns.
         later: the arguments to give if the files will be created later, for the error.
+        where: the step, for the error; by default the one that is being applied.
 
     Raises:
         FileError: a pattern matches no file.
@@ -153,8 +158,9 @@ def require_existing(patterns: Iterable[str], later: str = "watch=True") -> None
     for pattern in patterns:
         if not is_remote(pattern) and not _matching(pattern):
             raise FileError(
-                f"no file matches {pattern!r}",
-                where=os.getcwd(),
+                f"no file matches {pattern!r}"
+                + ("" if os.path.isabs(pattern) else f" in {os.getcwd()}"),
+                where=where,
                 remedy=f"correct the path; if the files will be created later, give {later}",
             )
 
@@ -182,8 +188,8 @@ def open_file(path: str, mode: str, compression: str, name: str = "") -> IO[byte
         name: the name with the extension, if not ``path``.
 
     Raises:
-        FileError: the file cannot be read, also later; errors of local files that are not compressed are
-            those of the system.
+        FileError: the file cannot be read, also later; local files that are not compressed raise
+            the system's errors.
         PipelineError: the compression library is not installed.
     """
     if compression == "auto":

@@ -17,12 +17,14 @@ import attrs
 
 from headrace.errors import PipelineError
 from headrace.sdk.io.arrow import arrow
-from headrace.sdk.io.file_naming import FileNaming, plain
+from headrace.sdk.io.file_naming import FileNaming
 from headrace.sdk.io.frame_loader import FrameLoader, LoadsFrames
+from headrace.sdk.io.names_from_data import short_name
 from headrace.sdk.io.parquet_sink import ParquetSink
+from headrace.sdk.labels import callable_label
 from headrace.sdk.pvalue import PCollection, PDone
 from headrace.sdk.sink import Commit, PartSink, SinkPart
-from headrace.sdk.transform import PTransform, callable_label
+from headrace.sdk.transform import PTransform
 from headrace.sdk.writing import Write
 
 _REMEDY = (
@@ -71,7 +73,7 @@ class ForeachBatchSink(PartSink, LoadsFrames):
 
     def _directory(self, batch: SinkPart | Commit) -> str:
         """Return the directory of a batch; attempts that were not committed leave files in it."""
-        name = "-".join(map(plain, (batch.step, batch.run, str(batch.id))))
+        name = short_name(batch.step, batch.run, str(batch.id))
         return f"{self.parquet.naming.prefix}/{name}"
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -79,7 +79,7 @@ class GivenFrame:
 
 @attrs.frozen(eq=False)
 class FrameRows:
-    """How the rows of a DataFrame become elements.
+    """A way to make elements of the rows of a DataFrame.
 
     Attributes:
         timestamp: the column, or the function of the row, that gives its event time.

@@ -68,7 +68,7 @@ class JsonFiles(FileSource):
     def _read_schema(self) -> schemas.ColumnTypes:
         if self.given_schema is not None:
             return schemas.checked(self.given_schema, _KINDS)
-        first = existing(self.patterns)[0]
+        first = existing(self.patterns, "ReadFromJson")[0]
         chunks = (chunk["value"] for chunk in self._text().read_columns(first))
         lines = list(islice((line for chunk in chunks for line in chunk if line), schemas.SAMPLE))
         objects = _readable(lines) or _objects(lines, first, 0)

@@ -13,9 +13,12 @@ from typing import IO, Any, ClassVar, Final, Self
 import attrs
 
 from headrace.errors import ElementError, FileError, shorten
-from headrace.sdk.io.file_sink import FileSink, Piece, diffs_of
+from headrace.sdk.io.compression import compressed_bytes
+from headrace.sdk.io.file_sink import FileSink, diffs_of
 from headrace.sdk.io.file_source import names_of
 from headrace.sdk.io.files import open_file
+from headrace.sdk.io.joined_pieces import Piece, Written
+from headrace.sdk.io.line_coder import encoded_elements, line_encoder
 from headrace.sdk.io.plain_data import converted, in_json, in_text, named
 from headrace.sdk.io.record_columns import columns_of, names_in, with_diff
 from headrace.sdk.schemas import Schema, fields_of, schema_of
@@ -28,15 +31,16 @@ _encode: Final = json.JSONEncoder(default=in_json, ensure_ascii=False).encode
 class LineSink(FileSink):
     """Writes lines; a format defines :meth:`text_of`, :meth:`head_of` and :meth:`foot`."""
 
-    def write_file(self, path: str, bundle: Bundle) -> str:
+    def write_file(self, path: str, bundle: Bundle) -> Written:
         head = self.head_of(bundle)
-        with self._open(path) as file:
-            if not self.num_shards:
-                file.write(head.encode())
-            file.write(self.text_of(bundle))
-            if not self.num_shards:
-                file.write(self.foot().encode())
-        return head
+        top, body = self._compressed(head.encode()), self._compressed(self.text_of(bundle))
+        foot = self._compressed(self.foot().encode())
+        if self.num_shards:
+            top = foot = b""
+        with open_file(path, "wb", "uncompressed") as file:
+            for stream in filter(None, (top, body, foot)):
+                file.write(stream)
+        return Written(head, len(top), len(top) + len(body) if foot else 0)
 
     def assemble(self, path: str, pieces: Sequence[Piece]) -> None:
         heads = {piece.head for piece in pieces} or {self.head_of(Bundle([]))}
@@ -47,22 +51,14 @@ class LineSink(FileSink):
                 remedy="give all elements the same fields, or name those to write with columns=[…]",
             )
         with open_file(path, "wb", "uncompressed") as whole:
-            self._append(whole, path, heads.pop())
+            whole.write(self._compressed(heads.pop().encode()))
             for piece in pieces:
-                with open_file(piece.path, "rb", "uncompressed") as part:
-                    shutil.copyfileobj(part, whole)
-            self._append(whole, path, self.foot())
+                _append(whole, piece)
+            whole.write(self._compressed(self.foot().encode()))
 
-    def _append(self, whole: IO[bytes], path: str, text: str) -> None:
-        """Append text as a separate compressed stream, which all compression types allow."""
-        if text:
-            with self._open(path + ".part") as file:
-                file.write(text.encode())
-            with open_file(path + ".part", "rb", "uncompressed") as part:
-                shutil.copyfileobj(part, whole)
-
-    def _open(self, path: str) -> IO[bytes]:
-        return open_file(path, "wb", self.compression, self.naming.end)
+    def _compressed(self, text: bytes) -> bytes:
+        """Return text as a separate compressed stream, which can follow others in all compression types."""
+        return compressed_bytes(text, self.compression, self.naming.end) if text else b""
 
     def head_of(self, bundle: Bundle) -> str:
         """Return the header of a file of these elements."""
@@ -77,6 +73,16 @@ class LineSink(FileSink):
         """Return elements as lines of text."""
 
 
+def _append(whole: IO[bytes], piece: Piece) -> None:
+    """Append the elements of a piece, without its header and footer."""
+    with open_file(piece.path, "rb", "uncompressed") as part:
+        part.seek(piece.start)
+        if piece.stop:
+            whole.write(part.read(piece.stop - piece.start))
+        else:
+            shutil.copyfileobj(part, whole)
+
+
 @attrs.frozen(eq=False)
 class TextSink(LineSink):
     r"""Writes ``str(element)``, or the element itself if it is bytes, on a separate line.
@@ -85,6 +91,7 @@ class TextSink(LineSink):
         append_trailing_newlines: whether to write a line break after each element.
         header: the first line of each file.
         footer: the last line of each file.
+        coder: encodes elements.
 
     >>> TextSink(hr.io.FileNaming("out")).text_of(Bundle(["a", 1]))
     b'a\n1\n'
@@ -98,9 +105,12 @@ class TextSink(LineSink):
     append_trailing_newlines: bool = True
     header: str | None = None
     footer: str | None = None
+    coder: Any = attrs.field(default=None, kw_only=True, converter=line_encoder)
 
     def text_of(self, bundle: Bundle) -> bytes:
         end = b"\n" if self.append_trailing_newlines else b""
+        if self.coder is not None:
+            return end.join([*encoded_elements(self.coder, bundle.values), b""])
         texts = [v if isinstance(v, bytes) else str(v).encode() for v in bundle.values]
         return end.join([*texts, b""])
 

@@ -17,7 +17,7 @@ from headrace.errors import HeadraceError, shorten
 from headrace.sdk.exception_handling import Exceptions, user_frames
 from headrace.sdk.io.file_source import Columns, FileSource
 from headrace.sdk.io.text_record import TextRecord
-from headrace.sdk.pvalue import TaggedOutput
+from headrace.sdk.tagged_output import TaggedOutput
 from headrace.triggers.bundle import Bundle
 
 

@@ -1,7 +1,7 @@
-"""The files that match a pattern again and again, as an unbounded source.
+"""An unbounded source that lists the files matching a pattern at every poll.
 
 Listing the files and returning them are separate batches: a listing returns no records, but its offset has
-what it has found. So the same offset always gives the same records, whatever files have been added since.
+the files found so far. So the same offset always gives the same records, whatever files are added later.
 
 The offset stays small. Files are ordered by modification time, then by path. The offset names the last 1,000
 files that were returned, so a file that appears slightly out of order is still returned; files that are
@@ -34,7 +34,7 @@ Found = tuple[float, str, int]
 
 
 class Matches(NamedTuple):
-    """What has been found and returned: plain data, the offset of :class:`MatchedFiles`.
+    """The files found and returned so far: plain data, the offset of :class:`MatchedFiles`.
 
     Attributes:
         start: the time of the first poll, in microseconds.

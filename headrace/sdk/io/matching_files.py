@@ -19,7 +19,7 @@ from headrace.sdk.transform import PTransform
 
 
 class EmptyMatchTreatment:
-    """What a pattern that matches no file means (Beam's EmptyMatchTreatment); strings.
+    """The meaning of a pattern that matches no file (Beam's EmptyMatchTreatment); strings.
 
     Attributes:
         ALLOW: there are no files.

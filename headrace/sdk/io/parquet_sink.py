@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Self
+from zlib import crc32
 
 import attrs
 
 from headrace.errors import ElementError, PipelineError, shorten
 from headrace.sdk.io.arrow import arrow
 from headrace.sdk.io.arrow_schema import arrow_array, arrow_schema
-from headrace.sdk.io.file_sink import FileSink, Piece
+from headrace.sdk.io.file_sink import FileSink
 from headrace.sdk.io.files import open_file
+from headrace.sdk.io.joined_pieces import Piece, Written
 from headrace.sdk.io.plain_data import converted, in_arrow
 from headrace.sdk.io.record_columns import columns_of, names_in
 from headrace.sdk.schemas import Schema, schema_of
@@ -65,9 +67,10 @@ class ParquetSink(FileSink):
     def with_element_type(self, kind: Any) -> Self:
         return attrs.evolve(self, element_schema=schema_of(kind))
 
-    def write_file(self, path: str, bundle: Bundle) -> str:
-        self._write(path, self.table(bundle))
-        return ""
+    def write_file(self, path: str, bundle: Bundle) -> Written:
+        table = self.table(bundle)
+        self._write(path, table)
+        return Written(f"{crc32(str(table.schema).encode()):08x}")
 
     def assemble(self, path: str, pieces: Sequence[Piece]) -> None:
         tables = [self._read(piece.path) for piece in pieces]

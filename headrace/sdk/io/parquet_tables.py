@@ -8,6 +8,7 @@ from typing import Any
 import attrs
 
 from headrace.errors import ElementError, shorten
+from headrace.sdk.ignored_arguments import warn_of_ignored
 from headrace.sdk.io.arrow import arrow
 from headrace.sdk.io.arrow_schema import arrow_schema
 from headrace.sdk.io.file_places import FilePlace, Places
@@ -17,13 +18,9 @@ from headrace.sdk.io.parquet_files import ParquetFiles
 from headrace.sdk.io.parquet_sink import ParquetSink
 from headrace.sdk.io.read_all import ReadAllFromFiles
 from headrace.sdk.io.read_from_files import ReadFromFiles
-from headrace.sdk.io.write_to_files import (
-    PathPrefix,
-    WriteTo,
-    naming_of,
-    number_of_shards,
-    parquet_suffix,
-)
+from headrace.sdk.io.read_options import ReadOptions
+from headrace.sdk.io.write_options import PathPrefix, WriteOptions
+from headrace.sdk.io.write_to_files import WriteTo, parquet_suffix
 from headrace.triggers.bundle import Bundle
 
 
@@ -39,7 +36,7 @@ class ParquetTables(ParquetFiles):
         return columns["table"]
 
     def places(self, path: str, place: FilePlace, limit: int) -> Places:
-        """Return the ends of the row groups, each of which is one record."""
+        """Return the ends of the row groups; each row group is one record."""
         with self.opened_file(path) as file:
             last = min(file.num_row_groups, place.records + limit)
         return Places(tuple(map(FilePlace, range(place.records + 1, last + 1))))
@@ -124,7 +121,8 @@ class ReadFromParquetBatched(ReadFromFiles[Any]):
         watch: bool | float = False,
     ) -> None:
         kind = arrow().Table
-        super().__init__(ParquetTables(file_pattern, columns), kind, validate, None, watch)
+        options = ReadOptions(validate, watch=watch)
+        super().__init__(ParquetTables(file_pattern, columns), kind, options)
 
 
 class ReadAllFromParquetBatched(ReadAllFromFiles[Any]):
@@ -133,8 +131,8 @@ class ReadAllFromParquetBatched(ReadAllFromFiles[Any]):
     Args:
         columns: the columns of the tables; all by default.
         with_filename: whether elements are pairs of the path of the file and the table.
-        min_bundle_size: ignored; accepted for compatibility with Beam.
-        desired_bundle_size: ignored, as is ``min_bundle_size``.
+        min_bundle_size: has no effect.
+        desired_bundle_size: has no effect.
 
     Raises:
         PipelineError: pyarrow is not installed.
@@ -154,6 +152,11 @@ class ReadAllFromParquetBatched(ReadAllFromFiles[Any]):
         min_bundle_size: int = 0,
         desired_bundle_size: int = 0,
     ) -> None:
+        warn_of_ignored(
+            "ReadAllFromParquetBatched",
+            min_bundle_size=min_bundle_size,
+            desired_bundle_size=desired_bundle_size,
+        )
         super().__init__(ParquetTables((), names_of(columns)), arrow().Table, with_filename)
 
 
@@ -167,7 +170,7 @@ class WriteToParquetBatched(WriteTo):
         schema: a pyarrow schema, a class of records, or the types of the columns by their names; by default
             that of the tables.
         codec: compression of columns: none, snappy, gzip, zstd, …
-        num_shards: number of files for each batch. 0 lets the runner choose.
+        num_shards: number of files for each batch. 0 joins small parts, and leaves large ones as they are.
         file_name_suffix: the end of the paths; by default ``.parquet``, but nothing if
             ``shard_name_template`` is ``""``.
         shard_name_template: template of the shard's name, ``-SSSSS-of-NNNNN`` by default; ``""`` for one
@@ -198,11 +201,11 @@ class WriteToParquetBatched(WriteTo):
         arrow()
         if file_name_suffix is None:
             file_name_suffix = parquet_suffix(shard_name_template)
-        sink = TableSink(
-            naming_of(file_path_prefix, file_name_suffix, shard_name_template),
-            schema,
-            codec,
-            num_shards=number_of_shards(num_shards, shard_name_template),
+        files = WriteOptions(
+            file_path_prefix,
+            file_name_suffix,
+            shard_name_template,
+            num_shards,
             windowed_writes=windowed_writes,
         )
-        super().__init__(sink)
+        super().__init__(files.sink(TableSink, schema, codec))

@@ -20,7 +20,7 @@ from headrace.windowing.timestamped_value import TimestampedValue
 
 @attrs.frozen(eq=False)
 class PollPosition:
-    """How far an input has been polled: the offset of :class:`PolledInputs`.
+    """The progress of polling an input: the offset of :class:`PolledInputs`.
 
     Attributes:
         state: what is remembered of the input.
@@ -37,7 +37,7 @@ class PollPosition:
 
 @attrs.frozen(eq=False)
 class PolledInputs(UnboundedSource[Any], ReadsClock):
-    """The outputs of a poll function for known inputs, each of which is a partition.
+    """The outputs of a poll function for known inputs; each input is a partition.
 
     Args:
         spec: how the inputs are polled.

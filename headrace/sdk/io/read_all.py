@@ -9,10 +9,12 @@ import attrs
 
 from headrace.errors import FileError, shorten
 from headrace.sdk.flatten import Reshuffle
+from headrace.sdk.ignored_arguments import warn_of_ignored
 from headrace.sdk.io.arrow import arrow
 from headrace.sdk.io.file_source import FileSource
 from headrace.sdk.io.file_systems import FileMetadata
 from headrace.sdk.io.files import matching
+from headrace.sdk.io.line_coder import LineDecoder, LineT, line_type
 from headrace.sdk.io.matching_files import EmptyMatchTreatment
 from headrace.sdk.io.parquet_files import ParquetFiles
 from headrace.sdk.io.text_files import TextFiles
@@ -80,7 +82,7 @@ def _paths(element: Any) -> list[str]:
     )
 
 
-class ReadAllFromText(ReadAllFromFiles[str]):
+class ReadAllFromText(ReadAllFromFiles[LineT], Generic[LineT]):
     r"""Reads the lines of the text files that a collection names (Beam's ReadAllFromText).
 
     An element of the input is a path, a pattern, or metadata of a file; a path that does not exist is an
@@ -89,10 +91,12 @@ class ReadAllFromText(ReadAllFromFiles[str]):
     Args:
         compression_type: one of ``CompressionTypes``; by default it depends on the file extension.
         strip_trailing_newlines: whether to remove line breaks, ``\n`` or ``\r\n``.
+        coder: an object with a method ``decode``, which gets the bytes of a line and returns the element; by
+            default a line is text in UTF-8.
         skip_header_lines: number of lines to skip at the beginning of each file.
         with_filename: whether elements are pairs of the path of the file and the line.
-        min_bundle_size: ignored; accepted for compatibility with Beam.
-        desired_bundle_size: ignored, as is ``min_bundle_size``.
+        min_bundle_size: has no effect.
+        desired_bundle_size: has no effect.
 
     Raises:
         FileError: a path does not exist, or a file cannot be read.
@@ -111,15 +115,25 @@ class ReadAllFromText(ReadAllFromFiles[str]):
         *,
         compression_type: str = "auto",
         strip_trailing_newlines: bool = True,
+        coder: LineDecoder[LineT] | None = None,
         skip_header_lines: int = 0,
         with_filename: bool = False,
         min_bundle_size: int = 0,
         desired_bundle_size: int = 0,
     ) -> None:
-        files = TextFiles(
-            (), strip_trailing_newlines, skip_header_lines, compression_type=compression_type
+        warn_of_ignored(
+            "ReadAllFromText",
+            min_bundle_size=min_bundle_size,
+            desired_bundle_size=desired_bundle_size,
         )
-        super().__init__(files, str, with_filename)
+        files = TextFiles(
+            (),
+            strip_trailing_newlines,
+            skip_header_lines,
+            compression_type=compression_type,
+            coder=coder,
+        )
+        super().__init__(files, line_type(files.coder), with_filename)
 
 
 class ReadAllFromParquet(ReadAllFromFiles[Any]):
@@ -134,8 +148,8 @@ class ReadAllFromParquet(ReadAllFromFiles[Any]):
         schema: a class of records, whose instances are the elements in place of dictionaries; its fields are
             the columns.
         with_filename: whether elements are pairs of the path of the file and the record.
-        min_bundle_size: ignored; accepted for compatibility with Beam.
-        desired_bundle_size: ignored, as is ``min_bundle_size``.
+        min_bundle_size: has no effect.
+        desired_bundle_size: has no effect.
 
     Raises:
         PipelineError: pyarrow is not installed.
@@ -158,5 +172,10 @@ class ReadAllFromParquet(ReadAllFromFiles[Any]):
         desired_bundle_size: int = 0,
     ) -> None:
         arrow()
+        warn_of_ignored(
+            "ReadAllFromParquet",
+            min_bundle_size=min_bundle_size,
+            desired_bundle_size=desired_bundle_size,
+        )
         files = ParquetFiles((), columns, schema=schema, as_rows=as_rows)
         super().__init__(files, schema or (Row if as_rows else dict), with_filename)

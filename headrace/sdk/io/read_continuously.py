@@ -65,7 +65,7 @@ class ReadContinuously(PTransform[PBegin, PCollection[Any]]):
 class ReadAllFromTextContinuously(ReadContinuously):
     r"""Reads the lines of text files that match a pattern, now and later (Beam's name).
 
-    The arguments are those of :class:`~headrace.io.fileio.MatchContinuously` and
+    It takes the arguments of :class:`~headrace.io.fileio.MatchContinuously` and
     :class:`~headrace.io.ReadAllFromText`.
 
     >>> import pathlib, tempfile
@@ -85,7 +85,7 @@ class ReadAllFromTextContinuously(ReadContinuously):
 class ReadAllFromAvroContinuously(ReadContinuously):
     """Reads the records of Avro files that match a pattern, now and later (Beam's name).
 
-    The arguments are those of :class:`~headrace.io.fileio.MatchContinuously` and
+    It takes the arguments of :class:`~headrace.io.fileio.MatchContinuously` and
     :class:`~headrace.io.ReadAllFromAvro`. For an example see
     :class:`~headrace.io.ReadAllFromTextContinuously`.
     """
@@ -96,7 +96,7 @@ class ReadAllFromAvroContinuously(ReadContinuously):
 class ReadAllFromParquetContinuously(ReadContinuously):
     """Reads the records of Parquet files that match a pattern, now and later (Beam's name).
 
-    The arguments are those of :class:`~headrace.io.fileio.MatchContinuously` and
+    It takes the arguments of :class:`~headrace.io.fileio.MatchContinuously` and
     :class:`~headrace.io.ReadAllFromParquet`. For an example see
     :class:`~headrace.io.ReadAllFromTextContinuously`.
     """
@@ -107,7 +107,7 @@ class ReadAllFromParquetContinuously(ReadContinuously):
 class ReadAllFromTFRecordContinuously(ReadContinuously):
     """Reads the records of TFRecord files that match a pattern, now and later (Beam's name).
 
-    The arguments are those of :class:`~headrace.io.fileio.MatchContinuously` and
+    It takes the arguments of :class:`~headrace.io.fileio.MatchContinuously` and
     :class:`~headrace.io.ReadAllFromTFRecord`. For an example see
     :class:`~headrace.io.ReadAllFromTextContinuously`.
     """

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Generic
 
+import attrs
+
 from headrace.errors import PipelineError, UnsupportedError
 from headrace.sdk.exception_handling import (
     Exceptions,
@@ -14,18 +16,19 @@ from headrace.sdk.exception_handling import (
     check_threshold,
     stop_at_threshold,
 )
+from headrace.sdk.ignored_arguments import warn_of_ignored
 from headrace.sdk.io.arrow import arrow
 from headrace.sdk.io.csv_files import CsvFiles
 from headrace.sdk.io.file_source import FileSource, TimestampOf
-from headrace.sdk.io.files import FilePattern, require_existing
+from headrace.sdk.io.files import FilePattern
 from headrace.sdk.io.json_files import JsonFiles
+from headrace.sdk.io.line_coder import LineDecoder, LineT, line_type
 from headrace.sdk.io.malformed_records import FilesWithMalformedRecords, separated
 from headrace.sdk.io.parquet_files import ParquetFiles
+from headrace.sdk.io.read_options import ReadOptions
 from headrace.sdk.io.text_files import TextFiles
-from headrace.sdk.io.watched_files import WatchedFiles
 from headrace.sdk.pardo import Map
 from headrace.sdk.pvalue import DoOutputsTuple, PBegin, PCollection
-from headrace.sdk.reading import Read
 from headrace.sdk.record_variable import DictT, RecordT
 from headrace.sdk.row import Row
 from headrace.sdk.schemas import Schema
@@ -40,38 +43,21 @@ class ReadFromFiles(PTransform[PBegin, PCollection[OutT]], Generic[OutT]):
     Args:
         files: the files.
         element_type: the type of their elements.
-        validate: whether to raise an error if a pattern matches no file now.
-        watermark: the watermark policy in streaming mode.
-        watch: whether to continue with new files; or the interval between checks, in seconds.
+        options: how they are read.
     """
 
-    def __init__(
-        self,
-        files: FileSource,
-        element_type: Any,
-        validate: bool,
-        watermark: WatermarkPolicy | None,
-        watch: bool | float,
-    ) -> None:
+    def __init__(self, files: FileSource, element_type: Any, options: ReadOptions) -> None:
         super().__init__()
         self.output_type = element_type
-        if validate and watch is False:
-            require_existing(files.patterns)
         self.files = files
-        self._watermark = watermark
-        self._interval = None if watch is False else _interval(watch)
+        self.options = options
 
     def display_data(self) -> dict[str, Any]:
         """Return the display data of the files."""
         return self.files.display_data()
 
     def expand(self, pcoll: PBegin) -> PCollection[OutT]:
-        return self.reading(self.files).with_output_types(self.output_type).expand(pcoll)
-
-    def reading(self, files: FileSource) -> Read[Any]:
-        """Return the transform that reads files as this one does."""
-        source = files if self._interval is None else WatchedFiles(files, self._interval)
-        return Read(source, self._watermark)
+        return self.options.read(self.files).with_output_types(self.output_type).expand(pcoll)
 
     def with_exception_handling(
         self,
@@ -122,7 +108,7 @@ class ReadFromFiles(PTransform[PBegin, PCollection[OutT]], Generic[OutT]):
                 remedy="set timestamps in a later step: "
                 "hr.WithTimestamps(…).with_exception_handling()",
             )
-        if threshold < 1 and self._interval is not None:
+        if threshold < 1 and self.options.is_endless:
             raise UnsupportedError(
                 f"with_exception_handling does not support threshold={threshold:g} with watch, "
                 "because the input never ends",
@@ -170,7 +156,7 @@ class ReadWithExceptionHandling(PTransform[PBegin, DoOutputsTuple]):
         read = self._transform
         main, bad = self._tags
         files = FilesWithMalformedRecords.of(read.files, self._exc_class)
-        records = pcoll | "Read" >> read.reading(files)
+        records = pcoll | "Read" >> read.options.read(files)
         separate: Any = Map(separated, bad).with_output_types(read.output_type)
         outputs: DoOutputsTuple = records | "Separate" >> separate.with_outputs(bad, main=main)
         if self._threshold < 1:
@@ -178,14 +164,8 @@ class ReadWithExceptionHandling(PTransform[PBegin, DoOutputsTuple]):
         return outputs
 
 
-def _interval(watch: float) -> float:
-    if watch > 0:
-        return float(watch)  # True is 1 second
-    raise PipelineError(f"watch is {watch}", remedy="use True, or a number of seconds above 0")
-
-
-class ReadFromText(ReadFromFiles[str]):
-    r"""Reads lines of text files, in UTF-8, as strings (Beam's ReadFromText).
+class ReadFromText(ReadFromFiles[LineT], Generic[LineT]):
+    r"""Reads lines of text files, by default as strings in UTF-8 (Beam's ReadFromText).
 
     Args:
         file_pattern: a path, a glob, a directory, or a list of them. Globs and directories do not match
@@ -193,8 +173,11 @@ class ReadFromText(ReadFromFiles[str]):
         compression_type: one of ``CompressionTypes``; by default it depends on the file extension.
         strip_trailing_newlines: whether to remove line breaks, ``\n`` or ``\r\n``.
         validate: whether to raise an error if a pattern matches no file now.
+        coder: an object with a method ``decode``, such as a :class:`~headrace.coders.Coder`, which gets the
+            bytes of a line and returns the element; by default a line is text in UTF-8.
         skip_header_lines: number of lines to skip at the beginning of each file.
-        timestamp: a function of the line that gives its event time.
+        min_bundle_size: has no effect.
+        timestamp: a function of the element that gives its event time.
         watermark: the watermark policy in streaming mode.
         watch: whether to continue with new files; or the interval between checks, in seconds.
 
@@ -216,12 +199,15 @@ class ReadFromText(ReadFromFiles[str]):
         *,
         compression_type: str = "auto",
         strip_trailing_newlines: bool = True,
+        coder: LineDecoder[LineT] | None = None,
         validate: bool = True,
         skip_header_lines: int = 0,
+        min_bundle_size: int = 0,
         timestamp: TimestampOf = None,
         watermark: WatermarkPolicy | None = None,
         watch: bool | float = False,
     ) -> None:
+        warn_of_ignored("ReadFromText", min_bundle_size=min_bundle_size)
         if isinstance(timestamp, str):
             raise PipelineError(
                 f"lines of text have no column {timestamp!r}",
@@ -233,8 +219,40 @@ class ReadFromText(ReadFromFiles[str]):
             skip_header_lines,
             timestamp=timestamp,
             compression_type=compression_type,
+            coder=coder,
         )
-        super().__init__(files, str, validate, watermark, watch)
+        options = ReadOptions(validate, watermark, watch)
+        super().__init__(files, line_type(files.coder), options)
+
+
+class ReadFromTextWithFilename(ReadFromFiles[tuple[str, LineT]], Generic[LineT]):
+    r"""Reads lines of text files, as pairs of the path and the line (Beam's ReadFromTextWithFilename).
+
+    Args:
+        file_pattern: see :class:`ReadFromText`.
+        arguments: the other arguments of :class:`ReadFromText`; a timestamp is a function of the pair.
+
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "letters.txt")
+    >>> _ = path.write_text("a\nb\n")
+    >>> with Pipeline() as p:
+    ...     lines = p | hr.io.ReadFromTextWithFilename(path)
+    ...     _ = lines | MapTuple(lambda path, line: print(pathlib.Path(path).name, line))
+    letters.txt a
+    letters.txt b
+    """
+
+    def __init__(
+        self,
+        file_pattern: FilePattern,
+        *,
+        coder: LineDecoder[LineT] | None = None,
+        **arguments: Any,
+    ) -> None:
+        lines = ReadFromText(file_pattern, coder=coder, **arguments)
+        # The same reader, of files that also tell their names.
+        files = attrs.evolve(lines.files, with_filename=True)  # type: ignore[call-arg]
+        super().__init__(files, tuple[str, lines.output_type], lines.options)  # type: ignore[name-defined]
 
 
 class ReadFromCsv(ReadFromFiles[RecordT], Generic[RecordT]):
@@ -297,7 +315,7 @@ class ReadFromCsv(ReadFromFiles[RecordT], Generic[RecordT]):
             timestamp=timestamp,
             compression_type=compression_type,
         )
-        super().__init__(files, files.element_type, True, watermark, watch)
+        super().__init__(files, files.element_type, ReadOptions(True, watermark, watch))
 
 
 class ReadFromJson(ReadFromFiles[RecordT], Generic[RecordT]):
@@ -343,7 +361,7 @@ class ReadFromJson(ReadFromFiles[RecordT], Generic[RecordT]):
         files = JsonFiles(
             file_pattern, schema, timestamp=timestamp, compression_type=compression_type
         )
-        super().__init__(files, files.element_type, True, watermark, watch)
+        super().__init__(files, files.element_type, ReadOptions(True, watermark, watch))
 
 
 class ReadFromParquet(ReadFromFiles[DictT], Generic[DictT]):
@@ -395,7 +413,8 @@ class ReadFromParquet(ReadFromFiles[DictT], Generic[DictT]):
         files = ParquetFiles(
             file_pattern, columns, schema=schema, as_rows=as_rows, timestamp=timestamp
         )
-        super().__init__(files, schema or _plain_type(as_rows, columns), validate, watermark, watch)
+        options = ReadOptions(validate, watermark, watch)
+        super().__init__(files, schema or _plain_type(as_rows, columns), options)
 
 
 def _plain_type(as_rows: bool, columns: Sequence[str] | None) -> Any:

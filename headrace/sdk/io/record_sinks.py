@@ -1,4 +1,4 @@
-"""How WriteToFiles writes elements into a file: a sink that gets an open file (Beam's FileSink)."""
+"""Sinks that get an open file, with which WriteToFiles writes elements (Beam's FileSink)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from headrace.sdk.io.compression import CompressionTypes
 
 
 class CreateMetadata(NamedTuple):
-    """How a file is created (Beam's FileMetadata of ``fileio``).
+    """The type and compression of a new file (Beam's FileMetadata of ``fileio``).
 
     Attributes:
         mime_type: has no effect.

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Final, Generic, Self, TypeAlias
 import attrs
 
 from headrace.errors import ScriptError
+from headrace.sdk.ignored_arguments import warn_of_ignored
 from headrace.sdk.outputs import as_bundle
 from headrace.sdk.pvalue import PBegin, PCollection, PipelineBuilder
 from headrace.sdk.reading import read_node
@@ -110,9 +111,9 @@ class TestStream(PTransform[PBegin, PCollection[OutT]], Generic[OutT]):
     is then a dict of collections by tag.
 
     Args:
-        coder: ignored; accepted for compatibility with Beam.
+        coder: has no effect.
         events: the first events.
-        output_tags: the tags of outputs, in addition to those of the events.
+        output_tags: the tags of outputs, in addition to the tags of the events.
         stays_open: whether the run ends with the last event, so that windows that are still open fire
             nothing (not in Beam); by default the watermark advances to the end of time after it.
 
@@ -139,6 +140,7 @@ class TestStream(PTransform[PBegin, PCollection[OutT]], Generic[OutT]):
         stays_open: bool = False,
     ) -> None:
         super().__init__()
+        warn_of_ignored("TestStream", coder=coder)
         self._stays_open = stays_open
         self._watermarks: dict[str | None, Timestamp] = {}
         self._now = Duration(0)

@@ -12,6 +12,7 @@ import attrs
 from headrace.sdk.io.file_places import START, UNKNOWN, FilePlace, Places, places_of_lines
 from headrace.sdk.io.file_source import CHUNK_ROWS, Columns, FileSource
 from headrace.sdk.io.files import is_compressed, open_file
+from headrace.sdk.io.line_coder import KEEPS_BYTES, decoded_lines, line_decoder
 from headrace.sdk.io.read_errors import reading
 from headrace.sdk.io.text_record import TextRecord
 
@@ -26,6 +27,8 @@ class TextFiles(FileSource):
         skip_header_lines: number of lines to skip at the beginning of each file.
         timestamp: a function of the line that gives its event time.
         compression_type: one of ``CompressionTypes``; by default it depends on the file extension.
+        coder: decodes the bytes of a line; by default a line is text in UTF-8.
+        with_filename: whether elements are pairs of the path of the file and the line.
 
     >>> TextFiles("log.txt").bundle({"value": ["a", "b"]}).values
     ['a', 'b']
@@ -35,6 +38,8 @@ class TextFiles(FileSource):
 
     strip_trailing_newlines: bool = True
     skip_header_lines: int = attrs.field(default=0, validator=attrs.validators.ge(0))
+    coder: Any = attrs.field(default=None, kw_only=True, converter=line_decoder)
+    with_filename: bool = attrs.field(default=False, kw_only=True)
 
     def column_names(self) -> tuple[str, ...]:
         return ("value",)
@@ -48,10 +53,19 @@ class TextFiles(FileSource):
         return places_of_lines(path, place, limit, self.skip_header_lines)
 
     def columns_from(self, path: str, place: FilePlace) -> Iterator[Columns]:
-        with reading(path), TextIOWrapper(self._at(path, place), "utf-8", newline="\n") as file:
+        errors = "strict" if self.coder is None else KEEPS_BYTES
+        with (
+            reading(path),
+            TextIOWrapper(self._at(path, place), "utf-8", errors, newline="\n") as file,
+        ):
             lines = islice(file, 0 if place.byte else self.skip_header_lines, None)
             while chunk := list(islice(lines, CHUNK_ROWS)):
-                yield {"value": stripped(chunk) if self.strip_trailing_newlines else chunk}
+                own = stripped(chunk) if self.strip_trailing_newlines else chunk
+                yield (
+                    {"value": own, "path": [path] * len(own)}
+                    if self.with_filename
+                    else {"value": own}
+                )
 
     def _at(self, path: str, place: FilePlace) -> Any:
         file = self.open(path)
@@ -64,19 +78,25 @@ class TextFiles(FileSource):
         before = self.skip_header_lines
         for chunk in self.read_columns(path):
             numbered = enumerate(chunk["value"], start=before + 1)
-            yield [TextRecord(line, number) for number, line in numbered]
+            fields = [path] if self.with_filename else None
+            yield [TextRecord(line, number, fields) for number, line in numbered]
             before += len(chunk["value"])
 
     def parse_records(self, records: Sequence[TextRecord]) -> Columns:
-        """Return the column of lines."""
-        return {"value": [record.text for record in records]}
+        """Return the column of lines, and perhaps the one of paths."""
+        columns = {"value": [record.text for record in records]}
+        if self.with_filename:
+            columns["path"] = [path for record in records for path in record.fields or ()]
+        return columns
 
     def open(self, path: str) -> Any:
         """Open a file, decompressed."""
         return open_file(path, "rb", self.compression)
 
     def values(self, columns: Columns) -> list[Any]:
-        return columns["value"]
+        lines = columns["value"]
+        values = lines if self.coder is None else decoded_lines(self.coder, lines)
+        return list(zip(columns["path"], values, strict=True)) if self.with_filename else values
 
 
 def stripped(lines: list[str]) -> list[str]:

@@ -7,11 +7,10 @@ the masked CRC-32C of the data (4 bytes).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from importlib import import_module
 from struct import Struct
 from typing import IO, Any, Final
 
-from headrace.errors import PipelineError
+from headrace.errors import require_extra
 
 _HEAD: Final = Struct("<QI")
 _LENGTH: Final = Struct("<Q")
@@ -34,13 +33,8 @@ def crc32c() -> Callable[[bytes], int]:
     >>> hex(crc32c()(b"123456789"))
     '0xe3069283'
     """
-    try:
-        return import_module("google_crc32c").value  # type: ignore[no-any-return]
-    except ImportError as error:
-        raise PipelineError(
-            "the checksums of TFRecord need google-crc32c, which is not installed",
-            remedy="pip install 'headrace[tfrecord]'",
-        ) from error
+    use = "the checksums of TFRecord need google-crc32c"
+    return require_extra("google_crc32c", "tfrecord", use).value  # type: ignore[no-any-return]
 
 
 def masked(checksum: int) -> int:

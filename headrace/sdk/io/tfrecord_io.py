@@ -8,8 +8,10 @@ from headrace.sdk.io.file_source import TimestampOf
 from headrace.sdk.io.files import FilePattern
 from headrace.sdk.io.read_all import ReadAllFromFiles
 from headrace.sdk.io.read_from_files import ReadFromFiles
+from headrace.sdk.io.read_options import ReadOptions
 from headrace.sdk.io.tfrecord_files import TFRecordFiles, TFRecordSink
-from headrace.sdk.io.write_to_files import PathPrefix, WriteTo, naming_of, number_of_shards
+from headrace.sdk.io.write_options import PathPrefix, WriteOptions
+from headrace.sdk.io.write_to_files import WriteTo
 from headrace.windowing.watermark import WatermarkPolicy
 
 
@@ -56,7 +58,7 @@ class ReadFromTFRecord(ReadFromFiles[Any]):
         files = TFRecordFiles(
             file_pattern, coder=coder, timestamp=timestamp, compression_type=compression_type
         )
-        super().__init__(files, _type_of(coder), validate, watermark, watch)
+        super().__init__(files, _type_of(coder), ReadOptions(validate, watermark, watch))
 
 
 class ReadAllFromTFRecord(ReadAllFromFiles[Any]):
@@ -97,8 +99,8 @@ class WriteToTFRecord(WriteTo):
         file_path_prefix: the beginning of the paths; missing directories are created.
         coder: has a method ``encode`` that makes bytes of an element; without it elements must be bytes.
         file_name_suffix: the end of the paths; .gz, .bz2, .xz, .deflate and .zst are compressed.
-        num_shards: number of files for each batch; an element's encoding determines its file. 0 lets the
-            runner choose (here it is 1).
+        num_shards: number of files for each batch; an element's encoding determines its file. 0 joins small
+            parts, and leaves large ones as they are.
         shard_name_template: template of the shard's name, ``-SSSSS-of-NNNNN`` by default; ``""`` for one
             file without numbers.
         compression_type: one of ``CompressionTypes``; by default it depends on the suffix.
@@ -126,14 +128,15 @@ class WriteToTFRecord(WriteTo):
         *,
         windowed_writes: bool = False,
     ) -> None:
-        sink = TFRecordSink(
-            naming_of(file_path_prefix, file_name_suffix, shard_name_template),
-            coder,
-            num_shards=number_of_shards(num_shards, shard_name_template),
-            compression_type=compression_type,
+        files = WriteOptions(
+            file_path_prefix,
+            file_name_suffix,
+            shard_name_template,
+            num_shards,
+            compression_type,
             windowed_writes=windowed_writes,
         )
-        super().__init__(sink)
+        super().__init__(files.sink(TFRecordSink, coder))
 
 
 def _type_of(coder: Any) -> Any:

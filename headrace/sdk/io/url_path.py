@@ -1,4 +1,4 @@
-"""Paths of sinks: a ``pathlib.Path``, or for URLs a class with those of its methods that sinks use."""
+"""Paths of sinks: a ``pathlib.Path``, or for URLs a class with the methods that sinks use."""
 
 from __future__ import annotations
 

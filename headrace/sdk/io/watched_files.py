@@ -37,7 +37,7 @@ Found = tuple[int, str]
 
 
 class Position(NamedTuple):
-    """How much of a directory has been read: plain data, the offset of :class:`WatchedFiles`.
+    """The progress of reading a directory: plain data, the offset of :class:`WatchedFiles`.
 
     Attributes:
         before: this file and all earlier files count as read.

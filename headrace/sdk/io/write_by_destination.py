@@ -21,6 +21,7 @@ from headrace.errors import PipelineError, shorten
 from headrace.sdk.dofn import DoFn
 from headrace.sdk.encoding import encode_value
 from headrace.sdk.group_by_key import GroupByKey
+from headrace.sdk.ignored_arguments import warn_of_ignored
 from headrace.sdk.io.destination_naming import (
     Naming,
     PrefixNaming,
@@ -28,6 +29,7 @@ from headrace.sdk.io.destination_naming import (
     destination_prefix_naming,
 )
 from headrace.sdk.io.files import open_file
+from headrace.sdk.io.names_from_data import below
 from headrace.sdk.io.record_sinks import RecordSink, RecordTextSink
 from headrace.sdk.io.url_path import AnyPath, any_path, rename
 from headrace.sdk.pardo import Map, ParDo
@@ -66,8 +68,9 @@ class WriteToFiles(PTransform[PCollection[Any], PCollection[FileResult]]):
     r"""Writes files by destination, and returns a :class:`FileResult` for each (Beam's WriteToFiles).
 
     Each destination, window, pane and shard has a file of its own, which appears when it is complete. Files
-    that are there already are replaced if they have the same names, and else remain. The collection needs
-    windows or a trigger if it is unbounded, as for a GroupByKey.
+    that are there already are replaced if they have the same names, and else remain. A name that leaves the
+    path, such as ``a/../../b``, is an ElementError. The collection needs windows or a trigger if it is
+    unbounded, as for a GroupByKey.
 
     Args:
         path: the directory.
@@ -81,7 +84,7 @@ class WriteToFiles(PTransform[PCollection[Any], PCollection[FileResult]]):
             ``fileio.TextSink``.
         shards: number of files for each destination, window and pane; an element's encoding determines its
             file. By default it is 1.
-        output_fn: has no effect.
+        output_fn: has no effect: the outputs are always FileResults.
         max_writers_per_bundle: has no effect: a worker writes one file at a time.
 
     Raises:
@@ -119,6 +122,9 @@ class WriteToFiles(PTransform[PCollection[Any], PCollection[FileResult]]):
         max_writers_per_bundle: int | None = MAX_NUM_WRITERS_PER_BUNDLE,
     ) -> None:
         super().__init__()
+        warn_of_ignored(
+            "WriteToFiles", output_fn=output_fn, max_writers_per_bundle=max_writers_per_bundle
+        )
         if shards is not None and shards < 1:
             raise PipelineError(f"shards is {shards}", remedy="use 1 or more")
         self._shards = shards or 1
@@ -227,9 +233,9 @@ class WriteFile(DoFn):
         )
 
     def _write(self, name: str, destination: Any, values: Iterable[Any]) -> None:
-        target = any_path(self.path) / name
+        target = below(self.path, name, destination)
         target.parent.mkdir(parents=True, exist_ok=True)
-        staged = self._staged(target)
+        staged = self._staged()
         sink = self.sinks(destination)
         metadata = sink.create_metadata(destination, str(target))
         try:
@@ -243,12 +249,13 @@ class WriteFile(DoFn):
             with suppress(OSError):
                 staged.unlink(missing_ok=True)
 
-    def _staged(self, target: AnyPath) -> AnyPath:
+    def _staged(self) -> AnyPath:
+        """Return the path of a file that is not complete; nothing of it comes from data."""
         if self.temporary is None:
-            return target.parent / f".{target.name}.{uuid4().hex}"
+            return any_path(self.path) / f".{uuid4().hex}"
         directory = any_path(self.temporary)
         directory.mkdir(parents=True, exist_ok=True)
-        return directory / f"{target.name}.{uuid4().hex}"
+        return directory / uuid4().hex
 
 
 @attrs.frozen

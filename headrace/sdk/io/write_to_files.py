@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 from headrace.errors import PipelineError
 from headrace.sdk.graph import Node, Write as WriteNode
 from headrace.sdk.io.arrow import arrow
 from headrace.sdk.io.console import Console
-from headrace.sdk.io.file_naming import SHARDED, FileNaming
 from headrace.sdk.io.file_sink import FileSink
+from headrace.sdk.io.line_coder import LineEncoder
 from headrace.sdk.io.line_sinks import CsvSink, JsonSink, TextSink
 from headrace.sdk.io.parquet_sink import ROW_GROUP_BYTES, ParquetSink
+from headrace.sdk.io.write_options import PathPrefix, WriteOptions
 from headrace.sdk.pvalue import PCollection, PDone, require_collection
 from headrace.sdk.sink import Sink
 from headrace.sdk.transform import PTransform
 from headrace.sdk.writing import Write, warn_of_repeats
-
-PathPrefix: TypeAlias = str | os.PathLike[str]
-"""The beginning of the paths of files."""
 
 
 class WriteTo(PTransform[PCollection[Any], PDone]):
@@ -56,24 +53,6 @@ def _refuse_same_names(sink: FileSink, graph: Iterable[Node]) -> None:
             )
 
 
-def naming_of(prefix: PathPrefix, suffix: str, template: str | None) -> FileNaming:
-    """Return the names of files with a prefix, a suffix and a template of the shard's name.
-
-    >>> naming_of("out", ".txt", None).template
-    '-SSSSS-of-NNNNN'
-    """
-    return FileNaming(os.fspath(prefix), suffix, SHARDED if template is None else template)
-
-
-def number_of_shards(num_shards: int | None, template: str | None) -> int:
-    """Return the number of shards: 1 by default if the template has no number.
-
-    >>> number_of_shards(None, ""), number_of_shards(None, None)
-    (1, 0)
-    """
-    return 1 if template == "" and not num_shards else num_shards or 0
-
-
 def parquet_suffix(template: str | None) -> str:
     """Return the default end of the paths of Parquet files.
 
@@ -92,14 +71,20 @@ class WriteToText(WriteTo):
     ``-start-end`` in basic ISO 8601 form follows the prefix. Files of an earlier run with the same prefix
     and suffix are deleted.
 
+    Without ``num_shards`` the parts of a batch that workers write are joined into files of up to 32 MiB. A
+    part of 8 MiB or more is a file of its own, which is only renamed.
+
     Args:
         file_path_prefix: the beginning of the paths; missing directories are created.
         file_name_suffix: the end of the paths; .gz, .bz2, .xz, .deflate and .zst are compressed.
         append_trailing_newlines: whether to write a line break after each element.
-        num_shards: number of files for each batch; an element's encoding determines its file. 0 lets the
-            runner choose (here it is 1).
+        num_shards: number of files for each batch; an element's encoding determines its file. 0 joins small
+            parts, and leaves large ones as they are.
         shard_name_template: template of the shard's name, ``-SSSSS-of-NNNNN`` by default; ``""`` for one
             file without numbers.
+        coder: an object with a method ``encode``, such as a :class:`~headrace.coders.Coder`, which returns
+            the bytes of an element; by default they are ``str(element)`` in UTF-8, or the element itself if
+            it is bytes.
         compression_type: one of ``CompressionTypes``; by default it depends on the suffix.
         header: the first line of each file.
         footer: the last line of each file.
@@ -121,21 +106,22 @@ class WriteToText(WriteTo):
         append_trailing_newlines: bool = True,
         num_shards: int | None = 0,
         shard_name_template: str | None = None,
+        coder: LineEncoder | None = None,
         *,
         compression_type: str = "auto",
         header: str | None = None,
         footer: str | None = None,
         windowed_writes: bool = False,
     ) -> None:
-        sink = TextSink(
-            naming_of(file_path_prefix, file_name_suffix, shard_name_template),
-            append_trailing_newlines,
-            header,
-            footer,
-            num_shards=number_of_shards(num_shards, shard_name_template),
-            compression_type=compression_type,
+        files = WriteOptions(
+            file_path_prefix,
+            file_name_suffix,
+            shard_name_template,
+            num_shards,
+            compression_type,
             windowed_writes=windowed_writes,
         )
+        sink = files.sink(TextSink, append_trailing_newlines, header, footer, coder=coder)
         super().__init__(sink)
 
 
@@ -147,8 +133,8 @@ class WriteToCsv(WriteTo):
 
     Args:
         path: the beginning of the paths; missing directories are created.
-        num_shards: number of files for each batch; an element's encoding determines its file. 0 lets the
-            runner choose (here it is 1).
+        num_shards: number of files for each batch; an element's encoding determines its file. 0 joins small
+            parts, and leaves large ones as they are.
         columns: the fields to write; by default those of the first element, which all elements must then
             have.
         header: whether each file begins with the names of the columns.
@@ -189,18 +175,16 @@ class WriteToCsv(WriteTo):
         compression_type: str = "auto",
         windowed_writes: bool = False,
     ) -> None:
-        sink = CsvSink(
-            naming_of(path, file_name_suffix, shard_name_template),
-            columns,
-            header,
-            delimiter,
-            quotechar,
-            num_shards=number_of_shards(num_shards, shard_name_template),
-            compression_type=compression_type,
-            diff_column=diff_column,
-            windowed_writes=windowed_writes,
+        files = WriteOptions(
+            path,
+            file_name_suffix,
+            shard_name_template,
+            num_shards,
+            compression_type,
+            diff_column,
+            windowed_writes,
         )
-        super().__init__(sink)
+        super().__init__(files.sink(CsvSink, columns, header, delimiter, quotechar))
 
 
 class WriteToJson(WriteTo):
@@ -211,8 +195,8 @@ class WriteToJson(WriteTo):
 
     Args:
         path: the beginning of the paths; missing directories are created.
-        num_shards: number of files for each batch; an element's encoding determines its file. 0 lets the
-            runner choose (here it is 1).
+        num_shards: number of files for each batch; an element's encoding determines its file. 0 joins small
+            parts, and leaves large ones as they are.
         diff_column: name of a field for +1 (an element) and -1 (its retraction); without it, retractions
             are refused.
         file_name_suffix: the end of the paths; .gz, .bz2, .xz, .deflate and .zst are compressed.
@@ -244,14 +228,16 @@ class WriteToJson(WriteTo):
         compression_type: str = "auto",
         windowed_writes: bool = False,
     ) -> None:
-        sink = JsonSink(
-            naming_of(path, file_name_suffix, shard_name_template),
-            num_shards=number_of_shards(num_shards, shard_name_template),
-            compression_type=compression_type,
-            diff_column=diff_column,
-            windowed_writes=windowed_writes,
+        files = WriteOptions(
+            path,
+            file_name_suffix,
+            shard_name_template,
+            num_shards,
+            compression_type,
+            diff_column,
+            windowed_writes,
         )
-        super().__init__(sink)
+        super().__init__(files.sink(JsonSink))
 
 
 class WriteToParquet(WriteTo):
@@ -267,8 +253,8 @@ class WriteToParquet(WriteTo):
             default it is the schema of the elements as far as it is known. The rest is inferred from the
             elements of each file, so files can have different schemas.
         codec: compression of columns: none, snappy, gzip, zstd, …
-        num_shards: number of files for each batch; an element's encoding determines its file. 0 lets the
-            runner choose (here it is 1).
+        num_shards: number of files for each batch; an element's encoding determines its file. 0 joins small
+            parts, and leaves large ones as they are.
         diff_column: name of a column for +1 (an element) and -1 (its retraction); without it,
             retractions are refused.
         file_name_suffix: the end of the paths; by default ``.parquet``, but nothing if
@@ -315,17 +301,16 @@ class WriteToParquet(WriteTo):
         arrow()
         if file_name_suffix is None:
             file_name_suffix = parquet_suffix(shard_name_template)
-        sink = ParquetSink(
-            naming_of(file_path_prefix, file_name_suffix, shard_name_template),
-            schema,
-            codec,
-            row_group_buffer_size,
-            (use_deprecated_int96_timestamps, use_compliant_nested_type),
-            num_shards=number_of_shards(num_shards, shard_name_template),
+        files = WriteOptions(
+            file_path_prefix,
+            file_name_suffix,
+            shard_name_template,
+            num_shards,
             diff_column=diff_column,
             windowed_writes=windowed_writes,
         )
-        super().__init__(sink)
+        layout = use_deprecated_int96_timestamps, use_compliant_nested_type
+        super().__init__(files.sink(ParquetSink, schema, codec, row_group_buffer_size, layout))
 
 
 class WriteToConsole(WriteTo):

@@ -80,7 +80,7 @@ def pictures(
         chart
         for name, samples in list(history.groupings.items())
         if label in (None, name)
-        for one in list(samples.keys)
+        for one in samples.ranked()
         if key in (None, one)
         for chart in _pictures(history, name, one, since, most)[0 if all_parts else -1 :]
     ]
@@ -104,8 +104,8 @@ def _pictures(
 def over_time(history: History) -> list[TitledChart]:
     """Return the charts over processing time that have something to show.
 
-    They are elements per second, panes by timing, retractions and dropped elements, state, and the lag of
-    watermarks (or watermarks, if event time is far from processing time).
+    They are elements per second, panes by timing, retractions and dropped elements, batch time, state, and
+    the lag of watermarks (or watermarks, if event time is far from processing time).
     """
     spans = list(history.spans)
     if len(spans) < 2:
@@ -115,6 +115,7 @@ def over_time(history: History) -> list[TitledChart]:
         _throughput(history, spans, axis),
         _panes(spans, axis),
         _changes(spans, axis),
+        _batch_time(spans, axis),
         _state(spans, axis),
         _watermarks(history, spans, axis),
     )
@@ -171,6 +172,15 @@ def _bars(title: str, series: Iterable[Series], axis: TimeAxis, unit: str) -> Ti
 def _sums(spans: Iterable[Span], count: Callable[[StepMetrics], int]) -> list[tuple[int, float]]:
     sums = ((span.end, sum(map(count, span.steps.values()))) for span in spans)
     return [(now, found) for now, found in sums if found]
+
+
+def _batch_time(spans: Sequence[Span], axis: TimeAxis) -> TitledChart | None:
+    """Return the time that a round takes; where one point stands for many rounds, also the longest."""
+    timed = [span for span in spans if span.seconds]
+    series = [Series("mean", [(span.end, span.seconds / span.rounds) for span in timed])]
+    if any(span.rounds > 1 for span in timed):
+        series.append(Series("longest", [(span.end, span.longest) for span in timed]))
+    return TitledChart("Batch time", lines(series, axis, "s")) if timed else None
 
 
 def _state(spans: Sequence[Span], axis: TimeAxis) -> TitledChart | None:

@@ -6,8 +6,8 @@ import math
 from time import monotonic
 
 from headrace.sdk.metrics import MetricResults
-from headrace.sdk.observing.observer import RunObserver
-from headrace.sdk.observing.records import Round, RunOutline
+from headrace.sdk.observer import RunObserver
+from headrace.sdk.run_records import Round, RunOutline
 
 
 class MetricsExporter(RunObserver):

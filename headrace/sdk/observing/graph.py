@@ -9,8 +9,9 @@ from typing import Final
 import attrs
 
 from headrace.sdk.observing.drawing.labels import short
+from headrace.sdk.observing.drawing.text_width import end_of, rows_of
 from headrace.sdk.observing.history import History
-from headrace.sdk.observing.records import StepOutline
+from headrace.sdk.run_records import StepOutline
 from headrace.sdk.step_metrics import StepMetrics
 
 WIDTH: Final = 214
@@ -19,10 +20,14 @@ PANES: Final = 15
 GAP: Final = 10
 FALL: Final = 30
 _PADDING: Final = 8
-_LONGEST: Final = 27
+_INDENT: Final = 10
+_ROOM: Final = WIDTH - 2 * _INDENT
+_LABEL_SIZE: Final = 12
+_NUMBERS_SIZE: Final = 11
+"""Sizes of the fonts in pixels, as the style sheet has them."""
 
 TIMINGS: Final = {"EARLY": "early", "ON_TIME": "on time", "LATE": "late", "UNKNOWN": "panes"}
-"""What the graph calls a timing."""
+"""Names of timings in the graph."""
 
 
 def graph_svg(history: History, seconds: float) -> str:
@@ -33,7 +38,7 @@ def graph_svg(history: History, seconds: float) -> str:
         seconds: its duration, for the rates; 0 for none.
     """
     steps = history.run.steps if history.run else ()
-    boxes = _placed(history, chains_of(steps))
+    boxes = _placed(history, chains_of(steps), seconds)
     width = max((box.x + WIDTH for box in boxes), default=WIDTH) + 2
     height = max((box.y + box.height for box in boxes), default=0) + 2
     parts = [*_edges(boxes), *(_drawn(history, box, seconds) for box in boxes)]
@@ -88,7 +93,7 @@ def chains_of(steps: Sequence[StepOutline]) -> list[Chain]:
     return [tuple(chain) for chain in chains.values()]
 
 
-def _placed(history: History, chains: Sequence[Chain]) -> list[Box]:
+def _placed(history: History, chains: Sequence[Chain], seconds: float) -> list[Box]:
     """Return the boxes: each in the layer below its inputs, as far under them as there is room."""
     layers: dict[int, list[Chain]] = {}
     for chain, depth in zip(chains, _depths(chains), strict=True):
@@ -97,7 +102,9 @@ def _placed(history: History, chains: Sequence[Chain]) -> list[Box]:
     boxes: list[Box] = []
     y = 0
     for _, layer in sorted(layers.items()):
-        row = [Box(chain, x, y, _height(history, chain)) for chain, x in _across(layer, homes)]
+        row = [
+            Box(chain, x, y, _height(history, chain, seconds)) for chain, x in _across(layer, homes)
+        ]
         homes |= {step.label: box for box in row for step in box.chain}
         boxes += row
         y += max(box.height for box in row) + FALL
@@ -130,9 +137,15 @@ def _depths(chains: Sequence[Chain]) -> list[int]:
     return depths
 
 
-def _height(history: History, chain: Chain) -> int:
-    panes = sum(len(_panes(_metrics(history, step))) for step in chain)
-    return len(chain) * ROW + panes * PANES + _PADDING
+def _height(history: History, chain: Chain, seconds: float) -> int:
+    return (
+        sum(_room_of(_lines(step, _metrics(history, step), seconds)) for step in chain) + _PADDING
+    )
+
+
+def _room_of(lines: Sequence[str]) -> int:
+    """Return the height of a step: its label, and lines of numbers."""
+    return ROW + PANES * (len(lines) - 1)
 
 
 def _metrics(history: History, step: StepOutline) -> StepMetrics:
@@ -160,22 +173,22 @@ def _drawn(history: History, box: Box, seconds: float) -> str:
     y = _PADDING // 2
     for step in box.chain:
         metrics = _metrics(history, step)
-        rows.append(_row(step, metrics, y, seconds))
-        y += ROW + PANES * len(_panes(metrics))
+        lines = _lines(step, metrics, seconds)
+        rows.append(_row(step, lines, y))
+        y += _room_of(lines)
     frame = f'<rect class="{kind}" width="{WIDTH}" height="{box.height}" rx="6"/>'
     return f'<g class="box" transform="translate({box.x} {box.y})">{frame}{"".join(rows)}</g>'
 
 
-def _row(step: StepOutline, metrics: StepMetrics, y: int, seconds: float) -> str:
-    name = step.label if len(step.label) <= _LONGEST else "…" + step.label[1 - _LONGEST :]
-    lines = [escape(flow(step, metrics, seconds)), *_panes(metrics)]
+def _row(step: StepOutline, lines: Sequence[str], y: int) -> str:
+    name = end_of(step.label, _ROOM, _LABEL_SIZE, bold=True)
     texts = "".join(
-        f'<text class="numbers" x="10" y="{y + 28 + n * PANES}">{line}</text>'
+        f'<text class="numbers" x="{_INDENT}" y="{y + 28 + n * PANES}">{line}</text>'
         for n, line in enumerate(lines)
     )
     return (
         f'<g class="step"><title>{escape(description(step))}</title>'
-        f'<text class="label" x="10" y="{y + 14}">{escape(name)}</text>{texts}</g>'
+        f'<text class="label" x="{_INDENT}" y="{y + 14}">{escape(name)}</text>{texts}</g>'
     )
 
 
@@ -193,27 +206,51 @@ def flow(step: StepOutline, metrics: StepMetrics, seconds: float) -> str:
         metrics: its metrics.
         seconds: duration of the run; 0 for no rate.
     """
+    return _DOT.join(_flow(step, metrics, seconds))
+
+
+_DOT: Final = " · "
+
+
+def _flow(step: StepOutline, metrics: StepMetrics, seconds: float) -> Iterator[str]:
     read, sent = metrics.elements_in, metrics.elements_out
     text = f"{short(read)} in" if step.inputs else f"{short(sent)} out"
     if step.inputs and sent not in (0, read):
         text += f" → {short(sent)} out"
+    yield text
     rate = (read or sent) / seconds if seconds else 0
-    return f"{text} · {short(round(rate))}/s" if rate >= 1 else text
+    if rate >= 1:
+        yield f"{short(round(rate))}/s"
 
 
-def _panes(metrics: StepMetrics) -> list[str]:
-    """Return lines of an SVG text: the panes by timing, and the retractions and dropped elements."""
-    panes = [
-        f'<tspan class="{timing.lower()}">{short(metrics.panes[timing])} {name}</tspan>'
+def _lines(step: StepOutline, metrics: StepMetrics, seconds: float) -> list[str]:
+    """Return lines of an SVG text, none wider than a box: flow, panes by timing, what was changed."""
+    flow = [("", part) for part in _flow(step, metrics, seconds)]
+    return [line for parts in (flow, *_panes(metrics)) for line in _wrapped(parts)]
+
+
+def _wrapped(parts: Sequence[tuple[str, str]]) -> Iterator[str]:
+    texts = [text for _, text in parts]
+    for row in rows_of(texts, _ROOM, _NUMBERS_SIZE, _DOT):
+        yield _DOT.join(_span(*parts[n]) for n in row)
+
+
+def _span(kind: str, text: str) -> str:
+    return f'<tspan class="{kind}">{escape(text)}</tspan>' if kind else escape(text)
+
+
+def _panes(metrics: StepMetrics) -> Iterator[list[tuple[str, str]]]:
+    """Yield the panes by timing, then the retractions and dropped elements, as (class, text)."""
+    yield [
+        (timing.lower(), f"{short(metrics.panes[timing])} {name}")
         for timing, name in TIMINGS.items()
         if metrics.panes[timing]
     ]
-    changes = [
-        f'<tspan class="{kind}">{short(number)} {name}</tspan>'
+    yield [
+        (kind, f"{short(number)} {name}")
         for kind, number, name in (
             ("retraction", metrics.retractions, "retractions"),
             ("late", metrics.late_dropped, "dropped"),
         )
         if number
     ]
-    return [" · ".join(some) for some in (panes, changes) if some]

@@ -2,24 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Final, NamedTuple
 
 import attrs
 
-from headrace.sdk.observing.observer import RunObserver
-from headrace.sdk.observing.records import ElementRecord, PaneRecord, Round, RunOutline
+from headrace.sdk.observer import RunObserver
 from headrace.sdk.result import PipelineState
+from headrace.sdk.run_records import ElementRecord, PaneRecord, Round, RunOutline
 from headrace.sdk.step_metrics import StepMetrics
 
 SPANS: Final = 400
 """Maximum number of spans of a history."""
 
+LAST_SPANS: Final = 100
+"""Number of the last spans, which are not merged."""
+
 RECORDS: Final = 3_000
 """Maximum number of records of each kind that a history keeps of a grouping."""
 
+ROOM: Final = RECORDS * 3 // 4
+"""Number of records that stay when keys are left out."""
+
 KEPT_KEYS: Final = 3
 """Number of keys that stay, however many records there are."""
+
+FEW: Final = 10
+ENOUGH: Final = 50
+"""Numbers of records with which a key says little, and with which it says as much as one with more."""
+
+MINUTE: Final = 60_000_000
+"""A minute in microseconds."""
 
 
 @attrs.define
@@ -32,6 +46,8 @@ class Span:
         rounds: number of rounds.
         steps: the metrics of each step in these rounds, by label; the watermark is the last one.
         state: number of stored states after the last round, by label.
+        seconds: how long the rounds took together, in seconds; 0 if that is not known.
+        longest: how long the longest of them took, in seconds.
     """
 
     start: int
@@ -39,12 +55,15 @@ class Span:
     rounds: int
     steps: dict[str, StepMetrics]
     state: dict[str, int]
+    seconds: float = 0.0
+    longest: float = 0.0
 
     @staticmethod
     def of(done: Round) -> Span:
         """Return the span of one round."""
         steps = {label: metrics.copy() for label, metrics in done.steps.items()}
-        return Span(done.now, done.now, 1, steps, dict(done.state))
+        took = done.seconds
+        return Span(done.now, done.now, 1, steps, dict(done.state), took, took)
 
     def followed_by(self, other: Span) -> Span:
         """Return this span and the next one as one."""
@@ -52,7 +71,8 @@ class Span:
         for label, metrics in other.steps.items():
             steps.setdefault(label, StepMetrics()).add(metrics)
         rounds, state = self.rounds + other.rounds, {**self.state, **other.state}
-        return Span(self.start, other.end, rounds, steps, state)
+        seconds, longest = self.seconds + other.seconds, max(self.longest, other.longest)
+        return Span(self.start, other.end, rounds, steps, state, seconds, longest)
 
 
 class SeenElement(NamedTuple):
@@ -85,8 +105,8 @@ class SeenPane(NamedTuple):
 class GroupingHistory:
     """Samples of a grouping: of the keys in ``keys``, in order of processing time.
 
-    If there are too many records, the last key is left out, with all its records; of a few keys the first
-    records and the last ones stay, without gaps among them.
+    If there are too many records, keys are left out, with all their records: first those that have come and
+    gone. Of a few keys the first records and the last ones stay, without gaps among them.
 
     Attributes:
         keys: the keys, in the order in which they were first seen.
@@ -99,31 +119,74 @@ class GroupingHistory:
     elements: list[SeenElement] = attrs.field(factory=list)
     panes: list[SeenPane] = attrs.field(factory=list)
     thinned: bool = False
+    _now: int = 0
+    _last: dict[str, int] = attrs.field(factory=dict)
     _left_out: set[str] = attrs.field(factory=set)
 
-    def add(self, elements: Iterable[SeenElement], panes: Iterable[SeenPane]) -> None:
+    def add(self, elements: Sequence[SeenElement], panes: Sequence[SeenPane]) -> None:
         """Add the records of a round."""
-        self.elements += [e for e in elements if self._follows(e.element.key)]
-        self.panes += [p for p in panes if self._follows(p.pane.key)]
-        while len(self.elements) > RECORDS or len(self.panes) > RECORDS:
+        self._now = max([self._now, *(seen[-1].now for seen in (elements, panes) if seen)])
+        if self._left_out and len(self._living()) < KEPT_KEYS:
+            self._left_out.clear()
+        self.elements += [e for e in elements if self._follows(e.element.key, e.now)]
+        self.panes += [p for p in panes if self._follows(p.pane.key, p.now)]
+        if len(self.elements) > RECORDS or len(self.panes) > RECORDS:
             self._thin()
 
-    def _follows(self, key: str) -> bool:
+    def ranked(self) -> list[str]:
+        """Return the keys, those first that say most: with enough records, then those that live."""
+        counts, living = self._counts(), self._living()
+
+        def rank(key: str) -> tuple[bool, bool, int]:
+            return counts[key] < FEW, key not in living, -min(counts[key], ENOUGH)
+
+        return sorted(self.keys, key=rank)
+
+    def _follows(self, key: str, now: int) -> bool:
         if key in self._left_out:
             return False
-        if key not in self.keys:
+        if key not in self._last:
             self.keys.append(key)
+        self._last[key] = now
         return True
 
+    def _counts(self) -> Counter[str]:
+        """Return the number of elements or panes of each key, whichever are more."""
+        elements = Counter(seen.element.key for seen in self.elements)
+        return elements | Counter(seen.pane.key for seen in self.panes)
+
+    def _living(self) -> set[str]:
+        """Return the keys that were seen in the last tenth of the time, or in the last minute."""
+        first = min((seen[0].now for seen in (self.elements, self.panes) if seen), default=0)
+        least = self._now - max((self._now - first) // 10, MINUTE)
+        return {key for key in self.keys if self._last[key] >= least}
+
     def _thin(self) -> None:
+        """Leave out keys until there is room, then records; keys that live may come in again."""
         self.thinned = True
-        if len(self.keys) > KEPT_KEYS:
-            last = self.keys.pop()
-            self._left_out.add(last)
-            self.elements = [e for e in self.elements if e.element.key != last]
-            self.panes = [p for p in self.panes if p.pane.key != last]
-            return
+        counts, living = self._counts(), self._living()
+        order = sorted(
+            self.keys,
+            key=lambda key: (key in living, min(counts[key], ENOUGH), self._last[key]),
+        )
+        left = sum(counts.values())
+        removed: set[str] = set()
+        for key in order[: max(len(order) - KEPT_KEYS, 0)]:
+            if left <= ROOM:
+                break
+            left -= counts[key]
+            removed.add(key)
+        self._remove(removed)
+        self._left_out |= removed & living
+        if len(self._left_out) > RECORDS:
+            self._left_out.clear()
         self.elements, self.panes = _without_middle(self.elements), _without_middle(self.panes)
+
+    def _remove(self, removed: set[str]) -> None:
+        self.keys = [key for key in self.keys if key not in removed]
+        self._last = {key: self._last[key] for key in self.keys}
+        self.elements = [e for e in self.elements if e.element.key not in removed]
+        self.panes = [p for p in self.panes if p.pane.key not in removed]
 
 
 def _without_middle(records: list[Any]) -> list[Any]:
@@ -192,10 +255,16 @@ class History(RunObserver):
         return _earliest(self.totals, self._inputs(label))
 
     def _merge_neighbours(self) -> None:
-        spans = self.spans
-        pairs = zip(spans[0:-1:2], spans[1::2], strict=False)
-        rest = spans[-1:] if len(spans) % 2 else []
-        self.spans = [one.followed_by(other) for one, other in pairs] + rest
+        """Merge old spans into spans of about the same number of rounds; the last ones stay as they are."""
+        old = self.spans[:-LAST_SPANS]
+        least = 2 * sum(span.rounds for span in old) // (SPANS - LAST_SPANS)
+        merged: list[Span] = []
+        for span in old:
+            if merged and merged[-1].rounds < least:
+                merged[-1] = merged[-1].followed_by(span)
+            else:
+                merged.append(span)
+        self.spans = merged + self.spans[-LAST_SPANS:]
 
 
 def _earliest(steps: Mapping[str, StepMetrics], labels: Iterable[str]) -> int:

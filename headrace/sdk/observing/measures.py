@@ -1,4 +1,4 @@
-"""What exporters export of each step: counts, watermarks and user-defined metrics, under neutral names."""
+"""Measures of each step for exporters: counts, watermarks and user-defined metrics, under neutral names."""
 
 from __future__ import annotations
 

@@ -13,10 +13,10 @@ from urllib.parse import urlsplit
 from uuid import UUID
 
 from headrace.errors import PipelineError
-from headrace.sdk.observing.observer import RunObserver
-from headrace.sdk.observing.packages import require
-from headrace.sdk.observing.records import Round, RunOutline, StepOutline
+from headrace.sdk.observer import RunObserver
+from headrace.sdk.observing.packages import require_for
 from headrace.sdk.result import PipelineState
+from headrace.sdk.run_records import Round, RunOutline, StepOutline
 from headrace.sdk.step_metrics import StepMetrics
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ _RETRY: Final = {
     "status_forcelist": [500, 502, 503, 504],
     "allowed_methods": ["POST"],
 }
-"""How often an event is sent again; the run waits for it, so less often than by default."""
+"""Maximum number of times an event is sent again; low, since the run waits for it."""
 
 _END_EVENTS: Final = {PipelineState.DONE: "COMPLETE", PipelineState.CANCELLED: "ABORT"}
 """The event at the end of a run by its state; FAIL for others."""
@@ -55,7 +55,7 @@ class OpenLineageObserver(RunObserver):
     """
 
     def __init__(self, url: str = "") -> None:
-        require("openlineage.client", "openlineage", "--openlineage")
+        require_for("--openlineage")
         self._client = _client(url)
         self._run: RunOutline | None = None
         self._steps: dict[str, StepMetrics] = {}
@@ -162,7 +162,7 @@ def _output(step: StepOutline, steps: dict[str, StepMetrics]) -> Any:
 
 
 def dataset_name(place: str) -> tuple[str, str]:
-    """Return namespace and name of a dataset: those of a URL, or of a file of this machine.
+    """Return namespace and name of a dataset at a URL, or in a file of this machine.
 
     >>> dataset_name("s3://mill/sacks/2026"), dataset_name("/mill/sacks.csv")
     (('s3://mill', 'sacks/2026'), ('file', '/mill/sacks.csv'))

@@ -23,8 +23,8 @@ from headrace.sdk.observing.measures import (
     panes,
     watermark_seconds,
 )
-from headrace.sdk.observing.packages import require
-from headrace.sdk.observing.records import Round, RunOutline
+from headrace.sdk.observing.packages import require, require_for
+from headrace.sdk.run_records import Round, RunOutline
 
 if TYPE_CHECKING:
     from opentelemetry.metrics import Meter, MeterProvider
@@ -96,7 +96,7 @@ class OpenTelemetryExporter(MetricsExporter):
     """
 
     def __init__(self, meter_provider: MeterProvider | None = None) -> None:
-        require("opentelemetry.metrics", "opentelemetry", type(self).__name__)
+        require("opentelemetry.metrics", extra="opentelemetry", needed_by=type(self).__name__)
         self._provider = meter_provider
         self._instruments: _Instruments | None = None
 
@@ -176,7 +176,7 @@ class OtlpExporter(OpenTelemetryExporter):
     """
 
     def __init__(self, url: str) -> None:
-        require("opentelemetry.exporter.otlp.proto.http", "opentelemetry", "--otlp")
+        require_for("--otlp")
         super().__init__()
         if not url.startswith(("http://", "https://")):
             raise PipelineError(

@@ -11,7 +11,7 @@ from headrace.sdk.observing.drawing.marks import Marks, marks_of
 from headrace.sdk.observing.drawing.stretches import stretches
 from headrace.sdk.observing.drawing.theme import config
 from headrace.sdk.observing.history import GroupingHistory, History, SeenElement, SeenPane
-from headrace.sdk.observing.records import ElementRecord, PaneRecord
+from headrace.sdk.run_records import ElementRecord, PaneRecord
 from headrace.windowing.time import MIN_MICROS
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Captured(Protocol):
-    """What :func:`headrace.testing.capture` returns."""
+    """The object that :func:`headrace.testing.capture` returns."""
 
     @property
     def elements(self) -> Sequence[Any]:
@@ -37,7 +37,8 @@ def picture(
 
     Args:
         source: the panes: a capture of the output of a grouping, or the history of a run.
-        key: the key; by default the first one.
+        key: the key; by default the first one of a capture, and one of a history that lives and has many
+            elements or panes.
         label: the label of a grouping of the history; by default the first one with panes.
         elements: a capture of the input of the grouping. A history has the elements, and the watermark.
 
@@ -57,7 +58,7 @@ def picture(
     """
     if isinstance(source, History):
         label, samples = _grouping(source, label)
-        name = _chosen(key, samples.keys)
+        name = _chosen(key, samples.ranked())
         _, marks = marks_of_key(source, label, name)[-1]
         return _styled(chart_of(marks, title=f"{label}: {name}"))
     records = _from_capture(source, elements)

@@ -12,9 +12,9 @@ from headrace.errors import PipelineError
 from headrace.sdk.metrics import MetricResults
 from headrace.sdk.observing.address import Address, parse_address
 from headrace.sdk.observing.exporter import MetricsExporter
-from headrace.sdk.observing.packages import require
+from headrace.sdk.observing.packages import require_for
 from headrace.sdk.observing.prometheus_families import families
-from headrace.sdk.observing.records import RunOutline
+from headrace.sdk.run_records import RunOutline
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry, Metric
@@ -39,8 +39,8 @@ class _Latest:
 class _RegistryExporter(MetricsExporter):
     """Exports into a registry of its own."""
 
-    def __init__(self, needed_by: str) -> None:
-        require("prometheus_client", "prometheus", needed_by)
+    def __init__(self, flag: str) -> None:
+        require_for(flag)
         from prometheus_client import CollectorRegistry
 
         self.registry: CollectorRegistry = CollectorRegistry()
@@ -87,6 +87,12 @@ class PrometheusExporter(_RegistryExporter):
         self._asked = None if address is None else parse_address(address, "--prometheus")
         self._stack = ExitStack()
         self.address: Address | None = None
+
+    def check(self) -> None:
+        """Check that the address can be served on."""
+        if self._asked is not None and self._asked.port:
+            self._serve(self._asked)
+            self._stack.close()
 
     def start(self, run: RunOutline) -> None:
         """Start the server."""

@@ -20,7 +20,7 @@ from headrace.sdk.observing.measures import (
     panes,
     watermark_seconds,
 )
-from headrace.sdk.observing.records import Round, RunOutline
+from headrace.sdk.run_records import Round, RunOutline
 
 if TYPE_CHECKING:
     from prometheus_client import Metric

@@ -20,9 +20,10 @@ from headrace.sdk.observing.charts import over_time, pictures, theme
 from headrace.sdk.observing.drawing.marks import KINDS
 from headrace.sdk.observing.graph import TIMINGS, graph_svg
 from headrace.sdk.observing.history import History
-from headrace.sdk.observing.packages import require
-from headrace.sdk.observing.records import RunOutline, StepOutline
+from headrace.sdk.observing.packages import require_for
 from headrace.sdk.observing.vega_bundle import VegaBundle
+from headrace.sdk.output_paths import check_file
+from headrace.sdk.run_records import RunOutline, StepOutline
 from headrace.sdk.step_metrics import StepMetrics
 
 _LOG: Final = logging.getLogger(__name__)
@@ -41,10 +42,11 @@ class Report(History):
         path: the HTML file. It contains all that it needs, and loads nothing from a network.
 
     Raises:
-        PipelineError: Altair or vl-convert is not installed; the run does not start.
+        PipelineError: Altair or vl-convert is not installed, or the file cannot be written; the run does not
+            start.
 
     >>> import headrace as hr
-    >>> from headrace.sdk.observing.options import ObserveOptions
+    >>> from headrace.sdk.observe_options import ObserveOptions
     >>> options = ObserveOptions([], report=getfixture("tmp_path") / "report.html")
     >>> with hr.Pipeline(options=options) as p:
     ...     _ = p | hr.Create([("ann", 5)]) | hr.CombinePerKey(sum)
@@ -54,13 +56,17 @@ class Report(History):
 
     def __init__(self, path: str | Path) -> None:
         super().__init__()
+        self._given = path
         self._path = Path(path)
         self._vega = VegaBundle()
 
+    def check(self) -> None:
+        """Check that Altair and vl-convert are installed, and that the file can be written."""
+        require_for("--report")
+        check_file(self._given, "--report")
+
     def start(self, run: RunOutline) -> None:
         """Begin."""
-        require("altair", "report", "--report")
-        require("vl_convert", "report", "--report")
         self._vega.begin()
         super().start(run)
 
@@ -125,12 +131,12 @@ def chart_data(history: History) -> tuple[str, int]:
 def chosen_keys(history: History) -> tuple[list[tuple[str, str]], int]:
     """Return the labels and keys that a report shows, and how many more there are.
 
-    The first key of each grouping comes first, then the second one of each, and so on.
+    The key of each grouping that says most comes first, then the second one of each, and so on.
     """
     found = [
         (number, order, label, key)
         for order, (label, samples) in enumerate(history.groupings.items())
-        for number, key in enumerate(samples.keys)
+        for number, key in enumerate(samples.ranked())
     ]
     chosen = [(label, key) for _, _, label, key in sorted(found)[:MOST_KEYS]]
     return chosen, len(found) - len(chosen)

@@ -1,4 +1,4 @@
-"""Which classes are written without pickling, and contexts that refuse others."""
+"""Classes that are written without pickling, and contexts that refuse others."""
 
 from __future__ import annotations
 

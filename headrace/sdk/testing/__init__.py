@@ -14,6 +14,7 @@ module                contents
 ``law``               the error for a broken law
 ``combine_laws``      laws of a CombineFn
 ``window_laws``       laws of a window function
+``trigger_laws``      laws of a trigger, and its promises
 ``coder_laws``        laws of a coder
 ``transform_laws``    streaming equals batch, for any transform
 --------------------  --------------------------------------------------------------------

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any, ClassVar, NamedTuple
 
 from headrace.errors import PipelineError
-from headrace.sdk.encoding import encode_value
+from headrace.sdk.net_elements import net
 from headrace.sdk.pvalue import PCollection
 from headrace.sdk.sink import Sink, SinkBatch
 from headrace.sdk.testing.matchers import EqualToPerWindow, Matcher
@@ -80,29 +80,6 @@ class AssertingSink(Sink):
             return row.value
         instant = Timestamp(micros=row.timestamp)
         return TestWindowedValue(row.value, instant, list(row.windows), row.pane)
-
-
-def net(rows: list[Element]) -> list[Element]:
-    """Return the elements that remain after each retraction has removed an equal element.
-
-    >>> [
-    ...     row.value
-    ...     for row in net([Element("a", 0, ()), Element("b", 0, ()), Element("a", 0, (), diff=-1)])
-    ... ]
-    ['b']
-    """
-    retracted = Counter(_identity(row) for row in rows if row.diff < 0)
-    remaining = []
-    for row in reversed(rows):
-        if row.diff > 0 and retracted and retracted[_identity(row)] > 0:
-            retracted[_identity(row)] -= 1
-        elif row.diff > 0:
-            remaining.append(row)
-    return remaining[::-1]
-
-
-def _identity(row: Element) -> Any:
-    return encode_value(row.value), row.timestamp, row.windows
 
 
 class AssertThat(PTransform[Any, Any]):

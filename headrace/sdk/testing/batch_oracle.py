@@ -320,7 +320,7 @@ def pane_timestamps(step: Step, elements: Iterable[AcceptedElement]) -> dict[Key
 
 
 def _output_time(step: Step, window: BoundedWindow, timestamps: Iterable[int]) -> int:
-    """Return the timestamp of an output; that of a stateful DoFn is the end of its window."""
+    """Return the timestamp of an output; a stateful DoFn emits at the end of its window."""
     if not emits_panes(step):
         return int(window.last)
     there = list(timestamps)

@@ -6,6 +6,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import attrs
 
+from headrace.sdk.net_elements import net
 from headrace.sdk.pvalue import PCollection
 from headrace.sdk.sink import Sink, SinkBatch
 from headrace.sdk.writing import Write
@@ -59,8 +60,13 @@ class Capture(Sink):
 
     @property
     def values(self) -> list[Any]:
-        """The values, including those of retractions."""
+        """All values in order, including the values of retractions and retracted values (see :attr:`net`)."""
         return [element.value for element in self.elements]
+
+    @property
+    def net(self) -> list[Any]:
+        """The values that stand: those that no retraction has removed, in order of emission."""
+        return [element.value for element in net(self.elements)]
 
     @property
     def changes(self) -> list[tuple[int, Any]]:
@@ -71,6 +77,9 @@ class Capture(Sink):
 def capture(pcoll: PCollection[Any], label: str = "capture") -> Capture:
     """Capture a collection; the capture contains its elements after the run.
 
+    ``values`` are all values, with the values of retractions and retracted values; ``net`` are the values
+    that stand, ``changes`` the (diff, value) pairs, and ``elements`` have all metadata.
+
     Args:
         pcoll: the collection.
         label: name of the step.
@@ -79,6 +88,18 @@ def capture(pcoll: PCollection[Any], label: str = "capture") -> Capture:
     ...     captured = capture(p | Create(["a", "b"]))
     >>> captured.values, captured.elements[0].diff
     (['a', 'b'], 1)
+    >>> early = WindowInto(
+    ...     FixedWindows(60),
+    ...     trigger=Repeatedly(AfterCount(1)),
+    ...     accumulation_mode=AccumulationMode.RETRACTING,
+    ... )
+    >>> with TestPipeline() as p:
+    ...     stream = TestStream().add_elements([("a", 1)]).add_elements([("a", 2)])
+    ...     sums = capture(p | stream.advance_watermark_to_infinity() | early | CombinePerKey(sum))
+    >>> sums.values
+    [('a', 1), ('a', 1), ('a', 3)]
+    >>> sums.net
+    [('a', 3)]
     """
     captured = Capture()
     _ = pcoll | label >> Write(captured)

@@ -16,7 +16,7 @@ import attrs
 from headrace.errors import shorten
 from headrace.sdk.combine_fn import CombineFn
 from headrace.sdk.encoding import encode_value
-from headrace.sdk.testing.law import INPUTS_UNCHANGED, LawBroken, Unquoted
+from headrace.sdk.testing.law import VALUES_UNCHANGED, LawBroken, Unquoted
 from headrace.sdk.testing.law_runner import Drawn, check_law, drawn_from
 from headrace.sdk.testing.property_testing import st
 
@@ -28,9 +28,12 @@ Sides: TypeAlias = tuple[str, str, Any, Any, str]
 
 NEW_ACCUMULATOR: Final = "create_accumulator returns a new accumulator each time"
 
+OWN_ACCUMULATOR: Final = "an accumulator shares nothing with other accumulators"
+
 ORDER: Final = (
-    INPUTS_UNCHANGED,
+    VALUES_UNCHANGED,
     NEW_ACCUMULATOR,
+    OWN_ACCUMULATOR,
     "inputs can be added in any order",
     "add_inputs is equivalent to repeated add_input",
     "merging accumulators is equivalent to adding all inputs",
@@ -51,8 +54,8 @@ def check_combine_fn(
 
     Merging is associative and commutative, with the empty accumulator as identity; adding is equivalent to
     merging; ``subtract_input`` undoes ``add_input``; ``compact`` and pickling change nothing; inputs are
-    not changed, ``create_accumulator`` returns a new accumulator each time, and ``extract_output`` does not
-    change the accumulator.
+    not changed, ``create_accumulator`` returns a new accumulator each time, accumulators share nothing that
+    changes, and ``extract_output`` does not change the accumulator.
 
     Args:
         fn: the CombineFn, or a function such as ``max``.
@@ -121,7 +124,7 @@ class _Combining:
         self.add(inputs)
         if repr(inputs) != before:
             raise LawBroken(
-                INPUTS_UNCHANGED,
+                VALUES_UNCHANGED,
                 given,
                 {"inputs after they were added": inputs},
                 "copy values before changing them; other steps use the same objects",
@@ -155,6 +158,16 @@ class _Combining:
             accumulator = self.fn.add_input(accumulator, element)
         return accumulator
 
+    def _added_in_turn(self, a: list[Any], b: list[Any]) -> Any:
+        """Return the accumulator of some inputs, while another accumulator gets other inputs."""
+        one, two = self.fn.create_accumulator(), self.fn.create_accumulator()
+        for place in range(max(len(a), len(b))):
+            for element in a[place : place + 1]:
+                one = self.fn.add_input(one, element)
+            for element in b[place : place + 1]:
+                two = self.fn.add_input(two, element)
+        return one
+
     def merge(self, *accumulators: Any) -> Any:
         return self.fn.merge_accumulators(list(accumulators))
 
@@ -177,6 +190,13 @@ class _Combining:
             self.out(together),
             expected,
             "correct add_inputs, or remove it",
+        )
+        yield (
+            OWN_ACCUMULATOR,
+            "added in turn with the inputs of another accumulator",
+            self.out(self._added_in_turn(a, b)),
+            self.out(self.add(a)),
+            "create a new object for each accumulator, and do not keep one in the CombineFn",
         )
 
     def _merging(self, a: list[Any], b: list[Any], c: list[Any]) -> Iterator[Sides]:

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from itertools import islice
 from random import Random
 from typing import Any, Final, TypeAlias
 
 import attrs
 
+from headrace.grouping.facts import Needs, Panes, facts_of
 from headrace.sdk.runner_lookup import DEFAULT_RUNNER, find_runner
 from headrace.sdk.testing.batch_oracle import (
     Part,
@@ -59,7 +60,6 @@ from headrace.sdk.testing.script import ended, rows_of
 from headrace.sdk.testing.shrinking import smaller
 from headrace.sdk.testing.steps import Step
 from headrace.sdk.testing.strategies.targeted_runs import each_kind, order_free
-from headrace.triggers.first_pane import fires_first_at_end
 from headrace.windowing.time import MIN_MICROS
 
 Reference: TypeAlias = Callable[[Sequence[Run]], Sequence[RunPanes | None]]
@@ -79,6 +79,9 @@ AT_ALL: Final = 3
 
 FEW: Final = 30
 """At most one run in this many is small."""
+
+REMEMBERED: Final = 100
+"""Number of draws of a kind of runs that are remembered."""
 
 RUNS: Final = "every pipeline runs"
 
@@ -121,7 +124,7 @@ def check_runner(
     name = runner if isinstance(runner, str) else type(runner).__name__
     kit = Kit(runner, streaming, batch, _reference(reference, runner))
     counter = _VerdictCounter()
-    kinds = each_kind() if pipelines is None else [pipelines]
+    kinds = each_kind() if pipelines is None else (pipelines,)
     for runs in _packs(kinds, cases, pack, random_seed):
         counter.add(runs, kit.judge(runs))
         if until_broken and counter.broken:
@@ -147,10 +150,12 @@ def _packs(
             yield runs[first : min(first + pack, count)]
 
 
-def _drawn(pipelines: st.SearchStrategy[Run], cases: int, random_seed: int) -> list[Run]:
+@lru_cache(maxsize=REMEMBERED)
+def _drawn(pipelines: st.SearchStrategy[Run], cases: int, random_seed: int) -> tuple[Run, ...]:
     """Draw runs, always the same for a seed, and extend each to the end of time.
 
-    Runs with few elements, which Hypothesis prefers, are limited in number.
+    Runs with few elements, which Hypothesis prefers, are limited in number. The latest are remembered, as
+    drawing takes longer than a check of a few packs.
     """
     found: list[Run] = []
     small: list[Run] = []
@@ -175,7 +180,7 @@ def _drawn(pipelines: st.SearchStrategy[Run], cases: int, random_seed: int) -> l
 
     draw()
     few = cases // FEW
-    return (small[:few] + found + small[few:])[:cases]
+    return tuple((small[:few] + found + small[few:])[:cases])
 
 
 def _reference(
@@ -267,7 +272,7 @@ class Kit:
         self, runs: Sequence[Run], found: Sequence[Judgement], streamed: _Played
     ) -> None:
         """Run without captures what the engine can process with less state then."""
-        usual = [n for n in streamed if any(map(_fires_first_at_end, runs[n].groupings))]
+        usual = [n for n in streamed if any(map(_needs_little_state, runs[n].groupings))]
         some, their = [runs[n] for n in usual], [found[n] for n in usual]
         for i, observed in self._played(some, their, "streaming", watched=False).items():
             their[i] |= of_capturing(some[i], streamed[usual[i]], observed)
@@ -372,9 +377,10 @@ def parts(run: Run, observed: Sequence[Observation], mode: str) -> Iterator[Part
         )
 
 
-def _fires_first_at_end(step: Step) -> bool:
+def _needs_little_state(step: Step) -> bool:
     """Return whether the engine can keep windows of a step without full states, unless it is watched."""
-    return fires_first_at_end(step.windowing, changing=False)
+    facts = facts_of(step.windowing)
+    return facts.needs is Needs.VALUES and facts.panes in {Panes.ONE, Panes.FIRST_AT_END}
 
 
 def _broken(law: Any, each: Part, run: Run) -> LawBroken | None:

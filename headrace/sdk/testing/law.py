@@ -9,7 +9,7 @@ from typing import Any, Final
 from headrace.errors import shorten
 
 LIKE_ITS_BATCH: Final = "a stream has the same result as a batch of the same elements"
-INPUTS_UNCHANGED: Final = "inputs are not changed"
+VALUES_UNCHANGED: Final = "values are not changed"
 IN_ANY_ORDER: Final = "the final result does not depend on the order of arrival"
 
 

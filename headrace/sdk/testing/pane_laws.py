@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from itertools import pairwise, takewhile
+from itertools import islice, pairwise, takewhile
 from typing import Any, Final
 
 from headrace.sdk.testing.batch_oracle import (
@@ -37,6 +37,7 @@ from headrace.sdk.testing.result_laws import (
     UNTIL,
 )
 from headrace.sdk.testing.run_on_runner import Pane
+from headrace.sdk.testing.runs import has_late_output
 from headrace.sdk.testing.side_laws import SIDE_CONTENT
 from headrace.triggers.clock_triggers import AfterProcessingTime, AtPeriod
 from headrace.triggers.composite_triggers import Repeatedly
@@ -238,7 +239,7 @@ def _taken_expired(part: Part) -> Broken:
 
 
 def _joined(t: AcceptedElement, part: Part, accepted: Sequence[AcceptedElement]) -> Any:
-    """Return the window that an element's window becomes with earlier windows and those of the same event."""
+    """Return what an element's window becomes with earlier windows and the windows of the same event."""
     mine = [u for u in accepted if u.element.key == t.element.key]
     before = {at[1] for at in contents(part.step, [u for u in mine if u.event < t.event])}
     new = {u.window for u in mine if u.event == t.event}
@@ -285,6 +286,47 @@ KEEPS_WINDOWS: Final = PaneLaw(
         and not (has_panes(part) and part.step.windowing.trigger.may_finish(part.step.windowing))
     ),
     _dropped,
+)
+
+
+def _dropped_apart(part: Part) -> Broken:
+    """Find retractions that were accepted though the values that they cancel were dropped."""
+    accepted, dropped = (_net_by_event(found) for found in _accepted_and_dropped(part))
+    for event, now in accepted.items():
+        for row, change in now.items():
+            before = sum(some[row] for n, some in accepted.items() if n < event)
+            lost = sum(some[row] for n, some in dropped.items() if n < event)
+            if change < 0 and before + change < 0 < lost:
+                yield {
+                    "key, window, value, timestamp": row,
+                    "event": event,
+                    "retractions accepted": -change,
+                    "values accepted before": before,
+                    "values dropped before": lost,
+                }
+
+
+def _accepted_and_dropped(part: Part) -> Iterator[list[tuple[int, Any, Any]]]:
+    """Yield the elements that were accepted, then those that were dropped, with events and windows."""
+    yield [(t.event, t.window, t.element) for t in part.accepted]
+    yield [(event, element.windows[0], element) for event, element in part.observed.late]
+
+
+def _net_by_event(rows: Iterable[tuple[int, Any, Any]]) -> dict[int, Counter[Any]]:
+    """Return the insertions less the retractions of each event, by key, window, value and timestamp."""
+    net: dict[int, Counter[Any]] = defaultdict(Counter)
+    for event, window, e in rows:
+        net[event][e.key, window, repr(e.value), e.timestamp] += e.diff
+    return net
+
+
+DROPPED_TOGETHER: Final = PaneLaw(
+    "a retraction is dropped if the value that it cancels was dropped",
+    lambda part: (
+        part.changing and part.events_known and part.fully_observed and has_late_output(part.step)
+    ),
+    _dropped_apart,
+    in_batch=False,
 )
 
 
@@ -348,6 +390,24 @@ def tells_time(trigger: Trigger) -> bool:
     )
 
 
+def _in_old_windows(part: Part) -> Broken:
+    """Assign each element to windows again, by its own timestamp; one that was in no window stays in none."""
+    window_fn = part.step.windowing.window_fn
+    for _, e in part.observed.inputs:
+        (assigned,) = islice(
+            window_fn.assign_column([(e.key, e.value)], [e.timestamp], [e.windows]), 1
+        )
+        if e.windows and set(assigned) != set(e.windows):
+            yield {"element": e, "windows of its timestamp": assigned}
+
+
+NEW_WINDOWS: Final = PaneLaw(
+    "an element with a new timestamp is in the windows of that timestamp",
+    lambda part: part.step.later > 0 and part.step.beside in (None, "flatten"),
+    _in_old_windows,
+)
+
+
 PANE_LAWS: Final = (
     LIKE_BATCH,
     STAMPED,
@@ -364,8 +424,10 @@ PANE_LAWS: Final = (
     EXPIRED_ONLY,
     EXPIRED,
     STATE_EXPIRED,
+    DROPPED_TOGETHER,
     KEEPS_WINDOWS,
     COUNTED,
     SIDE_CONTENT,
+    NEW_WINDOWS,
 )
 """All laws of a grouping."""

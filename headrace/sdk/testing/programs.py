@@ -13,10 +13,12 @@ import attrs
 
 from headrace.sdk.io.test_stream import in_seconds
 from headrace.sdk.testing.script import Event, Script, retracts, stream
+from headrace.sdk.testing.stateful_sum import SEEN
 from headrace.sdk.testing.steps import (
     LAST,
     UNSAFE,
     Step,
+    has_stateful_side,
     holds_lists,
     name,
     side_name,
@@ -48,7 +50,7 @@ _NAME = re.compile(r"(?<![.\w'\"])[A-Za-z_]\w*")
 
 
 class Steps(Protocol):
-    """A :class:`~headrace.sdk.testing.runs.Run`: scripts, and the groupings that they are played against."""
+    """The scripts and groupings of a :class:`~headrace.sdk.testing.runs.Run`."""
 
     @property
     def scripts(self) -> tuple[tuple[Event, ...], ...]:
@@ -171,7 +173,7 @@ def _source(called: str, script: Script) -> Iterator[str]:
 
 
 def _steps(run: Steps) -> Iterator[str]:
-    """Yield the lines of all groupings, those of a branch before the step that it joins."""
+    """Yield the lines of all groupings; a branch comes before the step that it joins."""
     came = _SOURCES[0]
     for n, step in enumerate(run.steps):
         other = _SOURCES[0 if step.branch else 1]
@@ -190,9 +192,16 @@ def _step(n: int, step: Step, sides: Sequence[str]) -> Iterator[str]:
         yield from lines
         into.append(prepared)
     together = f"({', '.join(into)})" if step.beside else into[0]
+    if has_stateful_side(step):
+        main, other = into
+        sums = f"hr.ParDo(StatefulSumBeside(), hr.pvalue.AsList({other}))"
+        tags = f"with_outputs({SEEN!r}, main='sums')"
+        yield f"grouped_{n} = ({main} | {name(n)!r} >> {sums}.{tags}).sums"
+        yield f"panes_{n} = capture(grouped_{n}, 'panes {n}')"
+        return
     if step.beside == "side":
         main, other = into
-        yield f"beside_{n} = {main} | {side_name(n)!r} >> hr.Map("
+        yield f"beside_{n} = {main} | {side_name(n, step)!r} >> hr.Map("
         yield "    lambda pair, side: (pair[0], weight(pair[1]) + sum(weight(v) for _, v in side)),"
         yield f"    hr.pvalue.AsList({other}),"
         yield ")"
@@ -242,6 +251,10 @@ def _preparation(step: Step, came: str, suffix: str, aside: bool) -> tuple[list[
         lines.append(f"windowed_{after} = {came} | 'window {suffix}' >> hr.WindowInto(")
         lines += [*_indented(f"{argument}," for argument in _into(windowing)), ")"]
         came = f"windowed_{after}"
+    if step.later and not is_side:
+        stamp = f"hr.Map(stamped_later, {step.later})"
+        lines.append(f"stamped_{after} = {came} | 'stamp {suffix}' >> {stamp}")
+        came = f"stamped_{after}"
     return lines, came
 
 

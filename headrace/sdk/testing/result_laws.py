@@ -134,7 +134,7 @@ def behind(pane: Pane, part: Part, accepted: Sequence[AcceptedElement]) -> list[
 
 
 def inside(window: Any, pane: Pane, part: Part) -> bool:
-    """Return whether a window has become that of a pane; a window that shrinks keeps its start."""
+    """Return whether a window has become the window of a pane; a window that shrinks keeps its start."""
     if grows(part.step):
         return lies_in(window, pane.window)
     return bool(window[0] == pane.window[0])
@@ -174,7 +174,7 @@ ADDING_UP: Final = PaneLaw(
 
 
 def compare_with_batch(part: Part) -> tuple[Result, Result]:
-    """Return the final result of a grouping, and that of a batch of the elements that it accepted."""
+    """Return the final result of a grouping, and the result of a batch of the elements that it accepted."""
     step = part.step
     streamed, batched = end_result(step, part.observed.panes), batch_result(step, part.accepted)
     return without_empty(step, streamed), without_empty(step, batched)

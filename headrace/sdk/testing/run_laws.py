@@ -27,14 +27,14 @@ Key: TypeAlias = tuple[str, str]
 Judgement: TypeAlias = dict[Key, LawBroken | None]
 """The result of each law that applies to a run: the violation, or None."""
 
-AGREES: Final = "the panes are those of the reference"
+AGREES: Final = "the panes are the same as the reference's"
 IN_TIME: Final = "if no element is late, nothing is dropped, however long panes are delayed"
 HELD: Final = "nothing is dropped after a retracting grouping with at most the same lateness"
 UNWATCHED: Final = "capturing inputs and late elements does not change the panes"
 
 
 def in_reverse(run: Run) -> Run:
-    """Return a run with its elements in reverse order of arrival, except those of a side input."""
+    """Return a run with its elements in reverse order of arrival, except the elements of a side input."""
     script, other = (with_rows(each, rows_of(each)[::-1]) for each in (run.script, run.other))
     if any(step.beside == "side" for step in run.steps):  # its elements must not become late
         other = run.other
@@ -90,7 +90,7 @@ def _retracts_in_front(run: Run) -> bool:
 def of_reference(
     run: Run, observed: Sequence[Observation], expected_panes: RunPanes | None
 ) -> Judgement:
-    """Compare panes with those of a reference, if it supports the run."""
+    """Compare panes with the panes of a reference, if it supports the run."""
     if expected_panes is None:
         return {}
     sides = "only from the runner", "only from the reference"
@@ -101,7 +101,7 @@ def of_reference(
 def of_capturing(
     run: Run, watched: Sequence[Observation], unwatched: Sequence[Observation]
 ) -> Judgement:
-    """Compare the panes of a run with those of the same run whose late elements are not captured."""
+    """Compare the panes of a run with the panes of the same run whose late elements are not captured."""
     sides = "only with captures", "only without captures"
     with_captures, without = ([each.panes for each in some] for some in (watched, unwatched))
     different = _different(run, with_captures, without, sides)

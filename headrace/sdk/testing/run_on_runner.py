@@ -71,7 +71,7 @@ class Input:
 
 @attrs.frozen
 class SideObservation:
-    """What was observed of a step with a side input, before its grouping.
+    """Observations of a step with a side input, before its grouping.
 
     Attributes:
         before: the elements to which the side input is added.
@@ -191,14 +191,14 @@ class _RunTransform(PTransform[Any, Any]):
     def __init__(self, run: Run, sources: Sequence[PTransform[Any, Any]], watched: bool) -> None:
         super().__init__()
         self.taps: list[StepCaptures] = []
-        self._run = run
+        self.run = run
         self._sources = sources
         self._watched = watched
 
     def expand(self, pcoll: Any) -> PDone:
         names = ("elements", "others")
         read = [pcoll | name >> s for name, s in zip(names, self._sources, strict=False)]
-        self.taps = build(read[0], self._run, self._watched, *read[1:])
+        self.taps = build(read[0], self.run, self._watched, *read[1:])
         return PDone(pcoll.pipeline)
 
 
@@ -251,9 +251,9 @@ def _run_all(
         [
             attrs.evolve(
                 observation(tap, steps[f"{name}/{tap.label}"], event_of),
-                side=side_observation(tap, steps, f"{name}/{side_name(n)}"),
+                side=side_observation(tap, steps, f"{name}/{side_name(n, step)}"),
             )
-            for n, tap in enumerate(part.taps)
+            for n, (tap, step) in enumerate(zip(part.taps, part.run.groupings, strict=True))
         ]
         for name, part in named.items()
     ]

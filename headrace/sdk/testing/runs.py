@@ -16,11 +16,13 @@ from typing import Any
 import attrs
 
 from headrace.errors import PipelineError
+from headrace.sdk.changes import ApplyChanges
 from headrace.sdk.co_group_by_key import CoGroupByKey
 from headrace.sdk.combine import CombinePerKey
 from headrace.sdk.combine_fn import CombineFn
 from headrace.sdk.combiners.distinct import ApproximateCountDistinctCombineFn
 from headrace.sdk.combiners.moments import VarianceCombineFn
+from headrace.sdk.dofn import DoFn
 from headrace.sdk.evictors import CountEvictor
 from headrace.sdk.flatten import Flatten
 from headrace.sdk.group_by_key import GroupByKey
@@ -31,13 +33,14 @@ from headrace.sdk.runner_lookup import Runner
 from headrace.sdk.side_inputs import AsList
 from headrace.sdk.testing.capturing import Capture, capture
 from headrace.sdk.testing.programs import code, program
-from headrace.sdk.testing.script import Event
-from headrace.sdk.testing.stateful_sum import StatefulSum
+from headrace.sdk.testing.script import END_OF_DATES, Event
+from headrace.sdk.testing.stateful_sum import SEEN, StatefulSum, StatefulSumBeside
 from headrace.sdk.testing.steps import (
     LAST,
     UNSAFE,
     Step,
     emits_panes,
+    has_stateful_side,
     holds_lists,
     in_parts,
     label,
@@ -48,17 +51,10 @@ from headrace.sdk.testing.steps import (
     suffixes,
 )
 from headrace.sdk.testing.test_pipeline import TestPipeline
+from headrace.sdk.testing.weights import weight, with_side
 from headrace.sdk.transform import PTransform
 from headrace.sdk.window_into import WindowInto
-
-
-def weight(value: Any) -> Any:
-    """Return a number for any value of a run: a number, or a list or tuple of such values.
-
-    >>> weight([1, [2, 3]])
-    6
-    """
-    return sum(map(weight, value)) if isinstance(value, (list, tuple)) else value
+from headrace.windowing.timestamped_value import TimestampedValue
 
 
 def is_odd(value: Any) -> bool:
@@ -171,7 +167,7 @@ class Run:
 
     @property
     def groupings(self) -> tuple[Step, ...]:
-        """All groupings, in the order of their numbers: those of the chain, then those of branches."""
+        """All groupings, in the order of their numbers: the chain first, then the branches."""
         return (*self.steps, *chain.from_iterable(step.branch for step in self.steps))
 
     def branch(self, n: int) -> list[tuple[int, Step]]:
@@ -202,7 +198,7 @@ class Run:
 
     @property
     def has_only_panes(self) -> bool:
-        """Whether the run is only a chain of groupings, none of which is a stateful DoFn."""
+        """Whether the run is only a chain of groupings without a stateful DoFn."""
         return self.plain and all(map(emits_panes, self.steps))
 
     def __repr__(self) -> str:
@@ -226,14 +222,14 @@ def adapted(one_key: bool, lists: bool, key: Any, value: Any) -> tuple[Any, Any]
     return "all" if one_key else key, ordered(value) if lists else weight(value)
 
 
-def with_side(pair: tuple[Any, Any], side: Iterable[tuple[Any, Any]]) -> tuple[Any, Any]:
-    """Return a pair to whose value the weights of all values of a side input are added.
+def stamped_later(pair: Any, seconds: int, timestamp: Any = DoFn.TimestampParam) -> Any:
+    """Return a pair with a later timestamp, or the same one if it is near the end of time.
 
-    >>> with_side(("a", 1), [("a", 2), ("b", [3, 4])])
-    ('a', 10)
+    >>> stamped_later(("a", 1), 2, Timestamp(3))
+    TimestampedValue(('a', 1), Timestamp(5))
     """
-    key, value = pair
-    return key, weight(value) + sum(weight(other) for _, other in side)
+    later = timestamp + seconds if timestamp.micros < END_OF_DATES else timestamp
+    return TimestampedValue(pair, later)
 
 
 def chosen(only: Callable[[Any], bool], pair: tuple[Any, Any]) -> bool:
@@ -308,9 +304,12 @@ def _grouped(
     if step.beside == "join":
         panes = came | name(n) >> CoGroupByKey()
         return panes, StepCaptures(label(n, step), capture(panes, f"panes {n}"), None, None)
-    together = _together(n, step, came)
+    if has_stateful_side(step):
+        together, source = _stateful_beside(n, step, came)
+    else:
+        together = _together(n, step, came)
+        source = together | name(n) >> grouping(step)
     inputs = capture(together, f"inputs {n}") if watched else None
-    source = together | name(n) >> grouping(step)
     late = capture(source.late, f"late {n}") if inputs and has_late_output(step) else None
     taps = StepCaptures(label(n, step), capture(source, f"panes {n}"), inputs, late)
     if watched and step.beside == "side":
@@ -324,10 +323,20 @@ def has_late_output(step: Step) -> bool:
     return step.assigns and step.beside != "join" and step.kind != "last" and emits_panes(step)
 
 
+def _stateful_beside(n: int, step: Step, came: Any) -> tuple[PCollection[Any], PCollection[Any]]:
+    """Apply a stateful DoFn with a side input; return the values that it adds, and its output."""
+    main, side = came
+    fn = ParDo(StatefulSumBeside(), AsList(side)).with_outputs(SEEN, main="sums")
+    outputs: Any = main | name(n) >> fn
+    lateness = main.collection.retraction_lateness
+    applied = ApplyChanges(step.windowing, Any, main.collection.changing, lateness)
+    return outputs[SEEN] | f"seen {n}" >> applied, outputs.sums
+
+
 def _together(n: int, step: Step, came: Any) -> Any:
     """Bring the prepared inputs of a step together."""
     if step.beside == "side":
-        return came[0] | side_name(n) >> Map(with_side, AsList(came[1]))
+        return came[0] | side_name(n, step) >> Map(with_side, AsList(came[1]))
     return came | f"together {n}" >> Flatten() if step.beside else came[0]
 
 
@@ -337,6 +346,8 @@ def _prepared(side: PCollection[Any], step: Step, suffix: str, watched: bool) ->
     if step.assigns:
         tag = "late" if watched and has_late_output(step) else None
         came = came | f"window {suffix}" >> WindowInto(step.windowing, late_output_tag=tag)
+    if step.later:
+        came = came | f"stamp {suffix}" >> Map(stamped_later, step.later)
     return came
 
 
@@ -365,8 +376,10 @@ def can_be_built(run: Run) -> bool:
 
 
 @contextmanager
-def unchecked_pipeline(runner: str | Runner | None = None) -> Iterator[TestPipeline]:
+def unchecked_pipeline(
+    runner: str | Runner | None = None, flags: Sequence[str] = ()
+) -> Iterator[TestPipeline]:
     """Yield a pipeline in which triggers may lose data and panes may be counted twice."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*holds accumulating panes")
-        yield TestPipeline(runner, argv=[UNSAFE])
+        yield TestPipeline(runner, argv=[UNSAFE, *flags])

@@ -26,6 +26,9 @@ Script: TypeAlias = Sequence[Event]
 
 SECOND: Final = 1_000_000
 
+END_OF_DATES: Final = 250_000_000_000 * SECOND
+"""A time in the year 9892: later ones stand for the end of time."""
+
 
 def bursts(script: Script) -> list[Sequence[Any]]:
     """Return the rows of each event that has elements.

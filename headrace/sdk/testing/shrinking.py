@@ -58,7 +58,7 @@ def _smaller_steps(step: Step) -> Iterator[Step]:
     """Yield steps with one property reset to its default."""
     if step.beside:
         yield _alone(step)
-    for name, default in {"only": None, "one_key": False, "side_windows": None}.items():
+    for name, default in {"only": None, "one_key": False, "side_windows": None, "later": 0}.items():
         yield from _with(step, **{name: default})
     if not emits_panes(step):
         yield from _with(step, kind="sum")

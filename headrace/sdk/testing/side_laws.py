@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any, Final
 
+from headrace.grouping.facts import Panes, panes_of
 from headrace.sdk.testing.batch_oracle import Part
 from headrace.sdk.testing.pane_law import Broken, PaneLaw
 from headrace.sdk.testing.run_on_runner import Input, SideObservation
-from headrace.sdk.testing.runs import weight
 from headrace.sdk.testing.steps import side_windowing
-from headrace.triggers.emission import has_only_final_panes
+from headrace.sdk.testing.weights import weight
 from headrace.windowing.window import BoundedWindow
 from headrace.windowing.window_fn import WindowFn
 
@@ -50,7 +50,7 @@ def _fires_once(part: Part) -> bool:
     if seen is None or seen.side_dropped:
         return False
     changing = any(e.diff < 0 for e in seen.side)
-    return has_only_final_panes(side_windowing(part.step), changing, batch=False)
+    return panes_of(side_windowing(part.step), changing) is Panes.ONE
 
 
 SIDE_CONTENT: Final = PaneLaw(

@@ -18,7 +18,7 @@ SUBTRACTING: Final[tuple[Kind, ...]] = ("sum", "spread")
 """Results of CombineFns that can subtract."""
 
 WHOLE: Final[tuple[Kind, ...]] = ("spread", "distinct", "last")
-"""Results that cannot be combined from those of parts, so discarding panes have another kind."""
+"""Results that cannot be combined from the results of parts, so discarding panes have another kind."""
 
 _SKETCHES: Final[tuple[Kind, ...]] = ("distinct",) if find_spec("datasketches") else ()
 
@@ -48,10 +48,13 @@ class Step:
         only: the predicate of a filter before it; None for no filter.
         beside: whether another collection is flattened into its input, joined with it, or a side input of
             it: the elements of the run's other script, or a branch. The values of a join are a tuple of two
-            lists, without a kind. Of a side input, the weights of all values are added to each value.
+            lists, without a kind. Of a side input, the weights of all values are added to each value: by a
+            Map before the grouping, or by the stateful DoFn itself.
         branch: the groupings of that branch, which also process the elements of the run's first script; empty
             if the other collection is the other script.
-        side_windows: the windows of a side input; None for those of the step.
+        side_windows: the windows of a side input; None for the windows of the step.
+        later: how much later its elements get, in seconds, after they were assigned to windows: then a
+            ``TimestampedValue`` assigns them again. 0 for no new timestamps.
     """
 
     windowing: WindowingStrategy
@@ -62,6 +65,7 @@ class Step:
     beside: Beside | None = None
     branch: tuple[Step, ...] = ()
     side_windows: WindowFn | None = None
+    later: int = 0
 
 
 def in_parts(steps: Iterable[Step]) -> tuple[Step, ...]:
@@ -75,6 +79,11 @@ def in_parts(steps: Iterable[Step]) -> tuple[Step, ...]:
 def _kind_in_parts(step: Step) -> Kind:
     discards = step.windowing.accumulation_mode is AccumulationMode.DISCARDING
     return "sum" if discards and step.kind in WHOLE else step.kind
+
+
+def has_stateful_side(step: Step) -> bool:
+    """Return whether the side input of a step belongs to a stateful DoFn, not to a Map before a grouping."""
+    return step.kind == "state" and step.beside == "side"
 
 
 def emits_panes(step: Step) -> bool:
@@ -120,9 +129,9 @@ def name(n: int) -> str:
     return f"grouping {n}"
 
 
-def side_name(n: int) -> str:
-    """Return the name of the transform that adds a side input before the n-th grouping."""
-    return f"beside {n}"
+def side_name(n: int, step: Step) -> str:
+    """Return the name of the transform that adds a side input to the values of the n-th grouping."""
+    return name(n) if has_stateful_side(step) else f"beside {n}"
 
 
 def label(n: int, step: Step) -> str:

@@ -1,4 +1,4 @@
-"""Temporary directories for tests, and a checksum of results (names of Beam's test kit)."""
+"""Temporary directories for tests, and a checksum of results (names of the Beam test kit)."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 from unittest import SkipTest
 
-from headrace.sdk.observing.observer import RunObserver
+from headrace.sdk.observer import RunObserver
 from headrace.sdk.options import PipelineOptions, StandardOptions
 from headrace.sdk.pipeline import Pipeline
 from headrace.sdk.result import PipelineResult, PipelineState
@@ -18,7 +18,7 @@ from headrace.sdk.runner_lookup import Runner
 class TestPipeline(Pipeline):
     """A pipeline that ignores the command line and waits for its run (Beam's name).
 
-    It refuses functions that change their inputs, unless ``--no-check-mutation`` is set.
+    It refuses functions that change their inputs or outputs, unless ``--no-check-mutation`` is set.
 
     Args:
         runner: name of the runner, "local" by default.
@@ -74,16 +74,17 @@ class TestPipeline(Pipeline):
         if standard.check_mutation is None:
             standard.check_mutation = True
 
-    def run(self, test_runner_api: Any = None) -> PipelineResult:
+    def run(self, test_runner_api: Any = None, *, replace: bool = False) -> PipelineResult:
         """Run the pipeline and, if blocking, wait for its end.
 
         Args:
             test_runner_api: ignored; accepted for compatibility with Beam.
+            replace: as for :meth:`Pipeline.run`.
 
         Raises:
             AssertionError: it has not ended in time.
         """
-        result = super().run()
+        result = super().run(replace=replace)
         if self._blocking:
             state = result.wait_until_finish(self._timeout)
             if self._timeout is not None and not PipelineState.is_terminal(state):
@@ -93,7 +94,7 @@ class TestPipeline(Pipeline):
 
     @classmethod
     def get_options_list(cls, argv: Sequence[str] = ()) -> list[str]:
-        """Return flags, with those of ``--test-pipeline-options`` in place of it.
+        """Return flags, with the flags in ``--test-pipeline-options`` in place of it.
 
         >>> TestPipeline.get_options_list(["--test-pipeline-options", "--streaming --wheels=3"])
         ['--streaming', '--wheels=3']

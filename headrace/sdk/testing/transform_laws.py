@@ -17,8 +17,8 @@ from headrace.sdk.testing.batch_oracle import merged_windows
 from headrace.sdk.testing.capturing import Captured, capture
 from headrace.sdk.testing.law import (
     IN_ANY_ORDER,
-    INPUTS_UNCHANGED,
     LIKE_ITS_BATCH,
+    VALUES_UNCHANGED,
     LawBroken,
     Unquoted,
     part,
@@ -121,7 +121,7 @@ def check_order_independence(
     """Check that the final result of a transform does not depend on the order of arrival.
 
     Each stream runs again with its elements in another order, and with a watermark that is delayed for them.
-    Arguments and errors are those of :func:`check_streaming_equals_batch`.
+    Arguments and errors are the same as in :func:`check_streaming_equals_batch`.
 
     >>> from headrace.sdk.combine import CombinePerKey
     >>> check_order_independence(CombinePerKey(max), [("a", 1), ("b", 2)], cases=20)
@@ -162,7 +162,7 @@ def check_deterministic(
     Values, timestamps, windows, panes and retractions are compared. A transform that processes
     retractions must be deterministic, otherwise its output for a retraction does not match its output for
     the original value. A transform that can run again after a failure must be deterministic, too.
-    Arguments and errors are those of :func:`check_streaming_equals_batch`.
+    Arguments and errors are the same as in :func:`check_streaming_equals_batch`.
 
     >>> from headrace.sdk.pardo import Map
     >>> check_deterministic(Map(abs), [1, -1], cases=10)
@@ -302,7 +302,7 @@ def _showing(script: Script) -> Iterator[None]:
         yield
     except MutationError as error:
         sides = {"step": Unquoted(error.where), "error": Unquoted(error.problem)}
-        raise LawBroken(INPUTS_UNCHANGED, code, sides, error.remedy) from error
+        raise LawBroken(VALUES_UNCHANGED, code, sides, error.remedy) from error
     except Exception as error:
         error.add_note(part("for", code).strip())
         raise

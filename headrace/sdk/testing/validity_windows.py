@@ -13,7 +13,7 @@ from headrace.windowing.window_fn import WindowFn
 
 @attrs.frozen
 class ValidityWindows(WindowFn):
-    """Windows from an element's timestamp to that of the next element of its key, if there is one.
+    """Windows from an element's timestamp to the timestamp of the next element of its key, if there is one.
 
     >>> ValidityWindows().assign(WindowFn.AssignContext(9))
     [[9.0, 9223371950454.775)]

@@ -1,4 +1,4 @@
-"""Whether an element is of a type, to the depth of its items."""
+"""Checks that an element is of a type, to the depth of its items."""
 
 from __future__ import annotations
 

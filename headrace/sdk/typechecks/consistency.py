@@ -1,6 +1,6 @@
-"""Whether elements of one type suit another: only what cannot be right is refused.
+"""Type compatibility: rejects only what is certainly wrong.
 
-The rules are those of gradual typing (PEP 483, 484): Any suits everything, generics are compared by their
+The rules are from gradual typing (PEP 483, 484): Any suits everything, generics are compared by their
 arguments, an int is accepted as a float. A union suits a type only if each of its members does.
 """
 
@@ -68,12 +68,12 @@ def _classes_suit(given: Any, wanted: Any) -> bool:
     wanted = wanted.record if isinstance(wanted, Schema) else wanted
     known, asked = get_origin(given) or given, get_origin(wanted) or wanted
     if not isinstance(known, type) or not isinstance(asked, type):
-        return True  # a special form, of which nothing is known
+        return True  # a special form; nothing is known about it
     return is_subclass(known, asked) and _arguments_suit(given, wanted)
 
 
 def _fields_suit(given: Schema, wanted: Schema) -> bool:
-    """Return whether records suit a schema: those of a subclass, or with the same fields."""
+    """Return whether records suit a schema: records of a subclass, or with the same fields."""
     if is_subclass(given.record, wanted.record) and not wanted.fields:
         return True
     offered = dict(given.fields)
@@ -83,7 +83,7 @@ def _fields_suit(given: Schema, wanted: Schema) -> bool:
 
 
 def is_subclass(given: type, wanted: type) -> bool:
-    """Return whether instances of a class are accepted as those of another; True if that is unknown."""
+    """Return whether instances of a class are accepted as instances of another; True if unknown."""
     try:
         return issubclass(given, (wanted, *_PROMOTED.get(wanted, ())))
     except TypeError:  # a Protocol or TypedDict, which has no check

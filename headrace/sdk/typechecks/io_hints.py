@@ -13,7 +13,7 @@ from headrace.sdk.typechecks.signatures import Types, annotated_types
 T = TypeVar("T")
 
 _ORIGIN_FRAMES = 5
-"""How many frames of the program an origin shows."""
+"""Number of frames of the program that an origin shows."""
 
 
 class IOTypeHints(NamedTuple):

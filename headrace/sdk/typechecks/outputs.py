@@ -8,7 +8,7 @@ from types import NoneType
 from typing import Any, Literal, get_args, get_origin
 
 from headrace.errors import TypeCheckError
-from headrace.sdk.pvalue import TaggedOutput
+from headrace.sdk.tagged_output import TaggedOutput
 from headrace.sdk.typechecks.hints import (
     hint_name,
     is_any,
@@ -22,7 +22,7 @@ from headrace.windowing.timestamped_value import TimestampedValue
 
 
 def emitted(hint: Any) -> tuple[Any, dict[str, Any]]:
-    """Return the type of the main output, and those of other outputs by tag, for the type of an output.
+    """Return the type of the main output, and the types of other outputs by tag, for the type of an output.
 
     >>> emitted(int | TaggedOutput[Literal["errors"], str])
     (<class 'int'>, {'errors': <class 'str'>})

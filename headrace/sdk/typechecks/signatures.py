@@ -16,7 +16,7 @@ BY_PLACE: Final = (
     Parameter.POSITIONAL_OR_KEYWORD,
     Parameter.VAR_POSITIONAL,
 )
-"""The kinds of parameters whose hints have a place; those of others have a name."""
+"""The kinds of parameters whose hints have a place; other hints have a name."""
 
 Types = tuple[tuple[Any, ...], dict[str, Any]]
 """Hints by place and by name."""
@@ -25,8 +25,8 @@ Types = tuple[tuple[Any, ...], dict[str, Any]]
 def get_signature(fn: Callable[..., Any]) -> Signature:
     """Return the signature of a function, with annotations in normal form.
 
-    The signature of a class is that of its constructor, which returns an instance. A method of a built-in
-    class takes an instance of that class first. A function of which nothing is known takes any arguments.
+    The signature of a class is its constructor's, which returns an instance. A method of a built-in
+    class takes an instance of that class first. An unknown function takes any arguments.
 
     >>> def length(word: "str") -> "int": ...
     >>> get_signature(length)

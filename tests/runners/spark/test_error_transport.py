@@ -10,6 +10,7 @@ import attrs
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
+import headrace as hr
 from headrace.errors import ElementError, HeadraceError, UnsupportedError
 from headrace.runners.spark.cluster.error_transport import (
     LARGEST_ERROR,
@@ -22,6 +23,7 @@ from headrace.runners.spark.cluster.error_transport import (
     wrap,
     wrapping,
 )
+from headrace.sdk.tracebacks import HiddenFrames
 
 
 class MillError(Exception):
@@ -84,6 +86,29 @@ def test_the_workers_traceback_is_the_cause() -> None:
     shown = "".join(traceback.format_exception(found))
     assert "in grind" in shown
     assert "KeyError: 'wheat'" in shown
+
+
+def test_the_workers_traceback_hides_frames_of_headrace_unless_all_are_asked_for() -> None:
+    """The frames of the driver are hidden, too."""
+
+    def grind(x: int) -> None:
+        raise mill_error()
+
+    with (
+        pytest.raises(TransportError) as carried,
+        wrapping(),
+        hr.Pipeline(argv=["--full-traceback"]) as p,
+    ):
+        _ = p | hr.Create([1]) | hr.Map(grind)
+    shown = {}
+    for full in (False, True):
+        with pytest.raises(MillError) as found, HiddenFrames(full), unwrapping():
+            raise carried.value
+        shown[full] = "".join(traceback.format_exception(found.value))
+        assert "in grind" in shown[full]
+    assert "headrace/runners" not in shown[False]
+    assert "headrace/runners/invoker.py" in shown[True]
+    assert "headrace/runners/spark/cluster/error_transport.py" in shown[True]
 
 
 @pytest.mark.parametrize(

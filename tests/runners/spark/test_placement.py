@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 
-import attrs
 import pytest
 from hypothesis import given, strategies as st
 from pyspark.sql import SparkSession, functions as F
 
-import headrace as hr
-from headrace.runners.planning import plan
 from headrace.runners.spark.shuffle.placement import place_column, places, spark_hash
-from headrace.runners.spark.state.checkpoint_manifest import Manifest, manifest_of, resumed
 
 
 @given(st.integers(1, 40), st.integers(1, 40))
@@ -24,18 +20,6 @@ def test_each_partition_has_as_many_key_groups_as_any_other(groups: int, partiti
     assert len(sizes) == min(groups, partitions)
 
 
-def manifest(placed: bool) -> Manifest:
-    p = hr.Pipeline()
-    p | hr.Create([("a", 1)]) | hr.CombinePerKey(sum)
-    return attrs.evolve(manifest_of(plan(p.graph), 8, 2, "4.3"), placed=placed)
-
-
-def test_a_checkpoint_keeps_its_way_of_placing() -> None:
-    assert manifest_of(plan(hr.Pipeline().graph), 8, 2, "4.3").placed
-    for before in (True, False):
-        assert resumed(manifest(before), manifest(True), "").placed is before
-
-
 @pytest.mark.spark
 def test_spark_puts_key_groups_where_they_are_expected(spark: SparkSession) -> None:
     numbers = spark.range(-3, 500).select(F.col("id").cast("int").alias("n"))
@@ -44,9 +28,3 @@ def test_spark_puts_key_groups_where_they_are_expected(spark: SparkSession) -> N
     groups = spark.range(21).select(F.col("id").cast("int").alias("group"))
     placed = groups.repartition(4, place_column(21, 4)).select("group", F.spark_partition_id())
     assert dict(placed.collect()) == {group: group % 4 for group in range(21)}
-
-
-@pytest.mark.spark
-def test_an_old_checkpoint_is_placed_by_key_group(spark: SparkSession) -> None:
-    groups = spark.range(8).select(F.col("id").cast("int").alias("group"))
-    assert [row[0] for row in groups.select(manifest(False).place).collect()] == list(range(8))

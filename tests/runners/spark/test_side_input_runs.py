@@ -11,6 +11,7 @@ import pytest
 import headrace as hr
 from headrace.options import PipelineOptions
 from headrace.testing import capture
+from headrace.transforms.userstate import CombiningValueStateSpec
 from headrace.windowing import FixedWindows
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
@@ -22,15 +23,35 @@ def look_up(word: str, table: dict[str, int], places: list[str]) -> tuple[Any, .
     return word, table[word], len(table), [name for name in files if len(name) == 64]
 
 
+class LookUp(hr.DoFn):
+    """The same for the words of a key, and how many of them there were before."""
+
+    SEEN = CombiningValueStateSpec("seen", sum)
+
+    def process(
+        self,
+        pair: Any,
+        table: dict[str, int],
+        places: list[str],
+        seen: Any = hr.DoFn.StateParam(SEEN),
+    ) -> Any:
+        word, found, size, names = look_up(pair[1], table, places)
+        yield word, (found, seen.read()), size, names
+        seen.add(1)
+
+
 def run(*flags: str, places: list[Path]) -> list[Any]:
+    """Look words up in a Map and in a stateful DoFn; return what they see."""
     with hr.Pipeline(options=PipelineOptions(flags)) as p:
         words = [hr.TimestampedValue((f"word {n}", n), n % 20) for n in range(400)]
         side = p | "side" >> hr.Create(words) | "of" >> hr.WindowInto(FixedWindows(10))
         some = [hr.TimestampedValue(f"word {n}", n % 20) for n in range(0, 400, 37)]
         main = p | "main" >> hr.Create(some) | "own" >> hr.WindowInto(FixedWindows(5))
-        seen = main | hr.Map(look_up, hr.AsDict(side), [str(place) for place in places])
-        captured = capture(seen)
-    return sorted(captured.values)
+        arguments = hr.AsDict(side), [str(place) for place in places]
+        seen = capture(main | hr.Map(look_up, *arguments), "seen")
+        keyed = main | hr.WithKeys(lambda word: word[-1])
+        seen_by_key = capture(keyed | hr.ParDo(LookUp(), *arguments), "seen by key")
+    return [*sorted(seen.values), *sorted(seen_by_key.values)]
 
 
 FLAGS = ["--runner=spark", "--key-groups=2", "--side-input-bytes=1000"]

@@ -15,8 +15,9 @@ from headrace.runners.executor import Executor
 from headrace.runners.operators import operators_of
 from headrace.runners.planning import plan
 from headrace.runners.side_input_files import SideInputFiles
-from headrace.runners.side_input_operators import BatchSideInputs, Views
+from headrace.runners.side_input_operators import BatchSideInputs
 from headrace.runners.side_input_state import Content
+from headrace.runners.side_input_views import Views
 from headrace.runners.spark.cluster.error_transport import unwrapping
 from headrace.runners.spark.shuffle import write
 from headrace.sdk.graph import Graph, Read
@@ -235,7 +236,7 @@ def test_a_batch_processes_one_bundle_at_a_time(monkeypatch):
     process = BatchSideInputs.process_collected
 
     def noted(self: Any, now: int) -> None:
-        held.append(sum(map(len, self._elements)))
+        held.append(sum(map(len, self._arrivals._elements)))
         process(self, now)
 
     monkeypatch.setattr(BatchSideInputs, "process_collected", noted)

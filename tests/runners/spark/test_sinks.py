@@ -81,6 +81,8 @@ def write_files(rows: Any, lines: Any, place: Path) -> None:
     rows | hr.io.WriteToCsv(place / "csv", num_shards=2)
     rows | hr.io.WriteToJson(place / "json", num_shards=3)
     rows | hr.io.WriteToParquet(place / "parquet", num_shards=2)
+    lines | "joined text" >> hr.io.WriteToText(place / "joined", ".txt", header="lines")
+    rows | "joined rows" >> hr.io.WriteToParquet(place / "rows")
 
 
 def files(place: Path) -> dict[str, list[Any]]:
@@ -182,6 +184,10 @@ def test_a_stream(spark: SparkSession, tmp_path: Path) -> None:
     found, rows, pids, ids = run_stream(SparkRunner(spark), tmp_path / "spark")
     assert together(found) == together(expected)
     assert len(found) > 22, "several batches"
+    for name in ("joined", "rows"):  # the parts of all tasks of a batch make one file
+        own = [file for file in found if file.startswith(f"{name}-")]
+        assert len(own) == len({file.split("-")[1] for file in own}) > 1
+        assert all("-00000-of-00001" in file for file in own)
     assert rows == table
     assert pids.values == sorted(ids.values) == list(range(60))
     assert len(ids.ids) > 1

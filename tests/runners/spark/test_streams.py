@@ -205,7 +205,6 @@ def test_one_after_the_other_in_a_session(spark: SparkSession) -> None:
 
 @pytest.mark.parametrize("flags", [[], ["--streaming"]], ids=["batch", "streaming"])
 def test_progress_counts_what_is_read(spark: SparkSession, capsys: Any, flags: list[str]) -> None:
-    pytest.importorskip("rich", reason="needs rich")
     with hr.Pipeline(runner=SparkRunner(spark), argv=["--progress", *flags]) as p:
         _ = p | hr.Create(range(12_345))
-    assert "12,345 elements read" in capsys.readouterr().out
+    assert "  12,345 records  " in capsys.readouterr().err

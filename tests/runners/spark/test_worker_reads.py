@@ -14,12 +14,16 @@ from pyspark.sql import SparkSession
 import headrace as hr
 from headrace.io import Batch, LatestOffset, UnboundedSource
 from headrace.options import PipelineOptions
+from headrace.runners.batch_size import Delivery
 from headrace.runners.planning import plan
 from headrace.runners.source_positions import Position
 from headrace.runners.source_ranges import SourceRange
 from headrace.runners.spark import SparkRunner
+from headrace.runners.spark.cluster.driver_sinks import DriverSinks
 from headrace.runners.spark.cluster.error_transport import TransportError, unwrap
-from headrace.runners.spark.shuffle.wire import Row
+from headrace.runners.spark.shuffle.bundle_columns import pack
+from headrace.runners.spark.shuffle.wire import READ_SIZE, Row, dumps, rows_of
+from headrace.runners.spark.sources.data_source import RoundsReader, SourcePlan
 from headrace.runners.spark.sources.worker_reads import (
     observed_labels,
     rows_of_ranges,
@@ -28,6 +32,8 @@ from headrace.runners.spark.sources.worker_reads import (
 from headrace.runners.spark.stage import stage_plans
 from headrace.runners.spark.state.checkpoint_manifest import manifest_of, resumed
 from headrace.runners.spark.streaming import FirstStage, StreamPlan
+from headrace.sdk.graph import Read
+from headrace.sdk.outputs import as_bundle
 from headrace.testing import capture
 from headrace.triggers import AccumulationMode, AfterCount, AfterWatermark
 from headrace.windowing import FixedWindows
@@ -170,6 +176,36 @@ def test_an_error_of_a_source_on_a_worker_names_its_label(tmp_path: Path) -> Non
     found = unwrap(error.value)
     assert isinstance(found, OSError)
     assert found.__notes__ == ["in orders"]
+
+
+def test_workers_tell_the_driver_and_the_driver_the_reader_how_large_records_are(
+    tmp_path: Path,
+) -> None:
+    p = hr.Pipeline(options=PipelineOptions([]))
+    read = hr.Read(Log(tmp_path, ends=(300, 3)), hr.Monotonic())
+    _ = p | "orders" >> read | LATE | hr.GroupByKey()
+    planned = plan(p.graph)
+    first, _ = stage_plans(planned, 2, batch=False)
+    stage = FirstStage(StreamPlan(first, "", "sizes", ("orders",)))
+    sent = list(rows_of(stage(rows(SourceRange(0, 0, None, 300), SourceRange(1, 1, None, 3)))))
+    driver = DriverSinks(planned, "", streaming=True)
+    driver.deliver(0, [row for row in sent if row.step == READ_SIZE])
+    record = as_bundle([Log(tmp_path).record(0, n) for n in range(10)])
+    each = len(dumps(pack(record))) / 10
+    assert driver.read_size == pytest.approx(303 * each, rel=0.5)
+    driver.deliver(1, [])
+    assert driver.read_size == 0, "of the last batch only"
+
+    node = next(node for node in p.graph if isinstance(node, Read))
+    told = tmp_path / "delivered"
+    of = SourcePlan(((0, node),), 9, 0, 1, "", "", delivered=str(told))
+    reader = RoundsReader(of, stage)
+    assert reader._delivery(5.0) == Delivery(5.0)
+    told.write_text("8765")
+    os.utime(told, (3, 3))
+    assert reader._delivery(5.0) == Delivery(5.0, 8765)
+    waiting = RoundsReader(attrs.evolve(of, waits=True), stage)
+    assert waiting._delivery(5.0) == Delivery(3.0, 8765), "without the wait for the next trigger"
 
 
 def test_consecutive_ranges_are_read_by_the_same_or_consecutive_tasks() -> None:

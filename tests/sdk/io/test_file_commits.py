@@ -9,7 +9,7 @@ import pytest
 
 import headrace as hr
 from headrace.io import Commit, CsvSink, FileNaming, SinkPart, TextSink
-from headrace.sdk.io import ledger
+from headrace.sdk.io import joined_pieces, ledger
 from headrace.triggers.bundle import Bundle
 from headrace.windowing.window import IntervalWindow
 from tests.sdk.io.files import staged, visible
@@ -30,8 +30,16 @@ def commit(sink, *parts):
 
 
 @pytest.fixture
-def sink(tmp_path):
+def sink(tmp_path, monkeypatch):
+    """A sink whose parts are so large that each makes a file."""
+    monkeypatch.setattr(joined_pieces, "SMALL_BYTES", 1)
     return TextSink(FileNaming(str(tmp_path / "out")))
+
+
+@pytest.fixture
+def small_parts(tmp_path):
+    """A sink whose parts are joined, because they are small."""
+    return TextSink(FileNaming(str(tmp_path / "out")), header="top", footer="end")
 
 
 @pytest.fixture
@@ -77,7 +85,7 @@ def test_parts_of_a_shard_have_the_same_columns(tmp_path):
         sink.commit(other)
 
 
-@pytest.mark.parametrize("sinks", ["sink", "one_file"])
+@pytest.mark.parametrize("sinks", ["sink", "small_parts", "one_file"])
 def test_a_commit_can_be_repeated(request, sinks, tmp_path):
     sink = request.getfixturevalue(sinks)
     to_do = commit(sink, part(["a"]), part(["b"], 1))
@@ -87,7 +95,7 @@ def test_a_commit_can_be_repeated(request, sinks, tmp_path):
     assert visible(tmp_path) == before
 
 
-@pytest.mark.parametrize("sinks", ["sink", "one_file"])
+@pytest.mark.parametrize("sinks", ["sink", "small_parts", "one_file"])
 def test_a_batch_that_is_written_again_overwrites_its_own_files(request, sinks, tmp_path):
     """A crash between staging and commit, and one after it."""
     sink = request.getfixturevalue(sinks)
@@ -118,7 +126,7 @@ def crash_after(monkeypatch, calls, module, name):
 
 @pytest.mark.parametrize("calls", range(6))
 @pytest.mark.parametrize("again", ["commit", "batch"])
-@pytest.mark.parametrize("sinks", ["sink", "one_file"])
+@pytest.mark.parametrize("sinks", ["sink", "small_parts", "one_file"])
 def test_a_commit_that_was_interrupted_is_made_good(
     request, monkeypatch, tmp_path, sinks, calls, again
 ):

@@ -110,12 +110,54 @@ def test_a_thousand_files_are_not_open_at_once(runner, mode, tmp_path):
 
 
 def test_a_missing_file_is_refused_while_the_pipeline_is_built(tmp_path):
+    p = hr.Pipeline(argv=[])
     with pytest.raises(hr.FileError, match=r"no file matches '.*a\.txt'") as error:
-        ReadFromText(tmp_path / "a.txt")
+        p | ReadFromText(tmp_path / "a.txt")
     assert "correct the path" in error.value.remedy
     with pytest.raises(hr.FileError, match="no file matches"):
-        ReadFromCsv(tmp_path / "*.csv", schema={"a": int})
-    ReadFromText(tmp_path / "a.txt", validate=False)
+        p | ReadFromCsv(tmp_path / "*.csv", schema={"a": int})
+    _ = p | ReadFromText(tmp_path / "a.txt", validate=False)
+
+
+READERS = {
+    "text": lambda path: ReadFromText(path),
+    "avro": lambda path: hr.io.ReadFromAvro(path),
+    "parquet": lambda path: hr.io.ReadFromParquet(path),
+    "batches": lambda path: hr.io.ReadFromParquetBatched(path),
+    "records": lambda path: hr.io.ReadFromTFRecord(path),
+    "csv": lambda path: ReadFromCsv(path, schema={"a": int}),
+    "json": lambda path: hr.io.ReadFromJson(path, schema={"a": int}),
+    "dead letters": lambda path: ReadFromCsv(path, schema={"a": int}).with_exception_handling(),
+}
+
+
+class AllLines(hr.PTransform):
+    """A composite that reads files."""
+
+    def __init__(self, reader):
+        super().__init__()
+        self.reader = reader
+
+    def expand(self, pbegin):
+        return pbegin | "Lines" >> self.reader
+
+
+@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize("pattern", ["nope*.x", "nope.x"])
+def test_a_missing_file_names_the_step_and_its_pattern(reader, pattern, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(hr.FileError) as error:
+        _ = hr.Pipeline(argv=[]) | "All" >> AllLines(READERS[reader](pattern))
+    assert error.value.problem == f"no file matches {pattern!r} in {tmp_path}"
+    assert error.value.where.startswith("All/Lines")
+
+
+@pytest.mark.parametrize("reader", [ReadFromCsv, hr.io.ReadFromJson])
+def test_a_schema_of_a_missing_file_names_the_reader(reader, tmp_path):
+    with pytest.raises(hr.FileError) as error:
+        reader(tmp_path / "nope*.x")
+    assert error.value.problem == f"no file matches {str(tmp_path / 'nope*.x')!r}"
+    assert error.value.where == reader.__name__
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ def server():
         yield environment
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("runner", ["local", pytest.param("spark", marks=ON_SPARK)])
 def test_objects_are_written_matched_and_read(runner, server):
     bucket = f"bucket-{runner}"

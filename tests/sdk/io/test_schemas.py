@@ -243,7 +243,7 @@ def written(path: Any, *elements: Any, kind: Any = Measured, **how: Any) -> pa.T
     with hr.Pipeline(argv=[]) as p:
         _ = (
             p
-            | hr.Create(elements, reshuffle=False).with_output_types(kind)
+            | hr.Create(elements).with_output_types(kind)
             | WriteToParquet(path, shard_name_template="", **how)
         )
     return parquet.read_table(path)

@@ -137,7 +137,6 @@ def test_each_destination_has_its_sink_and_directory(tmp_path):
         name,
         destination=lambda pair: pair[0],
         sink=lambda kind: CsvSink() if kind == "csv" else JsonSink(),
-        max_writers_per_bundle=1,
     )
     write("local", [("csv", 1), ("json", 2), ("csv", 3)], to_files)
     assert (tmp_path / "csv" / "all").read_text() == "csv,1\ncsv,3\n"

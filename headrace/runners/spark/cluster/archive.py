@@ -39,7 +39,7 @@ _SKIPPED: Final = ("__pycache__", "node_modules")
 
 @attrs.frozen
 class Job:
-    """What a program needs on a worker.
+    """The requirements of a program on a worker.
 
     Attributes:
         files: path in the archive and path here.
@@ -55,6 +55,7 @@ class Job:
 
     def write(self, path: Path) -> None:
         """Write the archive."""
+        path.parent.mkdir(parents=True, exist_ok=True)
         with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
             for name, file in self.files:
                 archive.write(file, name)

@@ -17,7 +17,7 @@ from headrace.runners.spark.cluster.file_retention import FileRetention
 from headrace.runners.spark.cluster.observed_rows import ObservedRows
 from headrace.runners.spark.shuffle.bundle_columns import unpack
 from headrace.runners.spark.shuffle.control_rows import CONTROL, Control, merged
-from headrace.runners.spark.shuffle.wire import FILES_IN_USE, REPORT, SAMPLES, Row, loads
+from headrace.runners.spark.shuffle.wire import FILES_IN_USE, READ_SIZE, REPORT, SAMPLES, Row, loads
 from headrace.runners.timestamp_checks import TimestampWarnings
 from headrace.sdk.graph import Read, Write
 from headrace.sdk.metrics import MetricResults, MetricsContainer
@@ -40,14 +40,16 @@ class DriverSinks:
 
     Attributes:
         observed: what the tasks tell the observers of the run.
+        read_size: the size of the records of the last batch that the workers have read, in bytes.
     """
 
     plan: Plan
     run: str
     streaming: bool
-    progress: Progress = attrs.field(factory=partial(Progress, enabled=False))
+    progress: Progress = attrs.field(factory=partial(Progress, wanted=False))
     retention: FileRetention | None = None
     observed: ObservedRows = attrs.field(factory=ObservedRows, init=False)
+    read_size: int = attrs.field(default=0, init=False)
     _containers: dict[str, MetricsContainer] = attrs.field(init=False)
     _steps: dict[str, StepMetrics] = attrs.field(init=False)
     _reads: frozenset[str] = attrs.field(init=False)
@@ -81,6 +83,7 @@ class DriverSinks:
             self._count(counts)
         self._warnings.warn(self._steps)
         self.observed.take(parts.pop(SAMPLES, ()))
+        self.read_size = sum(parts.pop(READ_SIZE, ()))
         controls = parts.pop(CONTROL, [])
         for place, node in enumerate(self.plan.graph):
             if isinstance(node, Write):
@@ -91,6 +94,11 @@ class DriverSinks:
         control = merged(controls) if controls else None
         if control is not None:
             self._record_watermarks(control)
+            self.progress.end_batch(
+                batch,
+                min((self._steps[label].watermark for label in self._reads), default=None),
+                sum(self.observed.state.values()),
+            )
         return control
 
     def _record_watermarks(self, control: Control) -> None:

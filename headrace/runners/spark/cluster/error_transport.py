@@ -19,9 +19,10 @@ from typing import Any, Final
 import attrs
 from pyspark import cloudpickle
 
-from headrace.errors import HeadraceError, PipelineError, UnsupportedError
+from headrace.errors import HeadraceError, LeaseLostError, PipelineError, UnsupportedError
 from headrace.runners.spark.cluster.missing_packages import missing
 from headrace.runners.spark.cluster.requirements import python_mismatch, python_version
+from headrace.sdk.tracebacks import hide_frames
 
 LARGEST_ERROR: Final = 64 * 1024
 """Maximum size of a pickled error, in bytes; larger errors are sent as text."""
@@ -48,6 +49,9 @@ _PLANNER_DIED: Final = re.compile(
 )
 
 _LOG_DAMAGED: Final = re.compile(r"HDFSMetadataLog\.(\$anonfun\$)?getExistingBatch")
+_LOG_SHARED: Final = re.compile(
+    "CONCURRENT_STREAM_LOG_UPDATE|Multiple streaming queries are concurrently using"
+)
 
 
 class TransportError(Exception):
@@ -55,7 +59,14 @@ class TransportError(Exception):
 
 
 class WorkerTraceback(Exception):
-    """The traceback of an error on a worker, as text; the cause of the error on the driver."""
+    """The traceback of an error on a worker, as text; the cause of the error on the driver.
+
+    Its arguments are the text without Headrace's frames, and the text with them.
+    """
+
+    def show_all(self) -> None:
+        """Show the frames of Headrace, too."""
+        self.args = self.args[-1:]
 
     def __str__(self) -> str:
         """Show the worker's traceback, quoted to distinguish it from the driver's."""
@@ -81,6 +92,7 @@ class _Transported:
     pickled: bytes | None
     text: str
     traceback: str
+    all_frames: str
     notes: tuple[str, ...]
 
 
@@ -103,10 +115,13 @@ def wrap(error: BaseException) -> TransportError:
     """Return an error that transports another; raise it ``from None`` to avoid a second traceback."""
     if isinstance(error, TransportError):
         return error
+    all_frames = "".join(traceback.format_exception(error))
+    hide_frames(error)
     transported = _Transported(
         pickled=_pickled(error),
         text=_shortened("".join(traceback.format_exception_only(type(error), error)).strip()),
         traceback=_shortened("".join(traceback.format_exception(error))),
+        all_frames=_shortened(all_frames),
         notes=tuple(_shortened(note) for note in getattr(error, "__notes__", ())[:20]),
     )
     packed = base64.b64encode(zlib.compress(pickle.dumps(attrs.astuple(transported)))).decode()
@@ -134,6 +149,11 @@ def unwrap(error: BaseException) -> BaseException | None:
         if known is not None:
             return known
     return None
+
+
+def transports(error: BaseException) -> bool:
+    """Return whether a Spark error transports an error of a worker."""
+    return any(_TRANSPORTED.search(text) for text in _texts(error))
 
 
 @contextmanager
@@ -170,7 +190,7 @@ def _restored(packed: str) -> BaseException | None:
     )
     if not isinstance(error, WorkerError):
         error.__notes__ = list(transported.notes)
-    error.__cause__ = WorkerTraceback(transported.traceback)
+    error.__cause__ = WorkerTraceback(transported.traceback, transported.all_frames)
     return error
 
 
@@ -197,6 +217,11 @@ def _translated(text: str) -> BaseException | None:
         )
     if _LOG_DAMAGED.search(text):
         return _damaged("Spark's log of offsets or commits", r"log file (\S+?)\.? ", text)
+    if _LOG_SHARED.search(text):
+        return LeaseLostError(
+            "another program has written to the checkpoint of this run, so this run stops",
+            remedy="find the other program that uses this directory and end it, then start the run again",
+        )
     if "[CANNOT_LOAD_STATE_STORE" in text:
         return _damaged("the state", r"state file of (\S+)", text)
     if _PLANNER_DIED.search(text):

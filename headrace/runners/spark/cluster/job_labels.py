@@ -1,4 +1,7 @@
-"""Labels of a pipeline in Spark's own UI: the description of jobs and stages, and the name of a query."""
+"""Labels of a pipeline in Spark's own UI: the description of jobs and stages, and the name of a query.
+
+And the reverse: what Spark tells of the stages that run.
+"""
 
 from __future__ import annotations
 
@@ -37,3 +40,13 @@ def described_jobs(spark: SparkSession, description: str) -> Iterator[None]:
         yield
     finally:
         context._jsc.setLocalProperty(DESCRIPTION, before)
+
+
+def active_tasks(spark: SparkSession) -> str:
+    """Return how many tasks of the stages that run are done; a client of Spark Connect is not told."""
+    if is_connect(spark):
+        return ""
+    tracker = spark.sparkContext.statusTracker()
+    stages = filter(None, map(tracker.getStageInfo, tracker.getActiveStageIds()))
+    done = (f"{stage.numCompletedTasks} of {stage.numTasks} tasks" for stage in stages)
+    return ", ".join(done)

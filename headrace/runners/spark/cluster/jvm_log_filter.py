@@ -67,7 +67,7 @@ def copy(lines: Iterable[bytes]) -> None:
 
 
 def configure_running(jvm: Any, configuration: Path = CONFIGURATION) -> None:
-    """Use a log4j file of ours in a JVM that runs already, such as that of ``spark-submit``.
+    """Use our log4j file in a JVM that runs already, such as the one that ``spark-submit`` started.
 
     A log4j configuration of the user is kept: only the one that Spark brings is replaced.
     """

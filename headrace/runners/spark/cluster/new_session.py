@@ -86,7 +86,7 @@ def new_session(settings: SparkSettings) -> SparkSession:
     if settings.master:
         _check_reachable(settings.master)
     configured_externally = any(name in os.environ for name in _EXTERNAL_SETTINGS)
-    with _environment(_LOCAL_ENVIRONMENT if _presumably_local(settings) else {}), _on_path():
+    with _environment(_LOCAL_ENVIRONMENT if presumably_local(settings) else {}), _on_path():
         conf = _start_jvm(settings, quiet=not configured_externally)
         add_defaults(conf, settings)
         return _create(conf)
@@ -129,7 +129,7 @@ def _start_jvm(settings: SparkSettings, quiet: bool) -> SparkConf:
 
 
 def _gateway(conf: SparkConf, settings: SparkSettings) -> Any:
-    with without_zip() if _presumably_local(settings) else nullcontext():
+    with without_zip() if presumably_local(settings) else nullcontext():
         return filtered_gateway(conf)
 
 
@@ -150,14 +150,14 @@ def add_defaults(conf: SparkConf, settings: SparkSettings) -> None:
 
 
 def _configure_logging(conf: SparkConf, configuration: Path) -> None:
-    """Use a log4j file of ours, unless the user has configured log4j."""
+    """Use our log4j file, unless the user has configured log4j."""
     key = "spark.driver.extraJavaOptions"
     options = conf.get(key, "") or ""
     if "log4j" not in options and configuration.is_file():
         conf.set(key, f"-Dlog4j2.configurationFile={configuration.as_uri()} {options}".strip())
 
 
-def _presumably_local(settings: SparkSettings) -> bool:
+def presumably_local(settings: SparkSettings) -> bool:
     """Return whether the master will probably be local; without a JVM this is not certain."""
     master = settings.master or settings.conf.get("spark.master")
     if master is not None:

@@ -1,4 +1,4 @@
-"""What the tasks of a batch tell the observers of a run: samples, and the sizes of states."""
+"""Reports of the tasks of a batch to the observers of a run: samples, and the sizes of states."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 import attrs
 
-from headrace.sdk.observing.records import Samples
+from headrace.sdk.run_records import Samples
 
 Told = tuple[int, Mapping[str, Samples], Mapping[str, int]]
 """A key group, its samples by label, and the number of its stored states by label."""

@@ -58,6 +58,12 @@ class SparkOptions(PipelineOptions):
             "--checkpoint", metavar="DIR", help="directory for the state of a streaming run"
         )
         parser.add_argument(
+            "--replace_run",
+            "--replace-run",
+            action="store_true",
+            help="if another run owns the checkpoint, let it end, and take the checkpoint over",
+        )
+        parser.add_argument(
             "--trigger_interval",
             "--trigger-interval",
             metavar="SECONDS",
@@ -151,6 +157,7 @@ class SparkSettings:
 
     Args:
         checkpoint: a directory, or None.
+        replace_run: whether to let another run that owns the checkpoint end.
         trigger_interval: seconds between the starts of micro-batches, or None for no pause.
         key_groups: number of key groups; None for the checkpoint's or the default number.
         batch_retries: how often a batch is tried again if a worker does not start in time.
@@ -164,6 +171,7 @@ class SparkSettings:
     """
 
     checkpoint: str | None = None
+    replace_run: bool = False
     trigger_interval: float | None = attrs.field(default=None, validator=_positive)
     key_groups: int | None = attrs.field(default=None, validator=_positive)
     batch_retries: int = attrs.field(default=BATCH_RETRIES, validator=_not_negative)
@@ -189,6 +197,7 @@ def spark_settings(options: PipelineOptions) -> SparkSettings:
     flags = options.view_as(SparkOptions)
     return SparkSettings(
         checkpoint=flags.checkpoint or None,
+        replace_run=bool(flags.replace_run),
         trigger_interval=flags.trigger_interval,
         key_groups=flags.key_groups,
         batch_retries=BATCH_RETRIES if flags.batch_retries is None else flags.batch_retries,

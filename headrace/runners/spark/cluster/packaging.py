@@ -64,7 +64,7 @@ def send_code(spark: SparkSession, py_files: Iterable[str] = ()) -> None:
     name = f"headrace-{_digest(code)}.zip"
     if is_connect(spark):
         for file in py_files:
-            _check_exists(file)
+            check_exists(file)
             spark.addArtifacts(file, pyfile=True)
         send_artifact(spark, name, zipped(code))
         return
@@ -185,7 +185,8 @@ def _is_added(context: SparkContext, name: str) -> bool:
     return any(file.rpartition("/")[2] == name for file in context.listFiles)
 
 
-def _check_exists(file: str) -> None:
+def check_exists(file: str) -> None:
+    """Check that a file with code exists, if it is on this machine."""
     if "://" not in file and not Path(file).is_file():
         raise PipelineError(
             f"there is no file {file!r}",
@@ -195,7 +196,7 @@ def _check_exists(file: str) -> None:
 
 
 def _add_file(context: SparkContext, file: str) -> None:
-    _check_exists(file)
+    check_exists(file)
     if not _is_added(context, os.path.basename(file)):
         context.addPyFile(file)
 

@@ -99,7 +99,7 @@ def check_java(environment: Mapping[str, str] | None = None) -> None:
     """Check the Java that Spark would find.
 
     Args:
-        environment: environment variables with JAVA_HOME and PATH; by default those of this process.
+        environment: environment variables with JAVA_HOME and PATH; by default the variables of this process.
 
     Raises:
         UnsupportedError: Java is not installed, or too old.

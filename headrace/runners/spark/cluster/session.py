@@ -1,6 +1,6 @@
 """The Spark session of a run: the given session, else the active one, else a new one.
 
-The active session can be that of a notebook or of an earlier run.
+The active session can belong to a notebook or to an earlier run.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ _SOURCES: Final = "python"
 
 @contextmanager
 def without_zip() -> Iterator[None]:
-    """Let Spark start in a home without ``pyspark.zip``, if it would start in that of the Python package."""
+    """Let Spark start in a home without ``pyspark.zip``, if it would start in the Python package's home."""
     home = None if SPARK_HOME in os.environ else _links_to(Path(pyspark.__file__).parent)
     if home is None:
         yield

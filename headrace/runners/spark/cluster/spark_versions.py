@@ -1,4 +1,4 @@
-"""What differs between the versions of Spark that Headrace supports.
+"""Differences between the versions of Spark that Headrace supports.
 
 =========  ==========================================================================================
 version    what is different

@@ -1,4 +1,4 @@
-"""What a grouping needs to know of arrivals besides their contents, as columns.
+"""Facts about arrivals that a grouping needs besides their contents, as columns.
 
 If late elements have an output, the elements themselves follow, as one pickled bundle for each block. Few
 elements are late, so a bundle is unpickled only when one of its elements is.
@@ -31,7 +31,7 @@ class Facts(NamedTuple):
         matched: the matched predicates, as indexes into the trigger's predicates.
         earliest: earliest timestamp.
         latest: latest timestamp.
-        times: number of insertions less that of retractions for each timestamp.
+        times: number of insertions less the number of retractions, for each timestamp.
         lengths: number of elements that follow.
         elements: the elements, as a pickled bundle; empty if none follow.
     """

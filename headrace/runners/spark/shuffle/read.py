@@ -5,22 +5,33 @@ They work like the precombiners before the shuffle, but merge contents instead o
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterator
 from itertools import islice
-from typing import Any, Final, Protocol
+from operator import itemgetter
+from typing import Any, Final, Protocol, TypeAlias
 
 import attrs
 
+from headrace.runners.grouping.session_tier import SessionValues
+from headrace.runners.grouping.window_contents import WindowContents, columns_of
+from headrace.runners.grouping_paths import Execution, Keep
 from headrace.runners.planning import KeyedStep
 from headrace.runners.precombine import Arrivals
-from headrace.runners.precombine.per_session import COLUMN_ROWS, Session, merge_sessions
+from headrace.runners.precombine.per_session import (
+    COLUMN_ROWS,
+    KeySessions,
+    Session,
+    expired_until,
+    merge_sessions,
+)
 from headrace.runners.reductions import BagOf
 from headrace.runners.spark.shuffle.blocks import Block, arrivals_in, unpacked_windows
 from headrace.runners.spark.shuffle.spilling import SpilledList, SpillFile
-from headrace.runners.window_state import WindowContents, columns_of
 from headrace.sdk.encoding import identities, identity
 from headrace.triggers.pane_output import Arrival, ArrivalColumns, merge_arrivals
 from headrace.triggers.reduction import Reduction
+from headrace.triggers.trigger import Arrived
 from headrace.windowing.time import MIN_MICROS
 from headrace.windowing.window import BoundedWindow, interval
 
@@ -39,6 +50,7 @@ class ShuffleRead(Protocol):
 class Blocks:
     """Unmerged blocks, in order of arrival."""
 
+    watermark: int = MIN_MICROS
     _blocks: list[Block] = attrs.field(factory=list, init=False)
 
     def take(self, blocks: list[Block], size: int) -> None:
@@ -90,6 +102,28 @@ class ReadArrivals:
         self.bags = Bags(self.step.reduction)
         for known, (key, windows) in keys.items():
             yield known, key, list(windows.values())
+
+    def columns(self) -> Iterator[ArrivalColumns]:
+        """Return the arrivals of one window at a time."""
+        found: dict[BoundedWindow, list[tuple[Any, Any, int]]] = defaultdict(list)
+        for _, key, arrivals in self.drain():
+            for arrival in arrivals:
+                found[arrival.window].append((key, arrival.content, arrival.arrived.count))
+        for window, rows in found.items():
+            keys, contents, counts = map(list, zip(*rows, strict=True))
+            columns = columns_of(window, keys, contents)
+            yield columns._replace(count=sum(counts), counts=counts)
+
+    def sessions(self) -> Iterator[KeySessions]:
+        """Return each key with its sessions in order, and with late elements in their own windows."""
+        expired = expired_until(self.step.strategy, self.watermark)
+        for known, key, arrivals in self.drain():
+            own = [[*a.window, (a.content, a.arrived.count)] for a in arrivals]
+            merged = merge_sessions([s for s in own if s[1] > expired], self._merge)
+            yield known, key, merged, [s for s in own if s[1] <= expired]
+
+    def _merge(self, one: Counted, other: Counted) -> Counted:
+        return self.step.reduction.merge(one[0], other[0]), one[1] + other[1]
 
 
 @attrs.define
@@ -201,11 +235,31 @@ class Bags:
         return kept
 
 
+Counted: TypeAlias = tuple[Any, int]
+"""A content with the number of its elements."""
+
+
+def _arrival(key: Any, session: Session) -> Arrival:
+    start, end, (content, count) = session
+    return Arrival(interval(start, end), content, Arrived(count), end - 1, end - 1)
+
+
+READ_SESSIONS: Final = SessionValues(itemgetter(0), _arrival)
+"""How the sessions of :class:`ReadArrivals` are read."""
+
+
 def shuffle_read_for(step: KeyedStep, batch: bool) -> Any:
     """Return the reader for the blocks of a step: by columns if the step needs only contents."""
-    if step.column_precombiner(batch) is None:
-        return ReadArrivals(step)
-    if not batch:
-        return Blocks()
-    merging = step.strategy.window_fn.is_merging()
-    return ReadSessions(step) if merging else ReadColumns(step)
+    execution = Execution.BATCH if batch else Execution.SPARK
+    return _READS[execution, step.path(execution).keep](step)
+
+
+_READS: Final[dict[tuple[Execution, Keep], Callable[[KeyedStep], ShuffleRead]]] = {
+    (Execution.BATCH, Keep.WINDOWS): ReadColumns,
+    (Execution.BATCH, Keep.SESSIONS): ReadSessions,
+    (Execution.BATCH, Keep.FULL): ReadArrivals,
+    (Execution.SPARK, Keep.WINDOWS): lambda step: Blocks(),
+    (Execution.SPARK, Keep.LATE_WINDOWS): ReadArrivals,
+    (Execution.SPARK, Keep.SESSIONS): ReadArrivals,
+    (Execution.SPARK, Keep.FULL): ReadArrivals,
+}

@@ -1,4 +1,4 @@
-"""Records by field: those of one type are written several times faster as columns than one by one."""
+"""Records by field: columns of one type are written several times faster than records one by one."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ class Row(NamedTuple):
     Attributes:
         level: the destination level; the number of levels stands for the sinks.
         step: index of the destination node in the graph, see also :data:`ELEMENTS`; :data:`REPORT`,
-            :data:`FILES_IN_USE` or :data:`SAMPLES` for none.
+            :data:`FILES_IN_USE`, :data:`READ_SIZE` or :data:`SAMPLES` for none.
         group: the destination key group.
         payload: the pickled data.
     """
@@ -46,6 +46,9 @@ REPORT: Final = -1
 
 FILES_IN_USE: Final = -4
 """The step of rows with the names of the files that the side inputs of a key group need."""
+
+READ_SIZE: Final = -6
+"""The step of rows with the size of the records that a task has read of sources that the workers read."""
 
 SAMPLES: Final = -5
 """The step of rows for the observers of a run."""

@@ -7,7 +7,7 @@ output of one key group.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import count
 from operator import length_hint
@@ -16,9 +16,15 @@ from typing import Any, Final
 import attrs
 
 from headrace.runners.error_context import label_errors, note_key
+from headrace.runners.grouping_paths import Execution, Keep
 from headrace.runners.operator import Operator
-from headrace.runners.planning import KeyedStep, SideInputStep, StatefulStep, Step
-from headrace.runners.precombine import ColumnPrecombiner, Precombiner
+from headrace.runners.planning import (
+    KeyedStep,
+    StatefulStep,
+    Step,
+    StepWithSides,
+    has_sides,
+)
 from headrace.runners.spark.shuffle.blocks import (
     Block,
     blocks_of_arrivals,
@@ -67,15 +73,17 @@ class KeyedWrite(Operator):
     batch: bool
     outbox: list[Row]
     counted: MetricsContainer = attrs.field(factory=MetricsContainer, init=False)
-    _columns: ColumnPrecombiner | None = attrs.field(init=False)
-    _precombiner: Precombiner | ColumnPrecombiner = attrs.field(init=False)
+    _in_columns: bool = attrs.field(init=False)
+    _precombiner: Any = attrs.field(init=False)
     _rows: int = attrs.field(default=0, init=False)
     _bytes: int = attrs.field(default=0, init=False)
 
     def __attrs_post_init__(self) -> None:
-        """Choose the precombiner."""
-        self._columns = self.step.column_precombiner(self.batch)
-        self._precombiner = self._columns or self.step.precombiner(self.batch, before_shuffle=True)
+        """Make the precombiner."""
+        execution = Execution.BATCH if self.batch else Execution.SPARK
+        keep = self.step.path(execution).keep
+        self._in_columns = keep is Keep.WINDOWS or (self.batch and keep is Keep.SESSIONS)
+        self._precombiner = self.step.precombiner(execution)
 
     def push(self, bundle: Bundle) -> None:
         """Add a bundle; send the precombined elements whenever the buffer is full."""
@@ -123,9 +131,8 @@ class KeyedWrite(Operator):
             raise
 
     def _blocks(self) -> dict[int, list[Block]]:
-        if self._columns is not None:
-            return blocks_of_columns(self._columns.columns(), self.groups)
-        assert isinstance(self._precombiner, Precombiner)
+        if self._in_columns:
+            return blocks_of_columns(self._precombiner.columns(), self.groups)
         trigger = self.step.strategy.trigger
         return blocks_of_arrivals(self._precombiner.drain(), self.groups, trigger)
 
@@ -154,16 +161,22 @@ class KeyedBundleWrite(Operator):
 
     def push(self, bundle: Bundle) -> None:
         """Send the elements of a bundle, one row for each key group."""
-        for piece in bundle.pieces(ROWS):
-            with label_errors(self.label):
-                keys = [key_of_pair(value) for value in piece.values]
-                groups = self.groups.of(keys)
-            rows: dict[int, list[int]] = {}
-            for row, group in enumerate(groups):
-                rows.setdefault(group, []).append(row)
-            for group, own in rows.items():
-                payload = _payload(self.label, pack(piece.take(own)))
-                self.outbox.append(Row(self.address.level, self.address.step, group, payload))
+        for group, own in _by_key_group(self.label, bundle, self.groups):
+            payload = _payload(self.label, pack(own))
+            self.outbox.append(Row(self.address.level, self.address.step, group, payload))
+
+
+def _by_key_group(label: str, bundle: Bundle, groups: KeyGroups) -> Iterator[tuple[int, Bundle]]:
+    """Yield the pairs of each key group; errors have the label of the node that they are for."""
+    for piece in bundle.pieces(ROWS):
+        with label_errors(label):
+            keys = [key_of_pair(value) for value in piece.values]
+            numbers = groups.of(keys)
+        rows: dict[int, list[int]] = {}
+        for row, group in enumerate(numbers):
+            rows.setdefault(group, []).append(row)
+        for group, own in rows.items():
+            yield group, piece.take(own)
 
 
 @attrs.define(eq=False)
@@ -176,9 +189,9 @@ class SideInputWrite(Operator):
     payload is the number of the input and a bundle. The values of a large pane are written to a file once.
     """
 
-    step: SideInputStep
+    step: StepWithSides
     address: Address
-    groups: int
+    groups: KeyGroups
     batch: bool
     outbox: list[Row]
     scope: Scope
@@ -188,7 +201,7 @@ class SideInputWrite(Operator):
         """Send elements of the main input."""
         step = self.address.step + ELEMENTS if self.batch else self.address.step
         for piece in bundle.pieces(PIECE):
-            group = (self.scope.task + self._pieces) % self.groups
+            group = (self.scope.task + self._pieces) % self.groups.number
             self._send([group], step, _payload(self.step.node.label, (0, pack(piece))))
             self._pieces += not self.step.node.inputs[0].changing
 
@@ -202,7 +215,7 @@ class SideInputWrite(Operator):
                 values = [(key, files.stored(some) or some) for key, some in bundle.values]
             bundle = bundle.with_values(values)
         payload = _payload(self.step.node.label, (number, pack(bundle)))
-        self._send(range(self.groups), self.address.step, payload)
+        self._send(range(self.groups.number), self.address.step, payload)
 
     def end_round(self, clock: Clock) -> int:
         """Start with the first key group again."""
@@ -212,6 +225,20 @@ class SideInputWrite(Operator):
     def _send(self, groups: Iterable[int], step: int, payload: bytes) -> None:
         for group in groups:
             self.outbox.append(Row(self.address.level, step, group, payload))
+
+
+@attrs.define(eq=False)
+class KeyedSideInputWrite(SideInputWrite):
+    """Sends elements to a stateful DoFn with side inputs: panes to all key groups, pairs by key.
+
+    In batch mode, too, all of these have the same step: the keys of a key group are processed at its end.
+    """
+
+    def push(self, bundle: Bundle) -> None:
+        """Send pairs of the main input."""
+        label = self.step.node.label
+        for group, own in _by_key_group(label, bundle, self.groups):
+            self._send([group], self.address.step, _payload(label, (0, pack(own))))
 
 
 @attrs.define(eq=False)
@@ -325,10 +352,11 @@ def write_for(
     scope: Scope,
 ) -> Operator:
     """Return the shuffle writer for a node of a later level."""
+    if has_sides(step):
+        write = KeyedSideInputWrite if isinstance(step, StatefulStep) else SideInputWrite
+        return write(step, address, groups, batch, outbox, scope)
     if isinstance(step, StatefulStep):
         return KeyedBundleWrite(node.label, address, groups, outbox)
-    if isinstance(step, SideInputStep):
-        return SideInputWrite(step, address, groups.number, batch, outbox, scope)
-    if step is not None:
+    if isinstance(step, KeyedStep):
         return KeyedWrite(step, address, groups, batch, outbox)
     return BundleWrite(node.label, address, groups.number, outbox)

@@ -20,6 +20,7 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 
+from headrace.runners.batch_size import Delivery
 from headrace.runners.error_context import label_errors
 from headrace.runners.source_positions import Position, drained, position_of
 from headrace.runners.source_ranges import NO_WORKER_READS, WorkerReads
@@ -52,6 +53,10 @@ class SourcePlan:
     Attributes:
         reads: the Read nodes with their indexes in the graph.
         limit: maximum number of records per partition and round.
+        seconds: the target time of a batch; 0 for none.
+        delivered: a file with the size of the records of the last batch that workers have read, in bytes; it
+            is written when the batch is delivered.
+        waits: whether the next batch does not start at once.
         heartbeat: maximum idle time between rounds, in microseconds.
         width: number of tasks among which the elements of a round are divided.
         drain: a file; once it exists, reading stops and watermarks go to the end of time.
@@ -73,6 +78,9 @@ class SourcePlan:
     until_caught_up: bool = False
     workers: WorkerReads = NO_WORKER_READS
     no_pickle: bool = False
+    seconds: float = 0.0
+    delivered: str = ""
+    waits: bool = False
     classes: Registrations = attrs.field(factory=Registrations)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -117,9 +125,23 @@ class RoundsReader(DataSourceStreamReader):
             plan.until_caught_up,
             plan.natives,
             workers=plan.workers,
+            seconds=plan.seconds,
+            delivery=self._delivery,
         )
         self._prefetched: dict[int, dict[str, Any]] = {}
         self._started = False
+
+    def _delivery(self, now: float) -> Delivery:
+        """Return what the driver tells of the last batch.
+
+        A batch does not take the time up to the next trigger, if that waits.
+        """
+        path = self._plan.delivered
+        if not os.path.exists(path):
+            return Delivery(now)
+        with open(path) as file:
+            size = int(file.read())
+        return Delivery(os.stat(path).st_mtime if self._plan.waits else now, size)
 
     @transported
     def initialOffset(self) -> dict[str, Any]:
@@ -172,6 +194,7 @@ class RoundsReader(DataSourceStreamReader):
             for bundle in filter(len, bundles.get(read.label, ())):
                 for number, piece in _pieces(bundle, index, len(tasks)):
                     tasks[number].append(_row(read, index, after.now, piece))
+        self._rounds.note_size(sum(len(row.payload) for rows in tasks for row in rows))
         return [TaskRows(tuple(rows)) for rows in tasks if rows]
 
 

@@ -135,9 +135,11 @@ def _kind(source: object) -> type:
 
 
 def _by_lines(files: TextFiles) -> bool:
-    """Return whether Spark reads the same lines: no header, and compression that Hadoop supports."""
+    """Return whether Spark reads the same lines: no header or coder, and compression that Hadoop supports."""
     return (
         files.strip_trailing_newlines
+        and files.coder is None
+        and not files.with_filename
         and not files.skip_header_lines
         and files.compression == "auto"
         and not any(

@@ -10,6 +10,7 @@ reports with its offsets is computed on the driver.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 import attrs
 
@@ -27,6 +28,9 @@ from headrace.sdk.source import UnboundedSource
 from headrace.triggers.bundle import Bundle
 from headrace.windowing.time import MAX_MICROS
 from headrace.windowing.watermark import FromSource
+
+SAMPLED: Final = 32
+"""Number of records from whose size the size of a range is estimated."""
 
 
 def observed_labels(plan: Plan) -> tuple[str, ...]:
@@ -95,3 +99,13 @@ def elements_of(read: Read, found: SourceRange) -> Bundle:
         return unpack(found.elements)
     with label_errors(read.label):
         return read_range(read.source, found)
+
+
+def size_of(elements: Bundle) -> int:
+    """Return the size of elements in bytes as they are sent, estimated from the first and the last ones."""
+    half = SAMPLED // 2
+    count = len(elements)
+    if count <= SAMPLED:
+        return len(dumps(pack(elements)))
+    ends = (elements.part(0, half), elements.part(count - half, count))
+    return sum(len(dumps(pack(end))) for end in ends) * count // SAMPLED

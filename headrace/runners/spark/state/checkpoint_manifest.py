@@ -1,38 +1,44 @@
 """The manifest of a checkpoint: a small file next to Spark's files, read before a run is resumed.
 
 Spark's offsets and state fit only a plan like the one that wrote them. The manifest describes that plan: the
-labels of its sources and groupings, and the properties of each grouping on which the form of its state
-depends. A changed pipeline is compared step by step; it is resumed, or refused with the name of the step.
+labels of its sources and groupings, and of each grouping the properties on which its state depends, among
+them its fact sheet (:mod:`headrace.grouping.facts`). A changed pipeline is compared step by step; it is
+resumed, or refused with the name of the step.
 """
 
 from __future__ import annotations
 
 import json
+import pathlib
 import re
 import uuid
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 import attrs
-from pyspark.sql import Column, SparkSession, functions as F
+from pyspark.sql import Column, SparkSession
 
 from headrace.errors import PipelineError
-from headrace.runners.planning import Plan, SideInputStep, StatefulStep, Step
+from headrace.runners.grouping_paths import Execution
+from headrace.runners.planning import Plan, SideInputStep, StatefulStep, Step, StepWithSides
 from headrace.runners.spark.cluster.spark_versions import minor, spark_version
 from headrace.runners.spark.shuffle.placement import place_column
 from headrace.runners.spark.sources.native import native_labels
 from headrace.runners.spark.sources.worker_reads import observed_labels
+from headrace.runners.spark.state.lease_files import (
+    DIRECTORY,
+    HadoopLeaseFiles,
+    LeaseFiles,
+    LocalLeaseFiles,
+)
 from headrace.runners.spark.state.signature import signature
 from headrace.sdk.combine_fn import CombineFn
 from headrace.sdk.graph import CombinePerKey, Read
+from headrace.sdk.labels import callable_label
 from headrace.sdk.serialization.data import FORMAT
-from headrace.sdk.transform import callable_label
 from headrace.stored_formats import MANIFEST, check_format
 
 FILE: Final = "headrace.json"
-
-_SPARK_OF_OLD_CHECKPOINTS: Final = "4.3"
-"""The only version that Headrace supported when checkpoints did not record it."""
 
 
 @attrs.frozen
@@ -46,12 +52,11 @@ class Manifest:
         levels: number of levels.
         sources: labels of the sources.
         steps: the properties of each grouping on which its state depends, by label.
-        finished: whether the run is finished.
         natives: labels of the sources that Spark reads itself, in the order of Spark's offset log.
         observed: labels of the sources that the workers read and whose watermarks are in Spark's state.
         spark: Spark's minor version.
-        placed: whether key groups are divided evenly over the partitions; in old checkpoints they are not.
-        data: the format of stored data; 0 in old checkpoints, whose data is pickled.
+        data: the format of stored data.
+        finished: whether the run is finished.
     """
 
     run: str
@@ -60,18 +65,15 @@ class Manifest:
     levels: int
     sources: tuple[str, ...]
     steps: Mapping[str, Mapping[str, str]]
+    natives: tuple[str, ...]
+    observed: tuple[str, ...]
+    spark: str
+    data: int
     finished: bool = False
-    natives: tuple[str, ...] = ()
-    observed: tuple[str, ...] = ()
-    spark: str = _SPARK_OF_OLD_CHECKPOINTS
-    placed: bool = False
-    data: int = 0
 
     @property
     def place(self) -> Column:
-        """What Spark partitions and keeps state by."""
-        if not self.placed:
-            return F.col("group")
+        """The setting by which Spark partitions data and keeps state."""
         return place_column(self.key_groups, self.partitions)
 
 
@@ -94,7 +96,6 @@ def manifest_of(plan: Plan, key_groups: int, partitions: int, spark: str) -> Man
         natives=native_labels(plan),
         observed=observed_labels(plan),
         spark=minor(spark),
-        placed=True,
         data=FORMAT,
     )
 
@@ -112,8 +113,8 @@ def _properties(step: Step) -> dict[str, str]:
         "accumulation mode": strategy.accumulation_mode.name,
         "timestamp combiner": strategy.timestamp_combiner.name,
         "combine function": combine,
-        "content": type(step.reduction).__name__,
-        "state": "by key" if step.column_precombiner(batch=False) is None else "by window",
+        **step.facts.named,
+        "state": step.path(Execution.SPARK).keep.value,
     }
 
 
@@ -121,12 +122,17 @@ def _properties_of_dofn(step: StatefulStep) -> dict[str, str]:
     declared = step.node.declared
     kinds = {f"the state {n!r}": type(spec).__name__ for n, spec in declared.states.items()}
     domains = {f"the timer {n!r}": spec.time_domain for n, spec in declared.timers.items()}
-    return {"windows": signature(step.strategy.window_fn), **kinds, **domains}
+    sides = {"side inputs": _sides(step)} if step.sides else {}
+    return {"windows": signature(step.strategy.window_fn), **sides, **kinds, **domains}
 
 
 def _properties_of_sides(step: SideInputStep) -> dict[str, str]:
+    return {"windows": signature(step.strategy.window_fn), "side inputs": _sides(step)}
+
+
+def _sides(step: StepWithSides) -> str:
     sides = (f"{signature(side.window_fn)}, {side.accumulation_mode.name}" for side in step.sides)
-    return {"windows": signature(step.strategy.window_fn), "side inputs": "; ".join(sides)}
+    return "; ".join(sides)
 
 
 def _name_of(combine_fn: CombineFn) -> str:
@@ -152,7 +158,7 @@ def resumed(before: Manifest, now: Manifest, checkpoint: str) -> Manifest:
             where=where,
             remedy="undo the change, or start with a new checkpoint",
         )
-    kept = ("run", "finished", "observed", "placed")
+    kept = ("run", "finished", "observed")
     return attrs.evolve(now, **{name: getattr(before, name) for name in kept})
 
 
@@ -240,6 +246,14 @@ class Checkpoint:
         path: str = self._files.makeQualified(self._path).getParent().toUri().getPath()
         return path
 
+    def lease_files(self) -> LeaseFiles:
+        """Return the files of the leases of the runs on the checkpoint."""
+        local = self.local_directory
+        if local is not None:
+            return LocalLeaseFiles(pathlib.Path(local, DIRECTORY))
+        directory = self._path.getParent().suffix(f"/{DIRECTORY}")
+        return HadoopLeaseFiles(self._files, directory, self._io)
+
     def read(self) -> Manifest | None:
         """Return the manifest; None if the checkpoint is new.
 
@@ -287,11 +301,10 @@ class Checkpoint:
         except (ValueError, KeyError, AttributeError, TypeError) as error:
             raise self._damaged() from error
         check_format(f"the checkpoint {self.directory}", version, MANIFEST)
-        if fields.get("data", 0) > FORMAT:
-            check_format(f"the data of the checkpoint {self.directory}", fields["data"], FORMAT)
         try:
-            labels = {n: tuple(fields.get(n, ())) for n in ("natives", "observed")}
-            return Manifest(**{**fields, "sources": tuple(fields["sources"]), **labels})
+            check_format(f"the data of the checkpoint {self.directory}", fields["data"], FORMAT)
+            labels = {name: tuple(fields[name]) for name in ("sources", "natives", "observed")}
+            return Manifest(**{**fields, **labels})
         except (TypeError, KeyError) as error:
             raise self._damaged() from error
 

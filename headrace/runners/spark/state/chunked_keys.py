@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 import attrs
 
-from headrace.runners.keyed_operators import Entry, KeyArrivals, KeyedTable
+from headrace.runners.grouping.keyed_table import Entry, KeyArrivals, KeyedTable
 from headrace.runners.spark.shuffle.wire import dumps, loads
 from headrace.runners.spark.state.stored_encodings import check_encoding
 from headrace.sdk.encoding import encode_key

@@ -15,7 +15,7 @@ from uuid import uuid4
 
 from pyspark.sql import SparkSession
 
-from headrace.runners.planning import Plan, SideInputStep
+from headrace.runners.planning import Plan, has_sides
 from headrace.runners.side_input_files import SideInputFiles
 from headrace.runners.spark.cluster.file_retention import FileRetention
 from headrace.runners.spark.cluster.options import SparkSettings
@@ -69,7 +69,7 @@ def temporary_files(
 
 
 def _steps(plan: Plan) -> int:
-    return sum(isinstance(step, SideInputStep) for step in plan.steps.values())
+    return sum(has_sides(step) for step in plan.steps.values())
 
 
 def _beside(checkpoint: Checkpoint) -> str | None:

@@ -33,7 +33,7 @@ class Shape:
     """Converts elements to rows, all with the same columns.
 
     Args:
-        pattern: the columns; None for those of the first record.
+        pattern: the columns; None for the columns of the first record.
         key: the columns of the key.
         windows: whether to add two columns for the bounds of the window.
     """

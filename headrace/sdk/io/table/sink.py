@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import attrs
 
-from headrace.errors import PipelineError, shorten, warn
+from headrace.errors import PipelineError, require_extra, shorten, warn
 from headrace.sdk.io.table.changes import changes_of
 from headrace.sdk.io.table.rows import WINDOW_COLUMNS, Pattern, Shape, names_in
 from headrace.sdk.pvalue import PCollection, PDone, require_collection
@@ -192,15 +192,10 @@ def _check_names(keys: tuple[str, ...], pattern: tuple[Pattern, ...] | None, win
 
 def _check_database(url: str, types: Mapping[str, Any]) -> None:
     """Check the database and the types while the pipeline is built."""
-    try:
-        from headrace.sdk.io.table import columns, database
-    except ModuleNotFoundError as error:
-        if error.name != "sqlalchemy":
-            raise
-        raise PipelineError(
-            "WriteToTable needs SQLAlchemy, which is not installed",
-            remedy="pip install 'headrace[sql]', and 'psycopg[binary]' for PostgreSQL",
-        ) from error
+    postgres = ", and 'psycopg[binary]' for PostgreSQL"
+    require_extra("sqlalchemy", "sql", "WriteToTable needs SQLAlchemy", postgres)
+    from headrace.sdk.io.table import columns, database
+
     database.engine_of(url)
     for name, kind in types.items():
         columns.sql_type(kind, name)

@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Any, Final
 
 import attrs
 
-from headrace.sdk.observing.drawing.labels import HEIGHT, LARGE, room_for, short
+from headrace.sdk.observing.drawing.labels import (
+    CHARACTER,
+    HEIGHT,
+    LARGE,
+    Label,
+    long,
+    room_for,
+    shares,
+    short,
+)
+from headrace.sdk.observing.drawing.legend import ACTUAL, IDEAL, WINDOW, legend
 from headrace.sdk.observing.drawing.marks import (
     ELEMENT,
     KINDS,
@@ -33,12 +43,10 @@ from headrace.sdk.observing.drawing.theme import (
     WATERMARK,
 )
 from headrace.sdk.observing.packages import require
+from headrace.sdk.run_records import SHOWN
 
 if TYPE_CHECKING:
     from altair import LayerChart
-
-ACTUAL: Final = "watermark"
-IDEAL: Final = "ideal watermark"
 
 LINES: Final = {
     KINDS["EARLY"]: (EARLY, [8, 3]),
@@ -57,11 +65,18 @@ RINGS: Final = {ELEMENT: "transparent", LATE_ELEMENT: LATE, RETRACTED_ELEMENT: R
 FEW: Final = 40
 """Maximum number of elements with their value in a circle; more are dots."""
 
-_SHOWN: Final = 32
+_SHOWN: Final = SHOWN
 """Maximum length of a value in a tooltip."""
 
 VALUE_OFFSETS: Final = (-9, 13)
-"""How many pixels the value of a pane stands below its line, and that of a retraction."""
+"""Distance of the value of a pane, and of a retraction, below its line, in pixels."""
+
+_LETTERS: Final = f"floor((datum.share * width - 4) / {CHARACTER})"
+_FORM: Final = (
+    f"isString(datum.long) && {_LETTERS} > length(datum.text) "
+    f"? truncate(datum.long, {_LETTERS}) : datum.text"
+)
+"""As much of a value as there is room for, in Vega's expressions."""
 
 Row = dict[str, Any]
 
@@ -72,7 +87,7 @@ def chart_of(marks: Marks, *, title: str = "", width: int | str = LARGE) -> Laye
     Args:
         marks: the marks.
         title: its title.
-        width: width in pixels, or ``"container"`` for that of the page.
+        width: width in pixels, or ``"container"`` for the width of the page.
 
     Raises:
         PipelineError: Altair is not installed.
@@ -110,7 +125,7 @@ def _drawn(marks: Marks) -> tuple[Any, dict[str, list[Row]]]:
 
 @attrs.frozen
 class _Canvas:
-    """What the layers share: the axes, and the colours of lines with their legend."""
+    """Common parts of the layers: the axes, and the colours of lines with their legend."""
 
     alt: Any
     event: TimeAxis
@@ -153,7 +168,7 @@ class _Canvas:
 
 
 def _altair() -> Any:
-    require("altair", "report", "a picture")
+    require("altair", extra="report", needed_by="a picture")
     return import_module("altair")
 
 
@@ -169,11 +184,11 @@ def _kinds(alt: Any, marks: Marks) -> tuple[Any, Any]:
     there = {line.kind for line in marks.lines}
     there |= {kind for kind, some in ((ACTUAL, marks.watermark), (IDEAL, marks.ideal)) if some}
     kinds = [kind for kind in LINES if kind in there]
-    legend = alt.Legend(title=None, symbolType="stroke", symbolSize=500, symbolStrokeWidth=2.5)
+    shown = legend(alt, symbolType="stroke", symbolSize=500, symbolStrokeWidth=2.5)
     colors, dashes = [LINES[kind][0] for kind in kinds], [LINES[kind][1] for kind in kinds]
     return (
-        alt.Color("kind:N", scale={"domain": kinds, "range": colors}, legend=legend),
-        alt.StrokeDash("kind:N", scale={"domain": kinds, "range": dashes}, legend=legend),
+        alt.Color("kind:N", scale={"domain": kinds, "range": colors}, legend=shown),
+        alt.StrokeDash("kind:N", scale={"domain": kinds, "range": dashes}, legend=shown),
     )
 
 
@@ -182,16 +197,22 @@ def _nothing(canvas: _Canvas) -> Any:
 
 
 def _boxes(canvas: _Canvas, marks: Marks) -> list[Any]:
-    rows = [
+    rows: list[Row] = [
         {**canvas.span(box.start, box.end, box.first), "y2": canvas.processing.number(box.last)}
         for box in marks.boxes
     ]
     mark = canvas.layer("windows", rows).mark_rect(
-        fill=MIDDLE, fillOpacity=0.14, stroke=MIDDLE, strokeOpacity=0.5, strokeWidth=0.8
+        fillOpacity=0.14, stroke=MIDDLE, strokeOpacity=0.5, strokeWidth=0.8
     )
-    return (
-        [mark.encode(canvas.x, canvas.y, canvas.alt.X2("x2"), canvas.alt.Y2("y2"))] if rows else []
-    )
+    mark = mark.transform_calculate(kind=f"'{WINDOW}'")
+    x2, y2 = canvas.alt.X2("x2"), canvas.alt.Y2("y2")
+    return [mark.encode(canvas.x, canvas.y, x2, y2, _window_fill(canvas.alt))] if rows else []
+
+
+def _window_fill(alt: Any) -> Any:
+    shown = legend(alt, symbolType="square", symbolSize=160, symbolOpacity=0.35)
+    scale = {"domain": [WINDOW], "range": [MIDDLE]}
+    return alt.Fill("kind:N", scale=scale, legend=shown)
 
 
 def _watermarks(canvas: _Canvas, marks: Marks) -> list[Any]:
@@ -237,15 +258,15 @@ def _rings(alt: Any, rows: Sequence[Row]) -> Any:
     there = {row["kind"] for row in rows}
     kinds = [kind for kind in RINGS if kind in there]
     scale = {"domain": kinds, "range": [RINGS[kind] for kind in kinds]}
-    legend = alt.Legend(
-        title=None,
+    shown = legend(
+        alt,
         symbolType="circle",
         symbolFillColor=MIDDLE,
         symbolOpacity=0.9,
         symbolSize=120,
         symbolStrokeWidth=2.5,
     )
-    return alt.Stroke("kind:N", scale=scale, legend=legend)
+    return alt.Stroke("kind:N", scale=scale, legend=shown)
 
 
 def _pane_rows(canvas: _Canvas, marks: Marks) -> list[Row]:
@@ -255,15 +276,20 @@ def _pane_rows(canvas: _Canvas, marks: Marks) -> list[Row]:
     last: Mapping[Bounds, int] = {(line.start, line.end): n for n, line in enumerate(marks.lines)}
     shown_first = frozenset(last.values())
     order = sorted(range(len(rows)), key=lambda n: (n not in shown_first, n))
-    texts = [_text_place(canvas, marks.lines[n], rows[n]) for n in order]
-    for n, room in zip(order, room_for(texts), strict=True):
-        rows[n]["room"] = room
+    labels = [_label(canvas, marks.lines[n], rows[n]) for n in order]
+    room = room_for(labels)
+    for n, width, share in zip(order, room, shares(labels, room, dots), strict=True):
+        rows[n]["room"] = width
+        if "long" in rows[n]:
+            rows[n]["share"] = round(share, 3)
     return rows
 
 
 def _pane_row(canvas: _Canvas, line: Line, dots: Sequence[tuple[float, float]]) -> Row:
     sign = "−" if line.kind == RETRACTION else ""
+    full = long(line.value)
     return {
+        **({} if full == short(line.value) else {"long": sign + full}),
         **canvas.span(line.start, line.end, line.now),
         "kind": line.kind,
         "value": (sign + str(line.value))[:_SHOWN],
@@ -286,11 +312,11 @@ def _free_place(canvas: _Canvas, line: Line, dots: Sequence[tuple[float, float]]
     return next(filter(is_free, places), places[0])
 
 
-def _text_place(canvas: _Canvas, line: Line, row: Row) -> tuple[float, float, str]:
+def _label(canvas: _Canvas, line: Line, row: Row) -> Label:
     _, y = canvas.share(line.start, line.now)
     (x0, x1) = canvas.event.domain
     offset = VALUE_OFFSETS[line.kind == RETRACTION]
-    return (row["at"] - x0) / (x1 - x0), y - offset / HEIGHT, row["text"]
+    return Label((row["at"] - x0) / (x1 - x0), y - offset / HEIGHT, row["text"])
 
 
 def _panes(canvas: _Canvas, rows: Sequence[Row]) -> list[Any]:
@@ -304,11 +330,16 @@ def _panes(canvas: _Canvas, rows: Sequence[Row]) -> list[Any]:
 
 def _rules(canvas: _Canvas, name: str, rows: Sequence[Row], offset: int) -> list[Any]:
     rule = canvas.layer(name, rows).mark_rule(strokeWidth=3, yOffset=offset)
-    tooltip = canvas.tooltip(
+    x2, tooltip = canvas.alt.X2("x2"), _pane_tooltip(canvas)
+    encoded = rule.encode(canvas.x, canvas.y, *canvas.kind, x2, tooltip=tooltip)
+    return [encoded] if rows else []
+
+
+def _pane_tooltip(canvas: _Canvas) -> list[Any]:
+    """Return the tooltip of a pane's line and of its value."""
+    return canvas.tooltip(
         value="value", kind="kind", pane="pane", x="window from", x2="to", y="processing time"
     )
-    encoded = rule.encode(canvas.x, canvas.y, *canvas.kind, canvas.alt.X2("x2"), tooltip=tooltip)
-    return [encoded] if rows else []
 
 
 def _values(canvas: _Canvas, rows: Sequence[Row]) -> list[Any]:
@@ -321,14 +352,14 @@ def _values(canvas: _Canvas, rows: Sequence[Row]) -> list[Any]:
 
 
 def _texts(canvas: _Canvas, name: str, rows: Sequence[Row], style: str, dy: int) -> list[Any]:
-    """Return texts, over a halo that keeps them legible on lines."""
+    """Return texts, over a halo that keeps them legible on lines; in their long form if there is room."""
     shown = canvas.layer(name, rows).transform_filter("datum.room <= width")
+    if any("long" in row for row in rows):
+        shown = shown.transform_calculate(text=_FORM)
     event = canvas.event
     x = canvas.alt.X("at", type=event.type, scale=event.scale(), axis=event.axis())
-    font = {"dy": dy, "fontSize": 12, "fontWeight": 600, "tooltip": None}
-    halo, text = (shown.mark_text(**font, style=one) for one in (HALO, style))
-    return (
-        [mark.encode(x, canvas.y, canvas.alt.Text("text:N")) for mark in (halo, text)]
-        if rows
-        else []
-    )
+    font = {"dy": dy, "fontSize": 12, "fontWeight": 600}
+    halo = shown.mark_text(**font, style=HALO, tooltip=None)
+    text = shown.mark_text(**font, style=style)
+    halo, text = (mark.encode(x, canvas.y, canvas.alt.Text("text:N")) for mark in (halo, text))
+    return [halo, text.encode(tooltip=_pane_tooltip(canvas))] if rows else []

@@ -55,7 +55,11 @@ def lines(
     """
     series = list(series)
     rows: list[dict[str, Any]] = [
-        {"x": axis.number(now), "y": up.number(int(y)) if up else round(y, 3), "series": one.name}
+        {
+            "x": axis.number(now),
+            "y": up.number(int(y)) if up else float(f"{y:.4g}"),
+            "series": one.name,
+        }
         for one in series
         for now, y in one.points
     ]
@@ -109,7 +113,7 @@ def bars(series: Iterable[Series], axis: TimeAxis, title: str) -> dict[str, Any]
 
 
 def _stacked(series: Sequence[Series], axis: TimeAxis) -> list[dict[str, Any]]:
-    """Return the parts of the bars, each on top of those of the series before it."""
+    """Return the parts of the bars; each series is on top of the series before it."""
     first, last = axis.bounds
     width = max(-(-(last - first) // BINS), 1)
     tops: Counter[int] = Counter()
@@ -138,7 +142,7 @@ def _sums(points: Points, first: int, width: int) -> Counter[int]:
 
 
 def _altair() -> Any:
-    require("altair", "report", "a chart")
+    require("altair", extra="report", needed_by="a chart")
     return import_module("altair")
 
 

@@ -161,6 +161,6 @@ def _choice(view: RunView, query: Mapping[str, str]) -> tuple[str | None, str | 
     label = query.get("grouping")
     if label not in groupings:
         label = next(iter([*with_panes, *groupings]), None)
-    keys = groupings[label].keys if label is not None else []
+    keys = groupings[label].ranked() if label is not None else []
     key = query.get("key")
     return label, key if key in keys else next(iter(keys), None)

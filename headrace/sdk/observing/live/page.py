@@ -7,28 +7,24 @@ import logging
 import socket
 import sys
 from collections.abc import Mapping
-from importlib.util import find_spec
 from threading import Lock
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from headrace.errors import PipelineError
+from headrace.sdk.observer import RunObserver
 from headrace.sdk.observing.address import Address, parse_address
 from headrace.sdk.observing.history import History
 from headrace.sdk.observing.live.listening import is_loopback, listen, url_of
 from headrace.sdk.observing.live.plain_data import RunView, metrics_data
 from headrace.sdk.observing.live.recent_logs import RecentLogs
 from headrace.sdk.observing.live.snapshot import snapshot
-from headrace.sdk.observing.observer import RunObserver
-from headrace.sdk.observing.records import Round, RunOutline
+from headrace.sdk.observing.packages import require_for
 from headrace.sdk.result import PipelineState
+from headrace.sdk.run_records import Round, RunOutline
 
 if TYPE_CHECKING:
     from headrace.sdk.observing.live.server import PageServer
 
 _LOG: Final = logging.getLogger(__name__)
-
-PACKAGES: Final = ("starlette", "uvicorn", "altair", "vl_convert")
-"""What the extra ``serve`` installs."""
 
 
 class LivePage(RunObserver):
@@ -58,13 +54,22 @@ class LivePage(RunObserver):
         self._server: PageServer | None = None
         self.url = ""
 
-    def start(self, run: RunOutline) -> None:
-        """Serve the page.
+    def check(self) -> None:
+        """Check that the packages are installed, and that the port is free.
 
         Raises:
             PipelineError: the port is taken, or a package is missing.
         """
-        _check_packages()
+        require_for("--serve")
+        if self._page_before() is None:
+            listen(self._address).close()
+
+    def start(self, run: RunOutline) -> None:
+        """Serve the page.
+
+        Raises:
+            PipelineError: the port is taken.
+        """
         self._end_the_page_before()
         listener = listen(self._address)
         self._history.start(run)
@@ -102,10 +107,15 @@ class LivePage(RunObserver):
         return RunView(history, self._logs.records(), engine, metrics)
 
     def _end_the_page_before(self) -> None:
-        """Stop the page of an earlier run of this program at the same address, if that run has ended."""
-        before = self._served.get(self._address)
-        if before is not None and PipelineState.is_terminal(before._history.state):
+        before = self._page_before()
+        if before is not None:
             before.stop()
+
+    def _page_before(self) -> LivePage | None:
+        """Return the page of an earlier run of this program at the same address, if that run has ended."""
+        before = self._served.get(self._address)
+        ended = before is not None and PipelineState.is_terminal(before._history.state)
+        return before if ended else None
 
     def _serve(self, listener: socket.socket) -> None:
         from headrace.sdk.observing.live.app import live_app
@@ -119,12 +129,3 @@ class LivePage(RunObserver):
         atexit.register(self.stop)
         if self._address.port:
             self._served[self._address] = self
-
-
-def _check_packages() -> None:
-    missing = [name for name in PACKAGES if find_spec(name) is None]
-    if missing:
-        raise PipelineError(
-            f"--serve needs packages that are not installed: {', '.join(missing)}",
-            remedy="run pip install 'headrace[serve]', or remove the flag",
-        )

@@ -12,8 +12,8 @@ import attrs
 from headrace.sdk.metrics import DistributionResult, GaugeResult, MetricResult, MetricResults
 from headrace.sdk.observing.history import GroupingHistory, History, Span
 from headrace.sdk.observing.live.recent_logs import LoggedRecord
-from headrace.sdk.observing.records import StepOutline
 from headrace.sdk.result import PipelineState
+from headrace.sdk.run_records import StepOutline
 from headrace.sdk.step_metrics import StepMetrics
 from headrace.windowing.time import END_OF_TIME_MICROS
 
@@ -27,7 +27,7 @@ Plain = dict[str, Any]
 
 @attrs.frozen
 class RunView:
-    """What the live page shows at one moment.
+    """The content of the live page at one moment.
 
     Attributes:
         history: a snapshot of the history.
@@ -115,13 +115,15 @@ def _span(span: Span) -> Plain:
         "start": span.start,
         "end": span.end,
         "rounds": span.rounds,
+        "seconds": span.seconds,
+        "longest": span.longest,
         "steps": {label: step_data(metrics) for label, metrics in span.steps.items()},
         "state": span.state,
     }
 
 
 def _grouping(label: str, grouping: GroupingHistory) -> Plain:
-    return {"label": label, "keys": grouping.keys, "thinned": grouping.thinned}
+    return {"label": label, "keys": grouping.ranked(), "thinned": grouping.thinned}
 
 
 def rates(history: History, label: str) -> Plain | None:

@@ -37,6 +37,7 @@ def _copied(grouping: GroupingHistory) -> GroupingHistory:
         keys=list(grouping.keys),
         elements=list(grouping.elements),
         panes=list(grouping.panes),
+        last=dict(grouping._last),
     )
 
 

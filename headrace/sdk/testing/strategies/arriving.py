@@ -104,7 +104,7 @@ def _events(
 ) -> tuple[Event, ...]:
     """Draw bursts of elements between steps of the watermark and the clock, which never go back.
 
-    The watermark is that of the slowest partition.
+    The slowest partition determines the watermark.
 
     Args:
         draw: draws.
@@ -226,12 +226,12 @@ def streams(
         elements: a strategy for elements; for groupings, pairs with one of a few keys.
         lateness: how far an element may lie behind the watermark; seconds, timedelta or Duration. If it is at
             most the allowed lateness of the pipeline, nothing is dropped.
-        unit: unit of event time, of which steps are small multiples. For windows of one hour, with 600
+        unit: unit of event time; steps are small multiples of it. For windows of one hour, with 600
             seconds elements often share windows and lie on their boundaries.
         origin: the start of event time; seconds, datetime or Timestamp.
         duplicates: whether elements may arrive twice.
         partitions: number of partitions of the source, each with its own watermark. The watermark of the
-            source is that of the slowest partition, and elements of the others can be far ahead of it.
+            source follows the slowest partition, and elements of the others can be far ahead of it.
 
     Raises:
         PipelineError: the number of partitions is below 1.

@@ -8,6 +8,7 @@ import attrs
 
 from headrace.sdk.testing.property_testing import st
 from headrace.sdk.testing.runs import Run, inherited, is_big, is_odd
+from headrace.sdk.testing.script import SECOND
 from headrace.sdk.testing.steps import KINDS, Beside, Kind, Step, emits_panes, output_windowing
 from headrace.sdk.testing.strategies.arriving import REACH, Scale, scripts
 from headrace.sdk.testing.strategies.windowing import (
@@ -25,7 +26,8 @@ from headrace.windowing.calendar import CalendarWindows
 from headrace.windowing.window_fn import WindowFn
 from headrace.windowing.windows import GlobalWindows
 
-_MOSTLY_RETRACTING = (AccumulationMode.RETRACTING, AccumulationMode.RETRACTING, *AccumulationMode)
+MOSTLY_RETRACTING = (AccumulationMode.RETRACTING, AccumulationMode.RETRACTING, *AccumulationMode)
+"""Accumulation modes; one is drawn more often."""
 
 
 @st.composite
@@ -57,7 +59,7 @@ def runs(
     chain = draw(_chains(steps, where, modes, kinds, retractions, safe))
     near = edges(chain[0], where.scale) if lateness is None else ()
     script = draw(scripts(where.scale, "ab", retractions, to_infinity, lateness, near))
-    return Run(script, tuple(chain))
+    return Run(script, tuple(draw(stamped(step, where.scale)) for step in chain))
 
 
 @st.composite
@@ -178,7 +180,7 @@ def _in_state(step: Step) -> Step:
 def with_side_input(
     draw: st.DrawFn, steps: Sequence[Step], n_th: int, branch: tuple[Step, ...] = ()
 ) -> tuple[Step, ...]:
-    """Draw the windows of a side input of a step: those of the step, or others.
+    """Draw the windows of a side input of a step: the step's windows, or others.
 
     If elements of the main input can be retracted, the branch must not retract (see ``AsList``).
     """
@@ -202,6 +204,12 @@ def _without_retractions(step: Step) -> Step:
     return attrs.evolve(step, windowing=windowing)
 
 
+def stamped(step: Step, scale: Scale) -> st.SearchStrategy[Step]:
+    """Draw how much later the elements of a step get behind its windows; most keep their timestamps."""
+    units = st.sampled_from([0, 0, 0, 0, 0, 1, 2, 5])
+    return units.map(lambda later: attrs.evolve(step, later=later * scale.unit // SECOND))
+
+
 def filtered(step: Step) -> st.SearchStrategy[Step]:
     """Draw a filter for the input of a step."""
     return st.sampled_from([None, None, is_odd, is_big]).map(
@@ -217,7 +225,7 @@ def _branches(draw: st.DrawFn, into: Step, scale: Scale, safe: bool) -> tuple[St
     where = attrs.evolve(
         draw(calendars() if dated else st.one_of(aligned(), merging())), scale=scale
     )
-    chain = draw(_chains(draw(st.integers(1, 2)), where, _MOSTLY_RETRACTING, safe=safe))
+    chain = draw(_chains(draw(st.integers(1, 2)), where, MOSTLY_RETRACTING, safe=safe))
     return tuple(draw(filtered(step)) for step in chain)
 
 

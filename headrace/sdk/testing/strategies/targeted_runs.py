@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Final
 
 import attrs
 
 from headrace.sdk.testing.batch_oracle import shrinks
 from headrace.sdk.testing.property_testing import st
-from headrace.sdk.testing.runs import Run, inherited
-from headrace.sdk.testing.script import SECOND, Event, punctual
+from headrace.sdk.testing.runs import Run, inherited, is_big, is_odd
+from headrace.sdk.testing.script import SECOND, Event, Row, punctual
 from headrace.sdk.testing.steps import KINDS, Kind, Step, emits_panes, mode_of, output_windowing
 from headrace.sdk.testing.strategies.arriving import HOUR, scripts
 from headrace.sdk.testing.strategies.pipelines import (
+    MOSTLY_RETRACTING,
     edges,
     filtered,
     merges,
@@ -26,7 +28,7 @@ from headrace.sdk.testing.strategies.pipelines import (
 )
 from headrace.sdk.testing.strategies.windowing import Where, aligned, growing, windowings
 from headrace.triggers.clock_triggers import AfterProcessingTime
-from headrace.triggers.composite_triggers import AfterAll, AfterAny, Repeatedly
+from headrace.triggers.composite_triggers import AfterAll, AfterAny, AfterEach, Repeatedly
 from headrace.triggers.data_triggers import AfterCount
 from headrace.triggers.refinement import AccumulationMode, ClosingBehavior, OnTimeBehavior
 from headrace.triggers.strategy import WindowingStrategy
@@ -62,6 +64,13 @@ CLOSING = (
 )
 """Triggers that finish, after which a window accepts no more elements."""
 
+REOPENING = (
+    AfterAll(AfterCount(1), AfterWatermark()),
+    AfterEach(AfterCount(1), AfterWatermark()),
+    AfterWatermark(late=AfterCount(2)),
+)
+"""Triggers that finish, but not in a window that has merged with one in which they have not finished."""
+
 
 @st.composite
 def merging_after_firing(
@@ -82,15 +91,17 @@ def counting(draw: st.DrawFn) -> Run:
     where = Where(Sessions(draw(st.integers(3, 6)))) if merges else draw(aligned())
     trigger = Repeatedly(AfterCount(draw(st.sampled_from([1, 3, 3, 4, 5]))))
     windowing = WindowingStrategy(where.window_fn, trigger, allowed_lateness=FOREVER)
-    one_by_one = st.lists(st.integers(0, 20), min_size=5, max_size=10, unique=True).map(_one_by_one)
+    one_by_one = st.lists(st.integers(0, 20), min_size=5, max_size=10, unique=True).map(
+        lambda seconds: _one_by_one([(n % 10, second) for n, second in enumerate(seconds)])
+    )
     in_bursts = scripts(keys="a", to_infinity=True)
     script = draw(draw(st.sampled_from([in_bursts, one_by_one, one_by_one])))
     return Run(script, (Step(windowing, "list"),))
 
 
-def _one_by_one(seconds: Sequence[int]) -> tuple[Event, ...]:
-    """Return a script in which elements arrive one by one, followed by the end of time."""
-    rows = [("a", n % 10, second * SECOND, 1) for n, second in enumerate(seconds)]
+def _one_by_one(numbers: Sequence[tuple[int, int]]) -> tuple[Event, ...]:
+    """Return a script in which values arrive one by one at their times in seconds, then the end of time."""
+    rows = [("a", value, second * SECOND, 1) for value, second in numbers]
     return (*(("elements", (row,)) for row in rows), ("watermark", MAX_MICROS))
 
 
@@ -122,7 +133,7 @@ def _split_steps(draw: st.DrawFn, before: Step, kinds: st.SearchStrategy[Kind]) 
 
 @st.composite
 def _eager(draw: st.DrawFn, where: Where, least_lateness: int = 0) -> WindowingStrategy:
-    """Draw retracting strategies, most of which fire often."""
+    """Draw retracting strategies; most of them fire often."""
     windowing = draw(windowings(where, [AccumulationMode.RETRACTING], least_lateness))
     trigger: Trigger | None = draw(st.sampled_from([*EAGER, Repeatedly(AfterCount(3)), None]))
     return windowing if trigger is None else attrs.evolve(windowing, trigger=trigger)
@@ -150,6 +161,74 @@ def unsafe(draw: st.DrawFn) -> Run:
         windowing = attrs.evolve(first.windowing, trigger=trigger)
         first = attrs.evolve(first, windowing=windowing)
     return attrs.evolve(run, steps=inherited((first, *others)))
+
+
+@st.composite
+def closing_over_changes(draw: st.DrawFn, retractions: bool = False) -> Run:
+    """Draw runs with retractions into windows whose triggers finish, so that these drop values.
+
+    A value that was dropped is retracted later, when its window may have merged with one that has not
+    finished. Some retractions come without a replacement, which does not pass a filter.
+
+    Args:
+        draw: given by Hypothesis.
+        retractions: whether the script has the retractions; otherwise a grouping makes them.
+    """
+    lateness = draw(st.sampled_from([FOREVER, FOREVER, 12 * SECOND]))
+    sessions = st.builds(Sessions, st.integers(2, 5)).map(Where)
+    where = draw(st.one_of(sessions, sessions, sessions, growing(), growing(), aligned()))
+    windowing = attrs.evolve(
+        draw(windowings(where, MOSTLY_RETRACTING)),
+        trigger=draw(st.sampled_from([AfterCount(1), AfterCount(1), *CLOSING, *REOPENING])),
+        allowed_lateness=lateness,
+    )
+    discards = windowing.accumulation_mode is AccumulationMode.DISCARDING
+    kinds = [kind for kind in KINDS if not (discards and kind in ("largest", "last"))]
+    step = Step(windowing, draw(st.sampled_from(kinds)), one_key=draw(st.booleans()))
+    if retractions:
+        return Run(draw(_taken_back(draw(scripts(to_infinity=True)))), (step,))
+    first = _updating(lateness, draw(st.sampled_from(["sum", "largest", *KINDS])))
+    only = draw(st.sampled_from([None, is_odd, is_big]))
+    script = draw(st.one_of(_updates(), _updates(), scripts(keys="a", to_infinity=True)))
+    return Run(script, (first, attrs.evolve(step, only=only)))
+
+
+def _updating(lateness: int, kind: Kind) -> Step:
+    """Return a grouping with small windows that emits a pane for each arrival."""
+    windowing = WindowingStrategy(
+        FixedWindows(1),
+        Repeatedly(AfterCount(1)),
+        AccumulationMode.RETRACTING,
+        allowed_lateness=lateness,
+    )
+    return Step(windowing, kind)
+
+
+@cache
+def _updates() -> st.SearchStrategy[tuple[Event, ...]]:
+    """Draw scripts of one key in which elements arrive one by one, the first in a window of its own."""
+    first = st.tuples(st.integers(0, 9), st.just(4))
+    others = st.tuples(st.integers(0, 9), st.sampled_from([1, 2, 3, 5, 6, 9]))
+    later = st.lists(others, min_size=4, max_size=9)
+    return st.builds(lambda one, some: _one_by_one([one, *some]), first, later)
+
+
+@st.composite
+def _taken_back(draw: st.DrawFn, script: Sequence[Event]) -> tuple[Event, ...]:
+    """Draw a script in which some rows are retracted later, alone or together with other rows."""
+    found: list[Event] = []
+    rows: list[Row] = []
+    for event in script:
+        back = [(*row[:3], -1) for row in rows if draw(st.sampled_from([False, False, True]))]
+        rows = [row for row in rows if (*row[:3], -1) not in back]
+        kind, what = event
+        if back and (kind != "elements" or draw(st.booleans())):
+            found.append(("elements", tuple(back)))
+        elif back:
+            event = kind, (*what, *back)
+        rows += what if kind == "elements" else ()
+        found.append(event)
+    return tuple(found)
 
 
 def reaching_through(steps: int = 3) -> st.SearchStrategy[Run]:
@@ -287,7 +366,7 @@ def _without_empty_panes(step: Step) -> Step:
 
 
 def drops_nothing(run: Run) -> bool:
-    """Return whether nothing may be dropped in a run, as in those of :func:`in_time`."""
+    """Return whether nothing may be dropped in a run, as in runs of :func:`in_time`."""
     *others, _ = run.steps
     return (
         not any(s.only or s.beside in ("flatten", "join") or s.branch for s in run.steps)
@@ -344,6 +423,28 @@ def beside_side_inputs(draw: st.DrawFn) -> Run:
     return attrs.evolve(run, steps=inherited(map(_without_lateness, run.steps)))
 
 
+@st.composite
+def state_beside_side_inputs(draw: st.DrawFn) -> Run:
+    """Draw runs with a stateful DoFn that has a side input, whose elements are never late.
+
+    As in :func:`beside_side_inputs`, the result of some depends only on the input, and in others no element
+    is late. In some the side input starts late, so that many elements wait.
+    """
+    in_time = draw(st.booleans())
+    small = st.builds(FixedWindows, st.integers(1, 5)).map(Where)
+    windows = small if in_time else aligned().map(_small)
+    lateness = 0 if in_time else None
+    run = draw(runs(draw(st.integers(1, 2)), windows, to_infinity=True, lateness=lateness))
+    first = draw(with_state(run.steps[:1], [True]))
+    steps = draw(with_side_input(inherited((*first, *run.steps[1:])), 0))
+    pause: tuple[Event, ...] = (("elements", ()),) * draw(st.sampled_from([0, 5, 10]))
+    other = *pause, *draw(scripts(to_infinity=True, lateness=0))
+    run = attrs.evolve(run, steps=steps, other=other)
+    if not in_time:
+        return waiting_for_all(run)
+    return attrs.evolve(run, steps=inherited(map(_without_lateness, run.steps)))
+
+
 def _without_lateness(step: Step) -> Step:
     return attrs.evolve(step, windowing=attrs.evolve(step.windowing, allowed_lateness=0))
 
@@ -359,6 +460,7 @@ KINDS_OF_RUNS: Final[dict[str, Callable[[], st.SearchStrategy[Run]]]] = {
     "splitting": splitting,
     "expiring": expiring,
     "unsafe": unsafe,
+    "closing over changes": closing_over_changes,
     "merged": _merged,
     "merged, never late": lambda: _merged().map(waiting_for_all),
     "counting": counting,
@@ -367,19 +469,31 @@ KINDS_OF_RUNS: Final[dict[str, Callable[[], st.SearchStrategy[Run]]]] = {
     "waiting": waiting,
     "stateful": stateful,
     "side inputs": beside_side_inputs,
+    "stateful, side inputs": state_beside_side_inputs,
     "default triggers": with_default_triggers,
 }
 """The runs on which a runner is checked: whole pipelines, and runs that certain laws need."""
 
 OFTEN: Final = (
-    *("pipelines", "splitting", "splitting", "expiring", "waiting", "stateful", "side inputs"),
+    *(
+        "pipelines",
+        "closing over changes",
+        "splitting",
+        "splitting",
+        "expiring",
+        "waiting",
+        "stateful",
+        "side inputs",
+    ),
+    *["closing over changes"] * 2,
     *["counting"] * 3,
     *["default triggers"] * 2,
 )
 """Kinds that are drawn more often than others: once more for each entry."""
 
 
-def each_kind() -> list[st.SearchStrategy[Run]]:
+@cache
+def each_kind() -> tuple[st.SearchStrategy[Run], ...]:
     """Return strategies of all kinds, some of them repeated; each gets the same number of cases."""
     names = sorted([*KINDS_OF_RUNS, *OFTEN], key=[*KINDS_OF_RUNS].index)
-    return [KINDS_OF_RUNS[name]() for name in names]
+    return tuple(KINDS_OF_RUNS[name]() for name in names)

@@ -1,3 +1,4 @@
+# Generated from headrace/sdk/beam/paths.toml: change the table, then run `make beam-paths`.
 """Types of Datastore, under Beam's name for the module: its names are refused."""
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING

@@ -1,0 +1,18 @@
+"""Groupings at work: the operators, and the table of keys with its two tiers.
+
+A *light* tier holds contents only, of keys whose windows have not fired, or have fired once, at their end:
+contents by window, or sessions by key. A *full* tier holds the states of all other keys. A light state is
+promoted when a late element needs more, and a full state compacts to a light one when it needs no more.
+
+==================================  ================================================================
+module                              content
+==================================  ================================================================
+operators                           elements collected in a round, and grouped when it ends
+table, light_tier                   the table with two tiers; what a light tier does, and which one fits
+window_tier, window_contents        contents by window and key
+session_tier, end_queue             sessions by key; their timer queue
+keyed_table                         the full tier: keys with their states, for any keyed operator
+output                              what tables give out
+store                               where tables are kept between rounds
+==================================  ================================================================
+"""

@@ -1,0 +1,70 @@
+"""The outputs of tables: panes with their keys, and bundles of the panes of many keys."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import chain
+from typing import Any, Protocol
+
+import attrs
+
+from headrace.triggers.bundle import Bundle, Element
+from headrace.triggers.pane_output import Panes
+
+
+class KeyedOutput(Protocol):
+    """The outputs of several keys."""
+
+    panes: Any
+    """The outputs, as the keyed operator takes them."""
+
+    def assign_key(self, key: Any) -> None:
+        """Assign a key to all output since the last call."""
+
+
+@attrs.define(eq=False)
+class UnkeyedOutputs:
+    """The outputs of several keys, for operators whose outputs have no keys."""
+
+    panes: Any
+
+    def assign_key(self, key: Any) -> None:
+        """Do nothing."""
+
+
+@attrs.define(eq=False)
+class KeyedPanes:
+    """The panes of several keys, and the late elements that were dropped.
+
+    Attributes:
+        panes: the panes of keys with full states.
+        late: dropped elements, if late elements have an output.
+        dropped: the number of dropped elements.
+        on_time: the panes of windows that end, many keys at a time; of a key they come after other panes.
+    """
+
+    panes: Panes = attrs.field(factory=Panes)
+    late: list[Element] = attrs.field(factory=list)
+    dropped: int = 0
+    on_time: list[Iterable[Bundle]] = attrs.field(factory=list)
+    _keys: list[Any] = attrs.field(factory=list)
+
+    def assign_key(self, key: Any) -> None:
+        """Assign a key to all output since the last call."""
+        panes = self.panes
+        self._keys.extend([key] * (len(panes.values) - len(self._keys)))
+        for arrival in panes.dropped:
+            self.dropped += arrival.arrived.count
+            self.late.extend(
+                element._replace(value=(key, element.value), windows=(arrival.window,))
+                for element in chain.from_iterable(arrival.elements)
+            )
+        panes.dropped.clear()
+
+    def __len__(self) -> int:
+        """Return the number of panes of keys with full states."""
+        return len(self._keys)
+
+    def bundle(self) -> Bundle:
+        """Return the panes of keys with full states as (key, value) pairs."""
+        return self.panes.bundle(self._keys)

@@ -1,0 +1,72 @@
+"""The manifest of a checkpoint has the fact sheets of the groupings that wrote it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import attrs
+import pytest
+
+import headrace as hr
+from headrace.runners.planning import plan
+from headrace.runners.spark.state.checkpoint_manifest import Manifest, manifest_of, resumed
+from headrace.sdk.testing.runs import unchecked_pipeline
+from headrace.triggers import AccumulationMode, AfterCount, AfterWatermark
+from headrace.windowing import FixedWindows
+
+HOW: dict[str, Any] = {
+    "trigger": AfterWatermark(late=AfterCount(1)),
+    "accumulation_mode": AccumulationMode.DISCARDING,
+}
+
+
+def manifest(grouped_again: bool = False, **windowing: Any) -> Manifest:
+    with unchecked_pipeline() as p:
+        pairs = p | "read" >> hr.Create([("a", 1)])
+        windows = hr.WindowInto(FixedWindows(10), **HOW, **windowing)
+        sums = pairs | windows | "sum" >> hr.CombinePerKey(sum)
+        if grouped_again:
+            _ = sums | "again" >> hr.GroupByKey()
+        found = manifest_of(plan(p.graph), 8, 2, "4.3")
+    return attrs.evolve(found, levels=3)
+
+
+def test_it_has_the_whole_sheet_as_text() -> None:
+    stored = json.loads(json.dumps(attrs.asdict(manifest(allowed_lateness=7))))
+    found = stored["steps"]["sum"]
+    assert found["firing"] == "first at the end of the window"
+    assert found["contents"] == "numbers"
+    assert found["state"] == "contents by window; full states of keys with late elements"
+
+
+def test_the_same_sheet_is_resumed() -> None:
+    assert resumed(manifest(allowed_lateness=7), manifest(allowed_lateness=9), "").run
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "what"),
+    [
+        (
+            {},
+            {"allowed_lateness": 7},
+            "its firing changed from once, at the end of the window to first at the end",
+        ),
+        (
+            {"allowed_lateness": 7},
+            {"allowed_lateness": 7, "late_output_tag": "late"},
+            "its firing changed from first at the end of the window to not before",
+        ),
+        (
+            {"allowed_lateness": 7},
+            {"allowed_lateness": 7, "grouped_again": True},
+            "its firing changed from first at the end of the window to not before",
+        ),
+    ],
+    ids=["lateness", "late output", "grouped again"],
+)
+def test_another_sheet_is_refused(before: dict[str, Any], now: dict[str, Any], what: str) -> None:
+    with pytest.raises(hr.PipelineError, match=what) as refusal:
+        resumed(manifest(**before), manifest(**now), "here")
+    assert refusal.value.where == "sum"
+    assert "new checkpoint" in refusal.value.remedy
