@@ -120,10 +120,10 @@ class Kind(hr.DoFn):
             spoil(read)
 
 
-class InBag(Kind):
-    STATE = BagStateSpec("state")
+class InAdded(Kind):
+    """A base for states that collect what is added."""
 
-    def process(self, element, state=hr.DoFn.StateParam(STATE)):
+    def added(self, element: Any, state: Any) -> Iterator[Any]:
         value = made(element[1])
         state.add(value)
         spoil(value)
@@ -131,11 +131,18 @@ class InBag(Kind):
         yield from self.emitted(element[0], [state.read()])
 
 
-class InCodedBag(InBag):
+class InBag(InAdded):
+    STATE = BagStateSpec("state")
+
+    def process(self, element, state=hr.DoFn.StateParam(STATE)):
+        yield from self.added(element, state)
+
+
+class InCodedBag(InAdded):
     STATE = BagStateSpec("state", PickleCoder())
 
     def process(self, element, state=hr.DoFn.StateParam(STATE)):
-        yield from InBag.process(self, element, state)
+        yield from self.added(element, state)
 
 
 class InSet(Kind):
@@ -160,11 +167,11 @@ class InValue(Kind):
         yield from self.emitted(element[0], [state.read()])
 
 
-class InCombining(InBag):
+class InCombining(InAdded):
     STATE = CombiningValueStateSpec("state", ToListCombineFn())
 
     def process(self, element, state=hr.DoFn.StateParam(STATE)):
-        yield from InBag.process(self, element, state)
+        yield from self.added(element, state)
 
 
 class InCombinedDict(Kind):

@@ -145,7 +145,7 @@ def test_only_the_oldest_spark_has_state_on_frames(monkeypatch, release: str, ca
 
 
 def manifest(spark: str) -> Manifest:
-    return Manifest("run", 2, 2, 1, (), {}, spark=spark)
+    return Manifest("run", 2, 2, 1, (), {}, (), (), spark, data=1)
 
 
 def test_a_checkpoint_is_resumed_only_by_the_version_that_wrote_it() -> None:
