@@ -264,8 +264,8 @@ def test_garbage_is_collected_as_before_when_a_run_is_over():
 def test_what_small_runs_leave_behind_is_collected():
     """Each leaves some 200 objects that only the garbage collector frees.
 
-    Other tests have no effect: their objects are not counted, and the thresholds are Python's, even while a stream
-    of theirs still runs.
+    Other tests have no effect: their objects are not counted, and the thresholds are Python's, even while one
+    of their streams still runs.
     """
     before = gc.get_threshold()
     gc.freeze()
