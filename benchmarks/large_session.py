@@ -13,8 +13,8 @@ import pickle
 from collections.abc import Callable
 from time import perf_counter
 
-from headrace.runners.reductions import reduction_of
-from headrace.sdk.combine_fn import CombineFn
+from headrace.runners.contents.reductions import reduction_of
+from headrace.sdk.groups.combine_fn import CombineFn
 from headrace.triggers import AccumulationMode, AfterCount, Repeatedly, WindowingStrategy
 from headrace.triggers.grouping import Grouping
 from headrace.triggers.key_state import KeyState, freeze, thaw

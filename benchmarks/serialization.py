@@ -18,7 +18,7 @@ import attrs
 from table import table
 
 import headrace as hr
-from headrace.runners.gc_tuning import infrequent_gc
+from headrace.runners.engine.gc_tuning import infrequent_gc
 from headrace.runners.spark.shuffle.bundle_columns import pack, unpack
 from headrace.runners.spark.shuffle.wire import dumps, loads
 from headrace.triggers.bundle import Bundle

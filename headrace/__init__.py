@@ -37,54 +37,71 @@ if TYPE_CHECKING:
         TypeCheckError as TypeCheckError,
         UnsupportedError as UnsupportedError,
     )
-    from headrace.runners.explain import Explanation as _Explanation
-    from headrace.runners.show import show as show
-    from headrace.sdk.as_of_join import AsOfJoin as AsOfJoin
-    from headrace.sdk.batch_elements import BatchElements as BatchElements
-    from headrace.sdk.co_group_by_key import (
-        CoGroupByKey as CoGroupByKey,
-        FullJoin as FullJoin,
-        InnerJoin as InnerJoin,
-        LeftJoin as LeftJoin,
-        RightJoin as RightJoin,
+    from headrace.runners.plan.explain import Explanation as _Explanation
+    from headrace.runners.plan.show import show as show
+    from headrace.sdk.batching.batch_elements import BatchElements as BatchElements
+    from headrace.sdk.batching.count_windows import CountWindows as CountWindows
+    from headrace.sdk.batching.deduplicate import (
+        Deduplicate as Deduplicate,
+        DeduplicatePerKey as DeduplicatePerKey,
     )
-    from headrace.sdk.combine import (
+    from headrace.sdk.batching.group_into_batches import GroupIntoBatches as GroupIntoBatches
+    from headrace.sdk.combiners.approximate.quantiles import (
+        ApproximateQuantiles as ApproximateQuantiles,
+    )
+    from headrace.sdk.combiners.approximate.unique import ApproximateUnique as ApproximateUnique
+    from headrace.sdk.combiners.combine import (
         CombineGlobally as CombineGlobally,
         CombinePerKey as CombinePerKey,
         CombineValues as CombineValues,
     )
-    from headrace.sdk.combine_fn import CombineFn as CombineFn
-    from headrace.sdk.combiners.quantiles import ApproximateQuantiles as ApproximateQuantiles
-    from headrace.sdk.combiners.unique import ApproximateUnique as ApproximateUnique
-    from headrace.sdk.count_windows import CountWindows as CountWindows
-    from headrace.sdk.deduplicate import (
-        Deduplicate as Deduplicate,
-        DeduplicatePerKey as DeduplicatePerKey,
+    from headrace.sdk.combiners.evictors import (
+        CountEvictor as CountEvictor,
+        TimeEvictor as TimeEvictor,
     )
-    from headrace.sdk.dofn import DoFn as DoFn
-    from headrace.sdk.evictors import CountEvictor as CountEvictor, TimeEvictor as TimeEvictor
-    from headrace.sdk.flatten import (
-        Flatten as Flatten,
-        FlattenWith as FlattenWith,
-        Partition as Partition,
-        PartitionFn as PartitionFn,
-        Reshuffle as Reshuffle,
-    )
-    from headrace.sdk.group_by import GroupBy as GroupBy, Select as Select
-    from headrace.sdk.group_by_key import GroupByKey as GroupByKey
-    from headrace.sdk.group_into_batches import GroupIntoBatches as GroupIntoBatches
-    from headrace.sdk.log_elements import LogElements as LogElements
-    from headrace.sdk.observer import RunObserver as RunObserver
-    from headrace.sdk.observing.exporter import MetricsExporter as MetricsExporter
-    from headrace.sdk.observing.picture import picture as picture
-    from headrace.sdk.pairs import (
+    from headrace.sdk.combiners.pairs import (
         Distinct as Distinct,
         Keys as Keys,
         KvSwap as KvSwap,
         Values as Values,
         WithKeys as WithKeys,
     )
-    from headrace.sdk.pardo import (
+    from headrace.sdk.elements.row import Row as Row
+    from headrace.sdk.elements.tagged_output import TaggedOutput as TaggedOutput
+    from headrace.sdk.elements.windowed_value import WindowedValue as WindowedValue
+    from headrace.sdk.groups.combine_fn import CombineFn as CombineFn
+    from headrace.sdk.groups.group_by_key import GroupByKey as GroupByKey
+    from headrace.sdk.groups.window_into import WindowInto as WindowInto
+    from headrace.sdk.joins.as_of_join import AsOfJoin as AsOfJoin
+    from headrace.sdk.joins.co_group_by_key import (
+        CoGroupByKey as CoGroupByKey,
+        FullJoin as FullJoin,
+        InnerJoin as InnerJoin,
+        LeftJoin as LeftJoin,
+        RightJoin as RightJoin,
+    )
+    from headrace.sdk.joins.group_by import GroupBy as GroupBy, Select as Select
+    from headrace.sdk.metrics.observer import RunObserver as RunObserver
+    from headrace.sdk.metrics.step_logging import StepLogFilter as StepLogFilter
+    from headrace.sdk.observing.drawing.picture import picture as picture
+    from headrace.sdk.observing.exporters.exporter import MetricsExporter as MetricsExporter
+    from headrace.sdk.pardo.dofn import DoFn as DoFn
+    from headrace.sdk.pardo.flatten import (
+        Flatten as Flatten,
+        FlattenWith as FlattenWith,
+        Partition as Partition,
+        PartitionFn as PartitionFn,
+        Reshuffle as Reshuffle,
+    )
+    from headrace.sdk.pardo.side_inputs import (
+        AsDict as AsDict,
+        AsIter as AsIter,
+        AsList as AsList,
+        AsMultiMap as AsMultiMap,
+        AsSingleton as AsSingleton,
+    )
+    from headrace.sdk.pardo.state.timers import TimeDomain as TimeDomain
+    from headrace.sdk.pardo.transforms import (
         Filter as Filter,
         FlatMap as FlatMap,
         FlatMapTuple as FlatMapTuple,
@@ -94,36 +111,27 @@ if TYPE_CHECKING:
         ToChangelog as ToChangelog,
         WithTimestamps as WithTimestamps,
     )
-    from headrace.sdk.periodic import (
-        PeriodicImpulse as PeriodicImpulse,
-        PeriodicSequence as PeriodicSequence,
-    )
-    from headrace.sdk.pipeline import Pipeline as Pipeline
-    from headrace.sdk.pvalue import (
+    from headrace.sdk.pipelines.pipeline import Pipeline as Pipeline
+    from headrace.sdk.pipelines.pvalue import (
         PCollection as PCollection,
         PipelineBuilder as _PipelineBuilder,
     )
-    from headrace.sdk.reading import Create as Create, Impulse as Impulse, Read as Read
-    from headrace.sdk.regex import Regex as Regex
-    from headrace.sdk.row import Row as Row
-    from headrace.sdk.side_inputs import (
-        AsDict as AsDict,
-        AsIter as AsIter,
-        AsList as AsList,
-        AsMultiMap as AsMultiMap,
-        AsSingleton as AsSingleton,
+    from headrace.sdk.pipelines.transform import (
+        PTransform as PTransform,
+        ptransform_fn as ptransform_fn,
     )
-    from headrace.sdk.step_logging import StepLogFilter as StepLogFilter
-    from headrace.sdk.tagged_output import TaggedOutput as TaggedOutput
-    from headrace.sdk.tee import Tee as Tee
-    from headrace.sdk.timers import TimeDomain as TimeDomain
-    from headrace.sdk.to_string import ToString as ToString
-    from headrace.sdk.transform import PTransform as PTransform, ptransform_fn as ptransform_fn
-    from headrace.sdk.wait_on import Wait as Wait, WaitOn as WaitOn
-    from headrace.sdk.watch import Watch as Watch
-    from headrace.sdk.window_into import WindowInto as WindowInto
-    from headrace.sdk.windowed_value import WindowedValue as WindowedValue
-    from headrace.sdk.writing import Write as Write
+    from headrace.sdk.polling.periodic import (
+        PeriodicImpulse as PeriodicImpulse,
+        PeriodicSequence as PeriodicSequence,
+    )
+    from headrace.sdk.polling.watch import Watch as Watch
+    from headrace.sdk.small.log_elements import LogElements as LogElements
+    from headrace.sdk.small.regex import Regex as Regex
+    from headrace.sdk.small.tee import Tee as Tee
+    from headrace.sdk.small.to_string import ToString as ToString
+    from headrace.sdk.small.wait_on import Wait as Wait, WaitOn as WaitOn
+    from headrace.sdk.sources.reading import Create as Create, Impulse as Impulse, Read as Read
+    from headrace.sdk.sources.writing import Write as Write
     from headrace.transforms import (
         combiners as combiners,
         core as core,
@@ -174,54 +182,54 @@ _NAMES: Final = {
         "TypeCheckError",
         "UnsupportedError",
     ),
-    "headrace.runners.show": ("show",),
-    "headrace.sdk.as_of_join": ("AsOfJoin",),
-    "headrace.sdk.batch_elements": ("BatchElements",),
-    "headrace.sdk.co_group_by_key": (
+    "headrace.runners.plan.show": ("show",),
+    "headrace.sdk.joins.as_of_join": ("AsOfJoin",),
+    "headrace.sdk.batching.batch_elements": ("BatchElements",),
+    "headrace.sdk.joins.co_group_by_key": (
         "CoGroupByKey",
         "FullJoin",
         "InnerJoin",
         "LeftJoin",
         "RightJoin",
     ),
-    "headrace.sdk.combine": (
+    "headrace.sdk.combiners.combine": (
         "CombineGlobally",
         "CombinePerKey",
         "CombineValues",
     ),
-    "headrace.sdk.combine_fn": ("CombineFn",),
-    "headrace.sdk.combiners.quantiles": ("ApproximateQuantiles",),
-    "headrace.sdk.combiners.unique": ("ApproximateUnique",),
-    "headrace.sdk.count_windows": ("CountWindows",),
-    "headrace.sdk.deduplicate": (
+    "headrace.sdk.groups.combine_fn": ("CombineFn",),
+    "headrace.sdk.combiners.approximate.quantiles": ("ApproximateQuantiles",),
+    "headrace.sdk.combiners.approximate.unique": ("ApproximateUnique",),
+    "headrace.sdk.batching.count_windows": ("CountWindows",),
+    "headrace.sdk.batching.deduplicate": (
         "Deduplicate",
         "DeduplicatePerKey",
     ),
-    "headrace.sdk.dofn": ("DoFn",),
-    "headrace.sdk.evictors": ("CountEvictor", "TimeEvictor"),
-    "headrace.sdk.flatten": (
+    "headrace.sdk.pardo.dofn": ("DoFn",),
+    "headrace.sdk.combiners.evictors": ("CountEvictor", "TimeEvictor"),
+    "headrace.sdk.pardo.flatten": (
         "Flatten",
         "FlattenWith",
         "Partition",
         "PartitionFn",
         "Reshuffle",
     ),
-    "headrace.sdk.group_by": (
+    "headrace.sdk.joins.group_by": (
         "GroupBy",
         "Select",
     ),
-    "headrace.sdk.group_by_key": ("GroupByKey",),
-    "headrace.sdk.group_into_batches": ("GroupIntoBatches",),
-    "headrace.sdk.log_elements": ("LogElements",),
-    "headrace.sdk.observing.picture": ("picture",),
-    "headrace.sdk.pairs": (
+    "headrace.sdk.groups.group_by_key": ("GroupByKey",),
+    "headrace.sdk.batching.group_into_batches": ("GroupIntoBatches",),
+    "headrace.sdk.small.log_elements": ("LogElements",),
+    "headrace.sdk.observing.drawing.picture": ("picture",),
+    "headrace.sdk.combiners.pairs": (
         "Distinct",
         "Keys",
         "KvSwap",
         "Values",
         "WithKeys",
     ),
-    "headrace.sdk.pardo": (
+    "headrace.sdk.pardo.transforms": (
         "Filter",
         "FlatMap",
         "FlatMapTuple",
@@ -231,42 +239,42 @@ _NAMES: Final = {
         "ToChangelog",
         "WithTimestamps",
     ),
-    "headrace.sdk.periodic": (
+    "headrace.sdk.polling.periodic": (
         "PeriodicImpulse",
         "PeriodicSequence",
     ),
-    "headrace.sdk.observing.exporter": ("MetricsExporter",),
-    "headrace.sdk.observer": ("RunObserver",),
-    "headrace.sdk.pipeline": ("Pipeline",),
-    "headrace.sdk.pvalue": ("PCollection",),
-    "headrace.sdk.reading": (
+    "headrace.sdk.observing.exporters.exporter": ("MetricsExporter",),
+    "headrace.sdk.metrics.observer": ("RunObserver",),
+    "headrace.sdk.pipelines.pipeline": ("Pipeline",),
+    "headrace.sdk.pipelines.pvalue": ("PCollection",),
+    "headrace.sdk.sources.reading": (
         "Create",
         "Impulse",
         "Read",
     ),
-    "headrace.sdk.regex": ("Regex",),
-    "headrace.sdk.row": ("Row",),
-    "headrace.sdk.side_inputs": (
+    "headrace.sdk.small.regex": ("Regex",),
+    "headrace.sdk.elements.row": ("Row",),
+    "headrace.sdk.pardo.side_inputs": (
         "AsDict",
         "AsIter",
         "AsList",
         "AsMultiMap",
         "AsSingleton",
     ),
-    "headrace.sdk.step_logging": ("StepLogFilter",),
-    "headrace.sdk.tagged_output": ("TaggedOutput",),
-    "headrace.sdk.tee": ("Tee",),
-    "headrace.sdk.timers": ("TimeDomain",),
-    "headrace.sdk.to_string": ("ToString",),
-    "headrace.sdk.transform": (
+    "headrace.sdk.metrics.step_logging": ("StepLogFilter",),
+    "headrace.sdk.elements.tagged_output": ("TaggedOutput",),
+    "headrace.sdk.small.tee": ("Tee",),
+    "headrace.sdk.pardo.state.timers": ("TimeDomain",),
+    "headrace.sdk.small.to_string": ("ToString",),
+    "headrace.sdk.pipelines.transform": (
         "PTransform",
         "ptransform_fn",
     ),
-    "headrace.sdk.wait_on": ("Wait", "WaitOn"),
-    "headrace.sdk.watch": ("Watch",),
-    "headrace.sdk.window_into": ("WindowInto",),
-    "headrace.sdk.windowed_value": ("WindowedValue",),
-    "headrace.sdk.writing": ("Write",),
+    "headrace.sdk.small.wait_on": ("Wait", "WaitOn"),
+    "headrace.sdk.polling.watch": ("Watch",),
+    "headrace.sdk.groups.window_into": ("WindowInto",),
+    "headrace.sdk.elements.windowed_value": ("WindowedValue",),
+    "headrace.sdk.sources.writing": ("Write",),
     "headrace.triggers": ("AccumulationMode",),
     "headrace.windowing": (
         "BoundedOutOfOrderness",
@@ -292,7 +300,7 @@ def __getattr__(name: str) -> Any:
     elif name in _HOMES:
         value = getattr(import_module(_HOMES[name]), name)
     else:
-        raise import_module("headrace.sdk.beam_names").missing_name(__name__, name, _getframe(1))
+        raise import_module("headrace.sdk.beam.names").missing_name(__name__, name, _getframe(1))
     globals()[name] = value
     return value
 
@@ -321,6 +329,6 @@ def explain(
     >>> print(hr.explain(p, format="mermaid"))
     flowchart LR...
     """
-    from headrace.runners.explain import explain as explain_graph
+    from headrace.runners.plan.explain import explain as explain_graph
 
     return explain_graph(pipeline.graph, format)

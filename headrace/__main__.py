@@ -12,7 +12,7 @@ from importlib import import_module
 from pathlib import Path
 
 from headrace.errors import HeadraceError
-from headrace.sdk.output_paths import check_file
+from headrace.sdk.options.output_paths import check_file
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -27,7 +27,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _package(arguments: argparse.Namespace) -> int:
     check_file(arguments.output, "--output")
-    archive = import_module("headrace.runners.spark.cluster.archive")
+    archive = import_module("headrace.runners.spark.cluster.code.archive")
     job = archive.job_of(arguments.script, arguments.include, arguments.without)
     job.write(arguments.output)
     print(job.described(arguments.script, arguments.output))

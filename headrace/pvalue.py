@@ -3,10 +3,10 @@
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
-from headrace.sdk.beam_names import missing_names_of as _missing_names_of
-from headrace.sdk.pvalue import DoOutputsTuple, PBegin, PCollection, PDone, PValue
-from headrace.sdk.row import Row
-from headrace.sdk.side_inputs import (
+from headrace.sdk.beam.names import missing_names_of as _missing_names_of
+from headrace.sdk.elements.row import Row
+from headrace.sdk.elements.tagged_output import TaggedOutput
+from headrace.sdk.pardo.side_inputs import (
     AsDict,
     AsIter,
     AsList,
@@ -15,7 +15,7 @@ from headrace.sdk.side_inputs import (
     AsSingleton,
     EmptySideInput,
 )
-from headrace.sdk.tagged_output import TaggedOutput
+from headrace.sdk.pipelines.pvalue import DoOutputsTuple, PBegin, PCollection, PDone, PValue
 
 __all__ = [
     "AsDict",

@@ -6,22 +6,22 @@ from typing import Final
 
 from headrace.errors import PipelineError
 
-KEY_STATE: Final = 4
+KEY_STATE: Final = 5
 """The state of a key in a grouping (:mod:`headrace.triggers.key_state`)."""
 
-STATEFUL_STATE: Final = 2
-"""The state of a key of a stateful DoFn (:mod:`headrace.runners.stateful_keys`)."""
+STATEFUL_STATE: Final = 3
+"""The state of a key of a stateful DoFn (:mod:`headrace.runners.stateful.stateful_keys`)."""
 
-SIDE_INPUT_STATE: Final = 2
-"""The state of a node with side inputs (:mod:`headrace.runners.side_input_gate`)."""
+SIDE_INPUT_STATE: Final = 3
+"""The state of a node with side inputs (:mod:`headrace.runners.side_inputs.side_input_gate`)."""
 
-CHUNKS: Final = 4
+CHUNKS: Final = 5
 """The chunks of a key group and their directories (:mod:`headrace.runners.spark.state.chunks`)."""
 
-POSITIONS: Final = 2
-"""The positions of sources (:mod:`headrace.runners.source_positions`)."""
+POSITIONS: Final = 3
+"""The positions of sources (:mod:`headrace.runners.sources.source_positions`)."""
 
-MANIFEST: Final = 3
+MANIFEST: Final = 4
 """The description of the pipeline (:mod:`headrace.runners.spark.state.checkpoint_manifest`)."""
 
 LEASE: Final = 1

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
-from headrace.sdk.graph import Graph
-from headrace.sdk.options import PipelineOptions
-from headrace.sdk.result import PipelineResult
+from headrace.sdk.options.pipeline_options import PipelineOptions
+from headrace.sdk.pipelines.graph import Graph
+from headrace.sdk.pipelines.result import PipelineResult
 from tests.batching.batches import BATCHES, Batches, BatchingRunner, is_batched, runner_of
 from tests.batching.dry_run import dry_run
 

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 import headrace as hr
-from headrace.sdk.io.test_stream import TestStream
-from headrace.sdk.testing.capturing import Captured, capture
-from headrace.sdk.testing.test_pipeline import TestPipeline
-from headrace.sdk.testing.validity_windows import ValidityWindows
+from headrace.sdk.sources.scripted_stream import TestStream
+from headrace.sdk.testing.assertions.capturing import Captured, capture
+from headrace.sdk.testing.runs.validity_windows import ValidityWindows
+from headrace.sdk.testing.streams.pipelines import TestPipeline
 from headrace.windowing.window import GLOBAL_WINDOW
 from tests.figures import END, KEY, Case, Expected, cases
 

@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 import headrace
-from headrace.sdk.beam_names import GOOGLE_MODULES, SPLITTABLE_MODULES
+from headrace.sdk.beam.names import GOOGLE_MODULES, SPLITTABLE_MODULES
 
 ROOMS = ("windowing", "triggers", "grouping", "sdk", "runners")
 HOMES = ("headrace.windowing", "headrace.triggers", "headrace.testing")
@@ -173,7 +173,7 @@ def loaded_by(program: str) -> set[str]:
 
 def test_import_loads_nothing_else_until_a_name_is_used() -> None:
     assert loaded_by("import headrace") == {"headrace"}
-    assert "headrace.sdk.pipeline" in loaded_by("import headrace; headrace.Pipeline")
+    assert "headrace.sdk.pipelines.pipeline" in loaded_by("import headrace; headrace.Pipeline")
 
 
 def test_all_public_names_need_only_attrs() -> None:

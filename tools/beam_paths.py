@@ -21,7 +21,7 @@ TABLE = PACKAGE / "sdk/beam/paths.toml"
 HEADER = (
     "# Generated from headrace/sdk/beam/paths.toml: change the table, then run `make beam-paths`."
 )
-NAMES = "headrace.sdk.beam_names"
+NAMES = "headrace.sdk.beam.names"
 REFUSALS = {"beam": "missing_names_of", "google": "google_names_of"}
 WIDTH = 100
 """Longer lines are broken, as ruff breaks them."""

@@ -3,7 +3,7 @@
 `make beam-reference` calls this, and `make check` calls it with `--check`. It compares the installed
 apache-beam with Headrace: whether a name exists under the same path with the import changed, whether it takes
 the same arguments, and whether a class has the same attributes. What the comparison cannot tell is in
-tools/beam_reference.toml and in headrace/sdk/beam_names.py: what to use in place of a name that is missing.
+tools/beam_reference.toml and in headrace/sdk/beam/names.py: what to use in place of a name that is missing.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from headrace.sdk.beam_names import BEAM_NAMES
+from headrace.sdk.beam.names import BEAM_NAMES
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs/reference/beam.md"

@@ -49,7 +49,7 @@ PROGRAMS = {"transforms/combinefn_lifecycle_pipeline": "lifecycle_pipeline"}
 """Modules of pipelines that tests import, which are no part of the SDK, and their names in that directory."""
 
 KIT = {
-    "apache_beam.transforms.display_test import": "headrace.sdk.testing.hamcrest_matchers import",
+    "apache_beam.transforms.display_test import": "headrace.sdk.testing.assertions.hamcrest_matchers import",
     "apache_beam.io.filebasedsink_test import _TestCaseWithTempDirCleanUp": "headrace.sdk.testing.temp_dirs "
     "import TempDirTestCase as _TestCaseWithTempDirCleanUp",
 }

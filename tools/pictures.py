@@ -28,12 +28,12 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 import headrace as hr  # noqa: E402
-from headrace.sdk.observing.charts import over_time, pictures  # noqa: E402
+from headrace.sdk.observing.drawing.charts import over_time, pictures  # noqa: E402
+from headrace.sdk.observing.drawing.graph_image import graph_svg  # noqa: E402
 from headrace.sdk.observing.drawing.theme import config, dark_rules  # noqa: E402
-from headrace.sdk.observing.graph import graph_svg  # noqa: E402
 from headrace.sdk.observing.history import History, SeenPane  # noqa: E402
 from headrace.sdk.observing.live import LivePage  # noqa: E402
-from headrace.sdk.observing.report import Report  # noqa: E402
+from headrace.sdk.observing.reports.report import Report  # noqa: E402
 from headrace.testing import TestStream  # noqa: E402
 from headrace.transforms.timeutil import TimeDomain  # noqa: E402
 from headrace.transforms.userstate import (  # noqa: E402

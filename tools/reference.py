@@ -33,7 +33,7 @@ from reference_sections import (  # noqa: E402
     sections_in_order,
 )
 
-from headrace.sdk.combine_fn import CombineFn  # noqa: E402
+from headrace.sdk.groups.combine_fn import CombineFn  # noqa: E402
 
 FOLDER = ROOT / "docs/reference"
 ORDER = (

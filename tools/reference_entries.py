@@ -21,7 +21,7 @@ import attrs
 from docstring_markdown import Link, first_paragraph, inline, markdown, row, without_arguments
 from reference_sections import INTERNAL, MADE_BY_HEADRACE, is_function
 
-from headrace.sdk.options import PipelineOptions
+from headrace.sdk.options.pipeline_options import PipelineOptions
 
 WIDTH = 88
 """A signature that is longer has one line for each parameter."""

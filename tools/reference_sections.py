@@ -9,10 +9,10 @@ from typing import Any
 
 import attrs
 
-from headrace.sdk.combine_fn import CombineFn
-from headrace.sdk.sink import Sink
-from headrace.sdk.source import BoundedSource, UnboundedSource
-from headrace.sdk.transform import PTransform
+from headrace.sdk.groups.combine_fn import CombineFn
+from headrace.sdk.pipelines.transform import PTransform
+from headrace.sdk.sources.sink import Sink
+from headrace.sdk.sources.source import BoundedSource, UnboundedSource
 from headrace.triggers import Trigger
 from headrace.windowing import WatermarkPolicy, WindowFn
 
@@ -121,8 +121,8 @@ INTERNAL = {
 
 MORE = {
     "headrace": (
-        "headrace.sdk.elementwise_transform.ElementwiseTransform",
-        "headrace.sdk.exception_handling.ExceptionHandling",
+        "headrace.sdk.pardo.elementwise_transform.ElementwiseTransform",
+        "headrace.sdk.pardo.exception_handling.ExceptionHandling",
     )
 }
 """Full paths of classes that a module does not export, by module: what transforms share is described once."""

@@ -1,9 +1,7 @@
 # Generated from headrace/sdk/beam/paths.toml: change the table, then run `make beam-paths`.
 """Coders, under Beam's path: how values of a class are written in the shuffle and in checkpoints."""
 
-from headrace.sdk.avro_coder import AvroGenericCoder
-from headrace.sdk.coder_registry import CoderRegistry, registry
-from headrace.sdk.coders import (
+from headrace.sdk.coders.base import (
     BooleanCoder,
     BytesCoder,
     Coder,
@@ -16,10 +14,13 @@ from headrace.sdk.coders import (
     TupleCoder,
     VarIntCoder,
 )
-from headrace.sdk.fast_coder import FastCoder
-from headrace.sdk.primitives_coders import DeterministicFastPrimitivesCoder, FastPrimitivesCoder
-from headrace.sdk.row_coder import RowCoder
-from headrace.sdk.value_coders import (
+from headrace.sdk.coders.fast_coder import FastCoder
+from headrace.sdk.coders.kinds.primitives_coders import (
+    DeterministicFastPrimitivesCoder,
+    FastPrimitivesCoder,
+)
+from headrace.sdk.coders.kinds.row_coder import RowCoder
+from headrace.sdk.coders.kinds.value_coders import (
     Base64PickleCoder,
     BigIntegerCoder,
     DecimalCoder,
@@ -37,6 +38,8 @@ from headrace.sdk.value_coders import (
     TimestampCoder,
     TupleSequenceCoder,
 )
+from headrace.sdk.coders.registry.coder_registry import CoderRegistry, registry
+from headrace.sdk.io.formats.avro.avro_coder import AvroGenericCoder
 
 __all__ = [
     "AvroGenericCoder",

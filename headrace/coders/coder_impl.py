@@ -1,8 +1,8 @@
 # Generated from headrace/sdk/beam/paths.toml: change the table, then run `make beam-paths`.
 """Implementations of coders, under Beam's module path."""
 
-from headrace.sdk.byte_streams import InputStream, OutputStream
-from headrace.sdk.coder_impls import (
+from headrace.sdk.coders.byte_streams import InputStream, OutputStream
+from headrace.sdk.coders.impls import (
     BooleanCoderImpl,
     BytesCoderImpl,
     CallbackCoderImpl,

@@ -1,7 +1,7 @@
 """The fact sheet of a grouping: all that decides how it is executed.
 
 The plan makes one sheet for each grouping. Everything that has to choose looks it up: how elements are
-collected, what is kept, what a checkpoint stores (:mod:`headrace.runners.grouping_paths`).
+collected, what is kept, what a checkpoint stores (:mod:`headrace.runners.contents.grouping_paths`).
 """
 
 from __future__ import annotations

@@ -4,63 +4,68 @@
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from headrace.io import fileio, filesystem, filesystems, iobase, watch
-from headrace.sdk.beam_names import missing_names_of as _missing_names_of
-from headrace.sdk.io.avro_files import AvroFiles
-from headrace.sdk.io.avro_io import ReadAllFromAvro, ReadFromAvro, WriteToAvro
-from headrace.sdk.io.avro_sink import AvroSink
+from headrace.sdk.beam.names import missing_names_of as _missing_names_of
 from headrace.sdk.io.console import Console
-from headrace.sdk.io.csv_files import CsvFiles
-from headrace.sdk.io.file_naming import FileNaming
-from headrace.sdk.io.file_sink import FileSink
-from headrace.sdk.io.file_source import FileSource
-from headrace.sdk.io.foreach_batch import ForeachBatch
-from headrace.sdk.io.json_files import JsonFiles
-from headrace.sdk.io.line_sinks import CsvSink, JsonSink, TextSink
-from headrace.sdk.io.matching_files import (
-    EmptyMatchTreatment,
-    MatchAll,
-    MatchFiles,
-    ReadableFile,
-    ReadMatches,
-)
-from headrace.sdk.io.parquet_files import ParquetFiles
-from headrace.sdk.io.parquet_sink import ParquetSink
-from headrace.sdk.io.parquet_tables import (
+from headrace.sdk.io.files.file_naming import FileNaming
+from headrace.sdk.io.files.file_sink import FileSink
+from headrace.sdk.io.files.file_source import FileSource
+from headrace.sdk.io.formats.avro.avro_files import AvroFiles
+from headrace.sdk.io.formats.avro.avro_io import ReadAllFromAvro, ReadFromAvro, WriteToAvro
+from headrace.sdk.io.formats.avro.avro_sink import AvroSink
+from headrace.sdk.io.formats.lines.csv_files import CsvFiles
+from headrace.sdk.io.formats.lines.json_files import JsonFiles
+from headrace.sdk.io.formats.lines.line_sinks import CsvSink, JsonSink, TextSink
+from headrace.sdk.io.formats.lines.text_files import TextFiles
+from headrace.sdk.io.formats.parquet.parquet_files import ParquetFiles
+from headrace.sdk.io.formats.parquet.parquet_sink import ParquetSink
+from headrace.sdk.io.formats.parquet_tables import (
     ReadAllFromParquetBatched,
     ReadFromParquetBatched,
     WriteToParquetBatched,
 )
-from headrace.sdk.io.read_all import ReadAllFromParquet, ReadAllFromText
-from headrace.sdk.io.read_continuously import (
+from headrace.sdk.io.formats.read_all import ReadAllFromParquet, ReadAllFromText
+from headrace.sdk.io.formats.read_continuously import (
     ReadAllFromAvroContinuously,
     ReadAllFromParquetContinuously,
     ReadAllFromTextContinuously,
     ReadAllFromTFRecordContinuously,
 )
-from headrace.sdk.io.read_from_files import (
+from headrace.sdk.io.formats.read_from_files import (
     ReadFromCsv,
     ReadFromJson,
     ReadFromParquet,
     ReadFromText,
     ReadFromTextWithFilename,
 )
-from headrace.sdk.io.read_from_spark import FromDataFrame, ReadFromSpark
-from headrace.sdk.io.table.sink import WriteToTable
-from headrace.sdk.io.text_files import TextFiles
-from headrace.sdk.io.tfrecord_files import TFRecordFiles, TFRecordSink
-from headrace.sdk.io.tfrecord_io import ReadAllFromTFRecord, ReadFromTFRecord, WriteToTFRecord
-from headrace.sdk.io.to_dataframe import ToDataFrame
-from headrace.sdk.io.watched_files import WatchedFiles
-from headrace.sdk.io.write_to_files import (
+from headrace.sdk.io.formats.tfrecord.tfrecord_files import TFRecordFiles, TFRecordSink
+from headrace.sdk.io.formats.tfrecord.tfrecord_io import (
+    ReadAllFromTFRecord,
+    ReadFromTFRecord,
+    WriteToTFRecord,
+)
+from headrace.sdk.io.formats.write_to_files import (
     WriteToConsole,
     WriteToCsv,
     WriteToJson,
     WriteToParquet,
     WriteToText,
 )
-from headrace.sdk.reading import Read
-from headrace.sdk.sink import Commit, PartSink, Sink, SinkBatch, SinkPart
-from headrace.sdk.source import (
+from headrace.sdk.io.frames.foreach_batch import ForeachBatch
+from headrace.sdk.io.frames.read_from_spark import FromDataFrame, ReadFromSpark
+from headrace.sdk.io.frames.to_dataframe import ToDataFrame
+from headrace.sdk.io.matching.matching_files import (
+    EmptyMatchTreatment,
+    MatchAll,
+    MatchFiles,
+    ReadableFile,
+    ReadMatches,
+)
+from headrace.sdk.io.matching.watched_files import WatchedFiles
+from headrace.sdk.io.table.sink import WriteToTable
+from headrace.sdk.polling.watch import ReadByPolling
+from headrace.sdk.sources.reading import Read
+from headrace.sdk.sources.sink import Commit, PartSink, Sink, SinkBatch, SinkPart
+from headrace.sdk.sources.source import (
     Batch,
     BoundedSource,
     LatestOffset,
@@ -68,8 +73,7 @@ from headrace.sdk.source import (
     ReadsClock,
     UnboundedSource,
 )
-from headrace.sdk.watch import ReadByPolling
-from headrace.sdk.writing import Write
+from headrace.sdk.sources.writing import Write
 
 __all__ = [
     "AvroFiles",

@@ -1,10 +1,10 @@
 # Generated from headrace/sdk/beam/paths.toml: change the table, then run `make beam-paths`.
 """Avro files, under Beam's module path."""
 
-from headrace.sdk.io.avro_io import ReadAllFromAvro, ReadFromAvro, WriteToAvro
-from headrace.sdk.io.beam_formats import avro_sink as _create_avro_sink
-from headrace.sdk.io.block_sources import AvroSource as _FastAvroSource
-from headrace.sdk.io.read_continuously import ReadAllFromAvroContinuously
+from headrace.sdk.beam.block_sources import AvroSource as _FastAvroSource
+from headrace.sdk.io.formats.avro.avro_io import ReadAllFromAvro, ReadFromAvro, WriteToAvro
+from headrace.sdk.io.formats.beam_formats import avro_sink as _create_avro_sink
+from headrace.sdk.io.formats.read_continuously import ReadAllFromAvroContinuously
 
 __all__ = [
     "ReadAllFromAvro",

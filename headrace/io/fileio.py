@@ -3,27 +3,27 @@
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
-from headrace.sdk.beam_names import missing_names_of as _missing_names_of
-from headrace.sdk.io.destination_naming import (
+from headrace.sdk.beam.names import missing_names_of as _missing_names_of
+from headrace.sdk.io.destinations.destination_naming import (
     default_file_naming,
     destination_prefix_naming,
     prefix_naming,
     single_file_naming,
 )
-from headrace.sdk.io.match_continuously import MatchContinuously
-from headrace.sdk.io.matching_files import (
+from headrace.sdk.io.destinations.record_sinks import (
+    CreateMetadata as FileMetadata,
+    RecordSink as FileSink,
+    RecordTextSink as TextSink,
+)
+from headrace.sdk.io.destinations.write_by_destination import FileResult, WriteToFiles
+from headrace.sdk.io.matching.match_continuously import MatchContinuously
+from headrace.sdk.io.matching.matching_files import (
     EmptyMatchTreatment,
     MatchAll,
     MatchFiles,
     ReadableFile,
     ReadMatches,
 )
-from headrace.sdk.io.record_sinks import (
-    CreateMetadata as FileMetadata,
-    RecordSink as FileSink,
-    RecordTextSink as TextSink,
-)
-from headrace.sdk.io.write_by_destination import FileResult, WriteToFiles
 
 __all__ = [
     "EmptyMatchTreatment",

@@ -3,12 +3,12 @@
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
-from headrace.sdk.beam_names import missing_names_of as _missing_names_of
-from headrace.sdk.iobase import BoundedSource, SourceBundle
-from headrace.sdk.iobase_writing import Sink, Writer
-from headrace.sdk.range_trackers import RangeTracker
-from headrace.sdk.reading import Read
-from headrace.sdk.writing import Write
+from headrace.sdk.beam.iobase import BoundedSource, SourceBundle
+from headrace.sdk.beam.iobase_writing import Sink, Writer
+from headrace.sdk.beam.names import missing_names_of as _missing_names_of
+from headrace.sdk.beam.range_trackers import RangeTracker
+from headrace.sdk.sources.reading import Read
+from headrace.sdk.sources.writing import Write
 
 __all__ = ["BoundedSource", "RangeTracker", "Read", "Sink", "SourceBundle", "Write", "Writer"]
 

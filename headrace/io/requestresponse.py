@@ -3,8 +3,8 @@
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
-from headrace.sdk.beam_names import missing_names_of as _missing_names_of
-from headrace.sdk.web_calls import (
+from headrace.sdk.beam.names import missing_names_of as _missing_names_of
+from headrace.sdk.joins.web_calls import (
     DEFAULT_TIMEOUT_SECS,
     Caller,
     ExponentialBackOffRepeater,

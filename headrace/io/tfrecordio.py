@@ -1,10 +1,14 @@
 # Generated from headrace/sdk/beam/paths.toml: change the table, then run `make beam-paths`.
 """TFRecord files, under Beam's module path."""
 
-from headrace.sdk.io.beam_formats import TFRecordUtil as _TFRecordUtil
-from headrace.sdk.io.read_continuously import ReadAllFromTFRecordContinuously
-from headrace.sdk.io.tfrecord_files import TFRecordSink as _TFRecordSink
-from headrace.sdk.io.tfrecord_io import ReadAllFromTFRecord, ReadFromTFRecord, WriteToTFRecord
+from headrace.sdk.io.formats.beam_formats import TFRecordUtil as _TFRecordUtil
+from headrace.sdk.io.formats.read_continuously import ReadAllFromTFRecordContinuously
+from headrace.sdk.io.formats.tfrecord.tfrecord_files import TFRecordSink as _TFRecordSink
+from headrace.sdk.io.formats.tfrecord.tfrecord_io import (
+    ReadAllFromTFRecord,
+    ReadFromTFRecord,
+    WriteToTFRecord,
+)
 
 __all__ = [
     "ReadAllFromTFRecord",

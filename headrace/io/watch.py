@@ -1,7 +1,8 @@
 # Generated from headrace/sdk/beam/paths.toml: change the table, then run `make beam-paths`.
 """Polling for new outputs, under Beam's module path."""
 
-from headrace.sdk.poll_termination import (
+from headrace.sdk.polling.poll_results import PollFn, PollResult
+from headrace.sdk.polling.poll_termination import (
     TerminationCondition,
     after_iterations,
     after_time_since_new_output,
@@ -10,8 +11,7 @@ from headrace.sdk.poll_termination import (
     either_of,
     never,
 )
-from headrace.sdk.polling import PollFn, PollResult
-from headrace.sdk.watch import Watch
+from headrace.sdk.polling.watch import Watch
 
 __all__ = [
     "PollFn",

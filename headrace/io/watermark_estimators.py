@@ -3,7 +3,7 @@
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
-from headrace.sdk.beam_names import missing_names_of as _missing_names_of
+from headrace.sdk.beam.names import missing_names_of as _missing_names_of
 
 __all__: list[str] = []
 

@@ -1,7 +1,7 @@
 # Generated from headrace/sdk/beam/paths.toml: change the table, then run `make beam-paths`.
 """Metrics: those that users define, queries for them, and exporters."""
 
-from headrace.sdk.metrics import (
+from headrace.sdk.metrics.cells import (
     Counter,
     Distribution,
     DistributionResult,
@@ -14,11 +14,11 @@ from headrace.sdk.metrics import (
     Metrics,
     MetricsFilter,
 )
-from headrace.sdk.observing.exporter import MetricsExporter
-from headrace.sdk.observing.openlineage import OpenLineageObserver
-from headrace.sdk.observing.opentelemetry import OpenTelemetryExporter, OtlpExporter
-from headrace.sdk.observing.prometheus import PrometheusExporter, PushgatewayExporter
-from headrace.sdk.step_metrics import StepMetrics
+from headrace.sdk.metrics.step_metrics import StepMetrics
+from headrace.sdk.observing.exporters.exporter import MetricsExporter
+from headrace.sdk.observing.exporters.openlineage import OpenLineageObserver
+from headrace.sdk.observing.exporters.opentelemetry import OpenTelemetryExporter, OtlpExporter
+from headrace.sdk.observing.exporters.prometheus import PrometheusExporter, PushgatewayExporter
 
 __all__ = [
     "Counter",

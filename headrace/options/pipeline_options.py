@@ -3,8 +3,11 @@
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
-from headrace.sdk.beam_names import missing_names_of as _missing_names_of
-from headrace.sdk.beam_options import (
+from headrace.sdk.beam.names import missing_names_of as _missing_names_of
+from headrace.sdk.options.option_parser import OptionParser as _BeamArgumentParser  # noqa: F401
+from headrace.sdk.options.options_context import OptionsContext
+from headrace.sdk.options.pipeline_options import PipelineOptions, StandardOptions, TypeOptions
+from headrace.sdk.pipelines.beam_options import (
     AzureOptions,
     CrossLanguageOptions,
     DebugOptions,
@@ -25,9 +28,6 @@ from headrace.sdk.beam_options import (
     TestOptions,
     WorkerOptions,
 )
-from headrace.sdk.option_parser import OptionParser as _BeamArgumentParser  # noqa: F401
-from headrace.sdk.options import PipelineOptions, StandardOptions, TypeOptions
-from headrace.sdk.options_context import OptionsContext
 
 __all__ = [
     "AzureOptions",

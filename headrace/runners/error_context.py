@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any, Final, TypeVar
 
 from headrace.errors import shorten
-from headrace.sdk.step_logging import LogContext, exchange_log_context, no_windows
+from headrace.sdk.metrics.step_logging import LogContext, exchange_log_context, no_windows
 from headrace.windowing.window import BoundedWindow
 
 T = TypeVar("T")

@@ -8,8 +8,8 @@ from difflib import get_close_matches
 from typing import Any, TypeAlias
 
 from headrace.errors import ElementError, shorten
-from headrace.sdk.graph import MAIN, Collection, Node
-from headrace.sdk.metrics import MetricsContainer
+from headrace.sdk.metrics.cells import MetricsContainer
+from headrace.sdk.pipelines.graph import MAIN, Collection, Node
 from headrace.triggers.bundle import Bundle
 from headrace.triggers.trigger import Clock
 

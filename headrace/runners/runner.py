@@ -3,9 +3,9 @@
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
-from headrace.sdk.beam_names import missing_names_of as _missing_names_of
-from headrace.sdk.beam_runners import PipelineRunner
-from headrace.sdk.result import PipelineResult, PipelineState
+from headrace.sdk.beam.names import missing_names_of as _missing_names_of
+from headrace.sdk.pipelines.beam_runners import PipelineRunner
+from headrace.sdk.pipelines.result import PipelineResult, PipelineState
 
 __all__ = ["PipelineResult", "PipelineRunner", "PipelineState"]
 

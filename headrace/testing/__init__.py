@@ -1,15 +1,15 @@
 # Generated from headrace/sdk/beam/paths.toml: change the table, then run `make beam-paths`.
 """Tools to test pipelines: scripted sources, assertions, captures."""
 
-from headrace.sdk.io.test_stream import (
+from headrace.sdk.sources.scripted_stream import (
     ElementEvent,
     ProcessingTimeEvent,
     TestStream,
     WatermarkEvent,
 )
-from headrace.sdk.testing.asserting import AssertThat, TestWindowedValue, assert_that
-from headrace.sdk.testing.capturing import Capture, Captured, capture
-from headrace.sdk.testing.matchers import (
+from headrace.sdk.testing.assertions.asserting import AssertThat, TestWindowedValue, assert_that
+from headrace.sdk.testing.assertions.capturing import Capture, Captured, capture
+from headrace.sdk.testing.assertions.matchers import (
     BeamAssertException,
     contains_in_any_order,
     equal_to,
@@ -20,7 +20,7 @@ from headrace.sdk.testing.matchers import (
     matches_all,
     row_namedtuple_equals_fn,
 )
-from headrace.sdk.testing.test_pipeline import TestPipeline
+from headrace.sdk.testing.streams.pipelines import TestPipeline
 
 __all__ = [
     "AssertThat",

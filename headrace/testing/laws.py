@@ -5,19 +5,19 @@ Needs ``pip install 'headrace[testing]'``. Each function checks random cases, al
 :class:`LawBroken` with the smallest case that breaks a law.
 """
 
-from headrace.sdk.testing.coder_laws import check_coder
-from headrace.sdk.testing.combine_laws import check_combine_fn
-from headrace.sdk.testing.conformance import check_runner
-from headrace.sdk.testing.law import LawBroken
-from headrace.sdk.testing.report import Report, Verdict
-from headrace.sdk.testing.source_laws import check_source
-from headrace.sdk.testing.transform_laws import (
+from headrace.sdk.testing.conformance.check_runner import check_runner
+from headrace.sdk.testing.conformance.report import Report, Verdict
+from headrace.sdk.testing.laws.coder_laws import check_coder
+from headrace.sdk.testing.laws.combine_laws import check_combine_fn
+from headrace.sdk.testing.laws.law import LawBroken
+from headrace.sdk.testing.laws.source_laws import check_source
+from headrace.sdk.testing.laws.transform_laws import (
     check_deterministic,
     check_order_independence,
     check_streaming_equals_batch,
 )
-from headrace.sdk.testing.trigger_laws import check_trigger
-from headrace.sdk.testing.window_laws import check_window_fn
+from headrace.sdk.testing.laws.trigger_laws import check_trigger
+from headrace.sdk.testing.laws.window_laws import check_window_fn
 
 __all__ = [
     "LawBroken",

@@ -1,7 +1,7 @@
 # Generated from headrace/sdk/beam/paths.toml: change the table, then run `make beam-paths`.
 """Matchers of metrics for Hamcrest, under Beam's name for the module."""
 
-from headrace.sdk.testing.hamcrest_matchers import (
+from headrace.sdk.testing.assertions.hamcrest_matchers import (
     DistributionMatcher,
     MetricResultMatcher,
     verify_all,

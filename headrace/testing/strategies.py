@@ -5,8 +5,8 @@ Needs ``pip install 'headrace[testing]'``. Everything shrinks towards simpler ca
 as a program that can be pasted and run.
 """
 
-from headrace.sdk.testing.linked_windows import LinkedWindows
-from headrace.sdk.testing.runs import (
+from headrace.sdk.testing.runs.linked_windows import LinkedWindows
+from headrace.sdk.testing.runs.run import (
     Largest,
     Run,
     Spread,
@@ -16,8 +16,10 @@ from headrace.sdk.testing.runs import (
     patience,
     stamped_later,
 )
-from headrace.sdk.testing.stateful_sum import StatefulSum, StatefulSumBeside
-from headrace.sdk.testing.steps import Step
+from headrace.sdk.testing.runs.stateful_sum import StatefulSum, StatefulSumBeside
+from headrace.sdk.testing.runs.steps import Step
+from headrace.sdk.testing.runs.validity_windows import ValidityWindows
+from headrace.sdk.testing.runs.weights import weight
 from headrace.sdk.testing.strategies.arriving import Scale, scripts, streams, timestamps
 from headrace.sdk.testing.strategies.combining import combine_fns
 from headrace.sdk.testing.strategies.pipelines import pipelines, runs
@@ -31,8 +33,6 @@ from headrace.sdk.testing.strategies.windowing import (
     window_fns,
     windowings,
 )
-from headrace.sdk.testing.validity_windows import ValidityWindows
-from headrace.sdk.testing.weights import weight
 
 __all__ = [
     "Largest",

@@ -1,7 +1,7 @@
 # Generated from headrace/sdk/beam/paths.toml: change the table, then run `make beam-paths`.
 """Scripted sources, under Beam's name for the module."""
 
-from headrace.sdk.io.test_stream import (
+from headrace.sdk.sources.scripted_stream import (
     ElementEvent,
     ProcessingTimeEvent,
     TestStream,

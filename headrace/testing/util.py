@@ -1,8 +1,8 @@
 # Generated from headrace/sdk/beam/paths.toml: change the table, then run `make beam-paths`.
 """Assertions about collections, under Beam's name for the module."""
 
-from headrace.sdk.testing.asserting import AssertThat, TestWindowedValue, assert_that
-from headrace.sdk.testing.matchers import (
+from headrace.sdk.testing.assertions.asserting import AssertThat, TestWindowedValue, assert_that
+from headrace.sdk.testing.assertions.matchers import (
     BeamAssertException,
     contains_in_any_order,
     equal_to,

@@ -3,25 +3,31 @@
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
-from headrace.sdk.as_of_join import AsOfJoin
-from headrace.sdk.batch_elements import BatchElements
-from headrace.sdk.beam_names import missing_names_of as _missing_names_of
-from headrace.sdk.co_group_by_key import CoGroupByKey, FullJoin, InnerJoin, LeftJoin, RightJoin
-from headrace.sdk.combine import CombineGlobally, CombinePerKey, CombineValues
-from headrace.sdk.combine_fn import CombineFn
-from headrace.sdk.combiners.quantiles import ApproximateQuantiles
-from headrace.sdk.combiners.unique import ApproximateUnique
-from headrace.sdk.count_windows import CountWindows
-from headrace.sdk.deduplicate import Deduplicate, DeduplicatePerKey
-from headrace.sdk.dofn import DoFn
-from headrace.sdk.evictors import CountEvictor, TimeEvictor
-from headrace.sdk.flatten import Flatten, FlattenWith, Partition, PartitionFn, Reshuffle
-from headrace.sdk.group_by import GroupBy, Select
-from headrace.sdk.group_by_key import GroupByKey
-from headrace.sdk.group_into_batches import GroupIntoBatches
-from headrace.sdk.log_elements import LogElements
-from headrace.sdk.pairs import Distinct, Keys, KvSwap, Values, WithKeys
-from headrace.sdk.pardo import (
+from headrace.sdk.batching.batch_elements import BatchElements
+from headrace.sdk.batching.count_windows import CountWindows
+from headrace.sdk.batching.deduplicate import Deduplicate, DeduplicatePerKey
+from headrace.sdk.batching.group_into_batches import GroupIntoBatches
+from headrace.sdk.beam.names import missing_names_of as _missing_names_of
+from headrace.sdk.combiners.approximate.quantiles import ApproximateQuantiles
+from headrace.sdk.combiners.approximate.unique import ApproximateUnique
+from headrace.sdk.combiners.combine import CombineGlobally, CombinePerKey, CombineValues
+from headrace.sdk.combiners.evictors import CountEvictor, TimeEvictor
+from headrace.sdk.combiners.pairs import Distinct, Keys, KvSwap, Values, WithKeys
+from headrace.sdk.groups.combine_fn import CombineFn
+from headrace.sdk.groups.group_by_key import GroupByKey
+from headrace.sdk.groups.window_into import WindowInto
+from headrace.sdk.joins.as_of_join import AsOfJoin
+from headrace.sdk.joins.co_group_by_key import (
+    CoGroupByKey,
+    FullJoin,
+    InnerJoin,
+    LeftJoin,
+    RightJoin,
+)
+from headrace.sdk.joins.group_by import GroupBy, Select
+from headrace.sdk.pardo.dofn import DoFn
+from headrace.sdk.pardo.flatten import Flatten, FlattenWith, Partition, PartitionFn, Reshuffle
+from headrace.sdk.pardo.transforms import (
     Filter,
     FlatMap,
     FlatMapTuple,
@@ -31,14 +37,14 @@ from headrace.sdk.pardo import (
     ToChangelog,
     WithTimestamps,
 )
-from headrace.sdk.periodic import PeriodicImpulse, PeriodicSequence
-from headrace.sdk.reading import Create, Impulse
-from headrace.sdk.regex import Regex
-from headrace.sdk.tee import Tee
-from headrace.sdk.to_string import ToString
-from headrace.sdk.transform import PTransform, ptransform_fn
-from headrace.sdk.wait_on import Wait, WaitOn
-from headrace.sdk.window_into import WindowInto
+from headrace.sdk.pipelines.transform import PTransform, ptransform_fn
+from headrace.sdk.polling.periodic import PeriodicImpulse, PeriodicSequence
+from headrace.sdk.small.log_elements import LogElements
+from headrace.sdk.small.regex import Regex
+from headrace.sdk.small.tee import Tee
+from headrace.sdk.small.to_string import ToString
+from headrace.sdk.small.wait_on import Wait, WaitOn
+from headrace.sdk.sources.reading import Create, Impulse
 from headrace.transforms import (
     combiners,
     deduplicate,

@@ -3,7 +3,22 @@
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
-from headrace.sdk.beam_names import missing_names_of as _missing_names_of
+from headrace.sdk.beam.names import missing_names_of as _missing_names_of
+from headrace.sdk.combiners.approximate.distinct import (
+    ApproximateCountDistinct,
+    ApproximateCountDistinctCombineFn,
+)
+from headrace.sdk.combiners.approximate.frequent import (
+    HeavyHitter,
+    HeavyHitters,
+    HeavyHittersCombineFn,
+)
+from headrace.sdk.combiners.approximate.kll import KllQuantiles, KllQuantilesCombineFn
+from headrace.sdk.combiners.approximate.theta import (
+    DistinctSketch,
+    ThetaSketch,
+    ThetaSketchCombineFn,
+)
 from headrace.sdk.combiners.arithmetic import Max, Mean, MeanCombineFn, Min, Sum
 from headrace.sdk.combiners.collecting import (
     ToDict,
@@ -14,12 +29,6 @@ from headrace.sdk.combiners.collecting import (
     ToSetCombineFn,
 )
 from headrace.sdk.combiners.counting import Count, CountCombineFn
-from headrace.sdk.combiners.distinct import (
-    ApproximateCountDistinct,
-    ApproximateCountDistinctCombineFn,
-)
-from headrace.sdk.combiners.frequent import HeavyHitter, HeavyHitters, HeavyHittersCombineFn
-from headrace.sdk.combiners.kll import KllQuantiles, KllQuantilesCombineFn
 from headrace.sdk.combiners.latest import Latest, LatestCombineFn
 from headrace.sdk.combiners.moments import (
     CorrelationCombineFn,
@@ -29,7 +38,6 @@ from headrace.sdk.combiners.moments import (
 )
 from headrace.sdk.combiners.sample import Sample, SampleCombineFn
 from headrace.sdk.combiners.spread import Correlation, Covariance, StandardDeviation, Variance
-from headrace.sdk.combiners.theta import DistinctSketch, ThetaSketch, ThetaSketchCombineFn
 from headrace.sdk.combiners.top import Largest, Smallest, Top, TopCombineFn
 from headrace.sdk.combiners.tuples import SingleInputTupleCombineFn, TupleCombineFn
 from headrace.transforms import core as core

@@ -3,18 +3,18 @@
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
-from headrace.sdk.beam_names import missing_names_of as _missing_names_of
-from headrace.sdk.combine import CombineGlobally, CombinePerKey, CombineValues
-from headrace.sdk.combine_fn import CombineFn
-from headrace.sdk.dofn import DoFn
-from headrace.sdk.exception_handling import DeadLetter
-from headrace.sdk.flatten import Flatten, FlattenWith, Partition, PartitionFn
-from headrace.sdk.group_by import GroupBy, Select
-from headrace.sdk.group_by_key import GroupByKey
-from headrace.sdk.pardo import Filter, FlatMap, FlatMapTuple, Map, MapTuple, ParDo
-from headrace.sdk.reading import Create, Impulse
-from headrace.sdk.transform import PTransform
-from headrace.sdk.window_into import WindowInto
+from headrace.sdk.beam.names import missing_names_of as _missing_names_of
+from headrace.sdk.combiners.combine import CombineGlobally, CombinePerKey, CombineValues
+from headrace.sdk.groups.combine_fn import CombineFn
+from headrace.sdk.groups.group_by_key import GroupByKey
+from headrace.sdk.groups.window_into import WindowInto
+from headrace.sdk.joins.group_by import GroupBy, Select
+from headrace.sdk.pardo.dofn import DoFn
+from headrace.sdk.pardo.exception_handling import DeadLetter
+from headrace.sdk.pardo.flatten import Flatten, FlattenWith, Partition, PartitionFn
+from headrace.sdk.pardo.transforms import Filter, FlatMap, FlatMapTuple, Map, MapTuple, ParDo
+from headrace.sdk.pipelines.transform import PTransform
+from headrace.sdk.sources.reading import Create, Impulse
 
 __all__ = [
     "CombineFn",

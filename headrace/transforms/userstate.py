@@ -1,7 +1,7 @@
 # Generated from headrace/sdk/beam/paths.toml: change the table, then run `make beam-paths`.
 """State and timers of stateful DoFns, under Beam's path."""
 
-from headrace.sdk.state import (
+from headrace.sdk.pardo.state.specs import (
     BagStateSpec,
     CombiningValueStateSpec,
     MapStateSpec,
@@ -10,8 +10,12 @@ from headrace.sdk.state import (
     SetStateSpec,
     StateSpec,
 )
-from headrace.sdk.stateful_dofn import get_dofn_specs, is_stateful_dofn, validate_stateful_dofn
-from headrace.sdk.timers import TimeDomain, TimerSpec, on_timer, on_window_expiration
+from headrace.sdk.pardo.state.timers import TimeDomain, TimerSpec, on_timer, on_window_expiration
+from headrace.sdk.pardo.stateful_dofn import (
+    get_dofn_specs,
+    is_stateful_dofn,
+    validate_stateful_dofn,
+)
 
 __all__ = [
     "BagStateSpec",

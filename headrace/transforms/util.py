@@ -3,17 +3,17 @@
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
-from headrace.sdk.batch_elements import BatchElements
-from headrace.sdk.beam_names import missing_names_of as _missing_names_of
-from headrace.sdk.co_group_by_key import CoGroupByKey
-from headrace.sdk.flatten import Reshuffle
-from headrace.sdk.group_into_batches import GroupIntoBatches
-from headrace.sdk.log_elements import LogElements
-from headrace.sdk.pairs import Distinct, Keys, KvSwap, Values, WithKeys
-from headrace.sdk.regex import Regex
-from headrace.sdk.tee import Tee
-from headrace.sdk.to_string import ToString
-from headrace.sdk.wait_on import Wait, WaitOn
+from headrace.sdk.batching.batch_elements import BatchElements
+from headrace.sdk.batching.group_into_batches import GroupIntoBatches
+from headrace.sdk.beam.names import missing_names_of as _missing_names_of
+from headrace.sdk.combiners.pairs import Distinct, Keys, KvSwap, Values, WithKeys
+from headrace.sdk.joins.co_group_by_key import CoGroupByKey
+from headrace.sdk.pardo.flatten import Reshuffle
+from headrace.sdk.small.log_elements import LogElements
+from headrace.sdk.small.regex import Regex
+from headrace.sdk.small.tee import Tee
+from headrace.sdk.small.to_string import ToString
+from headrace.sdk.small.wait_on import Wait, WaitOn
 
 __all__ = [
     "BatchElements",

@@ -3,8 +3,8 @@
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
-from headrace.sdk.beam_names import missing_names_of as _missing_names_of
-from headrace.sdk.windowed_value import WindowedValue
+from headrace.sdk.beam.names import missing_names_of as _missing_names_of
+from headrace.sdk.elements.windowed_value import WindowedValue
 from headrace.windowing import (
     MAX_TIMESTAMP,
     MIN_TIMESTAMP,

@@ -4,9 +4,9 @@
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from headrace.errors import TypeCheckError
-from headrace.sdk.beam_names import missing_names_of as _missing_names_of
-from headrace.sdk.type_hints import with_input_types, with_output_types
-from headrace.sdk.typechecks.io_hints import WithTypeHints
+from headrace.sdk.beam.names import missing_names_of as _missing_names_of
+from headrace.sdk.typehints.io_hints import WithTypeHints
+from headrace.sdk.typehints.type_hints import with_input_types, with_output_types
 from headrace.typehints import decorators, typehints
 from headrace.typehints.typehints import (
     KV,

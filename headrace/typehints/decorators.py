@@ -4,10 +4,10 @@
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from headrace.errors import TypeCheckError
-from headrace.sdk.beam_names import missing_names_of as _missing_names_of
-from headrace.sdk.type_hints import get_type_hints, with_input_types, with_output_types
-from headrace.sdk.typechecks.io_hints import IOTypeHints, WithTypeHints
-from headrace.sdk.typechecks.signatures import get_signature, no_annotations
+from headrace.sdk.beam.names import missing_names_of as _missing_names_of
+from headrace.sdk.typehints.io_hints import IOTypeHints, WithTypeHints
+from headrace.sdk.typehints.signatures import get_signature, no_annotations
+from headrace.sdk.typehints.type_hints import get_type_hints, with_input_types, with_output_types
 
 __all__ = [
     "IOTypeHints",

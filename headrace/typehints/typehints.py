@@ -3,8 +3,10 @@
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING, Any, Optional, TypeVar as TypeVariable, Union
 
-from headrace.sdk.beam_names import missing_names_of as _missing_names_of
-from headrace.sdk.type_hints import (
+from headrace.sdk.beam.names import missing_names_of as _missing_names_of
+from headrace.sdk.typehints.consistency import is_consistent as is_consistent_with
+from headrace.sdk.typehints.hints import normalized as normalize
+from headrace.sdk.typehints.type_hints import (
     KV,
     Collection,
     Deque,
@@ -19,8 +21,6 @@ from headrace.sdk.type_hints import (
     Set,
     Tuple,
 )
-from headrace.sdk.typechecks.consistency import is_consistent as is_consistent_with
-from headrace.sdk.typechecks.hints import normalized as normalize
 
 __all__ = [
     "KV",

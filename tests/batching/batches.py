@@ -13,15 +13,15 @@ import attrs
 import pytest
 
 from headrace.runners import local
-from headrace.runners.planning import plan
-from headrace.sdk.graph import Graph, Read, Write
-from headrace.sdk.io.test_stream import TestStream
-from headrace.sdk.metrics import MetricResults
-from headrace.sdk.options import PipelineOptions
-from headrace.sdk.result import PipelineResult, PipelineState
-from headrace.sdk.runner_lookup import Runner
-from headrace.sdk.source import BoundedSource
-from headrace.sdk.testing.alignment import aligned, steps
+from headrace.runners.plan.planning import plan
+from headrace.sdk.metrics.cells import MetricResults
+from headrace.sdk.options.pipeline_options import PipelineOptions
+from headrace.sdk.pipelines.graph import Graph, Read, Write
+from headrace.sdk.pipelines.result import PipelineResult, PipelineState
+from headrace.sdk.pipelines.runner_lookup import Runner
+from headrace.sdk.sources.scripted_stream import TestStream
+from headrace.sdk.sources.source import BoundedSource
+from headrace.sdk.testing.streams.alignment import aligned, steps
 from tests.batching.merge_graphs import map_nodes, merge_graphs, prefixed_label, select_graph
 from tests.batching.recording import Recording, recorder_for
 

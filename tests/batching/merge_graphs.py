@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import attrs
 
-from headrace.sdk.graph import Collection, Graph, Node
+from headrace.sdk.pipelines.graph import Collection, Graph, Node
 
 T = TypeVar("T")
 

@@ -7,10 +7,10 @@ from typing import ClassVar
 import attrs
 
 from headrace.runners.error_context import label_errors
-from headrace.sdk.graph import Graph, Write
-from headrace.sdk.metrics import MetricResults
-from headrace.sdk.result import PipelineResult, PipelineState
-from headrace.sdk.sink import Commit, PartSink, Sink, SinkBatch, SinkPart
+from headrace.sdk.metrics.cells import MetricResults
+from headrace.sdk.pipelines.graph import Graph, Write
+from headrace.sdk.pipelines.result import PipelineResult, PipelineState
+from headrace.sdk.sources.sink import Commit, PartSink, Sink, SinkBatch, SinkPart
 
 SinkInput = SinkBatch | Commit
 """What a sink receives: a batch, or the commit of the parts that workers wrote."""

@@ -10,8 +10,8 @@ import pytest
 import headrace as hr
 from headrace.options import PipelineOptions
 from headrace.runners import local
-from headrace.sdk.io.test_stream import NOTHING
-from headrace.sdk.testing.alignment import aligned
+from headrace.sdk.sources.scripted_stream import NOTHING
+from headrace.sdk.testing.streams.alignment import aligned
 from headrace.testing import Capture, TestStream
 from tests.batching.batches import DRY_RUN, Batches, BatchingRunner, is_batched
 from tests.semantics.scenarios import (

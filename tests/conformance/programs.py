@@ -15,7 +15,7 @@ from typing import Any
 import attrs
 
 import headrace as hr
-from headrace.sdk.testing.validity_windows import ValidityWindows
+from headrace.sdk.testing.runs.validity_windows import ValidityWindows
 from headrace.testing import TestStream
 from tests.figures import END, KEY, Case, Expected
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from headrace.sdk.beam_names import GOOGLE_MODULES, SPLITTABLE_MODULES
+from headrace.sdk.beam.names import GOOGLE_MODULES, SPLITTABLE_MODULES
 from tests.docs.doc_pages import ROOT
 
 sys.path.append(str(ROOT / "tools"))  # for the parameters of the tests below

@@ -76,7 +76,7 @@ def test_the_row_of_a_missing_name_has_the_text_that_programs_get(monkeypatch: A
     from beam_reference import MISSING, _row
 
     import headrace.transforms.util as own
-    from headrace.sdk.beam_names import BEAM_NAMES
+    from headrace.sdk.beam.names import BEAM_NAMES
 
     row = _row("transforms.util", "RemoveDuplicates", Theirs, own)
     assert (row.status, row.text) == (MISSING, BEAM_NAMES["RemoveDuplicates"])

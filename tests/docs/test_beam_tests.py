@@ -75,7 +75,7 @@ def test_only_the_import_is_changed(tool: Any) -> None:
     assert tool.swapped(text) == (
         "import headrace as beam\n"
         "from bexamples import wordcount\n"
-        "from headrace.sdk.testing.hamcrest_matchers import DisplayDataItemMatcher\n"
+        "from headrace.sdk.testing.assertions.hamcrest_matchers import DisplayDataItemMatcher\n"
         "@mock.patch('headrace.Pipeline', TestPipeline)\n"
     )
 

@@ -16,7 +16,7 @@ import pytest
 
 from headrace.__main__ import add_package_arguments
 from headrace.sdk.observing.packages import NEEDED
-from headrace.sdk.options import PipelineOptions
+from headrace.sdk.options.pipeline_options import PipelineOptions
 from tests.docs.doc_pages import PAGES, ROOT, blocks, files, name
 
 SHELL = ("sh", "console")

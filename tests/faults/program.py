@@ -18,7 +18,7 @@ import attrs
 import headrace as hr
 from headrace.io import Batch, LatestOffset, UnboundedSource, fileio
 from headrace.options import PipelineOptions
-from headrace.sdk.io.ledger import Ledger
+from headrace.sdk.io.files.ledger import Ledger
 from headrace.triggers import AccumulationMode, AfterCount, AfterWatermark
 from headrace.windowing import FixedWindows, Sessions
 from tests.faults.kill_points import reach, start_timer
@@ -156,7 +156,7 @@ def add_driver_kill_points() -> None:
 
     from headrace.runners.spark.cluster.driver_sinks import DriverSinks
     from headrace.runners.spark.state.checkpoint_manifest import Checkpoint
-    from headrace.sdk.io.file_sink import FileSink
+    from headrace.sdk.io.files.file_sink import FileSink
     from headrace.sdk.io.table.database import Database
 
     add_kill_points(Checkpoint, "write", "checkpoint", "checkpoint")
@@ -176,11 +176,11 @@ def add_driver_kill_points() -> None:
 
 def add_worker_kill_points() -> None:
     """Add kill points to the code of workers and of the planner, which import this module."""
-    from headrace.runners.side_input_files import SideInputFiles
+    from headrace.runners.contents.side_input_files import SideInputFiles
     from headrace.runners.spark.sources.data_source import RoundsReader
     from headrace.runners.spark.streaming import StateChunks
-    from headrace.sdk.io.file_sink import FileSink
-    from headrace.sdk.io.write_by_destination import WriteFile
+    from headrace.sdk.io.destinations.write_by_destination import WriteFile
+    from headrace.sdk.io.files.file_sink import FileSink
 
     add_kill_points(RoundsReader, "latestOffset", "", "offset")
     add_kill_points(RoundsReader, "partitions", "planning", "")

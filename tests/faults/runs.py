@@ -13,7 +13,7 @@ import attrs
 import headrace as hr
 from headrace.io import Batch, LatestOffset, UnboundedSource
 from headrace.options import PipelineOptions
-from headrace.sdk.result import PipelineResult
+from headrace.sdk.pipelines.result import PipelineResult
 
 
 def start(build: Callable[[hr.Pipeline], Any], home: Path, *flags: str) -> PipelineResult:

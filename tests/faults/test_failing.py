@@ -15,9 +15,9 @@ from headrace.io import BoundedSource
 from headrace.options import PipelineOptions
 from headrace.runners.spark.cluster.error_transport import WorkerDiedError
 from headrace.runners.spark.cluster.spark_versions import minor
-from headrace.sdk.io.file_naming import FileNaming
-from headrace.sdk.io.line_sinks import TextSink
-from headrace.sdk.sink import Commit
+from headrace.sdk.io.files.file_naming import FileNaming
+from headrace.sdk.io.formats.lines.line_sinks import TextSink
+from headrace.sdk.sources.sink import Commit
 from headrace.triggers import AccumulationMode, AfterCount, AfterWatermark
 from headrace.windowing import FixedWindows, Sessions
 from tests.faults.runs import FaultDoFn, InjectedError, finish, inject_fault, lines_of

@@ -21,7 +21,7 @@ from headrace.runners.spark.state.checkpoint_manifest import Checkpoint
 from headrace.runners.spark.state.lease_files import HadoopLeaseFiles, LocalLeaseFiles
 from headrace.runners.spark.state.lease_record import file_of, newest, owner_in
 from headrace.runners.spark.state.processes import Process
-from headrace.sdk.result import PipelineState
+from headrace.sdk.pipelines.result import PipelineState
 from tests.faults.kill_points import kill, processes
 from tests.faults.owned_program import pipeline
 from tests.faults.runs import append, lines_of, write

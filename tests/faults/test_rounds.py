@@ -11,10 +11,10 @@ import pytest
 import headrace as hr
 from headrace.io import Batch, BoundedSource, UnboundedSource
 from headrace.options import PipelineOptions
-from headrace.runners import source_rounds
-from headrace.runners.source_positions import Position, drained, position_of
-from headrace.runners.source_rounds import SourceRounds
-from headrace.sdk.graph import Read
+from headrace.runners.sources import source_rounds
+from headrace.runners.sources.source_positions import Position, drained, position_of
+from headrace.runners.sources.source_rounds import SourceRounds
+from headrace.sdk.pipelines.graph import Read
 from headrace.stored_formats import POSITIONS
 from headrace.windowing.time import MAX_MICROS
 from tests.faults.runs import append, write

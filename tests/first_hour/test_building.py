@@ -13,10 +13,10 @@ import pytest
 import headrace
 from headrace.options import PipelineOptions, pipeline_options
 from headrace.runners.spark.cluster.options import SparkOptions
-from headrace.sdk.beam_names import BEAM_NAMES
-from headrace.sdk.beam_options import GoogleCloudOptions, flags_without_effect
-from headrace.sdk.flags import SPARK_FLAGS
-from headrace.sdk.options import StandardOptions, flags_of_class
+from headrace.sdk.beam.names import BEAM_NAMES
+from headrace.sdk.options.pipeline_options import StandardOptions, flags_of_class
+from headrace.sdk.pipelines.beam_options import GoogleCloudOptions, flags_without_effect
+from headrace.sdk.pipelines.flags import SPARK_FLAGS
 from headrace.testing import TestStream
 from headrace.transforms import util
 from headrace.transforms.trigger import (

@@ -18,9 +18,9 @@ from headrace.io import (
     WriteToParquet,
     WriteToText,
 )
-from headrace.sdk.io import csv_files
-from headrace.sdk.io.malformed_records import FilesWithMalformedRecords, MalformedRecord
-from headrace.sdk.outputs import as_bundle
+from headrace.sdk.io.files.malformed_records import FilesWithMalformedRecords, MalformedRecord
+from headrace.sdk.io.formats.lines import csv_files
+from headrace.sdk.pipelines.outputs import as_bundle
 from headrace.testing import TestStream
 from headrace.windowing.time import MIN_MICROS
 from tests.sdk.io.files import Kept, pipeline, visible, write

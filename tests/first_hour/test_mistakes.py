@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import headrace as hr
-from headrace.sdk.argument_checks import UnknownArgument
-from headrace.sdk.transform import ptransform_fn
+from headrace.sdk.pipelines.transform import ptransform_fn
+from headrace.sdk.typehints.argument_checks import UnknownArgument
 from headrace.testing import TestPipeline, TestStream, capture
 from headrace.transforms.userstate import (
     BagStateSpec,

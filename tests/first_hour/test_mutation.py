@@ -12,13 +12,13 @@ import attrs
 import pytest
 
 import headrace as hr
-from headrace.runners.accumulator_check import CheckedCombineFn
-from headrace.runners.invoker import ParDoInvoker
-from headrace.runners.planning import KeyedStep, plan
-from headrace.sdk.testing import runs
-from headrace.sdk.testing.run_on_runner import run_streaming
-from headrace.sdk.testing.runs import Run
-from headrace.sdk.testing.steps import Step
+from headrace.runners.calls.invoker import ParDoInvoker
+from headrace.runners.checks.accumulator_check import CheckedCombineFn
+from headrace.runners.plan.planning import KeyedStep, plan
+from headrace.sdk.testing.runs import run as runs
+from headrace.sdk.testing.runs.run import Run
+from headrace.sdk.testing.runs.run_on_runner import run_streaming
+from headrace.sdk.testing.runs.steps import Step
 from headrace.testing import TestPipeline, capture
 from headrace.testing.laws import (
     LawBroken,

@@ -10,9 +10,9 @@ from typing import Any, ClassVar
 import pytest
 
 import headrace as hr
-from headrace.sdk.testing.runs import Run
-from headrace.sdk.testing.shrinking import smaller
-from headrace.sdk.testing.steps import Step
+from headrace.sdk.testing.runs.run import Run
+from headrace.sdk.testing.runs.shrinking import smaller
+from headrace.sdk.testing.runs.steps import Step
 from headrace.testing import TestPipeline, capture
 from headrace.testing.laws import (
     LawBroken,

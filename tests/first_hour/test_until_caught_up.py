@@ -11,7 +11,7 @@ import pytest
 
 import headrace as hr
 from headrace.io import Batch, TextFiles, UnboundedSource
-from headrace.sdk.outputs import as_bundle
+from headrace.sdk.pipelines.outputs import as_bundle
 from headrace.testing import TestPipeline, capture
 from headrace.windowing import FixedWindows, Monotonic
 from tests.runners.sources import Topic, at
@@ -83,7 +83,7 @@ def test_files_that_appear_during_the_run_are_not_read(tmp_path: Path) -> None:
 def test_the_first_listing_is_complete_however_many_files_it_has(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("headrace.sdk.io.watched_files.PLANNED", 2)
+    monkeypatch.setattr("headrace.sdk.io.matching.watched_files.PLANNED", 2)
     for second in range(1, 6):
         lines(tmp_path / f"{second}.txt", str(second))
     source = hr.io.WatchedFiles(TextFiles(f"{tmp_path}/*.txt")).available_now()

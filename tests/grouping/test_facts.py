@@ -18,8 +18,8 @@ from headrace.grouping.facts import (
     facts_of,
     panes_of,
 )
-from headrace.runners.planning import KeyedStep, plan
-from headrace.sdk.testing.runs import unchecked_pipeline
+from headrace.runners.plan.planning import KeyedStep, plan
+from headrace.sdk.testing.runs.run import unchecked_pipeline
 from headrace.triggers import (
     AccumulationMode,
     AfterBytes,

@@ -19,7 +19,7 @@ from typing import Any, Final
 
 import attrs
 
-from headrace.sdk.testing.run_on_runner import run_streaming
+from headrace.sdk.testing.runs.run_on_runner import run_streaming
 from headrace.sdk.testing.strategies.targeted_runs import KINDS_OF_RUNS
 from headrace.testing.laws import Report, check_runner
 from headrace.testing.strategies import Run

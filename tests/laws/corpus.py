@@ -20,8 +20,8 @@ from hypothesis.errors import HypothesisException
 import headrace.testing.strategies
 import headrace.triggers
 import headrace.windowing
-from headrace.sdk.testing.programs import code
-from headrace.sdk.testing.runs import Run
+from headrace.sdk.testing.runs.programs import code
+from headrace.sdk.testing.runs.run import Run
 
 FOUND = Path(__file__).parent / "found"
 KEEPS = "HEADRACE_CASES" in os.environ

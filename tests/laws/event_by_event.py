@@ -14,19 +14,26 @@ from typing import Any
 import attrs
 
 import headrace as hr
-from headrace.runners.executor import Executor
-from headrace.runners.operators import operators_of
-from headrace.runners.planning import plan
-from headrace.sdk.encoding import encode_value
-from headrace.sdk.graph import MAIN, Collection, Graph, Read
-from headrace.sdk.metrics import MetricResults
-from headrace.sdk.pvalue import PCollection
-from headrace.sdk.testing.batch_oracle import Part, source_watermarks
-from headrace.sdk.testing.capturing import Capture, Captured
-from headrace.sdk.testing.run_on_runner import Observation, input_of, pane, run_batch
-from headrace.sdk.testing.runs import Run, StepCaptures, adapted, build, unchecked_pipeline
-from headrace.sdk.testing.script import END_OF_DATES, Event, Row, event_at, retracts, ticking
-from headrace.sdk.testing.steps import LAST, Step, holds_lists
+from headrace.runners.engine.executor import Executor
+from headrace.runners.engine.operators import operators_of
+from headrace.runners.plan.planning import plan
+from headrace.sdk.coders.keys import encode_value
+from headrace.sdk.metrics.cells import MetricResults
+from headrace.sdk.pipelines.graph import MAIN, Collection, Graph, Read
+from headrace.sdk.pipelines.pvalue import PCollection
+from headrace.sdk.testing.assertions.capturing import Capture, Captured
+from headrace.sdk.testing.runs.batch_oracle import Part, source_watermarks
+from headrace.sdk.testing.runs.run import Run, StepCaptures, adapted, build, unchecked_pipeline
+from headrace.sdk.testing.runs.run_on_runner import Observation, input_of, pane, run_batch
+from headrace.sdk.testing.runs.steps import LAST, Step, holds_lists
+from headrace.sdk.testing.streams.script import (
+    END_OF_DATES,
+    Event,
+    Row,
+    event_at,
+    retracts,
+    ticking,
+)
 from headrace.triggers.bundle import Bundle
 from headrace.triggers.refinement import AccumulationMode
 from headrace.triggers.strategy import WindowingStrategy

@@ -14,14 +14,22 @@ import attrs
 from hypothesis import strategies as st
 
 import headrace as hr
-from headrace.runners.executor import Executor
-from headrace.runners.operators import operators_of
-from headrace.runners.planning import plan
-from headrace.sdk.testing.alignment import aligned
-from headrace.sdk.testing.capturing import Capture, Captured, capture
-from headrace.sdk.testing.runs import unchecked_pipeline
-from headrace.sdk.testing.script import SECOND, Event, event_at, rows_of, stamped, stream, ticking
+from headrace.runners.engine.executor import Executor
+from headrace.runners.engine.operators import operators_of
+from headrace.runners.plan.planning import plan
+from headrace.sdk.testing.assertions.capturing import Capture, Captured, capture
+from headrace.sdk.testing.runs.run import unchecked_pipeline
 from headrace.sdk.testing.strategies.arriving import scripts
+from headrace.sdk.testing.streams.alignment import aligned
+from headrace.sdk.testing.streams.script import (
+    SECOND,
+    Event,
+    event_at,
+    rows_of,
+    stamped,
+    stream,
+    ticking,
+)
 from headrace.transforms.timeutil import TimeDomain
 from headrace.transforms.userstate import (
     BagStateSpec,

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-from headrace.sdk.testing.runs import Run
-from headrace.sdk.testing.steps import Step
+from headrace.sdk.testing.runs.run import Run
+from headrace.sdk.testing.runs.steps import Step
 from headrace.sdk.testing.strategies.pipelines import pipelines, runs
 from headrace.triggers import WindowingStrategy
 from tests.laws.corpus import FOUND, keep, keeping_failures, read

@@ -8,9 +8,9 @@ from pathlib import Path
 import attrs
 import pytest
 
-from headrace.sdk.testing.conformance import Kit
-from headrace.sdk.testing.pane_laws import COUNTED
-from headrace.sdk.testing.run_laws import AGREES
+from headrace.sdk.testing.conformance.check_runner import Kit
+from headrace.sdk.testing.laws.pane_laws import COUNTED
+from headrace.sdk.testing.laws.run_laws import AGREES
 from headrace.sdk.testing.strategies.targeted_runs import KINDS_OF_RUNS
 from headrace.testing.laws import LawBroken, Report, Verdict
 from headrace.testing.strategies import Run, Step, is_odd, pipelines

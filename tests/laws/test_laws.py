@@ -1,7 +1,7 @@
 """The laws: a stream ends with the batch result, whatever the windows, triggers, modes and order of arrival.
 
 Each holds for one grouping and for several in a row. Laws about the output of a grouping are
-:mod:`headrace.sdk.testing.pane_laws`, and hold on any runner; the other laws here also look inside.
+:mod:`headrace.sdk.testing.laws.pane_laws`, and hold on any runner; the other laws here also look inside.
 """
 
 from __future__ import annotations
@@ -15,8 +15,10 @@ from typing import Any
 import attrs
 from hypothesis import assume, strategies as st
 
-from headrace.sdk.testing import pane_laws, result_laws
-from headrace.sdk.testing.batch_oracle import (
+from headrace.sdk.testing.laws import pane_laws, result_laws
+from headrace.sdk.testing.laws.pane_law import PaneLaw
+from headrace.sdk.testing.laws.result_laws import behind, compare_with_batch
+from headrace.sdk.testing.runs.batch_oracle import (
     ACCUMULATING,
     DISCARDING,
     RETRACTING,
@@ -26,12 +28,9 @@ from headrace.sdk.testing.batch_oracle import (
     shrinks,
     without_empty,
 )
-from headrace.sdk.testing.pane_law import PaneLaw
-from headrace.sdk.testing.result_laws import behind, compare_with_batch
-from headrace.sdk.testing.run_on_runner import Observation, Pane
-from headrace.sdk.testing.runs import Run
-from headrace.sdk.testing.script import SECOND, Row, rows_of, with_rows
-from headrace.sdk.testing.steps import Step
+from headrace.sdk.testing.runs.run import Run
+from headrace.sdk.testing.runs.run_on_runner import Observation, Pane
+from headrace.sdk.testing.runs.steps import Step
 from headrace.sdk.testing.strategies.pipelines import runs
 from headrace.sdk.testing.strategies.targeted_runs import (
     closing_over_changes,
@@ -43,6 +42,7 @@ from headrace.sdk.testing.strategies.targeted_runs import (
     unsafe,
 )
 from headrace.sdk.testing.strategies.windowing import Where, aligned, calendars, merging
+from headrace.sdk.testing.streams.script import SECOND, Row, rows_of, with_rows
 from headrace.triggers import AccumulationMode
 from headrace.windowing import TimestampCombiner
 from tests.laws.corpus import law

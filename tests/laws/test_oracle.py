@@ -9,8 +9,8 @@ import attrs
 import pytest
 from hypothesis import HealthCheck, settings
 
-from headrace.sdk.testing.run_on_runner import UNKNOWN, Observation, run_alone
-from headrace.sdk.testing.runs import Run, has_late_output
+from headrace.sdk.testing.runs.run import Run, has_late_output
+from headrace.sdk.testing.runs.run_on_runner import UNKNOWN, Observation, run_alone
 from headrace.sdk.testing.strategies.pipelines import runs
 from headrace.sdk.testing.strategies.targeted_runs import closing_over_changes, merging_after_firing
 from headrace.sdk.testing.strategies.windowing import aligned, merging

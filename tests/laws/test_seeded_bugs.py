@@ -9,18 +9,20 @@ from pathlib import Path
 import attrs
 import pytest
 
-from headrace.runners import side_input_gate, stateful_side_inputs
 from headrace.runners.grouping.session_tier import SessionTier
 from headrace.runners.grouping.window_tier import FiredWindow
-from headrace.runners.side_input_gate import SideInputGate
-from headrace.runners.stateful_keys import StatefulKeys
-from headrace.runners.stateful_side_inputs import CallsByWindow
-from headrace.sdk import evictors, outputs
-from headrace.sdk.combiners.distinct import ApproximateCountDistinctCombineFn
+from headrace.runners.side_inputs import side_input_gate
+from headrace.runners.side_inputs.side_input_gate import SideInputGate
+from headrace.runners.stateful import stateful_side_inputs
+from headrace.runners.stateful.stateful_keys import StatefulKeys
+from headrace.runners.stateful.stateful_side_inputs import CallsByWindow
+from headrace.sdk.combiners import evictors
+from headrace.sdk.combiners.approximate.distinct import ApproximateCountDistinctCombineFn
 from headrace.sdk.combiners.moments import VarianceCombineFn
-from headrace.sdk.testing.conformance import check_runner
-from headrace.sdk.testing.law import LIKE_ITS_BATCH
-from headrace.sdk.testing.pane_laws import (
+from headrace.sdk.pipelines import outputs
+from headrace.sdk.testing.conformance.check_runner import check_runner
+from headrace.sdk.testing.laws.law import LIKE_ITS_BATCH
+from headrace.sdk.testing.laws.pane_laws import (
     APART,
     COUNTED,
     DROPPED_TOGETHER,
@@ -31,9 +33,9 @@ from headrace.sdk.testing.pane_laws import (
     ONE_ON_TIME,
     TAKEN_BACK,
 )
-from headrace.sdk.testing.result_laws import LIKE_BATCH, STAMPED, STANDS, UNTIL
-from headrace.sdk.testing.run_laws import IN_TIME, UNWATCHED
-from headrace.sdk.testing.side_laws import SIDE_CONTENT
+from headrace.sdk.testing.laws.result_laws import LIKE_BATCH, STAMPED, STANDS, UNTIL
+from headrace.sdk.testing.laws.run_laws import IN_TIME, UNWATCHED
+from headrace.sdk.testing.laws.side_laws import SIDE_CONTENT
 from headrace.triggers import emission, grouping
 from headrace.triggers.admission import Admission
 from headrace.triggers.bundle import RETRACT

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import Phase, given, settings, strategies as st
 
 import headrace as hr
-from headrace.runners import stateful_side_inputs
+from headrace.runners.stateful import stateful_side_inputs
 from headrace.testing import TestPipeline, TestStream, capture
 from headrace.transforms.timeutil import TimeDomain
 from headrace.transforms.userstate import (

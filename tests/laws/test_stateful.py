@@ -14,13 +14,13 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings, strategies as st
 
 import headrace as hr
-from headrace.runners import stateful_outputs
-from headrace.runners.stateful_keys import StatefulKeys
-from headrace.runners.stateful_state import KeyCells
-from headrace.sdk.own_values import Copies
-from headrace.sdk.state_cells import BagState
-from headrace.sdk.testing.script import SECOND, rows_of, stamped, stream
+from headrace.runners.stateful import stateful_outputs
+from headrace.runners.stateful.stateful_keys import StatefulKeys
+from headrace.runners.stateful.stateful_state import KeyCells
+from headrace.sdk.coders.own_values import Copies
+from headrace.sdk.pardo.state.state_cells import BagState
 from headrace.sdk.testing.strategies.arriving import scripts
+from headrace.sdk.testing.streams.script import SECOND, rows_of, stamped, stream
 from headrace.testing import TestPipeline, capture
 from headrace.transforms.timeutil import TimeDomain
 from headrace.transforms.userstate import (

@@ -7,12 +7,8 @@ from http.client import HTTPConnection, HTTPResponse
 from urllib.parse import urlsplit
 
 import headrace as hr
-from headrace.sdk.metrics import MetricResults
-from headrace.sdk.observing.history import History
-from headrace.sdk.observing.live import LivePage
-from headrace.sdk.observing.live.plain_data import step_data
-from headrace.sdk.result import PipelineResult
-from headrace.sdk.run_records import (
+from headrace.sdk.metrics.cells import MetricResults
+from headrace.sdk.metrics.run_records import (
     ElementRecord,
     PaneRecord,
     Round,
@@ -20,7 +16,11 @@ from headrace.sdk.run_records import (
     Samples,
     StepOutline,
 )
-from headrace.sdk.step_metrics import StepMetrics
+from headrace.sdk.metrics.step_metrics import StepMetrics
+from headrace.sdk.observing.history import History
+from headrace.sdk.observing.live import LivePage
+from headrace.sdk.observing.live.plain_data import step_data
+from headrace.sdk.pipelines.result import PipelineResult
 from headrace.testing import TestStream
 from headrace.transforms.trigger import AccumulationMode, AfterCount, AfterWatermark
 from headrace.transforms.window import FixedWindows

@@ -18,7 +18,7 @@ from headrace.errors import PipelineError
 from headrace.sdk.observing import packages
 from headrace.sdk.observing.live import LivePage
 from headrace.sdk.observing.packages import NEEDED
-from headrace.sdk.output_paths import check_directory, check_file
+from headrace.sdk.options.output_paths import check_directory, check_file
 from tests.docs.doc_pages import ROOT
 
 FLAGS = {

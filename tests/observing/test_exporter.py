@@ -6,7 +6,7 @@ import pytest
 
 import headrace as hr
 from headrace.metrics import MetricResults, MetricsExporter
-from headrace.sdk.run_records import Round, RunOutline
+from headrace.sdk.metrics.run_records import Round, RunOutline
 from headrace.testing import TestStream
 
 RUN = RunOutline("r", "job", "local", True, 0, ())

@@ -10,7 +10,7 @@ import pytest
 
 import headrace as hr
 from headrace.errors import PipelineError
-from headrace.sdk.metrics import Metrics
+from headrace.sdk.metrics.cells import Metrics
 from headrace.sdk.observing.live import LivePage
 from headrace.sdk.observing.live.guard import HEADERS
 from tests.observing.served_runs import (

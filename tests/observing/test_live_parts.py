@@ -3,10 +3,10 @@
 import logging
 
 import headrace as hr
+from headrace.sdk.metrics.step_metrics import StepMetrics
 from headrace.sdk.observing.live.plain_data import lag, rates
 from headrace.sdk.observing.live.recent_logs import KEPT, RecentLogs
 from headrace.sdk.observing.live.snapshot import first_moment, since, snapshot
-from headrace.sdk.step_metrics import StepMetrics
 from headrace.transforms.window import FixedWindows
 from tests.observing.served_runs import HOSTILE, SECOND, a_round, data, history_of
 

@@ -11,13 +11,13 @@ from zlib import crc32
 import pytest
 
 import headrace as hr
-from headrace.runners import sampler
-from headrace.sdk.observing.charts import over_time
-from headrace.sdk.observing.graph import graph_svg
+from headrace.runners.engine import sampler
+from headrace.sdk.metrics.run_records import ElementRecord
+from headrace.sdk.observing.drawing.charts import over_time
+from headrace.sdk.observing.drawing.graph_image import graph_svg
 from headrace.sdk.observing.history import FEW, RECORDS, GroupingHistory, History, SeenElement
 from headrace.sdk.observing.live.plain_data import RunView, run_data
-from headrace.sdk.observing.report import chosen_keys
-from headrace.sdk.run_records import ElementRecord
+from headrace.sdk.observing.reports.report import chosen_keys
 from headrace.testing import TestStream
 from tests.observing.chromium import Browser
 from tests.observing.test_report import SCREENSHOTS, opened, write

@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 import pytest
 
 import headrace as hr
-from headrace.sdk.observer import RunObserver
+from headrace.sdk.metrics.observer import RunObserver
+from headrace.sdk.metrics.run_records import ElementRecord, Round, RunOutline
 from headrace.sdk.observing.history import RECORDS, GroupingHistory, History, SeenElement
-from headrace.sdk.run_records import ElementRecord, Round, RunOutline
 from headrace.testing import TestStream
 
 MINUTE = 60

@@ -12,15 +12,7 @@ import vl_convert
 
 import headrace as hr
 from headrace.errors import PipelineError
-from headrace.sdk.observing.charts import charts_of, over_time, pictures, theme
-from headrace.sdk.observing.drawing.layers import LINES, RINGS
-from headrace.sdk.observing.drawing.legend import MEANINGS, WIDE, WINDOW
-from headrace.sdk.observing.drawing.marks import marks_of
-from headrace.sdk.observing.drawing.scales import DAY, HOUR, SECOND, axes_of, time_axis
-from headrace.sdk.observing.drawing.theme import DARK, dark_rules
-from headrace.sdk.observing.history import History, SeenElement, SeenPane
-from headrace.sdk.observing.picture import picture
-from headrace.sdk.run_records import (
+from headrace.sdk.metrics.run_records import (
     ElementRecord,
     PaneRecord,
     Round,
@@ -28,7 +20,15 @@ from headrace.sdk.run_records import (
     Samples,
     StepOutline,
 )
-from headrace.sdk.step_metrics import StepMetrics
+from headrace.sdk.metrics.step_metrics import StepMetrics
+from headrace.sdk.observing.drawing.charts import charts_of, over_time, pictures, theme
+from headrace.sdk.observing.drawing.layers import LINES, RINGS
+from headrace.sdk.observing.drawing.legend import MEANINGS, WIDE, WINDOW
+from headrace.sdk.observing.drawing.marks import marks_of
+from headrace.sdk.observing.drawing.picture import picture
+from headrace.sdk.observing.drawing.scales import DAY, HOUR, SECOND, axes_of, time_axis
+from headrace.sdk.observing.drawing.theme import DARK, dark_rules
+from headrace.sdk.observing.history import History, SeenElement, SeenPane
 from headrace.testing import TestPipeline, TestStream, capture
 from headrace.windowing.time import MAX_MICROS, MIN_MICROS
 from headrace.windowing.window import GLOBAL_WINDOW

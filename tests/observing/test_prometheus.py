@@ -16,8 +16,8 @@ import headrace as hr
 from headrace.io import Batch, UnboundedSource
 from headrace.metrics import MetricResults, PrometheusExporter, PushgatewayExporter
 from headrace.options.pipeline_options import PipelineOptions
+from headrace.sdk.metrics.run_records import RunOutline
 from headrace.sdk.observing.options import observers_of
-from headrace.sdk.run_records import RunOutline
 from tests.observing.mill import WEIGHED, grind
 from tests.observing.receiver import receiving
 

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from headrace.runners import sampler
-from headrace.sdk.observe_options import add_observers
-from headrace.sdk.testing.runs import Run, StepCaptures, build, unchecked_pipeline
-from headrace.sdk.testing.script import ended, stream
-from headrace.sdk.testing.steps import label
+from headrace.runners.engine import sampler
+from headrace.sdk.metrics.observe_options import add_observers
+from headrace.sdk.testing.runs.run import Run, StepCaptures, build, unchecked_pipeline
+from headrace.sdk.testing.runs.steps import label
 from headrace.sdk.testing.strategies.pipelines import runs
+from headrace.sdk.testing.streams.script import ended, stream
 from tests.observing.test_observed_runs import Notes
 
 

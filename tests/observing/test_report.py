@@ -18,10 +18,10 @@ import pytest
 
 import headrace as hr
 from headrace.errors import PipelineError
+from headrace.sdk.metrics.run_records import StepOutline
 from headrace.sdk.observing import packages
 from headrace.sdk.observing.history import History
-from headrace.sdk.observing.report import Report, chart_data, duration, report_page
-from headrace.sdk.run_records import StepOutline
+from headrace.sdk.observing.reports.report import Report, chart_data, duration, report_page
 from tests.examples.conftest import EXAMPLES
 from tests.observing.chromium import Browser
 from tests.observing.test_pictures import FOURTEEN, long_run

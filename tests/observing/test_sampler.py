@@ -9,8 +9,16 @@ import attrs
 from hypothesis import given, strategies as st
 
 import headrace as hr
-from headrace.runners.sampler import ALLOWANCE, KEYS, LOOKED_AT, RECORDS, SHARE, Budget, Sampler
-from headrace.sdk.graph import Collection
+from headrace.runners.engine.sampler import (
+    ALLOWANCE,
+    KEYS,
+    LOOKED_AT,
+    RECORDS,
+    SHARE,
+    Budget,
+    Sampler,
+)
+from headrace.sdk.pipelines.graph import Collection
 from headrace.triggers.bundle import Bundle, Windows
 from headrace.windowing.window import GLOBAL_WINDOW, interval
 

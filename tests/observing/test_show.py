@@ -12,7 +12,7 @@ import pytest
 
 import headrace as hr
 from headrace.io import Batch, UnboundedSource
-from headrace.sdk.observer import RunObserver
+from headrace.sdk.metrics.observer import RunObserver
 from headrace.testing import TestStream
 from headrace.triggers import AccumulationMode, AfterCount, AfterWatermark
 from headrace.windowing import FixedWindows

@@ -8,7 +8,7 @@ from typing import Any
 
 import attrs
 
-from headrace.sdk.encoding import encode_value
+from headrace.sdk.coders.keys import encode_value
 from tests.oracle.window_history import Element
 
 

@@ -7,10 +7,10 @@ import attrs
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from headrace.runners.batch_calls import in_batches, with_batches
-from headrace.sdk.batches import MAX_BATCH, Batches, ListBatching
-from headrace.sdk.graph import MAIN
-from headrace.sdk.outputs import Step
+from headrace.runners.calls.batch_calls import in_batches, with_batches
+from headrace.sdk.pipelines.graph import MAIN
+from headrace.sdk.pipelines.outputs import Step
+from headrace.sdk.typehints.batches import MAX_BATCH, Batches, ListBatching
 from headrace.triggers.bundle import IN_GLOBAL_WINDOW, Bundle
 from headrace.windowing import IntervalWindow
 

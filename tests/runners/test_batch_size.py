@@ -16,7 +16,8 @@ from hypothesis import given, settings, strategies as st
 import headrace as hr
 from headrace.io import BoundedSource
 from headrace.options import PipelineOptions
-from headrace.runners.batch_size import (
+from headrace.runners.plan.execution_mode import round_size
+from headrace.runners.sources.batch_size import (
     FIRST_LIMIT,
     FIXED_SHARE,
     LEAST_LIMIT,
@@ -29,11 +30,10 @@ from headrace.runners.batch_size import (
     RoundSize,
     next_limit,
 )
-from headrace.runners.execution_mode import round_size
-from headrace.runners.source_positions import Position, position_of
-from headrace.runners.source_ranges import WorkerReads
-from headrace.runners.source_rounds import SourceRounds
-from headrace.sdk.graph import Read
+from headrace.runners.sources.source_positions import Position, position_of
+from headrace.runners.sources.source_ranges import WorkerReads
+from headrace.runners.sources.source_rounds import SourceRounds
+from headrace.sdk.pipelines.graph import Read
 from headrace.testing import TestStream
 from tests.runners.test_source_ranges import Log
 

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given, strategies as st
 
 import headrace as hr
-from headrace.runners import source_bundles
 from headrace.runners.grouping import operators
 from headrace.runners.precombine import plain
-from headrace.sdk.testing.capturing import capture
+from headrace.runners.sources import source_bundles
+from headrace.sdk.testing.assertions.capturing import capture
 from headrace.triggers import AfterWatermark, DefaultTrigger, Repeatedly
 from headrace.triggers.bundle import Bundle
 from headrace.windowing.timestamp_combiner import TimestampCombiner

@@ -13,10 +13,10 @@ from headrace.runners.grouping.keyed_table import KeyedTable
 from headrace.runners.grouping.operators import streaming_group
 from headrace.runners.grouping.session_tier import SessionTier
 from headrace.runners.grouping.window_tier import WindowTier
-from headrace.runners.planning import plan
-from headrace.sdk.step_metrics import StepMetrics
-from headrace.sdk.testing.runs import unchecked_pipeline
-from headrace.sdk.testing.script import SECOND
+from headrace.runners.plan.planning import plan
+from headrace.sdk.metrics.step_metrics import StepMetrics
+from headrace.sdk.testing.runs.run import unchecked_pipeline
+from headrace.sdk.testing.streams.script import SECOND
 from headrace.triggers import (
     AccumulationMode,
     AfterCount,

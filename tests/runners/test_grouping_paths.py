@@ -18,7 +18,14 @@ from headrace.grouping.facts import (
     Windows,
     facts_of,
 )
-from headrace.runners.grouping_paths import PATHS, Collect, Execution, GroupingPath, Keep, path_of
+from headrace.runners.contents.grouping_paths import (
+    PATHS,
+    Collect,
+    Execution,
+    GroupingPath,
+    Keep,
+    path_of,
+)
 from headrace.runners.precombine.column_sums import NumberPrecombiner
 from headrace.runners.precombine.per_element import ElementPrecombiner
 from headrace.runners.precombine.per_session import SessionPrecombiner

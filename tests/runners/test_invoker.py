@@ -6,8 +6,8 @@ from itertools import repeat
 import pytest
 
 import headrace as hr
-from headrace.runners.invoker import ParDoInvoker
-from headrace.sdk.graph import ParDo
+from headrace.runners.calls.invoker import ParDoInvoker
+from headrace.sdk.pipelines.graph import ParDo
 from headrace.triggers.bundle import Bundle
 from headrace.triggers.pane import NO_FIRING
 from headrace.windowing import IntervalWindow, TimestampedValue

@@ -9,7 +9,7 @@ import headrace as hr
 from headrace.io import Sink
 from headrace.options import PipelineOptions
 from headrace.runners.local import run
-from headrace.sdk.graph import MAIN, Collection, Node
+from headrace.sdk.pipelines.graph import MAIN, Collection, Node
 from headrace.testing import TestPipeline, TestStream
 from headrace.triggers import AccumulationMode, AfterElement, Repeatedly
 from headrace.windowing import FixedWindows, NonMergingWindowFn, Sessions, WindowFn

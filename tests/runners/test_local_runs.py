@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import headrace as hr
-from headrace.runners.gc_tuning import infrequent_gc
-from headrace.sdk.testing.script import SECOND
+from headrace.runners.engine.gc_tuning import infrequent_gc
 from headrace.sdk.testing.strategies.windowing import aligned, merging, windowings
+from headrace.sdk.testing.streams.script import SECOND
 from headrace.testing import TestPipeline, TestStream, capture
 from headrace.triggers import AccumulationMode, AfterCount, AfterProcessingTime, Repeatedly
 from headrace.windowing import FixedWindows, GlobalWindows

@@ -3,12 +3,12 @@
 import pytest
 
 import headrace as hr
-from headrace.runners.grouping_paths import Execution
-from headrace.runners.planning import KeyedStep, plan
+from headrace.runners.contents.grouping_paths import Execution
+from headrace.runners.plan.planning import KeyedStep, plan
 from headrace.runners.precombine.per_element import ElementPrecombiner
 from headrace.runners.precombine.per_session import SessionPrecombiner
 from headrace.runners.precombine.plain import PlainPrecombiner
-from headrace.sdk.graph import Graph
+from headrace.sdk.pipelines.graph import Graph
 from headrace.triggers import (
     AccumulationMode,
     AfterBytes,

@@ -11,15 +11,15 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 import headrace as hr
 from headrace.errors import ElementError, KeyEncodingError
 from headrace.grouping.facts import facts_of
-from headrace.runners.grouping_paths import Execution, path_of
+from headrace.runners.contents.grouping_paths import Execution, path_of
+from headrace.runners.contents.reductions import BagOf, reduction_of
 from headrace.runners.precombine import Input, plain, precombiner_for
 from headrace.runners.precombine.per_element import ElementPrecombiner
 from headrace.runners.precombine.per_session import SessionPrecombiner
 from headrace.runners.precombine.plain import PlainPrecombiner
-from headrace.runners.reductions import BagOf, reduction_of
-from headrace.sdk.combine_fn import combine_fn_of
-from headrace.sdk.testing.runs import patience
-from headrace.sdk.testing.script import SECOND
+from headrace.sdk.groups.combine_fn import combine_fn_of
+from headrace.sdk.testing.runs.run import patience
+from headrace.sdk.testing.streams.script import SECOND
 from headrace.triggers import AfterBytes, AfterElement, Repeatedly, WindowingStrategy
 from headrace.triggers.bundle import Bundle
 from headrace.windowing import FixedWindows, GlobalWindows, Sessions, SlidingWindows

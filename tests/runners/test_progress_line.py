@@ -16,8 +16,8 @@ from pathlib import Path
 
 import pytest
 
-from headrace.runners.progress import Numbers, Progress
-from headrace.runners.terminal_line import GuardedStream, TerminalLine, is_terminal
+from headrace.runners.engine.progress import Numbers, Progress
+from headrace.runners.engine.terminal_line import GuardedStream, TerminalLine, is_terminal
 from headrace.windowing.time import MAX_MICROS, MIN_MICROS
 
 REPOSITORY = Path(__file__).parents[2]

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from headrace.errors import FileError
-from headrace.runners import side_input_files
-from headrace.runners.side_input_files import SideInputFiles, ValuesFile
-from headrace.runners.side_input_state import Content
+from headrace.runners.contents import side_input_files
+from headrace.runners.contents.side_input_files import SideInputFiles, ValuesFile
+from headrace.runners.side_inputs.side_input_state import Content
 from headrace.triggers import AccumulationMode
 from headrace.triggers.bundle import INSERT, RETRACT
 from headrace.triggers.pane import PaneInfoTiming, pane_info

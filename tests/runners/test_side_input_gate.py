@@ -8,8 +8,8 @@ from itertools import repeat
 import pytest
 
 from headrace.errors import PipelineError
-from headrace.runners.side_input_gate import Arrived, GateOutputs, SideInputGate
-from headrace.runners.side_input_state import Content
+from headrace.runners.side_inputs.side_input_gate import Arrived, GateOutputs, SideInputGate
+from headrace.runners.side_inputs.side_input_state import Content
 from headrace.triggers import AccumulationMode, DefaultTrigger
 from headrace.triggers.bundle import INSERT, RETRACT, Bundle
 from headrace.triggers.pane import PaneInfoTiming, pane_info

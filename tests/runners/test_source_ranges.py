@@ -28,13 +28,13 @@ from headrace.io import (
     WatchedFiles,
 )
 from headrace.options import PipelineOptions
-from headrace.runners.source_positions import Partition, position_of
-from headrace.runners.source_ranges import SourceRange, WorkerReads, read_range
-from headrace.runners.source_rounds import SourceRounds
-from headrace.sdk.graph import Read
-from headrace.sdk.io import file_places
-from headrace.sdk.io.periodic_source import PeriodicSource, Times
-from headrace.sdk.outputs import as_bundle
+from headrace.runners.sources.source_positions import Partition, position_of
+from headrace.runners.sources.source_ranges import SourceRange, WorkerReads, read_range
+from headrace.runners.sources.source_rounds import SourceRounds
+from headrace.sdk.io.files import file_places
+from headrace.sdk.pipelines.graph import Read
+from headrace.sdk.pipelines.outputs import as_bundle
+from headrace.sdk.polling.periodic_source import PeriodicSource, Times
 from headrace.windowing.time import MAX_MICROS, MIN_MICROS
 
 
@@ -186,7 +186,7 @@ def test_the_end_of_all_partitions():
 @pytest.mark.parametrize("start", [0, None, 0.3])
 @pytest.mark.parametrize("limit", [1, 7, 100])
 def test_a_generator_tells_what_it_reads(start, limit, monkeypatch):
-    monkeypatch.setattr("headrace.sdk.io.periodic_source.SPLIT", 3)
+    monkeypatch.setattr("headrace.sdk.polling.periodic_source.SPLIT", 3)
     source = PeriodicSource((Times(start, 20_000_000, 0.7),))
     offset: Any = None
     finished = False

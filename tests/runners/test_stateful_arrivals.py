@@ -7,8 +7,8 @@ import pytest
 
 import headrace as hr
 from headrace.errors import ElementError
-from headrace.runners.stateful_arrivals import KeyedElements
-from headrace.sdk.state_cells import CombiningValueState
+from headrace.runners.stateful.stateful_arrivals import KeyedElements
+from headrace.sdk.pardo.state.state_cells import CombiningValueState
 from headrace.testing.util import assert_that, equal_to
 from headrace.transforms.userstate import CombiningValueStateSpec
 from headrace.triggers.bundle import Bundle

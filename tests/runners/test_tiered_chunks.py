@@ -20,8 +20,8 @@ from headrace.runners.spark.shuffle.write import Address, KeyedWrite
 from headrace.runners.spark.state import chunks
 from headrace.runners.spark.state.chunked_tiers import TieredChunks
 from headrace.runners.spark.state.chunks import ChunkedStore, Directory
-from headrace.sdk.step_metrics import StepMetrics
-from headrace.sdk.testing.script import SECOND
+from headrace.sdk.metrics.step_metrics import StepMetrics
+from headrace.sdk.testing.streams.script import SECOND
 from headrace.triggers import AccumulationMode, AfterCount, AfterWatermark
 from headrace.triggers.bundle import Bundle
 from headrace.triggers.trigger import Clock

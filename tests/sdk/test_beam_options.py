@@ -16,9 +16,9 @@ from headrace.options.pipeline_options import (
     WorkerOptions,
 )
 from headrace.runners.spark.cluster.options import spark_settings
-from headrace.sdk.beam_options import BEAM_CLASSES
-from headrace.sdk.observer import RunObserver
-from headrace.sdk.options import known_flags
+from headrace.sdk.metrics.observer import RunObserver
+from headrace.sdk.options.pipeline_options import known_flags
+from headrace.sdk.pipelines.beam_options import BEAM_CLASSES
 
 
 def test_every_flag_of_beam_is_known() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 import headrace as hr
 from headrace.options.pipeline_options import PipelineOptions
-from headrace.sdk.testing.hamcrest_matchers import DisplayDataItemMatcher
+from headrace.sdk.testing.assertions.hamcrest_matchers import DisplayDataItemMatcher
 from headrace.transforms.display import DisplayData, DisplayDataItem, HasDisplayData
 
 
@@ -55,7 +55,7 @@ def test_the_functions_of_transforms() -> None:
     assert [item.value for item in DisplayData.create_from(hr.Map(len)).items] == ["len"]
     items = DisplayData.create_from(hr.ParDo(Grinding())).items
     assert [item.value for item in items] == [Grinding, 2, "mill.org", 4]
-    assert items[0].namespace == "headrace.sdk.pardo.ParDo"
+    assert items[0].namespace == "headrace.sdk.pardo.transforms.ParDo"
 
 
 def test_nothing_is_shown_by_default() -> None:

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import headrace as hr
-from headrace.sdk.encoding import encode_key, encode_value, identities, identity
+from headrace.sdk.coders.keys import encode_key, encode_value, identities, identity
 from headrace.windowing import Duration, GlobalWindow, IntervalWindow, Timestamp
 
 
@@ -228,7 +228,7 @@ def test_a_refusal_says_what_to_do(key, remedy) -> None:
 
 def test_encodings_do_not_depend_on_the_process() -> None:
     program = (
-        "from headrace.sdk.encoding import encode_key; "
+        "from headrace.sdk.coders.keys import encode_key; "
         "print(encode_key(frozenset('abcdefgh')).hex(), encode_key(('a', 1.5, None)).hex())"
     )
     found = {

@@ -11,7 +11,7 @@ import pytest
 
 import headrace as hr
 from headrace.io import fileio
-from headrace.sdk.ignored_arguments import IGNORED
+from headrace.sdk.typehints.ignored_arguments import IGNORED
 from headrace.testing import TestStream
 
 TRANSFORMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {

@@ -20,8 +20,8 @@ def observers(loaded: set[str]) -> set[str]:
 
 
 def test_a_pipeline_loads_no_observers() -> None:
-    loaded = loaded_by("import headrace.sdk.pipeline")
-    assert "headrace.sdk.graph" in loaded
+    loaded = loaded_by("import headrace.sdk.pipelines.pipeline")
+    assert "headrace.sdk.pipelines.graph" in loaded
     assert observers(loaded) == set()
     assert not any(name.startswith("headrace.runners") for name in loaded)
 
@@ -33,7 +33,7 @@ def test_a_run_without_observers_loads_none() -> None:
 
 def test_flags_of_observers_are_known_before_a_run() -> None:
     code = (
-        "import headrace as hr\nfrom headrace.sdk.options import known_flags\n"
+        "import headrace as hr\nfrom headrace.sdk.options.pipeline_options import known_flags\n"
         "hr.Pipeline\nassert {'report', 'serve', 'otlp'} <= known_flags()"
     )
-    assert "headrace.sdk.observe_options" in loaded_by(code)
+    assert "headrace.sdk.metrics.observe_options" in loaded_by(code)

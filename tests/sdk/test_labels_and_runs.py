@@ -15,7 +15,7 @@ from headrace.runners.portability.portable_runner import PortableRunner
 from headrace.runners.portability.prism_runner import PrismRunner
 from headrace.runners.portability.spark_runner import SparkRunner
 from headrace.runners.runner import PipelineRunner
-from headrace.sdk.runner_lookup import find_runner
+from headrace.sdk.pipelines.runner_lookup import find_runner
 from headrace.testing import TestPipeline, assert_that, equal_to
 
 NUMBERING = PipelineOptions(["--auto_unique_labels"])

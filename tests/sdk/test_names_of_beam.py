@@ -9,7 +9,7 @@ import headrace as hr
 from headrace.runners import DataflowRunner, DirectRunner
 from headrace.runners.direct import direct_runner
 from headrace.runners.runner import PipelineState
-from headrace.sdk.beam_names import GOOGLE_MODULES
+from headrace.sdk.beam.names import GOOGLE_MODULES
 from headrace.testing.test_pipeline import TestPipeline
 from headrace.testing.util import assert_that, equal_to, open_shards
 

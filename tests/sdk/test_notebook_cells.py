@@ -11,7 +11,7 @@ import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
 import headrace as hr
-from headrace.sdk.notebook_cells import current_cell
+from headrace.sdk.pipelines.notebook.notebook_cells import current_cell
 
 
 class Notebook:

@@ -5,7 +5,7 @@ import pickle
 import pytest
 
 import headrace as hr
-from headrace.sdk.row import record_type
+from headrace.sdk.elements.row import record_type
 from headrace.testing import TestPipeline, assert_that, equal_to
 
 

@@ -10,7 +10,7 @@ from typing import ClassVar
 import pytest
 
 import headrace as hr
-from headrace.sdk.result import PipelineResult
+from headrace.sdk.pipelines.result import PipelineResult
 
 
 class Shipping:

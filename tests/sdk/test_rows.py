@@ -10,8 +10,8 @@ import attrs
 import pytest
 
 import headrace as hr
-from headrace.sdk.encoding import encode_key
-from headrace.sdk.schemas import Schema, checked_records, records_of, schema_of
+from headrace.sdk.coders.keys import encode_key
+from headrace.sdk.elements.schemas import Schema, checked_records, records_of, schema_of
 from headrace.testing import TestPipeline, assert_that, equal_to, row_namedtuple_equals_fn
 from tests.sdk.io.files import Kept, pipeline
 

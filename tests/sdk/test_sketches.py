@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import headrace as hr
-from headrace.sdk.combiners.quantile_buffers import BufferSpec
+from headrace.sdk.combiners.approximate.quantile_buffers import BufferSpec
 from headrace.testing import TestPipeline, capture
 from headrace.testing.laws import check_combine_fn
 from headrace.transforms.combiners import (

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import headrace as hr
-from headrace.sdk.tracebacks import HiddenFrames, hide_frames
+from headrace.sdk.pipelines.tracebacks import HiddenFrames, hide_frames
 
 HERE = __name__
 
@@ -118,7 +118,7 @@ def test_a_refused_pipeline_shows_the_line_that_runs_it() -> None:
 
 def test_a_bug_in_headrace_keeps_its_frames(monkeypatch: pytest.MonkeyPatch) -> None:
     source = compile("def fails(*_):\n    raise KeyError('bug')", "executor.py", "exec")
-    space: dict[str, Any] = {"__name__": "headrace.runners.executor"}
+    space: dict[str, Any] = {"__name__": "headrace.runners.engine.executor"}
     exec(source, space)  # a function of Headrace
     monkeypatch.setattr("headrace.runners.local.runner.LocalRun._read_all", space["fails"])
     with pytest.raises(KeyError) as found, hr.Pipeline(argv=[]) as p:

@@ -12,9 +12,9 @@ import pytest
 import headrace as hr
 from headrace import typehints
 from headrace.options.pipeline_options import OptionsContext
-from headrace.sdk.typechecks.conformance import fault_of
-from headrace.sdk.typechecks.consistency import is_consistent
-from headrace.sdk.typechecks.hints import normalized
+from headrace.sdk.typehints.conformance import fault_of
+from headrace.sdk.typehints.consistency import is_consistent
+from headrace.sdk.typehints.hints import normalized
 from headrace.typehints.row_type import RowTypeConstraint
 
 T = TypeVar("T")

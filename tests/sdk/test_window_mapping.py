@@ -2,7 +2,7 @@
 
 import pytest
 
-from headrace.sdk.window_mapping import side_window
+from headrace.sdk.pardo.window_mapping import side_window
 from headrace.transforms.sideinputs import default_window_mapping_fn
 from headrace.windowing import FixedWindows, GlobalWindows, IntervalWindow, SlidingWindows
 from headrace.windowing.window import GLOBAL_WINDOW

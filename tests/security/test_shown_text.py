@@ -13,7 +13,7 @@ import pytest
 import headrace as hr
 from headrace.errors import HeadraceError, HeadraceWarning, shorten, warn
 from headrace.io import WriteToConsole
-from headrace.sdk.element_table import ElementTable
+from headrace.sdk.elements.element_table import ElementTable
 from headrace.triggers.bundle import Element
 
 TEXT = (

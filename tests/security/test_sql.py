@@ -9,7 +9,7 @@ from sqlalchemy.dialects.postgresql.psycopg import dialect as postgresql
 import headrace as hr
 from headrace.sdk.io.table.sink import TableSink
 from headrace.sdk.io.table.statements import delete, upsert
-from headrace.sdk.sink import SinkBatch
+from headrace.sdk.sources.sink import SinkBatch
 from headrace.triggers.bundle import Bundle, Element
 
 HOSTILE = [

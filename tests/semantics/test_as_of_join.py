@@ -9,8 +9,8 @@ import pytest
 from hypothesis import Phase, given, settings, strategies as st
 
 import headrace as hr
-from headrace.sdk import as_of_dofn
-from headrace.sdk.as_of_dofn import JoinAsOf, Timeline
+from headrace.sdk.joins import as_of_dofn
+from headrace.sdk.joins.as_of_dofn import JoinAsOf, Timeline
 from headrace.testing import TestPipeline, TestStream, capture
 from headrace.triggers import AfterCount, AfterWatermark
 from headrace.windowing import FixedWindows, IntervalWindow, TimestampCombiner

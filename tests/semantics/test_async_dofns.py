@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 import headrace as hr
-from headrace.sdk.async_calls import EventLoop
-from headrace.sdk.async_dofn import WaitingPair
-from headrace.sdk.coders import PickleCoder
+from headrace.sdk.batching.async_calls import EventLoop
+from headrace.sdk.batching.async_dofn import WaitingPair
+from headrace.sdk.coders.base import PickleCoder
 from headrace.testing import TestPipeline, capture
 from headrace.transforms.async_dofn import AsyncWrapper
 from tests.semantics.scenarios import END, FIXED, arrive, at, into, watermark

@@ -5,11 +5,11 @@ from collections import Counter
 import pytest
 
 import headrace as hr
-from headrace.runners.partition_reader import PartitionReader
-from headrace.runners.source_rounds import SourceRounds
-from headrace.sdk.graph import Read
-from headrace.sdk.io.periodic_source import PeriodicSource, Times
-from headrace.sdk.outputs import as_bundle
+from headrace.runners.sources.partition_reader import PartitionReader
+from headrace.runners.sources.source_rounds import SourceRounds
+from headrace.sdk.pipelines.graph import Read
+from headrace.sdk.pipelines.outputs import as_bundle
+from headrace.sdk.polling.periodic_source import PeriodicSource, Times
 from headrace.testing import TestPipeline, capture
 from headrace.testing.test_stream import TestStream
 from headrace.transforms.periodicsequence import RebaseMode

@@ -13,7 +13,7 @@ from headrace.io.range_trackers import (
     OrderedPositionRangeTracker,
     UnsplittableRangeTracker,
 )
-from headrace.sdk.iobase import DividedSource
+from headrace.sdk.beam.iobase import DividedSource
 from headrace.testing import TestPipeline, capture
 
 

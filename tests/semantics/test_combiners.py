@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import headrace as hr
-from headrace.runners.reductions import Recompute, Subtract, reduction_of
+from headrace.runners.contents.reductions import Recompute, Subtract, reduction_of
 from headrace.testing import TestPipeline, capture
 from headrace.transforms.combiners import (
     ApproximateCountDistinctCombineFn,

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import Phase, given, settings, strategies as st
 
 import headrace as hr
-from headrace.sdk import count_windows
-from headrace.sdk.count_windows import Ranked
+from headrace.sdk.batching import count_windows
+from headrace.sdk.batching.count_windows import Ranked
 from headrace.testing import TestPipeline, TestStream, capture
 from headrace.triggers import AfterCount, AfterWatermark
 from headrace.windowing import FixedWindows, GlobalWindows, IntervalWindow, Sessions

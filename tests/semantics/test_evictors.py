@@ -7,8 +7,8 @@ import pytest
 from hypothesis import Phase, given, settings, strategies as st
 
 import headrace as hr
-from headrace.sdk import evictors as evictors_module
-from headrace.sdk.evictors import EvictCombineFn
+from headrace.sdk.combiners import evictors as evictors_module
+from headrace.sdk.combiners.evictors import EvictCombineFn
 from headrace.testing import TestPipeline, TestStream, capture
 from headrace.testing.laws import check_combine_fn
 from headrace.triggers import AfterBytes, AfterCount, AfterElement, AfterWatermark, Repeatedly

@@ -12,8 +12,8 @@ from headrace.io.requestresponse import (
     UserCodeQuotaException,
     UserCodeTimeoutException,
 )
-from headrace.sdk.response_cache import MISSING, CacheSpec, ResponseCache
-from headrace.sdk.web_calls import call_in_time
+from headrace.sdk.joins.response_cache import MISSING, CacheSpec, ResponseCache
+from headrace.sdk.joins.web_calls import call_in_time
 from headrace.testing import TestPipeline, capture
 from headrace.transforms.enrichment import Enrichment, EnrichmentSourceHandler, cross_join
 from headrace.transforms.error_handling import CollectingErrorHandler

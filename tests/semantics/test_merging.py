@@ -2,7 +2,7 @@
 
 import pytest
 
-from headrace.sdk.testing.validity_windows import ValidityWindows
+from headrace.sdk.testing.runs.validity_windows import ValidityWindows
 from headrace.triggers import (
     AfterAll,
     AfterAny,

@@ -12,8 +12,8 @@ import pytest
 import headrace as hr
 from headrace.coders import PickleCoder, StrUtf8Coder, VarIntCoder
 from headrace.errors import ElementError, MutationError
-from headrace.sdk.encoding import encode_value
-from headrace.sdk.side_containers import SideDict, SideList, SideSet
+from headrace.sdk.coders.keys import encode_value
+from headrace.sdk.elements.side_containers import SideDict, SideList, SideSet
 from headrace.testing import TestPipeline, capture
 from headrace.transforms.combiners import ToDictCombineFn, ToListCombineFn
 from headrace.transforms.timeutil import TimeDomain

@@ -19,10 +19,10 @@ from headrace.io.watch import (
     either_of,
     never,
 )
-from headrace.runners.source_rounds import SourceRounds
-from headrace.sdk.graph import Read
-from headrace.sdk.io.polled_source import PolledInputs
-from headrace.sdk.poll_rounds import PollSpec
+from headrace.runners.sources.source_rounds import SourceRounds
+from headrace.sdk.pipelines.graph import Read
+from headrace.sdk.polling.poll_rounds import PollSpec
+from headrace.sdk.polling.polled_source import PolledInputs
 from headrace.testing import TestPipeline, capture
 from tests.semantics.scenarios import END, FIXED, arrive, at, clock, into, watermark
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 import headrace as hr
-from headrace.sdk.testing.validity_windows import ValidityWindows
+from headrace.sdk.testing.runs.validity_windows import ValidityWindows
 from headrace.triggers import AfterCount, AfterEach, AfterWatermark, Repeatedly
 from headrace.windowing import Sessions
 from tests.semantics.scenarios import (

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import headrace as hr
-from headrace.sdk.side_inputs import DictView
+from headrace.sdk.pardo.side_inputs import DictView
 from headrace.testing import TestPipeline, TestStream, capture
 from headrace.testing.util import assert_that, equal_to
 from headrace.transforms.userstate import BagStateSpec

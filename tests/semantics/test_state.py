@@ -8,10 +8,10 @@ import pytest
 import headrace as hr
 from headrace.runners.grouping.keyed_table import KeyedTable
 from headrace.runners.grouping.output import UnkeyedOutputs
-from headrace.runners.stateful_keys import StatefulKeys
-from headrace.runners.stateful_outputs import DoFnOutputs
-from headrace.sdk.outputs import Step
-from headrace.sdk.stateful_dofn import stateful
+from headrace.runners.stateful.stateful_keys import StatefulKeys
+from headrace.runners.stateful.stateful_outputs import DoFnOutputs
+from headrace.sdk.pardo.stateful_dofn import stateful
+from headrace.sdk.pipelines.outputs import Step
 from headrace.testing import TestPipeline, capture
 from headrace.transforms.combiners import ToListCombineFn
 from headrace.transforms.timeutil import TimeDomain

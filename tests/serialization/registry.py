@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from headrace.sdk.serialization import names, registered
+from headrace.sdk.coders.stored import names, registered
 
 
 def clean_registry(monkeypatch: pytest.MonkeyPatch) -> None:

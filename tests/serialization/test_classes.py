@@ -9,8 +9,8 @@ import pytest
 import headrace as hr
 from headrace.coders import Coder, RowCoder, registry
 from headrace.errors import ElementError, KeyEncodingError, PipelineError
-from headrace.sdk.encoding import encode_key, identity
-from headrace.sdk.serialization.data import dumps, loads
+from headrace.sdk.coders.keys import encode_key, identity
+from headrace.sdk.coders.stored.data import dumps, loads
 from tests.serialization import classes
 from tests.serialization.registry import clean_registry
 

@@ -25,14 +25,14 @@ from hypothesis import given, strategies as st
 import headrace as hr
 from headrace.coders import registry
 from headrace.errors import ElementError, PipelineError
-from headrace.sdk.serialization.data import FORMAT, dumps, loads
-from headrace.sdk.serialization.names import OWN
-from headrace.sdk.serialization.stable import without_pickle
+from headrace.sdk.coders.stored.data import FORMAT, dumps, loads
+from headrace.sdk.coders.stored.names import OWN
+from headrace.sdk.coders.stored.stable import without_pickle
 from headrace.triggers.pane import PaneInfo, PaneInfoTiming
 from headrace.windowing import GlobalWindow, IntervalWindow
 from tests.serialization import classes
 
-GOLDEN = Path(__file__).with_name("format_1.json")
+GOLDEN = Path(__file__).with_name("format_2.json")
 
 VALUES: dict[str, Any] = {
     "numbers": [0, -1, 1 << 100, 2.5, float("inf"), True, None, 1j],
@@ -54,8 +54,8 @@ VALUES: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("name", VALUES)
-def test_what_version_1_wrote_is_read(name: str) -> None:
-    assert FORMAT == 1, "keep what format 1 wrote, and add a file for the new one"
+def test_what_version_2_wrote_is_read(name: str) -> None:
+    assert FORMAT == 2, "keep what format 2 wrote, and add a file for the new one"
     written = json.loads(GOLDEN.read_text())[name]
     with without_pickle():
         assert loads(base64.b64decode(written)) == VALUES[name]
@@ -131,7 +131,7 @@ def test_what_only_pickle_can_read_is_refused(data: bytes) -> None:
 
 
 def test_a_name_finds_only_classes_that_are_written_by_name() -> None:
-    from headrace.sdk.serialization.restoring import stored_class
+    from headrace.sdk.coders.stored.restoring import stored_class
 
     assert stored_class("subprocess.Popen", None) is not None
     with without_pickle(), pytest.raises(PipelineError, match=r"subprocess\.Popen"):

@@ -11,12 +11,12 @@ pytest.importorskip("pyspark", reason="encodings are compared by Spark's chunks"
 import headrace as hr
 from headrace.coders import registry
 from headrace.errors import PipelineError
-from headrace.runners.grouping_paths import Keep
-from headrace.runners.planning import KeyedStep, plan
+from headrace.runners.contents.grouping_paths import Keep
+from headrace.runners.plan.planning import KeyedStep, plan
 from headrace.runners.spark.state.chunked_keys import KeyedChunks
 from headrace.runners.spark.state.chunked_tiers import TieredChunks
-from headrace.sdk.encoding import encode_key
-from headrace.sdk.testing.runs import unchecked_pipeline
+from headrace.sdk.coders.keys import encode_key
+from headrace.sdk.testing.runs.run import unchecked_pipeline
 from headrace.windowing import FixedWindows
 from headrace.windowing.window import interval
 from tests.serialization import classes

@@ -8,7 +8,7 @@ import pytest
 
 from headrace.coders import Coder, PickleCoder, StrUtf8Coder, VarIntCoder
 from headrace.errors import ElementError, PipelineError
-from headrace.sdk.state import EncodedState, StateSpec
+from headrace.sdk.pardo.state.specs import EncodedState, StateSpec
 from headrace.transforms.userstate import (
     BagStateSpec,
     CombiningValueStateSpec,

@@ -9,12 +9,12 @@ import attrs
 import pytest
 
 from headrace.runners import local
-from headrace.sdk.graph import Graph, Write
-from headrace.sdk.sink import Sink, SinkBatch
-from headrace.sdk.testing.conformance import RUNS
-from headrace.sdk.testing.pane_laws import ONE_ON_TIME
-from headrace.sdk.testing.result_laws import NOTHING_LOST, STAMPED
-from headrace.sdk.testing.run_laws import AGREES
+from headrace.sdk.pipelines.graph import Graph, Write
+from headrace.sdk.sources.sink import Sink, SinkBatch
+from headrace.sdk.testing.conformance.check_runner import RUNS
+from headrace.sdk.testing.laws.pane_laws import ONE_ON_TIME
+from headrace.sdk.testing.laws.result_laws import NOTHING_LOST, STAMPED
+from headrace.sdk.testing.laws.run_laws import AGREES
 from headrace.testing.laws import Report, check_runner
 from headrace.testing.strategies import Run, runs
 from headrace.triggers import AccumulationMode, PaneInfoTiming

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis.vendor.pretty import pretty
 
-from headrace.sdk.testing.programs import program
-from headrace.sdk.testing.run_on_runner import pane, run_alone
-from headrace.sdk.testing.runs import Run
-from headrace.sdk.testing.steps import Step
+from headrace.sdk.testing.runs.programs import program
+from headrace.sdk.testing.runs.run import Run
+from headrace.sdk.testing.runs.run_on_runner import pane, run_alone
+from headrace.sdk.testing.runs.steps import Step
 from headrace.testing import TestStream
 from headrace.testing.strategies import pipelines, runs, streams
 from headrace.triggers import WindowingStrategy

@@ -9,7 +9,7 @@ import attrs
 import pytest
 
 from headrace.io import Batch, LatestOffset, TextFiles, UnboundedSource, WatchedFiles
-from headrace.sdk.io.periodic_source import PeriodicSource, Times
+from headrace.sdk.polling.periodic_source import PeriodicSource, Times
 from headrace.testing.laws import LawBroken, check_source
 
 

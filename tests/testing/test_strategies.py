@@ -11,9 +11,8 @@ from hypothesis import Phase, find, given, settings, strategies as st
 
 import headrace as hr
 from headrace.errors import PipelineError
-from headrace.sdk.testing.runs import can_be_built
-from headrace.sdk.testing.script import SECOND, rows_of
-from headrace.sdk.testing.shrinking import smaller
+from headrace.sdk.testing.runs.run import can_be_built
+from headrace.sdk.testing.runs.shrinking import smaller
 from headrace.sdk.testing.strategies.arriving import offsets
 from headrace.sdk.testing.strategies.targeted_runs import (
     FOREVER,
@@ -23,6 +22,7 @@ from headrace.sdk.testing.strategies.targeted_runs import (
     unsafe,
     waiting_for_all,
 )
+from headrace.sdk.testing.streams.script import SECOND, rows_of
 from headrace.testing import TestPipeline, TestStream, capture
 from headrace.testing.strategies import (
     Run,

@@ -9,8 +9,8 @@ import attrs
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from headrace.sdk.testing.batch_oracle import merged_windows
-from headrace.sdk.testing.linked_windows import LinkedWindows
+from headrace.sdk.testing.runs.batch_oracle import merged_windows
+from headrace.sdk.testing.runs.linked_windows import LinkedWindows
 from headrace.testing.laws import LawBroken, check_window_fn
 from headrace.testing.strategies import Where, patience, wheres
 from headrace.windowing import (

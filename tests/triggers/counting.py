@@ -10,7 +10,7 @@ from unittest.mock import patch
 
 import attrs
 
-from headrace.runners.reductions import BagOf
+from headrace.runners.contents.reductions import BagOf
 from headrace.triggers import Trigger, timer_queue
 from headrace.windowing.window import IntervalWindow
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import attrs
 
-from headrace.runners.reductions import reduction_of
+from headrace.runners.contents.reductions import reduction_of
 from headrace.triggers import WindowingStrategy
 from headrace.triggers.grouping import Grouping
 from headrace.triggers.key_state import KeyState

@@ -8,7 +8,7 @@ import attrs
 import pytest
 from hypothesis import given, strategies as st
 
-from headrace.sdk.testing.script import SECOND
+from headrace.sdk.testing.streams.script import SECOND
 from headrace.triggers import (
     AccumulationMode,
     AfterCount,

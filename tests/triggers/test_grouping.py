@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from headrace.runners.reductions import BagOf, reduction_of
-from headrace.sdk.combine_fn import combine_fn_of
-from headrace.sdk.testing.script import SECOND
+from headrace.runners.contents.reductions import BagOf, reduction_of
+from headrace.sdk.groups.combine_fn import combine_fn_of
 from headrace.sdk.testing.strategies.windowing import aligned, windowings
+from headrace.sdk.testing.streams.script import SECOND
 from headrace.triggers import (
     AccumulationMode,
     AfterCount,

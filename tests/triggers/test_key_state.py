@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from headrace.errors import HeadraceError
-from headrace.runners.reductions import reduction_of
-from headrace.sdk.combine_fn import combine_fn_of
-from headrace.sdk.testing.script import SECOND
+from headrace.runners.contents.reductions import reduction_of
+from headrace.sdk.groups.combine_fn import combine_fn_of
 from headrace.sdk.testing.strategies.arriving import scripts
 from headrace.sdk.testing.strategies.windowing import wheres, windowings
+from headrace.sdk.testing.streams.script import SECOND
 from headrace.stored_formats import KEY_STATE
 from headrace.triggers import (
     AccumulationMode,

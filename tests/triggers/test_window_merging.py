@@ -6,9 +6,9 @@ from math import log2
 import attrs
 import pytest
 
-from headrace.runners.reductions import BagOf
-from headrace.sdk.testing.script import SECOND
-from headrace.sdk.testing.validity_windows import ValidityWindows
+from headrace.runners.contents.reductions import BagOf
+from headrace.sdk.testing.runs.validity_windows import ValidityWindows
+from headrace.sdk.testing.streams.script import SECOND
 from headrace.triggers import (
     AccumulationMode,
     AfterBytes,

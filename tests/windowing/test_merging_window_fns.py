@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from headrace.errors import TimeError
-from headrace.sdk.testing.validity_windows import ValidityWindows
+from headrace.sdk.testing.runs.validity_windows import ValidityWindows
 from headrace.windowing.column import uniform
 from headrace.windowing.merging import Merge, merges
 from headrace.windowing.sessions import Sessions, overlapping

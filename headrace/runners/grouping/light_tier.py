@@ -1,7 +1,7 @@
 """The light tier of a table: the contents of keys that need no full states.
 
-The table of paths (:mod:`headrace.runners.grouping_paths`) says which one a grouping has: contents by window
-(:mod:`~headrace.runners.grouping.window_tier`), or sessions by key
+The table of paths (:mod:`headrace.runners.contents.grouping_paths`) says which one a grouping has: contents
+by window (:mod:`~headrace.runners.grouping.window_tier`), or sessions by key
 (:mod:`~headrace.runners.grouping.session_tier`).
 """
 

@@ -18,17 +18,17 @@ from typing import Any, TypeVar
 
 import attrs
 
+from headrace.runners.contents.grouping_paths import Execution, Keep
 from headrace.runners.error_context import label_errors, note_key
 from headrace.runners.grouping.output import KeyedPanes
 from headrace.runners.grouping.session_tier import SessionValues
 from headrace.runners.grouping.store import MemoryStore, Store
 from headrace.runners.grouping.table import table_of
 from headrace.runners.grouping.window_tier import in_time
-from headrace.runners.grouping_paths import Execution, Keep
 from headrace.runners.operator import Operator, Send
-from headrace.runners.planning import KeyedStep
-from headrace.sdk.metrics import MetricsContainer, recording
-from headrace.sdk.step_metrics import StepMetrics
+from headrace.runners.plan.planning import KeyedStep
+from headrace.sdk.metrics.cells import MetricsContainer, recording
+from headrace.sdk.metrics.step_metrics import StepMetrics
 from headrace.triggers.bundle import RETRACT, Bundle
 from headrace.triggers.grouping import Grouping
 from headrace.triggers.pane import PaneInfoTiming

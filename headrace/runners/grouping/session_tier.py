@@ -20,9 +20,9 @@ from headrace.runners.grouping.end_queue import REMOVED, EndQueue
 from headrace.runners.grouping.keyed_table import KeyArrivals, KeyedTable
 from headrace.runners.grouping.light_tier import LightState, Rows
 from headrace.runners.grouping.output import KeyedPanes
-from headrace.runners.planning import KeyedStep
+from headrace.runners.plan.planning import KeyedStep
 from headrace.runners.precombine.per_session import KeySessions, Session
-from headrace.sdk.encoding import identities
+from headrace.sdk.coders.keys import identities
 from headrace.triggers.bundle import Bundle
 from headrace.triggers.first_pane import FirstPaneWindow
 from headrace.triggers.grouping import Grouping

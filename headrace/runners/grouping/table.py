@@ -13,13 +13,13 @@ from typing import Any
 
 import attrs
 
+from headrace.runners.contents.grouping_paths import Keep
 from headrace.runners.grouping.keyed_table import KeyedTable
 from headrace.runners.grouping.light_tier import LightState, LightTier
 from headrace.runners.grouping.output import KeyedPanes
 from headrace.runners.grouping.session_tier import SessionTier, SessionValues
 from headrace.runners.grouping.window_tier import WindowTier
-from headrace.runners.grouping_paths import Keep
-from headrace.runners.planning import KeyedStep
+from headrace.runners.plan.planning import KeyedStep
 from headrace.triggers.grouping import Grouping
 from headrace.triggers.keyed_operator import Moments
 from headrace.triggers.trigger import Clock

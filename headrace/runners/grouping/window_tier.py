@@ -16,8 +16,8 @@ from headrace.runners.grouping.keyed_table import KeyArrivals, KeyedTable
 from headrace.runners.grouping.light_tier import LightState, Rows
 from headrace.runners.grouping.output import KeyedPanes
 from headrace.runners.grouping.window_contents import WindowContents, window_of
-from headrace.runners.planning import KeyedStep
-from headrace.sdk.encoding import identities
+from headrace.runners.plan.planning import KeyedStep
+from headrace.sdk.coders.keys import identities
 from headrace.triggers.bundle import Bundle
 from headrace.triggers.emission import is_late
 from headrace.triggers.first_pane import FirstPaneWindow

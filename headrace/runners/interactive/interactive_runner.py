@@ -1,6 +1,6 @@
 # Generated from headrace/sdk/beam/paths.toml: change the table, then run `make beam-paths`.
 """Beam's runner in notebooks, which is refused, under Beam's name for the module."""
 
-from headrace.sdk.beam_runners import InteractiveRunner
+from headrace.sdk.pipelines.beam_runners import InteractiveRunner
 
 __all__ = ["InteractiveRunner"]

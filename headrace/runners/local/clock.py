@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 
-from headrace.runners.source_rounds import wall_micros
+from headrace.runners.sources.source_rounds import wall_micros
 
 
 class WallClock:

@@ -13,26 +13,26 @@ from threading import Event, Thread
 from time import perf_counter
 from typing import Final
 
+from headrace.runners.checks.timestamp_checks import TimestampWarnings
+from headrace.runners.engine.executor import Executor
+from headrace.runners.engine.gc_tuning import infrequent_gc
+from headrace.runners.engine.observation import Observation
+from headrace.runners.engine.operators import operators_of
+from headrace.runners.engine.progress import Progress
+from headrace.runners.engine.stored_elements import checked
 from headrace.runners.error_context import label_errors_each
-from headrace.runners.execution_mode import is_streaming, is_unbounded, round_size
-from headrace.runners.executor import Executor
-from headrace.runners.gc_tuning import infrequent_gc
 from headrace.runners.local.clock import WallClock
-from headrace.runners.observation import Observation
-from headrace.runners.operators import operators_of
-from headrace.runners.planning import plan
-from headrace.runners.progress import Progress
-from headrace.runners.source_bundles import all_bundles_of
-from headrace.runners.source_positions import drained
-from headrace.runners.source_rounds import SourceRounds
-from headrace.runners.stored_elements import checked
-from headrace.runners.timestamp_checks import TimestampWarnings
-from headrace.sdk.graph import Graph, Read
-from headrace.sdk.metrics import MetricResults
+from headrace.runners.plan.execution_mode import is_streaming, is_unbounded, round_size
+from headrace.runners.plan.planning import plan
+from headrace.runners.sources.source_bundles import all_bundles_of
+from headrace.runners.sources.source_positions import drained
+from headrace.runners.sources.source_rounds import SourceRounds
+from headrace.sdk.metrics.cells import MetricResults
 from headrace.sdk.observing.options import check_run
-from headrace.sdk.options import PipelineOptions, StandardOptions
-from headrace.sdk.result import PipelineResult, PipelineState
-from headrace.sdk.tracebacks import HiddenFrames
+from headrace.sdk.options.pipeline_options import PipelineOptions, StandardOptions
+from headrace.sdk.pipelines.graph import Graph, Read
+from headrace.sdk.pipelines.result import PipelineResult, PipelineState
+from headrace.sdk.pipelines.tracebacks import HiddenFrames
 from headrace.triggers.bundle import Bundle
 from headrace.windowing.time import MAX_MICROS
 

@@ -1,6 +1,6 @@
 # Generated from headrace/sdk/beam/paths.toml: change the table, then run `make beam-paths`.
 """The Spark runner, under Beam's name for the module."""
 
-from headrace.sdk.beam_runners import SparkRunner
+from headrace.sdk.pipelines.beam_runners import SparkRunner
 
 __all__ = ["SparkRunner"]

@@ -2,7 +2,7 @@
 
 This is combiner lifting. A grouping gets one content for each key and window of a round, for any number of
 elements. A precombiner collects any number of bundles and is then drained. The table of paths
-(:mod:`headrace.runners.grouping_paths`) says which one is used.
+(:mod:`headrace.runners.contents.grouping_paths`) says which one is used.
 
 ==================  ============================================================================
 precombiner         used for
@@ -19,8 +19,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from headrace.runners.grouping_paths import Collect
-from headrace.runners.number_tables import NumberTable
+from headrace.runners.contents.grouping_paths import Collect
+from headrace.runners.contents.number_tables import NumberTable
 from headrace.runners.precombine.column_sums import NumberPrecombiner
 from headrace.runners.precombine.per_element import ElementPrecombiner
 from headrace.runners.precombine.per_session import SessionPrecombiner

@@ -9,7 +9,7 @@ from typing import Any
 
 import attrs
 
-from headrace.runners.number_tables import Numbers, NumberTable
+from headrace.runners.contents.number_tables import Numbers, NumberTable
 from headrace.runners.precombine.key_index import Keys, pairs
 from headrace.runners.precombine.protocol import Input
 from headrace.triggers.bundle import Bundle, Windows

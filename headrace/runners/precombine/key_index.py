@@ -10,7 +10,7 @@ import attrs
 
 from headrace.errors import ElementError, shorten
 from headrace.runners.error_context import note_combined
-from headrace.sdk.encoding import identities
+from headrace.sdk.coders.keys import identities
 from headrace.triggers.bundle import Bundle
 
 

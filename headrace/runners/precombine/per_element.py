@@ -11,7 +11,7 @@ import attrs
 from headrace.runners.error_context import note_combined
 from headrace.runners.precombine.key_index import Keys, pairs
 from headrace.runners.precombine.protocol import Arrivals, Input
-from headrace.sdk.encoding import encode_value
+from headrace.sdk.coders.keys import encode_value
 from headrace.triggers.bundle import Bundle, Element
 from headrace.triggers.pane_output import Arrival
 from headrace.triggers.reduction import Reduction

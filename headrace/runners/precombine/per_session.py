@@ -13,7 +13,7 @@ import attrs
 from headrace.runners.error_context import note_combined
 from headrace.runners.precombine.key_index import Keys, pairs
 from headrace.runners.precombine.protocol import Arrivals, Input
-from headrace.sdk.binding import exploded
+from headrace.sdk.pardo.binding import exploded
 from headrace.triggers.bundle import Bundle
 from headrace.triggers.pane_output import Arrival, ArrivalColumns
 from headrace.triggers.reduction import Reduction

@@ -21,14 +21,14 @@ import attrs
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
+from headrace.runners.engine.gc_tuning import infrequent_gc
+from headrace.runners.engine.operators import operators_of
 from headrace.runners.error_context import label_errors, label_errors_each
-from headrace.runners.gc_tuning import infrequent_gc
 from headrace.runners.grouping.operators import Group, batch_group
 from headrace.runners.operator import Operator, Send
-from headrace.runners.operators import operators_of
-from headrace.runners.planning import KeyedStep, Plan
-from headrace.runners.side_input_operators import BatchSideInputs
-from headrace.runners.source_bundles import bundles_of
+from headrace.runners.plan.planning import KeyedStep, Plan
+from headrace.runners.side_inputs.side_input_operators import BatchSideInputs
+from headrace.runners.sources.source_bundles import bundles_of
 from headrace.runners.spark.cluster.error_transport import wrapping
 from headrace.runners.spark.cluster.task_context import task_number
 from headrace.runners.spark.shuffle.blocks import unpacked_blocks
@@ -44,8 +44,8 @@ from headrace.runners.spark.stage import (
     in_batches,
     stage_plans,
 )
-from headrace.sdk.graph import Node, Read
-from headrace.sdk.step_metrics import StepMetrics
+from headrace.sdk.metrics.step_metrics import StepMetrics
+from headrace.sdk.pipelines.graph import Node, Read
 from headrace.triggers.bundle import Bundle
 from headrace.triggers.trigger import Clock
 from headrace.windowing.time import MAX_MICROS

@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from functools import partial
 
-from headrace.runners.observation import Observation
-from headrace.runners.planning import Plan, with_side_input_files
-from headrace.runners.progress import Progress
+from headrace.runners.engine.observation import Observation
+from headrace.runners.engine.progress import Progress
+from headrace.runners.plan.planning import Plan, with_side_input_files
 from headrace.runners.spark import batch
 from headrace.runners.spark.cluster.driver_sinks import DriverSinks
 from headrace.runners.spark.cluster.error_transport import unwrapping
@@ -24,9 +24,9 @@ from headrace.runners.spark.shuffle.wire import rows_of
 from headrace.runners.spark.state.side_input_directory import (
     temporary_files,
 )
-from headrace.sdk.metrics import MetricResults
-from headrace.sdk.options import PipelineOptions
-from headrace.sdk.result import PipelineResult, PipelineState
+from headrace.sdk.metrics.cells import MetricResults
+from headrace.sdk.options.pipeline_options import PipelineOptions
+from headrace.sdk.pipelines.result import PipelineResult, PipelineState
 
 
 class BatchRun(PipelineResult):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pyspark.sql import SparkSession
 
-from headrace.runners.execution_mode import is_streaming
-from headrace.runners.planning import plan
-from headrace.runners.progress import Progress
+from headrace.runners.engine.progress import Progress
+from headrace.runners.plan.execution_mode import is_streaming
+from headrace.runners.plan.planning import plan
 from headrace.runners.spark.batch_run import BatchRun
 from headrace.runners.spark.cluster.frame_sinks import require_directories, set_loaders
 from headrace.runners.spark.cluster.options import spark_settings
@@ -14,10 +14,10 @@ from headrace.runners.spark.cluster.paths import check_paths
 from headrace.runners.spark.cluster.session import prepare
 from headrace.runners.spark.stage import worker_nodes
 from headrace.runners.spark.stream_run import StreamRun
-from headrace.sdk.graph import Graph
 from headrace.sdk.observing.options import check_run
-from headrace.sdk.options import PipelineOptions, StandardOptions
-from headrace.sdk.result import PipelineResult
+from headrace.sdk.options.pipeline_options import PipelineOptions, StandardOptions
+from headrace.sdk.pipelines.graph import Graph
+from headrace.sdk.pipelines.result import PipelineResult
 
 
 class SparkRunner:

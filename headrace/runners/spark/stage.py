@@ -11,18 +11,21 @@ from typing import Any, Final
 
 import attrs
 
-from headrace.runners.executor import Executor
+from headrace.runners.engine.executor import Executor
 from headrace.runners.operator import Operator, Send
-from headrace.runners.planning import Level, Plan, has_sides
-from headrace.runners.side_input_operators import SideInputOperator
-from headrace.runners.spark.cluster.main_classes import MainClasses, classes_in
+from headrace.runners.plan.planning import Level, Plan, has_sides
+from headrace.runners.side_inputs.side_input_operators import SideInputOperator
+from headrace.runners.spark.cluster.code.main_classes import MainClasses, classes_in
 from headrace.runners.spark.cluster.unpickling import reduced
 from headrace.runners.spark.shuffle.bundle_columns import unpack
 from headrace.runners.spark.shuffle.key_group import KeyGroups
 from headrace.runners.spark.shuffle.wire import FILES_IN_USE, REPORT, SAMPLES, Row, dumps
 from headrace.runners.spark.shuffle.write import Address, Scope, SinkWrite, write_for
-from headrace.runners.stateful_side_input_operators import GatedStateful
-from headrace.sdk.graph import (
+from headrace.runners.stateful.stateful_side_input_operators import GatedStateful
+from headrace.sdk.coders.stored.registered import Registrations
+from headrace.sdk.coders.stored.stable import refuse_pickle
+from headrace.sdk.metrics.step_metrics import StepMetrics
+from headrace.sdk.pipelines.graph import (
     Graph,
     Node,
     ParDo,
@@ -31,10 +34,7 @@ from headrace.sdk.graph import (
     StatefulParDo,
     Write,
 )
-from headrace.sdk.serialization.registered import Registrations
-from headrace.sdk.serialization.stable import refuse_pickle
-from headrace.sdk.sink import PartSink
-from headrace.sdk.step_metrics import StepMetrics
+from headrace.sdk.sources.sink import PartSink
 
 KeyedOperator = Callable[[Node, Send, StepMetrics], Operator]
 

@@ -16,11 +16,11 @@ import attrs
 from pyspark.sql import DataFrame
 
 from headrace.errors import LeaseLostError
-from headrace.runners.execution_mode import has_test_stream, is_unbounded, round_size
-from headrace.runners.observation import Observation
-from headrace.runners.planning import Plan, with_side_input_files
-from headrace.runners.progress import Progress
-from headrace.runners.side_input_files import SideInputFiles
+from headrace.runners.contents.side_input_files import SideInputFiles
+from headrace.runners.engine.observation import Observation
+from headrace.runners.engine.progress import Progress
+from headrace.runners.plan.execution_mode import has_test_stream, is_unbounded, round_size
+from headrace.runners.plan.planning import Plan, with_side_input_files
 from headrace.runners.spark import streaming
 from headrace.runners.spark.cluster.driver_sinks import DriverSinks
 from headrace.runners.spark.cluster.error_transport import WorkerStartError, unwrap, unwrapping
@@ -62,13 +62,13 @@ from headrace.runners.spark.stopped_queries import (
     stop_by_error,
     stop_of_session,
 )
-from headrace.sdk.graph import Read
-from headrace.sdk.metrics import MetricResults
-from headrace.sdk.options import PipelineOptions, StandardOptions
-from headrace.sdk.output_paths import check_directory
-from headrace.sdk.result import PipelineResult, PipelineState
-from headrace.sdk.serialization.registered import Registrations
-from headrace.sdk.tracebacks import HiddenFrames
+from headrace.sdk.coders.stored.registered import Registrations
+from headrace.sdk.metrics.cells import MetricResults
+from headrace.sdk.options.output_paths import check_directory
+from headrace.sdk.options.pipeline_options import PipelineOptions, StandardOptions
+from headrace.sdk.pipelines.graph import Read
+from headrace.sdk.pipelines.result import PipelineResult, PipelineState
+from headrace.sdk.pipelines.tracebacks import HiddenFrames
 
 _LOG: Final = logging.getLogger(__name__)
 

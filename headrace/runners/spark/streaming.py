@@ -21,15 +21,15 @@ from pyspark.sql import Column, DataFrame, Row as SparkRow
 from pyspark.sql.functions import current_timestamp
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
+from headrace.runners.contents.grouping_paths import Keep
+from headrace.runners.engine.gc_tuning import infrequent_gc
+from headrace.runners.engine.operators import operators_of
 from headrace.runners.error_context import label_errors_each
-from headrace.runners.gc_tuning import infrequent_gc
 from headrace.runners.grouping.operators import StreamingGroup, streaming_group
-from headrace.runners.grouping_paths import Keep
 from headrace.runners.operator import Operator, Send
-from headrace.runners.operators import operators_of
-from headrace.runners.planning import KeyedStep
-from headrace.runners.side_input_operators import StreamingSideInputs
-from headrace.runners.source_ranges import SourceRange
+from headrace.runners.plan.planning import KeyedStep
+from headrace.runners.side_inputs.side_input_operators import StreamingSideInputs
+from headrace.runners.sources.source_ranges import SourceRange
 from headrace.runners.spark.cluster.error_transport import wrapping
 from headrace.runners.spark.cluster.jvm_log_filter import silence_state_describer
 from headrace.runners.spark.cluster.spark_versions import with_state
@@ -61,11 +61,11 @@ from headrace.runners.spark.state.chunked_keys import KeyedChunks
 from headrace.runners.spark.state.chunked_tiers import TieredChunks
 from headrace.runners.spark.state.chunks import ChunkedStore, ChunkKind, ChunkStore, Directory
 from headrace.runners.spark.state.stage_cache import cached
-from headrace.runners.stateful_operators import StreamingStateful
-from headrace.runners.stateful_side_input_operators import StreamingGatedStateful
-from headrace.sdk.graph import Node, Read
-from headrace.sdk.serialization.stable import refuse_pickle
-from headrace.sdk.step_metrics import StepMetrics
+from headrace.runners.stateful.stateful_operators import StreamingStateful
+from headrace.runners.stateful.stateful_side_input_operators import StreamingGatedStateful
+from headrace.sdk.coders.stored.stable import refuse_pickle
+from headrace.sdk.metrics.step_metrics import StepMetrics
+from headrace.sdk.pipelines.graph import Node, Read
 from headrace.stored_formats import CHUNKS, check_format
 from headrace.windowing.time import MIN_MICROS
 from headrace.windowing.watermark import FromSource

@@ -1,1 +1,1 @@
-"""What Headrace has only because Beam has it: the table of module paths, in paths.toml."""
+"""What Headrace has only because Beam has it: names, sources and sinks, and a table of module paths."""

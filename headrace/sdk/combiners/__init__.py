@@ -1,1 +1,1 @@
-"""Ready-made combiners: counts, means, extremes, samples, collections."""
+"""Combining transforms, and ready-made CombineFns."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from headrace.sdk.combine import CombineGlobally, CombinePerKey
-from headrace.sdk.combine_fn import CombineFn, ExtremeCombineFn, Same, SumCombineFn
+from headrace.sdk.combiners.combine import CombineGlobally, CombinePerKey
 from headrace.sdk.combiners.exact_numbers import ExactSum
 from headrace.sdk.combiners.ready import Ready
-from headrace.sdk.pvalue import PCollection
-from headrace.sdk.type_variables import KeyT
+from headrace.sdk.elements.type_variables import KeyT
+from headrace.sdk.groups.combine_fn import CombineFn, ExtremeCombineFn, Same, SumCombineFn
+from headrace.sdk.pipelines.pvalue import PCollection
 
 if TYPE_CHECKING:
     from datetime import timedelta

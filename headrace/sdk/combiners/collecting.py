@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from headrace.sdk.combine import CombineGlobally
-from headrace.sdk.combine_fn import CombineFn
+from headrace.sdk.coders.keys import encode_value
+from headrace.sdk.combiners.combine import CombineGlobally
 from headrace.sdk.combiners.ready import ListGlobally
-from headrace.sdk.encoding import encode_value
-from headrace.sdk.pvalue import PCollection
-from headrace.sdk.type_variables import KeyT, T, ValueT
+from headrace.sdk.elements.type_variables import KeyT, T, ValueT
+from headrace.sdk.groups.combine_fn import CombineFn
+from headrace.sdk.pipelines.pvalue import PCollection
 
 
 class ToListCombineFn(CombineFn):

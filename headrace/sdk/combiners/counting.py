@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from headrace.sdk.combine import CombineGlobally, CombinePerKey
-from headrace.sdk.combine_fn import CombineFn
+from headrace.sdk.combiners.combine import CombineGlobally, CombinePerKey
+from headrace.sdk.combiners.pairs import PairedWith
 from headrace.sdk.combiners.ready import Ready
-from headrace.sdk.pairs import PairedWith
-from headrace.sdk.pvalue import PCollection
-from headrace.sdk.transform import PTransform
-from headrace.sdk.type_variables import T
+from headrace.sdk.elements.type_variables import T
+from headrace.sdk.groups.combine_fn import CombineFn
+from headrace.sdk.pipelines.pvalue import PCollection
+from headrace.sdk.pipelines.transform import PTransform
 
 
 class CountCombineFn(CombineFn):

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final, TypeAlias
 
-from headrace.sdk.combine import CombineGlobally, CombinePerKey
-from headrace.sdk.combine_fn import StampedCombineFn
-from headrace.sdk.dofn import DoFn
-from headrace.sdk.encoding import encode_value
-from headrace.sdk.pardo import Map
-from headrace.sdk.pvalue import PCollection, require_collection
-from headrace.sdk.transform import PTransform
-from headrace.sdk.type_variables import KeyT, T, ValueT
+from headrace.sdk.coders.keys import encode_value
+from headrace.sdk.combiners.combine import CombineGlobally, CombinePerKey
+from headrace.sdk.elements.type_variables import KeyT, T, ValueT
+from headrace.sdk.groups.combine_fn import StampedCombineFn
+from headrace.sdk.pardo.dofn import DoFn
+from headrace.sdk.pardo.transforms import Map
+from headrace.sdk.pipelines.pvalue import PCollection, require_collection
+from headrace.sdk.pipelines.transform import PTransform
 from headrace.windowing.time import MIN_TIMESTAMP
 
 Stamped: TypeAlias = tuple[Any, Any]

@@ -14,8 +14,8 @@ from operator import mul
 from typing import Any, Final, TypeAlias
 
 from headrace.errors import PipelineError, shorten
-from headrace.sdk.combine_fn import CombineFn
 from headrace.sdk.combiners.exact_numbers import aligned, quotient, ratios_of, square_root
+from headrace.sdk.groups.combine_fn import CombineFn
 
 Pair: TypeAlias = tuple[float, float]
 

@@ -19,9 +19,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from headrace.sdk.combine import Combine, CombineGlobally, CombinePerKey
-from headrace.sdk.pvalue import PCollection
-from headrace.sdk.type_variables import InT, KeyT, OutT, T
+from headrace.sdk.combiners.combine import Combine, CombineGlobally, CombinePerKey
+from headrace.sdk.elements.type_variables import InT, KeyT, OutT, T
+from headrace.sdk.pipelines.pvalue import PCollection
 
 
 class Ready(Combine[InT, OutT]):

@@ -8,15 +8,15 @@ from itertools import chain, islice
 from typing import Any, TypeAlias
 
 from headrace.errors import PipelineError
-from headrace.sdk.combine import CombineGlobally
-from headrace.sdk.combine_fn import CombineFn
+from headrace.sdk.coders.keys import encode_value
+from headrace.sdk.combiners.combine import CombineGlobally
 from headrace.sdk.combiners.ready import ListGlobally, ListPerKey, Ready
 from headrace.sdk.combiners.top import TopCombineFn
-from headrace.sdk.encoding import encode_value
-from headrace.sdk.pardo import FlatMap
-from headrace.sdk.pvalue import PCollection
-from headrace.sdk.transform import PTransform
-from headrace.sdk.type_variables import T
+from headrace.sdk.elements.type_variables import T
+from headrace.sdk.groups.combine_fn import CombineFn
+from headrace.sdk.pardo.transforms import FlatMap
+from headrace.sdk.pipelines.pvalue import PCollection
+from headrace.sdk.pipelines.transform import PTransform
 
 Drawn: TypeAlias = list[tuple[bytes, Any]]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from headrace.sdk.combine import CombineGlobally, CombinePerKey
+from headrace.sdk.combiners.combine import CombineGlobally, CombinePerKey
 from headrace.sdk.combiners.moments import (
     CorrelationCombineFn,
     CovarianceCombineFn,
@@ -12,8 +12,8 @@ from headrace.sdk.combiners.moments import (
     VarianceCombineFn,
 )
 from headrace.sdk.combiners.ready import Ready
-from headrace.sdk.pvalue import PCollection
-from headrace.sdk.type_variables import KeyT
+from headrace.sdk.elements.type_variables import KeyT
+from headrace.sdk.pipelines.pvalue import PCollection
 
 if TYPE_CHECKING:
     from decimal import Decimal

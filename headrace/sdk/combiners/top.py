@@ -7,9 +7,9 @@ from heapq import nlargest, nsmallest
 from itertools import chain
 from typing import Any, TypeAlias, TypeVar
 
-from headrace.sdk.combine_fn import CombineFn
 from headrace.sdk.combiners.ready import ListGlobally, ListPerKey, Ready
-from headrace.sdk.transform import PTransform
+from headrace.sdk.groups.combine_fn import CombineFn
+from headrace.sdk.pipelines.transform import PTransform
 
 Named = TypeVar("Named", bound=PTransform[Any, Any])
 KeyFunction: TypeAlias = Callable[[Any], Any]

@@ -7,7 +7,7 @@ from copy import copy
 from itertools import islice
 from typing import Any
 
-from headrace.sdk.combine_fn import CombineFn
+from headrace.sdk.groups.combine_fn import CombineFn
 
 
 class SingleInputTupleCombineFn(CombineFn):

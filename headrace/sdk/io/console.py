@@ -7,7 +7,7 @@ from typing import ClassVar
 import attrs
 
 from headrace.errors import TimeError, printable
-from headrace.sdk.sink import Sink, SinkBatch
+from headrace.sdk.sources.sink import Sink, SinkBatch
 from headrace.triggers.bundle import Element
 from headrace.windowing.time import Timestamp
 from headrace.windowing.window import GLOBAL_WINDOW, BoundedWindow

@@ -8,10 +8,10 @@ from typing import Any, ClassVar, Final, NamedTuple
 
 import attrs
 
-from headrace.sdk.observer import RunObserver
-from headrace.sdk.result import PipelineState
-from headrace.sdk.run_records import ElementRecord, PaneRecord, Round, RunOutline
-from headrace.sdk.step_metrics import StepMetrics
+from headrace.sdk.metrics.observer import RunObserver
+from headrace.sdk.metrics.run_records import ElementRecord, PaneRecord, Round, RunOutline
+from headrace.sdk.metrics.step_metrics import StepMetrics
+from headrace.sdk.pipelines.result import PipelineState
 
 SPANS: Final = 400
 """Maximum number of spans of a history."""

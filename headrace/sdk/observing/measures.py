@@ -8,8 +8,8 @@ from collections.abc import Callable
 from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
-from headrace.sdk.metrics import MetricResult
-from headrace.sdk.step_metrics import StepMetrics
+from headrace.sdk.metrics.cells import MetricResult
+from headrace.sdk.metrics.step_metrics import StepMetrics
 from headrace.triggers.pane import PaneInfoTiming
 from headrace.windowing.time import END_OF_TIME_MICROS, MICROS_PER_SECOND, MIN_MICROS
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from headrace.sdk.observe_options import ObserveOptions
-from headrace.sdk.observer import RunObserver
-from headrace.sdk.options import PipelineOptions
+from headrace.sdk.metrics.observe_options import ObserveOptions
+from headrace.sdk.metrics.observer import RunObserver
+from headrace.sdk.options.pipeline_options import PipelineOptions
 
 
 def observers_of(options: PipelineOptions) -> list[RunObserver]:
@@ -29,7 +29,7 @@ def check_run(options: PipelineOptions) -> None:
 def _pages(view: Any) -> Iterator[RunObserver]:
     """Yield the pages that flags ask for."""
     if view.report is not None:
-        from headrace.sdk.observing.report import Report
+        from headrace.sdk.observing.reports.report import Report
 
         yield Report(view.report)
     if view.serve is not None:
@@ -41,18 +41,18 @@ def _pages(view: Any) -> Iterator[RunObserver]:
 def _exporters(view: Any) -> Iterator[RunObserver]:
     """Yield the exporters that flags ask for."""
     if view.prometheus is not None:
-        from headrace.sdk.observing.prometheus import PrometheusExporter
+        from headrace.sdk.observing.exporters.prometheus import PrometheusExporter
 
         yield PrometheusExporter(view.prometheus)
     if view.prometheus_gateway is not None:
-        from headrace.sdk.observing.prometheus import PushgatewayExporter
+        from headrace.sdk.observing.exporters.prometheus import PushgatewayExporter
 
         yield PushgatewayExporter(view.prometheus_gateway)
     if view.otlp is not None:
-        from headrace.sdk.observing.opentelemetry import OtlpExporter
+        from headrace.sdk.observing.exporters.opentelemetry import OtlpExporter
 
         yield OtlpExporter(view.otlp)
     if view.openlineage is not None:
-        from headrace.sdk.observing.openlineage import OpenLineageObserver
+        from headrace.sdk.observing.exporters.openlineage import OpenLineageObserver
 
         yield OpenLineageObserver(view.openlineage)

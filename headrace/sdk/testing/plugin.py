@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from headrace.sdk.testing.test_pipeline import TestPipeline
+    from headrace.sdk.testing.streams.pipelines import TestPipeline
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -47,7 +47,7 @@ def test_pipeline(pytestconfig: pytest.Config) -> Callable[..., TestPipeline]:
     """
 
     def make(runner: Any = None, argv: list[str] | None = None, **more: Any) -> TestPipeline:
-        from headrace.sdk.testing.test_pipeline import TestPipeline
+        from headrace.sdk.testing.streams.pipelines import TestPipeline
 
         flags = shlex.split(pytestconfig.getoption("--test-pipeline-options"))
         chosen = runner or pytestconfig.getoption("--runner")

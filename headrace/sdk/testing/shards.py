@@ -6,7 +6,7 @@ from io import BytesIO, TextIOWrapper
 from typing import IO, Any
 
 from headrace.errors import FileError
-from headrace.sdk.io.files import matching, open_file
+from headrace.sdk.io.files.opening import matching, open_file
 
 
 def open_shards(glob_pattern: str, mode: str = "rt", encoding: str = "utf-8") -> IO[Any]:

@@ -8,11 +8,11 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
-from headrace.sdk.testing.runs import Run
-from headrace.sdk.testing.script import SECOND, Event
+from headrace.sdk.testing.runs.run import Run
 from headrace.sdk.testing.strategies.arriving import offsets
 from headrace.sdk.testing.strategies.pipelines import runs
 from headrace.sdk.testing.strategies.targeted_runs import merging_after_firing
+from headrace.sdk.testing.streams.script import SECOND, Event
 from headrace.windowing.time import MAX_MICROS
 from tests.laws.event_by_event import EventRunner
 

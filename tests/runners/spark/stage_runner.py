@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from headrace.sdk.encoding import encode_value
-from headrace.sdk.testing.run_on_runner import Observation
-from headrace.sdk.testing.runs import Run
-from headrace.sdk.testing.script import Event
+from headrace.sdk.coders.keys import encode_value
+from headrace.sdk.testing.runs.run import Run
+from headrace.sdk.testing.runs.run_on_runner import Observation
+from headrace.sdk.testing.streams.script import Event
 from tests.laws.event_by_event import Time, graph_of, observe
 
 from .stages import Stream

@@ -14,8 +14,8 @@ from uuid import uuid4
 
 import pyarrow as pa
 
-from headrace.runners.planning import plan, with_side_input_files
-from headrace.runners.side_input_files import SideInputFiles
+from headrace.runners.contents.side_input_files import SideInputFiles
+from headrace.runners.plan.planning import plan, with_side_input_files
 from headrace.runners.spark.batch import BatchStage
 from headrace.runners.spark.cluster.driver_sinks import DriverSinks
 from headrace.runners.spark.shuffle.bundle_columns import pack
@@ -23,8 +23,8 @@ from headrace.runners.spark.shuffle.control_rows import CONTROL, Control
 from headrace.runners.spark.shuffle.wire import Row, dumps, record_batch, rows_of
 from headrace.runners.spark.stage import stage_plans
 from headrace.runners.spark.streaming import FirstStage, KeyedStage, StreamPlan
-from headrace.sdk.graph import Graph, Read
-from headrace.sdk.metrics import MetricResults
+from headrace.sdk.metrics.cells import MetricResults
+from headrace.sdk.pipelines.graph import Graph, Read
 from headrace.triggers.bundle import Bundle
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from headrace.__main__ import main
 from headrace.errors import PipelineError
-from headrace.runners.spark.cluster.archive import job_of
+from headrace.runners.spark.cluster.code.archive import job_of
 
 COMPANY = Path(__file__).parents[3] / "examples" / "company"
 

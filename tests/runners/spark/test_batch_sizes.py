@@ -12,8 +12,8 @@ from pyspark.sql import SparkSession
 
 import headrace as hr
 from headrace.io import Sink, SinkBatch
-from headrace.runners.batch_size import FIRST_LIMIT
-from headrace.runners.source_positions import Position, position_of
+from headrace.runners.sources.batch_size import FIRST_LIMIT
+from headrace.runners.sources.source_positions import Position, position_of
 from headrace.runners.spark import SparkRunner
 
 from .recording_dofns import Parts

@@ -9,9 +9,9 @@ import attrs
 import pytest
 
 import headrace as hr
-from headrace.runners.planning import plan
+from headrace.runners.plan.planning import plan
 from headrace.runners.spark.state.checkpoint_manifest import Manifest, manifest_of, resumed
-from headrace.sdk.testing.runs import unchecked_pipeline
+from headrace.sdk.testing.runs.run import unchecked_pipeline
 from headrace.triggers import AccumulationMode, AfterCount, AfterWatermark
 from headrace.windowing import FixedWindows
 

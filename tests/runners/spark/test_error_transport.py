@@ -23,7 +23,7 @@ from headrace.runners.spark.cluster.error_transport import (
     wrap,
     wrapping,
 )
-from headrace.sdk.tracebacks import HiddenFrames
+from headrace.sdk.pipelines.tracebacks import HiddenFrames
 
 
 class MillError(Exception):
@@ -107,7 +107,7 @@ def test_the_workers_traceback_hides_frames_of_headrace_unless_all_are_asked_for
         shown[full] = "".join(traceback.format_exception(found.value))
         assert "in grind" in shown[full]
     assert "headrace/runners" not in shown[False]
-    assert "headrace/runners/invoker.py" in shown[True]
+    assert "headrace/runners/calls/invoker.py" in shown[True]
     assert "headrace/runners/spark/cluster/error_transport.py" in shown[True]
 
 

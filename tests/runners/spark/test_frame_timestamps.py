@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, strategies as st
 
-from headrace.sdk.io.frames import FrameRows, micros_of_floats
+from headrace.sdk.io.frames.frame_source import FrameRows, micros_of_floats
 from headrace.windowing.time import micros
 
 

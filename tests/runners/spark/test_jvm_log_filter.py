@@ -20,7 +20,7 @@ from headrace.runners.spark.cluster.jvm_log_filter import (
 )
 from headrace.runners.spark.cluster.session import session_for
 from headrace.runners.spark.cluster.spark_versions import spark_version
-from headrace.sdk.options import PipelineOptions
+from headrace.sdk.options.pipeline_options import PipelineOptions
 
 PRINTS = """
 import importlib.machinery, sys

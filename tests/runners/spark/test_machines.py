@@ -24,12 +24,12 @@ from headrace.io import Sink, SinkBatch
 from headrace.options import PipelineOptions
 from headrace.runners.spark import SparkRunner
 from headrace.runners.spark.cluster.options import SparkOptions
-from headrace.sdk.encoding import encode_value
-from headrace.sdk.graph import Graph, Write
-from headrace.sdk.result import PipelineResult
-from headrace.sdk.testing.capturing import Capture
-from headrace.sdk.testing.run_on_runner import Observation, run_streaming
-from headrace.sdk.testing.runs import Run
+from headrace.sdk.coders.keys import encode_value
+from headrace.sdk.pipelines.graph import Graph, Write
+from headrace.sdk.pipelines.result import PipelineResult
+from headrace.sdk.testing.assertions.capturing import Capture
+from headrace.sdk.testing.runs.run import Run
+from headrace.sdk.testing.runs.run_on_runner import Observation, run_streaming
 
 from .machines import SideBySide, StreamMachine
 

@@ -8,7 +8,7 @@ SCRIPT = '''
 import pickle, subprocess, sys
 import attrs
 from pyspark import cloudpickle
-from headrace.runners.spark.cluster.main_classes import classes_in
+from headrace.runners.spark.cluster.code.main_classes import classes_in
 from headrace.runners.spark.shuffle.wire import dumps
 
 @attrs.frozen

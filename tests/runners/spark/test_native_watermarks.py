@@ -8,7 +8,7 @@ from hypothesis import given, strategies as st
 
 from headrace.runners.spark.shuffle.control_rows import Control
 from headrace.runners.spark.sources.native_watermarks import Observed, SourceClock
-from headrace.sdk.graph import Read
+from headrace.sdk.pipelines.graph import Read
 from headrace.windowing import BoundedOutOfOrderness, FromSource, Monotonic, Percentile
 from headrace.windowing.time import MAX_MICROS, MIN_MICROS
 

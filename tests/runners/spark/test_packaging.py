@@ -12,7 +12,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from headrace.errors import PipelineError
-from headrace.runners.spark.cluster.packaging import (
+from headrace.runners.spark.cluster.code.packaging import (
     ALWAYS,
     Source,
     send_code,

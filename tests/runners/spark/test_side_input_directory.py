@@ -7,10 +7,10 @@ from types import SimpleNamespace
 from typing import Any
 
 import headrace as hr
-from headrace.runners.planning import Plan, plan
+from headrace.runners.plan.planning import Plan, plan
 from headrace.runners.spark.cluster.options import SparkSettings
 from headrace.runners.spark.state.side_input_directory import files_of_run, temporary_files
-from headrace.sdk.testing.runs import unchecked_pipeline
+from headrace.sdk.testing.runs.run import unchecked_pipeline
 
 
 def planned(with_side: bool = True) -> Plan:

@@ -11,18 +11,18 @@ from hypothesis import Phase, given, settings, strategies as st
 
 import headrace as hr
 from headrace.errors import FileError
-from headrace.runners.executor import Executor
-from headrace.runners.operators import operators_of
-from headrace.runners.planning import plan
-from headrace.runners.side_input_files import SideInputFiles
-from headrace.runners.side_input_operators import BatchSideInputs
-from headrace.runners.side_input_state import Content
-from headrace.runners.side_input_views import Views
+from headrace.runners.contents.side_input_files import SideInputFiles
+from headrace.runners.engine.executor import Executor
+from headrace.runners.engine.operators import operators_of
+from headrace.runners.plan.planning import plan
+from headrace.runners.side_inputs.side_input_operators import BatchSideInputs
+from headrace.runners.side_inputs.side_input_state import Content
+from headrace.runners.side_inputs.side_input_views import Views
 from headrace.runners.spark.cluster.error_transport import unwrapping
 from headrace.runners.spark.shuffle import write
-from headrace.sdk.graph import Graph, Read
-from headrace.sdk.serialization.data import dumps
-from headrace.sdk.testing.runs import unchecked_pipeline
+from headrace.sdk.coders.stored.data import dumps
+from headrace.sdk.pipelines.graph import Graph, Read
+from headrace.sdk.testing.runs.run import unchecked_pipeline
 from headrace.testing import Capture, capture
 from headrace.triggers import (
     AccumulationMode,

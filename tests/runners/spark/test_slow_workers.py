@@ -13,7 +13,7 @@ from headrace.errors import PipelineError
 from headrace.runners.spark import SparkRunner
 from headrace.runners.spark.cluster.error_transport import WorkerStartError
 from headrace.runners.spark.cluster.options import spark_settings
-from headrace.sdk.options import PipelineOptions
+from headrace.sdk.options.pipeline_options import PipelineOptions
 from headrace.testing import TestStream, capture
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]

@@ -15,13 +15,13 @@ from hypothesis import given, strategies as st
 import headrace as hr
 from headrace.coders import Coder, registry
 from headrace.runners.spark.state import chunks
-from headrace.sdk.combine_fn import CallableCombineFn
-from headrace.sdk.testing.run_on_runner import Observation, observation, unknown_event
-from headrace.sdk.testing.runs import Run, build, inherited, unchecked_pipeline
-from headrace.sdk.testing.script import rows_of, stamped, with_rows
-from headrace.sdk.testing.steps import Step
+from headrace.sdk.groups.combine_fn import CallableCombineFn
+from headrace.sdk.testing.runs.run import Run, build, inherited, unchecked_pipeline
+from headrace.sdk.testing.runs.run_on_runner import Observation, observation, unknown_event
+from headrace.sdk.testing.runs.steps import Step
 from headrace.sdk.testing.strategies.pipelines import runs
 from headrace.sdk.testing.strategies.windowing import aligned, merging
+from headrace.sdk.testing.streams.script import rows_of, stamped, with_rows
 from headrace.testing import capture
 from headrace.testing.strategies import LinkedWindows
 from headrace.triggers.bundle import Bundle

@@ -13,11 +13,11 @@ import pytest
 from hypothesis import Phase, given, settings, strategies as st
 
 import headrace as hr
-from headrace.runners import stateful_side_inputs
-from headrace.runners.side_input_files import SideInputFiles
-from headrace.runners.stateful_side_inputs import KeyedGate
-from headrace.sdk.graph import Graph
-from headrace.sdk.testing.runs import unchecked_pipeline
+from headrace.runners.contents.side_input_files import SideInputFiles
+from headrace.runners.stateful import stateful_side_inputs
+from headrace.runners.stateful.stateful_side_inputs import KeyedGate
+from headrace.sdk.pipelines.graph import Graph
+from headrace.sdk.testing.runs.run import unchecked_pipeline
 from headrace.testing import Capture, Captured, capture
 from headrace.transforms.timeutil import TimeDomain
 from headrace.transforms.userstate import (

@@ -11,10 +11,10 @@ from pyspark.sql import SparkSession
 
 import headrace as hr
 from headrace.errors import UnsupportedError
-from headrace.runners.planning import plan
+from headrace.runners.plan.planning import plan
+from headrace.runners.spark.cluster.code.worker_checks import check_workers
 from headrace.runners.spark.cluster.error_transport import TransportError, unwrap
 from headrace.runners.spark.cluster.unpickling import LARGEST_PART, first_missing, in_parts
-from headrace.runners.spark.cluster.worker_checks import check_workers
 from headrace.runners.spark.stage import stage_plans, worker_nodes
 
 

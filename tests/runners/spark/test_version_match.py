@@ -8,7 +8,7 @@ import pyspark
 import pytest
 
 from headrace.errors import UnsupportedError
-from headrace.runners.spark.cluster.version_match import check_jvm, check_master, not_started
+from headrace.runners.spark.cluster.code.version_match import check_jvm, check_master, not_started
 
 
 def jvm(version: str) -> SimpleNamespace:

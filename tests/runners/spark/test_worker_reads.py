@@ -14,10 +14,10 @@ from pyspark.sql import SparkSession
 import headrace as hr
 from headrace.io import Batch, LatestOffset, UnboundedSource
 from headrace.options import PipelineOptions
-from headrace.runners.batch_size import Delivery
-from headrace.runners.planning import plan
-from headrace.runners.source_positions import Position
-from headrace.runners.source_ranges import SourceRange
+from headrace.runners.plan.planning import plan
+from headrace.runners.sources.batch_size import Delivery
+from headrace.runners.sources.source_positions import Position
+from headrace.runners.sources.source_ranges import SourceRange
 from headrace.runners.spark import SparkRunner
 from headrace.runners.spark.cluster.driver_sinks import DriverSinks
 from headrace.runners.spark.cluster.error_transport import TransportError, unwrap
@@ -32,8 +32,8 @@ from headrace.runners.spark.sources.worker_reads import (
 from headrace.runners.spark.stage import stage_plans
 from headrace.runners.spark.state.checkpoint_manifest import manifest_of, resumed
 from headrace.runners.spark.streaming import FirstStage, StreamPlan
-from headrace.sdk.graph import Read
-from headrace.sdk.outputs import as_bundle
+from headrace.sdk.pipelines.graph import Read
+from headrace.sdk.pipelines.outputs import as_bundle
 from headrace.testing import capture
 from headrace.triggers import AccumulationMode, AfterCount, AfterWatermark
 from headrace.windowing import FixedWindows

@@ -14,7 +14,7 @@ from pyarrow import parquet
 
 import headrace as hr
 from headrace.io import AvroFiles, ReadAllFromAvro, ReadFromAvro, WriteToAvro
-from headrace.sdk.io.file_places import START
+from headrace.sdk.io.files.file_places import START
 from tests.sdk.io.files import Applied, read, stream, values, write
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import headrace as hr
 from headrace.io import Commit, CsvSink, FileNaming, SinkPart, TextSink
-from headrace.sdk.io import joined_pieces, ledger
+from headrace.sdk.io.files import joined_pieces, ledger
 from headrace.triggers.bundle import Bundle
 from headrace.windowing.window import IntervalWindow
 from tests.sdk.io.files import staged, visible

@@ -11,8 +11,8 @@ import headrace as hr
 from headrace.io.filesystem import BeamIOError, CompressionTypes, FileMetadata
 from headrace.io.filesystems import FileSystems
 from headrace.io.localfilesystem import LocalFileSystem
-from headrace.sdk.io.compression import compressed
-from headrace.sdk.io.file_operations import FileOperationError
+from headrace.sdk.io.files.compression import compressed
+from headrace.sdk.io.files.file_operations import FileOperationError
 
 COMPRESSIONS = {
     "gzip": ".gz",

@@ -7,13 +7,13 @@ import pytest
 
 import headrace as hr
 from headrace.io import FileNaming
-from headrace.sdk.io import joined_pieces
-from headrace.sdk.io.avro_sink import AvroSink
-from headrace.sdk.io.file_sink import FileSink
-from headrace.sdk.io.joined_pieces import FILE_BYTES, MOST_BYTES, SMALL_BYTES, Piece, joined
-from headrace.sdk.io.line_sinks import CsvSink, JsonSink, LineSink, TextSink
-from headrace.sdk.io.parquet_sink import ParquetSink
-from headrace.sdk.io.tfrecord_files import TFRecordSink
+from headrace.sdk.io.files import joined_pieces
+from headrace.sdk.io.files.file_sink import FileSink
+from headrace.sdk.io.files.joined_pieces import FILE_BYTES, MOST_BYTES, SMALL_BYTES, Piece, joined
+from headrace.sdk.io.formats.avro.avro_sink import AvroSink
+from headrace.sdk.io.formats.lines.line_sinks import CsvSink, JsonSink, LineSink, TextSink
+from headrace.sdk.io.formats.parquet.parquet_sink import ParquetSink
+from headrace.sdk.io.formats.tfrecord.tfrecord_files import TFRecordSink
 from headrace.windowing import IntervalWindow
 from tests.sdk.io.files import values, visible
 from tests.sdk.io.test_file_commits import commit, part

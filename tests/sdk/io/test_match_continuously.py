@@ -9,8 +9,8 @@ import pytest
 
 import headrace as hr
 from headrace.io import fileio
-from headrace.sdk.io import matched_files
-from headrace.sdk.io.matched_files import MatchedFiles
+from headrace.sdk.io.matching import matched_files
+from headrace.sdk.io.matching.matched_files import MatchedFiles
 from tests.sdk.io.files import Applied, pipeline, read, until, values, visible
 
 SECOND = 1_000_000

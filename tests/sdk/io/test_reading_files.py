@@ -19,7 +19,7 @@ from headrace.io import (
     ReadFromParquet,
     ReadFromText,
 )
-from headrace.sdk.io.file_source import CHUNK_ROWS, MOST_PARTITIONS
+from headrace.sdk.io.files.file_source import CHUNK_ROWS, MOST_PARTITIONS
 from headrace.testing import TestPipeline
 from tests.sdk.io.files import read, values
 

@@ -22,8 +22,8 @@ from headrace.io import (
     WriteToParquet,
     WriteToTable,
 )
-from headrace.sdk.io.frames import FrameRows
-from headrace.sdk.schemas import checked_records
+from headrace.sdk.elements.schemas import checked_records
+from headrace.sdk.io.frames.frame_source import FrameRows
 from tests.sdk.io.files import Kept, pipeline, values, visible
 
 pytestmark = pytest.mark.mode("batch")
@@ -146,7 +146,7 @@ class Complex(NamedTuple):
         (ReadFromJson, Complex, "the column 'quay' has the unsupported type <class 'complex'>"),
         (ReadFromCsv, int, "<class 'int'> has no named fields"),
         (ReadFromParquet, int, "<class 'int'> has no named fields"),
-        (ReadFromCsv, hr.Row, "<class 'headrace.sdk.row.Row'> has no named fields"),
+        (ReadFromCsv, hr.Row, "<class 'headrace.sdk.elements.row.Row'> has no named fields"),
         (ReadFromJson, hr.Row(quay="a"), "Row(quay='a') has no named fields"),
     ],
 )

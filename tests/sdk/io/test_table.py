@@ -18,7 +18,7 @@ import sqlalchemy as sa
 
 import headrace as hr
 from headrace.sdk.io.table.sink import TableSink
-from headrace.sdk.sink import SinkBatch
+from headrace.sdk.sources.sink import SinkBatch
 from headrace.testing import TestPipeline, TestStream
 from headrace.transforms.window import FixedWindows, Sessions, TimestampedValue
 from headrace.triggers import AccumulationMode, AfterCount, AfterWatermark

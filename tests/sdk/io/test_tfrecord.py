@@ -8,7 +8,7 @@ import pytest
 
 import headrace as hr
 from headrace.io import ReadAllFromTFRecord, ReadFromTFRecord, TFRecordFiles, WriteToTFRecord
-from headrace.sdk.io.tfrecord import crc32c, framed
+from headrace.sdk.io.formats.tfrecord.record_frames import crc32c, framed
 from tests.sdk.io.files import Applied, pipeline, read, values, write
 
 FOO_BAR = binascii.a2b_base64("AwAAAAAAAACwmUkOZm9vYYq+/gMAAAAAAAAAsJlJDmJhckYA5cg=")

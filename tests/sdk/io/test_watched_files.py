@@ -9,7 +9,7 @@ import pytest
 import headrace as hr
 from headrace.io import ReadFromText, TextFiles, WatchedFiles
 from headrace.options import PipelineOptions
-from headrace.sdk.io import watched_files
+from headrace.sdk.io.matching import watched_files
 from tests.sdk.io.files import Kept, until
 
 pytestmark = pytest.mark.mode("streaming")

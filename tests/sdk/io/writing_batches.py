@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 
 from headrace.sdk.io.table.sink import TableSink
-from headrace.sdk.sink import SinkBatch
+from headrace.sdk.sources.sink import SinkBatch
 from headrace.triggers.bundle import Bundle, Element
 
 BATCHES = 12

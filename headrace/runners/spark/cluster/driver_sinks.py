@@ -10,20 +10,20 @@ from typing import Any
 
 import attrs
 
+from headrace.runners.checks.timestamp_checks import TimestampWarnings
+from headrace.runners.engine.progress import Progress
 from headrace.runners.error_context import label_errors
-from headrace.runners.planning import Plan
-from headrace.runners.progress import Progress
+from headrace.runners.plan.planning import Plan
 from headrace.runners.spark.cluster.file_retention import FileRetention
 from headrace.runners.spark.cluster.observed_rows import ObservedRows
 from headrace.runners.spark.shuffle.bundle_columns import unpack
 from headrace.runners.spark.shuffle.control_rows import CONTROL, Control, merged
 from headrace.runners.spark.shuffle.wire import FILES_IN_USE, READ_SIZE, REPORT, SAMPLES, Row, loads
-from headrace.runners.timestamp_checks import TimestampWarnings
-from headrace.sdk.graph import Read, Write
-from headrace.sdk.metrics import MetricResults, MetricsContainer
-from headrace.sdk.serialization.stable import without_pickle
-from headrace.sdk.sink import Commit, PartSink, SinkBatch
-from headrace.sdk.step_metrics import StepMetrics
+from headrace.sdk.coders.stored.stable import without_pickle
+from headrace.sdk.metrics.cells import MetricResults, MetricsContainer
+from headrace.sdk.metrics.step_metrics import StepMetrics
+from headrace.sdk.pipelines.graph import Read, Write
+from headrace.sdk.sources.sink import Commit, PartSink, SinkBatch
 from headrace.triggers.bundle import Bundle
 
 

@@ -22,7 +22,7 @@ from pyspark import cloudpickle
 from headrace.errors import HeadraceError, LeaseLostError, PipelineError, UnsupportedError
 from headrace.runners.spark.cluster.missing_packages import missing
 from headrace.runners.spark.cluster.requirements import python_mismatch, python_version
-from headrace.sdk.tracebacks import hide_frames
+from headrace.sdk.pipelines.tracebacks import hide_frames
 
 LARGEST_ERROR: Final = 64 * 1024
 """Maximum size of a pickled error, in bytes; larger errors are sent as text."""

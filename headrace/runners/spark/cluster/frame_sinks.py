@@ -8,9 +8,9 @@ from functools import partial
 from pyspark.sql import DataFrame, SparkSession
 
 from headrace.errors import PipelineError
-from headrace.sdk.graph import Graph, Write
-from headrace.sdk.io.frame_loader import LoadsFrames
-from headrace.sdk.io.to_dataframe import DataFrameSink
+from headrace.sdk.io.frames.frame_loader import LoadsFrames
+from headrace.sdk.io.frames.to_dataframe import DataFrameSink
+from headrace.sdk.pipelines.graph import Graph, Write
 
 
 def set_loaders(graph: Graph, session: SparkSession) -> None:

@@ -11,8 +11,8 @@ from typing import Final
 
 from pyspark.sql import SparkSession
 
-from headrace.runners.plan_description import summary
-from headrace.runners.planning import Plan
+from headrace.runners.plan.description import summary
+from headrace.runners.plan.planning import Plan
 from headrace.runners.spark.cluster.connect import is_connect
 
 DESCRIPTION: Final = "spark.job.description"

@@ -18,6 +18,7 @@ from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
 from headrace.errors import PipelineError
+from headrace.runners.spark.cluster.code.version_match import check_jvm, check_master, not_started
 from headrace.runners.spark.cluster.connect import connect_session, remote_url
 from headrace.runners.spark.cluster.jvm_log_filter import (
     CONFIGURATION,
@@ -29,7 +30,6 @@ from headrace.runners.spark.cluster.jvm_log_filter import (
 from headrace.runners.spark.cluster.options import SparkSettings
 from headrace.runners.spark.cluster.requirements import check_java, check_local_python
 from headrace.runners.spark.cluster.spark_home import without_zip
-from headrace.runners.spark.cluster.version_match import check_jvm, check_master, not_started
 
 RUN_CONF: Final = {
     "spark.sql.session.timeZone": "UTC",

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 import attrs
 
-from headrace.sdk.run_records import Samples
+from headrace.sdk.metrics.run_records import Samples
 
 Told = tuple[int, Mapping[str, Samples], Mapping[str, int]]
 """A key group, its samples by label, and the number of its stored states by label."""

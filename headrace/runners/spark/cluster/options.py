@@ -10,8 +10,8 @@ from typing import Any, Final
 import attrs
 
 from headrace.errors import PipelineError
-from headrace.sdk.beam_options import SparkRunnerOptions
-from headrace.sdk.options import PipelineOptions, StandardOptions
+from headrace.sdk.options.pipeline_options import PipelineOptions, StandardOptions
+from headrace.sdk.pipelines.beam_options import SparkRunnerOptions
 
 LEAST_KEY_GROUPS: Final = 16
 """Minimum of the default number of key groups."""

@@ -6,11 +6,11 @@ import os
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
+from headrace.runners.spark.cluster.code.packaging import check_exists
 from headrace.runners.spark.cluster.new_session import presumably_local
 from headrace.runners.spark.cluster.options import SparkSettings
-from headrace.runners.spark.cluster.packaging import check_exists
-from headrace.sdk.io.file_systems import is_remote
-from headrace.sdk.output_paths import check_directory
+from headrace.sdk.io.files.file_systems import is_remote
+from headrace.sdk.options.output_paths import check_directory
 
 _HADOOP: Final = ("HADOOP_CONF_DIR", "YARN_CONF_DIR")
 """Variables that name a directory in which Hadoop's default file system can be set."""

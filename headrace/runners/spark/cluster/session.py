@@ -16,6 +16,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from headrace.errors import PipelineError, UnsupportedError
+from headrace.runners.spark.cluster.code.packaging import send_code
+from headrace.runners.spark.cluster.code.worker_checks import check_workers
 from headrace.runners.spark.cluster.connect import (
     is_connect,
     refuse_master,
@@ -25,11 +27,9 @@ from headrace.runners.spark.cluster.connect import (
 from headrace.runners.spark.cluster.jvm_log_filter import open_log, silence_state_server
 from headrace.runners.spark.cluster.new_session import RUN_CONF, is_local, new_session
 from headrace.runners.spark.cluster.options import SparkSettings, spark_settings
-from headrace.runners.spark.cluster.packaging import send_code
 from headrace.runners.spark.cluster.requirements import check_local_python, check_packages
-from headrace.runners.spark.cluster.worker_checks import check_workers
-from headrace.sdk.graph import Node
-from headrace.sdk.options import PipelineOptions
+from headrace.sdk.options.pipeline_options import PipelineOptions
+from headrace.sdk.pipelines.graph import Node
 
 
 @attrs.frozen

@@ -15,7 +15,7 @@ from pyspark import cloudpickle
 
 from headrace.runners.spark.cluster.error_transport import wrapping
 from headrace.runners.spark.cluster.missing_packages import missing
-from headrace.sdk.graph import Node
+from headrace.sdk.pipelines.graph import Node
 
 LARGEST_PART: Final = 1 << 20
 """Maximum size in bytes of a pickled step that a probe sends to workers."""

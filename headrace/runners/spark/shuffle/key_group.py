@@ -8,7 +8,7 @@ from zlib import crc32
 
 import attrs
 
-from headrace.sdk.encoding import encode_key, identities
+from headrace.sdk.coders.keys import encode_key, identities
 
 REMEMBERED: Final = 1 << 18
 """Maximum number of keys whose groups are cached; then the cache is cleared."""

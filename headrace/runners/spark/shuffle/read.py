@@ -13,10 +13,11 @@ from typing import Any, Final, Protocol, TypeAlias
 
 import attrs
 
+from headrace.runners.contents.grouping_paths import Execution, Keep
+from headrace.runners.contents.reductions import BagOf
 from headrace.runners.grouping.session_tier import SessionValues
 from headrace.runners.grouping.window_contents import WindowContents, columns_of
-from headrace.runners.grouping_paths import Execution, Keep
-from headrace.runners.planning import KeyedStep
+from headrace.runners.plan.planning import KeyedStep
 from headrace.runners.precombine import Arrivals
 from headrace.runners.precombine.per_session import (
     COLUMN_ROWS,
@@ -25,10 +26,9 @@ from headrace.runners.precombine.per_session import (
     expired_until,
     merge_sessions,
 )
-from headrace.runners.reductions import BagOf
 from headrace.runners.spark.shuffle.blocks import Block, arrivals_in, unpacked_windows
 from headrace.runners.spark.shuffle.spilling import SpilledList, SpillFile
-from headrace.sdk.encoding import identities, identity
+from headrace.sdk.coders.keys import identities, identity
 from headrace.triggers.pane_output import Arrival, ArrivalColumns, merge_arrivals
 from headrace.triggers.reduction import Reduction
 from headrace.triggers.trigger import Arrived

@@ -10,10 +10,10 @@ from itertools import chain, islice, repeat
 from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple
 
-from headrace.sdk.row import Row, rows_of
-from headrace.sdk.serialization.fields import fields_of
-from headrace.sdk.serialization.registered import coder_of
-from headrace.sdk.serialization.stable import is_own
+from headrace.sdk.coders.stored.fields import fields_of
+from headrace.sdk.coders.stored.registered import coder_of
+from headrace.sdk.coders.stored.stable import is_own
+from headrace.sdk.elements.row import Row, rows_of
 
 
 class Records(NamedTuple):

@@ -1,7 +1,7 @@
 """The rows between the stages of a plan: few rows, each with a payload of many elements.
 
 A row has a destination (the level, the step and the key group) and a payload: columns as bytes in the format
-of :mod:`headrace.sdk.serialization`. One row per element would have to be converted on both sides of every
+of :mod:`headrace.sdk.coders.stored`. One row per element would have to be converted on both sides of every
 shuffle; one row per step and key group makes this cost negligible.
 """
 
@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 import pyarrow as pa
 from pyspark import cloudpickle
 
-from headrace.sdk.serialization import data
+from headrace.sdk.coders.stored import data
 
 SCHEMA: Final = "level int, step int, group int, payload binary"
 """Spark's schema of the rows."""

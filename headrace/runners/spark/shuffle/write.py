@@ -15,10 +15,10 @@ from typing import Any, Final
 
 import attrs
 
+from headrace.runners.contents.grouping_paths import Execution, Keep
 from headrace.runners.error_context import label_errors, note_key
-from headrace.runners.grouping_paths import Execution, Keep
 from headrace.runners.operator import Operator
-from headrace.runners.planning import (
+from headrace.runners.plan.planning import (
     KeyedStep,
     StatefulStep,
     Step,
@@ -34,10 +34,10 @@ from headrace.runners.spark.shuffle.blocks import (
 from headrace.runners.spark.shuffle.bundle_columns import pack
 from headrace.runners.spark.shuffle.key_group import KeyGroups
 from headrace.runners.spark.shuffle.wire import ELEMENTS, Row, dumps
-from headrace.sdk.graph import GroupByKey, Node, Write
-from headrace.sdk.metrics import MetricsContainer, recording
-from headrace.sdk.sink import PartSink, SinkPart
-from headrace.sdk.stateful_dofn import key_of_pair
+from headrace.sdk.metrics.cells import MetricsContainer, recording
+from headrace.sdk.pardo.stateful_dofn import key_of_pair
+from headrace.sdk.pipelines.graph import GroupByKey, Node, Write
+from headrace.sdk.sources.sink import PartSink, SinkPart
 from headrace.triggers.bundle import Bundle
 from headrace.triggers.trigger import Clock
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import attrs
 
-from headrace.runners.source_positions import position_of
+from headrace.runners.sources.source_positions import position_of
 
 
 @attrs.define

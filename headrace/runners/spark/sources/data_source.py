@@ -1,8 +1,8 @@
 """All sources that Python reads, as one streaming data source (Spark's Python data source API).
 
 Its reader runs in a separate process on the driver. An offset is a
-:class:`~headrace.runners.source_rounds.Position`. Offsets also advance without new elements, after the
-heartbeat interval, so that processing time advances. The elements of a round are pickled into the input
+:class:`~headrace.runners.sources.source_rounds.Position`. Offsets also advance without new elements, after
+the heartbeat interval, so that processing time advances. The elements of a round are pickled into the input
 partitions, together with a control row for the watermarks and processing time; of sources that the workers
 read, only the ranges of the round (:mod:`headrace.runners.spark.sources.worker_reads`). The worker that reads
 a partition runs level 0 over its rows.
@@ -20,11 +20,11 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 
-from headrace.runners.batch_size import Delivery
 from headrace.runners.error_context import label_errors
-from headrace.runners.source_positions import Position, drained, position_of
-from headrace.runners.source_ranges import NO_WORKER_READS, WorkerReads
-from headrace.runners.source_rounds import SourceRounds
+from headrace.runners.sources.batch_size import Delivery
+from headrace.runners.sources.source_positions import Position, drained, position_of
+from headrace.runners.sources.source_ranges import NO_WORKER_READS, WorkerReads
+from headrace.runners.sources.source_rounds import SourceRounds
 from headrace.runners.spark.cluster.error_transport import wrapping
 from headrace.runners.spark.cluster.spark_versions import source_reader
 from headrace.runners.spark.cluster.unpickling import reduced
@@ -32,9 +32,9 @@ from headrace.runners.spark.shuffle.bundle_columns import pack
 from headrace.runners.spark.shuffle.control_rows import CONTROL, Control
 from headrace.runners.spark.shuffle.wire import SCHEMA, Row, dumps
 from headrace.runners.spark.sources.worker_reads import observed_by_driver, rows_of_ranges
-from headrace.sdk.graph import Read
-from headrace.sdk.serialization.registered import Registrations
-from headrace.sdk.serialization.stable import refuse_pickle
+from headrace.sdk.coders.stored.registered import Registrations
+from headrace.sdk.coders.stored.stable import refuse_pickle
+from headrace.sdk.pipelines.graph import Read
 from headrace.triggers.bundle import Bundle
 
 NAME: Final = "headrace"

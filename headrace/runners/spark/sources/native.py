@@ -28,18 +28,24 @@ from pyspark.sql import DataFrame, SparkSession
 
 from headrace.errors import UnsupportedError
 from headrace.runners.error_context import label_errors
-from headrace.runners.planning import Plan
+from headrace.runners.plan.planning import Plan
 from headrace.runners.spark.cluster.error_transport import unwrapping
-from headrace.sdk.graph import Read
-from headrace.sdk.io.file_source import FileSource
-from headrace.sdk.io.file_systems import is_remote
-from headrace.sdk.io.files import LoadedFile
-from headrace.sdk.io.frames import ALL, BoundedFrame, GivenFrame, SourcePartition, UnboundedFrame
-from headrace.sdk.io.parquet_files import ParquetFiles
-from headrace.sdk.io.parquet_tables import ParquetTables
-from headrace.sdk.io.test_stream import TestStream
-from headrace.sdk.io.text_files import TextFiles
-from headrace.sdk.io.watched_files import WatchedFiles
+from headrace.sdk.io.files.file_source import FileSource
+from headrace.sdk.io.files.file_systems import is_remote
+from headrace.sdk.io.files.opening import LoadedFile
+from headrace.sdk.io.formats.lines.text_files import TextFiles
+from headrace.sdk.io.formats.parquet.parquet_files import ParquetFiles
+from headrace.sdk.io.formats.parquet_tables import ParquetTables
+from headrace.sdk.io.frames.frame_source import (
+    ALL,
+    BoundedFrame,
+    GivenFrame,
+    SourcePartition,
+    UnboundedFrame,
+)
+from headrace.sdk.io.matching.watched_files import WatchedFiles
+from headrace.sdk.pipelines.graph import Read
+from headrace.sdk.sources.scripted_stream import TestStream
 from headrace.triggers.bundle import Bundle
 
 _FILES: Final = ("avro", "binaryfile", "csv", "delta", "json", "orc", "parquet", "text", "xml")

@@ -15,16 +15,16 @@ from typing import Final
 import attrs
 
 from headrace.runners.error_context import label_errors
-from headrace.runners.planning import Plan
-from headrace.runners.source_positions import Position
-from headrace.runners.source_ranges import SourceRange, WorkerReads, read_range
+from headrace.runners.plan.planning import Plan
+from headrace.runners.sources.source_positions import Position
+from headrace.runners.sources.source_ranges import SourceRange, WorkerReads, read_range
 from headrace.runners.spark.shuffle.bundle_columns import pack, unpack
 from headrace.runners.spark.shuffle.wire import Row, dumps
 from headrace.runners.spark.sources.native import is_native
 from headrace.runners.spark.sources.native_watermarks import OBSERVED, Observed
-from headrace.sdk.graph import Read
-from headrace.sdk.io.frames import SourcePartition
-from headrace.sdk.source import UnboundedSource
+from headrace.sdk.io.frames.frame_source import SourcePartition
+from headrace.sdk.pipelines.graph import Read
+from headrace.sdk.sources.source import UnboundedSource
 from headrace.triggers.bundle import Bundle
 from headrace.windowing.time import MAX_MICROS
 from headrace.windowing.watermark import FromSource

@@ -19,8 +19,8 @@ import attrs
 from pyspark.sql import Column, SparkSession
 
 from headrace.errors import PipelineError
-from headrace.runners.grouping_paths import Execution
-from headrace.runners.planning import Plan, SideInputStep, StatefulStep, Step, StepWithSides
+from headrace.runners.contents.grouping_paths import Execution
+from headrace.runners.plan.planning import Plan, SideInputStep, StatefulStep, Step, StepWithSides
 from headrace.runners.spark.cluster.spark_versions import minor, spark_version
 from headrace.runners.spark.shuffle.placement import place_column
 from headrace.runners.spark.sources.native import native_labels
@@ -32,10 +32,10 @@ from headrace.runners.spark.state.lease_files import (
     LocalLeaseFiles,
 )
 from headrace.runners.spark.state.signature import signature
-from headrace.sdk.combine_fn import CombineFn
-from headrace.sdk.graph import CombinePerKey, Read
-from headrace.sdk.labels import callable_label
-from headrace.sdk.serialization.data import FORMAT
+from headrace.sdk.coders.stored.data import FORMAT
+from headrace.sdk.groups.combine_fn import CombineFn
+from headrace.sdk.pipelines.graph import CombinePerKey, Read
+from headrace.sdk.typehints.labels import callable_label
 from headrace.stored_formats import MANIFEST, check_format
 
 FILE: Final = "headrace.json"

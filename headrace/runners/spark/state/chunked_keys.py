@@ -12,7 +12,7 @@ import attrs
 from headrace.runners.grouping.keyed_table import Entry, KeyArrivals, KeyedTable
 from headrace.runners.spark.shuffle.wire import dumps, loads
 from headrace.runners.spark.state.stored_encodings import check_encoding
-from headrace.sdk.encoding import encode_key
+from headrace.sdk.coders.keys import encode_key
 from headrace.triggers.keyed_operator import KeyedOperator
 
 Entries: TypeAlias = dict[Any, Entry]

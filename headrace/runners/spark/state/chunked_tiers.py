@@ -8,16 +8,16 @@ from typing import Any, TypeAlias
 
 import attrs
 
+from headrace.runners.contents.grouping_paths import Keep
 from headrace.runners.grouping.keyed_table import Entry, KeyedTable
 from headrace.runners.grouping.light_tier import Rows
 from headrace.runners.grouping.session_tier import SessionValues
 from headrace.runners.grouping.table import GroupingTable, light_tier_of
-from headrace.runners.grouping_paths import Keep
-from headrace.runners.planning import KeyedStep
+from headrace.runners.plan.planning import KeyedStep
 from headrace.runners.precombine.per_session import KeySessions
 from headrace.runners.spark.shuffle.wire import dumps, loads
 from headrace.runners.spark.state.stored_encodings import check_encoding
-from headrace.sdk.encoding import encode_key, identity
+from headrace.sdk.coders.keys import encode_key, identity
 from headrace.triggers.grouping import Grouping
 from headrace.triggers.pane_output import ArrivalColumns
 from headrace.windowing.window import BoundedWindow

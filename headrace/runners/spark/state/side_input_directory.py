@@ -15,12 +15,12 @@ from uuid import uuid4
 
 from pyspark.sql import SparkSession
 
-from headrace.runners.planning import Plan, has_sides
-from headrace.runners.side_input_files import SideInputFiles
+from headrace.runners.contents.side_input_files import SideInputFiles
+from headrace.runners.plan.planning import Plan, has_sides
 from headrace.runners.spark.cluster.file_retention import FileRetention
 from headrace.runners.spark.cluster.options import SparkSettings
 from headrace.runners.spark.state.checkpoint_manifest import Checkpoint
-from headrace.sdk.io.file_systems import is_remote
+from headrace.sdk.io.files.file_systems import is_remote
 
 
 def files_of_run(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.errors import PipelineError, shorten
-from headrace.sdk.encoding import encode_key
+from headrace.sdk.coders.keys import encode_key
 
 
 def check_encoding(key: Any, stored: bytes) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import attrs
 
 from headrace.errors import ElementError, shorten
-from headrace.sdk.encoding import encode_value
+from headrace.sdk.coders.keys import encode_value
 from headrace.sdk.io.table.rows import Values
 from headrace.triggers.bundle import INSERT
 

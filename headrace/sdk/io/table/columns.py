@@ -12,8 +12,8 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import JSONB
 
 from headrace.errors import ElementError, PipelineError, shorten
+from headrace.sdk.elements.schemas import plain_type, schema_of
 from headrace.sdk.io.table.rows import WINDOW_COLUMNS, Values
-from headrace.sdk.schemas import plain_type, schema_of
 from headrace.windowing.time import Duration, Timestamp
 
 

@@ -25,7 +25,7 @@ from headrace.sdk.io.table.statements import (
     record_batch,
     upsert,
 )
-from headrace.sdk.sink import SinkBatch
+from headrace.sdk.sources.sink import SinkBatch
 
 CHUNK: Final = 10_000
 """Number of rows in one statement."""

@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias
 import attrs
 
 from headrace.errors import ElementError, shorten
-from headrace.sdk.schemas import Reader, reader_of
+from headrace.sdk.elements.schemas import Reader, reader_of
 from headrace.triggers.bundle import Bundle
 from headrace.windowing.time import Duration, Timestamp
 from headrace.windowing.window import BoundedWindow

@@ -11,9 +11,9 @@ import attrs
 from headrace.errors import PipelineError, require_extra, shorten, warn
 from headrace.sdk.io.table.changes import changes_of
 from headrace.sdk.io.table.rows import WINDOW_COLUMNS, Pattern, Shape, names_in
-from headrace.sdk.pvalue import PCollection, PDone, require_collection
-from headrace.sdk.sink import Sink, SinkBatch
-from headrace.sdk.writing import Write, warn_of_repeats
+from headrace.sdk.pipelines.pvalue import PCollection, PDone, require_collection
+from headrace.sdk.sources.sink import Sink, SinkBatch
+from headrace.sdk.sources.writing import Write, warn_of_repeats
 from headrace.windowing.windows import GlobalWindows
 
 if TYPE_CHECKING:

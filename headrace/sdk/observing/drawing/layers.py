@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import attrs
 
+from headrace.sdk.metrics.run_records import SHOWN
 from headrace.sdk.observing.drawing.labels import (
     CHARACTER,
     HEIGHT,
@@ -43,7 +44,6 @@ from headrace.sdk.observing.drawing.theme import (
     WATERMARK,
 )
 from headrace.sdk.observing.packages import require
-from headrace.sdk.run_records import SHOWN
 
 if TYPE_CHECKING:
     from altair import LayerChart

@@ -100,7 +100,7 @@ def marks_of(
         panes: its panes and retractions, in order of emission.
         watermarks: (processing time, watermark), in order.
 
-    >>> from headrace.sdk.run_records import PaneRecord
+    >>> from headrace.sdk.metrics.run_records import PaneRecord
     >>> pane = PaneRecord("k", 5, 59, 0, 60, "ON_TIME", 0, 1)
     >>> marks_of(panes=[SeenPane(70, pane)]).lines
     (Line(start=0, end=60, now=70, kind='on-time pane', value=5, pane_index=0),)

@@ -18,12 +18,12 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from headrace.sdk.observing.charts import TitledChart, over_time, pictures, theme
-from headrace.sdk.observing.graph import graph_svg
+from headrace.sdk.observing.drawing.charts import TitledChart, over_time, pictures, theme
+from headrace.sdk.observing.drawing.graph_image import graph_svg
 from headrace.sdk.observing.live.guard import Guard
 from headrace.sdk.observing.live.plain_data import SECOND, RunView, as_json, run_data
 from headrace.sdk.observing.live.snapshot import first_moment, since
-from headrace.sdk.observing.vega_bundle import VegaBundle
+from headrace.sdk.observing.reports.vega_bundle import VegaBundle
 
 JSON: Final = "application/json"
 SVG: Final = "http://www.w3.org/2000/svg"

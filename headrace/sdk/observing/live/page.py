@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from threading import Lock
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from headrace.sdk.observer import RunObserver
+from headrace.sdk.metrics.observer import RunObserver
+from headrace.sdk.metrics.run_records import Round, RunOutline
 from headrace.sdk.observing.address import Address, parse_address
 from headrace.sdk.observing.history import History
 from headrace.sdk.observing.live.listening import is_loopback, listen, url_of
@@ -18,8 +19,7 @@ from headrace.sdk.observing.live.plain_data import RunView, metrics_data
 from headrace.sdk.observing.live.recent_logs import RecentLogs
 from headrace.sdk.observing.live.snapshot import snapshot
 from headrace.sdk.observing.packages import require_for
-from headrace.sdk.result import PipelineState
-from headrace.sdk.run_records import Round, RunOutline
+from headrace.sdk.pipelines.result import PipelineState
 
 if TYPE_CHECKING:
     from headrace.sdk.observing.live.server import PageServer

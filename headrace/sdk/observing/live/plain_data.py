@@ -9,12 +9,12 @@ from typing import Any, Final
 
 import attrs
 
-from headrace.sdk.metrics import DistributionResult, GaugeResult, MetricResult, MetricResults
+from headrace.sdk.metrics.cells import DistributionResult, GaugeResult, MetricResult, MetricResults
+from headrace.sdk.metrics.run_records import StepOutline
+from headrace.sdk.metrics.step_metrics import StepMetrics
 from headrace.sdk.observing.history import GroupingHistory, History, Span
 from headrace.sdk.observing.live.recent_logs import LoggedRecord
-from headrace.sdk.result import PipelineState
-from headrace.sdk.run_records import StepOutline
-from headrace.sdk.step_metrics import StepMetrics
+from headrace.sdk.pipelines.result import PipelineState
 from headrace.windowing.time import END_OF_TIME_MICROS
 
 SECOND: Final = 1_000_000

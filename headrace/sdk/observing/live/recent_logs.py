@@ -8,7 +8,7 @@ from typing import Final
 
 import attrs
 
-from headrace.sdk.step_logging import StepLogFilter
+from headrace.sdk.metrics.step_logging import StepLogFilter
 
 LOGGER: Final = logging.getLogger("headrace")
 

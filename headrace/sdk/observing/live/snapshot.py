@@ -8,8 +8,8 @@ from typing import Final
 
 import attrs
 
+from headrace.sdk.metrics.step_metrics import StepMetrics
 from headrace.sdk.observing.history import GroupingHistory, History
-from headrace.sdk.step_metrics import StepMetrics
 
 MINUTE: Final = 60_000_000
 

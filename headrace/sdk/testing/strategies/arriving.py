@@ -13,9 +13,9 @@ from typing import Any, Final, TypeVar
 import attrs
 
 from headrace.errors import PipelineError
-from headrace.sdk.io.test_stream import TestStream
+from headrace.sdk.sources.scripted_stream import TestStream
 from headrace.sdk.testing.property_testing import st
-from headrace.sdk.testing.script import SECOND, Event, Row, stream
+from headrace.sdk.testing.streams.script import SECOND, Event, Row, stream
 from headrace.windowing.time import (
     MAX_MICROS,
     DurationTypes,

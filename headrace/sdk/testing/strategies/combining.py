@@ -5,17 +5,17 @@ from __future__ import annotations
 from functools import cache
 from importlib.util import find_spec
 
-from headrace.sdk.combine_fn import CombineFn
+from headrace.sdk.combiners.approximate.distinct import ApproximateCountDistinctCombineFn
+from headrace.sdk.combiners.approximate.frequent import HeavyHittersCombineFn
+from headrace.sdk.combiners.approximate.kll import KllQuantilesCombineFn
+from headrace.sdk.combiners.approximate.theta import ThetaSketchCombineFn
 from headrace.sdk.combiners.arithmetic import MeanCombineFn
 from headrace.sdk.combiners.counting import CountCombineFn
-from headrace.sdk.combiners.distinct import ApproximateCountDistinctCombineFn
-from headrace.sdk.combiners.frequent import HeavyHittersCombineFn
-from headrace.sdk.combiners.kll import KllQuantilesCombineFn
-from headrace.sdk.combiners.theta import ThetaSketchCombineFn
 from headrace.sdk.combiners.top import TopCombineFn
 from headrace.sdk.combiners.tuples import SingleInputTupleCombineFn
+from headrace.sdk.groups.combine_fn import CombineFn
 from headrace.sdk.testing.property_testing import st
-from headrace.sdk.testing.runs import Largest, Spread
+from headrace.sdk.testing.runs.run import Largest, Spread
 
 
 @cache

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 import attrs
 
 from headrace.sdk.testing.property_testing import st
-from headrace.sdk.testing.runs import Run, inherited, is_big, is_odd
-from headrace.sdk.testing.script import SECOND
-from headrace.sdk.testing.steps import KINDS, Beside, Kind, Step, emits_panes, output_windowing
+from headrace.sdk.testing.runs.run import Run, inherited, is_big, is_odd
+from headrace.sdk.testing.runs.steps import KINDS, Beside, Kind, Step, emits_panes, output_windowing
 from headrace.sdk.testing.strategies.arriving import REACH, Scale, scripts
 from headrace.sdk.testing.strategies.windowing import (
     Where,
@@ -19,6 +18,7 @@ from headrace.sdk.testing.strategies.windowing import (
     wheres,
     windowings,
 )
+from headrace.sdk.testing.streams.script import SECOND
 from headrace.triggers.composite_triggers import Repeatedly
 from headrace.triggers.refinement import AccumulationMode
 from headrace.triggers.strategy import WindowingStrategy

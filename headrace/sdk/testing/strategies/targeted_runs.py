@@ -8,11 +8,17 @@ from typing import Final
 
 import attrs
 
-from headrace.sdk.testing.batch_oracle import shrinks
 from headrace.sdk.testing.property_testing import st
-from headrace.sdk.testing.runs import Run, inherited, is_big, is_odd
-from headrace.sdk.testing.script import SECOND, Event, Row, punctual
-from headrace.sdk.testing.steps import KINDS, Kind, Step, emits_panes, mode_of, output_windowing
+from headrace.sdk.testing.runs.batch_oracle import shrinks
+from headrace.sdk.testing.runs.run import Run, inherited, is_big, is_odd
+from headrace.sdk.testing.runs.steps import (
+    KINDS,
+    Kind,
+    Step,
+    emits_panes,
+    mode_of,
+    output_windowing,
+)
 from headrace.sdk.testing.strategies.arriving import HOUR, scripts
 from headrace.sdk.testing.strategies.pipelines import (
     MOSTLY_RETRACTING,
@@ -27,6 +33,7 @@ from headrace.sdk.testing.strategies.pipelines import (
     with_state,
 )
 from headrace.sdk.testing.strategies.windowing import Where, aligned, growing, windowings
+from headrace.sdk.testing.streams.script import SECOND, Event, Row, punctual
 from headrace.triggers.clock_triggers import AfterProcessingTime
 from headrace.triggers.composite_triggers import AfterAll, AfterAny, AfterEach, Repeatedly
 from headrace.triggers.data_triggers import AfterCount

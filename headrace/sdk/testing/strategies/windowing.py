@@ -8,11 +8,11 @@ from typing import Final
 
 import attrs
 
-from headrace.sdk.testing.linked_windows import LinkedWindows
 from headrace.sdk.testing.property_testing import st
-from headrace.sdk.testing.runs import is_big, is_odd, patience
+from headrace.sdk.testing.runs.linked_windows import LinkedWindows
+from headrace.sdk.testing.runs.run import is_big, is_odd, patience
+from headrace.sdk.testing.runs.validity_windows import ValidityWindows
 from headrace.sdk.testing.strategies.arriving import SECONDS, SUMMER_TIME_BEGINS, Scale
-from headrace.sdk.testing.validity_windows import ValidityWindows
 from headrace.triggers import (
     AccumulationMode,
     AfterAll,

@@ -1,0 +1,1 @@
+"""Calls of functions and DoFns on bundles, and checks of what they change."""

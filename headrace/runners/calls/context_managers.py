@@ -1,0 +1,92 @@
+"""Context managers that a function asks for: entered with a worker or a bundle, and exited with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from inspect import Signature, signature
+from typing import Any, Final
+
+from headrace.sdk.pardo.dofn import BundleContextParam, ContextParam, SetupContextParam
+
+Scope = type[ContextParam]
+
+_SCOPES: Final[tuple[Scope, ...]] = (SetupContextParam, BundleContextParam)
+
+
+class ContextManagers:
+    """The context managers of one step in one process.
+
+    Functions are first bound, then contexts are entered, then the functions are called.
+    """
+
+    def __init__(self) -> None:
+        self._asked: dict[Scope, dict[int, ContextParam]] = {scope: {} for scope in _SCOPES}
+        self._open: dict[Scope, ExitStack] = {}
+        self._values: dict[int, Any] = {}
+
+    def bound(self, fn: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a function whose parameters for contexts are passed; the function itself if it has none."""
+        try:
+            declared = signature(fn)
+        except (ValueError, TypeError):  # some built-in functions have no signature
+            return fn
+        defaults = [p.default for p in declared.parameters.values()]
+        contexts = [default for default in defaults if isinstance(default, ContextParam)]
+        for parameter in contexts:
+            self._asked[type(parameter)][id(parameter)] = parameter
+        return _WithContexts(fn, declared, self._values) if contexts else fn
+
+    def enter(self, scope: Scope) -> None:
+        """Enter the contexts of a worker or a bundle."""
+        if not self._asked[scope]:
+            return
+        with ExitStack() as stack:
+            for known, parameter in self._asked[scope].items():
+                self._values[known] = stack.enter_context(parameter.create())
+            self._open[scope] = stack.pop_all()
+
+    def exit(self, scope: Scope) -> None:
+        """Exit the contexts of a worker or a bundle, if they are entered."""
+        stack = self._open.pop(scope, None)
+        if stack is not None:
+            stack.close()
+
+    def close(self) -> None:
+        """Exit all contexts: first of the bundle, then of the worker."""
+        try:
+            self.exit(BundleContextParam)
+        finally:
+            self.exit(SetupContextParam)
+
+
+class _WithContexts:
+    """A function without its parameters for contexts.
+
+    Args:
+        fn: the function.
+        declared: its signature.
+        values: the values of contexts by the identity of their parameters.
+    """
+
+    def __init__(self, fn: Callable[..., Any], declared: Signature, values: dict[int, Any]) -> None:
+        parameters = list(declared.parameters.values())
+        contexts = [isinstance(p.default, ContextParam) for p in parameters]
+        self._fn = fn
+        self._values = values
+        self._contexts = {
+            p.name: id(p.default)
+            for p, is_context in zip(parameters, contexts, strict=True)
+            if is_context
+        }
+        kept = [p for p in parameters if p.name not in self._contexts]
+        self._first = contexts.index(True)
+        self._names = [p.name for p in kept[self._first :]]
+        self.__signature__ = Signature(kept)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the function; the arguments after the first context are passed by name."""
+        first, values = self._first, self._values
+        contexts = {name: values[known] for name, known in self._contexts.items()}
+        named = dict(zip(self._names, args[first:], strict=False))
+        return self._fn(*args[:first], **named, **kwargs, **contexts)

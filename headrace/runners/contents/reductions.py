@@ -1,0 +1,373 @@
+"""Contents of panes: lists, accumulators and multisets (see :mod:`headrace.triggers.reduction`).
+
+The choice depends on whether the grouping combines, and on whether its input can hold retractions
+("changing").
+
+=============  ==================  ================================================
+grouping       input               content
+=============  ==================  ================================================
+GroupByKey     insertions only     :class:`BagOf`: a list
+GroupByKey     changing            :class:`MultisetOf`: value -> count, by encoding
+CombinePerKey  insertions only     :class:`Accumulate`: an accumulator
+CombinePerKey  changing            :class:`Subtract`, if ``subtract_input`` exists
+CombinePerKey  changing            :class:`Recompute`: a multiset, combined at firing
+=============  ==================  ================================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from copy import deepcopy
+from itertools import chain, repeat
+from typing import Any, Final
+
+import attrs
+
+from headrace.grouping.facts import Removable
+from headrace.sdk.coders.keys import encode_value
+from headrace.sdk.coders.own_values import own_if_possible
+from headrace.sdk.elements.immutable import IMMUTABLE
+from headrace.sdk.groups.combine_fn import CombineFn
+from headrace.triggers.bundle import INSERT, RETRACT
+from headrace.triggers.reduction import Reduction
+
+Multiset = dict[bytes, list[Any]]
+"""Encoding of a value -> [value, count], which is never zero; below zero for unmatched retractions."""
+
+
+@attrs.frozen
+class BagOf:
+    """A list of values, in the order of arrival."""
+
+    def empty(self) -> list[Any]:
+        """Return an empty list."""
+        return []
+
+    def of(self, values: list[Any], diffs: list[int] | None = None) -> list[Any]:
+        """Return the values, which are all insertions."""
+        return values
+
+    def merge(self, one: list[Any], other: list[Any]) -> list[Any]:
+        """Add the values of the shorter list to the longer one."""
+        if len(one) < len(other):
+            one, other = other, one
+        one.extend(other)
+        return one
+
+    def compact(self, content: list[Any]) -> list[Any]:
+        """Return the list as it is."""
+        return content
+
+    def copy(self, content: list[Any]) -> list[Any]:
+        """Return a copy of the list."""
+        return content.copy()
+
+    def is_empty(self, content: list[Any]) -> bool:
+        """Return whether the list is empty."""
+        return not content
+
+    def can_forget(self, content: list[Any]) -> bool:
+        """Return whether the list is empty; a list has no unmatched retractions."""
+        return not content
+
+    def takes_back(
+        self, dropped: list[Any], held: list[Any], change: list[Any], count: int
+    ) -> bool:
+        """Return False: there are no retractions."""
+        return False
+
+    @property
+    def folds(self) -> bool:
+        """False: lists grow."""
+        return False
+
+    def result(self, content: list[Any]) -> list[Any]:
+        """Return a copy, since the content may grow."""
+        return content.copy()
+
+    def copy_result(self, value: list[Any]) -> list[Any]:
+        """Return a copy of the list."""
+        return value.copy()
+
+    def final(self, content: list[Any]) -> list[Any]:
+        """Return the list itself."""
+        return content
+
+    def deltas(self, content: list[Any]) -> Iterable[tuple[list[Any], int]]:
+        """Return the list itself, which is not used again."""
+        return ((content, INSERT),)
+
+
+@attrs.frozen
+class MultisetOf:
+    """Values with their counts; values are equal if their encodings are."""
+
+    def empty(self) -> Multiset:
+        """Return an empty multiset."""
+        return {}
+
+    def of(self, values: list[Any], diffs: list[int] | None = None) -> Multiset:
+        """Count the values; a retraction without a value is unmatched."""
+        content: Multiset = {}
+        for value, diff in zip(values, diffs or repeat(INSERT), strict=False):
+            _count(content, encode_value(value), value, diff)
+        return content
+
+    def merge(self, one: Multiset, other: Multiset) -> Multiset:
+        """Add the counts of the smaller multiset to the larger."""
+        if len(one) < len(other):
+            one, other = other, one
+        for encoding, (value, count) in other.items():
+            _count(one, encoding, value, count)
+        return one
+
+    def compact(self, content: Multiset) -> Multiset:
+        """Return the multiset as it is."""
+        return content
+
+    def copy(self, content: Multiset) -> Multiset:
+        """Return a copy of the multiset."""
+        return {encoding: entry.copy() for encoding, entry in content.items()}
+
+    def is_empty(self, content: Multiset) -> bool:
+        """Return whether there is no value; an unmatched retraction is not a value."""
+        return not any(count > 0 for _, count in content.values())
+
+    def can_forget(self, content: Multiset) -> bool:
+        """Return whether there is neither a value nor an unmatched retraction."""
+        return not content
+
+    def takes_back(self, dropped: Multiset, held: Multiset, change: Multiset, count: int) -> bool:
+        """Return whether a value that was dropped is retracted more often than it is held."""
+        return any(
+            number < 0 and _number(dropped, encoding) > 0 > _number(held, encoding) + number
+            for encoding, (_, number) in change.items()
+        )
+
+    @property
+    def folds(self) -> bool:
+        """False: multisets grow."""
+        return False
+
+    def result(self, content: Multiset) -> list[Any]:
+        """Return the values, each repeated by its count."""
+        return _values(content, INSERT)
+
+    def copy_result(self, value: Any) -> Any:
+        """Return a copy of the list."""
+        return value.copy()
+
+    def final(self, content: Multiset) -> Any:
+        """Return the values."""
+        return self.result(content)
+
+    def deltas(self, content: Multiset) -> Iterable[tuple[list[Any], int]]:
+        """Return the inserted values, and the retracted values as a retraction."""
+        removed = _values(content, RETRACT)
+        added = _values(content, INSERT)
+        if added or not removed:
+            yield added, INSERT
+        if removed:
+            yield removed, RETRACT
+
+
+@attrs.frozen
+class Accumulate:
+    """The accumulator of a CombineFn, for insertions only."""
+
+    fn: CombineFn
+
+    def empty(self) -> Any:
+        """Return an empty accumulator."""
+        return self.fn.create_accumulator()
+
+    def of(self, values: list[Any], diffs: list[int] | None = None) -> Any:
+        """Add the values, which are all insertions, to a new accumulator."""
+        return self.fn.add_inputs(self.fn.create_accumulator(), values)
+
+    def merge(self, one: Any, other: Any) -> Any:
+        """Merge accumulators."""
+        return self.fn.merge_accumulators([one, other])
+
+    def compact(self, content: Any) -> Any:
+        """Compact the accumulator, if its CombineFn can."""
+        return self.fn.compact(content)
+
+    def copy(self, content: Any) -> Any:
+        """Return a copy of the accumulator."""
+        return deepcopy(content)
+
+    def is_empty(self, content: Any) -> bool:
+        """Return False: inserted values are never removed."""
+        return False
+
+    def can_forget(self, content: Any) -> bool:
+        """Return False: inserted values are never removed."""
+        return False
+
+    def takes_back(self, dropped: Any, held: Any, change: Any, count: int) -> bool:
+        """Return False: there are no retractions."""
+        return False
+
+    @property
+    def folds(self) -> bool:
+        """True: accumulators stay small."""
+        return True
+
+    def result(self, content: Any) -> Any:
+        """Extract the output, with copies of what may be the accumulator or a part of it."""
+        return _own(self.fn.extract_output(content))
+
+    def copy_result(self, value: Any) -> Any:
+        """Return a copy of an output that shares nothing with it that can change."""
+        return _own(value)
+
+    def final(self, content: Any) -> Any:
+        """Extract the output."""
+        return self.fn.extract_output(content)
+
+    def deltas(self, content: Any) -> Iterable[tuple[Any, int]]:
+        """Extract the output of the elements since the last pane."""
+        return ((self.fn.extract_output(content), INSERT),)
+
+
+@attrs.frozen
+class Subtract:
+    """An accumulator from which inputs can be subtracted, with the number of its inputs."""
+
+    fn: Any
+    """A CombineFn with ``subtract_input``."""
+
+    def empty(self) -> tuple[Any, int]:
+        """Return an empty accumulator."""
+        return self.fn.create_accumulator(), 0
+
+    def of(self, values: list[Any], diffs: list[int] | None = None) -> tuple[Any, int]:
+        """Add the insertions and subtract the retractions."""
+        accumulator, number = self.empty()
+        for value, diff in zip(values, diffs or repeat(INSERT), strict=False):
+            change = self.fn.add_input if diff > 0 else self.fn.subtract_input
+            accumulator = change(accumulator, value)
+            number += diff
+        return accumulator, number
+
+    def merge(self, one: tuple[Any, int], other: tuple[Any, int]) -> tuple[Any, int]:
+        """Merge accumulators and add numbers."""
+        return self.fn.merge_accumulators([one[0], other[0]]), one[1] + other[1]
+
+    def compact(self, content: tuple[Any, int]) -> tuple[Any, int]:
+        """Compact the accumulator, if its CombineFn can."""
+        return self.fn.compact(content[0]), content[1]
+
+    def copy(self, content: tuple[Any, int]) -> tuple[Any, int]:
+        """Return a copy of the accumulator."""
+        return deepcopy(content)
+
+    def is_empty(self, content: tuple[Any, int]) -> bool:
+        """Return whether there are at least as many retractions as insertions."""
+        return content[1] <= 0
+
+    def can_forget(self, content: tuple[Any, int]) -> bool:
+        """Return whether the accumulator equals an empty one; with rounding it may differ."""
+        return content[1] == 0 and bool(content[0] == self.fn.create_accumulator())
+
+    def takes_back(
+        self, dropped: tuple[Any, int], held: tuple[Any, int], change: tuple[Any, int], count: int
+    ) -> bool:
+        """Return whether there are more retractions than inputs held; inputs are only counted."""
+        return dropped[1] > 0 and held[1] < (count - change[1]) // 2
+
+    @property
+    def folds(self) -> bool:
+        """True: accumulators stay small."""
+        return True
+
+    def result(self, content: tuple[Any, int]) -> Any:
+        """Extract the output, with copies of what may be a part of the accumulator."""
+        return _own(self.fn.extract_output(content[0]))
+
+    def copy_result(self, value: Any) -> Any:
+        """Return a copy of an output that shares nothing with it that can change."""
+        return _own(value)
+
+    def final(self, content: tuple[Any, int]) -> Any:
+        """Extract the output."""
+        return self.fn.extract_output(content[0])
+
+    def deltas(self, content: tuple[Any, int]) -> Iterable[tuple[Any, int]]:
+        """Extract the output of the whole change: insertions less retractions."""
+        return ((self.fn.extract_output(content[0]), INSERT),)
+
+
+@attrs.frozen
+class Recompute(MultisetOf):
+    """A multiset of inputs, combined from scratch whenever a pane is fired."""
+
+    fn: CombineFn
+
+    def result(self, content: Multiset) -> Any:
+        """Combine the values."""
+        accumulate = Accumulate(self.fn)
+        return accumulate.final(accumulate.of(_values(content, INSERT)))
+
+    def copy_result(self, value: Any) -> Any:
+        """Return a copy of an output that shares nothing with it that can change."""
+        return _own(value)
+
+    def deltas(self, content: Multiset) -> Iterable[tuple[Any, int]]:
+        """Combine the values; the SDK refuses discarding mode for this reduction."""
+        return ((self.result(content), INSERT),)
+
+
+def reduction_of(combine_fn: CombineFn | None, changing: bool) -> Reduction:
+    """Return the reduction of a grouping, by the table in the module docstring.
+
+    Args:
+        combine_fn: the CombineFn of the grouping; None for GroupByKey.
+        changing: whether its input can hold retractions.
+    """
+    removable = removable_of(combine_fn, changing)
+    if combine_fn is None:
+        return BagOf() if removable is Removable.NOTHING else MultisetOf()
+    return _OF_COMBINE_FNS[removable](combine_fn)
+
+
+def removable_of(combine_fn: CombineFn | None, changing: bool) -> Removable:
+    """Return what a retraction can remove; the arguments are those of :func:`reduction_of`."""
+    if not changing:
+        return Removable.NOTHING
+    subtracts = combine_fn is not None and combine_fn.can_subtract
+    return Removable.INPUTS if subtracts else Removable.VALUES
+
+
+_OF_COMBINE_FNS: Final[dict[Removable, Callable[[CombineFn], Reduction]]] = {
+    Removable.NOTHING: Accumulate,
+    Removable.INPUTS: Subtract,
+    Removable.VALUES: Recompute,
+}
+
+
+def _own(output: Any) -> Any:
+    return output if type(output) in IMMUTABLE else own_if_possible(output)
+
+
+def _count(content: Multiset, encoding: bytes, value: Any, change: int) -> None:
+    entry = content.setdefault(encoding, [value, 0])
+    entry[1] += change
+    if not entry[1]:
+        del content[encoding]
+
+
+def _number(content: Multiset, encoding: bytes) -> int:
+    """Return the number of insertions of a value less its retractions."""
+    entry = content.get(encoding)
+    return entry[1] if entry else 0
+
+
+def _values(content: Multiset, sign: int) -> list[Any]:
+    """Return the values whose count has a sign, each repeated by its count."""
+    return list(
+        chain.from_iterable(
+            repeat(value, count * sign) for value, count in content.values() if count * sign > 0
+        )
+    )

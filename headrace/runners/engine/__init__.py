@@ -1,0 +1,1 @@
+"""Execution in one process: operators, the executor, and what a run tells."""

@@ -1,0 +1,245 @@
+"""Operators for all runners: what each kind of node does with a bundle, and at the end of a round.
+
+``OPERATORS`` maps kinds of nodes to operators. ``push`` passes a bundle to an operator, which passes its
+outputs to ``send``. At the end of a round an operator returns its output watermark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import attrs
+
+from headrace.errors import UnsupportedError
+from headrace.runners.calls.invoker import ParDoInvoker
+from headrace.runners.checks.timestamp_checks import note_made, note_read
+from headrace.runners.error_context import label_errors
+from headrace.runners.grouping.operators import batch_group, streaming_group
+from headrace.runners.operator import Operator, Send, send_outputs
+from headrace.runners.plan.planning import KeyedStep, Plan, SideInputStep, StatefulStep, Step
+from headrace.runners.side_inputs.side_input_operators import side_input_operator
+from headrace.runners.stateful.stateful_side_input_operators import operator_of_dofn
+from headrace.sdk.metrics.cells import MetricsContainer
+from headrace.sdk.metrics.step_metrics import StepMetrics
+from headrace.sdk.pardo.binding import exploded
+from headrace.sdk.pipelines import graph
+from headrace.sdk.sources.sink import PartSink, SinkBatch
+from headrace.triggers.bundle import Bundle
+from headrace.triggers.trigger import Clock
+
+
+@attrs.define(eq=False)
+class Forward(Operator):
+    """Passes bundles on unchanged: flattens and reshuffles."""
+
+    node: graph.Node
+    send: Send
+
+    def push(self, bundle: Bundle) -> None:
+        """Pass a bundle on."""
+        self.send(self.node.outputs[0], bundle)
+
+
+@attrs.define(eq=False)
+class Read(Forward):
+    """Passes bundles of a source on, after a look at their timestamps."""
+
+    metrics: StepMetrics
+
+    def push(self, bundle: Bundle) -> None:
+        """Pass a bundle on."""
+        note_read(bundle, self.metrics)
+        self.send(self.node.outputs[0], bundle)
+
+
+@attrs.define(eq=False)
+class AssignWindows(Operator):
+    """Assigns windows to elements with the window function of the output.
+
+    An element in several windows is an element in each of them, and gets new windows for each.
+
+    Args:
+        deferred: whether the groupings that read from the node assign the windows.
+    """
+
+    node: graph.AssignWindows
+    send: Send
+    deferred: bool
+
+    def push(self, bundle: Bundle) -> None:
+        """Pass a bundle on with its new windows."""
+        (output,) = self.node.outputs
+        bundle = exploded(bundle)
+        if self.deferred:
+            self.send(output, bundle)
+            return
+        assign = output.windowing.window_fn.assign_column
+        with label_errors(self.node.label):
+            windows = assign(bundle.values, bundle.timestamps, bundle.windows)
+        self.send(output, attrs.evolve(bundle, windows=windows))
+
+
+@attrs.define(eq=False)
+class ParDo(Operator):
+    """Runs a DoFn, for which all elements of a round are one bundle."""
+
+    node: graph.ParDo
+    send: Send
+    invoker: ParDoInvoker
+    metrics: StepMetrics
+    started: bool = False
+
+    def push(self, bundle: Bundle) -> None:
+        """Send the outputs of the DoFn for a bundle."""
+        if not self.started:
+            self.started = True
+            self.invoker.start_bundle()
+        made = self.invoker.process(bundle)
+        if self.invoker.can_stamp:
+            for output in made.values():
+                note_made(output, bundle, self.metrics)
+        send_outputs(self.node, made, self.send)
+
+    def end_round(self, clock: Clock) -> int:
+        """Send the outputs of the DoFn's ``finish_bundle``."""
+        if self.started:
+            self.started = False
+            send_outputs(self.node, self.invoker.finish_bundle(), self.send)
+        return clock.watermark
+
+    def open(self) -> None:
+        """Set up the DoFn."""
+        self.invoker.setup()
+
+    def release(self) -> None:
+        """Tear down the DoFn."""
+        self.invoker.teardown()
+
+    @property
+    def counted(self) -> MetricsContainer:
+        """The metrics of the DoFn."""
+        return self.invoker.metrics
+
+
+@attrs.define(eq=False)
+class Write(Operator):
+    """Writes the elements of a round to a sink, as one batch."""
+
+    node: graph.Write
+    streaming: bool
+    waiting: list[Bundle] = attrs.field(factory=list)
+    batches: int = 0
+
+    def push(self, bundle: Bundle) -> None:
+        """Collect a bundle until the round ends."""
+        self.waiting.append(bundle)
+
+    def end_round(self, clock: Clock) -> int:
+        """Write the collected elements, if there are any; in batch mode commit a part sink in any case."""
+        if self.waiting or (isinstance(self.node.sink, PartSink) and not self.streaming):
+            bundle = Bundle.concat(self.waiting)
+            self.waiting = []
+            with label_errors(self.node.label):
+                self.node.sink.write(
+                    SinkBatch(
+                        self.batches,
+                        clock.now,
+                        bundle,
+                        step=self.node.label,
+                        streaming=self.streaming,
+                    )
+                )
+            self.batches += 1
+        return clock.watermark
+
+    def open(self) -> None:
+        """Open the sink."""
+        with label_errors(self.node.label):
+            self.node.sink.open()
+
+    def finish(self) -> None:
+        """Close the sink."""
+        with label_errors(self.node.label):
+            self.node.sink.close()
+
+
+@attrs.frozen
+class OperatorContext:
+    """The context of an operator.
+
+    Attributes:
+        send: receives the outputs.
+        metrics: the metrics of the node.
+        step: the step; None unless the node has state.
+        deferred: whether the groupings that read from the node do its work.
+        batch: whether there is only one round, after which the watermark is at the end of time.
+        check_mutation: whether functions that change their inputs raise an error.
+    """
+
+    send: Send
+    metrics: StepMetrics
+    step: Step | None
+    deferred: bool
+    batch: bool
+    check_mutation: bool = False
+
+
+def operators_of(plan: Plan, batch: bool) -> Callable[[graph.Node, Send, StepMetrics], Operator]:
+    """Return a function that makes the operators of a plan's nodes."""
+
+    def make(node: graph.Node, send: Send, metrics: StepMetrics) -> Operator:
+        step, deferred = plan.steps.get(node.label), node.label in plan.deferred_assigns
+        context = OperatorContext(send, metrics, step, deferred, batch, plan.check_mutation)
+        return operator_for(node, context)
+
+    return make
+
+
+def operator_for(node: graph.Node, context: OperatorContext) -> Operator:
+    """Return the operator of a node.
+
+    Raises:
+        UnsupportedError: the kind of node has no operator; raised before any data flows.
+    """
+    make = OPERATORS.get(type(node))
+    if make is None:
+        kind = type(node).__name__
+        raise UnsupportedError(f"no runner supports the node kind {kind}", where=node.label)
+    return make(node, context)
+
+
+def _forward(node: Any, context: OperatorContext) -> Operator:
+    return Forward(node, context.send)
+
+
+def _group(node: Any, context: OperatorContext) -> Operator:
+    assert isinstance(context.step, KeyedStep)
+    make = batch_group if context.batch else streaming_group
+    return make(context.step, context.send, context.metrics)
+
+
+def _stateful(node: Any, context: OperatorContext) -> Operator:
+    assert isinstance(context.step, StatefulStep)
+    return operator_of_dofn(context.step, context.send, context.metrics, context.batch)
+
+
+def _side_inputs(node: Any, context: OperatorContext) -> Operator:
+    assert isinstance(context.step, SideInputStep)
+    return side_input_operator(context.step, context.send, context.metrics, context.batch)
+
+
+OPERATORS: dict[type[graph.Node], Callable[[Any, OperatorContext], Operator]] = {
+    graph.Read: lambda node, context: Read(node, context.send, context.metrics),
+    graph.Flatten: _forward,
+    graph.Reshuffle: _forward,
+    graph.AssignWindows: lambda node, context: AssignWindows(node, context.send, context.deferred),
+    graph.ParDo: lambda node, context: ParDo(
+        node, context.send, ParDoInvoker(node, context.check_mutation), context.metrics
+    ),
+    graph.StatefulParDo: _stateful,
+    graph.ParDoWithSideInputs: _side_inputs,
+    graph.GroupByKey: _group,
+    graph.CombinePerKey: _group,
+    graph.Write: lambda node, context: Write(node, streaming=not context.batch),
+}

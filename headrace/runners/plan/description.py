@@ -1,0 +1,208 @@
+"""What is said about a plan, in text, as a diagram and in HTML: levels, steps, strategies, state, edges."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+import attrs
+
+from headrace.grouping.facts import Contents, Removable
+from headrace.runners.contents.grouping_paths import Execution
+from headrace.runners.plan.planning import (
+    KeyedStep,
+    Level,
+    Plan,
+    StatefulStep,
+    Step,
+    StepWithSides,
+)
+from headrace.sdk.pipelines.graph import MAIN, CombinePerKey, Node, Read, Write
+from headrace.sdk.pipelines.notebook.display import duration_text, strategy_facts
+from headrace.triggers.refinement import AccumulationMode
+
+Facts = tuple[tuple[str, str], ...]
+"""Names and values."""
+
+
+@attrs.frozen
+class StepDescription:
+    """A step.
+
+    Attributes:
+        label: full label.
+        kind: name of the primitive, such as ``ParDo``.
+        shuffles: whether it reads from a shuffle.
+        strategy: how it handles windows, by name.
+        state: what it keeps, by name.
+    """
+
+    label: str
+    kind: str
+    shuffles: bool = False
+    strategy: Facts = ()
+    state: Facts = ()
+
+
+@attrs.frozen
+class LevelDescription:
+    """A level: the steps between one shuffle and the next.
+
+    Attributes:
+        title: number of the level, and what comes before it.
+        shuffles: the steps that read from the shuffle before this level.
+        chains: all other steps, as chains of fused steps.
+    """
+
+    title: str
+    shuffles: tuple[StepDescription, ...]
+    chains: tuple[tuple[StepDescription, ...], ...]
+
+    @property
+    def steps(self) -> Iterator[StepDescription]:
+        """All steps of the level."""
+        yield from self.shuffles
+        for chain in self.chains:
+            yield from chain
+
+
+@attrs.frozen
+class Edge:
+    """A collection between two steps.
+
+    Attributes:
+        source: label of the step that produces it.
+        target: label of the step that reads it.
+        tag: tag of the output; empty for the main output.
+        side: whether it is a side input.
+    """
+
+    source: str
+    target: str
+    tag: str = ""
+    side: bool = False
+
+
+@attrs.frozen
+class PlanDescription:
+    """A plan.
+
+    Attributes:
+        levels: the levels, in order.
+        edges: the collections that are read.
+    """
+
+    levels: tuple[LevelDescription, ...]
+    edges: tuple[Edge, ...]
+
+
+def describe(planned: Plan) -> PlanDescription:
+    """Return the description of a plan."""
+    levels = tuple(_level(planned, depth, level) for depth, level in enumerate(planned.levels))
+    return PlanDescription(levels, tuple(_edges(planned)))
+
+
+def summary(planned: Plan, limit: int = 200) -> str:
+    """Return the labels of the sources, groupings and sinks of a plan in one line.
+
+    Args:
+        planned: the plan.
+        limit: maximum number of characters.
+    """
+    named = [
+        ", ".join(n.label for n in (*level.shuffles, *_ends(level))) for level in planned.levels
+    ]
+    text = " → ".join(filter(None, named))
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def _ends(level: Level) -> Iterator[Node]:
+    nodes = (node for chain in level.chains for node in chain)
+    return (node for node in nodes if isinstance(node, Read | Write))
+
+
+def _edges(planned: Plan) -> Iterator[Edge]:
+    for node in planned.graph:
+        for number, source in enumerate(node.inputs):
+            side = node.main_inputs is not None and number >= node.main_inputs
+            yield Edge(source.node, node.label, "" if source.tag == MAIN else source.tag, side)
+
+
+def _level(planned: Plan, depth: int, level: Level) -> LevelDescription:
+    title = f"Level {depth}" + (", after a shuffle by key" if depth else "")
+    shuffles = (_shuffle(node, planned.steps.get(node.label)) for node in level.shuffles)
+    chains = (tuple(StepDescription(n.label, _kind(n)) for n in chain) for chain in level.chains)
+    return LevelDescription(title, tuple(shuffles), tuple(chains))
+
+
+def _shuffle(node: Node, step: Step | None) -> StepDescription:
+    strategy, state = ((), ()) if step is None else _described(step)
+    return StepDescription(node.label, _kind(node), True, tuple(strategy), tuple(state))
+
+
+def properties(step: Step) -> Iterator[tuple[str, str]]:
+    """Yield what is said about a step with state, by name."""
+    strategy, state = _described(step)
+    yield from strategy
+    yield from state
+
+
+def _kind(node: Node) -> str:
+    return type(node).__name__
+
+
+def _described(step: Step) -> tuple[Iterable[tuple[str, str]], Iterable[tuple[str, str]]]:
+    """Return what a step does with windows, and what it keeps."""
+    if isinstance(step, KeyedStep):
+        keep = step.path(Execution.MEMORY).keep
+        return _grouping(step), [("keeps", keep.value), ("content", _content(step))]
+    if isinstance(step, StatefulStep):
+        return _with_sides(step), _declared(step)
+    return _with_sides(step), []
+
+
+def _grouping(step: KeyedStep) -> Iterator[tuple[str, str]]:
+    yield from strategy_facts(step.strategy)
+    if isinstance(step.node, CombinePerKey):
+        yield (
+            "combined before the shuffle",
+            "yes" if step.lifted else "no, the trigger sees elements",
+        )
+
+
+def _declared(step: StatefulStep) -> Iterator[tuple[str, str]]:
+    declared = step.node.declared
+    yield "states", ", ".join(map(repr, declared.states.values())) or "none"
+    timers = (f"{timer.name} ({timer.time_domain})" for timer in declared.timers.values())
+    yield "timers", ", ".join(timers) or "none"
+
+
+def _with_sides(step: StepWithSides) -> Iterator[tuple[str, str]]:
+    yield "windows", repr(step.strategy.window_fn)
+    for name, side in zip(step.node.names, step.sides, strict=True):
+        yield "side input", f"{name} in {side.window_fn!r}"
+    yield "allowed lateness", duration_text(step.strategy.allowed_lateness)
+
+
+def _content(step: KeyedStep) -> str:
+    """Return a description of what a grouping keeps of the values of a key and window."""
+    content = _CONTENTS[step.facts.contents, step.facts.removable]
+    if step.strategy.accumulation_mode is AccumulationMode.RETRACTING:
+        content += "; the last pane, to retract it"
+    return content
+
+
+_MULTISET: Final = "a multiset of values, since its input can retract"
+
+_CONTENTS: Final = {
+    (Contents.LISTS, Removable.NOTHING): "a list of values",
+    (Contents.LISTS, Removable.VALUES): _MULTISET,
+    (Contents.NUMBERS, Removable.NOTHING): "an accumulator",
+    (Contents.ACCUMULATORS, Removable.NOTHING): "an accumulator",
+    (Contents.ACCUMULATORS, Removable.INPUTS): (
+        "an accumulator, from which retractions are subtracted"
+    ),
+    (Contents.ACCUMULATORS, Removable.VALUES): (
+        f"{_MULTISET}, and the CombineFn has no subtract_input"
+    ),
+}

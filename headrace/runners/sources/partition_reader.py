@@ -1,0 +1,171 @@
+"""Reads the partitions of a source in rounds, at most N records of each, and estimates its watermark."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+
+from headrace.errors import PipelineError, shorten
+from headrace.runners.error_context import label_errors
+from headrace.runners.sources.source_bundles import bundles_of
+from headrace.runners.sources.source_positions import Partition, ReadPosition
+from headrace.sdk.coders.keys import encode_value
+from headrace.sdk.io.cursor import Cursor
+from headrace.sdk.pipelines.graph import Read
+from headrace.sdk.pipelines.outputs import as_bundle
+from headrace.sdk.sources.source import Batch, BoundedSource, ReadsClock
+from headrace.triggers.bundle import Bundle
+from headrace.windowing.time import MAX_MICROS, micros
+from headrace.windowing.watermark import FromSource, PartitionedWatermark
+
+
+@attrs.define
+class PartitionReader:
+    """A bounded or unbounded source: a round reads at most N records of each partition."""
+
+    node: Read
+    limit: int
+    until_caught_up: bool
+    _source: Any = attrs.field(init=False)
+    _names: list[Any] = attrs.field(init=False)
+    _open: dict[bytes, tuple[int, Cursor]] = attrs.field(factory=dict, init=False)
+    _watermarks: tuple[Any, PartitionedWatermark | None] = attrs.field(
+        default=(None, None), init=False
+    )
+
+    @_source.default
+    def _source_to_read(self) -> Any:
+        source = self.node.source
+        if not self.until_caught_up or isinstance(source, BoundedSource):
+            return source
+        with label_errors(self.node.label):
+            return source.available_now()
+
+    @_names.default
+    def _partitions(self) -> list[Any]:
+        with label_errors(self.node.label):
+            return list(self._source.partitions())
+
+    def start(self) -> ReadPosition:
+        return self._with_new_partitions(ReadPosition())
+
+    def read(self, before: ReadPosition, now: int) -> tuple[ReadPosition, list[Any]]:
+        before = self._with_new_partitions(before)
+        names = before.names
+        watermarks = self._watermarks_at(before)
+        partitions, bundles = [], []
+        for number, partition in enumerate(before.partitions):
+            if not partition.finished:
+                self._require_partition(names[number])
+                records = self._records(names[number], partition.offset, self.limit, now)
+                partition, bundle = self._observe(number, records, watermarks, now)
+                bundles.append(bundle)
+            partitions.append(partition)
+        ended = all(p.finished for p in partitions)
+        watermark = MAX_MICROS if ended else watermarks.watermark(now)
+        observed = watermarks.state()
+        self._watermarks = observed, watermarks
+        return ReadPosition(names, tuple(partitions), watermark, observed), bundles
+
+    def _watermarks_at(self, position: ReadPosition) -> PartitionedWatermark:
+        """Return the watermark estimators at a position; those in memory, if they have its state."""
+        observed, watermarks = self._watermarks
+        partitions = range(len(position.names))
+        if watermarks is None or observed is not position.observed:
+            watermarks = PartitionedWatermark(self.node.watermark or FromSource(), partitions)
+            if position.observed is not None:
+                watermarks.restore(position.observed)
+        for partition in partitions:
+            watermarks.add(partition)
+        return watermarks
+
+    def replay(self, before: ReadPosition, after: ReadPosition) -> list[Any]:
+        starts = dict(zip(map(encode_value, before.names), before.partitions, strict=True))
+        found = []
+        for number, name in enumerate(after.names):
+            start, end = starts.get(encode_value(name), Partition()), after.partitions[number]
+            if end.rows and not start.finished:
+                self._require_partition(name)
+                found += self._replay(number, name, start.offset, end)
+        return found
+
+    def _replay(self, number: int, name: Any, offset: Any, end: Partition) -> list[Any]:
+        rows = end.rows
+        records, *_ = self._records(name, offset, rows, MAX_MICROS)
+        bundle = Cursor(iter([as_bundle(records)])).take(rows)
+        if len(bundle) < rows:
+            raise PipelineError(
+                f"the source returned {rows} records of the partition {shorten(name)} before the restart, "
+                f"but returns {len(bundle)} now, from the same offset {shorten(offset)}",
+                where=self.node.label,
+                remedy="a source must return the same records again: restore the missing ones, or start "
+                "from a new checkpoint",
+            )
+        return [bundle]
+
+    def time_after(self, before: ReadPosition, now: int) -> int:
+        return now
+
+    def _with_new_partitions(self, position: ReadPosition) -> ReadPosition:
+        """Add new partitions, which are read from their start."""
+        known = set(map(encode_value, position.names))
+        new = [name for name in self._names if encode_value(name) not in known]
+        if not new:
+            return position
+        return attrs.evolve(
+            position,
+            names=(*position.names, *new),
+            partitions=(*position.partitions, *(Partition() for _ in new)),
+        )
+
+    def _require_partition(self, name: Any) -> None:
+        """Raise an error if a partition that was not read to its end no longer exists."""
+        if encode_value(name) not in map(encode_value, self._names):
+            raise PipelineError(
+                f"the source no longer has the partition {shorten(name)}, which was not read to its end",
+                where=self.node.label,
+                remedy="restore the partition, or start from a new checkpoint; partitions may be added, and "
+                "finished partitions may be removed",
+            )
+
+    def _observe(
+        self,
+        number: int,
+        read: tuple[Any, Any, Any, bool],
+        watermarks: PartitionedWatermark,
+        now: int,
+    ) -> tuple[Partition, Bundle]:
+        records, offset, reported, finished = read
+        bundle = as_bundle(records)
+        watermarks.observe(number, bundle.timestamps, len(bundle), now)
+        if reported is not None:
+            watermarks.report(number, micros(reported))
+        if finished:
+            watermarks.finish(number)
+        return Partition(offset, len(bundle), finished), bundle
+
+    def _records(self, name: Any, offset: Any, limit: int, now: int) -> tuple[Any, Any, Any, bool]:
+        with label_errors(self.node.label):
+            if isinstance(self._source, BoundedSource):
+                return self._bounded(name, offset or 0, limit)
+            batch = self._batch(name, offset, limit, now)
+            caught_up = not len(batch.records) and batch.next_offset == offset
+            finished = batch.finished or (self.until_caught_up and caught_up)
+            return batch.records, batch.next_offset, batch.watermark, finished
+
+    def _batch(self, name: Any, offset: Any, limit: int, now: int) -> Batch[Any]:
+        if isinstance(self._source, ReadsClock):
+            return self._source.read_until(name, offset, limit, now)
+        batch: Batch[Any] = self._source.read(name, offset, limit)
+        return batch
+
+    def _bounded(self, name: Any, offset: int, limit: int) -> tuple[Any, Any, Any, bool]:
+        """Continue after the last round; in a new process, read from the start up to the offset first."""
+        at, cursor = self._open.get(encode_value(name), (-1, None))
+        if cursor is None or at != offset:
+            cursor = Cursor(bundles_of(self._source, name))
+            cursor.skip(offset)
+        chunk = cursor.take(limit)
+        self._open[encode_value(name)] = offset + len(chunk), cursor
+        return chunk, offset + len(chunk), None, len(chunk) < limit

@@ -1,0 +1,1 @@
+"""Several elements at once: batches, windows by count, deduplication, and calls in the background."""

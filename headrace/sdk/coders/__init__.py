@@ -1,0 +1,1 @@
+"""Coders: how values of a class become bytes, and how keys are compared."""

@@ -1,0 +1,1 @@
+"""The registry of coders: which coder a class has."""

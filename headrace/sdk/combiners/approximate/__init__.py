@@ -1,0 +1,1 @@
+"""Approximate combiners, from sketches whose size is bounded."""

@@ -1,0 +1,1 @@
+"""Groupings: GroupByKey, the windows of the next grouping, and functions that combine values."""

@@ -1,0 +1,1 @@
+"""Files by destination, window and pane (Beam's WriteToFiles)."""

@@ -1,0 +1,1 @@
+"""Files for readers and writers: opening, file systems, compression, and what all formats share."""

@@ -1,0 +1,1 @@
+"""Formats of files, with the transforms that read and write them."""

@@ -1,0 +1,1 @@
+"""Avro files, and Avro as a coder."""

@@ -1,0 +1,1 @@
+"""Parquet files, as records and as Arrow tables."""

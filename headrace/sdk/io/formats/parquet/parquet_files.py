@@ -1,0 +1,143 @@
+"""Parquet files: each record is a dictionary or a row, as in Beam, or an instance of a class."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from itertools import accumulate
+from typing import Any, ClassVar
+
+import attrs
+
+from headrace.errors import PipelineError
+from headrace.sdk.elements.row import rows_of
+from headrace.sdk.elements.schemas import arguments_of, checked_records, required_schema
+from headrace.sdk.io.files.file_places import START, FilePlace, Places
+from headrace.sdk.io.files.file_source import (
+    CHUNK_ROWS,
+    Columns,
+    FileSource,
+    names_of,
+    needed,
+    require_columns,
+)
+from headrace.sdk.io.files.opening import opened
+from headrace.sdk.io.files.read_errors import reading
+from headrace.sdk.io.formats.parquet.arrow import arrow
+
+
+@attrs.frozen(eq=False)
+class ParquetFiles(FileSource):
+    """The records of Parquet files, as dictionaries, rows or instances of a class.
+
+    Args:
+        file_pattern: a path, a glob, a directory, or several of them.
+        columns: the columns of the records; all by default.
+        schema: a class of records, whose fields are the columns; None for dictionaries or rows.
+        as_rows: whether records are rows.
+        timestamp: a column, or a function of the dictionary, that gives its event time.
+
+    >>> ParquetFiles("delays.parquet").bundle({"airport": ["EWR"], "delay": [7]}).values
+    [{'airport': 'EWR', 'delay': 7}]
+    """
+
+    tells_places: ClassVar[bool] = True
+
+    columns: tuple[str, ...] | None = attrs.field(default=None, converter=names_of)
+    schema: type | None = attrs.field(default=None, kw_only=True)
+    as_rows: bool = attrs.field(default=False, kw_only=True)
+
+    def __attrs_post_init__(self) -> None:
+        """Check that only one argument names the columns, or the kind of the records."""
+        if self.schema is not None:
+            if self.as_rows:
+                raise PipelineError(
+                    "there are both as_rows and a schema, whose instances are the elements",
+                    remedy="remove as_rows, or remove the schema",
+                )
+            required_schema(self.schema)
+            if self.columns is not None:
+                raise PipelineError(
+                    "there are both columns and a schema, whose fields are the columns",
+                    remedy="remove columns, or remove the schema",
+                )
+
+    @property
+    def _names(self) -> tuple[str, ...] | None:
+        """The names of the columns of the records; None for all columns."""
+        if self.schema is None:
+            return self.columns
+        return tuple(argument.field for argument in arguments_of(self.schema))
+
+    def column_names(self) -> tuple[str, ...] | None:
+        return needed(self._names, self.timestamp)
+
+    def values(self, columns: Columns) -> list[Any]:
+        names = tuple(columns if self._names is None else self._names)
+        cells = [columns[name] for name in names]
+        if self.schema is not None:
+            return checked_records(self.schema, names, cells)
+        if self.as_rows:
+            return rows_of(names, cells)
+        return [dict(zip(names, record, strict=True)) for record in zip(*cells, strict=True)]
+
+    def read_columns(self, path: str) -> Iterator[Columns]:
+        return self.columns_from(path, START)
+
+    def places(self, path: str, place: FilePlace, limit: int) -> Places:
+        """Return the ends of the parts, one for each row group."""
+        with self.opened_file(path) as file:
+            ends = _ends_of_row_groups(file)
+        last = place.records + limit
+        found = dict.fromkeys(min(end, last) for end in ends if end > place.records)
+        return Places(tuple(map(FilePlace, found)))
+
+    def can_start_at(self, place: FilePlace) -> bool:
+        return True
+
+    @contextmanager
+    def opened_file(self, path: str) -> Iterator[Any]:
+        """Open a file."""
+        parquet, pyarrow = arrow("pyarrow.parquet"), arrow()
+        with reading(path), _as_os_errors(pyarrow), ExitStack() as stack:
+            source = opened(path)
+            if not isinstance(source, str):
+                stack.enter_context(source)
+            yield stack.enter_context(parquet.ParquetFile(source))
+
+    def columns_from(self, path: str, place: FilePlace) -> Iterator[Columns]:
+        with self.opened_file(path) as file:
+            names = file.schema_arrow.names
+            selected = self.column_names() or names
+            time = () if not isinstance(self.timestamp, str) else (self.timestamp,)
+            require_columns(names, (*selected, *time), path)
+            for batch in _batches_from(file, place.records, list(selected)):
+                yield batch.to_pydict()
+
+
+def _batches_from(file: Any, record: int, columns: list[str]) -> Iterator[Any]:
+    """Return the record batches of a file from a record on."""
+    ends = _ends_of_row_groups(file)
+    groups = [number for number, end in enumerate(ends) if end > record]
+    if not groups:
+        return
+    at = ends[groups[0] - 1] if groups[0] else 0
+    for batch in file.iter_batches(CHUNK_ROWS, row_groups=groups, columns=columns):
+        at += batch.num_rows
+        if at > record:
+            yield batch.slice(max(0, batch.num_rows - (at - record)))
+
+
+def _ends_of_row_groups(file: Any) -> list[int]:
+    """Return the number of records up to the end of each row group."""
+    sizes = (file.metadata.row_group(n).num_rows for n in range(file.num_row_groups))
+    return list(accumulate(sizes))
+
+
+@contextmanager
+def _as_os_errors(pyarrow: Any) -> Iterator[None]:
+    """Raise Arrow's errors as OSError."""
+    try:
+        yield
+    except pyarrow.ArrowException as error:
+        raise OSError(str(error)) from error

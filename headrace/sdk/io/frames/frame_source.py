@@ -1,0 +1,252 @@
+"""Spark DataFrames as sources: where rows come from, and how they become elements.
+
+This module does not import Spark. A source describes where the rows come from; the Spark runner creates
+a DataFrame from it and passes in the rows as Arrow columns on its workers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar, Final, NoReturn, TypeAlias
+
+import attrs
+
+from headrace.errors import ElementError, PipelineError, TimeError, UnsupportedError, shorten
+from headrace.sdk.elements.row import Row, rows_of
+from headrace.sdk.elements.schemas import arguments_of, checked_records
+from headrace.sdk.io.files.file_source import CHUNK_ROWS, TimestampOf
+from headrace.sdk.sources.source import Batch, BoundedSource, ReadsBundles, UnboundedSource
+from headrace.triggers.bundle import Bundle
+from headrace.windowing.time import micros, micros_of_all
+
+SourcePartition: TypeAlias = tuple[Hashable, ...]
+"""The identity of a source's partition: the values of the columns that name it."""
+
+USUAL_SECONDS: Final = 4e9
+"""Floats up to this number are instants without further checks: until 2096."""
+
+ALL: Final[SourcePartition] = ()
+"""The only partition of a source without partition columns."""
+
+
+@attrs.frozen(eq=False)
+class SparkFormat:
+    """One of Spark's sources.
+
+    Attributes:
+        format: its name, such as ``kafka``.
+        options: option values by name.
+        schema: a Spark schema, or a DDL string such as ``"id LONG, name STRING"``.
+
+    >>> SparkFormat("rate", {"rowsPerSecond": "1"})
+    SparkFormat(format='rate', options={'rowsPerSecond': '1'}, schema=None)
+    """
+
+    format: str
+    options: Mapping[str, str] = attrs.field(factory=dict)
+    schema: Any = None
+
+    @property
+    def place(self) -> str:
+        """The path, table or topic that it reads, or the name of the format.
+
+        >>> SparkFormat(
+        ...     "kafka", {"subscribe": "sales", "kafka.bootstrap.servers": "host:9092"}
+        ... ).place
+        'kafka://host:9092/sales'
+        """
+        if self.format == "kafka":
+            topics = self.options.get("subscribe") or self.options.get("subscribePattern", "")
+            return f"kafka://{self.options.get('kafka.bootstrap.servers', '')}/{topics}"
+        named = (self.options.get(name) for name in ("path", "dbtable", "table"))
+        return next(filter(None, named), self.format)
+
+
+@attrs.frozen(eq=False)
+class GivenFrame:
+    """An existing DataFrame, which is not pickled with the pipeline.
+
+    >>> GivenFrame(None)
+    GivenFrame(frame=None)
+    """
+
+    frame: Any
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle without the DataFrame."""
+        return type(self), (None,)
+
+
+@attrs.frozen(eq=False)
+class FrameRows:
+    """A way to make elements of the rows of a DataFrame.
+
+    Attributes:
+        timestamp: the column, or the function of the row, that gives its event time.
+        partition_by: the columns that name the source partition of a row.
+        schema: a class of records, whose fields are columns; None for rows of all columns.
+    """
+
+    timestamp: TimestampOf = None
+    partition_by: tuple[str, ...] = ()
+    schema: type | None = None
+
+    def bundle(self, batch: Any) -> Bundle:
+        """Return the rows of an Arrow record batch.
+
+        Raises:
+            ElementError: a row has no valid timestamp.
+        """
+        columns = batch.to_pydict()
+        rows = self._records(columns)
+        if self.timestamp is None or not rows:
+            return Bundle(rows)
+        return Bundle(rows, self._timestamps(batch, rows))
+
+    def _records(self, columns: Mapping[str, list[Any]]) -> list[Any]:
+        if self.schema is None:
+            return rows_of(columns, columns.values())
+        names = [argument.field for argument in arguments_of(self.schema)]
+        return checked_records(self.schema, names, [columns[name] for name in names])
+
+    def _timestamps(self, batch: Any, rows: list[Any]) -> list[int]:
+        if callable(self.timestamp):
+            instants = list(map(self.timestamp, rows))
+        else:
+            column = _column(batch, self.timestamp)
+            if _is_micros(column):
+                timestamps: list[int] = column.cast("int64").to_pylist()
+                return timestamps
+            found = micros_of_floats(column)
+            if found is not None:
+                return found
+            instants = column.to_pylist()
+        try:
+            return micros_of_all(instants)
+        except TimeError:
+            _raise_timestamp_error(rows, instants)
+
+    def divided(self, batch: Any) -> Iterator[tuple[SourcePartition, Bundle]]:
+        """Return the rows of each source partition, with the partition's name."""
+        bundle = self.bundle(batch)
+        if not self.partition_by:
+            yield ALL, bundle
+            return
+        columns = (_column(batch, name).to_pylist() for name in self.partition_by)
+        names = list(zip(*columns, strict=True))
+        for name in (distinct := dict.fromkeys(names)):
+            yield name, bundle if len(distinct) == 1 else bundle.where([n == name for n in names])
+
+
+@attrs.frozen(eq=False)
+class BoundedFrame(BoundedSource[Row], ReadsBundles):
+    """The rows of a bounded DataFrame.
+
+    Args:
+        origin: where the DataFrame comes from.
+        rows: how its rows become elements.
+
+    >>> BoundedFrame(SparkFormat("jdbc"), FrameRows()).partitions()
+    Traceback (most recent call last):
+    headrace.errors.UnsupportedError: only Spark can read the format 'jdbc'...
+    """
+
+    origin: SparkFormat | GivenFrame
+    rows: FrameRows = FrameRows()
+
+    @property
+    def dataset(self) -> str:  # type: ignore[override]
+        """The place of the format; empty for a given DataFrame."""
+        return self.origin.place if isinstance(self.origin, SparkFormat) else ""
+
+    def partitions(self) -> Sequence[None]:
+        """Return one partition, for runners without Spark, which collect the DataFrame's rows."""
+        if isinstance(self.origin, SparkFormat):
+            _refuse_reading(self.origin)
+        return [None]
+
+    def read(self, partition: Any) -> Iterator[Row]:
+        return (row for bundle in self.read_bundles(partition) for row in bundle.values)
+
+    def read_bundles(self, partition: Any) -> Iterator[Bundle]:
+        """Collect the rows of the DataFrame in this process."""
+        assert isinstance(self.origin, GivenFrame)
+        for batch in self.origin.frame.toArrow().to_batches(CHUNK_ROWS):
+            yield self.rows.bundle(batch)
+
+
+@attrs.frozen(eq=False)
+class UnboundedFrame(UnboundedSource[Row]):
+    """The rows of an unbounded DataFrame.
+
+    Args:
+        origin: where the DataFrame comes from.
+        rows: how its rows become elements.
+
+    >>> UnboundedFrame(SparkFormat("rate"), FrameRows()).partitions()
+    Traceback (most recent call last):
+    headrace.errors.UnsupportedError: only Spark can read the format 'rate'...
+    """
+
+    reports_watermarks: ClassVar[bool] = False
+
+    origin: SparkFormat | GivenFrame
+    rows: FrameRows = FrameRows()
+
+    @property
+    def dataset(self) -> str:  # type: ignore[override]
+        """The place of the format; empty for a given DataFrame."""
+        return self.origin.place if isinstance(self.origin, SparkFormat) else ""
+
+    def partitions(self) -> NoReturn:
+        """Raise an error, because only Spark can read the source."""
+        _refuse_reading(self.origin)
+
+    def read(self, partition: Any, offset: Any, limit: int) -> Batch[Row]:
+        _refuse_reading(self.origin)
+
+
+def _refuse_reading(origin: SparkFormat | GivenFrame) -> NoReturn:
+    what = f"the format {origin.format!r}" if isinstance(origin, SparkFormat) else "this DataFrame"
+    raise UnsupportedError(
+        f"only Spark can read {what}", remedy="run the pipeline with --runner=spark"
+    )
+
+
+def _column(batch: Any, name: Any) -> Any:
+    if name in batch.schema.names:
+        return batch.column(name)
+    raise PipelineError(
+        f"there is no column {name!r}", remedy=f"use one of {', '.join(batch.schema.names)}"
+    )
+
+
+def _is_micros(column: Any) -> bool:
+    """Return whether an Arrow column holds instants in microseconds, like Spark's timestamps."""
+    kind = column.type
+    return (
+        getattr(kind, "unit", "") == "us"
+        and bool(getattr(kind, "tz", ""))
+        and not column.null_count
+    )
+
+
+def micros_of_floats(column: Any) -> list[int] | None:
+    """Return an Arrow column of seconds as microseconds; None if it holds other values than usual floats."""
+    if str(column.type) != "double" or column.null_count or not len(column):
+        return None
+    seconds = column.to_numpy(zero_copy_only=False)
+    if not (seconds.min() >= -USUAL_SECONDS and seconds.max() <= USUAL_SECONDS):
+        return None
+    found: list[int] = (seconds * 1e6).round().astype("int64").tolist()
+    return found
+
+
+def _raise_timestamp_error(rows: list[Row], instants: list[Any]) -> NoReturn:
+    """Raise an error that names the first row without a valid timestamp."""
+    for row, instant in zip(rows, instants, strict=True):
+        try:
+            micros(instant)
+        except TimeError as error:
+            raise ElementError(error.problem, where=shorten(row), remedy=error.remedy) from error
+    raise AssertionError("all rows have a timestamp")

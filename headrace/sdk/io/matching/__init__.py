@@ -1,0 +1,1 @@
+"""Patterns of files: the files that match now, and those that match later."""

@@ -1,0 +1,236 @@
+"""New files in a directory as an unbounded source.
+
+Listing the directory and reading files are separate batches: a listing returns no records, but its offset
+names the files to read next. So the same offset always gives the same records, whatever files have been
+added since.
+
+The offset stays small, however many files have been read. Files are ordered by modification time, then by
+name. The offset names the last 1,000 files that were read, so a file that appears slightly out of order
+is still read; files older than all of these count as read.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+from typing import Any, ClassVar, Final, NamedTuple
+
+import attrs
+
+from headrace.errors import FileError
+from headrace.sdk.io.cursor import Cursor
+from headrace.sdk.io.files.file_places import FilePlace
+from headrace.sdk.io.files.file_source import FileSource
+from headrace.sdk.io.files.file_systems import file_system_of
+from headrace.sdk.io.files.opening import is_compressed, modified
+from headrace.sdk.sources.source import Batch, LatestOffset, UnboundedSource
+from headrace.triggers.bundle import Bundle
+
+REMEMBERED: Final = 1_000
+"""Number of files that were read and that the offset names."""
+
+PLANNED: Final = 1_000
+"""Maximum number of files to read that one listing adds to the offset."""
+
+Found = tuple[int, str]
+"""A file: its modification time in nanoseconds, and its path."""
+
+
+class Position(NamedTuple):
+    """The progress of reading a directory: plain data, the offset of :class:`WatchedFiles`.
+
+    Attributes:
+        before: this file and all earlier files count as read.
+        read: the files after it that have been read, in order.
+        ahead: the files to read next, in order.
+        records: number of records of the first file ahead that have been read.
+        byte: number of bytes of this file before the next record; 0 if unknown.
+        line: number of lines before it, if the bytes are known.
+
+    >>> Position().after((7, "a.txt")).read
+    ((7, 'a.txt'),)
+    """
+
+    before: Found | tuple[()] = ()
+    read: tuple[Found, ...] = ()
+    ahead: tuple[Found, ...] = ()
+    records: int = 0
+    byte: int = 0
+    line: int = 0
+
+    @property
+    def place(self) -> FilePlace:
+        """The place of the next record in the first file ahead."""
+        return FilePlace(self.records, self.byte, self.line)
+
+    def at(self, place: FilePlace) -> Position:
+        """Return the position at another place of the first file ahead."""
+        return self._replace(records=place.records, byte=place.byte, line=place.line)
+
+    def after(self, file: Found) -> Position:
+        """Return the position after the first file ahead."""
+        read = sorted([*self.read, file])
+        forgotten, kept = read[:-REMEMBERED], read[-REMEMBERED:]
+        before = max(self.before, forgotten[-1]) if forgotten else self.before
+        return Position(before, tuple(kept), self.ahead[1:])
+
+    def new(self, files: Iterable[Found]) -> Iterator[Found]:
+        """Return the files that have not been read."""
+        known = {path for _, path in self.read}
+        return (file for file in files if file > self.before and file[1] not in known)
+
+
+@attrs.frozen(eq=False)
+class WatchedFiles(UnboundedSource[Any]):
+    """Existing and new files, each read once, in order of modification time.
+
+    Files must be complete when they appear: write them elsewhere on the same disk and rename them. Data
+    that is appended to a file after it was read is not read.
+
+    Args:
+        files: the files and their format.
+        interval: minimum seconds between listings of the directory.
+        once: whether the source ends with the files of its first listing.
+
+    >>> from headrace.io import TextFiles
+    >>> WatchedFiles(TextFiles("nowhere/*.txt")).read(None, None, 10).records
+    []
+    """
+
+    reports_watermarks: ClassVar[bool] = False
+
+    files: FileSource
+    interval: float = 1.0
+    once: bool = False
+    _cache: _ReadCache = attrs.field(factory=lambda: _ReadCache(), init=False, repr=False)
+
+    @property
+    def dataset(self) -> str:  # type: ignore[override]
+        """The patterns."""
+        return self.files.dataset
+
+    def read(self, partition: Any, offset: Any, limit: int) -> Batch[Any]:
+        position = Position() if offset is None else Position(*offset)
+        if not position.ahead:
+            listed = self._list(position)
+            return Batch([], tuple(listed), finished=self.once and not listed.ahead)
+        bundles = []
+        while limit > 0 and position.ahead:
+            bundle, position = self._read_next(position, limit)
+            bundles.append(bundle)
+            limit -= len(bundle)
+        return Batch(Bundle.concat(bundles), tuple(position))
+
+    @property
+    def tells_offsets(self) -> bool:
+        """Whether the format finds places in files, and not all files are compressed."""
+        files = self.files
+        compressed = (is_compressed(pattern, files.compression) for pattern in files.patterns)
+        return files.tells_places and not all(compressed)
+
+    def latest_offset(self, partition: Any, start: Any, limit: int) -> LatestOffset | None:
+        """Return the next offset; None if the next file is one that must be read to be divided."""
+        position = Position() if start is None else Position(*start)
+        if not position.ahead:
+            listed = self._list(position)
+            return LatestOffset(tuple(listed), 0, finished=self.once and not listed.ahead)
+        splits: list[tuple[Any, int]] = []
+        end, records = position, 0
+        while records < limit and end.ahead:
+            path = end.ahead[0][1]
+            _require_file(path)
+            found = self.files.places(path, end.place, limit - records)
+            for place in found.places:
+                rows = place.records - end.records
+                if rows:
+                    splits.append((tuple(_alone(end)), rows))
+                end, records = end.at(place), records + rows
+            if not found.is_known:
+                break
+            if records < limit:
+                end = end.after(end.ahead[0])
+        if end == position:
+            return None
+        return LatestOffset(tuple(end), records, splits=splits)
+
+    def available_now(self) -> WatchedFiles:
+        """Return a source that ends with the files of its first listing."""
+        return WatchedFiles(self.files, self.interval, once=True)
+
+    def _list(self, position: Position) -> Position:
+        """Add unread files to the position; list the directory at most once per interval."""
+        new = list(position.new(self._cache.backlog))
+        now = time.monotonic()
+        if not new and now >= self._cache.next_listing:
+            self._cache.next_listing = float("inf") if self.once else now + self.interval
+            new = sorted(position.new(_with_times(self.files.files())))
+        self._cache.backlog = new[PLANNED:]
+        return position._replace(ahead=tuple(new[:PLANNED]))
+
+    def _read_next(self, position: Position, limit: int) -> tuple[Bundle, Position]:
+        """Read the next records of the first file ahead."""
+        file = position.ahead[0]
+        cursor = self._cache.cursor_at(self.files, file[1], position.place)
+        bundle = cursor.take(limit)
+        if len(bundle) < limit:
+            return bundle, position.after(file)
+        position = position.at(FilePlace(position.records + limit))
+        self._cache.keep(cursor, file[1], position.records)
+        return bundle, position
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle without open files."""
+        return type(self), (self.files, self.interval, self.once)
+
+
+@attrs.define(eq=False)
+class _ReadCache:
+    """State that is not needed to continue reading, but makes it faster.
+
+    It holds an open file, and the files of the last listing that are not yet in the offset.
+    """
+
+    next_listing: float = float("-inf")
+    backlog: list[Found] = attrs.field(factory=list)
+    cursor: Cursor | None = None
+    path: str = ""
+    records: int = 0
+
+    def cursor_at(self, files: FileSource, path: str, place: FilePlace) -> Cursor:
+        """Return a cursor positioned at a place of a file."""
+        cursor, self.cursor = self.cursor, None
+        if cursor is not None and (self.path, self.records) == (path, place.records):
+            return cursor
+        _require_file(path)
+        if files.can_start_at(place):
+            return Cursor(files.read_from(path, place))
+        cursor = Cursor(files.read_file(path))
+        cursor.skip(place.records)
+        return cursor
+
+    def keep(self, cursor: Cursor, path: str, records: int) -> None:
+        """Keep a cursor for the next read."""
+        self.cursor, self.path, self.records = cursor, path, records
+
+
+def _with_times(paths: list[str]) -> Iterator[Found]:
+    for path in paths:
+        try:
+            yield modified(path), path
+        except FileNotFoundError:
+            continue  # deleted before it was read
+
+
+def _alone(position: Position) -> Position:
+    """Return a position with only the first file ahead."""
+    return Position((), (), position.ahead[:1]).at(position.place)
+
+
+def _require_file(path: str) -> None:
+    if not file_system_of(path).exists(path):
+        raise FileError(
+            "the file was deleted before it was read, or is not visible here",
+            where=path,
+            remedy="keep files in a watched directory until they have been read; on a cluster the workers "
+            "read them too, so the directory must be on a disk that all machines share",
+        )

@@ -1,0 +1,1 @@
+"""Exporters: metrics and events of a run for other systems."""

@@ -1,0 +1,1 @@
+"""Options of pipelines, from flags or by name."""

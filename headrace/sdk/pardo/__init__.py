@@ -1,0 +1,1 @@
+"""Functions on elements: Map, ParDo and DoFns, with side inputs, outputs and dead letters."""

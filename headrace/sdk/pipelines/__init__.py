@@ -1,0 +1,1 @@
+"""The graph of a pipeline, and how it is built and run."""

@@ -1,0 +1,146 @@
+"""The kinds of operations of a ParDo node on each element.
+
+These kinds are separate from DoFns because bundles are processed by them with less overhead. They are the
+values of :attr:`headrace.sdk.pipelines.graph.ParDo.fn`; :mod:`headrace.runners.calls.invoker` runs them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import attrs
+
+if TYPE_CHECKING:  # this is what a graph holds, and a graph imports nothing that makes its nodes
+    from headrace.sdk.pardo.dofn import DoFn
+    from headrace.sdk.typehints.batches import Batches
+
+
+@attrs.frozen(eq=False)
+class Function:
+    """A function and the arguments that follow the element.
+
+    Attributes:
+        fn: the function.
+        args: additional arguments.
+        kwargs: additional arguments by name.
+        spread: whether the items of the element are passed as separate arguments.
+    """
+
+    fn: Callable[..., Any]
+    args: tuple[Any, ...] = ()
+    kwargs: dict[str, Any] = attrs.field(factory=dict)
+    spread: bool = False
+
+
+@attrs.frozen(eq=False)
+class MapEach:
+    """One output for each element: the result of the function."""
+
+    function: Function
+
+
+@attrs.frozen(eq=False)
+class KeyEach:
+    """A pair for each element: the key that the function returns, and the element."""
+
+    function: Function
+
+
+@attrs.frozen(eq=False)
+class PairEach:
+    """A pair for each element: the element, and a constant value."""
+
+    value: Any
+
+
+@attrs.frozen(eq=False)
+class FlatMapEach:
+    """Any number of outputs for each element: the items of the function's result."""
+
+    function: Function
+
+
+@attrs.frozen(eq=False)
+class FilterEach:
+    """The elements for which the function returns a true value."""
+
+    function: Function
+
+
+@attrs.frozen(eq=False)
+class StampEach:
+    """The elements, with the timestamp that the function returns."""
+
+    function: Function
+
+
+@attrs.frozen(eq=False)
+class ProcessEach:
+    """Any number of outputs for each element: the outputs of a DoFn's ``process``.
+
+    With ``batches``, the outputs of its ``process_batch``, or batches of outputs.
+    """
+
+    dofn: DoFn
+    args: tuple[Any, ...] = ()
+    kwargs: dict[str, Any] = attrs.field(factory=dict)
+    batches: Batches | None = None
+
+    @property
+    def method(self) -> Callable[..., Any]:
+        """The method that is called."""
+        return method_of(self.dofn, self.batches)
+
+
+def method_of(dofn: DoFn, batches: Batches | None) -> Callable[..., Any]:
+    """Return the method of a DoFn that is called for elements or batches."""
+    method: Callable[..., Any] = dofn.process
+    return method if batches is None or batches.takes is None else dofn.process_batch
+
+
+@attrs.frozen(eq=False)
+class DiffEach:
+    """The elements and retractions as (diff, value) pairs."""
+
+
+@attrs.frozen(eq=False)
+class ChangeEach:
+    """Values and retractions: each element is a :class:`headrace.sdk.pardo.changes.Change`."""
+
+
+Uncaught: TypeAlias = (
+    MapEach
+    | KeyEach
+    | PairEach
+    | FlatMapEach
+    | FilterEach
+    | StampEach
+    | ProcessEach
+    | DiffEach
+    | ChangeEach
+)
+
+
+@attrs.frozen(eq=False)
+class CatchEach:
+    """The outputs of another kind, and a dead letter for each element for which its function raises.
+
+    Attributes:
+        each: the other kind.
+        tag: the output for dead letters.
+        caught: the exceptions to catch; other exceptions stop the pipeline.
+        partial: whether to keep the outputs of an element from before the exception.
+        on_failure: called with the exception and the element.
+        timeout: the time limit of the function for an element, in seconds; None for no limit.
+    """
+
+    each: Uncaught
+    tag: str
+    caught: type[BaseException] | tuple[type[BaseException], ...] = Exception
+    partial: bool = False
+    on_failure: Callable[[Exception, Any], object] | None = None
+    timeout: float | None = None
+
+
+Elementwise: TypeAlias = Uncaught | CatchEach

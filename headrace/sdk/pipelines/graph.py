@@ -1,0 +1,175 @@
+"""The graph of a pipeline: frozen nodes of a few kinds, and the collections between them.
+
+A pipeline is a tuple of nodes in the order in which they were applied, so each node comes after its inputs. A
+runner is a table from the kind of a node to a function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import attrs
+
+from headrace.triggers.strategy import WindowingStrategy
+
+MAIN = "main"
+"""The tag of a transform's main output."""
+
+
+@attrs.frozen
+class Collection:
+    """A collection in the graph.
+
+    Attributes:
+        node: full label of the node that produces it.
+        tag: tag of the node's output.
+        windowing: windowing strategy of its next grouping.
+        bounded: whether it is bounded.
+        changing: whether it can contain retractions.
+        accumulated: whether it can contain accumulating panes, which repeat earlier results.
+        retraction_lateness: allowed lateness, in microseconds, of the groupings whose retractions it can
+            contain; a grouping with a smaller lateness could drop a retraction without its replacement.
+        element_type: the known type of its elements; ``typing.Any`` if unknown.
+    """
+
+    node: str
+    tag: str
+    windowing: WindowingStrategy
+    bounded: bool
+    changing: bool = False
+    accumulated: bool = False
+    retraction_lateness: int = 0
+    element_type: Any = Any
+
+    @property
+    def id(self) -> tuple[str, str]:
+        """The identity of the collection in its graph."""
+        return self.node, self.tag
+
+
+@attrs.frozen
+class Node:
+    """A step of the graph: inputs, outputs by tag, and the full label, which is its name.
+
+    The subclasses are the kinds of nodes.
+    """
+
+    label: str
+    inputs: tuple[Collection, ...]
+    outputs: tuple[Collection, ...]
+
+    @property
+    def main_inputs(self) -> int | None:
+        """How many inputs, from the first, determine the watermark; None for all."""
+        return None
+
+
+@attrs.frozen
+class Read(Node):
+    """Elements from outside: a bounded or unbounded source, or a test stream."""
+
+    source: Any
+    watermark: Any = None
+    """The watermark policy in streaming mode."""
+
+
+@attrs.frozen
+class ParDo(Node):
+    """A function or DoFn for each element; ``fn`` is one of :mod:`headrace.sdk.pipelines.elementwise`."""
+
+    fn: Any
+    any_tag: bool = False
+    """Whether outputs with a tag that is not declared are dropped; otherwise they are an error."""
+
+
+@attrs.frozen
+class StatefulParDo(Node):
+    """A stateful DoFn for each pair, with states and timers per key and window.
+
+    The inputs after the first are the panes of side inputs, as in :class:`ParDoWithSideInputs`.
+    """
+
+    dofn: Any
+    declared: Any
+    """Its states and timers (:class:`headrace.sdk.pardo.stateful_dofn.Stateful`)."""
+    args: tuple[Any, ...] = ()
+    """Additional arguments of ``process``, with a placeholder for each side input."""
+    kwargs: Any = attrs.field(factory=dict)
+    views: tuple[Any, ...] = ()
+    """How the values of each side input become an argument (:mod:`headrace.sdk.pardo.side_inputs`)."""
+    names: tuple[str, ...] = ()
+    """The name of each side input, for errors."""
+    any_tag: bool = False
+
+    @property
+    def main_inputs(self) -> int:
+        """Only the first: side inputs hold back only the elements that wait for them."""
+        return 1
+
+
+@attrs.frozen
+class ParDoWithSideInputs(Node):
+    """A function or DoFn for each element of the first input, with the panes of the others as arguments."""
+
+    fn: Any
+    """One of :mod:`headrace.sdk.pipelines.elementwise`, with a placeholder for each side input."""
+    views: tuple[Any, ...]
+    """How the values of each side input become an argument (:mod:`headrace.sdk.pardo.side_inputs`)."""
+    names: tuple[str, ...]
+    """The name of each side input, for errors."""
+    any_tag: bool = False
+
+    @property
+    def main_inputs(self) -> int:
+        """Only the first: side inputs hold back only the elements that wait for them."""
+        return 1
+
+
+@attrs.frozen
+class AssignWindows(Node):
+    """The window function of the output's strategy, applied to each element."""
+
+
+@attrs.frozen
+class GroupByKey(Node):
+    """Groups pairs into (key, list of values) per window; can have an output for late elements."""
+
+
+@attrs.frozen
+class CombinePerKey(Node):
+    """Combines pairs into (key, combined value) per window; can have an output for late elements."""
+
+    combine_fn: Any
+
+
+@attrs.frozen
+class Flatten(Node):
+    """Merges several collections."""
+
+
+@attrs.frozen
+class Reshuffle(Node):
+    """Redistributes elements over the workers."""
+
+
+@attrs.frozen
+class Write(Node):
+    """Writes elements to a sink, with their batch number."""
+
+    sink: Any
+
+
+@attrs.frozen
+class Graph:
+    """All nodes of a pipeline, each after its inputs."""
+
+    nodes: tuple[Node, ...] = ()
+
+    def __iter__(self) -> Iterator[Node]:
+        """Iterate over the nodes, inputs first."""
+        return iter(self.nodes)
+
+    def consumers(self, collection: Collection) -> list[Node]:
+        """Return the nodes that read a collection."""
+        return [n for n in self.nodes if any(c.id == collection.id for c in n.inputs)]

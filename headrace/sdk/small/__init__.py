@@ -1,0 +1,1 @@
+"""Small transforms: pairs, text, logging, branches and waiting."""

@@ -1,0 +1,1 @@
+"""Sources and sinks: what Read reads and Write writes to."""

@@ -1,0 +1,1 @@
+"""Assertions about the elements of collections, and captures of them."""

@@ -1,0 +1,1 @@
+"""The check of a runner with random pipelines, and its report."""

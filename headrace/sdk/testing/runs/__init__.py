@@ -1,0 +1,1 @@
+"""Runs as plain data: a script and a chain of groupings, as pipelines and as programs."""

@@ -1,0 +1,1 @@
+"""Scripted sources, and pipelines for tests."""
