@@ -86,15 +86,16 @@ conformance: $(VENV)/.with-dev $(VENV)/.with-beam ## write docs/reference/confor
 comparison: need-java $(VENV)/.with-dev $(VENV)/.with-beam $(VENV)/.with-spark $(if $(FLINK),$(VENV)/flink/installed) ## ask Headrace, Beam and Structured Streaming the same questions, and write docs/reference/comparison.md [FLINK=1]
 	$(BIN)/python -m tests.comparison $(if $(FLINK),--flink=$(VENV)/flink/bin/python)
 
-coverage: $(VENV)/.with-dev ## measure branch coverage; windowing and triggers need at least 95 % each [ARGS=...]
+coverage: $(VENV)/.with-dev ## measure branch coverage; windowing, triggers and grouping need at least 95 % each [ARGS=...]
 	$(BIN)/coverage erase
 	$(BIN)/coverage run -m pytest -n auto -m "not spark and not chaos" $(ARGS)
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report
 	$(BIN)/coverage report --include='headrace/windowing/*' --fail-under=95
 	$(BIN)/coverage report --include='headrace/triggers/*' --fail-under=95
+	$(BIN)/coverage report --include='headrace/grouping/*' --fail-under=95
 
-mutants: $(VENV)/.with-mutants ## run mutation tests of windowing and triggers [ARGS=...]
+mutants: $(VENV)/.with-mutants ## run mutation tests of windowing, triggers and grouping [ARGS=...]
 	HEADRACE_PROFILE=mutants $(BIN)/mutmut run $(ARGS)
 	$(BIN)/mutmut export-cicd-stats
 	$(BIN)/python tools/mutants_killed.py --least=90 mutants/mutmut-cicd-stats.json

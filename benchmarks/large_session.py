@@ -13,12 +13,12 @@ import pickle
 from collections.abc import Callable
 from time import perf_counter
 
+from headrace.grouping.grouping import Grouping
+from headrace.grouping.pane_output import Arrival, Panes
+from headrace.grouping.state.key_state import KeyState, freeze, thaw
 from headrace.runners.contents.reductions import reduction_of
 from headrace.sdk.groups.combine_fn import CombineFn
 from headrace.triggers import AccumulationMode, AfterCount, Repeatedly, WindowingStrategy
-from headrace.triggers.grouping import Grouping
-from headrace.triggers.key_state import KeyState, freeze, thaw
-from headrace.triggers.pane_output import Arrival, Panes
 from headrace.triggers.trigger import Arrived, Clock
 from headrace.windowing import Sessions
 from headrace.windowing.time import MIN_MICROS

@@ -19,8 +19,8 @@ import attrs
 from table import table
 
 import headrace as hr
+from headrace.grouping.bundle import Bundle
 from headrace.io import BoundedSource, ReadsBundles
-from headrace.triggers.bundle import Bundle
 
 KEYS: Final = 10_000
 WINDOW: Final = 60

@@ -18,11 +18,11 @@ import attrs
 from table import table
 
 import headrace as hr
+from headrace.grouping.bundle import Bundle
+from headrace.grouping.state.key_state import KeyState, WindowState, freeze
 from headrace.runners.engine.gc_tuning import infrequent_gc
 from headrace.runners.spark.shuffle.bundle_columns import pack, unpack
 from headrace.runners.spark.shuffle.wire import dumps, loads
-from headrace.triggers.bundle import Bundle
-from headrace.triggers.key_state import KeyState, WindowState, freeze
 from headrace.windowing.window import interval
 
 ELEMENTS: Final = 50_000

@@ -21,7 +21,7 @@ from table import table
 from workloads import DISORDER, GAP, TICKS_PER_SECOND, WINDOW, Results
 
 import headrace as hr
-from headrace.triggers.bundle import Bundle
+from headrace.grouping.bundle import Bundle
 
 NAME: Final = "window_life"
 TITLE: Final = "life of a window, streaming: 100,000 keys, 10 events per key, sums in 100 bundles"

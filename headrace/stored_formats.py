@@ -7,7 +7,7 @@ from typing import Final
 from headrace.errors import PipelineError
 
 KEY_STATE: Final = 5
-"""The state of a key in a grouping (:mod:`headrace.triggers.key_state`)."""
+"""The state of a key in a grouping (:mod:`headrace.grouping.state.key_state`)."""
 
 STATEFUL_STATE: Final = 3
 """The state of a key of a stateful DoFn (:mod:`headrace.runners.stateful.stateful_keys`)."""

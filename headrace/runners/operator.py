@@ -8,9 +8,9 @@ from difflib import get_close_matches
 from typing import Any, TypeAlias
 
 from headrace.errors import ElementError, shorten
+from headrace.grouping.bundle import Bundle
 from headrace.sdk.metrics.cells import MetricsContainer
 from headrace.sdk.pipelines.graph import MAIN, Collection, Node
-from headrace.triggers.bundle import Bundle
 from headrace.triggers.trigger import Clock
 
 Send: TypeAlias = Callable[[Collection, Bundle], None]

@@ -14,6 +14,7 @@ from typing import Any
 import attrs
 
 import headrace as hr
+from headrace.grouping.bundle import Bundle
 from headrace.runners.engine.executor import Executor
 from headrace.runners.engine.operators import operators_of
 from headrace.runners.plan.planning import plan
@@ -34,7 +35,6 @@ from headrace.sdk.testing.streams.script import (
     retracts,
     ticking,
 )
-from headrace.triggers.bundle import Bundle
 from headrace.triggers.refinement import AccumulationMode
 from headrace.triggers.strategy import WindowingStrategy
 from headrace.windowing.time import MAX_MICROS, MIN_MICROS

@@ -9,6 +9,17 @@ from pathlib import Path
 import attrs
 import pytest
 
+from headrace.grouping import grouping
+from headrace.grouping.bundle import RETRACT
+from headrace.grouping.grouping import Grouping
+from headrace.grouping.panes import emission
+from headrace.grouping.panes.emission import PaneEmitter
+from headrace.grouping.panes.output_times import OutputTimes
+from headrace.grouping.state.contents import Contents
+from headrace.grouping.state.key_state import Output
+from headrace.grouping.windows.admission import Admission
+from headrace.grouping.windows.replacing import Replacing
+from headrace.grouping.windows.window_planners import SessionSplitPlanner
 from headrace.runners.grouping.session_tier import SessionTier
 from headrace.runners.grouping.window_tier import FiredWindow
 from headrace.runners.side_inputs import side_input_gate
@@ -36,20 +47,10 @@ from headrace.sdk.testing.laws.pane_laws import (
 from headrace.sdk.testing.laws.result_laws import LIKE_BATCH, STAMPED, STANDS, UNTIL
 from headrace.sdk.testing.laws.run_laws import IN_TIME, UNWATCHED
 from headrace.sdk.testing.laws.side_laws import SIDE_CONTENT
-from headrace.triggers import emission, grouping
-from headrace.triggers.admission import Admission
-from headrace.triggers.bundle import RETRACT
-from headrace.triggers.contents import Contents
 from headrace.triggers.data_triggers import AfterCount
-from headrace.triggers.emission import PaneEmitter
-from headrace.triggers.grouping import Grouping
-from headrace.triggers.key_state import Output
-from headrace.triggers.output_times import OutputTimes
 from headrace.triggers.pane import PaneInfoTiming
-from headrace.triggers.replacing import Replacing
 from headrace.triggers.strategy import WindowingStrategy
 from headrace.triggers.trigger import FINISHED, NEVER
-from headrace.triggers.window_planners import SessionSplitPlanner
 
 CASES = 300
 

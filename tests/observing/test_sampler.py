@@ -9,6 +9,7 @@ import attrs
 from hypothesis import given, strategies as st
 
 import headrace as hr
+from headrace.grouping.bundle import Bundle, Windows
 from headrace.runners.engine.sampler import (
     ALLOWANCE,
     KEYS,
@@ -19,7 +20,6 @@ from headrace.runners.engine.sampler import (
     Sampler,
 )
 from headrace.sdk.pipelines.graph import Collection
-from headrace.triggers.bundle import Bundle, Windows
 from headrace.windowing.window import GLOBAL_WINDOW, interval
 
 ANY_TIME = Budget(lambda: 0.0)

@@ -7,11 +7,11 @@ import attrs
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from headrace.grouping.bundle import IN_GLOBAL_WINDOW, Bundle
 from headrace.runners.calls.batch_calls import in_batches, with_batches
 from headrace.sdk.pipelines.graph import MAIN
 from headrace.sdk.pipelines.outputs import Step
 from headrace.sdk.typehints.batches import MAX_BATCH, Batches, ListBatching
-from headrace.triggers.bundle import IN_GLOBAL_WINDOW, Bundle
 from headrace.windowing import IntervalWindow
 
 STEP = Step("step", "process_batch")

@@ -4,12 +4,12 @@ import pytest
 from hypothesis import given, strategies as st
 
 import headrace as hr
+from headrace.grouping.bundle import Bundle
 from headrace.runners.grouping import operators
 from headrace.runners.precombine import plain
 from headrace.runners.sources import source_bundles
 from headrace.sdk.testing.assertions.capturing import capture
 from headrace.triggers import AfterWatermark, DefaultTrigger, Repeatedly
-from headrace.triggers.bundle import Bundle
 from headrace.windowing.timestamp_combiner import TimestampCombiner
 
 

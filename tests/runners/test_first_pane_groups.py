@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import headrace as hr
+from headrace.grouping.bundle import Bundle
 from headrace.grouping.facts import Panes
 from headrace.runners.grouping.end_queue import REMOVED, EndQueue
 from headrace.runners.grouping.keyed_table import KeyedTable
@@ -24,7 +25,6 @@ from headrace.triggers import (
     AfterWatermark,
     DefaultTrigger,
 )
-from headrace.triggers.bundle import Bundle
 from headrace.triggers.trigger import NEVER, Clock
 from headrace.windowing import TimestampCombiner
 from headrace.windowing.time import MAX_MICROS

@@ -6,9 +6,9 @@ from itertools import repeat
 import pytest
 
 import headrace as hr
+from headrace.grouping.bundle import Bundle
 from headrace.runners.calls.invoker import ParDoInvoker
 from headrace.sdk.pipelines.graph import ParDo
-from headrace.triggers.bundle import Bundle
 from headrace.triggers.pane import NO_FIRING
 from headrace.windowing import IntervalWindow, TimestampedValue
 from headrace.windowing.window import GLOBAL_WINDOW

@@ -16,15 +16,15 @@ from hypothesis import given, strategies as st
 pytest.importorskip("pyarrow", reason="chunks are pickled as Spark's rows are")
 pytest.importorskip("pyspark", reason="chunks are pickled as Spark's rows are")
 
+from headrace.grouping.keyed_operator import KeyedOperator, Moments
+from headrace.grouping.pane_output import Panes
 from headrace.runners.grouping.keyed_table import KeyedTable
 from headrace.runners.grouping.output import KeyedPanes
 from headrace.runners.grouping.store import MemoryStore, Store
 from headrace.runners.spark.state import chunks
 from headrace.runners.spark.state.chunked_keys import KeyedChunks
 from headrace.runners.spark.state.chunks import ChunkedStore, Directory
-from headrace.triggers.keyed_operator import KeyedOperator, Moments
 from headrace.triggers.pane import PaneInfoTiming, pane_info
-from headrace.triggers.pane_output import Panes
 from headrace.triggers.trigger import NEVER, Clock
 from headrace.windowing.window import GLOBAL_WINDOW
 

@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 import headrace as hr
 from headrace.errors import ElementError, KeyEncodingError
+from headrace.grouping.bundle import Bundle
 from headrace.grouping.facts import facts_of
 from headrace.runners.contents.grouping_paths import Execution, path_of
 from headrace.runners.contents.reductions import BagOf, reduction_of
@@ -21,7 +22,6 @@ from headrace.sdk.groups.combine_fn import combine_fn_of
 from headrace.sdk.testing.runs.run import patience
 from headrace.sdk.testing.streams.script import SECOND
 from headrace.triggers import AfterBytes, AfterElement, Repeatedly, WindowingStrategy
-from headrace.triggers.bundle import Bundle
 from headrace.windowing import FixedWindows, GlobalWindows, Sessions, SlidingWindows
 from headrace.windowing.sessions import overlapping
 from headrace.windowing.time import MAX_MICROS

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from headrace.errors import FileError
+from headrace.grouping.bundle import INSERT, RETRACT
 from headrace.runners.contents import side_input_files
 from headrace.runners.contents.side_input_files import SideInputFiles, ValuesFile
 from headrace.runners.side_inputs.side_input_state import Content
 from headrace.triggers import AccumulationMode
-from headrace.triggers.bundle import INSERT, RETRACT
 from headrace.triggers.pane import PaneInfoTiming, pane_info
 
 ACCUMULATING = AccumulationMode.ACCUMULATING

@@ -8,10 +8,10 @@ from itertools import repeat
 import pytest
 
 from headrace.errors import PipelineError
+from headrace.grouping.bundle import INSERT, RETRACT, Bundle
 from headrace.runners.side_inputs.side_input_gate import Arrived, GateOutputs, SideInputGate
 from headrace.runners.side_inputs.side_input_state import Content
 from headrace.triggers import AccumulationMode, DefaultTrigger
-from headrace.triggers.bundle import INSERT, RETRACT, Bundle
 from headrace.triggers.pane import PaneInfoTiming, pane_info
 from headrace.triggers.strategy import WindowingStrategy
 from headrace.triggers.trigger import NEVER, Clock

@@ -7,11 +7,11 @@ import pytest
 
 import headrace as hr
 from headrace.errors import ElementError
+from headrace.grouping.bundle import Bundle
 from headrace.runners.stateful.stateful_arrivals import KeyedElements
 from headrace.sdk.pardo.state.state_cells import CombiningValueState
 from headrace.testing.util import assert_that, equal_to
 from headrace.transforms.userstate import CombiningValueStateSpec
-from headrace.triggers.bundle import Bundle
 
 
 def by_key(*bundles: Bundle) -> dict[Any, list[tuple[Any, int]]]:

@@ -11,6 +11,7 @@ pytest.importorskip("pyarrow", reason="chunks are pickled as Spark's rows are")
 pytest.importorskip("cloudpickle", reason="chunks are pickled as Spark's rows are")
 
 import headrace as hr
+from headrace.grouping.bundle import Bundle
 from headrace.runners.grouping.operators import streaming_group
 from headrace.runners.spark.shuffle.blocks import unpacked_blocks
 from headrace.runners.spark.shuffle.key_group import KeyGroups
@@ -23,7 +24,6 @@ from headrace.runners.spark.state.chunks import ChunkedStore, Directory
 from headrace.sdk.metrics.step_metrics import StepMetrics
 from headrace.sdk.testing.streams.script import SECOND
 from headrace.triggers import AccumulationMode, AfterCount, AfterWatermark
-from headrace.triggers.bundle import Bundle
 from headrace.triggers.trigger import Clock
 from headrace.windowing.time import MAX_MICROS
 from tests.runners.test_first_pane_groups import (

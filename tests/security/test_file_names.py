@@ -10,13 +10,13 @@ import pytest
 
 import headrace as hr
 from headrace.errors import ElementError
+from headrace.grouping.bundle import Bundle
 from headrace.io import fileio
 from headrace.sdk.io.files.file_naming import FileNaming
 from headrace.sdk.io.files.names_from_data import LONGEST_PART, below
 from headrace.sdk.io.files.url_path import UrlPath, delete_tree, rename
 from headrace.sdk.io.formats.lines.line_sinks import TextSink
 from headrace.sdk.sources.sink import Commit, SinkPart
-from headrace.triggers.bundle import Bundle
 from tests.sdk.io.files import pipeline, write
 
 LEAVES = [

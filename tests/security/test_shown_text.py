@@ -12,9 +12,9 @@ import pytest
 
 import headrace as hr
 from headrace.errors import HeadraceError, HeadraceWarning, shorten, warn
+from headrace.grouping.bundle import Element
 from headrace.io import WriteToConsole
 from headrace.sdk.elements.element_table import ElementTable
-from headrace.triggers.bundle import Element
 
 TEXT = (
     "\x1b[2J\x1b]0;hacked\x07\r\nWARNING forged\u2028line\u202eback\x9b1m\x00"

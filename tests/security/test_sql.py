@@ -7,10 +7,10 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql.psycopg import dialect as postgresql
 
 import headrace as hr
+from headrace.grouping.bundle import Bundle, Element
 from headrace.sdk.io.table.sink import TableSink
 from headrace.sdk.io.table.statements import delete, upsert
 from headrace.sdk.sources.sink import SinkBatch
-from headrace.triggers.bundle import Bundle, Element
 
 HOSTILE = [
     "x'); DROP TABLE mine; --",

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 import headrace as hr
+from headrace.grouping.bundle import Bundle, Element
 from headrace.runners.grouping.keyed_table import KeyedTable
 from headrace.runners.grouping.output import UnkeyedOutputs
 from headrace.runners.stateful.stateful_keys import StatefulKeys
@@ -27,7 +28,6 @@ from headrace.transforms.userstate import (
     on_window_expiration,
 )
 from headrace.triggers import AfterCount, AfterWatermark
-from headrace.triggers.bundle import Bundle, Element
 from headrace.triggers.strategy import WindowingStrategy
 from headrace.triggers.trigger import Clock
 from tests.semantics.scenarios import (

@@ -8,6 +8,7 @@ from typing import Any
 import attrs
 import pytest
 
+from headrace.grouping.bundle import Bundle, Element
 from headrace.runners import local
 from headrace.sdk.pipelines.graph import Graph, Write
 from headrace.sdk.sources.sink import Sink, SinkBatch
@@ -18,7 +19,6 @@ from headrace.sdk.testing.laws.run_laws import AGREES
 from headrace.testing.laws import Report, check_runner
 from headrace.testing.strategies import Run, runs
 from headrace.triggers import AccumulationMode, PaneInfoTiming
-from headrace.triggers.bundle import Bundle, Element
 from tests.batching.merge_graphs import map_nodes
 from tests.laws.event_by_event import oracle_panes
 

@@ -10,8 +10,9 @@ from unittest.mock import patch
 
 import attrs
 
+from headrace.grouping.state import timer_queue
 from headrace.runners.contents.reductions import BagOf
-from headrace.triggers import Trigger, timer_queue
+from headrace.triggers import Trigger
 from headrace.windowing.window import IntervalWindow
 
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import attrs
 
+from headrace.grouping.grouping import Grouping
+from headrace.grouping.pane_output import Arrival, Panes
+from headrace.grouping.reduction import Reduction
+from headrace.grouping.state.key_state import KeyState
 from headrace.runners.contents.reductions import reduction_of
 from headrace.triggers import WindowingStrategy
-from headrace.triggers.grouping import Grouping
-from headrace.triggers.key_state import KeyState
-from headrace.triggers.pane_output import Arrival, Panes
-from headrace.triggers.reduction import Reduction
 from headrace.triggers.trigger import Arrived, Clock
 from headrace.windowing.time import MIN_MICROS
 from headrace.windowing.window import BoundedWindow

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from headrace.triggers.bundle import Bundle, Element
+from headrace.grouping.bundle import Bundle, Element
+from headrace.grouping.pane_output import Panes
 from headrace.triggers.pane import NO_FIRING
-from headrace.triggers.pane_output import Panes
 from headrace.windowing.window import interval
 
 elements = st.builds(

@@ -8,6 +8,7 @@ import attrs
 import pytest
 from hypothesis import given, strategies as st
 
+from headrace.grouping.state.key_state import KeyState
 from headrace.sdk.testing.streams.script import SECOND
 from headrace.triggers import (
     AccumulationMode,
@@ -17,7 +18,6 @@ from headrace.triggers import (
     DefaultTrigger,
     WindowingStrategy,
 )
-from headrace.triggers.key_state import KeyState
 from headrace.windowing import Sessions, SlidingWindows, WindowFn
 from tests.triggers.one_key import OneKey
 

@@ -5,6 +5,9 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from headrace.grouping.grouping import Grouping
+from headrace.grouping.pane_output import Arrival, ArrivalColumns, Panes
+from headrace.grouping.state.key_state import KeyState
 from headrace.runners.contents.reductions import BagOf, reduction_of
 from headrace.sdk.groups.combine_fn import combine_fn_of
 from headrace.sdk.testing.strategies.windowing import aligned, windowings
@@ -18,9 +21,6 @@ from headrace.triggers import (
     Repeatedly,
     WindowingStrategy,
 )
-from headrace.triggers.grouping import Grouping
-from headrace.triggers.key_state import KeyState
-from headrace.triggers.pane_output import Arrival, ArrivalColumns, Panes
 from headrace.triggers.trigger import NEVER, Arrived, Clock
 from headrace.windowing import FixedWindows, GlobalWindows, Sessions
 from headrace.windowing.time import MAX_MICROS, MIN_MICROS

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from headrace.errors import HeadraceError
+from headrace.grouping.state.key_state import KeyState, freeze, thaw
 from headrace.runners.contents.reductions import reduction_of
 from headrace.sdk.groups.combine_fn import combine_fn_of
 from headrace.sdk.testing.strategies.arriving import scripts
@@ -20,7 +21,6 @@ from headrace.triggers import (
     Repeatedly,
     WindowingStrategy,
 )
-from headrace.triggers.key_state import KeyState, freeze, thaw
 from headrace.triggers.trigger import NEVER
 from headrace.windowing import FixedWindows, Sessions, TimestampCombiner
 from headrace.windowing.time import MAX_MICROS

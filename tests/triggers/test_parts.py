@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from headrace.grouping.state import parts as parts_module
+from headrace.grouping.state.parts import Parts
 from headrace.runners.contents.reductions import reduction_of
 from headrace.sdk.groups.combine_fn import combine_fn_of
-from headrace.triggers import parts as parts_module
-from headrace.triggers.parts import Parts
 from headrace.windowing.sessions import overlapping
 from headrace.windowing.window import interval
 

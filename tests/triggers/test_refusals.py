@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from headrace.errors import HeadraceError
+from headrace.grouping.state.key_state import thaw
 from headrace.triggers import (
     AfterAny,
     AfterBytes,
@@ -16,7 +17,6 @@ from headrace.triggers import (
     AtPeriod,
     Repeatedly,
 )
-from headrace.triggers.key_state import thaw
 
 REFUSALS = [
     (

@@ -2,7 +2,7 @@
 
 from hypothesis import given, strategies as st
 
-from headrace.triggers.timer_queue import TimerQueue
+from headrace.grouping.state.timer_queue import TimerQueue
 from headrace.triggers.trigger import NEVER
 
 moments = st.integers(0, 9)

@@ -6,6 +6,7 @@ from math import log2
 import attrs
 import pytest
 
+from headrace.grouping.pane_output import merge_arrivals
 from headrace.runners.contents.reductions import BagOf
 from headrace.sdk.testing.runs.validity_windows import ValidityWindows
 from headrace.sdk.testing.streams.script import SECOND
@@ -19,7 +20,6 @@ from headrace.triggers import (
     Repeatedly,
     WindowingStrategy,
 )
-from headrace.triggers.pane_output import merge_arrivals
 from headrace.triggers.trigger import NEVER
 from headrace.windowing import Sessions, TimestampCombiner, WindowFn
 from headrace.windowing.window import interval

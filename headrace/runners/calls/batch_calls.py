@@ -8,10 +8,10 @@ from itertools import accumulate, chain, repeat
 from typing import Any
 
 from headrace.errors import ElementError, shorten
+from headrace.grouping.bundle import Bundle
 from headrace.sdk.pipelines.graph import MAIN
 from headrace.sdk.pipelines.outputs import Outputs, Step, any_number
 from headrace.sdk.typehints.batches import MAX_BATCH, Batches, Batching, elements_of
-from headrace.triggers.bundle import Bundle
 
 Program = Callable[[Bundle], Outputs]
 

@@ -13,10 +13,10 @@ from typing import Any, Final
 
 import attrs
 
+from headrace.grouping.bundle import Bundle
 from headrace.sdk.pardo.exception_handling import user_frames
 from headrace.sdk.pipelines.elementwise import CatchEach
 from headrace.sdk.pipelines.outputs import Outputs, Step, check_iterable
-from headrace.triggers.bundle import Bundle
 
 _LOG: Final = logging.getLogger(__name__)
 

@@ -17,6 +17,7 @@ from typing import Any, Final, TypeVar
 
 import attrs
 
+from headrace.grouping.bundle import INSERT, Bundle
 from headrace.runners.calls.batch_calls import with_batches
 from headrace.runners.calls.context_managers import ContextManagers
 from headrace.runners.calls.dead_letters import DeadLetterCollector
@@ -51,7 +52,6 @@ from headrace.sdk.pipelines.outputs import (
     one_each,
     restamped,
 )
-from headrace.triggers.bundle import INSERT, Bundle
 from headrace.windowing.time import micros_of_all
 
 Program = Callable[[Bundle], Outputs]

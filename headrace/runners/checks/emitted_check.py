@@ -17,10 +17,10 @@ from typing import Any, Final
 import attrs
 
 from headrace.errors import MutationError
+from headrace.grouping.bundle import Bundle
 from headrace.runners.checks.mutation import Snapshot, unchanged
 from headrace.sdk.pardo.binding import Call
 from headrace.sdk.pipelines.outputs import Outputs
-from headrace.triggers.bundle import Bundle
 
 KEPT: Final = 256
 """The number of outputs that are compared again after the call that emitted them."""

@@ -14,8 +14,8 @@ from typing import Final
 import attrs
 
 from headrace.errors import warn
+from headrace.grouping.bundle import Bundle
 from headrace.sdk.metrics.step_metrics import StepMetrics
-from headrace.triggers.bundle import Bundle
 from headrace.windowing.column import Column
 from headrace.windowing.time import MICROS_PER_SECOND, MIN_MICROS, Timestamp
 

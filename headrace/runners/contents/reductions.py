@@ -1,4 +1,4 @@
-"""Contents of panes: lists, accumulators and multisets (see :mod:`headrace.triggers.reduction`).
+"""Contents of panes: lists, accumulators and multisets (see :mod:`headrace.grouping.reduction`).
 
 The choice depends on whether the grouping combines, and on whether its input can hold retractions
 ("changing").
@@ -23,13 +23,13 @@ from typing import Any, Final
 
 import attrs
 
+from headrace.grouping.bundle import INSERT, RETRACT
 from headrace.grouping.facts import Removable
+from headrace.grouping.reduction import Reduction
 from headrace.sdk.coders.keys import encode_value
 from headrace.sdk.coders.own_values import own_if_possible
 from headrace.sdk.elements.immutable import IMMUTABLE
 from headrace.sdk.groups.combine_fn import CombineFn
-from headrace.triggers.bundle import INSERT, RETRACT
-from headrace.triggers.reduction import Reduction
 
 Multiset = dict[bytes, list[Any]]
 """Encoding of a value -> [value, count], which is never zero; below zero for unmatched retractions."""

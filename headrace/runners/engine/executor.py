@@ -18,13 +18,13 @@ from contextlib import ExitStack
 
 import attrs
 
+from headrace.grouping.bundle import Bundle
 from headrace.runners.engine.sampler import Budget, Sampler
 from headrace.runners.operator import Operator, Send
 from headrace.sdk.metrics.cells import MetricResults, MetricsContainer
 from headrace.sdk.metrics.run_records import Samples
 from headrace.sdk.metrics.step_metrics import StepMetrics
 from headrace.sdk.pipelines.graph import Collection, Node
-from headrace.triggers.bundle import Bundle
 from headrace.triggers.trigger import Clock
 
 CollectionId = tuple[str, str]

@@ -12,6 +12,7 @@ from typing import Any
 import attrs
 
 from headrace.errors import UnsupportedError
+from headrace.grouping.bundle import Bundle
 from headrace.runners.calls.invoker import ParDoInvoker
 from headrace.runners.checks.timestamp_checks import note_made, note_read
 from headrace.runners.error_context import label_errors
@@ -25,7 +26,6 @@ from headrace.sdk.metrics.step_metrics import StepMetrics
 from headrace.sdk.pardo.binding import exploded
 from headrace.sdk.pipelines import graph
 from headrace.sdk.sources.sink import PartSink, SinkBatch
-from headrace.triggers.bundle import Bundle
 from headrace.triggers.trigger import Clock
 
 

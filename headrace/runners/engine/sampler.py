@@ -16,11 +16,11 @@ from typing import Any, Final
 import attrs
 
 from headrace.errors import shorten
+from headrace.grouping.bundle import Bundle, Element
 from headrace.runners.operator import Send
 from headrace.sdk.coders.keys import identities
 from headrace.sdk.metrics.run_records import SHOWN, ElementRecord, PaneRecord, Samples
 from headrace.sdk.pipelines.graph import MAIN, Collection
-from headrace.triggers.bundle import Bundle, Element
 
 KEYS: Final = 8
 """Number of keys of a sample."""

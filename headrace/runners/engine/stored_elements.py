@@ -12,13 +12,13 @@ from typing import Any, Final
 
 import attrs
 
+from headrace.grouping.bundle import Bundle
 from headrace.runners.checks.stored_types import STORING
 from headrace.runners.checks.stored_values import check_stored
 from headrace.runners.error_context import label_errors
 from headrace.runners.plan.planning import Plan
 from headrace.sdk.coders.stored.registered import has_coders
 from headrace.sdk.pipelines.graph import CombinePerKey, Node, ParDoWithSideInputs
-from headrace.triggers.bundle import Bundle
 
 FIRST: Final = 100
 """Number of elements of a node that are written to check their coders."""

@@ -1,6 +1,6 @@
 """Tables of keyed operators: keys with their states, timers and holds.
 
-A keyed operator (:class:`~headrace.triggers.keyed_operator.KeyedOperator`) works on one key. A table holds
+A keyed operator (:class:`~headrace.grouping.keyed_operator.KeyedOperator`) works on one key. A table holds
 many keys, with timer queues, so that the cost of a round depends only on the keys that it touches or wakes.
 """
 
@@ -11,10 +11,10 @@ from typing import Any, TypeAlias
 
 import attrs
 
+from headrace.grouping.keyed_operator import KeyedOperator, Moments
+from headrace.grouping.state.timer_queue import TimerQueue
 from headrace.runners.error_context import note_key
 from headrace.runners.grouping.output import KeyedOutput
-from headrace.triggers.keyed_operator import KeyedOperator, Moments
-from headrace.triggers.timer_queue import TimerQueue
 from headrace.triggers.trigger import Clock
 
 KeyArrivals: TypeAlias = tuple[Hashable, Any, Any]

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
+from headrace.grouping.first_pane import FirstPaneWindow
+from headrace.grouping.keyed_operator import Moments
 from headrace.runners.grouping.keyed_table import KeyArrivals, KeyedTable
 from headrace.runners.grouping.output import KeyedPanes
-from headrace.triggers.first_pane import FirstPaneWindow
-from headrace.triggers.keyed_operator import Moments
 from headrace.triggers.trigger import Clock
 
 

@@ -18,6 +18,9 @@ from typing import Any, TypeVar
 
 import attrs
 
+from headrace.grouping.bundle import RETRACT, Bundle
+from headrace.grouping.grouping import Grouping
+from headrace.grouping.pane_output import Arrival, Panes
 from headrace.runners.contents.grouping_paths import Execution, Keep
 from headrace.runners.error_context import label_errors, note_key
 from headrace.runners.grouping.output import KeyedPanes
@@ -29,10 +32,7 @@ from headrace.runners.operator import Operator, Send
 from headrace.runners.plan.planning import KeyedStep
 from headrace.sdk.metrics.cells import MetricsContainer, recording
 from headrace.sdk.metrics.step_metrics import StepMetrics
-from headrace.triggers.bundle import RETRACT, Bundle
-from headrace.triggers.grouping import Grouping
 from headrace.triggers.pane import PaneInfoTiming
-from headrace.triggers.pane_output import Arrival, Panes
 from headrace.triggers.trigger import Clock
 from headrace.windowing.time import MIN_MICROS
 

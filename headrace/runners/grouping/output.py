@@ -8,8 +8,8 @@ from typing import Any, Protocol
 
 import attrs
 
-from headrace.triggers.bundle import Bundle, Element
-from headrace.triggers.pane_output import Panes
+from headrace.grouping.bundle import Bundle, Element
+from headrace.grouping.pane_output import Panes
 
 
 class KeyedOutput(Protocol):

@@ -15,6 +15,12 @@ from typing import Any, Final, NamedTuple
 
 import attrs
 
+from headrace.grouping.bundle import Bundle
+from headrace.grouping.first_pane import FirstPaneWindow
+from headrace.grouping.grouping import Grouping
+from headrace.grouping.keyed_operator import Moments
+from headrace.grouping.pane_output import Arrival, ArrivalColumns
+from headrace.grouping.state.key_state import Output
 from headrace.runners.error_context import note_combined, note_key
 from headrace.runners.grouping.end_queue import REMOVED, EndQueue
 from headrace.runners.grouping.keyed_table import KeyArrivals, KeyedTable
@@ -23,12 +29,6 @@ from headrace.runners.grouping.output import KeyedPanes
 from headrace.runners.plan.planning import KeyedStep
 from headrace.runners.precombine.per_session import KeySessions, Session
 from headrace.sdk.coders.keys import identities
-from headrace.triggers.bundle import Bundle
-from headrace.triggers.first_pane import FirstPaneWindow
-from headrace.triggers.grouping import Grouping
-from headrace.triggers.key_state import Output
-from headrace.triggers.keyed_operator import Moments
-from headrace.triggers.pane_output import Arrival, ArrivalColumns
 from headrace.triggers.refinement import AccumulationMode
 from headrace.triggers.trigger import NEVER, Clock
 from headrace.windowing.time import MAX_MICROS

@@ -12,7 +12,7 @@ from typing import Any, Protocol, TypeVar
 
 import attrs
 
-from headrace.triggers.keyed_operator import Moments
+from headrace.grouping.keyed_operator import Moments
 from headrace.triggers.trigger import Clock
 from headrace.windowing.time import MIN_MICROS
 

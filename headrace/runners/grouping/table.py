@@ -1,9 +1,9 @@
 """The table of a grouping: a light tier for most keys, and a full tier for the rest.
 
 A key, or a window of a key, enters the light tier. It is promoted to the full tier when an element needs the
-state of a :class:`~headrace.triggers.grouping.Grouping`: one behind the watermark. A full state compacts to a
+state of a :class:`~headrace.grouping.grouping.Grouping`: one behind the watermark. A full state compacts to a
 light one as soon as its windows have not fired, or have fired once, at their end
-(:mod:`headrace.triggers.first_pane`).
+(:mod:`headrace.grouping.first_pane`).
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from typing import Any
 
 import attrs
 
+from headrace.grouping.grouping import Grouping
+from headrace.grouping.keyed_operator import Moments
 from headrace.runners.contents.grouping_paths import Keep
 from headrace.runners.grouping.keyed_table import KeyedTable
 from headrace.runners.grouping.light_tier import LightState, LightTier
@@ -20,8 +22,6 @@ from headrace.runners.grouping.output import KeyedPanes
 from headrace.runners.grouping.session_tier import SessionTier, SessionValues
 from headrace.runners.grouping.window_tier import WindowTier
 from headrace.runners.plan.planning import KeyedStep
-from headrace.triggers.grouping import Grouping
-from headrace.triggers.keyed_operator import Moments
 from headrace.triggers.trigger import Clock
 
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import attrs
 
+from headrace.grouping.pane_output import ArrivalColumns
 from headrace.runners.contents.number_tables import Numbers
 from headrace.runners.plan.planning import KeyedStep
 from headrace.sdk.coders.keys import identities
-from headrace.triggers.pane_output import ArrivalColumns
 from headrace.windowing.window import BoundedWindow
 
 

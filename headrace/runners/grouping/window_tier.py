@@ -12,23 +12,23 @@ from typing import Any
 
 import attrs
 
+from headrace.grouping.bundle import Bundle
+from headrace.grouping.first_pane import FirstPaneWindow
+from headrace.grouping.grouping import Grouping
+from headrace.grouping.keyed_operator import Moments
+from headrace.grouping.pane_output import Arrival, ArrivalColumns
+from headrace.grouping.panes.emission import is_late
+from headrace.grouping.state.key_state import Output
+from headrace.grouping.state.timer_queue import TimerQueue
 from headrace.runners.grouping.keyed_table import KeyArrivals, KeyedTable
 from headrace.runners.grouping.light_tier import LightState, Rows
 from headrace.runners.grouping.output import KeyedPanes
 from headrace.runners.grouping.window_contents import WindowContents, window_of
 from headrace.runners.plan.planning import KeyedStep
 from headrace.sdk.coders.keys import identities
-from headrace.triggers.bundle import Bundle
-from headrace.triggers.emission import is_late
-from headrace.triggers.first_pane import FirstPaneWindow
-from headrace.triggers.grouping import Grouping
-from headrace.triggers.key_state import Output
-from headrace.triggers.keyed_operator import Moments
 from headrace.triggers.pane import PaneInfo
-from headrace.triggers.pane_output import Arrival, ArrivalColumns
 from headrace.triggers.refinement import AccumulationMode
 from headrace.triggers.strategy import WindowingStrategy
-from headrace.triggers.timer_queue import TimerQueue
 from headrace.triggers.trigger import NEVER, Arrived, Clock
 from headrace.windowing.time import MAX_MICROS, MIN_MICROS
 from headrace.windowing.window import BoundedWindow

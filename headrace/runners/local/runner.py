@@ -13,6 +13,7 @@ from threading import Event, Thread
 from time import perf_counter
 from typing import Final
 
+from headrace.grouping.bundle import Bundle
 from headrace.runners.checks.timestamp_checks import TimestampWarnings
 from headrace.runners.engine.executor import Executor
 from headrace.runners.engine.gc_tuning import infrequent_gc
@@ -33,7 +34,6 @@ from headrace.sdk.options.pipeline_options import PipelineOptions, StandardOptio
 from headrace.sdk.pipelines.graph import Graph, Read
 from headrace.sdk.pipelines.result import PipelineResult, PipelineState
 from headrace.sdk.pipelines.tracebacks import HiddenFrames
-from headrace.triggers.bundle import Bundle
 from headrace.windowing.time import MAX_MICROS
 
 IDLE_SECONDS: Final = 0.05

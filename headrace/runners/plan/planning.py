@@ -16,6 +16,8 @@ from typing import Any, TypeAlias, TypeGuard
 import attrs
 
 from headrace.grouping.facts import Contents, GroupingFacts, facts_of
+from headrace.grouping.grouping import Grouping
+from headrace.grouping.reduction import Reduction
 from headrace.runners.checks.accumulator_check import checked_combine_fn
 from headrace.runners.checks.stored_types import check_stored_types
 from headrace.runners.checks.stored_values import check_stored, stored_combine_fn
@@ -39,8 +41,6 @@ from headrace.sdk.pipelines.graph import (
     Reshuffle,
     StatefulParDo,
 )
-from headrace.triggers.grouping import Grouping
-from headrace.triggers.reduction import Reduction
 from headrace.triggers.strategy import WindowingStrategy
 
 KEYED = (GroupByKey, CombinePerKey)

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Final
 import attrs
 
 from headrace.errors import PipelineError, shorten
+from headrace.grouping.bundle import Element
 from headrace.runners.plan.execution_mode import is_unbounded
 from headrace.sdk.coders.net_elements import net as net_of
 from headrace.sdk.elements.element_table import ElementTable
@@ -15,7 +16,6 @@ from headrace.sdk.pipelines.graph import Collection, Graph, Write
 from headrace.sdk.pipelines.pvalue import PCollection
 from headrace.sdk.pipelines.runner_lookup import DEFAULT_RUNNER, find_runner
 from headrace.sdk.sources.sink import Sink, SinkBatch
-from headrace.triggers.bundle import Element
 
 _KEPT_OPTIONS: Final = (
     "streaming",

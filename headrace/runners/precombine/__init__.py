@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+from headrace.grouping.reduction import Reduction
 from headrace.runners.contents.grouping_paths import Collect
 from headrace.runners.contents.number_tables import NumberTable
 from headrace.runners.precombine.column_sums import NumberPrecombiner
@@ -26,7 +27,6 @@ from headrace.runners.precombine.per_element import ElementPrecombiner
 from headrace.runners.precombine.per_session import SessionPrecombiner
 from headrace.runners.precombine.plain import PlainPrecombiner
 from headrace.runners.precombine.protocol import Arrivals, Input, Precombiner
-from headrace.triggers.reduction import Reduction
 
 __all__ = ["Arrivals", "Input", "precombiner_for"]
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import attrs
 
+from headrace.grouping.bundle import Bundle, Windows
+from headrace.grouping.pane_output import ArrivalColumns
 from headrace.runners.contents.number_tables import Numbers, NumberTable
 from headrace.runners.precombine.key_index import Keys, pairs
 from headrace.runners.precombine.protocol import Input
-from headrace.triggers.bundle import Bundle, Windows
-from headrace.triggers.pane_output import ArrivalColumns
 from headrace.windowing.time import MIN_MICROS
 from headrace.windowing.window import BoundedWindow
 

@@ -9,9 +9,9 @@ from typing import Any
 import attrs
 
 from headrace.errors import ElementError, shorten
+from headrace.grouping.bundle import Bundle
 from headrace.runners.error_context import note_combined
 from headrace.sdk.coders.keys import identities
-from headrace.triggers.bundle import Bundle
 
 
 @attrs.define

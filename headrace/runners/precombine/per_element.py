@@ -8,13 +8,13 @@ from typing import Any
 
 import attrs
 
+from headrace.grouping.bundle import Bundle, Element
+from headrace.grouping.pane_output import Arrival
+from headrace.grouping.reduction import Reduction
 from headrace.runners.error_context import note_combined
 from headrace.runners.precombine.key_index import Keys, pairs
 from headrace.runners.precombine.protocol import Arrivals, Input
 from headrace.sdk.coders.keys import encode_value
-from headrace.triggers.bundle import Bundle, Element
-from headrace.triggers.pane_output import Arrival
-from headrace.triggers.reduction import Reduction
 from headrace.triggers.trigger import Arrived
 from headrace.windowing.time import MIN_MICROS
 from headrace.windowing.window import BoundedWindow

@@ -10,13 +10,13 @@ from typing import Any, ClassVar
 
 import attrs
 
+from headrace.grouping.bundle import Bundle
+from headrace.grouping.pane_output import Arrival, ArrivalColumns
+from headrace.grouping.reduction import Reduction
 from headrace.runners.error_context import note_combined
 from headrace.runners.precombine.key_index import Keys, pairs
 from headrace.runners.precombine.protocol import Arrivals, Input
 from headrace.sdk.pardo.binding import exploded
-from headrace.triggers.bundle import Bundle
-from headrace.triggers.pane_output import Arrival, ArrivalColumns
-from headrace.triggers.reduction import Reduction
 from headrace.triggers.strategy import WindowingStrategy
 from headrace.triggers.trigger import Arrived
 from headrace.windowing.time import MAX_MICROS, MIN_MICROS

@@ -9,11 +9,11 @@ from typing import Any, ClassVar
 
 import attrs
 
+from headrace.grouping.bundle import Bundle, Windows
+from headrace.grouping.pane_output import Arrival, ArrivalColumns
+from headrace.grouping.reduction import Reduction
 from headrace.runners.precombine.key_index import Keys, pairs
 from headrace.runners.precombine.protocol import Arrivals, Input
-from headrace.triggers.bundle import Bundle, Windows
-from headrace.triggers.pane_output import Arrival, ArrivalColumns
-from headrace.triggers.reduction import Reduction
 from headrace.triggers.trigger import Arrived
 from headrace.windowing.time import MIN_MICROS
 from headrace.windowing.window import BoundedWindow

@@ -8,9 +8,9 @@ from typing import Any, Protocol
 
 import attrs
 
+from headrace.grouping.bundle import Bundle, Windows
+from headrace.grouping.pane_output import Arrival
 from headrace.runners.error_context import label_errors
-from headrace.triggers.bundle import Bundle, Windows
-from headrace.triggers.pane_output import Arrival
 from headrace.triggers.strategy import WindowingStrategy
 from headrace.windowing.column import Column
 

@@ -18,6 +18,9 @@ from typing import Any, NamedTuple
 
 import attrs
 
+from headrace.grouping.bundle import Bundle, Windows
+from headrace.grouping.keyed_operator import Moments
+from headrace.grouping.panes.emission import is_late
 from headrace.runners.contents.side_input_files import SideInputFiles
 from headrace.runners.side_inputs.side_input_state import (
     Content,
@@ -29,9 +32,6 @@ from headrace.runners.side_inputs.side_input_state import (
 from headrace.sdk.pardo.binding import exploded
 from headrace.sdk.pardo.window_mapping import side_window
 from headrace.stored_formats import SIDE_INPUT_STATE, check_format
-from headrace.triggers.bundle import Bundle, Windows
-from headrace.triggers.emission import is_late
-from headrace.triggers.keyed_operator import Moments
 from headrace.triggers.strategy import WindowingStrategy
 from headrace.triggers.trigger import NEVER, Clock
 from headrace.windowing.time import MIN_MICROS

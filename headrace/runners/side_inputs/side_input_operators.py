@@ -20,6 +20,7 @@ from typing import Any
 
 import attrs
 
+from headrace.grouping.bundle import Bundle
 from headrace.runners.calls.invoker import ParDoInvoker
 from headrace.runners.checks.mutation import unchanged
 from headrace.runners.checks.timestamp_checks import note_made
@@ -41,7 +42,6 @@ from headrace.sdk.metrics.step_metrics import StepMetrics
 from headrace.sdk.pardo.side_inputs import with_values
 from headrace.sdk.pipelines.graph import ParDoWithSideInputs
 from headrace.sdk.pipelines.outputs import Outputs
-from headrace.triggers.bundle import Bundle
 from headrace.triggers.trigger import Clock
 
 

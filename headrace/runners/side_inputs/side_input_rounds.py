@@ -8,11 +8,11 @@ from typing import Any
 
 import attrs
 
+from headrace.grouping.bundle import Bundle
 from headrace.runners.grouping.output import UnkeyedOutputs
 from headrace.runners.grouping.store import Store
 from headrace.runners.side_inputs.side_input_gate import Arrived, GateOutputs, SideInputGate
 from headrace.runners.side_inputs.side_input_state import GateState
-from headrace.triggers.bundle import Bundle
 from headrace.triggers.trigger import Clock
 from headrace.windowing.time import MAX_MICROS, MIN_MICROS
 

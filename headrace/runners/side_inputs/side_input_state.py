@@ -9,10 +9,10 @@ from typing import Any, TypeAlias
 
 import attrs
 
+from headrace.grouping.bundle import INSERT, Bundle
 from headrace.runners.contents.side_input_files import SideInputFiles, ValuesFile
 from headrace.sdk.coders.keys import encode_value
 from headrace.sdk.coders.stored.data import dumps_by_name, loads
-from headrace.triggers.bundle import INSERT, Bundle
 from headrace.triggers.pane import PaneInfo
 from headrace.triggers.refinement import AccumulationMode
 from headrace.windowing.time import MAX_MICROS

@@ -7,6 +7,7 @@ from typing import Any
 import attrs
 
 from headrace.errors import PipelineError, shorten
+from headrace.grouping.bundle import Bundle
 from headrace.runners.error_context import label_errors
 from headrace.runners.sources.source_bundles import bundles_of
 from headrace.runners.sources.source_positions import Partition, ReadPosition
@@ -15,7 +16,6 @@ from headrace.sdk.io.cursor import Cursor
 from headrace.sdk.pipelines.graph import Read
 from headrace.sdk.pipelines.outputs import as_bundle
 from headrace.sdk.sources.source import Batch, BoundedSource, ReadsClock
-from headrace.triggers.bundle import Bundle
 from headrace.windowing.time import MAX_MICROS, micros
 from headrace.windowing.watermark import FromSource, PartitionedWatermark
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
+from headrace.grouping.bundle import Bundle
 from headrace.sdk.pipelines.outputs import as_bundle
 from headrace.sdk.sources.source import BoundedSource, ReadsBundles
-from headrace.triggers.bundle import Bundle
 
 BUNDLE_ROWS = 1 << 12
 """The number of records of a bounded source in a bundle."""

@@ -12,13 +12,13 @@ from typing import Any, Final
 import attrs
 
 from headrace.errors import PipelineError, shorten
+from headrace.grouping.bundle import Bundle
 from headrace.runners.error_context import label_errors
 from headrace.runners.sources.partition_reader import PartitionReader
 from headrace.runners.sources.source_positions import Partition, ReadPosition
 from headrace.sdk.io.cursor import Cursor
 from headrace.sdk.pipelines.outputs import as_bundle
 from headrace.sdk.sources.source import LatestOffset, ReadsClock, UnboundedSource
-from headrace.triggers.bundle import Bundle
 from headrace.windowing.time import MAX_MICROS, MIN_MICROS, micros
 
 

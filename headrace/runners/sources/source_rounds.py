@@ -18,6 +18,7 @@ from typing import Any, Protocol
 
 import attrs
 
+from headrace.grouping.bundle import Bundle
 from headrace.runners.error_context import label_errors
 from headrace.runners.sources.batch_size import BatchSizer, Delivery, MeasuredBatch, RoundSize
 from headrace.runners.sources.partition_reader import PartitionReader
@@ -35,7 +36,6 @@ from headrace.sdk.sources.scripted_stream import (
     TestStream,
     WatermarkEvent,
 )
-from headrace.triggers.bundle import Bundle
 
 
 def wall_micros() -> int:

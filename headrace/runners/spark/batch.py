@@ -21,6 +21,7 @@ import attrs
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
+from headrace.grouping.bundle import Bundle
 from headrace.runners.engine.gc_tuning import infrequent_gc
 from headrace.runners.engine.operators import operators_of
 from headrace.runners.error_context import label_errors, label_errors_each
@@ -46,7 +47,6 @@ from headrace.runners.spark.stage import (
 )
 from headrace.sdk.metrics.step_metrics import StepMetrics
 from headrace.sdk.pipelines.graph import Node, Read
-from headrace.triggers.bundle import Bundle
 from headrace.triggers.trigger import Clock
 from headrace.windowing.time import MAX_MICROS
 

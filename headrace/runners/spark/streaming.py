@@ -78,9 +78,6 @@ _SPARK_ROW: Final = SparkRow(*Row._fields)
 SIDES: Final = "Sides"
 """The name of the store for the side inputs of a stateful DoFn, within the store of its keys."""
 
-STATE_FORMAT: Final = 1
-"""Version of the format of the data in Spark's state store."""
-
 
 @attrs.frozen
 class StreamPlan:

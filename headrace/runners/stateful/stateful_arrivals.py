@@ -13,9 +13,9 @@ from typing import Any, TypeAlias
 
 import attrs
 
+from headrace.grouping.bundle import Bundle
 from headrace.sdk.coders.keys import identities
 from headrace.sdk.pardo.stateful_dofn import keys_of_pairs
-from headrace.triggers.bundle import Bundle
 
 Metadata: TypeAlias = "tuple[repeat[Any], ...]"
 

@@ -16,6 +16,7 @@ from typing import Any, Final, Protocol
 import attrs
 
 from headrace.errors import PipelineError, shorten
+from headrace.grouping.bundle import Bundle
 from headrace.sdk.coders.own_values import own
 from headrace.sdk.elements.immutable import is_immutable
 from headrace.sdk.pardo.binding import ColumnOf, column_of
@@ -23,7 +24,6 @@ from headrace.sdk.pardo.dofn import Parameter, StateParam, TimerParam
 from headrace.sdk.pardo.state.specs import StateSpec
 from headrace.sdk.pardo.state.state_cells import StateCell
 from headrace.sdk.pardo.state.timers import TimerSpec
-from headrace.triggers.bundle import Bundle
 from headrace.triggers.pane import NO_FIRING, PaneInfo
 from headrace.triggers.trigger import Clock
 from headrace.windowing.time import (

@@ -18,6 +18,10 @@ from itertools import groupby, repeat
 from operator import length_hint
 from typing import Any, Protocol
 
+from headrace.grouping.bundle import Bundle, Windows
+from headrace.grouping.keyed_operator import Moments
+from headrace.grouping.panes.emission import is_late
+from headrace.grouping.state.timer_queue import TimerQueue
 from headrace.runners.calls.context_managers import ContextManagers
 from headrace.runners.checks.emitted_check import EmittedCheck
 from headrace.runners.checks.mutation import unchanged
@@ -32,11 +36,7 @@ from headrace.sdk.pardo.state.state_cells import StateCell
 from headrace.sdk.pardo.stateful_dofn import Stateful
 from headrace.sdk.typehints.generator_ends import ends_with_yield
 from headrace.stored_formats import STATEFUL_STATE, check_format
-from headrace.triggers.bundle import Bundle, Windows
-from headrace.triggers.emission import is_late
-from headrace.triggers.keyed_operator import Moments
 from headrace.triggers.strategy import WindowingStrategy
-from headrace.triggers.timer_queue import TimerQueue
 from headrace.triggers.trigger import NEVER, Clock
 from headrace.windowing.window import BoundedWindow, packed, unpacked
 

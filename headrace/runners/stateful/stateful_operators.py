@@ -20,6 +20,7 @@ from typing import Any
 
 import attrs
 
+from headrace.grouping.bundle import Bundle
 from headrace.runners.checks.accumulator_check import checked_combine_fn
 from headrace.runners.error_context import label_errors, note_key, note_method
 from headrace.runners.grouping.keyed_table import KeyArrivals, KeyedTable
@@ -38,7 +39,6 @@ from headrace.sdk.metrics.step_metrics import StepMetrics
 from headrace.sdk.pardo.dofn import BundleContextParam, DoFn, SetupContextParam
 from headrace.sdk.pardo.state.specs import CombiningValueStateSpec, StateSpec
 from headrace.sdk.pipelines.outputs import Step, finishing
-from headrace.triggers.bundle import Bundle
 from headrace.triggers.trigger import Clock
 from headrace.windowing.time import MIN_MICROS
 

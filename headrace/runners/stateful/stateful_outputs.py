@@ -12,10 +12,10 @@ from typing import Any, Final, TypeAlias
 
 import attrs
 
+from headrace.grouping.bundle import Bundle, Windows
 from headrace.runners.stateful.stateful_calls import Call, Run
 from headrace.sdk.coders.own_values import own_each
 from headrace.sdk.pipelines.outputs import Outputs, Step, by_tag, check_iterable
-from headrace.triggers.bundle import Bundle, Windows
 from headrace.triggers.pane import PaneInfo
 from headrace.windowing.column import Column, concatenate, stretch, uniform
 

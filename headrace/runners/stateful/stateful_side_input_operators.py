@@ -19,6 +19,7 @@ from typing import Any
 
 import attrs
 
+from headrace.grouping.bundle import Bundle
 from headrace.runners.grouping.keyed_table import KeyedTable
 from headrace.runners.grouping.store import MemoryStore, Store
 from headrace.runners.operator import Operator, Send
@@ -38,7 +39,6 @@ from headrace.runners.stateful.stateful_operators import (
 from headrace.runners.stateful.stateful_side_inputs import KeyedGate, StatefulKeysWithSides
 from headrace.sdk.metrics.cells import MetricsContainer
 from headrace.sdk.metrics.step_metrics import StepMetrics
-from headrace.triggers.bundle import Bundle
 from headrace.triggers.trigger import Clock
 
 

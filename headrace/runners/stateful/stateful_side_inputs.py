@@ -17,6 +17,7 @@ from typing import Any
 
 import attrs
 
+from headrace.grouping.bundle import Bundle
 from headrace.runners.contents.side_input_files import SideInputFiles
 from headrace.runners.side_inputs.side_input_gate import (
     GateOutputs,
@@ -35,7 +36,6 @@ from headrace.sdk.pardo.side_inputs import with_values
 from headrace.sdk.pardo.stateful_dofn import Stateful, keys_of_pairs
 from headrace.sdk.pipelines.elementwise import ProcessEach
 from headrace.sdk.pipelines.graph import StatefulParDo
-from headrace.triggers.bundle import Bundle
 from headrace.triggers.strategy import WindowingStrategy
 from headrace.triggers.trigger import NEVER, Clock
 from headrace.windowing.window import BoundedWindow

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import attrs
 
 from headrace.errors import PipelineError
+from headrace.grouping.state.timer_queue import TimerQueue
 from headrace.runners.checks.timestamp_checks import past_timer
 from headrace.runners.stateful.stateful_calls import Call
 from headrace.sdk.pardo.state.closed_cells import close_cell, open_cell
@@ -15,7 +16,6 @@ from headrace.sdk.pardo.state.state_cells import StateCell
 from headrace.sdk.pardo.state.timers import TimerSpec
 from headrace.sdk.pardo.stateful_dofn import Stateful
 from headrace.triggers.strategy import WindowingStrategy
-from headrace.triggers.timer_queue import TimerQueue
 from headrace.triggers.trigger import NEVER, Clock
 from headrace.windowing.time import Timestamp
 from headrace.windowing.window import BoundedWindow

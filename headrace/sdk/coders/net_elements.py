@@ -37,7 +37,7 @@ def net(rows: Sequence[R]) -> list[R]:
 
     Elements are equal if their encodings, timestamps and windows are; of equal ones the last is removed.
 
-    >>> from headrace.triggers.bundle import Element
+    >>> from headrace.grouping.bundle import Element
     >>> [
     ...     row.value
     ...     for row in net([Element("a", 0, ()), Element("b", 0, ()), Element("a", 0, (), diff=-1)])

@@ -7,8 +7,8 @@ from typing import ClassVar
 import attrs
 
 from headrace.errors import TimeError, printable
+from headrace.grouping.bundle import Element
 from headrace.sdk.sources.sink import Sink, SinkBatch
-from headrace.triggers.bundle import Element
 from headrace.windowing.time import Timestamp
 from headrace.windowing.window import GLOBAL_WINDOW, BoundedWindow
 
@@ -17,7 +17,7 @@ from headrace.windowing.window import GLOBAL_WINDOW, BoundedWindow
 class Console(Sink):
     """Prints elements: diff, timestamp, windows, pane timing and value.
 
-    >>> from headrace.triggers.bundle import Bundle
+    >>> from headrace.grouping.bundle import Bundle
     >>> Console().write(SinkBatch(0, 0, Bundle(["a", "b"], [0, 1_500_000])))
     +1  1970-01-01T00:00:00Z  global  UNKNOWN  'a'
     +1  1970-01-01T00:00:01.500000Z  global  UNKNOWN  'b'

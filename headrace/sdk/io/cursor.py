@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import attrs
 
-from headrace.triggers.bundle import Bundle
+from headrace.grouping.bundle import Bundle
 from headrace.windowing.column import cut
 
 

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import attrs
 
-from headrace.triggers.bundle import Bundle
+from headrace.grouping.bundle import Bundle
 from headrace.windowing.window import BoundedWindow
 
 

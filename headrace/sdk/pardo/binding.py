@@ -14,11 +14,11 @@ from typing import Any, Final
 
 import attrs
 
+from headrace.grouping.bundle import Bundle
 from headrace.sdk.elements.side_containers import PerCall
 from headrace.sdk.elements.windowed_value import WindowedValue
 from headrace.sdk.pardo.dofn import PARAMETERS, Parameter
 from headrace.sdk.pipelines.elementwise import Function
-from headrace.triggers.bundle import Bundle
 from headrace.windowing.column import Column, stretch
 from headrace.windowing.time import Timestamp
 

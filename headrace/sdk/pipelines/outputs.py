@@ -16,10 +16,10 @@ from typing import Any, Final, TypeAlias
 import attrs
 
 from headrace.errors import ElementError, shorten
+from headrace.grouping.bundle import Bundle, Windows
 from headrace.sdk.elements.tagged_output import TaggedOutput
 from headrace.sdk.elements.windowed_value import WindowedValue
 from headrace.sdk.pipelines.graph import MAIN
-from headrace.triggers.bundle import Bundle, Windows
 from headrace.windowing.column import Column, stretch
 from headrace.windowing.time import micros_of_all
 from headrace.windowing.timestamped_value import TimestampedValue

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Final, Generic, Self, TypeAlias
 import attrs
 
 from headrace.errors import ScriptError
+from headrace.grouping.bundle import Bundle
 from headrace.sdk.elements.type_variables import OutT
 from headrace.sdk.elements.windowed_value import WindowedValue, instant
 from headrace.sdk.pipelines.outputs import as_bundle
@@ -16,7 +17,6 @@ from headrace.sdk.pipelines.pvalue import PBegin, PCollection, PipelineBuilder
 from headrace.sdk.pipelines.transform import PTransform
 from headrace.sdk.sources.reading import read_node
 from headrace.sdk.typehints.ignored_arguments import warn_of_ignored
-from headrace.triggers.bundle import Bundle
 from headrace.windowing.time import (
     MAX_TIMESTAMP,
     MICROS_PER_SECOND,

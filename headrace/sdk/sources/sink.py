@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Self
 
 import attrs
 
-from headrace.triggers.bundle import Bundle
+from headrace.grouping.bundle import Bundle
 
 
 @attrs.frozen

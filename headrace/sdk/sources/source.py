@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 import attrs
 
-from headrace.triggers.bundle import Bundle
+from headrace.grouping.bundle import Bundle
 from headrace.windowing.time import TimestampTypes
 from headrace.windowing.timestamped_value import TimestampedValue
 

@@ -14,6 +14,7 @@ from uuid import uuid4
 
 import pyarrow as pa
 
+from headrace.grouping.bundle import Bundle
 from headrace.runners.contents.side_input_files import SideInputFiles
 from headrace.runners.plan.planning import plan, with_side_input_files
 from headrace.runners.spark.batch import BatchStage
@@ -25,7 +26,6 @@ from headrace.runners.spark.stage import stage_plans
 from headrace.runners.spark.streaming import FirstStage, KeyedStage, StreamPlan
 from headrace.sdk.metrics.cells import MetricResults
 from headrace.sdk.pipelines.graph import Graph, Read
-from headrace.triggers.bundle import Bundle
 
 
 class State:

@@ -10,10 +10,10 @@ import attrs
 import pytest
 from hypothesis import given, strategies as st
 
+from headrace.grouping.bundle import Bundle, Element
+from headrace.grouping.pane_output import Arrival, merge_arrivals
 from headrace.runners.spark.shuffle import facts
 from headrace.runners.spark.shuffle.facts import arrivals_of, facts_of
-from headrace.triggers.bundle import Bundle, Element
-from headrace.triggers.pane_output import Arrival, merge_arrivals
 from headrace.triggers.trigger import Arrived
 from headrace.windowing.window import interval
 

@@ -11,6 +11,7 @@ from hypothesis import Phase, given, settings, strategies as st
 
 import headrace as hr
 from headrace.errors import FileError
+from headrace.grouping.bundle import Bundle
 from headrace.runners.contents.side_input_files import SideInputFiles
 from headrace.runners.engine.executor import Executor
 from headrace.runners.engine.operators import operators_of
@@ -31,7 +32,6 @@ from headrace.triggers import (
     DefaultTrigger,
     Repeatedly,
 )
-from headrace.triggers.bundle import Bundle
 from headrace.windowing import FixedWindows, SlidingWindows
 from headrace.windowing.time import MAX_MICROS
 

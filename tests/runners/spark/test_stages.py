@@ -14,6 +14,7 @@ from hypothesis import given, strategies as st
 
 import headrace as hr
 from headrace.coders import Coder, registry
+from headrace.grouping.bundle import Bundle
 from headrace.runners.spark.state import chunks
 from headrace.sdk.groups.combine_fn import CallableCombineFn
 from headrace.sdk.testing.runs.run import Run, build, inherited, unchecked_pipeline
@@ -24,7 +25,6 @@ from headrace.sdk.testing.strategies.windowing import aligned, merging
 from headrace.sdk.testing.streams.script import rows_of, stamped, with_rows
 from headrace.testing import capture
 from headrace.testing.strategies import LinkedWindows
-from headrace.triggers.bundle import Bundle
 from headrace.triggers.strategy import WindowingStrategy
 from headrace.windowing import FixedWindows, Sessions, WindowFn
 from headrace.windowing.time import MAX_MICROS, MIN_MICROS

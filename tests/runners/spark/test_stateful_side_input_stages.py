@@ -13,6 +13,7 @@ import pytest
 from hypothesis import Phase, given, settings, strategies as st
 
 import headrace as hr
+from headrace.grouping.bundle import Bundle
 from headrace.runners.contents.side_input_files import SideInputFiles
 from headrace.runners.stateful import stateful_side_inputs
 from headrace.runners.stateful.stateful_side_inputs import KeyedGate
@@ -26,7 +27,6 @@ from headrace.transforms.userstate import (
     on_timer,
     on_window_expiration,
 )
-from headrace.triggers.bundle import Bundle
 from headrace.windowing.time import MAX_MICROS, Timestamp
 
 from .stages import Stream, run_batch

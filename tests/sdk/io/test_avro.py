@@ -13,6 +13,7 @@ import pytest
 from pyarrow import parquet
 
 import headrace as hr
+from headrace.grouping.bundle import Bundle
 from headrace.io import AvroFiles, ReadAllFromAvro, ReadFromAvro, WriteToAvro
 from headrace.sdk.io.files.file_places import START
 from tests.sdk.io.files import Applied, read, stream, values, write
@@ -145,8 +146,7 @@ def test_parts_with_different_inferred_schemas_are_joined(tmp_path):
     elements = [{"a": 1}, {"a": 2.5}, {"a": None}]
     sink: Any = WriteToAvro(tmp_path / "a", num_shards=1)._sink
     parts = [
-        sink.write_part(hr.io.SinkPart(0, 0, hr.triggers.bundle.Bundle([e]), number=n))
-        for n, e in enumerate(elements)
+        sink.write_part(hr.io.SinkPart(0, 0, Bundle([e]), number=n)) for n, e in enumerate(elements)
     ]
     sink.commit(hr.io.Commit(0, "", "", parts))
     assert values("local", ReadFromAvro(f"{tmp_path}/a*")) == elements

@@ -8,9 +8,9 @@ from contextlib import suppress
 import pytest
 
 import headrace as hr
+from headrace.grouping.bundle import Bundle
 from headrace.io import Commit, CsvSink, FileNaming, SinkPart, TextSink
 from headrace.sdk.io.files import joined_pieces, ledger
-from headrace.triggers.bundle import Bundle
 from headrace.windowing.window import IntervalWindow
 from tests.sdk.io.files import staged, visible
 

@@ -17,12 +17,12 @@ import pytest
 import sqlalchemy as sa
 
 import headrace as hr
+from headrace.grouping.bundle import Bundle, Element
 from headrace.sdk.io.table.sink import TableSink
 from headrace.sdk.sources.sink import SinkBatch
 from headrace.testing import TestPipeline, TestStream
 from headrace.transforms.window import FixedWindows, Sessions, TimestampedValue
 from headrace.triggers import AccumulationMode, AfterCount, AfterWatermark
-from headrace.triggers.bundle import Bundle, Element
 from headrace.windowing import Duration, IntervalWindow, Timestamp
 from tests.sdk.io import writing_batches
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import sys
 
+from headrace.grouping.bundle import Bundle, Element
 from headrace.sdk.io.table.sink import TableSink
 from headrace.sdk.sources.sink import SinkBatch
-from headrace.triggers.bundle import Bundle, Element
 
 BATCHES = 12
 KEYS = 2_000

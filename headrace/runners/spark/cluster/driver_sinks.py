@@ -10,6 +10,7 @@ from typing import Any
 
 import attrs
 
+from headrace.grouping.bundle import Bundle
 from headrace.runners.checks.timestamp_checks import TimestampWarnings
 from headrace.runners.engine.progress import Progress
 from headrace.runners.error_context import label_errors
@@ -24,7 +25,6 @@ from headrace.sdk.metrics.cells import MetricResults, MetricsContainer
 from headrace.sdk.metrics.step_metrics import StepMetrics
 from headrace.sdk.pipelines.graph import Read, Write
 from headrace.sdk.sources.sink import Commit, PartSink, SinkBatch
-from headrace.triggers.bundle import Bundle
 
 
 @attrs.define

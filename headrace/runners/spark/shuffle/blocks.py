@@ -3,7 +3,7 @@
 Before a shuffle a precombiner combines elements by key and window, so a flush sends one content for each key
 and window, for any number of elements. A block is a list of arrivals as columns. If each window has only one
 pane, at its end, the grouping needs only contents
-(:class:`~headrace.triggers.pane_output.ArrivalColumns`), and the block has no facts.
+(:class:`~headrace.grouping.pane_output.ArrivalColumns`), and the block has no facts.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import repeat
 from typing import Any, NamedTuple
 
+from headrace.grouping.bundle import Windows
+from headrace.grouping.pane_output import Arrival, ArrivalColumns
 from headrace.runners.precombine import Arrivals
 from headrace.runners.spark.shuffle.facts import Facts, arrivals_of, facts_of
 from headrace.runners.spark.shuffle.key_group import KeyGroups
 from headrace.runners.spark.shuffle.records import by_field, restored
-from headrace.triggers.bundle import Windows
-from headrace.triggers.pane_output import Arrival, ArrivalColumns
 from headrace.triggers.trigger import Trigger
 from headrace.windowing.column import Column
 from headrace.windowing.window import BoundedWindow, packed, unpacked

@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import repeat
 from typing import Any
 
+from headrace.grouping.bundle import Bundle
 from headrace.runners.spark.shuffle.records import by_field, restored
-from headrace.triggers.bundle import Bundle
 from headrace.windowing.window import IntervalWindow, intervals
 
 

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 
 import attrs
 
+from headrace.grouping.bundle import Bundle, Element
+from headrace.grouping.pane_output import Arrival
 from headrace.runners.spark.shuffle.bundle_columns import pack, unpack
 from headrace.runners.spark.shuffle.wire import dumps, loads
-from headrace.triggers.bundle import Bundle, Element
-from headrace.triggers.pane_output import Arrival
 from headrace.triggers.trigger import Arrived
 from headrace.windowing.window import BoundedWindow
 
@@ -23,7 +23,7 @@ Predicates = Sequence[Callable[..., Any]]
 
 
 class Facts(NamedTuple):
-    """The facts of arrivals: of each field of :class:`~headrace.triggers.pane_output.Arrival` a column.
+    """The facts of arrivals: of each field of :class:`~headrace.grouping.pane_output.Arrival` a column.
 
     Attributes:
         counts: number of elements.

@@ -13,6 +13,8 @@ from typing import Any, Final, Protocol, TypeAlias
 
 import attrs
 
+from headrace.grouping.pane_output import Arrival, ArrivalColumns, merge_arrivals
+from headrace.grouping.reduction import Reduction
 from headrace.runners.contents.grouping_paths import Execution, Keep
 from headrace.runners.contents.reductions import BagOf
 from headrace.runners.grouping.session_tier import SessionValues
@@ -29,8 +31,6 @@ from headrace.runners.precombine.per_session import (
 from headrace.runners.spark.shuffle.blocks import Block, arrivals_in, unpacked_windows
 from headrace.runners.spark.shuffle.spilling import SpilledList, SpillFile
 from headrace.sdk.coders.keys import identities, identity
-from headrace.triggers.pane_output import Arrival, ArrivalColumns, merge_arrivals
-from headrace.triggers.reduction import Reduction
 from headrace.triggers.trigger import Arrived
 from headrace.windowing.time import MIN_MICROS
 from headrace.windowing.window import BoundedWindow, interval

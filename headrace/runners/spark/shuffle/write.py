@@ -15,6 +15,7 @@ from typing import Any, Final
 
 import attrs
 
+from headrace.grouping.bundle import Bundle
 from headrace.runners.contents.grouping_paths import Execution, Keep
 from headrace.runners.error_context import label_errors, note_key
 from headrace.runners.operator import Operator
@@ -38,7 +39,6 @@ from headrace.sdk.metrics.cells import MetricsContainer, recording
 from headrace.sdk.pardo.stateful_dofn import key_of_pair
 from headrace.sdk.pipelines.graph import GroupByKey, Node, Write
 from headrace.sdk.sources.sink import PartSink, SinkPart
-from headrace.triggers.bundle import Bundle
 from headrace.triggers.trigger import Clock
 
 ROWS: Final = 1 << 20

@@ -20,6 +20,7 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 
+from headrace.grouping.bundle import Bundle
 from headrace.runners.error_context import label_errors
 from headrace.runners.sources.batch_size import Delivery
 from headrace.runners.sources.source_positions import Position, drained, position_of
@@ -35,7 +36,6 @@ from headrace.runners.spark.sources.worker_reads import observed_by_driver, rows
 from headrace.sdk.coders.stored.registered import Registrations
 from headrace.sdk.coders.stored.stable import refuse_pickle
 from headrace.sdk.pipelines.graph import Read
-from headrace.triggers.bundle import Bundle
 
 NAME: Final = "headrace"
 

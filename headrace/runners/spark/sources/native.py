@@ -27,6 +27,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from headrace.errors import UnsupportedError
+from headrace.grouping.bundle import Bundle
 from headrace.runners.error_context import label_errors
 from headrace.runners.plan.planning import Plan
 from headrace.runners.spark.cluster.error_transport import unwrapping
@@ -46,7 +47,6 @@ from headrace.sdk.io.frames.frame_source import (
 from headrace.sdk.io.matching.watched_files import WatchedFiles
 from headrace.sdk.pipelines.graph import Read
 from headrace.sdk.sources.scripted_stream import TestStream
-from headrace.triggers.bundle import Bundle
 
 _FILES: Final = ("avro", "binaryfile", "csv", "delta", "json", "orc", "parquet", "text", "xml")
 

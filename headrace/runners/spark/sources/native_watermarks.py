@@ -14,11 +14,11 @@ from typing import Any, Final
 
 import attrs
 
+from headrace.grouping.bundle import Bundle
 from headrace.runners.spark.shuffle.control_rows import Control, merged
 from headrace.runners.spark.shuffle.write import Scope
 from headrace.sdk.io.frames.frame_source import SourcePartition
 from headrace.sdk.pipelines.graph import Read
-from headrace.triggers.bundle import Bundle
 from headrace.windowing.column import materialise
 from headrace.windowing.time import MAX_MICROS, MIN_MICROS
 from headrace.windowing.watermark import (

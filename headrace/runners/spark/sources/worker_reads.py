@@ -14,6 +14,7 @@ from typing import Final
 
 import attrs
 
+from headrace.grouping.bundle import Bundle
 from headrace.runners.error_context import label_errors
 from headrace.runners.plan.planning import Plan
 from headrace.runners.sources.source_positions import Position
@@ -25,7 +26,6 @@ from headrace.runners.spark.sources.native_watermarks import OBSERVED, Observed
 from headrace.sdk.io.frames.frame_source import SourcePartition
 from headrace.sdk.pipelines.graph import Read
 from headrace.sdk.sources.source import UnboundedSource
-from headrace.triggers.bundle import Bundle
 from headrace.windowing.time import MAX_MICROS
 from headrace.windowing.watermark import FromSource
 

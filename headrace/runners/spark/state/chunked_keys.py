@@ -9,11 +9,11 @@ from typing import Any, TypeAlias
 
 import attrs
 
+from headrace.grouping.keyed_operator import KeyedOperator
 from headrace.runners.grouping.keyed_table import Entry, KeyArrivals, KeyedTable
 from headrace.runners.spark.shuffle.wire import dumps, loads
 from headrace.runners.spark.state.stored_encodings import check_encoding
 from headrace.sdk.coders.keys import encode_key
-from headrace.triggers.keyed_operator import KeyedOperator
 
 Entries: TypeAlias = dict[Any, Entry]
 """Keys with their timers and frozen states, by key encoding."""

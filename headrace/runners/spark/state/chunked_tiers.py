@@ -8,6 +8,8 @@ from typing import Any, TypeAlias
 
 import attrs
 
+from headrace.grouping.grouping import Grouping
+from headrace.grouping.pane_output import ArrivalColumns
 from headrace.runners.contents.grouping_paths import Keep
 from headrace.runners.grouping.keyed_table import Entry, KeyedTable
 from headrace.runners.grouping.light_tier import Rows
@@ -18,8 +20,6 @@ from headrace.runners.precombine.per_session import KeySessions
 from headrace.runners.spark.shuffle.wire import dumps, loads
 from headrace.runners.spark.state.stored_encodings import check_encoding
 from headrace.sdk.coders.keys import encode_key, identity
-from headrace.triggers.grouping import Grouping
-from headrace.triggers.pane_output import ArrivalColumns
 from headrace.windowing.window import BoundedWindow
 
 FullEntry: TypeAlias = tuple[BoundedWindow | None, Entry]

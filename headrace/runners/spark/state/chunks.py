@@ -13,9 +13,9 @@ from zlib import crc32
 
 import attrs
 
+from headrace.grouping.keyed_operator import Moments
 from headrace.runners.grouping.store import Table
 from headrace.runners.spark.shuffle.wire import dumps, loads
-from headrace.triggers.keyed_operator import Moments
 from headrace.triggers.trigger import NEVER, Clock
 from headrace.windowing.time import MIN_MICROS
 

@@ -19,6 +19,7 @@ from zlib import crc32
 import attrs
 
 from headrace.errors import FileError, PipelineError
+from headrace.grouping.bundle import IN_GLOBAL_WINDOW, Bundle
 from headrace.sdk.coders.keys import encode_value
 from headrace.sdk.io.files.compression import CompressionTypes, compression_of
 from headrace.sdk.io.files.file_naming import FileNaming, batch_label, window_label
@@ -29,7 +30,6 @@ from headrace.sdk.io.files.names_from_data import OWN_SUFFIX, below, short_name
 from headrace.sdk.io.files.url_path import AnyPath, any_path, delete_tree, rename, split_path
 from headrace.sdk.sources.sink import Commit, PartSink, SinkBatch, SinkPart
 from headrace.sdk.typehints.display_data import HasDisplayData
-from headrace.triggers.bundle import IN_GLOBAL_WINDOW, Bundle
 from headrace.windowing.column import materialise, uniform
 
 

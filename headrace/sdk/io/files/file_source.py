@@ -14,12 +14,12 @@ from typing import Any, ClassVar, Final, TypeAlias
 import attrs
 
 from headrace.errors import FileError, PipelineError, TimeError, shorten
+from headrace.grouping.bundle import Bundle
 from headrace.sdk.io.files.compression import compression_of
 from headrace.sdk.io.files.file_places import UNKNOWN, FilePlace, Places
 from headrace.sdk.io.files.opening import matching, patterns_of, require_matching
 from headrace.sdk.sources.source import BoundedSource, ReadsBundles
 from headrace.sdk.typehints.display_data import HasDisplayData
-from headrace.triggers.bundle import Bundle
 from headrace.windowing.time import Timestamp, micros, micros_of_all
 from headrace.windowing.timestamped_value import TimestampedValue
 

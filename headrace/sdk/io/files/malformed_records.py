@@ -14,11 +14,11 @@ from typing import Any, Protocol
 import attrs
 
 from headrace.errors import HeadraceError, shorten
+from headrace.grouping.bundle import Bundle
 from headrace.sdk.elements.tagged_output import TaggedOutput
 from headrace.sdk.io.files.file_source import Columns, FileSource
 from headrace.sdk.io.files.text_record import TextRecord
 from headrace.sdk.pardo.exception_handling import Exceptions, user_frames
-from headrace.triggers.bundle import Bundle
 
 
 @attrs.frozen

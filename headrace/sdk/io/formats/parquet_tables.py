@@ -8,6 +8,7 @@ from typing import Any
 import attrs
 
 from headrace.errors import ElementError, shorten
+from headrace.grouping.bundle import Bundle
 from headrace.sdk.io.files.file_places import FilePlace, Places
 from headrace.sdk.io.files.file_source import Columns, names_of, require_columns
 from headrace.sdk.io.files.opening import FilePattern
@@ -21,7 +22,6 @@ from headrace.sdk.io.formats.read_options import ReadOptions
 from headrace.sdk.io.formats.write_options import PathPrefix, WriteOptions
 from headrace.sdk.io.formats.write_to_files import WriteTo, parquet_suffix
 from headrace.sdk.typehints.ignored_arguments import warn_of_ignored
-from headrace.triggers.bundle import Bundle
 
 
 @attrs.frozen(eq=False)

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence, Set
 from typing import Any, NoReturn
 
 from headrace.errors import ElementError, shorten
+from headrace.grouping.bundle import Bundle
 from headrace.sdk.elements.schemas import Schema, fields_of
 from headrace.sdk.io.files.file_sink import diffs_of
-from headrace.triggers.bundle import Bundle
 
 
 def names_in(

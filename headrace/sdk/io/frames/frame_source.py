@@ -12,11 +12,11 @@ from typing import Any, ClassVar, Final, NoReturn, TypeAlias
 import attrs
 
 from headrace.errors import ElementError, PipelineError, TimeError, UnsupportedError, shorten
+from headrace.grouping.bundle import Bundle
 from headrace.sdk.elements.row import Row, rows_of
 from headrace.sdk.elements.schemas import arguments_of, checked_records
 from headrace.sdk.io.files.file_source import CHUNK_ROWS, TimestampOf
 from headrace.sdk.sources.source import Batch, BoundedSource, ReadsBundles, UnboundedSource
-from headrace.triggers.bundle import Bundle
 from headrace.windowing.time import micros, micros_of_all
 
 SourcePartition: TypeAlias = tuple[Hashable, ...]

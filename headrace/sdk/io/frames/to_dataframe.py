@@ -16,6 +16,7 @@ from typing import Any
 import attrs
 
 from headrace.errors import PipelineError
+from headrace.grouping.bundle import Bundle
 from headrace.sdk.io.files.file_naming import FileNaming
 from headrace.sdk.io.formats.parquet.arrow import arrow
 from headrace.sdk.io.formats.parquet.parquet_sink import ParquetSink
@@ -24,7 +25,6 @@ from headrace.sdk.pipelines.pvalue import PCollection, PDone, require_collection
 from headrace.sdk.pipelines.transform import PTransform
 from headrace.sdk.sources.sink import Commit
 from headrace.sdk.sources.writing import Write
-from headrace.triggers.bundle import Bundle
 
 
 @attrs.frozen(eq=False)

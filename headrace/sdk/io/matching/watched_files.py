@@ -18,13 +18,13 @@ from typing import Any, ClassVar, Final, NamedTuple
 import attrs
 
 from headrace.errors import FileError
+from headrace.grouping.bundle import Bundle
 from headrace.sdk.io.cursor import Cursor
 from headrace.sdk.io.files.file_places import FilePlace
 from headrace.sdk.io.files.file_source import FileSource
 from headrace.sdk.io.files.file_systems import file_system_of
 from headrace.sdk.io.files.opening import is_compressed, modified
 from headrace.sdk.sources.source import Batch, LatestOffset, UnboundedSource
-from headrace.triggers.bundle import Bundle
 
 REMEMBERED: Final = 1_000
 """Number of files that were read and that the offset names."""

@@ -14,9 +14,9 @@ from typing import Any
 import attrs
 
 from headrace.errors import ElementError, shorten
+from headrace.grouping.bundle import INSERT
 from headrace.sdk.coders.keys import encode_value
 from headrace.sdk.io.table.rows import Values
-from headrace.triggers.bundle import INSERT
 
 
 @attrs.frozen

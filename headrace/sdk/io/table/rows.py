@@ -14,8 +14,8 @@ from typing import Any, Final, TypeAlias
 import attrs
 
 from headrace.errors import ElementError, shorten
+from headrace.grouping.bundle import Bundle
 from headrace.sdk.elements.schemas import Reader, reader_of
-from headrace.triggers.bundle import Bundle
 from headrace.windowing.time import Duration, Timestamp
 from headrace.windowing.window import BoundedWindow
 

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from typing import Any, ClassVar, NamedTuple
 
 from headrace.errors import PipelineError
+from headrace.grouping.bundle import Element
 from headrace.sdk.coders.net_elements import net
 from headrace.sdk.pipelines.pvalue import PCollection
 from headrace.sdk.pipelines.transform import PTransform
 from headrace.sdk.sources.sink import Sink, SinkBatch
 from headrace.sdk.sources.writing import Write
 from headrace.sdk.testing.assertions.matchers import EqualToPerWindow, Matcher
-from headrace.triggers.bundle import Element
 from headrace.triggers.pane import NO_FIRING, PaneInfo
 from headrace.windowing.time import Timestamp
 from headrace.windowing.window import BoundedWindow

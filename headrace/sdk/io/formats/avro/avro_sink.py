@@ -9,6 +9,7 @@ from zlib import crc32
 import attrs
 
 from headrace.errors import ElementError, shorten
+from headrace.grouping.bundle import Bundle
 from headrace.sdk.elements.schemas import Schema, fields_of, schema_of
 from headrace.sdk.io.files.file_sink import FileSink, diffs_of
 from headrace.sdk.io.files.joined_pieces import Piece, Written
@@ -17,7 +18,6 @@ from headrace.sdk.io.formats.avro.avro_schema import avro_schema, declared_schem
 from headrace.sdk.io.formats.avro.package import avro, checked_codec
 from headrace.sdk.io.formats.plain_data import in_arrow
 from headrace.sdk.io.formats.record_columns import with_diff
-from headrace.triggers.bundle import Bundle
 
 
 @attrs.frozen(eq=False)

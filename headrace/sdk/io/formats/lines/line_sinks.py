@@ -13,6 +13,7 @@ from typing import IO, Any, ClassVar, Final, Self
 import attrs
 
 from headrace.errors import ElementError, FileError, shorten
+from headrace.grouping.bundle import Bundle
 from headrace.sdk.elements.schemas import Schema, fields_of, schema_of
 from headrace.sdk.io.files.compression import compressed_bytes
 from headrace.sdk.io.files.file_sink import FileSink, diffs_of
@@ -22,7 +23,6 @@ from headrace.sdk.io.files.opening import open_file
 from headrace.sdk.io.formats.lines.line_coder import encoded_elements, line_encoder
 from headrace.sdk.io.formats.plain_data import converted, in_json, in_text, named
 from headrace.sdk.io.formats.record_columns import columns_of, names_in, with_diff
-from headrace.triggers.bundle import Bundle
 
 _encode: Final = json.JSONEncoder(default=in_json, ensure_ascii=False).encode
 

@@ -9,6 +9,7 @@ from zlib import crc32
 import attrs
 
 from headrace.errors import ElementError, PipelineError, shorten
+from headrace.grouping.bundle import Bundle
 from headrace.sdk.elements.schemas import Schema, schema_of
 from headrace.sdk.io.files.file_sink import FileSink
 from headrace.sdk.io.files.joined_pieces import Piece, Written
@@ -17,7 +18,6 @@ from headrace.sdk.io.formats.parquet.arrow import arrow
 from headrace.sdk.io.formats.parquet.arrow_schema import arrow_array, arrow_schema
 from headrace.sdk.io.formats.plain_data import converted, in_arrow
 from headrace.sdk.io.formats.record_columns import columns_of, names_in
-from headrace.triggers.bundle import Bundle
 
 ROW_GROUP_BYTES: Final = 64 * 1024 * 1024
 """The default size of row groups in memory."""

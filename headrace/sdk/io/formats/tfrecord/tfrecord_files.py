@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import attrs
 
 from headrace.errors import ElementError, PipelineError, shorten
+from headrace.grouping.bundle import Bundle
 from headrace.sdk.io.files.file_places import PART, START, UNKNOWN, FilePlace, Places
 from headrace.sdk.io.files.file_source import CHUNK_ROWS, Columns, FileSource
 from headrace.sdk.io.files.opening import is_compressed, open_file
@@ -21,7 +22,6 @@ from headrace.sdk.io.formats.tfrecord.record_frames import (
     framed,
     read_records,
 )
-from headrace.triggers.bundle import Bundle
 
 
 @attrs.frozen(eq=False)

@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 
 import attrs
 
+from headrace.grouping.reduction import Content
+from headrace.grouping.state.parts import Parts
+from headrace.grouping.state.timer_queue import TimerQueue
 from headrace.stored_formats import KEY_STATE, check_format
 from headrace.triggers.pane import PaneInfo
-from headrace.triggers.parts import Parts
-from headrace.triggers.reduction import Content
-from headrace.triggers.timer_queue import TimerQueue
 from headrace.triggers.trigger import NEVER, TriggerState
 from headrace.windowing.time import MIN_MICROS
 from headrace.windowing.window import BoundedWindow

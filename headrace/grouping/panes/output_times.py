@@ -14,11 +14,11 @@ from collections.abc import Sequence
 
 import attrs
 
-from headrace.triggers.contents import Contents
-from headrace.triggers.key_state import KeyState
-from headrace.triggers.pane_output import Arrival
+from headrace.grouping.pane_output import Arrival
+from headrace.grouping.state.contents import Contents
+from headrace.grouping.state.key_state import KeyState
+from headrace.grouping.state.stamping import Stamping
 from headrace.triggers.refinement import AccumulationMode
-from headrace.triggers.stamping import Stamping
 from headrace.triggers.strategy import WindowingStrategy
 from headrace.triggers.trigger import NEVER
 from headrace.windowing.window import BoundedWindow

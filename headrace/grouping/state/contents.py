@@ -10,10 +10,10 @@ from functools import reduce
 
 import attrs
 
-from headrace.triggers.key_state import KeyState, WindowState
-from headrace.triggers.pane_output import Arrival
-from headrace.triggers.parts import Parts
-from headrace.triggers.reduction import Content, Reduction
+from headrace.grouping.pane_output import Arrival
+from headrace.grouping.reduction import Content, Reduction
+from headrace.grouping.state.key_state import KeyState, WindowState
+from headrace.grouping.state.parts import Parts
 from headrace.windowing.window import BoundedWindow
 
 

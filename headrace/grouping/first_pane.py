@@ -1,8 +1,8 @@
 """Windows with at most one pane so far, in groupings that fire the first pane of a window at its end.
 
 Such a window needs no state of a trigger and no timers of its own: its content is enough, and after the
-pane the value that may have to be retracted. A :class:`~headrace.triggers.key_state.KeyState` is made of it
-only when a second pane is possible, and replaced by it again if no window of the key needs more.
+pane the value that may have to be retracted. A :class:`~headrace.grouping.state.key_state.KeyState` is made
+of it only when a second pane is possible, and replaced by it again if no window of the key needs more.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import attrs
 
-from headrace.triggers.key_state import KeyState, Output, WindowState
-from headrace.triggers.output_times import OutputTimes
-from headrace.triggers.reduction import Content, Reduction
+from headrace.grouping.panes.output_times import OutputTimes
+from headrace.grouping.reduction import Content, Reduction
+from headrace.grouping.state.key_state import KeyState, Output, WindowState
 from headrace.triggers.refinement import AccumulationMode
 from headrace.triggers.strategy import WindowingStrategy
 from headrace.triggers.trigger import NEVER, Clock, TriggerState

@@ -17,10 +17,10 @@ from typing import Final
 
 import attrs
 
-from headrace.triggers.admission import Admission
-from headrace.triggers.key_state import KeyState
-from headrace.triggers.pane_output import Arrival, Panes
-from headrace.triggers.replacing import Plan, Planner, Sources
+from headrace.grouping.pane_output import Arrival, Panes
+from headrace.grouping.state.key_state import KeyState
+from headrace.grouping.windows.admission import Admission
+from headrace.grouping.windows.replacing import Plan, Planner, Sources
 from headrace.triggers.trigger import Clock
 from headrace.windowing.merging import merges, partition
 from headrace.windowing.time import MAX_MICROS

@@ -4,7 +4,7 @@ A keyed operator works on one key at a time. It processes elements that arrived 
 watermark or the clock, and adds outputs to a collector. For each key it returns the next timers and the
 hold on the output watermark. Its state can be frozen as plain data and thawed again. It reads no clock and
 uses no random numbers, so a round that runs again gives the same outputs. The first implementation is
-:class:`~headrace.triggers.grouping.Grouping`.
+:class:`~headrace.grouping.grouping.Grouping`.
 
 A table of keys (:mod:`headrace.runners.grouping.keyed_table`) uses only this contract, and never reads the
 state.

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import attrs
 
-from headrace.triggers.bundle import INSERT, Bundle, Element, Windows
+from headrace.grouping.bundle import INSERT, Bundle, Element, Windows
+from headrace.grouping.reduction import Content
 from headrace.triggers.pane import PaneInfo
-from headrace.triggers.reduction import Content
 from headrace.triggers.trigger import Arrived
 from headrace.windowing.column import Column
 from headrace.windowing.window import BoundedWindow

@@ -13,13 +13,13 @@ from operator import length_hint
 from typing import Any, Final
 
 from headrace.errors import shorten
-from headrace.triggers.bundle import INSERT, RETRACT, Bundle
-from headrace.triggers.contents import Contents
-from headrace.triggers.key_state import KeyState, Output, WindowState
-from headrace.triggers.output_times import OutputTimes
+from headrace.grouping.bundle import INSERT, RETRACT, Bundle
+from headrace.grouping.pane_output import Arrival, ArrivalColumns, Panes
+from headrace.grouping.panes.output_times import OutputTimes
+from headrace.grouping.reduction import Content, Reduction
+from headrace.grouping.state.contents import Contents
+from headrace.grouping.state.key_state import KeyState, Output, WindowState
 from headrace.triggers.pane import PaneInfo, PaneInfoTiming, pane_info
-from headrace.triggers.pane_output import Arrival, ArrivalColumns, Panes
-from headrace.triggers.reduction import Content, Reduction
 from headrace.triggers.refinement import AccumulationMode, ClosingBehavior, OnTimeBehavior
 from headrace.triggers.strategy import WindowingStrategy
 from headrace.triggers.trigger import NEVER

@@ -14,8 +14,8 @@ from typing import Any, TypeAlias
 
 import attrs
 
-from headrace.triggers.pane_output import Arrival
-from headrace.triggers.reduction import Content, Reduction
+from headrace.grouping.pane_output import Arrival
+from headrace.grouping.reduction import Content, Reduction
 from headrace.triggers.strategy import WindowingStrategy
 from headrace.triggers.trigger import NEVER
 from headrace.windowing.timestamp_combiner import TimestampCombiner

@@ -2,7 +2,7 @@
 
 The inputs for a key are new elements, the input watermark and processing time; the outputs are panes, the
 next timers and a watermark hold. A grouping is independent of the runner and never reads a value: a
-:class:`~headrace.triggers.reduction.Reduction` makes and reads contents. All runners use this code.
+:class:`~headrace.grouping.reduction.Reduction` makes and reads contents. All runners use this code.
 
 :meth:`Grouping.process` takes the elements of one round: first all windows merge or split, then each window
 takes its elements, then the trigger of each touched window is evaluated once. :meth:`Grouping.wake` advances
@@ -15,22 +15,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from headrace.triggers.admission import Admission
-from headrace.triggers.bundle import Bundle
-from headrace.triggers.contents import Contents
-from headrace.triggers.emission import PaneEmitter, is_late
-from headrace.triggers.first_pane import FirstPaneStates, FirstPaneWindow
-from headrace.triggers.key_state import KeyState, WindowState, freeze, thaw
-from headrace.triggers.keyed_operator import Moments
-from headrace.triggers.output_times import output_times
-from headrace.triggers.pane_output import Arrival, ArrivalColumns, Panes
-from headrace.triggers.reduction import Reduction
+from headrace.grouping.bundle import Bundle
+from headrace.grouping.first_pane import FirstPaneStates, FirstPaneWindow
+from headrace.grouping.keyed_operator import Moments
+from headrace.grouping.pane_output import Arrival, ArrivalColumns, Panes
+from headrace.grouping.panes.emission import PaneEmitter, is_late
+from headrace.grouping.panes.output_times import output_times
+from headrace.grouping.reduction import Reduction
+from headrace.grouping.state.contents import Contents
+from headrace.grouping.state.key_state import KeyState, WindowState, freeze, thaw
+from headrace.grouping.state.stamping import stamping
+from headrace.grouping.windows.admission import Admission
+from headrace.grouping.windows.replacing import Replacing
+from headrace.grouping.windows.window_planners import planner
 from headrace.triggers.refinement import AccumulationMode
-from headrace.triggers.replacing import Replacing
-from headrace.triggers.stamping import stamping
 from headrace.triggers.strategy import WindowingStrategy
 from headrace.triggers.trigger import NEVER, Clock
-from headrace.triggers.window_planners import planner
 from headrace.windowing.window import BoundedWindow
 from headrace.windowing.window_fn import fact
 
@@ -152,7 +152,7 @@ class Grouping:
         return self._emitter.final_panes(arrivals)
 
     def first_panes(self, arrivals: ArrivalColumns, watermark: int) -> Bundle:
-        """Fire the first panes of many windows, by columns; see :mod:`~headrace.triggers.first_pane`."""
+        """Fire the first panes of many windows, by columns; see :mod:`~headrace.grouping.first_pane`."""
         return self._emitter.first_panes(arrivals, watermark)
 
     def key_state(

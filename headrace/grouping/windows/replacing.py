@@ -1,8 +1,8 @@
 """Replacement of windows: new windows of a key take over the states of old ones.
 
 Merging and splitting are the same: old windows become new ones. A planner says which windows replace which
-(:mod:`~headrace.triggers.window_planners`). Here the new windows take over contents, trigger states, pane
-numbers, unretracted panes and holds, and then take the elements that have just arrived.
+(:mod:`~headrace.grouping.windows.window_planners`). Here the new windows take over contents, trigger states,
+pane numbers, unretracted panes and holds, and then take the elements that have just arrived.
 
 An unretracted pane goes to the window that replaces its own. If windows can split, that is the new window
 that covers the window of the pane. If there is none, because the window has split or become shorter, the pane
@@ -19,12 +19,12 @@ from typing import Final, NamedTuple, Protocol
 
 import attrs
 
-from headrace.triggers.bundle import RETRACT
-from headrace.triggers.contents import Contents
-from headrace.triggers.emission import PaneEmitter
-from headrace.triggers.key_state import KeyState, Output, PaneNumbers, WindowState
-from headrace.triggers.output_times import OutputTimes
-from headrace.triggers.pane_output import Arrival, Panes, merge_arrivals
+from headrace.grouping.bundle import RETRACT
+from headrace.grouping.pane_output import Arrival, Panes, merge_arrivals
+from headrace.grouping.panes.emission import PaneEmitter
+from headrace.grouping.panes.output_times import OutputTimes
+from headrace.grouping.state.contents import Contents
+from headrace.grouping.state.key_state import KeyState, Output, PaneNumbers, WindowState
 from headrace.triggers.strategy import WindowingStrategy
 from headrace.triggers.trigger import Clock
 from headrace.windowing.window import BoundedWindow

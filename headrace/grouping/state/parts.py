@@ -17,7 +17,7 @@ from typing import Any, Final
 
 import attrs
 
-from headrace.triggers.reduction import Content, Reduction
+from headrace.grouping.reduction import Content, Reduction
 from headrace.windowing.time import MIN_MICROS
 from headrace.windowing.window import BoundedWindow, interval, packed, unpacked
 

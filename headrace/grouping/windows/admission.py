@@ -18,10 +18,10 @@ from typing import NamedTuple
 
 import attrs
 
-from headrace.triggers.contents import Contents
-from headrace.triggers.emission import is_late
-from headrace.triggers.key_state import KeyState
-from headrace.triggers.pane_output import Arrival, Panes
+from headrace.grouping.pane_output import Arrival, Panes
+from headrace.grouping.panes.emission import is_late
+from headrace.grouping.state.contents import Contents
+from headrace.grouping.state.key_state import KeyState
 from headrace.triggers.strategy import WindowingStrategy
 from headrace.triggers.trigger import Clock
 from headrace.windowing.merging import Merge, merges

@@ -1,0 +1,1 @@
+"""Panes: when they are emitted, with which values, timestamps and watermark holds."""
