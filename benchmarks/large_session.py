@@ -21,7 +21,7 @@ from headrace.sdk.groups.combine_fn import CombineFn
 from headrace.triggers import AccumulationMode, AfterCount, Repeatedly, WindowingStrategy
 from headrace.triggers.trigger import Arrived, Clock
 from headrace.windowing import Sessions
-from headrace.windowing.time import MIN_MICROS
+from headrace.windowing.time.timestamps import MIN_MICROS
 from headrace.windowing.window import interval
 
 GAP, STEP = 10_000_000, 6_000_000

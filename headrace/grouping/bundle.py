@@ -15,7 +15,7 @@ import attrs
 
 from headrace.triggers.pane import NO_FIRING, PaneInfo
 from headrace.windowing.column import Column, concatenate, cut, pick, select
-from headrace.windowing.time import MIN_MICROS
+from headrace.windowing.time.timestamps import MIN_MICROS
 from headrace.windowing.window import GLOBAL_WINDOW, BoundedWindow
 
 INSERT: Final = 1

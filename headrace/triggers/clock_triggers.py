@@ -22,7 +22,7 @@ from headrace.triggers.trigger import (
     Wake,
     wake_at,
 )
-from headrace.windowing.time import MICROS_PER_SECOND, duration_micros
+from headrace.windowing.time.timestamps import MICROS_PER_SECOND, duration_micros
 
 
 class _Deadline(Trigger):

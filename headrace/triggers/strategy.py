@@ -14,7 +14,7 @@ from headrace.triggers.refinement import (
 )
 from headrace.triggers.trigger import Trigger, check_is_trigger
 from headrace.triggers.watermark_triggers import DefaultTrigger
-from headrace.windowing.time import MAX_MICROS, duration_micros
+from headrace.windowing.time.timestamps import MAX_MICROS, duration_micros
 from headrace.windowing.timestamp_combiner import TimestampCombiner
 from headrace.windowing.window_fn import WindowFn, fact, reach_is_known
 from headrace.windowing.windows import GlobalWindows

@@ -2,7 +2,7 @@
 
 from headrace.windowing.calendar import CalendarWindows
 from headrace.windowing.sessions import Sessions
-from headrace.windowing.time import (
+from headrace.windowing.time.timestamps import (
     MAX_TIMESTAMP,
     MIN_TIMESTAMP,
     TIME_GRANULARITY,
@@ -13,7 +13,8 @@ from headrace.windowing.time import (
 )
 from headrace.windowing.timestamp_combiner import TimestampCombiner
 from headrace.windowing.timestamped_value import TimestampedValue
-from headrace.windowing.watermark import (
+from headrace.windowing.watermarks.estimators import WatermarkEstimator
+from headrace.windowing.watermarks.policies import (
     BoundedOutOfOrderness,
     FromSource,
     Monotonic,
@@ -21,7 +22,6 @@ from headrace.windowing.watermark import (
     Percentile,
     WatermarkPolicy,
 )
-from headrace.windowing.watermark_estimator import WatermarkEstimator
 from headrace.windowing.window import BoundedWindow, GlobalWindow, IntervalWindow
 from headrace.windowing.window_fn import NonMergingWindowFn, WindowFn
 from headrace.windowing.windows import FixedWindows, GlobalWindows, SlidingWindows

@@ -18,7 +18,7 @@ import attrs
 
 from headrace.errors import TimeError, shorten
 from headrace.windowing.column import Column
-from headrace.windowing.time import MAX_MICROS, MIN_MICROS, micros
+from headrace.windowing.time.timestamps import MAX_MICROS, MIN_MICROS, micros
 from headrace.windowing.window import BoundedWindow, IntervalWindow, interval
 from headrace.windowing.window_fn import NonMergingWindowFn, WindowFn, Windows
 

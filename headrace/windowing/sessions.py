@@ -11,7 +11,13 @@ import attrs
 
 from headrace.errors import TimeError, shorten
 from headrace.windowing.column import Column
-from headrace.windowing.time import MAX_MICROS, MIN_MICROS, Duration, DurationTypes, positive
+from headrace.windowing.time.timestamps import (
+    MAX_MICROS,
+    MIN_MICROS,
+    Duration,
+    DurationTypes,
+    positive,
+)
 from headrace.windowing.window import BoundedWindow, IntervalWindow, interval, intervals
 from headrace.windowing.window_fn import WindowFn, Windows
 

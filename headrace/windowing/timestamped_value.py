@@ -6,7 +6,7 @@ from functools import total_ordering
 from typing import Generic, TypeVar
 
 from headrace.errors import TimeError
-from headrace.windowing.time import Timestamp, TimestampTypes, micros
+from headrace.windowing.time.timestamps import Timestamp, TimestampTypes, micros
 
 V = TypeVar("V")
 

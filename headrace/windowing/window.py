@@ -10,7 +10,13 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any, Final
 
-from headrace.windowing.time import MAX_MICROS, MIN_MICROS, Timestamp, TimestampTypes, micros
+from headrace.windowing.time.timestamps import (
+    MAX_MICROS,
+    MIN_MICROS,
+    Timestamp,
+    TimestampTypes,
+    micros,
+)
 
 GLOBAL_END_MICROS: Final = MAX_MICROS - 86_400_000_000
 """End of the global window: a day before the end of time, so that something can come after it."""

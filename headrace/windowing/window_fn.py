@@ -16,7 +16,7 @@ from typing import Any, Final, TypeAlias
 
 from headrace.errors import PipelineError, TimeError, shorten
 from headrace.windowing.column import Column
-from headrace.windowing.time import Duration, DurationTypes, Timestamp, TimestampTypes
+from headrace.windowing.time.timestamps import Duration, DurationTypes, Timestamp, TimestampTypes
 from headrace.windowing.window import BoundedWindow
 
 Windows: TypeAlias = tuple[BoundedWindow, ...]

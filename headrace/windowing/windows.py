@@ -14,7 +14,7 @@ from typing import Any
 import attrs
 
 from headrace.windowing.column import Column
-from headrace.windowing.time import (
+from headrace.windowing.time.timestamps import (
     MAX_MICROS,
     MIN_MICROS,
     Duration,

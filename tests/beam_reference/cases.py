@@ -30,7 +30,7 @@ from headrace.triggers import (
     WindowingStrategy,
 )
 from headrace.windowing.sessions import Sessions
-from headrace.windowing.time import MAX_MICROS, MIN_MICROS
+from headrace.windowing.time.timestamps import MAX_MICROS, MIN_MICROS
 from tests.beam_reference.kit import SECOND, Event, Row, Run, Step, Where, scripts
 from tests.oracle import translate
 from tests.oracle.window_history import Element, Window

@@ -22,7 +22,7 @@ from typing import Any
 import attrs
 
 from headrace.triggers import WindowingStrategy
-from headrace.windowing.time import MIN_MICROS
+from headrace.windowing.time.timestamps import MIN_MICROS
 from tests.beam_reference.cases import has_sessions, is_timed, uses_watermark
 from tests.beam_reference.kit import UNKNOWN, Event, Observation, Run, run_events
 from tests.oracle.window_history import Pane, Window

@@ -14,7 +14,7 @@ from typing import Any
 import attrs
 
 from headrace.triggers import WindowingStrategy
-from headrace.windowing.time import MIN_MICROS
+from headrace.windowing.time.timestamps import MIN_MICROS
 from tests.beam_reference import in_beam
 from tests.beam_reference.kit import Event, Row
 from tests.oracle.window_history import Pane

@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("apache_beam", reason="Beam is what this compares with")
 
 import headrace as hr
-from headrace.windowing.time import MAX_MICROS
+from headrace.windowing.time.timestamps import MAX_MICROS
 from tests.differences.both_runners import (
     at,
     beam,

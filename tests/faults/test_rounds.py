@@ -16,7 +16,7 @@ from headrace.runners.sources.source_positions import Position, drained, positio
 from headrace.runners.sources.source_rounds import SourceRounds
 from headrace.sdk.pipelines.graph import Read
 from headrace.stored_formats import POSITIONS
-from headrace.windowing.time import MAX_MICROS
+from headrace.windowing.time.timestamps import MAX_MICROS
 from tests.faults.runs import append, write
 from tests.runners.sources import DONE, Lines, SteppedClock, Topic, at
 

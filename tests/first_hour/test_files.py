@@ -22,7 +22,7 @@ from headrace.sdk.io.files.malformed_records import FilesWithMalformedRecords, M
 from headrace.sdk.io.formats.lines import csv_files
 from headrace.sdk.pipelines.outputs import as_bundle
 from headrace.testing import TestStream
-from headrace.windowing.time import MIN_MICROS
+from headrace.windowing.time.timestamps import MIN_MICROS
 from tests.sdk.io.files import Kept, pipeline, visible, write
 
 pytestmark = pytest.mark.mode("batch")

@@ -27,7 +27,7 @@ from headrace.testing.laws import (
     check_streaming_equals_batch,
 )
 from headrace.triggers.strategy import WindowingStrategy
-from headrace.windowing.time import MAX_MICROS
+from headrace.windowing.time.timestamps import MAX_MICROS
 
 PAIRS = [("b", [1]), ("a", [2, 1])]
 

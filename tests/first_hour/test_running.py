@@ -21,7 +21,7 @@ from headrace.testing.laws import (
     check_streaming_equals_batch,
 )
 from headrace.triggers.strategy import WindowingStrategy
-from headrace.windowing.time import MAX_MICROS
+from headrace.windowing.time.timestamps import MAX_MICROS
 
 MODES = pytest.mark.parametrize("flags", [(), ("--streaming",)], ids=["batch", "streaming"])
 MIXED = [("b", 2), ("a", 1), ("a", "x")]

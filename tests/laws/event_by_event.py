@@ -37,7 +37,7 @@ from headrace.sdk.testing.streams.script import (
 )
 from headrace.triggers.refinement import AccumulationMode
 from headrace.triggers.strategy import WindowingStrategy
-from headrace.windowing.time import MAX_MICROS, MIN_MICROS
+from headrace.windowing.time.timestamps import MAX_MICROS, MIN_MICROS
 from tests.oracle import contents, translate
 from tests.oracle.replay import GroupingResult, Stage, replay
 from tests.oracle.window_history import Element, Pane

@@ -39,7 +39,7 @@ from headrace.transforms.userstate import (
     on_window_expiration,
 )
 from headrace.windowing import FixedWindows, SlidingWindows
-from headrace.windowing.time import Duration, Timestamp
+from headrace.windowing.time.timestamps import Duration, Timestamp
 from tests.laws.event_by_event import Time
 from tests.oracle.stateful import Actions, Emitted, Program, Stateful
 from tests.oracle.windows import Sliding

@@ -15,7 +15,7 @@ from headrace.sdk.testing.strategies.targeted_runs import KINDS_OF_RUNS
 from headrace.testing.laws import LawBroken, Report, Verdict
 from headrace.testing.strategies import Run, Step, is_odd, pipelines
 from headrace.triggers import WindowingStrategy
-from headrace.windowing.time import MAX_MICROS
+from headrace.windowing.time.timestamps import MAX_MICROS
 from tests.laws.__main__ import (
     MIXED,
     enough,

@@ -23,7 +23,7 @@ from headrace.transforms.userstate import (
     on_window_expiration,
 )
 from headrace.windowing import FixedWindows, GlobalWindows, SlidingWindows, WindowFn
-from headrace.windowing.time import Timestamp
+from headrace.windowing.time.timestamps import Timestamp
 
 Timed = tuple[int, int]
 """A value and its time."""

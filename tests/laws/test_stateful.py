@@ -31,7 +31,7 @@ from headrace.transforms.userstate import (
 )
 from headrace.triggers.trigger import NEVER
 from headrace.windowing import FixedWindows, SlidingWindows
-from headrace.windowing.time import MAX_MICROS
+from headrace.windowing.time.timestamps import MAX_MICROS
 from tests.conftest import ON_SPARK
 from tests.laws.stateful_programs import (
     StatefulRun,

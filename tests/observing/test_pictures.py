@@ -30,7 +30,7 @@ from headrace.sdk.observing.drawing.scales import DAY, HOUR, SECOND, axes_of, ti
 from headrace.sdk.observing.drawing.theme import DARK, dark_rules
 from headrace.sdk.observing.history import History, SeenElement, SeenPane
 from headrace.testing import TestPipeline, TestStream, capture
-from headrace.windowing.time import MAX_MICROS, MIN_MICROS
+from headrace.windowing.time.timestamps import MAX_MICROS, MIN_MICROS
 from headrace.windowing.window import GLOBAL_WINDOW
 from tests.figures import Case, cases
 from tests.test_figures import stream, windowing

@@ -11,7 +11,7 @@ import pytest
 import headrace as hr
 from headrace.triggers import AccumulationMode, AfterBytes, AfterCount, AfterWatermark, Repeatedly
 from headrace.windowing import FixedWindows, Sessions
-from headrace.windowing.time import MAX_MICROS
+from headrace.windowing.time.timestamps import MAX_MICROS
 
 from .mermaid.flowchart import parsed, parsed_by_mermaid
 

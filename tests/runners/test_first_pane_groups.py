@@ -27,7 +27,7 @@ from headrace.triggers import (
 )
 from headrace.triggers.trigger import NEVER, Clock
 from headrace.windowing import TimestampCombiner
-from headrace.windowing.time import MAX_MICROS
+from headrace.windowing.time.timestamps import MAX_MICROS
 from headrace.windowing.window import IntervalWindow as interval
 
 WINDOWS = [

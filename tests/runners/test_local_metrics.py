@@ -7,7 +7,7 @@ from headrace.metrics import Metrics, MetricsFilter
 from headrace.testing import TestPipeline, TestStream
 from headrace.triggers import AccumulationMode, AfterCount, AfterWatermark
 from headrace.windowing import FixedWindows
-from headrace.windowing.time import MAX_MICROS
+from headrace.windowing.time.timestamps import MAX_MICROS
 from tests.runners.sources import Lines, at
 
 MODES = pytest.mark.parametrize("flags", [[], ["--streaming"]], ids=["batch", "streaming"])

@@ -12,7 +12,7 @@ from headrace.runners.local import LocalRun
 from headrace.testing import Capture, TestPipeline, TestStream, assert_that, capture, equal_to
 from headrace.triggers import AccumulationMode, AfterCount, AfterProcessingTime, Repeatedly
 from headrace.windowing import FixedWindows
-from headrace.windowing.time import MAX_MICROS
+from headrace.windowing.time.timestamps import MAX_MICROS
 from tests.runners.sources import DONE, Lines, SteppedClock, Topic, at, clock
 
 __all__ = ["clock"]  # a fixture

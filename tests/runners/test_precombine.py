@@ -24,7 +24,7 @@ from headrace.sdk.testing.streams.script import SECOND
 from headrace.triggers import AfterBytes, AfterElement, Repeatedly, WindowingStrategy
 from headrace.windowing import FixedWindows, GlobalWindows, Sessions, SlidingWindows
 from headrace.windowing.sessions import overlapping
-from headrace.windowing.time import MAX_MICROS
+from headrace.windowing.time.timestamps import MAX_MICROS
 from headrace.windowing.window import interval
 
 KEYS = ["a", 1, 1.0, True, ("a", 1), ("a", True)]

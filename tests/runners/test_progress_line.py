@@ -18,7 +18,7 @@ import pytest
 
 from headrace.runners.engine.progress import Numbers, Progress
 from headrace.runners.engine.terminal_line import GuardedStream, TerminalLine, is_terminal
-from headrace.windowing.time import MAX_MICROS, MIN_MICROS
+from headrace.windowing.time.timestamps import MAX_MICROS, MIN_MICROS
 
 REPOSITORY = Path(__file__).parents[2]
 

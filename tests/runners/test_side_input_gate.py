@@ -16,7 +16,7 @@ from headrace.triggers.pane import PaneInfoTiming, pane_info
 from headrace.triggers.strategy import WindowingStrategy
 from headrace.triggers.trigger import NEVER, Clock
 from headrace.windowing import FixedWindows
-from headrace.windowing.time import MIN_MICROS
+from headrace.windowing.time.timestamps import MIN_MICROS
 from headrace.windowing.window import interval
 
 FIXED = WindowingStrategy(FixedWindows(10), DefaultTrigger())

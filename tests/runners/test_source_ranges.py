@@ -35,7 +35,7 @@ from headrace.sdk.io.files import file_places
 from headrace.sdk.pipelines.graph import Read
 from headrace.sdk.pipelines.outputs import as_bundle
 from headrace.sdk.polling.periodic_source import PeriodicSource, Times
-from headrace.windowing.time import MAX_MICROS, MIN_MICROS
+from headrace.windowing.time.timestamps import MAX_MICROS, MIN_MICROS
 
 
 @attrs.define(eq=False)

@@ -25,7 +25,7 @@ from headrace.sdk.metrics.step_metrics import StepMetrics
 from headrace.sdk.testing.streams.script import SECOND
 from headrace.triggers import AccumulationMode, AfterCount, AfterWatermark
 from headrace.triggers.trigger import Clock
-from headrace.windowing.time import MAX_MICROS
+from headrace.windowing.time.timestamps import MAX_MICROS
 from tests.runners.test_first_pane_groups import (
     GROUPINGS,
     TRIGGERS,

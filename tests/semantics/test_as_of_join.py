@@ -14,7 +14,7 @@ from headrace.sdk.joins.as_of_dofn import JoinAsOf, Timeline
 from headrace.testing import TestPipeline, TestStream, capture
 from headrace.triggers import AfterCount, AfterWatermark
 from headrace.windowing import FixedWindows, IntervalWindow, TimestampCombiner
-from headrace.windowing.time import MAX_MICROS, MIN_MICROS, MIN_TIMESTAMP
+from headrace.windowing.time.timestamps import MAX_MICROS, MIN_MICROS, MIN_TIMESTAMP
 from tests.semantics.scenarios import RETRACTING
 
 pytestmark = pytest.mark.mode("streaming")

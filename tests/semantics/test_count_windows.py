@@ -13,7 +13,7 @@ from headrace.sdk.batching.count_windows import Ranked
 from headrace.testing import TestPipeline, TestStream, capture
 from headrace.triggers import AfterCount, AfterWatermark
 from headrace.windowing import FixedWindows, GlobalWindows, IntervalWindow, Sessions
-from headrace.windowing.time import MAX_MICROS, MIN_MICROS
+from headrace.windowing.time.timestamps import MAX_MICROS, MIN_MICROS
 from tests.semantics.scenarios import RETRACTING
 
 pytestmark = pytest.mark.mode("streaming")

@@ -8,7 +8,7 @@ from headrace.testing import TestPipeline, assert_that, capture, equal_to
 from headrace.triggers import AfterWatermark
 from headrace.triggers.pane import NO_FIRING
 from headrace.windowing import GlobalWindow, GlobalWindows, IntervalWindow, Timestamp
-from headrace.windowing.time import MAX_TIMESTAMP, MIN_TIMESTAMP
+from headrace.windowing.time.timestamps import MAX_TIMESTAMP, MIN_TIMESTAMP
 from tests.semantics.scenarios import (
     END,
     FIXED,

@@ -15,7 +15,7 @@ from headrace.grouping.state.key_state import KeyState
 from headrace.runners.contents.reductions import reduction_of
 from headrace.triggers import WindowingStrategy
 from headrace.triggers.trigger import Arrived, Clock
-from headrace.windowing.time import MIN_MICROS
+from headrace.windowing.time.timestamps import MIN_MICROS
 from headrace.windowing.window import BoundedWindow
 
 Row = tuple[Any, ...]

@@ -23,7 +23,7 @@ from headrace.triggers import (
 )
 from headrace.triggers.trigger import NEVER, Arrived, Clock
 from headrace.windowing import FixedWindows, GlobalWindows, Sessions
-from headrace.windowing.time import MAX_MICROS, MIN_MICROS
+from headrace.windowing.time.timestamps import MAX_MICROS, MIN_MICROS
 from headrace.windowing.window import GLOBAL_WINDOW, interval
 from tests.triggers.counting import CountingBag, CountingTrigger, heap_pushes
 from tests.triggers.one_key import OneKey, arrival

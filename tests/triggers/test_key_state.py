@@ -23,7 +23,7 @@ from headrace.triggers import (
 )
 from headrace.triggers.trigger import NEVER
 from headrace.windowing import FixedWindows, Sessions, TimestampCombiner
-from headrace.windowing.time import MAX_MICROS
+from headrace.windowing.time.timestamps import MAX_MICROS
 from headrace.windowing.window import BoundedWindow, interval
 from tests.triggers.one_key import OneKey, same
 

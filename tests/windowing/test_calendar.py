@@ -14,7 +14,7 @@ from hypothesis import given, strategies as st
 from headrace.errors import TimeError
 from headrace.windowing.calendar import CalendarWindows
 from headrace.windowing.column import uniform
-from headrace.windowing.time import MAX_MICROS, MIN_MICROS, Timestamp, micros
+from headrace.windowing.time.timestamps import MAX_MICROS, MIN_MICROS, Timestamp, micros
 from headrace.windowing.window import BoundedWindow, IntervalWindow
 from headrace.windowing.window_fn import WindowFn, fact
 from headrace.windowing.windows import FixedWindows

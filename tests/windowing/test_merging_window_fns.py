@@ -15,7 +15,7 @@ from headrace.sdk.testing.runs.validity_windows import ValidityWindows
 from headrace.windowing.column import uniform
 from headrace.windowing.merging import Merge, merges
 from headrace.windowing.sessions import Sessions, overlapping
-from headrace.windowing.time import MAX_MICROS, MIN_MICROS, Duration, Timestamp
+from headrace.windowing.time.timestamps import MAX_MICROS, MIN_MICROS, Duration, Timestamp
 from headrace.windowing.window import (
     GLOBAL_END_MICROS,
     BoundedWindow,

@@ -23,7 +23,7 @@ from headrace.windowing import (
     WindowFn,
 )
 from headrace.windowing.merging import merges
-from headrace.windowing.time import duration_micros, micros, micros_of_all
+from headrace.windowing.time.timestamps import duration_micros, micros, micros_of_all
 
 
 @attrs.frozen

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from headrace.errors import TimeError
-from headrace.windowing.time import (
+from headrace.windowing.time.timestamps import (
     MAX_MICROS,
     MAX_TIMESTAMP,
     MIN_MICROS,

@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given, strategies as st
 
 from headrace.errors import TimeError
-from headrace.windowing.time import MAX_MICROS, MIN_MICROS
-from headrace.windowing.watermark import (
+from headrace.windowing.time.timestamps import MAX_MICROS, MIN_MICROS
+from headrace.windowing.watermarks.estimators import WatermarkEstimator
+from headrace.windowing.watermarks.policies import (
     BoundedOutOfOrderness,
     FromSource,
     Monotonic,
@@ -21,7 +22,6 @@ from headrace.windowing.watermark import (
     Percentile,
     WatermarkPolicy,
 )
-from headrace.windowing.watermark_estimator import WatermarkEstimator
 
 S = 10**6
 

@@ -6,7 +6,7 @@ import copy
 import pickle
 
 from headrace.windowing import Duration, IntervalWindow, Timestamp
-from headrace.windowing.time import MIN_MICROS
+from headrace.windowing.time.timestamps import MIN_MICROS
 from headrace.windowing.window import BoundedWindow
 
 

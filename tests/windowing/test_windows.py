@@ -13,7 +13,7 @@ from hypothesis import given, strategies as st
 
 from headrace.errors import TimeError
 from headrace.windowing.column import uniform
-from headrace.windowing.time import MAX_MICROS, MIN_MICROS, Duration, Timestamp
+from headrace.windowing.time.timestamps import MAX_MICROS, MIN_MICROS, Duration, Timestamp
 from headrace.windowing.window import (
     GLOBAL_END_MICROS,
     GLOBAL_WINDOW,

@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 
 from headrace import windowing as ours
 from headrace.windowing.merging import merges
-from headrace.windowing.time import MAX_MICROS, MIN_MICROS
+from headrace.windowing.time.timestamps import MAX_MICROS, MIN_MICROS
 from headrace.windowing.window import BoundedWindow
 from tests.windowing.times import near_zero, windows_at
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from headrace.windowing.time import MAX_MICROS, MIN_MICROS
+from headrace.windowing.time.timestamps import MAX_MICROS, MIN_MICROS
 from headrace.windowing.window import BoundedWindow
 from headrace.windowing.window_fn import WindowFn
 

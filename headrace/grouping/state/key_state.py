@@ -17,7 +17,7 @@ from headrace.grouping.state.timer_queue import TimerQueue
 from headrace.stored_formats import KEY_STATE, check_format
 from headrace.triggers.pane import PaneInfo
 from headrace.triggers.trigger import NEVER, TriggerState
-from headrace.windowing.time import MIN_MICROS
+from headrace.windowing.time.timestamps import MIN_MICROS
 from headrace.windowing.window import BoundedWindow
 
 

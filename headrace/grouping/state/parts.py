@@ -18,7 +18,7 @@ from typing import Any, Final
 import attrs
 
 from headrace.grouping.reduction import Content, Reduction
-from headrace.windowing.time import MIN_MICROS
+from headrace.windowing.time.timestamps import MIN_MICROS
 from headrace.windowing.window import BoundedWindow, interval, packed, unpacked
 
 BLOCK: Final = 512

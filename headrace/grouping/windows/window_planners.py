@@ -23,7 +23,7 @@ from headrace.grouping.windows.admission import Admission
 from headrace.grouping.windows.replacing import Plan, Planner, Sources
 from headrace.triggers.trigger import Clock
 from headrace.windowing.merging import merges, partition
-from headrace.windowing.time import MAX_MICROS
+from headrace.windowing.time.timestamps import MAX_MICROS
 from headrace.windowing.window import BoundedWindow
 
 Regrouped = tuple[Sources, Sequence[BoundedWindow], Sequence[BoundedWindow]]

@@ -52,7 +52,7 @@ from headrace.sdk.pipelines.outputs import (
     one_each,
     restamped,
 )
-from headrace.windowing.time import micros_of_all
+from headrace.windowing.time.timestamps import micros_of_all
 
 Program = Callable[[Bundle], Outputs]
 Make = Callable[[list[Any], Bundle, Step], Outputs]

@@ -17,7 +17,7 @@ from headrace.errors import warn
 from headrace.grouping.bundle import Bundle
 from headrace.sdk.metrics.step_metrics import StepMetrics
 from headrace.windowing.column import Column
-from headrace.windowing.time import MICROS_PER_SECOND, MIN_MICROS, Timestamp
+from headrace.windowing.time.timestamps import MICROS_PER_SECOND, MIN_MICROS, Timestamp
 
 FAR: Final = 7_258_118_400 * MICROS_PER_SECOND
 """The year 2200, from which timestamps are unlikely."""

@@ -19,7 +19,7 @@ import attrs
 
 from headrace.runners.engine.terminal_line import TerminalLine, is_terminal
 from headrace.sdk.options.pipeline_options import PipelineOptions, StandardOptions
-from headrace.windowing.time import END_OF_TIME_MICROS, MIN_MICROS, Timestamp
+from headrace.windowing.time.timestamps import END_OF_TIME_MICROS, MIN_MICROS, Timestamp
 
 REDRAWN: Final = 0.25
 """Seconds from one drawing of the line to the next."""

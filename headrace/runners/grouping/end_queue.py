@@ -15,7 +15,7 @@ from typing import Final, Generic, Protocol, TypeVar
 import attrs
 
 from headrace.triggers.trigger import NEVER
-from headrace.windowing.time import MIN_MICROS
+from headrace.windowing.time.timestamps import MIN_MICROS
 
 REMOVED: Final = MIN_MICROS - 1
 """The end of an item that has been removed."""

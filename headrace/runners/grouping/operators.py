@@ -34,7 +34,7 @@ from headrace.sdk.metrics.cells import MetricsContainer, recording
 from headrace.sdk.metrics.step_metrics import StepMetrics
 from headrace.triggers.pane import PaneInfoTiming
 from headrace.triggers.trigger import Clock
-from headrace.windowing.time import MIN_MICROS
+from headrace.windowing.time.timestamps import MIN_MICROS
 
 T = TypeVar("T")
 

@@ -31,7 +31,7 @@ from headrace.runners.precombine.per_session import KeySessions, Session
 from headrace.sdk.coders.keys import identities
 from headrace.triggers.refinement import AccumulationMode
 from headrace.triggers.trigger import NEVER, Clock
-from headrace.windowing.time import MAX_MICROS
+from headrace.windowing.time.timestamps import MAX_MICROS
 from headrace.windowing.window import interval, intervals
 
 BUCKETS_PER_GAP: Final = 8

@@ -14,7 +14,7 @@ import attrs
 
 from headrace.grouping.keyed_operator import Moments
 from headrace.triggers.trigger import Clock
-from headrace.windowing.time import MIN_MICROS
+from headrace.windowing.time.timestamps import MIN_MICROS
 
 Arrival = TypeVar("Arrival", contravariant=True)
 Out = TypeVar("Out", contravariant=True)

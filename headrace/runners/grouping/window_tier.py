@@ -30,7 +30,7 @@ from headrace.triggers.pane import PaneInfo
 from headrace.triggers.refinement import AccumulationMode
 from headrace.triggers.strategy import WindowingStrategy
 from headrace.triggers.trigger import NEVER, Arrived, Clock
-from headrace.windowing.time import MAX_MICROS, MIN_MICROS
+from headrace.windowing.time.timestamps import MAX_MICROS, MIN_MICROS
 from headrace.windowing.window import BoundedWindow
 
 

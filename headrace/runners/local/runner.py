@@ -34,7 +34,7 @@ from headrace.sdk.options.pipeline_options import PipelineOptions, StandardOptio
 from headrace.sdk.pipelines.graph import Graph, Read
 from headrace.sdk.pipelines.result import PipelineResult, PipelineState
 from headrace.sdk.pipelines.tracebacks import HiddenFrames
-from headrace.windowing.time import MAX_MICROS
+from headrace.windowing.time.timestamps import MAX_MICROS
 
 IDLE_SECONDS: Final = 0.05
 """The pause after a round without records, in seconds."""

@@ -14,7 +14,7 @@ from headrace.grouping.pane_output import ArrivalColumns
 from headrace.runners.contents.number_tables import Numbers, NumberTable
 from headrace.runners.precombine.key_index import Keys, pairs
 from headrace.runners.precombine.protocol import Input
-from headrace.windowing.time import MIN_MICROS
+from headrace.windowing.time.timestamps import MIN_MICROS
 from headrace.windowing.window import BoundedWindow
 
 

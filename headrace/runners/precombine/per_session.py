@@ -19,7 +19,7 @@ from headrace.runners.precombine.protocol import Arrivals, Input
 from headrace.sdk.pardo.binding import exploded
 from headrace.triggers.strategy import WindowingStrategy
 from headrace.triggers.trigger import Arrived
-from headrace.windowing.time import MAX_MICROS, MIN_MICROS
+from headrace.windowing.time.timestamps import MAX_MICROS, MIN_MICROS
 from headrace.windowing.window import interval, intervals
 from headrace.windowing.window_fn import fact
 

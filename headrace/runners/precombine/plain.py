@@ -15,7 +15,7 @@ from headrace.grouping.reduction import Reduction
 from headrace.runners.precombine.key_index import Keys, pairs
 from headrace.runners.precombine.protocol import Arrivals, Input
 from headrace.triggers.trigger import Arrived
-from headrace.windowing.time import MIN_MICROS
+from headrace.windowing.time.timestamps import MIN_MICROS
 from headrace.windowing.window import BoundedWindow
 
 FOLD_AT = 1 << 20

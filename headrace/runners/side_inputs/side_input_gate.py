@@ -34,7 +34,7 @@ from headrace.sdk.pardo.window_mapping import side_window
 from headrace.stored_formats import SIDE_INPUT_STATE, check_format
 from headrace.triggers.strategy import WindowingStrategy
 from headrace.triggers.trigger import NEVER, Clock
-from headrace.windowing.time import MIN_MICROS
+from headrace.windowing.time.timestamps import MIN_MICROS
 from headrace.windowing.windows import GlobalWindows
 
 

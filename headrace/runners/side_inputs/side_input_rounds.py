@@ -14,7 +14,7 @@ from headrace.runners.grouping.store import Store
 from headrace.runners.side_inputs.side_input_gate import Arrived, GateOutputs, SideInputGate
 from headrace.runners.side_inputs.side_input_state import GateState
 from headrace.triggers.trigger import Clock
-from headrace.windowing.time import MAX_MICROS, MIN_MICROS
+from headrace.windowing.time.timestamps import MAX_MICROS, MIN_MICROS
 
 
 @attrs.define(eq=False)

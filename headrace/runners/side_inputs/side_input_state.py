@@ -15,7 +15,7 @@ from headrace.sdk.coders.keys import encode_value
 from headrace.sdk.coders.stored.data import dumps_by_name, loads
 from headrace.triggers.pane import PaneInfo
 from headrace.triggers.refinement import AccumulationMode
-from headrace.windowing.time import MAX_MICROS
+from headrace.windowing.time.timestamps import MAX_MICROS
 from headrace.windowing.window import BoundedWindow
 
 SideWindow: TypeAlias = tuple[int, BoundedWindow]

@@ -16,8 +16,8 @@ from headrace.sdk.io.cursor import Cursor
 from headrace.sdk.pipelines.graph import Read
 from headrace.sdk.pipelines.outputs import as_bundle
 from headrace.sdk.sources.source import Batch, BoundedSource, ReadsClock
-from headrace.windowing.time import MAX_MICROS, micros
-from headrace.windowing.watermark import FromSource, PartitionedWatermark
+from headrace.windowing.time.timestamps import MAX_MICROS, micros
+from headrace.windowing.watermarks.policies import FromSource, PartitionedWatermark
 
 
 @attrs.define

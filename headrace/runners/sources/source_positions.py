@@ -15,7 +15,7 @@ import attrs
 from headrace.errors import PipelineError
 from headrace.sdk.coders.stored.data import dumps, loads
 from headrace.stored_formats import POSITIONS, check_format
-from headrace.windowing.time import MAX_MICROS, MIN_MICROS
+from headrace.windowing.time.timestamps import MAX_MICROS, MIN_MICROS
 
 
 @attrs.frozen

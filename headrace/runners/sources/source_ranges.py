@@ -19,7 +19,7 @@ from headrace.runners.sources.source_positions import Partition, ReadPosition
 from headrace.sdk.io.cursor import Cursor
 from headrace.sdk.pipelines.outputs import as_bundle
 from headrace.sdk.sources.source import LatestOffset, ReadsClock, UnboundedSource
-from headrace.windowing.time import MAX_MICROS, MIN_MICROS, micros
+from headrace.windowing.time.timestamps import MAX_MICROS, MIN_MICROS, micros
 
 
 @attrs.frozen

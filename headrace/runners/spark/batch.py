@@ -48,7 +48,7 @@ from headrace.runners.spark.stage import (
 from headrace.sdk.metrics.step_metrics import StepMetrics
 from headrace.sdk.pipelines.graph import Node, Read
 from headrace.triggers.trigger import Clock
-from headrace.windowing.time import MAX_MICROS
+from headrace.windowing.time.timestamps import MAX_MICROS
 
 CONF: Final = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": "10000",

@@ -67,8 +67,8 @@ from headrace.sdk.coders.stored.stable import refuse_pickle
 from headrace.sdk.metrics.step_metrics import StepMetrics
 from headrace.sdk.pipelines.graph import Node, Read
 from headrace.stored_formats import CHUNKS, check_format
-from headrace.windowing.time import MIN_MICROS
-from headrace.windowing.watermark import FromSource
+from headrace.windowing.time.timestamps import MIN_MICROS
+from headrace.windowing.watermarks.policies import FromSource
 
 RANGE_ROWS: Final = 1 << 14
 """Number of elements of a range that pass through the steps at once."""

@@ -26,7 +26,7 @@ from headrace.sdk.pardo.state.state_cells import StateCell
 from headrace.sdk.pardo.state.timers import TimerSpec
 from headrace.triggers.pane import NO_FIRING, PaneInfo
 from headrace.triggers.trigger import Clock
-from headrace.windowing.time import (
+from headrace.windowing.time.timestamps import (
     DurationTypes,
     Timestamp,
     TimestampTypes,

@@ -40,7 +40,7 @@ from headrace.sdk.pardo.dofn import BundleContextParam, DoFn, SetupContextParam
 from headrace.sdk.pardo.state.specs import CombiningValueStateSpec, StateSpec
 from headrace.sdk.pipelines.outputs import Step, finishing
 from headrace.triggers.trigger import Clock
-from headrace.windowing.time import MIN_MICROS
+from headrace.windowing.time.timestamps import MIN_MICROS
 
 
 @attrs.define(eq=False)

@@ -17,7 +17,7 @@ from headrace.sdk.pardo.state.timers import TimerSpec
 from headrace.sdk.pardo.stateful_dofn import Stateful
 from headrace.triggers.strategy import WindowingStrategy
 from headrace.triggers.trigger import NEVER, Clock
-from headrace.windowing.time import Timestamp
+from headrace.windowing.time.timestamps import Timestamp
 from headrace.windowing.window import BoundedWindow
 
 

@@ -31,7 +31,7 @@ from headrace.sdk.pardo.dofn import DoFn, Parameter, require_dofn
 from headrace.sdk.pardo.state.specs import BagStateSpec
 from headrace.sdk.pardo.state.timers import TimeDomain, TimerSpec, on_timer, on_window_expiration
 from headrace.sdk.pardo.stateful_dofn import is_stateful_dofn
-from headrace.windowing.time import Timestamp
+from headrace.windowing.time.timestamps import Timestamp
 from headrace.windowing.timestamped_value import TimestampedValue
 from headrace.windowing.window import BoundedWindow
 

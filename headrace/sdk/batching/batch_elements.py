@@ -20,7 +20,7 @@ from headrace.sdk.pardo.transforms import ParDo
 from headrace.sdk.pipelines.pvalue import PCollection, require_collection
 from headrace.sdk.pipelines.transform import PTransform
 from headrace.sdk.typehints.ignored_arguments import warn_of_ignored
-from headrace.windowing.time import DurationTypes
+from headrace.windowing.time.timestamps import DurationTypes
 from headrace.windowing.window import BoundedWindow
 
 _LIVE_WINDOWS: Final = 10

@@ -35,7 +35,7 @@ from headrace.sdk.pardo.transforms import ParDo
 from headrace.sdk.pipelines.pvalue import PCollection, require_collection
 from headrace.sdk.pipelines.transform import PTransform
 from headrace.sdk.typehints.element_types import pair_type, pair_types
-from headrace.windowing.time import MIN_TIMESTAMP
+from headrace.windowing.time.timestamps import MIN_TIMESTAMP
 
 
 class CountWindows(PTransform[PCollection[Any], PCollection[Any]]):

@@ -14,7 +14,7 @@ from headrace.sdk.pardo.state.timers import TimeDomain, TimerSpec, on_timer
 from headrace.sdk.pardo.transforms import ParDo
 from headrace.sdk.pipelines.pvalue import PCollection, require_collection
 from headrace.sdk.pipelines.transform import PTransform
-from headrace.windowing.time import DurationTypes, duration_micros
+from headrace.windowing.time.timestamps import DurationTypes, duration_micros
 
 
 class DeduplicatePerKey(PTransform[PCollection[Any], PCollection[Any]]):

@@ -21,7 +21,7 @@ from headrace.sdk.pipelines.pvalue import PCollection, require_collection
 from headrace.sdk.pipelines.transform import PTransform
 from headrace.sdk.typehints.element_types import pair_type, pair_types
 from headrace.sdk.typehints.ignored_arguments import warn_of_ignored
-from headrace.windowing.time import DurationTypes, duration_micros
+from headrace.windowing.time.timestamps import DurationTypes, duration_micros
 
 SHARDS: Final = 8
 """The number of shards of a key."""

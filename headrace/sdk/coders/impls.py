@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from headrace.errors import PipelineError
 from headrace.sdk.coders.byte_streams import InputStream, OutputStream
-from headrace.windowing.time import Timestamp
+from headrace.windowing.time.timestamps import Timestamp
 from headrace.windowing.window import IntervalWindow
 
 _SIGN: Final = 1 << 63

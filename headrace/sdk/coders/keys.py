@@ -27,7 +27,7 @@ from headrace.sdk.coders.stored.names import name_of as _name
 from headrace.sdk.coders.stored.registered import deterministic_coder
 from headrace.sdk.elements.row import Row
 from headrace.sdk.elements.side_containers import GuardedDict, SideList, SideSet
-from headrace.windowing.time import Duration, Timestamp
+from headrace.windowing.time.timestamps import Duration, Timestamp
 from headrace.windowing.window import BoundedWindow
 
 Encode = Callable[[Any], bytes]

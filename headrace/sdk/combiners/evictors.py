@@ -23,7 +23,7 @@ from headrace.sdk.pardo.dofn import DoFn
 from headrace.sdk.pardo.pardo_node import each
 from headrace.sdk.pipelines.pvalue import PCollection
 from headrace.sdk.typehints.element_types import pair_type, pair_types
-from headrace.windowing.time import DurationTypes, duration_micros
+from headrace.windowing.time.timestamps import DurationTypes, duration_micros
 
 Row: TypeAlias = tuple[int, bytes, Any]
 """The time of a value in microseconds, its encoding, and the value."""

@@ -13,7 +13,7 @@ from headrace.sdk.pardo.dofn import DoFn
 from headrace.sdk.pardo.transforms import Map
 from headrace.sdk.pipelines.pvalue import PCollection, require_collection
 from headrace.sdk.pipelines.transform import PTransform
-from headrace.windowing.time import MIN_TIMESTAMP
+from headrace.windowing.time.timestamps import MIN_TIMESTAMP
 
 Stamped: TypeAlias = tuple[Any, Any]
 _NONE: Final[Stamped] = (None, MIN_TIMESTAMP)

@@ -13,7 +13,7 @@ from headrace.grouping.bundle import Element
 from headrace.sdk.elements.html_tables import fragment, paragraph, table
 from headrace.sdk.elements.schemas import fields_of, is_record
 from headrace.triggers.pane import PaneInfo, PaneInfoTiming
-from headrace.windowing.time import END_OF_TIME_MICROS, MIN_MICROS, Timestamp
+from headrace.windowing.time.timestamps import END_OF_TIME_MICROS, MIN_MICROS, Timestamp
 from headrace.windowing.window import BoundedWindow, IntervalWindow
 
 WIDTH: Final = 60

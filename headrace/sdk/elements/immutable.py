@@ -22,7 +22,7 @@ from uuid import UUID
 
 import attrs
 
-from headrace.windowing.time import Duration, Timestamp
+from headrace.windowing.time.timestamps import Duration, Timestamp
 
 IMMUTABLE: Final[frozenset[type]] = frozenset(
     {

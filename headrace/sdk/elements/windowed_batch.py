@@ -10,7 +10,7 @@ import attrs
 
 from headrace.sdk.elements.windowed_value import PANE_INFO_UNKNOWN, WindowedValue
 from headrace.triggers.pane import PaneInfo
-from headrace.windowing.time import Timestamp, TimestampTypes
+from headrace.windowing.time.timestamps import Timestamp, TimestampTypes
 from headrace.windowing.window import BoundedWindow
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 
 from headrace.triggers.pane import NO_FIRING, PaneInfo
-from headrace.windowing.time import Timestamp, TimestampTypes
+from headrace.windowing.time.timestamps import Timestamp, TimestampTypes
 from headrace.windowing.window import BoundedWindow
 
 PANE_INFO_UNKNOWN = NO_FIRING

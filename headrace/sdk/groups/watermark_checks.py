@@ -9,7 +9,7 @@ from headrace.errors import warn
 from headrace.sdk.pipelines.graph import CombinePerKey, Graph, GroupByKey, Node, Read
 from headrace.sdk.pipelines.pvalue import PCollection
 from headrace.sdk.sources.source import UnboundedSource
-from headrace.windowing.watermark import FromSource
+from headrace.windowing.watermarks.policies import FromSource
 
 
 def warn_of_missing_watermarks(pcoll: PCollection[Any]) -> None:

@@ -15,7 +15,7 @@ from headrace.triggers.refinement import AccumulationMode, ClosingBehavior, OnTi
 from headrace.triggers.strategy import WindowingStrategy
 from headrace.triggers.trigger import Trigger
 from headrace.triggers.watermark_triggers import DefaultTrigger
-from headrace.windowing.time import DurationTypes, duration_micros
+from headrace.windowing.time.timestamps import DurationTypes, duration_micros
 from headrace.windowing.timestamp_combiner import TimestampCombiner
 from headrace.windowing.window_fn import WindowFn, reach_is_known
 

@@ -9,7 +9,7 @@ import attrs
 from headrace.errors import TimeError, printable
 from headrace.grouping.bundle import Element
 from headrace.sdk.sources.sink import Sink, SinkBatch
-from headrace.windowing.time import Timestamp
+from headrace.windowing.time.timestamps import Timestamp
 from headrace.windowing.window import GLOBAL_WINDOW, BoundedWindow
 
 

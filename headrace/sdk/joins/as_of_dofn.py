@@ -24,7 +24,7 @@ from headrace.sdk.pardo.dofn import DoFn
 from headrace.sdk.pardo.event_order import is_behind, rows_of, set_wake, wake_by
 from headrace.sdk.pardo.state.specs import OrderedListStateSpec, ReadModifyWriteStateSpec
 from headrace.sdk.pardo.state.timers import TimeDomain, TimerSpec, on_timer
-from headrace.windowing.time import MIN_TIMESTAMP, Timestamp
+from headrace.windowing.time.timestamps import MIN_TIMESTAMP, Timestamp
 
 Found: TypeAlias = "tuple[()] | tuple[Any]"
 """A version, or nothing."""

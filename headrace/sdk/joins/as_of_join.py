@@ -24,7 +24,7 @@ from headrace.sdk.pipelines.pvalue import PCollection, require_collection
 from headrace.sdk.pipelines.transform import PTransform
 from headrace.sdk.typehints.element_types import pair_type, pair_types
 from headrace.triggers.strategy import WindowingStrategy
-from headrace.windowing.time import DurationTypes, duration_micros
+from headrace.windowing.time.timestamps import DurationTypes, duration_micros
 from headrace.windowing.windows import GlobalWindows
 
 How: TypeAlias = Literal["inner", "left"]

@@ -34,7 +34,7 @@ from headrace.sdk.pardo.error_handling import ErrorHandler
 from headrace.sdk.pardo.transforms import ParDo
 from headrace.sdk.pipelines.pvalue import PCollection, require_collection
 from headrace.sdk.pipelines.transform import PTransform
-from headrace.windowing.time import DurationTypes
+from headrace.windowing.time.timestamps import DurationTypes
 
 _LOG: Final = logging.getLogger(__name__)
 

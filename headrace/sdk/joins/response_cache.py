@@ -11,7 +11,7 @@ import attrs
 
 from headrace.errors import PipelineError
 from headrace.sdk.coders.keys import encode_value
-from headrace.windowing.time import DurationTypes, duration_micros
+from headrace.windowing.time.timestamps import DurationTypes, duration_micros
 
 MISSING: Final = object()
 """The result of :meth:`ResponseCache.get` for a missing key."""

@@ -7,7 +7,7 @@ from copy import copy
 
 import attrs
 
-from headrace.windowing.time import MIN_MICROS
+from headrace.windowing.time.timestamps import MIN_MICROS
 
 
 @attrs.define

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 from headrace.sdk.metrics.cells import MetricResult
 from headrace.sdk.metrics.step_metrics import StepMetrics
 from headrace.triggers.pane import PaneInfoTiming
-from headrace.windowing.time import END_OF_TIME_MICROS, MICROS_PER_SECOND, MIN_MICROS
+from headrace.windowing.time.timestamps import END_OF_TIME_MICROS, MICROS_PER_SECOND, MIN_MICROS
 
 
 class StepCount(NamedTuple):

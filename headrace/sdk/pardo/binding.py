@@ -20,7 +20,7 @@ from headrace.sdk.elements.windowed_value import WindowedValue
 from headrace.sdk.pardo.dofn import PARAMETERS, Parameter
 from headrace.sdk.pipelines.elementwise import Function
 from headrace.windowing.column import Column, stretch
-from headrace.windowing.time import Timestamp
+from headrace.windowing.time.timestamps import Timestamp
 
 _NOT_BY_PLACE: Final = (Declared.VAR_POSITIONAL, Declared.KEYWORD_ONLY, Declared.VAR_KEYWORD)
 

@@ -35,7 +35,7 @@ from headrace.sdk.typehints.io_hints import IOTypeHints, hints_of
 from headrace.sdk.typehints.labels import callable_label
 from headrace.sdk.typehints.outputs import emitted
 from headrace.sdk.typehints.signatures import Types
-from headrace.windowing.time import Timestamp
+from headrace.windowing.time.timestamps import Timestamp
 from headrace.windowing.window_fn import WindowFn
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from headrace.errors import PipelineError
 from headrace.sdk.pipelines.pvalue import PCollection
-from headrace.windowing.time import MAX_MICROS, Timestamp
+from headrace.windowing.time.timestamps import MAX_MICROS, Timestamp
 from headrace.windowing.timestamp_combiner import TimestampCombiner
 
 

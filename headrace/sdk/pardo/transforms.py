@@ -46,7 +46,7 @@ from headrace.sdk.typehints.element_types import (
 from headrace.sdk.typehints.hints import is_union
 from headrace.sdk.typehints.io_hints import IOTypeHints, hints_of
 from headrace.sdk.typehints.labels import callable_label
-from headrace.windowing.time import TimestampTypes
+from headrace.windowing.time.timestamps import TimestampTypes
 from headrace.windowing.timestamped_value import TimestampedValue
 
 Output: TypeAlias = OutT | TaggedOutput | WindowedValue

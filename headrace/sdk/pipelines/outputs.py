@@ -21,7 +21,7 @@ from headrace.sdk.elements.tagged_output import TaggedOutput
 from headrace.sdk.elements.windowed_value import WindowedValue
 from headrace.sdk.pipelines.graph import MAIN
 from headrace.windowing.column import Column, stretch
-from headrace.windowing.time import micros_of_all
+from headrace.windowing.time.timestamps import micros_of_all
 from headrace.windowing.timestamped_value import TimestampedValue
 from headrace.windowing.window_fn import WindowFn
 from headrace.windowing.windows import GlobalWindows

@@ -13,7 +13,7 @@ from headrace.sdk.pipelines.pvalue import PBegin, PCollection, require_collectio
 from headrace.sdk.pipelines.transform import PTransform
 from headrace.sdk.polling.periodic_source import PeriodicSource, Times
 from headrace.sdk.sources.reading import Values, read_node
-from headrace.windowing.time import (
+from headrace.windowing.time.timestamps import (
     MAX_MICROS,
     MAX_TIMESTAMP,
     DurationTypes,

@@ -10,7 +10,13 @@ import attrs
 
 from headrace.errors import PipelineError
 from headrace.sdk.sources.source import Batch, LatestOffset, ReadsClock, UnboundedSource
-from headrace.windowing.time import MAX_MICROS, Timestamp, TimestampTypes, duration_micros, micros
+from headrace.windowing.time.timestamps import (
+    MAX_MICROS,
+    Timestamp,
+    TimestampTypes,
+    duration_micros,
+    micros,
+)
 from headrace.windowing.timestamped_value import TimestampedValue
 
 SPLIT: Final = 1 << 13

@@ -9,7 +9,7 @@ import attrs
 
 from headrace.errors import PipelineError, shorten
 from headrace.sdk.elements.type_variables import OutT
-from headrace.windowing.time import MAX_TIMESTAMP, Timestamp, TimestampTypes
+from headrace.windowing.time.timestamps import MAX_TIMESTAMP, Timestamp, TimestampTypes
 from headrace.windowing.timestamped_value import TimestampedValue
 
 

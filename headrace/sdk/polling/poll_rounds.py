@@ -15,7 +15,7 @@ import attrs
 from headrace.sdk.coders.keys import encode_value
 from headrace.sdk.polling.poll_results import require_result
 from headrace.sdk.polling.poll_termination import TerminationCondition
-from headrace.windowing.time import MAX_MICROS, Timestamp
+from headrace.windowing.time.timestamps import MAX_MICROS, Timestamp
 from headrace.windowing.timestamped_value import TimestampedValue
 
 _LOG: Final = logging.getLogger(__name__)

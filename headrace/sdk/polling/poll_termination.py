@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 
 from headrace.errors import PipelineError
-from headrace.windowing.time import Duration, DurationTypes, Timestamp
+from headrace.windowing.time.timestamps import Duration, DurationTypes, Timestamp
 
 
 class TerminationCondition:

@@ -14,7 +14,7 @@ import attrs
 
 from headrace.sdk.polling.poll_rounds import PollSpec, PollState, first_state, poll
 from headrace.sdk.sources.source import Batch, ReadsClock, UnboundedSource
-from headrace.windowing.time import MAX_MICROS, MIN_MICROS, Timestamp, micros
+from headrace.windowing.time.timestamps import MAX_MICROS, MIN_MICROS, Timestamp, micros
 from headrace.windowing.timestamped_value import TimestampedValue
 
 

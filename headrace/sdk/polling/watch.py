@@ -33,7 +33,7 @@ from headrace.sdk.polling.polled_source import PolledInputs
 from headrace.sdk.sources.reading import Values, read_node
 from headrace.sdk.sources.scripted_stream import TestStream
 from headrace.sdk.typehints.element_types import pair_type, result_type
-from headrace.windowing.time import Duration, DurationTypes, Timestamp, duration_micros
+from headrace.windowing.time.timestamps import Duration, DurationTypes, Timestamp, duration_micros
 from headrace.windowing.timestamped_value import TimestampedValue
 
 

@@ -16,7 +16,7 @@ from headrace.sdk.pipelines.elementwise import Function, MapEach
 from headrace.sdk.pipelines.pvalue import PCollection, require_collection
 from headrace.sdk.pipelines.transform import PTransform
 from headrace.triggers.pane import PaneInfo
-from headrace.windowing.time import Timestamp
+from headrace.windowing.time.timestamps import Timestamp
 from headrace.windowing.window import BoundedWindow
 
 LOGGER: Final = "headrace.transforms.util"

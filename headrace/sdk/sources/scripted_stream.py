@@ -17,7 +17,7 @@ from headrace.sdk.pipelines.pvalue import PBegin, PCollection, PipelineBuilder
 from headrace.sdk.pipelines.transform import PTransform
 from headrace.sdk.sources.reading import read_node
 from headrace.sdk.typehints.ignored_arguments import warn_of_ignored
-from headrace.windowing.time import (
+from headrace.windowing.time.timestamps import (
     MAX_TIMESTAMP,
     MICROS_PER_SECOND,
     MIN_TIMESTAMP,

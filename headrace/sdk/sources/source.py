@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 import attrs
 
 from headrace.grouping.bundle import Bundle
-from headrace.windowing.time import TimestampTypes
+from headrace.windowing.time.timestamps import TimestampTypes
 from headrace.windowing.timestamped_value import TimestampedValue
 
 T = TypeVar("T")

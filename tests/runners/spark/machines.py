@@ -13,7 +13,7 @@ from headrace.sdk.testing.strategies.arriving import offsets
 from headrace.sdk.testing.strategies.pipelines import runs
 from headrace.sdk.testing.strategies.targeted_runs import merging_after_firing
 from headrace.sdk.testing.streams.script import SECOND, Event
-from headrace.windowing.time import MAX_MICROS
+from headrace.windowing.time.timestamps import MAX_MICROS
 from tests.laws.event_by_event import EventRunner
 
 from .stage_runner import StageRunner, unordered

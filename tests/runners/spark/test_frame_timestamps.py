@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from headrace.sdk.io.frames.frame_source import FrameRows, micros_of_floats
-from headrace.windowing.time import micros
+from headrace.windowing.time.timestamps import micros
 
 
 @given(st.lists(st.floats(-4e9, 4e9), min_size=1))

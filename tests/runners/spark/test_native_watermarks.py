@@ -10,7 +10,7 @@ from headrace.runners.spark.shuffle.control_rows import Control
 from headrace.runners.spark.sources.native_watermarks import Observed, SourceClock
 from headrace.sdk.pipelines.graph import Read
 from headrace.windowing import BoundedOutOfOrderness, FromSource, Monotonic, Percentile
-from headrace.windowing.time import MAX_MICROS, MIN_MICROS
+from headrace.windowing.time.timestamps import MAX_MICROS, MIN_MICROS
 
 SECOND = 1_000_000
 

@@ -33,7 +33,7 @@ from headrace.triggers import (
     Repeatedly,
 )
 from headrace.windowing import FixedWindows, SlidingWindows
-from headrace.windowing.time import MAX_MICROS
+from headrace.windowing.time.timestamps import MAX_MICROS
 
 from .stages import Stream, run_batch
 

@@ -27,7 +27,7 @@ from headrace.testing import capture
 from headrace.testing.strategies import LinkedWindows
 from headrace.triggers.strategy import WindowingStrategy
 from headrace.windowing import FixedWindows, Sessions, WindowFn
-from headrace.windowing.time import MAX_MICROS, MIN_MICROS
+from headrace.windowing.time.timestamps import MAX_MICROS, MIN_MICROS
 from tests.laws.event_by_event import run_batch_of, run_events
 from tests.serialization.registry import clean_registry
 

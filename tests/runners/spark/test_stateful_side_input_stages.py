@@ -27,7 +27,7 @@ from headrace.transforms.userstate import (
     on_timer,
     on_window_expiration,
 )
-from headrace.windowing.time import MAX_MICROS, Timestamp
+from headrace.windowing.time.timestamps import MAX_MICROS, Timestamp
 
 from .stages import Stream, run_batch
 from .test_side_input_stages import SECOND, TRIGGERS, WINDOWS, LocalRounds, bundle

@@ -20,7 +20,7 @@ from headrace.runners.spark.cluster.new_session import RUN_CONF
 from headrace.testing import capture
 from headrace.triggers import AccumulationMode, AfterProcessingTime, AtPeriod, Repeatedly
 from headrace.windowing import FixedWindows, GlobalWindows
-from headrace.windowing.time import MAX_MICROS
+from headrace.windowing.time.timestamps import MAX_MICROS
 
 from .recording_dofns import Parts, RecordingDoFn, ScriptedSource, counted, elements, recorded
 

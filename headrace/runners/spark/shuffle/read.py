@@ -32,7 +32,7 @@ from headrace.runners.spark.shuffle.blocks import Block, arrivals_in, unpacked_w
 from headrace.runners.spark.shuffle.spilling import SpilledList, SpillFile
 from headrace.sdk.coders.keys import identities, identity
 from headrace.triggers.trigger import Arrived
-from headrace.windowing.time import MIN_MICROS
+from headrace.windowing.time.timestamps import MIN_MICROS
 from headrace.windowing.window import BoundedWindow, interval
 
 SPILL_AT: Final = 1 << 25

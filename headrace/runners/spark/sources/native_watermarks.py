@@ -20,8 +20,8 @@ from headrace.runners.spark.shuffle.write import Scope
 from headrace.sdk.io.frames.frame_source import SourcePartition
 from headrace.sdk.pipelines.graph import Read
 from headrace.windowing.column import materialise
-from headrace.windowing.time import MAX_MICROS, MIN_MICROS
-from headrace.windowing.watermark import (
+from headrace.windowing.time.timestamps import MAX_MICROS, MIN_MICROS
+from headrace.windowing.watermarks.policies import (
     FromSource,
     PartitionedWatermark,
     WatermarkPolicy,

@@ -26,8 +26,8 @@ from headrace.runners.spark.sources.native_watermarks import OBSERVED, Observed
 from headrace.sdk.io.frames.frame_source import SourcePartition
 from headrace.sdk.pipelines.graph import Read
 from headrace.sdk.sources.source import UnboundedSource
-from headrace.windowing.time import MAX_MICROS
-from headrace.windowing.watermark import FromSource
+from headrace.windowing.time.timestamps import MAX_MICROS
+from headrace.windowing.watermarks.policies import FromSource
 
 SAMPLED: Final = 32
 """Number of records from whose size the size of a range is estimated."""

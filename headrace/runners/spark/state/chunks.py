@@ -17,7 +17,7 @@ from headrace.grouping.keyed_operator import Moments
 from headrace.runners.grouping.store import Table
 from headrace.runners.spark.shuffle.wire import dumps, loads
 from headrace.triggers.trigger import NEVER, Clock
-from headrace.windowing.time import MIN_MICROS
+from headrace.windowing.time.timestamps import MIN_MICROS
 
 KEYS: Final = 64
 """Average number of keys per chunk at which a chunk is split."""

@@ -11,7 +11,7 @@ from typing import Any
 
 import attrs
 
-from headrace.windowing.time import Duration, Timestamp
+from headrace.windowing.time.timestamps import Duration, Timestamp
 
 
 def signature(value: Any) -> str:

@@ -17,7 +17,7 @@ from headrace.sdk.coders.base import (
     VarIntCoder,
 )
 from headrace.triggers.pane import PaneInfo, PaneInfoTiming
-from headrace.windowing.time import Duration, Timestamp
+from headrace.windowing.time.timestamps import Duration, Timestamp
 from headrace.windowing.window import GLOBAL_WINDOW, GlobalWindow, IntervalWindow, interval
 
 

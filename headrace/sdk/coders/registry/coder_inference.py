@@ -37,7 +37,7 @@ from headrace.sdk.coders.kinds.value_coders import (
 )
 from headrace.sdk.elements.schemas import schema_of
 from headrace.triggers.pane import PaneInfo
-from headrace.windowing.time import Duration, Timestamp
+from headrace.windowing.time.timestamps import Duration, Timestamp
 from headrace.windowing.window import GlobalWindow, IntervalWindow
 
 _SIMPLE: Final[dict[Any, type[Coder]]] = {

@@ -20,7 +20,7 @@ from headrace.sdk.io.files.file_places import UNKNOWN, FilePlace, Places
 from headrace.sdk.io.files.opening import matching, patterns_of, require_matching
 from headrace.sdk.sources.source import BoundedSource, ReadsBundles
 from headrace.sdk.typehints.display_data import HasDisplayData
-from headrace.windowing.time import Timestamp, micros, micros_of_all
+from headrace.windowing.time.timestamps import Timestamp, micros, micros_of_all
 from headrace.windowing.timestamped_value import TimestampedValue
 
 CHUNK_ROWS: Final = 1 << 12

@@ -10,7 +10,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from headrace.sdk.elements.schemas import fields_of, is_record
-from headrace.windowing.time import Timestamp
+from headrace.windowing.time.timestamps import Timestamp
 
 
 def in_json(value: Any) -> Any:

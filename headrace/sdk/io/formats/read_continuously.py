@@ -11,7 +11,7 @@ from headrace.sdk.io.matching.match_continuously import MatchContinuously
 from headrace.sdk.io.matching.matching_files import EmptyMatchTreatment
 from headrace.sdk.pipelines.pvalue import PBegin, PCollection
 from headrace.sdk.pipelines.transform import PTransform
-from headrace.windowing.time import MAX_TIMESTAMP, DurationTypes, TimestampTypes
+from headrace.windowing.time.timestamps import MAX_TIMESTAMP, DurationTypes, TimestampTypes
 
 
 class ReadContinuously(PTransform[PBegin, PCollection[Any]]):

@@ -34,7 +34,7 @@ from headrace.sdk.pardo.transforms import Map
 from headrace.sdk.pipelines.pvalue import DoOutputsTuple, PBegin, PCollection
 from headrace.sdk.pipelines.transform import PTransform
 from headrace.sdk.typehints.ignored_arguments import warn_of_ignored
-from headrace.windowing.watermark import WatermarkPolicy
+from headrace.windowing.watermarks.policies import WatermarkPolicy
 
 
 class ReadFromFiles(PTransform[PBegin, PCollection[OutT]], Generic[OutT]):

@@ -11,7 +11,7 @@ from headrace.sdk.io.files.file_source import FileSource
 from headrace.sdk.io.files.opening import require_existing
 from headrace.sdk.io.matching.watched_files import WatchedFiles
 from headrace.sdk.sources.reading import Read
-from headrace.windowing.watermark import WatermarkPolicy
+from headrace.windowing.watermarks.policies import WatermarkPolicy
 
 
 def _check_watch(options: ReadOptions, field: Any, watch: float) -> None:

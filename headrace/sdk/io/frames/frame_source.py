@@ -17,7 +17,7 @@ from headrace.sdk.elements.row import Row, rows_of
 from headrace.sdk.elements.schemas import arguments_of, checked_records
 from headrace.sdk.io.files.file_source import CHUNK_ROWS, TimestampOf
 from headrace.sdk.sources.source import Batch, BoundedSource, ReadsBundles, UnboundedSource
-from headrace.windowing.time import micros, micros_of_all
+from headrace.windowing.time.timestamps import micros, micros_of_all
 
 SourcePartition: TypeAlias = tuple[Hashable, ...]
 """The identity of a source's partition: the values of the columns that name it."""

@@ -20,7 +20,7 @@ from headrace.sdk.io.frames.frame_source import (
 from headrace.sdk.pipelines.pvalue import PBegin, PCollection
 from headrace.sdk.pipelines.transform import PTransform
 from headrace.sdk.sources.reading import Read
-from headrace.windowing.watermark import WatermarkPolicy
+from headrace.windowing.watermarks.policies import WatermarkPolicy
 
 _PARTITIONS_OF: Final = {"kafka": ("topic", "partition")}
 """Columns that name the source partition, by format."""

@@ -10,7 +10,7 @@ from headrace.sdk.io.matching.matching_files import EmptyMatchTreatment, setting
 from headrace.sdk.pipelines.pvalue import PBegin, PCollection
 from headrace.sdk.pipelines.transform import PTransform
 from headrace.sdk.sources.reading import Read
-from headrace.windowing.time import (
+from headrace.windowing.time.timestamps import (
     MAX_TIMESTAMP,
     DurationTypes,
     TimestampTypes,

@@ -20,7 +20,7 @@ from headrace.sdk.io.files.file_operations import matched
 from headrace.sdk.io.files.file_systems import FileMetadata
 from headrace.sdk.io.matching.matching_files import EmptyMatchTreatment, refuse_empty
 from headrace.sdk.sources.source import Batch, ReadsClock, UnboundedSource
-from headrace.windowing.time import MAX_MICROS, Timestamp
+from headrace.windowing.time.timestamps import MAX_MICROS, Timestamp
 from headrace.windowing.timestamped_value import TimestampedValue
 
 REMEMBERED: Final = 1_000

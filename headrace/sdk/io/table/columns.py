@@ -14,7 +14,7 @@ from sqlalchemy.dialects.postgresql import JSONB
 from headrace.errors import ElementError, PipelineError, shorten
 from headrace.sdk.elements.schemas import plain_type, schema_of
 from headrace.sdk.io.table.rows import WINDOW_COLUMNS, Values
-from headrace.windowing.time import Duration, Timestamp
+from headrace.windowing.time.timestamps import Duration, Timestamp
 
 
 class Digits(sa.TypeDecorator[Decimal]):

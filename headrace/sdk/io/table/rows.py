@@ -16,7 +16,7 @@ import attrs
 from headrace.errors import ElementError, shorten
 from headrace.grouping.bundle import Bundle
 from headrace.sdk.elements.schemas import Reader, reader_of
-from headrace.windowing.time import Duration, Timestamp
+from headrace.windowing.time.timestamps import Duration, Timestamp
 from headrace.windowing.window import BoundedWindow
 
 Values: TypeAlias = dict[str, Any]

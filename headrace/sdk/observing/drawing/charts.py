@@ -13,7 +13,7 @@ from headrace.sdk.observing.drawing.over_time import Series, bars, lines, time_l
 from headrace.sdk.observing.drawing.picture import marks_of_key
 from headrace.sdk.observing.drawing.scales import DAY, UP, TimeAxis, time_axis
 from headrace.sdk.observing.history import History, Span
-from headrace.windowing.time import END_OF_TIME_MICROS
+from headrace.windowing.time.timestamps import END_OF_TIME_MICROS
 
 MOST_SERIES: Final = 6
 """Maximum number of steps in a chart."""

@@ -13,7 +13,7 @@ from typing import Any, Final
 import attrs
 
 from headrace.sdk.observing.history import SeenElement, SeenPane
-from headrace.windowing.time import END_OF_TIME_MICROS
+from headrace.windowing.time.timestamps import END_OF_TIME_MICROS
 
 Bounds = tuple[int, int]
 

@@ -12,7 +12,7 @@ from headrace.sdk.observing.drawing.marks import Marks, marks_of
 from headrace.sdk.observing.drawing.stretches import stretches
 from headrace.sdk.observing.drawing.theme import config
 from headrace.sdk.observing.history import GroupingHistory, History, SeenElement, SeenPane
-from headrace.windowing.time import MIN_MICROS
+from headrace.windowing.time.timestamps import MIN_MICROS
 
 if TYPE_CHECKING:
     from altair import LayerChart

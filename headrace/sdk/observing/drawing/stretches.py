@@ -8,7 +8,7 @@ from typing import Final
 import attrs
 
 from headrace.sdk.observing.history import SeenElement, SeenPane
-from headrace.windowing.time import END_OF_TIME_MICROS
+from headrace.windowing.time.timestamps import END_OF_TIME_MICROS
 
 WINDOWS: Final = 24
 MOMENTS: Final = 5

@@ -15,7 +15,7 @@ from headrace.sdk.metrics.step_metrics import StepMetrics
 from headrace.sdk.observing.history import GroupingHistory, History, Span
 from headrace.sdk.observing.live.recent_logs import LoggedRecord
 from headrace.sdk.pipelines.result import PipelineState
-from headrace.windowing.time import END_OF_TIME_MICROS
+from headrace.windowing.time.timestamps import END_OF_TIME_MICROS
 
 SECOND: Final = 1_000_000
 

@@ -23,7 +23,7 @@ from headrace.sdk.pardo.state.state_cells import (
     StateCell,
     SumState,
 )
-from headrace.windowing.time import DurationTypes, duration_micros
+from headrace.windowing.time.timestamps import DurationTypes, duration_micros
 
 
 class EncodedState(NamedTuple):

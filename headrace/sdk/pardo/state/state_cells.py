@@ -18,7 +18,7 @@ from headrace.sdk.coders.keys import identity
 from headrace.sdk.coders.own_values import Copies, own
 from headrace.sdk.elements.immutable import IMMUTABLE, is_immutable
 from headrace.sdk.groups.combine_fn import CombineFn
-from headrace.windowing.time import Timestamp, TimestampTypes, micros
+from headrace.windowing.time.timestamps import Timestamp, TimestampTypes, micros
 
 T = TypeVar("T")
 K = TypeVar("K")

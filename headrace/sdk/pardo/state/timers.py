@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, Final, Protocol, TypeVar
 
 from headrace.errors import PipelineError, shorten
-from headrace.windowing.time import DurationTypes, Timestamp, TimestampTypes
+from headrace.windowing.time.timestamps import DurationTypes, Timestamp, TimestampTypes
 
 MethodT = TypeVar("MethodT", bound=Callable[..., Any])
 

@@ -14,7 +14,7 @@ from headrace.sdk.pipelines.graph import MAIN, Collection, Graph
 from headrace.sdk.pipelines.runner_lookup import find_planner
 from headrace.triggers.refinement import AccumulationMode
 from headrace.triggers.strategy import WindowingStrategy
-from headrace.windowing.time import MAX_MICROS, Duration
+from headrace.windowing.time.timestamps import MAX_MICROS, Duration
 
 
 def strategy_facts(strategy: WindowingStrategy) -> Iterator[tuple[str, str]]:

@@ -15,7 +15,7 @@ from headrace.sdk.sources.sink import Sink, SinkBatch
 from headrace.sdk.sources.writing import Write
 from headrace.sdk.testing.assertions.matchers import EqualToPerWindow, Matcher
 from headrace.triggers.pane import NO_FIRING, PaneInfo
-from headrace.windowing.time import Timestamp
+from headrace.windowing.time.timestamps import Timestamp
 from headrace.windowing.window import BoundedWindow
 
 

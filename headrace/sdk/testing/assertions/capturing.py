@@ -11,7 +11,7 @@ from headrace.sdk.pipelines.pvalue import PCollection
 from headrace.sdk.sources.sink import Sink, SinkBatch
 from headrace.sdk.sources.writing import Write
 from headrace.triggers.pane import PaneInfo
-from headrace.windowing.time import Timestamp
+from headrace.windowing.time.timestamps import Timestamp
 from headrace.windowing.window import BoundedWindow
 
 

@@ -60,7 +60,7 @@ from headrace.sdk.testing.runs.shrinking import smaller
 from headrace.sdk.testing.runs.steps import Step
 from headrace.sdk.testing.strategies.targeted_runs import each_kind, order_free
 from headrace.sdk.testing.streams.script import ended, rows_of
-from headrace.windowing.time import MIN_MICROS
+from headrace.windowing.time.timestamps import MIN_MICROS
 
 Reference: TypeAlias = Callable[[Sequence[Run]], Sequence[RunPanes | None]]
 """Returns the expected panes of runs; None for a run that it does not support."""

@@ -16,7 +16,7 @@ from headrace.sdk.testing.laws.law import LawBroken
 from headrace.sdk.testing.laws.law_runner import check_law
 from headrace.sdk.testing.property_testing import st
 from headrace.windowing.column import materialise
-from headrace.windowing.time import MAX_MICROS, Timestamp, TimestampTypes, micros
+from headrace.windowing.time.timestamps import MAX_MICROS, Timestamp, TimestampTypes, micros
 
 
 def check_source(

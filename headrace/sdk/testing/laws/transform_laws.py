@@ -34,7 +34,7 @@ from headrace.sdk.testing.streams.pipelines import TestPipeline
 from headrace.sdk.testing.streams.script import Script, punctual, rows_of, stream, with_rows
 from headrace.triggers.refinement import AccumulationMode
 from headrace.triggers.strategy import WindowingStrategy
-from headrace.windowing.time import (
+from headrace.windowing.time.timestamps import (
     DurationTypes,
     Timestamp,
     TimestampTypes,

@@ -19,7 +19,7 @@ from headrace.sdk.testing.laws.law_runner import check_law
 from headrace.sdk.testing.property_testing import st
 from headrace.triggers import Trigger, WindowingStrategy
 from headrace.triggers.trigger import ASLEEP, Arrived, Clock, TriggerState, Wake
-from headrace.windowing.time import DurationTypes, duration_micros
+from headrace.windowing.time.timestamps import DurationTypes, duration_micros
 
 WINDOW: Final = 10
 """Length of the window, in units."""

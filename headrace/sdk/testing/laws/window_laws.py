@@ -10,7 +10,7 @@ from headrace.sdk.testing.laws.law_runner import Drawn, check_law, drawn_from
 from headrace.sdk.testing.property_testing import st
 from headrace.sdk.testing.runs.batch_oracle import merged_windows
 from headrace.sdk.testing.strategies.arriving import offsets
-from headrace.windowing.time import (
+from headrace.windowing.time.timestamps import (
     DurationTypes,
     Timestamp,
     TimestampTypes,

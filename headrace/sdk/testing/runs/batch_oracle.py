@@ -24,7 +24,7 @@ from headrace.sdk.testing.runs.validity_windows import ValidityWindows
 from headrace.sdk.testing.streams.script import Script
 from headrace.triggers.refinement import AccumulationMode
 from headrace.windowing.sessions import Sessions
-from headrace.windowing.time import MIN_MICROS
+from headrace.windowing.time.timestamps import MIN_MICROS
 from headrace.windowing.window import BoundedWindow
 from headrace.windowing.window_fn import WindowFn
 

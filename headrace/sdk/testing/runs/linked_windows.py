@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import attrs
 
-from headrace.windowing.time import MAX_MICROS, Duration, positive
+from headrace.windowing.time.timestamps import MAX_MICROS, Duration, positive
 from headrace.windowing.window import BoundedWindow, interval
 from headrace.windowing.window_fn import WindowFn
 

@@ -27,7 +27,7 @@ from headrace.sdk.testing.runs.steps import (
 from headrace.sdk.testing.streams.script import Event, Script, retracts, stream
 from headrace.triggers.strategy import WindowingStrategy
 from headrace.triggers.trigger import Trigger
-from headrace.windowing.time import Duration, Timestamp
+from headrace.windowing.time.timestamps import Duration, Timestamp
 
 _HOMES = (
     "headrace.testing",

@@ -12,7 +12,7 @@ from headrace.sdk.pardo.dofn import DoFn
 from headrace.sdk.pardo.state.specs import BagStateSpec, CombiningValueStateSpec
 from headrace.sdk.pardo.state.timers import TimeDomain, TimerSpec, on_timer
 from headrace.sdk.testing.runs.weights import with_side
-from headrace.windowing.time import MAX_TIMESTAMP
+from headrace.windowing.time.timestamps import MAX_TIMESTAMP
 
 SEEN: Final = "seen"
 """The tag of the values that are added."""

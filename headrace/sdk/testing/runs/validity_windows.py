@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import attrs
 
-from headrace.windowing.time import Duration
+from headrace.windowing.time.timestamps import Duration
 from headrace.windowing.window import GLOBAL_END_MICROS, BoundedWindow, IntervalWindow, interval
 from headrace.windowing.window_fn import WindowFn
 

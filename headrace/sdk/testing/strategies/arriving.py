@@ -16,7 +16,7 @@ from headrace.errors import PipelineError
 from headrace.sdk.sources.scripted_stream import TestStream
 from headrace.sdk.testing.property_testing import st
 from headrace.sdk.testing.streams.script import SECOND, Event, Row, stream
-from headrace.windowing.time import (
+from headrace.windowing.time.timestamps import (
     MAX_MICROS,
     DurationTypes,
     Timestamp,

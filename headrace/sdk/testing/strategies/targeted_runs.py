@@ -42,7 +42,7 @@ from headrace.triggers.strategy import WindowingStrategy
 from headrace.triggers.trigger import Trigger
 from headrace.triggers.watermark_triggers import AfterWatermark
 from headrace.windowing.sessions import Sessions
-from headrace.windowing.time import MAX_MICROS
+from headrace.windowing.time.timestamps import MAX_MICROS
 from headrace.windowing.windows import FixedWindows, GlobalWindows
 
 SLOW = (

@@ -36,7 +36,7 @@ from headrace.triggers import (
 )
 from headrace.windowing.calendar import CalendarWindows
 from headrace.windowing.sessions import Sessions
-from headrace.windowing.time import DurationTypes, duration_micros
+from headrace.windowing.time.timestamps import DurationTypes, duration_micros
 from headrace.windowing.timestamp_combiner import TimestampCombiner
 from headrace.windowing.window_fn import WindowFn
 from headrace.windowing.windows import FixedWindows, GlobalWindows, SlidingWindows

@@ -10,7 +10,7 @@ from typing import Any, Final, TypeAlias
 
 from headrace.errors import PipelineError
 from headrace.sdk.sources.scripted_stream import TestStream
-from headrace.windowing.time import MAX_MICROS, MIN_MICROS, Duration, Timestamp
+from headrace.windowing.time.timestamps import MAX_MICROS, MIN_MICROS, Duration, Timestamp
 from headrace.windowing.timestamped_value import TimestampedValue
 
 Row: TypeAlias = tuple[str, int, int, int]

@@ -16,7 +16,7 @@ from headrace.sdk.io.formats.read_options import ReadOptions
 from headrace.sdk.io.formats.write_options import PathPrefix, WriteOptions
 from headrace.sdk.io.formats.write_to_files import WriteTo
 from headrace.sdk.typehints.ignored_arguments import warn_of_ignored
-from headrace.windowing.watermark import WatermarkPolicy
+from headrace.windowing.watermarks.policies import WatermarkPolicy
 
 
 class ReadFromAvro(ReadFromFiles[DictT], Generic[DictT]):

@@ -12,7 +12,7 @@ from headrace.sdk.io.formats.read_options import ReadOptions
 from headrace.sdk.io.formats.tfrecord.tfrecord_files import TFRecordFiles, TFRecordSink
 from headrace.sdk.io.formats.write_options import PathPrefix, WriteOptions
 from headrace.sdk.io.formats.write_to_files import WriteTo
-from headrace.windowing.watermark import WatermarkPolicy
+from headrace.windowing.watermarks.policies import WatermarkPolicy
 
 
 class ReadFromTFRecord(ReadFromFiles[Any]):

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 import attrs
 
-from headrace.windowing.time import MAX_MICROS, MIN_MICROS
+from headrace.windowing.time.timestamps import MAX_MICROS, MIN_MICROS
 
 EstimatorState: TypeAlias = tuple[Any, ...]
 """Plain data: ints, None, booleans and tuples of ints."""
@@ -28,7 +28,7 @@ class WatermarkEstimator(ABC):
     watermark never goes back. A partition is idle if it had neither an element nor a higher report
     for the timeout; a finished partition is not idle.
 
-    >>> from headrace.windowing.watermark import BoundedOutOfOrderness
+    >>> from headrace.windowing.watermarks.policies import BoundedOutOfOrderness
     >>> estimator = BoundedOutOfOrderness(delay=0, idle_timeout=60).estimator()
     >>> estimator.observe([5_000_000], now=0)
     >>> estimator.watermark(now=0), estimator.watermark(now=60_000_000)

@@ -21,7 +21,7 @@ from operator import attrgetter, index
 from typing import Any, ClassVar, Final, TypeAlias, Union, overload
 
 from headrace.errors import TimeError, TimeTypeError, shorten
-from headrace.windowing.time_forms import (
+from headrace.windowing.time.forms import (
     EPOCH,
     FLOAT_MAX,
     FLOAT_MIN,

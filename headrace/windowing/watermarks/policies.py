@@ -13,8 +13,14 @@ import attrs
 
 from headrace.errors import TimeError, shorten
 from headrace.windowing.column import Column, materialise
-from headrace.windowing.time import MAX_MICROS, MIN_MICROS, Duration, DurationTypes, positive
-from headrace.windowing.watermark_estimator import (
+from headrace.windowing.time.timestamps import (
+    MAX_MICROS,
+    MIN_MICROS,
+    Duration,
+    DurationTypes,
+    positive,
+)
+from headrace.windowing.watermarks.estimators import (
     BoundedDelayEstimator,
     EstimatorState,
     PercentileEstimator,

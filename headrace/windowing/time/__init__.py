@@ -1,0 +1,1 @@
+"""Event time and processing time: timestamps and durations, and their other forms."""

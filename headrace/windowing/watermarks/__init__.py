@@ -1,0 +1,1 @@
+"""Watermarks: policies, and the estimators that they create for each partition of a source."""
