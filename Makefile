@@ -11,9 +11,9 @@ TENTH ?= $(shell expr $$(date +%j) % 10)
 FIRST_KILL ?= $(shell expr $(TENTH) \* 5)
 # `make test` runs a sample of the tests on one older Spark: each day of the year another one; none if this is empty.
 OLDER_SPARK ?= $(word $(shell expr $$(date +%j) % 3 + 1),4.0 4.1 4.2)
-SAMPLE := tests/test_figures.py tests/faults/test_failing.py
+SAMPLE := tests/model/test_figures.py tests/faults/test_failing.py
 # `make test` runs these tests on Spark beside the others, in a process of their own.
-BESIDE := tests/semantics tests/faults tests/observing tests/beam_nexmark tests/test_docs.py
+BESIDE := tests/model/semantics tests/faults tests/unit/sdk/observing tests/beam/nexmark tests/docs/test_docs.py
 SPARK_VENVS := $(foreach version,4.0 4.1 4.2 4.3,$(VENV)/spark-$(version)/with-dev)
 # The local demo runs in streaming mode; `make demo STREAMING=` runs it in batch mode.
 STREAMING ?= $(if $(filter local,$(RUNNER)),1)
@@ -69,7 +69,7 @@ laws-runner: $(VENV)/.with-dev $(if $(filter spark,$(RUNNER)),need-java $(VENV)/
 	$(BIN)/python -m tests.laws --runner=$(RUNNER) --each=$(N) $(ARGS)
 
 laws-beam: $(VENV)/.with-dev $(VENV)/.with-beam ## compare with Beam's trigger code on N random cases each [N=1000] [ARGS=...]
-	HEADRACE_CASES=$(N) $(BIN)/pytest tests/beam_reference/test_trigger_driver.py -n 0 --hypothesis-show-statistics $(ARGS)
+	HEADRACE_CASES=$(N) $(BIN)/pytest tests/beam/reference/test_trigger_driver.py -n 0 --hypothesis-show-statistics $(ARGS)
 
 beam-tests: $(VENV)/.with-beam-tests ## run Beam's own tests with one import changed, and write docs/reference/beam-tests.md [ARGS=--only='transforms/*']
 	$(BIN)/python tools/beam_tests.py $(ARGS)
@@ -81,10 +81,10 @@ beam-paths: $(VENV)/.with-dev ## write the modules under Beam's paths, such as h
 	$(BIN)/python tools/beam_paths.py
 
 conformance: $(VENV)/.with-dev $(VENV)/.with-beam ## write docs/reference/conformance.md and capabilities.md [PRISM=path/to/prism]
-	$(BIN)/python -m tests.conformance $(if $(PRISM),--prism=$(PRISM))
+	$(BIN)/python -m tests.beam.conformance $(if $(PRISM),--prism=$(PRISM))
 
 comparison: need-java $(VENV)/.with-dev $(VENV)/.with-beam $(VENV)/.with-spark $(if $(FLINK),$(VENV)/flink/installed) ## ask Headrace, Beam and Structured Streaming the same questions, and write docs/reference/comparison.md [FLINK=1]
-	$(BIN)/python -m tests.comparison $(if $(FLINK),--flink=$(VENV)/flink/bin/python)
+	$(BIN)/python -m tests.beam.comparison $(if $(FLINK),--flink=$(VENV)/flink/bin/python)
 
 coverage: $(VENV)/.with-dev ## measure branch coverage; windowing, triggers and grouping need at least 95 % each [ARGS=...]
 	$(BIN)/coverage erase
@@ -105,7 +105,7 @@ check: $(VENV)/.with-dev $(VENV)/.with-beam $(VENV)/.with-spark ## check format,
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/pytest --quiet --doctest-modules headrace tests/test_public_api.py tests/typing
+	$(BIN)/pytest --quiet --doctest-modules headrace tests/unit/test_public_api.py tests/unit/typing
 	$(BIN)/python tools/reference.py --check
 	$(BIN)/python tools/beam_paths.py --check
 	$(BIN)/python tools/beam_reference.py --check

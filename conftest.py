@@ -12,7 +12,7 @@ import headrace
 from headrace import testing, triggers, windowing
 from headrace.transforms import combiners, timeutil, trigger, userstate, window
 
-SPARK = ["headrace/runners/spark", "tests/runners/spark", "tests/faults"]
+SPARK = ["headrace/runners/spark", "tests/unit/runners/spark", "tests/faults"]
 collect_ignore = [] if find_spec("pyspark") else SPARK
 
 

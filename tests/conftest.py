@@ -18,8 +18,8 @@ from hypothesis import HealthCheck, Phase, settings
 from headrace.sdk.options.pipeline_options import PipelineOptions
 from headrace.sdk.pipelines.graph import Graph
 from headrace.sdk.pipelines.result import PipelineResult
-from tests.batching.batches import BATCHES, Batches, BatchingRunner, is_batched, runner_of
-from tests.batching.dry_run import dry_run
+from tests.support.batching.batches import BATCHES, Batches, BatchingRunner, is_batched, runner_of
+from tests.support.batching.dry_run import dry_run
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

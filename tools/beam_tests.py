@@ -2,7 +2,7 @@
 
 `make beam-tests` calls this. It copies test files and examples out of the installed apache-beam into a
 scratch directory, replaces `apache_beam` by `headrace`, and runs each file with pytest in a process of its
-own. Of the tests that pass on Beam, tests/beam_tests/tests.toml has a reason for each that fails on
+own. Of the tests that pass on Beam, tests/beam/own_tests/tests.toml has a reason for each that fails on
 Headrace: a failure without a reason, and a reason without a failure, are errors.
 
     python tools/beam_tests.py                      # all tests; writes the page
@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
-DATA = ROOT / "tests/beam_tests"
+DATA = ROOT / "tests/beam/own_tests"
 PASSING = DATA / "passing_on_beam.txt"
 PAGE = ROOT / "docs/reference/beam-tests.md"
 

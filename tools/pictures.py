@@ -42,9 +42,9 @@ from headrace.transforms.userstate import (  # noqa: E402
     on_timer,
 )
 from headrace.windowing.window import GLOBAL_WINDOW  # noqa: E402
-from tests.figures import END, MINUTE, SECOND, Case, Expected, cases  # noqa: E402
-from tests.observing import chromium  # noqa: E402
-from tests.test_figures import stream, windowing  # noqa: E402
+from tests.model.figures import END, MINUTE, SECOND, Case, Expected, cases  # noqa: E402
+from tests.model.test_figures import stream, windowing  # noqa: E402
+from tests.unit.sdk.observing import chromium  # noqa: E402
 
 PICTURES = ROOT / "docs" / "pictures"
 PAGE = ROOT / "docs" / "explanation" / "figures.md"

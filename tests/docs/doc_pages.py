@@ -18,7 +18,8 @@ from pathlib import Path
 
 import attrs
 
-ROOT = Path(__file__).parents[2]
+from tests.support.repository import ROOT
+
 PAGES = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", *sorted(ROOT.glob("docs/**/*.md"))]
 
 FENCE = re.compile(r"^(`{3,})(\w*)([^\n]*)\n(.*?)^\1$", re.MULTILINE | re.DOTALL)

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 import attrs
 
-from tests.docs.doc_pages import ROOT
+from tests.support.repository import ROOT
 
 T = TypeVar("T")
 

@@ -15,7 +15,8 @@ from typing import Any
 
 import attrs
 
-from tests.docs.doc_pages import ROOT, Command, File, Printed, Python, files, steps
+from tests.docs.doc_pages import Command, File, Printed, Python, files, steps
+from tests.support.repository import ROOT
 
 LINKED_FOLDERS = ("examples", "tools")
 """Folders of the repository that a reader has beside the files of a page."""

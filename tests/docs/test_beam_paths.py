@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from headrace.sdk.beam.names import GOOGLE_MODULES, SPLITTABLE_MODULES
-from tests.docs.doc_pages import ROOT
+from tests.support.repository import ROOT
 
 sys.path.append(str(ROOT / "tools"))  # for the parameters of the tests below
 import beam_paths

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.docs.doc_pages import ROOT
+from tests.support.repository import ROOT
 
 
 @pytest.fixture(autouse=True)

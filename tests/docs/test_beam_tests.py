@@ -9,7 +9,7 @@ from xml.etree.ElementTree import fromstring
 
 import pytest
 
-from tests.docs.doc_pages import ROOT
+from tests.support.repository import ROOT
 
 FAILED = "transforms/a_test.py|ATest::test_one"
 PASSED = "transforms/a_test.py|ATest::test_two"

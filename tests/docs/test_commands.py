@@ -17,7 +17,8 @@ import pytest
 from headrace.__main__ import add_package_arguments
 from headrace.sdk.observing.packages import NEEDED
 from headrace.sdk.options.pipeline_options import PipelineOptions
-from tests.docs.doc_pages import PAGES, ROOT, blocks, files, name
+from tests.docs.doc_pages import PAGES, blocks, files, name
+from tests.support.repository import ROOT
 
 SHELL = ("sh", "console")
 

@@ -12,9 +12,10 @@ import pytest
 
 from headrace import triggers, windowing
 from headrace.windowing import WindowFn
-from tests.docs.doc_pages import ROOT, name
+from tests.docs.doc_pages import name
 from tests.docs.test_commands import MAKE, command_lines, targets
 from tests.docs.test_site import LINK, leads_somewhere, prose
+from tests.support.repository import ROOT
 
 
 def is_a(base: type, thing: object) -> bool:
@@ -67,7 +68,7 @@ def test_the_kit_draws_every_trigger_and_window_function(path: str) -> None:
     assert [kind for kind in (*TRIGGERS, *WINDOW_FNS) if not re.search(rf"\b{kind}\b", text)] == []
 
 
-@pytest.mark.parametrize("path", ["triggers/expressions.py", "oracle/translate.py"])
+@pytest.mark.parametrize("path", ["unit/triggers/expressions.py", "laws/oracle/translate.py"])
 def test_the_tests_draw_every_trigger_and_the_oracle_has_it(path: str) -> None:
     text = (ROOT / "tests" / path).read_text()
     assert [kind for kind in TRIGGERS if not re.search(rf"\b{kind}\b", text)] == []

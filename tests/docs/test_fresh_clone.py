@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs.doc_pages import ROOT, blocks
+from tests.docs.doc_pages import blocks
 from tests.docs.fresh_clone import (
     FIRST_COMMANDS,
     IN_EVERY_RUN,
@@ -21,6 +21,7 @@ from tests.docs.fresh_clone import (
     targets,
     tenth,
 )
+from tests.support.repository import ROOT
 
 README_SCRIPTS = [block.text for block in blocks(ROOT / "README.md") if block.language == "sh"]
 """Each installs what it needs."""

@@ -5,7 +5,8 @@ The names are from the models of the API (the package kubeflow-spark-api), which
 
 import yaml
 
-from tests.docs.doc_pages import ROOT, blocks
+from tests.docs.doc_pages import blocks
+from tests.support.repository import ROOT
 
 SPEC = {
     "type",

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs.doc_pages import ROOT
+from tests.support.repository import ROOT
 
 SHELL = ("bash", "env", "dirname", "head", "rm", "sed")
 """What the scripts use of every system."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs.doc_pages import ROOT
+from tests.support.repository import ROOT
 
 REFERENCE = ROOT / "docs/reference"
 MEMBER = re.compile(r"^#### \w+\.(\w+)$", re.MULTILINE)

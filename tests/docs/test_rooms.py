@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.support.repository import ROOT
+
 FOLDERS = sorted(path.parent for path in (ROOT / "headrace").rglob("__init__.py"))
 RULE = re.compile(r"=+  =+")
 MOST = 20
@@ -57,3 +58,9 @@ def test_a_folder_is_of_one_subject(folder: Path) -> None:
 def test_tables_of_modules_are_read() -> None:
     docstrings = [ast.get_docstring(ast.parse((f / "__init__.py").read_text())) for f in FOLDERS]
     assert sum(listed(each or "") is not None for each in docstrings) >= 10
+
+
+def test_contributors_find_each_room_of_the_tests() -> None:
+    rooms = {path.parent.name for path in (ROOT / "tests").glob("*/__init__.py")}
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    assert rooms == set(re.findall(r"^\| `tests/(\w+)` \|", text, re.MULTILINE))

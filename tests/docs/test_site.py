@@ -11,7 +11,8 @@ import pytest
 import yaml
 
 from headrace.runners.spark.cluster.options import SparkOptions
-from tests.docs.doc_pages import FENCE, PAGES, ROOT, name
+from tests.docs.doc_pages import FENCE, PAGES, name
+from tests.support.repository import ROOT
 
 DOCS = ROOT / "docs"
 LINK = re.compile(r"\[[^]]*\]\(([^)\s]+)\)")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from headrace.runners.spark.cluster.spark_versions import VERSIONS
-from tests.docs.doc_pages import ROOT
+from tests.support.repository import ROOT
 
 REPORT = """<testsuites><testsuite>
 <testcase classname="tests.a" name="test_one"/>

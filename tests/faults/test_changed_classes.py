@@ -13,8 +13,8 @@ from headrace.transforms.userstate import BagStateSpec
 from headrace.triggers import AccumulationMode
 from headrace.windowing import FixedWindows
 from tests.faults.runs import Lines, append, finish, lines_of, start, write
-from tests.serialization import classes
-from tests.serialization.registry import clean_registry
+from tests.unit.sdk.serialization import classes
+from tests.unit.sdk.serialization.registry import clean_registry
 
 pytestmark = pytest.mark.usefixtures("spark")
 

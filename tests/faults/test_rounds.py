@@ -18,7 +18,7 @@ from headrace.sdk.pipelines.graph import Read
 from headrace.stored_formats import POSITIONS
 from headrace.windowing.time.timestamps import MAX_MICROS
 from tests.faults.runs import append, write
-from tests.runners.sources import DONE, Lines, SteppedClock, Topic, at
+from tests.unit.runners.sources import DONE, Lines, SteppedClock, Topic, at
 
 
 @pytest.fixture

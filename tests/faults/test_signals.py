@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from tests.faults.run_and_kill import sink_contents, started, wait_for_end_of
-from tests.runners.test_progress_line import REPOSITORY, in_terminal, shown
+from tests.support.repository import ROOT
+from tests.unit.runners.test_progress_line import in_terminal, shown
 
 pytestmark = [pytest.mark.slow, pytest.mark.chaos, pytest.mark.sampled]
 
@@ -44,7 +45,7 @@ def test_ctrl_c_and_sigterm_stop_after_the_running_batch(reference_run, tmp_path
 
 
 def test_ctrl_c_in_a_terminal_ends_the_example_which_then_compares_nothing(tmp_path):
-    sample = (REPOSITORY / "tests/examples/flights.csv").read_text().splitlines(keepends=True)
+    sample = (ROOT / "tests/docs/examples/flights.csv").read_text().splitlines(keepends=True)
     (tmp_path / "flights.csv").write_text("".join([sample[0], *sample[1:] * 400]))
     flags = ["--streaming", "--runner=spark", "--spark-master=local[2]"]
     files = [f"--input={tmp_path / 'flights.csv'}", f"--output={tmp_path / 'out'}"]

@@ -38,9 +38,9 @@ from headrace.sdk.testing.streams.script import (
 from headrace.triggers.refinement import AccumulationMode
 from headrace.triggers.strategy import WindowingStrategy
 from headrace.windowing.time.timestamps import MAX_MICROS, MIN_MICROS
-from tests.oracle import contents, translate
-from tests.oracle.replay import GroupingResult, Stage, replay
-from tests.oracle.window_history import Element, Pane
+from tests.laws.oracle import contents, translate
+from tests.laws.oracle.replay import GroupingResult, Stage, replay
+from tests.laws.oracle.window_history import Element, Pane
 
 CONTENTS = {
     "sum": contents.Sum(),

@@ -41,8 +41,8 @@ from headrace.transforms.userstate import (
 from headrace.windowing import FixedWindows, SlidingWindows
 from headrace.windowing.time.timestamps import Duration, Timestamp
 from tests.laws.event_by_event import Time
-from tests.oracle.stateful import Actions, Emitted, Program, Stateful
-from tests.oracle.windows import Sliding
+from tests.laws.oracle.stateful import Actions, Emitted, Program, Stateful
+from tests.laws.oracle.windows import Sliding
 
 BAG = BagStateSpec("bag")
 COUNTER = CombiningValueStateSpec("counter", sum)

@@ -16,7 +16,7 @@ from headrace.sdk.testing.strategies.targeted_runs import closing_over_changes, 
 from headrace.sdk.testing.strategies.windowing import aligned, merging
 from tests.laws.corpus import law
 from tests.laws.event_by_event import oracle_results, run_events
-from tests.oracle.replay import GroupingResult
+from tests.laws.oracle.replay import GroupingResult
 
 
 def in_order(panes: list[Any]) -> dict[Any, list[tuple[Any, ...]]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from pathlib import Path
 
 import attrs
 import pytest
@@ -51,10 +50,11 @@ from headrace.triggers.data_triggers import AfterCount
 from headrace.triggers.pane import PaneInfoTiming
 from headrace.triggers.strategy import WindowingStrategy
 from headrace.triggers.trigger import FINISHED, NEVER
+from tests.support.repository import ROOT
 
 CASES = 300
 
-PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "testing.md"
+PAGE = ROOT / "docs" / "how-to" / "testing.md"
 
 
 def missing_watermark_hold(patch: pytest.MonkeyPatch) -> None:

@@ -33,6 +33,7 @@ from headrace.triggers.trigger import NEVER
 from headrace.windowing import FixedWindows, SlidingWindows
 from headrace.windowing.time.timestamps import MAX_MICROS
 from tests.conftest import ON_SPARK
+from tests.laws.oracle.stateful import Stateful
 from tests.laws.stateful_programs import (
     StatefulRun,
     by_key,
@@ -43,7 +44,6 @@ from tests.laws.stateful_programs import (
     run_side_by_side,
     stateful_runs,
 )
-from tests.oracle.stateful import Stateful
 
 SIDE_BY_SIDE = 30
 EVENTS = 20

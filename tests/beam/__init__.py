@@ -1,0 +1,1 @@
+"""Tests beside Beam: its trigger code, its runners and its own tests."""

@@ -1,0 +1,3 @@
+"""The events come from the generator of the examples, which this import makes available."""
+
+from tests.docs.examples.conftest import EXAMPLES as EXAMPLES

@@ -1,3 +1,0 @@
-"""The events come from the generator of the examples, which this import makes available."""
-
-from tests.examples.conftest import EXAMPLES as EXAMPLES

@@ -1,0 +1,1 @@
+"""Tests of modules; the folders are those of the package."""

@@ -1,0 +1,33 @@
+"""The databases that tables are written to."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from tests.support.services import postgres
+
+
+@pytest.fixture(scope="session")
+def postgresql() -> Iterator[str]:
+    """The URL of a PostgreSQL server, where there is one to start."""
+    if postgres.binaries() is None:
+        pytest.skip(postgres.NOT_INSTALLED)
+    with postgres.running() as url:
+        yield url
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The URL of an empty database of each kind."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path}/test.db"
+    server = str(request.getfixturevalue("postgresql")).replace(
+        "postgresql:", "postgresql+psycopg:"
+    )
+    engine = sa.create_engine(server, poolclass=sa.NullPool)
+    with engine.begin() as connection:
+        connection.execute(sa.text("drop schema public cascade"))
+        connection.execute(sa.text("create schema public"))
+    return server
