@@ -5,50 +5,50 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from headrace.io import fileio, filesystem, filesystems, iobase, watch
 from headrace.sdk.beam.names import missing_names_of as _missing_names_of
-from headrace.sdk.io.console import Console
+from headrace.sdk.io.console import Console, WriteToConsole
 from headrace.sdk.io.files.file_naming import FileNaming
 from headrace.sdk.io.files.file_sink import FileSink
 from headrace.sdk.io.files.file_source import FileSource
 from headrace.sdk.io.formats.avro.avro_files import AvroFiles
-from headrace.sdk.io.formats.avro.avro_io import ReadAllFromAvro, ReadFromAvro, WriteToAvro
+from headrace.sdk.io.formats.avro.avro_io import (
+    ReadAllFromAvro,
+    ReadAllFromAvroContinuously,
+    ReadFromAvro,
+    WriteToAvro,
+)
 from headrace.sdk.io.formats.avro.avro_sink import AvroSink
 from headrace.sdk.io.formats.lines.csv_files import CsvFiles
+from headrace.sdk.io.formats.lines.csv_io import ReadFromCsv, WriteToCsv
 from headrace.sdk.io.formats.lines.json_files import JsonFiles
+from headrace.sdk.io.formats.lines.json_io import ReadFromJson, WriteToJson
 from headrace.sdk.io.formats.lines.line_sinks import CsvSink, JsonSink, TextSink
 from headrace.sdk.io.formats.lines.text_files import TextFiles
+from headrace.sdk.io.formats.lines.text_io import (
+    ReadAllFromText,
+    ReadAllFromTextContinuously,
+    ReadFromText,
+    ReadFromTextWithFilename,
+    WriteToText,
+)
 from headrace.sdk.io.formats.parquet.parquet_files import ParquetFiles
+from headrace.sdk.io.formats.parquet.parquet_io import (
+    ReadAllFromParquet,
+    ReadAllFromParquetContinuously,
+    ReadFromParquet,
+    WriteToParquet,
+)
 from headrace.sdk.io.formats.parquet.parquet_sink import ParquetSink
-from headrace.sdk.io.formats.parquet_tables import (
+from headrace.sdk.io.formats.parquet.parquet_tables import (
     ReadAllFromParquetBatched,
     ReadFromParquetBatched,
     WriteToParquetBatched,
 )
-from headrace.sdk.io.formats.read_all import ReadAllFromParquet, ReadAllFromText
-from headrace.sdk.io.formats.read_continuously import (
-    ReadAllFromAvroContinuously,
-    ReadAllFromParquetContinuously,
-    ReadAllFromTextContinuously,
-    ReadAllFromTFRecordContinuously,
-)
-from headrace.sdk.io.formats.read_from_files import (
-    ReadFromCsv,
-    ReadFromJson,
-    ReadFromParquet,
-    ReadFromText,
-    ReadFromTextWithFilename,
-)
 from headrace.sdk.io.formats.tfrecord.tfrecord_files import TFRecordFiles, TFRecordSink
 from headrace.sdk.io.formats.tfrecord.tfrecord_io import (
     ReadAllFromTFRecord,
+    ReadAllFromTFRecordContinuously,
     ReadFromTFRecord,
     WriteToTFRecord,
-)
-from headrace.sdk.io.formats.write_to_files import (
-    WriteToConsole,
-    WriteToCsv,
-    WriteToJson,
-    WriteToParquet,
-    WriteToText,
 )
 from headrace.sdk.io.frames.foreach_batch import ForeachBatch
 from headrace.sdk.io.frames.read_from_spark import FromDataFrame, ReadFromSpark

@@ -2,9 +2,13 @@
 """Avro files, under Beam's module path."""
 
 from headrace.sdk.beam.block_sources import AvroSource as _FastAvroSource
-from headrace.sdk.io.formats.avro.avro_io import ReadAllFromAvro, ReadFromAvro, WriteToAvro
+from headrace.sdk.io.formats.avro.avro_io import (
+    ReadAllFromAvro,
+    ReadAllFromAvroContinuously,
+    ReadFromAvro,
+    WriteToAvro,
+)
 from headrace.sdk.io.formats.beam_formats import avro_sink as _create_avro_sink
-from headrace.sdk.io.formats.read_continuously import ReadAllFromAvroContinuously
 
 __all__ = [
     "ReadAllFromAvro",

@@ -3,15 +3,17 @@
 
 from headrace.sdk.beam.block_sources import ParquetSource as _create_parquet_source
 from headrace.sdk.io.formats.beam_formats import parquet_sink as _create_parquet_sink
-from headrace.sdk.io.formats.parquet_tables import (
+from headrace.sdk.io.formats.parquet.parquet_io import (
+    ReadAllFromParquet,
+    ReadAllFromParquetContinuously,
+    ReadFromParquet,
+    WriteToParquet,
+)
+from headrace.sdk.io.formats.parquet.parquet_tables import (
     ReadAllFromParquetBatched,
     ReadFromParquetBatched,
     WriteToParquetBatched,
 )
-from headrace.sdk.io.formats.read_all import ReadAllFromParquet
-from headrace.sdk.io.formats.read_continuously import ReadAllFromParquetContinuously
-from headrace.sdk.io.formats.read_from_files import ReadFromParquet
-from headrace.sdk.io.formats.write_to_files import WriteToParquet
 
 __all__ = [
     "ReadAllFromParquet",

@@ -1,15 +1,15 @@
 # Generated from headrace/sdk/beam/paths.toml: change the table, then run `make beam-paths`.
 """Text, CSV and JSON files, under Beam's module path."""
 
-from headrace.sdk.io.formats.read_all import ReadAllFromText
-from headrace.sdk.io.formats.read_continuously import ReadAllFromTextContinuously
-from headrace.sdk.io.formats.read_from_files import (
-    ReadFromCsv,
-    ReadFromJson,
+from headrace.sdk.io.formats.lines.csv_io import ReadFromCsv, WriteToCsv
+from headrace.sdk.io.formats.lines.json_io import ReadFromJson, WriteToJson
+from headrace.sdk.io.formats.lines.text_io import (
+    ReadAllFromText,
+    ReadAllFromTextContinuously,
     ReadFromText,
     ReadFromTextWithFilename,
+    WriteToText,
 )
-from headrace.sdk.io.formats.write_to_files import WriteToCsv, WriteToJson, WriteToText
 
 __all__ = [
     "ReadAllFromText",

@@ -2,10 +2,10 @@
 """TFRecord files, under Beam's module path."""
 
 from headrace.sdk.io.formats.beam_formats import TFRecordUtil as _TFRecordUtil
-from headrace.sdk.io.formats.read_continuously import ReadAllFromTFRecordContinuously
 from headrace.sdk.io.formats.tfrecord.tfrecord_files import TFRecordSink as _TFRecordSink
 from headrace.sdk.io.formats.tfrecord.tfrecord_io import (
     ReadAllFromTFRecord,
+    ReadAllFromTFRecordContinuously,
     ReadFromTFRecord,
     WriteToTFRecord,
 )

@@ -8,6 +8,7 @@ import attrs
 
 from headrace.errors import TimeError, printable
 from headrace.grouping.bundle import Element
+from headrace.sdk.io.formats.writing import WriteTo
 from headrace.sdk.sources.sink import Sink, SinkBatch
 from headrace.windowing.time.timestamps import Timestamp
 from headrace.windowing.window import GLOBAL_WINDOW, BoundedWindow
@@ -50,3 +51,15 @@ def _instant(micros: int) -> str:
         return instant.to_rfc3339()
     except TimeError:
         return str(instant)
+
+
+class WriteToConsole(WriteTo):
+    """Prints each element with its diff, timestamp, windows and pane timing.
+
+    >>> with Pipeline() as p:
+    ...     _ = p | Create([TimestampedValue("a", 60)]) | WriteToConsole()
+    +1  1970-01-01T00:01:00Z  global  UNKNOWN  'a'
+    """
+
+    def __init__(self) -> None:
+        super().__init__(Console())

@@ -36,7 +36,7 @@ from headrace.sdk.io.files.file_systems import is_remote
 from headrace.sdk.io.files.opening import LoadedFile
 from headrace.sdk.io.formats.lines.text_files import TextFiles
 from headrace.sdk.io.formats.parquet.parquet_files import ParquetFiles
-from headrace.sdk.io.formats.parquet_tables import ParquetTables
+from headrace.sdk.io.formats.parquet.parquet_tables import ParquetTables
 from headrace.sdk.io.frames.frame_source import (
     ALL,
     BoundedFrame,

@@ -10,11 +10,11 @@ from headrace.sdk.io.files.file_source import TimestampOf
 from headrace.sdk.io.files.opening import FilePattern
 from headrace.sdk.io.formats.avro.avro_files import AvroFiles
 from headrace.sdk.io.formats.avro.avro_sink import AvroSink
-from headrace.sdk.io.formats.read_all import ReadAllFromFiles
-from headrace.sdk.io.formats.read_from_files import ReadFromFiles
 from headrace.sdk.io.formats.read_options import ReadOptions
+from headrace.sdk.io.formats.reading import ReadFromFiles
+from headrace.sdk.io.formats.reading_all import ReadAllFromFiles, ReadContinuously
 from headrace.sdk.io.formats.write_options import PathPrefix, WriteOptions
-from headrace.sdk.io.formats.write_to_files import WriteTo
+from headrace.sdk.io.formats.writing import WriteTo
 from headrace.sdk.typehints.ignored_arguments import warn_of_ignored
 from headrace.windowing.watermarks.policies import WatermarkPolicy
 
@@ -120,6 +120,17 @@ class ReadAllFromAvro(ReadAllFromFiles[Any]):
         )
         files = AvroFiles((), schema=schema, as_rows=as_rows)
         super().__init__(files, schema or _plain_type(as_rows), with_filename)
+
+
+class ReadAllFromAvroContinuously(ReadContinuously):
+    """Reads the records of Avro files that match a pattern, now and later (Beam's name).
+
+    It takes the arguments of :class:`~headrace.io.fileio.MatchContinuously` and
+    :class:`~headrace.io.ReadAllFromAvro`. For an example see
+    :class:`~headrace.io.ReadAllFromTextContinuously`.
+    """
+
+    reader = ReadAllFromAvro
 
 
 class WriteToAvro(WriteTo):

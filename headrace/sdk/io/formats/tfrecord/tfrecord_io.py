@@ -1,4 +1,4 @@
-"""ReadFromTFRecord, ReadAllFromTFRecord and WriteToTFRecord: transforms over TFRecord files."""
+"""ReadFromTFRecord, ReadAllFromTFRecord, WriteToTFRecord, …: transforms over TFRecord files."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from typing import Any
 
 from headrace.sdk.io.files.file_source import TimestampOf
 from headrace.sdk.io.files.opening import FilePattern
-from headrace.sdk.io.formats.read_all import ReadAllFromFiles
-from headrace.sdk.io.formats.read_from_files import ReadFromFiles
 from headrace.sdk.io.formats.read_options import ReadOptions
+from headrace.sdk.io.formats.reading import ReadFromFiles
+from headrace.sdk.io.formats.reading_all import ReadAllFromFiles, ReadContinuously
 from headrace.sdk.io.formats.tfrecord.tfrecord_files import TFRecordFiles, TFRecordSink
 from headrace.sdk.io.formats.write_options import PathPrefix, WriteOptions
-from headrace.sdk.io.formats.write_to_files import WriteTo
+from headrace.sdk.io.formats.writing import WriteTo
 from headrace.windowing.watermarks.policies import WatermarkPolicy
 
 
@@ -88,6 +88,17 @@ class ReadAllFromTFRecord(ReadAllFromFiles[Any]):
     ) -> None:
         files = TFRecordFiles((), coder=coder, compression_type=compression_type)
         super().__init__(files, _type_of(coder), with_filename)
+
+
+class ReadAllFromTFRecordContinuously(ReadContinuously):
+    """Reads the records of TFRecord files that match a pattern, now and later (Beam's name).
+
+    It takes the arguments of :class:`~headrace.io.fileio.MatchContinuously` and
+    :class:`~headrace.io.ReadAllFromTFRecord`. For an example see
+    :class:`~headrace.io.ReadAllFromTextContinuously`.
+    """
+
+    reader = ReadAllFromTFRecord
 
 
 class WriteToTFRecord(WriteTo):

@@ -15,12 +15,13 @@ from headrace.sdk.io.files.opening import FilePattern
 from headrace.sdk.io.formats.parquet.arrow import arrow
 from headrace.sdk.io.formats.parquet.arrow_schema import arrow_schema
 from headrace.sdk.io.formats.parquet.parquet_files import ParquetFiles
+from headrace.sdk.io.formats.parquet.parquet_io import parquet_suffix
 from headrace.sdk.io.formats.parquet.parquet_sink import ParquetSink
-from headrace.sdk.io.formats.read_all import ReadAllFromFiles
-from headrace.sdk.io.formats.read_from_files import ReadFromFiles
 from headrace.sdk.io.formats.read_options import ReadOptions
+from headrace.sdk.io.formats.reading import ReadFromFiles
+from headrace.sdk.io.formats.reading_all import ReadAllFromFiles
 from headrace.sdk.io.formats.write_options import PathPrefix, WriteOptions
-from headrace.sdk.io.formats.write_to_files import WriteTo, parquet_suffix
+from headrace.sdk.io.formats.writing import WriteTo
 from headrace.sdk.typehints.ignored_arguments import warn_of_ignored
 
 
