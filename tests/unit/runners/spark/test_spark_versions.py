@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import attrs
 import pandas as pd
 import pytest
 from pyspark.sql.datasource import DataSourceStreamReader
@@ -153,9 +152,3 @@ def test_a_checkpoint_is_resumed_only_by_the_version_that_wrote_it() -> None:
     with pytest.raises(PipelineError, match=r"Spark 4\.0 wrote the checkpoint here") as error:
         resumed(manifest("4.0"), manifest("4.1"), "here")
     assert "pip install 'pyspark==4.0.*'" in error.value.remedy
-
-
-def test_a_checkpoint_without_a_version_is_of_spark_4_3() -> None:
-    fields = attrs.asdict(manifest("4.0"))
-    del fields["spark"]
-    assert Manifest(**fields).spark == "4.3"
