@@ -18,7 +18,7 @@ import attrs
 
 from headrace.errors import PipelineError, shorten
 from headrace.sdk.coders.keys import encode_value
-from headrace.sdk.groups.group_by_key import check_pairs
+from headrace.sdk.groups.checks import check_pairs
 from headrace.sdk.metrics.cells import Metrics
 from headrace.sdk.pardo.changes import ApplyChanges, Change
 from headrace.sdk.pardo.dofn import DoFn

@@ -15,6 +15,7 @@ from headrace.sdk.combiners.default_values import (
     ignoring_nothing,
 )
 from headrace.sdk.elements.type_variables import InT, KeyT, OutT, Rest, T
+from headrace.sdk.groups.checks import check_grouping
 from headrace.sdk.groups.combine_fn import (
     BoundCombineFn,
     Choosing,
@@ -27,7 +28,7 @@ from headrace.sdk.groups.combine_fn import (
     combine_fn_of,
 )
 from headrace.sdk.groups.combine_types import of_pairs, result_of
-from headrace.sdk.groups.group_by_key import GroupByKey, check_grouping, grouped
+from headrace.sdk.groups.group_by_key import GroupByKey, grouped
 from headrace.sdk.pardo.dofn import DoFn
 from headrace.sdk.pardo.pardo_node import Each, each
 from headrace.sdk.pardo.side_inputs import AsSideInput, AsSingleton, refuse_collections

@@ -1,4 +1,4 @@
-"""GroupByKey, and the checks of groupings while a pipeline is built."""
+"""GroupByKey, and the outputs of groupings."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Any, Protocol
 
 import attrs
 
-from headrace.errors import PipelineError, TypeCheckError, shorten, warn
+from headrace.errors import PipelineError, shorten
 from headrace.sdk.elements.type_variables import KeyT, ValueT
-from headrace.sdk.groups.watermark_checks import warn_of_missing_watermarks
+from headrace.sdk.groups.checks import check_grouping
 from headrace.sdk.pipelines.graph import MAIN, Collection, GroupByKey as GroupByKeyNode
-from headrace.sdk.pipelines.pvalue import PCollection, require_collection
+from headrace.sdk.pipelines.pvalue import PCollection
 from headrace.sdk.pipelines.transform import PTransform
-from headrace.sdk.typehints.element_types import cannot_be_pair, pair_type, pair_types
+from headrace.sdk.typehints.element_types import pair_type, pair_types
 from headrace.triggers.refinement import AccumulationMode
 
 
@@ -103,80 +103,3 @@ def grouped(pcoll: PCollection[Any], element_type: Any, combining: bool) -> tupl
         element_type=pcoll.element_type,
     )
     return main, late
-
-
-def check_grouping(pcoll: Any) -> None:
-    """Refuse a grouping that cannot work or would lose data, and warn about misleading results.
-
-    Raises:
-        PipelineError: the input is not a collection of pairs, or its windowing does not suit a grouping.
-    """
-    require_collection(pcoll)
-    check_pairs(pcoll)
-    _check_ends(pcoll)
-    _check_trigger(pcoll)
-    check_retractions(pcoll.collection)
-    _check_accumulation(pcoll.collection)
-    warn_of_missing_watermarks(pcoll)
-
-
-def check_pairs(pcoll: PCollection[Any]) -> None:
-    """Refuse a collection whose elements cannot be pairs.
-
-    Raises:
-        TypeCheckError: the elements are of another type.
-    """
-    if pcoll.pipeline.type_checks and cannot_be_pair(pcoll.element_type):
-        raise TypeCheckError(
-            f"the elements of {pcoll!r} are of type {_name(pcoll.element_type)}, "
-            "but a grouping needs (key, value) pairs",
-            remedy="create pairs first, for example with hr.WithKeys or hr.Map",
-        )
-
-
-def _name(kind: Any) -> str:
-    return kind.__qualname__ if type(kind) is type else str(kind)
-
-
-def _check_ends(pcoll: PCollection[Any]) -> None:
-    if not pcoll.is_bounded and pcoll.windowing.waits_for_end_of_time:
-        raise PipelineError(
-            "an unbounded collection is grouped in the global window with the default trigger, "
-            "so no result would ever be emitted",
-            remedy="window it with hr.WindowInto(FixedWindows(60)), or set a trigger",
-        )
-
-
-def _check_trigger(pcoll: PCollection[Any]) -> None:
-    strategy = pcoll.windowing
-    reason = strategy.trigger.may_lose_data(strategy)
-    if reason and not pcoll.pipeline.allow_unsafe_triggers:
-        raise PipelineError(
-            f"the trigger {strategy.trigger!r} may finish before its window expires, and later elements "
-            "would be lost",
-            remedy="wrap it in Repeatedly(…), or set late=… for AfterWatermark; or run with "
-            "--allow_unsafe_triggers",
-        )
-
-
-def check_retractions(source: Collection) -> None:
-    """Refuse a grouping that could drop a retraction as late.
-
-    Raises:
-        PipelineError: its allowed lateness is too small.
-    """
-    allowed = source.windowing.allowed_lateness
-    if source.changing and allowed < source.retraction_lateness:
-        raise PipelineError(
-            f"the grouping allows a lateness of {allowed / 1e6:g} s, but retractions can be "
-            f"{source.retraction_lateness / 1e6:g} s late and could be dropped without their replacements",
-            remedy="allow at least as much lateness in this grouping as in the previous one",
-        )
-
-
-def _check_accumulation(source: Collection) -> None:
-    if source.accumulated:
-        warn(
-            f"{source.node} holds accumulating panes, which repeat earlier results; grouping them again "
-            "counts elements more than once. Use AccumulationMode.RETRACTING in the previous grouping."
-        )

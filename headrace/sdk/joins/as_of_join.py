@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any, Final, Literal, TypeAlias
 
 from headrace.errors import PipelineError, shorten
-from headrace.sdk.groups.group_by_key import check_pairs
+from headrace.sdk.groups.checks import check_pairs
 from headrace.sdk.groups.window_into import WindowInto
 from headrace.sdk.joins.as_of_dofn import JoinAsOf, Limits
 from headrace.sdk.pardo.changes import ApplyChanges

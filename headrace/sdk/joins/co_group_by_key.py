@@ -9,7 +9,8 @@ import attrs
 
 from headrace.errors import PipelineError, shorten
 from headrace.sdk.elements.type_variables import KeyT, LeftT, RightT, T, ValueT
-from headrace.sdk.groups.group_by_key import GroupByKey, check_pairs
+from headrace.sdk.groups.checks import check_pairs
+from headrace.sdk.groups.group_by_key import GroupByKey
 from headrace.sdk.pardo.flatten import Flatten
 from headrace.sdk.pardo.transforms import FlatMap, Map
 from headrace.sdk.pipelines.pvalue import PBegin, PCollection, PipelineBuilder, require_collection

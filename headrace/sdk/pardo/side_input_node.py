@@ -12,7 +12,8 @@ import attrs
 
 from headrace.errors import PipelineError, warn
 from headrace.grouping.facts import Panes, panes_of
-from headrace.sdk.groups.group_by_key import GroupByKey, check_retractions
+from headrace.sdk.groups.checks import check_retractions
+from headrace.sdk.groups.group_by_key import GroupByKey
 from headrace.sdk.pardo.side_inputs import AsSideInput, with_placeholders
 from headrace.sdk.pipelines.elementwise import Elementwise, Function, KeyEach
 from headrace.sdk.pipelines.graph import MAIN, Collection, ParDo, ParDoWithSideInputs, Read
