@@ -50,8 +50,9 @@ def test_files_that_a_collection_names_are_read(tmp_path):
 
 def test_files_that_match_later_are_read(tmp_path):
     (tmp_path / "a").write_text("3:foo,")
-    times = {"interval": 10, "start_timestamp": 0, "stop_timestamp": 10}
-    read_all = ReadAllFromNetstringsContinuously(f"{tmp_path}/*", with_filename=True, **times)
+    read_all = ReadAllFromNetstringsContinuously(
+        f"{tmp_path}/*", interval=10, start_timestamp=0, stop_timestamp=10, with_filename=True
+    )
     assert values("local", read_all, "streaming") == [(f"{tmp_path}/a", "foo")]
 
 
