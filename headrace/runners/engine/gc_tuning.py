@@ -16,6 +16,13 @@ ALLOCATIONS: Final = 500_000
 """The number of container allocations, less deallocations, that starts a collection."""
 
 
+def freeze_heap() -> None:
+    """Leave what is alive out of collections up to the next call; collect all garbage before."""
+    gc.unfreeze()
+    gc.collect()
+    gc.freeze()
+
+
 @contextmanager
 def infrequent_gc() -> Iterator[None]:
     """Collect garbage less often; no effect if another run at the same time has already changed it."""

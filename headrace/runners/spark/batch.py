@@ -32,6 +32,7 @@ from headrace.runners.side_inputs.side_input_operators import BatchSideInputs
 from headrace.runners.sources.source_bundles import bundles_of
 from headrace.runners.spark.cluster.error_transport import wrapping
 from headrace.runners.spark.cluster.task_context import task_number
+from headrace.runners.spark.cluster.worker_heap import freeze_imports
 from headrace.runners.spark.shuffle.blocks import unpacked_blocks
 from headrace.runners.spark.shuffle.placement import place_column
 from headrace.runners.spark.shuffle.read import shuffle_read_for
@@ -88,6 +89,7 @@ class BatchStage:
             yield from map(record_batch, in_batches(self._rows(batches)))
 
     def _rows(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Row]:
+        freeze_imports()
         scope = Scope("", 0, self.now, task_number(self.branch), streaming=False)
         stage = Stage(self.plan, scope, self._operator)
         stage.executor.open()

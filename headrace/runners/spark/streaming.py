@@ -34,6 +34,7 @@ from headrace.runners.spark.cluster.error_transport import wrapping
 from headrace.runners.spark.cluster.jvm_log_filter import silence_state_describer
 from headrace.runners.spark.cluster.spark_versions import with_state
 from headrace.runners.spark.cluster.task_context import batch_number, task_number
+from headrace.runners.spark.cluster.worker_heap import freeze_worker
 from headrace.runners.spark.shuffle.blocks import unpacked_blocks
 from headrace.runners.spark.shuffle.bundle_columns import unpack
 from headrace.runners.spark.shuffle.control_rows import CONTROL, Control, merged
@@ -108,6 +109,7 @@ class StreamPlan:
         scope = Scope(self.run, 0, MIN_MICROS, 0, streaming=True)
         stage = Stage(self.stage, scope, self._operator)
         stage.executor.open()
+        freeze_worker()
         return stage
 
     def _operator(self, node: Node, send: Send, metrics: StepMetrics) -> Operator:
