@@ -22,6 +22,7 @@ from headrace.sdk.coders.keys import encode_value
 from headrace.sdk.metrics.cells import MetricResults
 from headrace.sdk.pipelines.graph import MAIN, Collection, Graph, Read
 from headrace.sdk.pipelines.pvalue import PCollection
+from headrace.sdk.sources.reading import Values
 from headrace.sdk.testing.assertions.capturing import Capture, Captured
 from headrace.sdk.testing.runs.batch_oracle import Part, source_watermarks
 from headrace.sdk.testing.runs.run import Run, StepCaptures, adapted, build, unchecked_pipeline
@@ -58,7 +59,7 @@ class Changes(hr.PTransform):
     def expand(self, pcoll: Any) -> PCollection[Any]:
         pipeline = pcoll.pipeline
         output = Collection(pipeline.scope, MAIN, WindowingStrategy(), bounded=True, changing=True)
-        pipeline.add(Read(pipeline.scope, (), (output,), None))
+        pipeline.add(Read(pipeline.scope, (), (output,), Values(())))
         return PCollection(pipeline, output)
 
 

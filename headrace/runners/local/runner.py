@@ -34,6 +34,7 @@ from headrace.sdk.options.pipeline_options import PipelineOptions, StandardOptio
 from headrace.sdk.pipelines.graph import Graph, Read
 from headrace.sdk.pipelines.result import PipelineResult, PipelineState
 from headrace.sdk.pipelines.tracebacks import HiddenFrames
+from headrace.sdk.sources.source import BoundedSource
 from headrace.windowing.time.timestamps import MAX_MICROS
 
 IDLE_SECONDS: Final = 0.05
@@ -172,6 +173,7 @@ class LocalRun(PipelineResult):
         """Read all sources in one round."""
         self._began = perf_counter()
         for node in self._reads:
+            assert isinstance(node.source, BoundedSource)  # batch mode has no others
             self._feed(node, label_errors_each(node.label, all_bundles_of(node.source)))
         ends = {node.label: MAX_MICROS for node in self._reads}
         self._end_round(ends, self._clock.now())

@@ -15,7 +15,8 @@ from headrace.sdk.coders.keys import encode_value
 from headrace.sdk.io.cursor import Cursor
 from headrace.sdk.pipelines.graph import Read
 from headrace.sdk.pipelines.outputs import as_bundle
-from headrace.sdk.sources.source import Batch, BoundedSource, ReadsClock
+from headrace.sdk.sources.scripted_stream import TestStream
+from headrace.sdk.sources.source import Batch, BoundedSource, ReadsClock, UnboundedSource
 from headrace.windowing.time.timestamps import MAX_MICROS, micros
 from headrace.windowing.watermarks.policies import FromSource, PartitionedWatermark
 
@@ -27,7 +28,7 @@ class PartitionReader:
     node: Read
     limit: int
     until_caught_up: bool
-    _source: Any = attrs.field(init=False)
+    _source: BoundedSource[object] | UnboundedSource[object] = attrs.field(init=False)
     _names: list[Any] = attrs.field(init=False)
     _open: dict[bytes, tuple[int, Cursor]] = attrs.field(factory=dict, init=False)
     _watermarks: tuple[Any, PartitionedWatermark | None] = attrs.field(
@@ -35,8 +36,9 @@ class PartitionReader:
     )
 
     @_source.default
-    def _source_to_read(self) -> Any:
+    def _source_to_read(self) -> BoundedSource[object] | UnboundedSource[object]:
         source = self.node.source
+        assert not isinstance(source, TestStream)  # a script has a reader of its own
         if not self.until_caught_up or isinstance(source, BoundedSource):
             return source
         with label_errors(self.node.label):
@@ -148,23 +150,25 @@ class PartitionReader:
     def _records(self, name: Any, offset: Any, limit: int, now: int) -> tuple[Any, Any, Any, bool]:
         with label_errors(self.node.label):
             if isinstance(self._source, BoundedSource):
-                return self._bounded(name, offset or 0, limit)
+                return self._bounded(self._source, name, offset or 0, limit)
             batch = self._batch(name, offset, limit, now)
             caught_up = not len(batch.records) and batch.next_offset == offset
             finished = batch.finished or (self.until_caught_up and caught_up)
             return batch.records, batch.next_offset, batch.watermark, finished
 
-    def _batch(self, name: Any, offset: Any, limit: int, now: int) -> Batch[Any]:
+    def _batch(self, name: Any, offset: Any, limit: int, now: int) -> Batch[object]:
         if isinstance(self._source, ReadsClock):
             return self._source.read_until(name, offset, limit, now)
-        batch: Batch[Any] = self._source.read(name, offset, limit)
-        return batch
+        assert isinstance(self._source, UnboundedSource)
+        return self._source.read(name, offset, limit)
 
-    def _bounded(self, name: Any, offset: int, limit: int) -> tuple[Any, Any, Any, bool]:
+    def _bounded(
+        self, source: BoundedSource[object], name: Any, offset: int, limit: int
+    ) -> tuple[Any, Any, Any, bool]:
         """Continue after the last round; in a new process, read from the start up to the offset first."""
         at, cursor = self._open.get(encode_value(name), (-1, None))
         if cursor is None or at != offset:
-            cursor = Cursor(bundles_of(self._source, name))
+            cursor = Cursor(bundles_of(source, name))
             cursor.skip(offset)
         chunk = cursor.take(limit)
         self._open[encode_value(name)] = offset + len(chunk), cursor

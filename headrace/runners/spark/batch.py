@@ -48,6 +48,7 @@ from headrace.runners.spark.stage import (
 )
 from headrace.sdk.metrics.step_metrics import StepMetrics
 from headrace.sdk.pipelines.graph import Node, Read
+from headrace.sdk.sources.source import BoundedSource
 from headrace.triggers.trigger import Clock
 from headrace.windowing.time.timestamps import MAX_MICROS
 
@@ -125,6 +126,7 @@ class BatchStage:
         for number in batch.column(0).to_pylist():
             at, partition = self.partitions[number]
             read = self.plan.read(at)
+            assert isinstance(read.source, BoundedSource)  # a batch job has no others
             for bundle in label_errors_each(read.label, bundles_of(read.source, partition)):
                 yield read, bundle
 
@@ -203,9 +205,10 @@ def _sources(plan: Plan, stage: StagePlan, session: SparkSession, now: int) -> I
         yield native.frame.mapInArrow(first, SCHEMA)
 
 
-def _partitions(plan: Plan, stage: StagePlan) -> Iterator[tuple[int, Any]]:
+def _partitions(plan: Plan, stage: StagePlan) -> Iterator[tuple[int, object]]:
     for at, label in enumerate(stage.names):
         node = next(n for n in plan.graph if n.label == label)
         if isinstance(node, Read) and not is_native(node.source):
+            assert isinstance(node.source, BoundedSource)  # a batch job has no others
             with label_errors(label):
                 yield from ((at, partition) for partition in node.source.partitions())

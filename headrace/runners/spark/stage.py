@@ -38,6 +38,9 @@ from headrace.sdk.sources.sink import PartSink
 
 KeyedOperator = Callable[[Node, Send, StepMetrics], Operator]
 
+_NOT_SENT: Final[Any] = None
+"""Stands for a function, source or sink that a worker does not need."""
+
 
 @attrs.frozen
 class StagePlan:
@@ -127,21 +130,21 @@ def worker_nodes(plan: Plan) -> list[Node]:
 def _for_workers(node: Node) -> Node:
     """Return a node without a sink that runs on the driver."""
     if isinstance(node, Write) and not isinstance(node.sink, PartSink):
-        return attrs.evolve(node, sink=None)
+        return attrs.evolve(node, sink=_NOT_SENT)
     return node
 
 
 def _outline(node: Node) -> Node:
     """Return a node without its function, source or sink; only its index in the graph is needed."""
     if isinstance(node, Read):
-        return attrs.evolve(node, source=None)
+        return attrs.evolve(node, source=_NOT_SENT)
     if isinstance(node, ParDo):
-        return attrs.evolve(node, fn=None)
+        return attrs.evolve(node, fn=_NOT_SENT)
     if isinstance(node, ParDoWithSideInputs):
-        return attrs.evolve(node, fn=None, views=())
+        return attrs.evolve(node, fn=_NOT_SENT, views=())
     if isinstance(node, StatefulParDo):
-        return attrs.evolve(node, dofn=None, declared=None, args=(), kwargs={}, views=())
-    return attrs.evolve(node, sink=None) if isinstance(node, Write) else node
+        return attrs.evolve(node, dofn=_NOT_SENT, declared=_NOT_SENT, args=(), kwargs={}, views=())
+    return attrs.evolve(node, sink=_NOT_SENT) if isinstance(node, Write) else node
 
 
 class Stage:

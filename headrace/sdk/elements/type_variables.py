@@ -1,4 +1,4 @@
-"""Type variables for elements, shared by all transforms.
+"""Type variables for elements, and types of elements as values, shared by all transforms.
 
 The type of an unknown element is ``Any``: each variable has it as its default. The type of an input is also
 bounded by ``Any``, so that a checker that does not know the input of a lambda accepts its body.
@@ -8,7 +8,7 @@ Defaults of type variables (PEP 696) need Python 3.13, so only type checkers see
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVarTuple
+from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeAlias, TypeVarTuple
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
@@ -42,3 +42,9 @@ Items = TypeVarTuple("Items")
 
 Rest = ParamSpec("Rest")
 """The arguments of a function after the element."""
+
+TypeHint: TypeAlias = object
+"""A type as a value: a class, a form such as ``list[int]``, or ``typing.Any``; there is no class of all."""
+
+UNKNOWN_TYPE: Final[TypeHint] = Any
+"""The type of elements of which nothing is known."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from inspect import Parameter as Declared, Signature, signature
 from typing import Any, Final, get_args, get_origin
 
@@ -33,7 +33,7 @@ def check_arity(
     fn: Callable[..., Any],
     items: int | None,
     args: Iterable[Any],
-    kwargs: dict[str, Any],
+    kwargs: Mapping[str, object],
     label: str = "",
 ) -> None:
     """Refuse a function that cannot be called with the arguments of its transform.
@@ -98,7 +98,7 @@ def items_of(element_type: Any) -> int | None:
     return len(items) if known else None
 
 
-def _without_metadata(declared: Signature, kwargs: dict[str, Any], first: int) -> Signature:
+def _without_metadata(declared: Signature, kwargs: Mapping[str, object], first: int) -> Signature:
     """Return a signature without the parameters that ask for metadata, which Headrace passes."""
     parameters = list(declared.parameters.values())
     kept = [
@@ -120,7 +120,7 @@ def _named_after(declared: Signature, passed: int) -> list[str]:
 
 
 def _problem(
-    owner: str, declared: Signature, items: int | None, passed: int, kwargs: dict[str, Any]
+    owner: str, declared: Signature, items: int | None, passed: int, kwargs: Mapping[str, object]
 ) -> str:
     """Return what is wrong with the number of arguments, or nothing if their names are wrong."""
     least, most = _positions(declared)
@@ -155,7 +155,7 @@ def _count(n: int, what: str) -> str:
     return f"{n} {what}" + ("" if n == 1 else "s")
 
 
-def _remedy(declared: Signature, kwargs: dict[str, Any]) -> str:
+def _remedy(declared: Signature, kwargs: Mapping[str, object]) -> str:
     for parameter in declared.parameters.values():
         name = parameter.name
         asks = _METADATA.get(name)

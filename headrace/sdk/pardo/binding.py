@@ -6,7 +6,7 @@ function that asks for more than the value gets it as an additional column of th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from inspect import Parameter as Declared, Signature, signature
 from itertools import chain, repeat, starmap
@@ -105,7 +105,7 @@ def column_of(parameter: Parameter) -> ColumnOf:
 def bind(
     fn: Callable[..., Any],
     args: tuple[Any, ...],
-    kwargs: dict[str, Any],
+    kwargs: Mapping[str, object],
     column_of: Callable[[Parameter], ColumnOf] = column_of,
 ) -> Call:
     """Return the call of a function on the rows of a bundle.
@@ -199,7 +199,7 @@ def _after_the_element(fn: Callable[..., Any]) -> list[Declared]:
 def _placed(
     declared: list[Declared],
     args: tuple[Any, ...],
-    kwargs: dict[str, Any],
+    kwargs: Mapping[str, object],
     column_of: Callable[[Parameter], ColumnOf],
 ) -> Iterator[tuple[str, ColumnOf]]:
     """Yield name and column of the positional parameters after the element."""
@@ -229,7 +229,7 @@ def _constant(value: Any) -> ColumnOf:
     return lambda bundle: repeat(value)
 
 
-def _with(kwargs: dict[str, Any], fn: Callable[..., Any]) -> Callable[..., Any]:
+def _with(kwargs: Mapping[str, object], fn: Callable[..., Any]) -> Callable[..., Any]:
     return partial(fn, **kwargs) if kwargs else fn
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from inspect import Parameter, Signature
 from types import GenericAlias
 from typing import Any
@@ -44,7 +44,7 @@ class Call:
     elements: Sequence[Any]
     source: str
     args: tuple[Any, ...]
-    kwargs: dict[str, Any]
+    kwargs: Mapping[str, object]
 
     def check(self) -> None:
         """Refuse elements and arguments of types that the function does not take.
@@ -105,7 +105,7 @@ class Call:
 
 
 def _bound(
-    signature: Signature, passed: tuple[Any, ...], kwargs: dict[str, Any]
+    signature: Signature, passed: tuple[Any, ...], kwargs: Mapping[str, object]
 ) -> Iterator[tuple[Parameter, Any]]:
     """Yield parameters with arguments; nothing if they cannot be bound, which is refused elsewhere."""
     places = [p for p in signature.parameters.values() if p.kind in BY_PLACE]

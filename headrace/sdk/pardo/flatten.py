@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, overload
 
@@ -204,7 +204,7 @@ class _Choose:
     fn: Callable[..., Any]
     parts: int
     args: tuple[Any, ...]
-    kwargs: dict[str, Any]
+    kwargs: Mapping[str, object]
 
     def __call__(self, element: Any) -> tuple[TaggedOutput]:
         part = self.fn(element, self.parts, *self.args, **self.kwargs)

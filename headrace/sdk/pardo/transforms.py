@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Concatenate, TypeAlias, overload
 
@@ -443,7 +443,7 @@ def _itself(element: Any) -> Any:
 
 
 def _function(
-    owner: type, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], spread: bool = False
+    owner: type, fn: Any, args: tuple[Any, ...], kwargs: Mapping[str, object], spread: bool = False
 ) -> Function:
     if isinstance(fn, DoFn) or not callable(fn):
         raise TypeError(

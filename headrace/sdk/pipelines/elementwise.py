@@ -6,7 +6,7 @@ values of :attr:`headrace.sdk.pipelines.graph.ParDo.fn`; :mod:`headrace.runners.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
@@ -28,8 +28,8 @@ class Function:
     """
 
     fn: Callable[..., Any]
-    args: tuple[Any, ...] = ()
-    kwargs: dict[str, Any] = attrs.field(factory=dict)
+    args: tuple[object, ...] = ()
+    kwargs: Mapping[str, object] = attrs.field(factory=dict)
     spread: bool = False
 
 
@@ -51,7 +51,7 @@ class KeyEach:
 class PairEach:
     """A pair for each element: the element, and a constant value."""
 
-    value: Any
+    value: object
 
 
 @attrs.frozen(eq=False)
@@ -83,8 +83,8 @@ class ProcessEach:
     """
 
     dofn: DoFn
-    args: tuple[Any, ...] = ()
-    kwargs: dict[str, Any] = attrs.field(factory=dict)
+    args: tuple[object, ...] = ()
+    kwargs: Mapping[str, object] = attrs.field(factory=dict)
     batches: Batches | None = None
 
     @property

@@ -6,12 +6,27 @@ runner is a table from the kind of a node to a function.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
 
+from headrace.sdk.elements.type_variables import UNKNOWN_TYPE, TypeHint
 from headrace.triggers.strategy import WindowingStrategy
+from headrace.windowing.watermarks.policies import WatermarkPolicy
+
+if TYPE_CHECKING:  # a graph names the types of what it holds, and imports none of their modules
+    from headrace.sdk.groups.combine_fn import CombineFn
+    from headrace.sdk.pardo.dofn import DoFn
+    from headrace.sdk.pardo.side_inputs import View
+    from headrace.sdk.pardo.stateful_dofn import Stateful
+    from headrace.sdk.pipelines.elementwise import Elementwise
+    from headrace.sdk.sources.scripted_stream import TestStream
+    from headrace.sdk.sources.sink import Sink
+    from headrace.sdk.sources.source import BoundedSource, UnboundedSource
+
+Source: TypeAlias = "BoundedSource[object] | UnboundedSource[object] | TestStream"
+"""What a Read reads."""
 
 MAIN = "main"
 """The tag of a transform's main output."""
@@ -40,7 +55,7 @@ class Collection:
     changing: bool = False
     accumulated: bool = False
     retraction_lateness: int = 0
-    element_type: Any = Any
+    element_type: TypeHint = UNKNOWN_TYPE
 
     @property
     def id(self) -> tuple[str, str]:
@@ -69,8 +84,8 @@ class Node:
 class Read(Node):
     """Elements from outside: a bounded or unbounded source, or a test stream."""
 
-    source: Any
-    watermark: Any = None
+    source: Source
+    watermark: WatermarkPolicy | None = None
     """The watermark policy in streaming mode."""
 
 
@@ -78,7 +93,7 @@ class Read(Node):
 class ParDo(Node):
     """A function or DoFn for each element; ``fn`` is one of :mod:`headrace.sdk.pipelines.elementwise`."""
 
-    fn: Any
+    fn: Elementwise
     any_tag: bool = False
     """Whether outputs with a tag that is not declared are dropped; otherwise they are an error."""
 
@@ -90,13 +105,13 @@ class StatefulParDo(Node):
     The inputs after the first are the panes of side inputs, as in :class:`ParDoWithSideInputs`.
     """
 
-    dofn: Any
-    declared: Any
+    dofn: DoFn
+    declared: Stateful
     """Its states and timers (:class:`headrace.sdk.pardo.stateful_dofn.Stateful`)."""
-    args: tuple[Any, ...] = ()
+    args: tuple[object, ...] = ()
     """Additional arguments of ``process``, with a placeholder for each side input."""
-    kwargs: Any = attrs.field(factory=dict)
-    views: tuple[Any, ...] = ()
+    kwargs: Mapping[str, object] = attrs.field(factory=dict)
+    views: tuple[View, ...] = ()
     """How the values of each side input become an argument (:mod:`headrace.sdk.pardo.side_inputs`)."""
     names: tuple[str, ...] = ()
     """The name of each side input, for errors."""
@@ -112,9 +127,9 @@ class StatefulParDo(Node):
 class ParDoWithSideInputs(Node):
     """A function or DoFn for each element of the first input, with the panes of the others as arguments."""
 
-    fn: Any
+    fn: Elementwise
     """One of :mod:`headrace.sdk.pipelines.elementwise`, with a placeholder for each side input."""
-    views: tuple[Any, ...]
+    views: tuple[View, ...]
     """How the values of each side input become an argument (:mod:`headrace.sdk.pardo.side_inputs`)."""
     names: tuple[str, ...]
     """The name of each side input, for errors."""
@@ -140,7 +155,7 @@ class GroupByKey(Node):
 class CombinePerKey(Node):
     """Combines pairs into (key, combined value) per window; can have an output for late elements."""
 
-    combine_fn: Any
+    combine_fn: CombineFn
 
 
 @attrs.frozen
@@ -157,7 +172,7 @@ class Reshuffle(Node):
 class Write(Node):
     """Writes elements to a sink, with their batch number."""
 
-    sink: Any
+    sink: Sink
 
 
 @attrs.frozen

@@ -209,7 +209,8 @@ class Pipeline(HasDisplayData):
 
     def accept_any_tag(self, label: str) -> None:
         """Let a node drop outputs with tags that are not declared, where they would be an error."""
-        node: Any = self._nodes[label]
+        node = self._nodes[label]
+        assert isinstance(node, (kinds.ParDo, kinds.StatefulParDo, kinds.ParDoWithSideInputs))
         self._nodes[label] = attrs.evolve(node, any_tag=True)
 
     def late_outputs(self, label: str) -> list[PCollection[Any]]:
@@ -279,7 +280,7 @@ class Pipeline(HasDisplayData):
             raise
         return self.result
 
-    def _run_on(self, runner: Any, options: PipelineOptions) -> PipelineResult:
+    def _run_on(self, runner: Runner, options: PipelineOptions) -> PipelineResult:
         """Run with the values of the options known to value providers.
 
         They remain known if the run goes on in the background.
@@ -287,7 +288,7 @@ class Pipeline(HasDisplayData):
         RuntimeValueProvider.set_runtime_options(RunOptions(options))
         state = PipelineState.FAILED
         try:
-            result: PipelineResult = runner.run(self.graph, options)
+            result = runner.run(self.graph, options)
             state = getattr(result, "state", PipelineState.DONE)
         finally:
             if PipelineState.is_terminal(state):

@@ -12,6 +12,7 @@ from headrace.sdk.elements.type_variables import (
     OutT,
     ResultT,
     T_co,
+    TypeHint,
     U_co,
 )
 from headrace.sdk.options.pipeline_options import PipelineOptions
@@ -140,7 +141,7 @@ class PCollection(PValue, Elements[T_co, T_co]):
     def __init__(self, pipeline: PipelineBuilder, collection: Collection) -> None:
         super().__init__(pipeline)
         self.collection = collection
-        self.element_type: Any = collection.element_type
+        self.element_type: TypeHint = collection.element_type
         self.producer = collection.node
 
     if TYPE_CHECKING:  # the same with the type written out, from which checkers infer more

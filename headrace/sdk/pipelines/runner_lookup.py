@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any, Final, Protocol
+from typing import Final, Protocol, cast
 
 from headrace.sdk.options.pipeline_options import PipelineOptions
 from headrace.sdk.pipelines.beam_runners import NamedRunner, no_runner, simple_name
@@ -41,7 +41,21 @@ class Runner(Protocol):
         """Run a graph."""
 
 
-def find_runner(runner: str | Runner | None) -> Any:
+class Explained(Protocol):
+    """A plan: its ``str`` is the text, and a notebook shows the HTML."""
+
+    def _repr_html_(self) -> str | None:
+        """Return the plan as a fragment of HTML."""
+
+
+class Planner(Runner, Protocol):
+    """A runner that explains plans."""
+
+    def explain(self, graph: Graph) -> Explained:
+        """Return the plan of a graph."""
+
+
+def find_runner(runner: str | Runner | None) -> Runner:
     """Return the runner with a name; an object is returned as it is.
 
     Raises:
@@ -55,16 +69,16 @@ def find_runner(runner: str | Runner | None) -> Any:
         module = import_module(path) if name.isidentifier() and find_spec(path) else None
         if module is None or not hasattr(module, "run"):
             raise no_runner(str(runner))
-        return module
+        return cast(Runner, module)
     return runner
 
 
-def find_planner() -> Any:
+def find_planner() -> Planner:
     """Return the runner that explains plans: the local one, for all, since all run the same plan."""
-    return find_runner(DEFAULT_RUNNER)
+    return cast(Planner, find_runner(DEFAULT_RUNNER))
 
 
-def is_local(runner: Any) -> bool:
+def is_local(runner: object) -> bool:
     """Return whether a runner is the local one.
 
     >>> is_local(find_runner(None)), is_local(object())

@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import Any, Concatenate, Generic, Self, TypeAlias, cast, overload
 
 from headrace.errors import PipelineError, TypeCheckError, shorten, warn
-from headrace.sdk.elements.type_variables import InputT, OutputT, Rest, ResultT
+from headrace.sdk.elements.type_variables import InputT, OutputT, Rest, ResultT, TypeHint
 from headrace.sdk.pipelines.composites import check_collections
 from headrace.sdk.pipelines.expansion import expansion_hints
 from headrace.sdk.pipelines.pvalue import Applicable, DoOutputsTuple, PipelineBuilder, PValue
@@ -80,13 +80,13 @@ class PTransform(WithTypeHints, HasDisplayData, Generic[InputT, OutputT]):
         return type(self).__name__
 
     @property
-    def output_type(self) -> Any:
+    def output_type(self) -> TypeHint:
         """The type of the output elements that is declared for this transform; None if there is none."""
         own = self.__dict__.get("_type_hints") or declared_hints(type(self))
         return own.simple_output_type(self.label)
 
     @output_type.setter
-    def output_type(self, output_type: Any) -> None:
+    def output_type(self, output_type: TypeHint) -> None:
         self.with_output_types(output_type)
 
     def default_type_hints(self) -> IOTypeHints | None:
@@ -95,7 +95,7 @@ class PTransform(WithTypeHints, HasDisplayData, Generic[InputT, OutputT]):
             return None
         return expansion_hints(self.expand)
 
-    def infer_output_type(self, input_type: Any) -> Any:
+    def infer_output_type(self, input_type: Any) -> TypeHint:
         """Return the type of the output elements, given the type of the input elements; Any if unknown.
 
         It is used if the steps of the transform do not tell. Subclasses can override it, as in Beam.

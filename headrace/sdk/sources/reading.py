@@ -8,8 +8,8 @@ from typing import Any, Generic, Protocol, overload, runtime_checkable
 import attrs
 
 from headrace.errors import PipelineError, TimeError, shorten
-from headrace.sdk.elements.type_variables import KeyT, OutT, ValueT
-from headrace.sdk.pipelines.graph import MAIN, Collection, Read as ReadNode
+from headrace.sdk.elements.type_variables import UNKNOWN_TYPE, KeyT, OutT, TypeHint, ValueT
+from headrace.sdk.pipelines.graph import MAIN, Collection, Read as ReadNode, Source
 from headrace.sdk.pipelines.pvalue import PBegin, PCollection
 from headrace.sdk.pipelines.transform import PTransform
 from headrace.sdk.sources.source import BoundedSource, UnboundedSource
@@ -17,6 +17,7 @@ from headrace.sdk.typehints.element_types import type_of
 from headrace.sdk.typehints.ignored_arguments import warn_of_ignored
 from headrace.triggers.strategy import WindowingStrategy
 from headrace.windowing.timestamped_value import TimestampedValue
+from headrace.windowing.watermarks.policies import WatermarkPolicy
 
 
 @runtime_checkable
@@ -49,7 +50,7 @@ class Read(PTransform[PBegin, PCollection[OutT]], Generic[OutT]):
     def __init__(
         self,
         source: BoundedSource[OutT] | UnboundedSource[OutT] | OffersSource,
-        watermark: Any = None,
+        watermark: WatermarkPolicy | None = None,
     ) -> None:
         super().__init__()
         self._name = type(source).__name__
@@ -71,12 +72,12 @@ class Read(PTransform[PBegin, PCollection[OutT]], Generic[OutT]):
 
 
 @attrs.frozen(eq=False)
-class Values(BoundedSource[Any]):
+class Values(BoundedSource[object]):
     """A source of values in memory."""
 
-    values: tuple[Any, ...]
+    values: tuple[object, ...]
 
-    def read(self, partition: Any) -> Iterable[Any]:
+    def read(self, partition: object) -> Iterable[object]:
         return self.values
 
 
@@ -122,7 +123,7 @@ class Create(PTransform[PBegin, PCollection[OutT]], Generic[OutT]):
             _check_times(self._values, output.producer)
         return output
 
-    def infer_output_type(self, input_type: Any) -> Any:
+    def infer_output_type(self, input_type: Any) -> TypeHint:
         """Return the declared type of the elements, or their common type."""
         values = _plain(self._values) if self._has_times else self._values
         return self.output_type or type_of(values)
@@ -142,10 +143,10 @@ class Impulse(PTransform[PBegin, PCollection[bytes]]):
 
 def read_node(
     begin: object,
-    source: Any,
+    source: Source,
     bounded: bool,
-    watermark: Any = None,
-    element_type: Any = None,
+    watermark: WatermarkPolicy | None = None,
+    element_type: TypeHint | None = None,
     windowing: WindowingStrategy | None = None,
 ) -> PCollection[Any]:
     """Add a node that reads a source, and return its output.
@@ -168,13 +169,13 @@ def read_node(
         tag=MAIN,
         windowing=windowing or WindowingStrategy(),
         bounded=bounded,
-        element_type=Any if element_type is None else element_type,
+        element_type=UNKNOWN_TYPE if element_type is None else element_type,
     )
     pipeline.add(ReadNode(pipeline.scope, (), (output,), source, watermark))
     return PCollection(pipeline, output)
 
 
-def _check_times(values: tuple[Any, ...], label: str) -> None:
+def _check_times(values: tuple[object, ...], label: str) -> None:
     for value in values:
         if isinstance(value, TimestampedValue):
             try:
@@ -184,6 +185,6 @@ def _check_times(values: tuple[Any, ...], label: str) -> None:
                 raise
 
 
-def _plain(values: tuple[Any, ...]) -> tuple[Any, ...]:
+def _plain(values: tuple[object, ...]) -> tuple[object, ...]:
     """Return values without their timestamps."""
     return tuple(v.value if isinstance(v, TimestampedValue) else v for v in values)

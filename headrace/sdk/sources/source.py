@@ -8,18 +8,17 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic
 
 import attrs
 
 from headrace.grouping.bundle import Bundle
+from headrace.sdk.elements.type_variables import T_co
 from headrace.windowing.time.timestamps import TimestampTypes
 from headrace.windowing.timestamped_value import TimestampedValue
 
-T = TypeVar("T")
 
-
-class BoundedSource(Generic[T]):
+class BoundedSource(Generic[T_co]):
     """A bounded source; subclass it and define :meth:`read`.
 
     >>> class Numbers(BoundedSource[int]):
@@ -40,7 +39,7 @@ class BoundedSource(Generic[T]):
         return [None]
 
     @abstractmethod
-    def read(self, partition: Any) -> Iterable[T | TimestampedValue[T]]:
+    def read(self, partition: Any) -> Iterable[T_co | TimestampedValue[T_co]]:
         """Read a partition: values, or values with their timestamps.
 
         Args:
@@ -71,7 +70,7 @@ class ReadsBundles:
 
 
 @attrs.frozen
-class Batch(Generic[T]):
+class Batch(Generic[T_co]):
     """The result of one read of a partition of an unbounded source.
 
     Args:
@@ -84,7 +83,7 @@ class Batch(Generic[T]):
     False
     """
 
-    records: Sequence[T | TimestampedValue[T]] | Bundle
+    records: Sequence[T_co | TimestampedValue[T_co]] | Bundle
     next_offset: Any
     watermark: TimestampTypes | None = None
     finished: bool = False
@@ -117,7 +116,7 @@ class LatestOffset:
     splits: Sequence[tuple[Any, int]] = attrs.field(default=(), converter=_as_tuple)
 
 
-class UnboundedSource(Generic[T]):
+class UnboundedSource(Generic[T_co]):
     """An unbounded source; subclass it and define :meth:`read`.
 
     >>> class Counter(UnboundedSource[int]):
@@ -139,7 +138,7 @@ class UnboundedSource(Generic[T]):
         return [None]
 
     @abstractmethod
-    def read(self, partition: Any, offset: Any, limit: int) -> Batch[T]:
+    def read(self, partition: Any, offset: Any, limit: int) -> Batch[T_co]:
         """Read the next records of a partition; the same arguments must return the same records.
 
         Args:
@@ -186,7 +185,7 @@ class UnboundedSource(Generic[T]):
             return kind.latest_offset_until is not ReadsClock.latest_offset_until  # type: ignore[attr-defined]
         return kind.latest_offset is not UnboundedSource.latest_offset
 
-    def available_now(self) -> UnboundedSource[T]:
+    def available_now(self) -> UnboundedSource[T_co]:
         """Return a source of the records that exist now, for ``--until-caught-up``.
 
         The default is the source itself. Then a partition ends at the first read that returns no records

@@ -28,7 +28,7 @@ from tests.support.batching.merge_graphs import (
     prefixed_label,
     select_graph,
 )
-from tests.support.batching.recording import Recording, recorder_for
+from tests.support.batching.recording import PartRecorder, Recorder, Recording, recorder_for
 
 log = logging.getLogger(__name__)
 
@@ -197,7 +197,11 @@ def record_batch(
         pipeline.id: Recording(
             name,
             tuple(node.label for node in pipeline.graph),
-            {n.label: n.sink.received for n in graphs[name] if isinstance(n, Write)},
+            {
+                n.label: n.sink.received
+                for n in graphs[name]
+                if isinstance(n, Write) and isinstance(n.sink, (Recorder, PartRecorder))
+            },
             MetricResults(
                 select_graph(metrics.containers, name), select_graph(metrics.steps, name)
             ),

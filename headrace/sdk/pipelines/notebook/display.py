@@ -47,8 +47,8 @@ def pipeline_html(graph: Graph, state: str) -> str:
     """
     steps = f"{len(graph.nodes)} step{'' if len(graph.nodes) == 1 else 's'}"
     head = paragraph(f"Pipeline with {steps}, {state or 'not run'}")
-    planned = find_planner().explain(graph)._repr_html_() if graph.nodes else ""
-    return fragment(head, planned)
+    planned = find_planner().explain(graph)._repr_html_() if graph.nodes else None
+    return fragment(head, planned or "")
 
 
 def pipeline_text(graph: Graph, state: str) -> str:

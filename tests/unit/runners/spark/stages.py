@@ -26,6 +26,7 @@ from headrace.runners.spark.stage import stage_plans
 from headrace.runners.spark.streaming import FirstStage, KeyedStage, StreamPlan
 from headrace.sdk.metrics.cells import MetricResults
 from headrace.sdk.pipelines.graph import Graph, Read
+from headrace.sdk.sources.source import BoundedSource
 
 
 class State:
@@ -158,7 +159,7 @@ def run_batch(
     tasks = [
         (place, partition)
         for place, node in enumerate(graph)
-        if isinstance(node, Read)
+        if isinstance(node, Read) and isinstance(node.source, BoundedSource)
         for partition in node.source.partitions()
     ]
     rows = [r for n in range(len(tasks)) for r in _run(BatchStage(stages[0], 0, tasks), [n])]
