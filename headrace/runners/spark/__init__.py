@@ -7,7 +7,10 @@ runner           a run: options, session, job or query, end
 batch            a plan as one job
 batch_run        a run as one job
 streaming        a plan as one streaming query
-stream_run       a run as one query: start, end and checkpoint
+stream_setup     the set-up of a run as one query: settings, checkpoint, files
+stream_query     the query: further tries of a batch, and its end
+stream_delivery  batches to sinks and observers
+stream_run       a run as one query
 stage            one level of a plan on a worker
 query_progress   Spark's own numbers of a micro-batch
 signals          Ctrl-C and SIGTERM while a program waits for a run

@@ -13,6 +13,7 @@ lease_record          who owns a checkpoint, as numbered files
 lease_files           these files on local disks and on Hadoop's file systems
 processes             whether the process of an owner has ended
 run_directory         the temporary directory of a run, which is deleted
+control_files         what a run and the process that reads its sources tell each other
 unloading             unloads the state of a query that has ended
 checkpoint_manifest   compares a checkpoint with the pipeline
 signature             signatures of strategies and functions, as stable text

@@ -1,0 +1,33 @@
+"""The files by which a streaming run and the process that reads its sources tell each other something."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import attrs
+
+
+@attrs.frozen
+class ControlFiles:
+    """The control files of a run.
+
+    Attributes:
+        directory: the directory of the run; it exists until the run has ended.
+    """
+
+    directory: Path
+
+    @property
+    def drain(self) -> Path:
+        """Exists when the sources must advance their watermarks to the end of time."""
+        return self.directory / "drain"
+
+    @property
+    def pause(self) -> Path:
+        """Exists when the sources must offer nothing new."""
+        return self.directory / "pause"
+
+    @property
+    def delivered(self) -> Path:
+        """The size of what the workers have read in the last batch."""
+        return self.directory / "delivered"
