@@ -87,7 +87,7 @@ class Grouping:
         """Return the state of a key as plain data."""
         return freeze(key)
 
-    def thaw(self, frozen: tuple[Any, ...]) -> KeyState:
+    def thaw(self, frozen: tuple[object, ...]) -> KeyState:
         """Return the state that :meth:`freeze` stored."""
         return thaw(frozen, merging=self._replacing is not None)
 

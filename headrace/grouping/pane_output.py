@@ -108,7 +108,12 @@ class Panes:
     dropped: list[Arrival] = attrs.field(factory=list)
 
     def emit(
-        self, value: Any, timestamp: int, window: BoundedWindow, pane: PaneInfo, diff: int = INSERT
+        self,
+        value: object,
+        timestamp: int,
+        window: BoundedWindow,
+        pane: PaneInfo,
+        diff: int = INSERT,
     ) -> None:
         """Add one row."""
         self.values.append(value)

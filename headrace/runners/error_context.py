@@ -64,12 +64,12 @@ def note_method(name: str) -> Iterator[None]:
         raise
 
 
-def note_element(error: Exception, element: Any) -> None:
+def note_element(error: Exception, element: object) -> None:
     """Add an element as a note to an error."""
     error.add_note(f"{_ELEMENT}{shorten(element)}")
 
 
-def note_key(error: Exception, key: Any) -> None:
+def note_key(error: Exception, key: object) -> None:
     """Add a key as a note to an error, unless it has the note of an element or key."""
     notes = getattr(error, "__notes__", ())
     if not any(note.startswith((_ELEMENT, _KEY)) for note in notes):
@@ -77,7 +77,7 @@ def note_key(error: Exception, key: Any) -> None:
 
 
 def note_combined(
-    error: Exception, combine: Callable[[list[Any]], object], key: Any, values: list[Any]
+    error: Exception, combine: Callable[[list[Any]], object], key: object, values: list[Any]
 ) -> None:
     """Add the first element with which combining fails as a note to an error, or else the key.
 

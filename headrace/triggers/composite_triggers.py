@@ -25,7 +25,9 @@ def _trigger(instance: Trigger, attribute: attrs.Attribute[Any], value: object) 
     check_is_trigger(value, type(instance).__name__)
 
 
-def _triggers(instance: Trigger, attribute: attrs.Attribute[Any], value: tuple[Any, ...]) -> None:
+def _triggers(
+    instance: Trigger, attribute: attrs.Attribute[Any], value: tuple[object, ...]
+) -> None:
     parent = type(instance).__name__
     if not value:
         raise PipelineError(

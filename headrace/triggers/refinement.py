@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from enum import Enum, IntEnum
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from headrace.errors import PipelineError, shorten
 
 EnumT = TypeVar("EnumT", bound=Enum)
 
 
-def member_of(kind: type[EnumT], given: Any) -> EnumT:
+def member_of(kind: type[EnumT], given: object) -> EnumT:
     """Return a member of an enum, given itself, its name in any case, or its value.
 
     Raises:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import attrs
 
 from headrace.triggers.refinement import (
@@ -24,19 +22,19 @@ def _is_trigger(strategy: object, attribute: object, trigger: object) -> None:
     check_is_trigger(trigger, "the windowing strategy")
 
 
-def _mode(given: Any) -> AccumulationMode:
+def _mode(given: object) -> AccumulationMode:
     return member_of(AccumulationMode, given)
 
 
-def _combiner(given: Any) -> TimestampCombiner:
+def _combiner(given: object) -> TimestampCombiner:
     return member_of(TimestampCombiner, given)
 
 
-def _on_time(given: Any) -> OnTimeBehavior:
+def _on_time(given: object) -> OnTimeBehavior:
     return member_of(OnTimeBehavior, given)
 
 
-def _closing(given: Any) -> ClosingBehavior:
+def _closing(given: object) -> ClosingBehavior:
     return member_of(ClosingBehavior, given)
 
 

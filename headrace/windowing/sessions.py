@@ -123,7 +123,7 @@ class Sessions(WindowFn):
         longest = "" if self.max_gap is None else f", max_gap={self.max_gap!r}"
         return f"{type(self).__name__}(gap_size={self.gap_size!r}{longest})"
 
-    def _gap_of(self, element: Any) -> int:
+    def _gap_of(self, element: object) -> int:
         gap = self.gap_size
         if isinstance(gap, Duration):
             return gap.micros

@@ -81,7 +81,7 @@ _START: Final = "_start"
 _END: Final = "_end"
 
 
-def _new_by_init(cls: type[BoundedWindow], *args: Any, **kwargs: Any) -> BoundedWindow:
+def _new_by_init(cls: type[BoundedWindow], *args: object, **kwargs: object) -> BoundedWindow:
     """Make a window of what its ``__init__`` sets."""
     draft = tuple.__new__(cls)
     cls.__init__(draft, *args, **kwargs)
@@ -90,7 +90,7 @@ def _new_by_init(cls: type[BoundedWindow], *args: Any, **kwargs: Any) -> Bounded
     return tuple.__new__(cls, (start, end, *sorted(attributes.items())))
 
 
-def _rebuild(cls: type[BoundedWindow], items: tuple[Any, ...]) -> BoundedWindow:
+def _rebuild(cls: type[BoundedWindow], items: tuple[object, ...]) -> BoundedWindow:
     return tuple.__new__(cls, items)
 
 

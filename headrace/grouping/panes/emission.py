@@ -195,7 +195,7 @@ class PaneEmitter:
         return True
 
 
-def _pairs(arrivals: ArrivalColumns, read: Callable[[Content], Any]) -> list[Any]:
+def _pairs(arrivals: ArrivalColumns, read: Callable[[Content], object]) -> list[Any]:
     """Return the values of contents with their keys; an error names the key."""
     rows = iter(arrivals.contents)
     try:

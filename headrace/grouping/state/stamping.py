@@ -104,7 +104,7 @@ class Stamping:
         """Return the value of a pane."""
         return self.inner.result(content[0])
 
-    def copy_result(self, value: Any) -> Any:
+    def copy_result(self, value: object) -> Any:
         """Return a copy of the value of a pane."""
         return self.inner.copy_result(value)
 

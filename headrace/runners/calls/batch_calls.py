@@ -58,7 +58,7 @@ def _elements(batches: Bundle, step: Step) -> Bundle:
     return any_number(list(chain.from_iterable(found)), ends, batches, step)[MAIN]
 
 
-def _elements_of(batch: Any, step: Step) -> list[Any]:
+def _elements_of(batch: object, step: Step) -> list[Any]:
     elements = elements_of(batch)
     if elements is not None:
         return elements

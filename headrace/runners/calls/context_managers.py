@@ -25,7 +25,7 @@ class ContextManagers:
         self._open: dict[Scope, ExitStack] = {}
         self._values: dict[int, Any] = {}
 
-    def bound(self, fn: Callable[..., Any]) -> Callable[..., Any]:
+    def bound(self, fn: Callable[..., object]) -> Callable[..., Any]:
         """Return a function whose parameters for contexts are passed; the function itself if it has none."""
         try:
             declared = signature(fn)
@@ -84,7 +84,7 @@ class _WithContexts:
         self._names = [p.name for p in kept[self._first :]]
         self.__signature__ = Signature(kept)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> Any:
         """Call the function; the arguments after the first context are passed by name."""
         first, values = self._first, self._values
         contexts = {name: values[known] for name, known in self._contexts.items()}

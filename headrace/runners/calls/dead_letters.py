@@ -42,7 +42,7 @@ class DeadLetterCollector:
     letters: dict[int, DeadLetter] = attrs.field(factory=dict, init=False)
     """The dead letters, by row."""
 
-    def collect(self, results: Iterator[Any]) -> list[Any]:
+    def collect(self, results: Iterator[object]) -> list[Any]:
         """Return the results of the rows that do not fail."""
         found: list[Any] = []
         rows = len(self.bundle)
@@ -54,7 +54,7 @@ class DeadLetterCollector:
                 self.fail(len(found) + len(self.letters), error)
         return found
 
-    def gather(self, results: Iterator[Any]) -> tuple[list[Any], list[int]]:
+    def gather(self, results: Iterator[object]) -> tuple[list[Any], list[int]]:
         """Return the items of all results, and the number of items up to the end of each row."""
         gathered = _Gathered(self)
         for first in self._first(results, gathered):

@@ -181,7 +181,7 @@ class ParDoInvoker:
             call = bind_function(attrs.evolve(kind.function, fn=fn))
         return self._recorded(call, kind) if self._emitted else call
 
-    def _recorded(self, call: Call, kind: Any) -> Call:
+    def _recorded(self, call: Call, kind: object) -> Call:
         """Return a call whose outputs are recorded, for the check that they do not change."""
         assert self._emitted is not None
         if isinstance(kind, (MapEach, KeyEach)):
@@ -254,7 +254,7 @@ def _rows_for(call: Call, bundle: Bundle) -> Bundle:
     return exploded(bundle) if call.by_window else bundle
 
 
-def _paired(keys: Iterable[Any], values: Iterable[Any], bundle: Bundle) -> Outputs:
+def _paired(keys: Iterable[object], values: Iterable[object], bundle: Bundle) -> Outputs:
     return {MAIN: bundle.with_values(list(zip(keys, values, strict=False)))}
 
 

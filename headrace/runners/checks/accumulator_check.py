@@ -54,7 +54,7 @@ class _CheckedFunction:
     fn: Callable[..., Any]
     label: str
 
-    def __call__(self, values: Iterable[Any], *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, values: Iterable[object], *args: object, **kwargs: object) -> Any:
         values = list(values)
         with unchanged(values, "the function", self.label):
             return self.fn(values, *args, **kwargs)
@@ -176,14 +176,14 @@ class CheckedCombineFn(CombineFn):
     def create_accumulator(self) -> Any:
         return self._accumulators.create(self.fn.create_accumulator)
 
-    def add_input(self, mutable_accumulator: Any, element: Any) -> Any:
+    def add_input(self, mutable_accumulator: object, element: object) -> Any:
         return self._add("add_input", mutable_accumulator, [element], self.fn.add_input, element)
 
-    def add_inputs(self, mutable_accumulator: Any, elements: Iterable[Any]) -> Any:
+    def add_inputs(self, mutable_accumulator: object, elements: Iterable[object]) -> Any:
         elements = list(elements)
         return self._add("add_input", mutable_accumulator, elements, self.fn.add_inputs, elements)
 
-    def subtract_input(self, mutable_accumulator: Any, element: Any) -> Any:
+    def subtract_input(self, mutable_accumulator: object, element: object) -> Any:
         """Return the accumulator without one input; only if the CombineFn can subtract."""
         subtract = self.fn.subtract_input
         return self._add("subtract_input", mutable_accumulator, [element], subtract, element)
@@ -192,21 +192,26 @@ class CheckedCombineFn(CombineFn):
     def can_subtract(self) -> bool:
         return bool(self.fn.can_subtract)
 
-    def merge_accumulators(self, accumulators: Iterable[Any]) -> Any:
+    def merge_accumulators(self, accumulators: Iterable[object]) -> Any:
         given = list(accumulators)
         merge = partial(self.fn.merge_accumulators, given)
         return self._accumulators.call("merge_accumulators", given, [], merge)
 
-    def compact(self, accumulator: Any) -> Any:
+    def compact(self, accumulator: object) -> Any:
         compact = partial(self.fn.compact, accumulator)
         return self._accumulators.call("compact", [accumulator], [], compact)
 
-    def extract_output(self, accumulator: Any) -> Any:
+    def extract_output(self, accumulator: object) -> Any:
         with unchanged([accumulator], "extract_output", self.label, "its accumulator"):
             return self.fn.extract_output(accumulator)
 
     def _add(
-        self, method: str, accumulator: Any, elements: list[Any], fn: Callable[..., Any], given: Any
+        self,
+        method: str,
+        accumulator: object,
+        elements: list[Any],
+        fn: Callable[..., object],
+        given: object,
     ) -> Any:
         with unchanged(elements, method, self.label):
             call = partial(fn, accumulator, given)

@@ -39,14 +39,14 @@ class EmittedCheck:
         self._label = label
         self._snapshots: list[Snapshot] = []
 
-    def emit(self, output: Any) -> Any:
+    def emit(self, output: object) -> Any:
         """Take a snapshot of an output, and return the output."""
         snapshot = Snapshot.of(output)
         if snapshot is not None:
             self._snapshots.append(snapshot)
         return output
 
-    def emit_each(self, result: Any) -> Any:
+    def emit_each(self, result: object) -> Any:
         """Return the outputs of one call; each gets its snapshot when it is emitted.
 
         What is not an iterable of outputs is returned unchanged.
@@ -62,19 +62,19 @@ class EmittedCheck:
         """Return a call of a function that returns an iterable of outputs."""
         return self._recorded(call, self.emit_each)
 
-    def _recorded(self, call: Call, record: Callable[[Any], Any]) -> Call:
+    def _recorded(self, call: Call, record: Callable[[Any], object]) -> Call:
         fn = call.fn
 
-        def recorded(*args: Any, **kwargs: Any) -> Any:
+        def recorded(*args: object, **kwargs: object) -> Any:
             return record(fn(*args, **kwargs))
 
         return attrs.evolve(call, fn=recorded)
 
-    def method(self, fn: Callable[..., Any]) -> Callable[..., Any]:
+    def method(self, fn: Callable[..., object]) -> Callable[..., Any]:
         """Return a method that returns an iterable of outputs."""
 
         @wraps(fn)
-        def recorded(*args: Any, **kwargs: Any) -> Any:
+        def recorded(*args: object, **kwargs: object) -> Any:
             return self.emit_each(fn(*args, **kwargs))
 
         return recorded

@@ -62,7 +62,7 @@ def _pickled(values: list[Any]) -> bytes | None:
         return None
 
 
-def _encoded(value: Any) -> bytes | None:
+def _encoded(value: object) -> bytes | None:
     """Return the encoding of a value, such as one of a class that is defined in a function."""
     try:
         return encode_value(value)
@@ -83,7 +83,7 @@ def _changes_since(pickled: bytes, values: list[Any]) -> Iterator[str]:
             yield f"{shorten(before)} to {shorten(after)}"
 
 
-def _is_equal(before: Any, after: Any) -> bool:
+def _is_equal(before: object, after: object) -> bool:
     """Return whether values have the same encoding, or are equal: objects may cache what they compute."""
     try:
         return encode_value(before) == encode_value(after) or bool(before == after)

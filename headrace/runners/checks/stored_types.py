@@ -36,7 +36,7 @@ def check_stored_types(graph: Graph) -> None:
             _check(source.element_type, node.label)
 
 
-def _check(kind: Any, label: str) -> None:
+def _check(kind: object, label: str) -> None:
     for own in _classes_in(kind):
         if not is_stable(own):
             raise PipelineError(
@@ -47,7 +47,7 @@ def _check(kind: Any, label: str) -> None:
             )
 
 
-def _classes_in(kind: Any, within: tuple[type, ...] = ()) -> Iterator[type]:
+def _classes_in(kind: object, within: tuple[type, ...] = ()) -> Iterator[type]:
     """Yield the classes whose values are written for a type; unknown types have none."""
     if isinstance(kind, Schema):
         for _, field in kind.fields:

@@ -21,7 +21,7 @@ FIRST = 100
 """Number of accumulators of a worker that are written to check them."""
 
 
-def check_stored(values: Iterable[Any], no_pickle: bool = False) -> None:
+def check_stored(values: Iterable[object], no_pickle: bool = False) -> None:
     """Check that values can be written.
 
     Args:
@@ -38,7 +38,7 @@ def check_stored(values: Iterable[Any], no_pickle: bool = False) -> None:
                 _check(value)
 
 
-def _check(value: Any) -> None:
+def _check(value: object) -> None:
     if dumps_by_name(value) is not None:
         return
     try:
@@ -70,23 +70,23 @@ class StoredCombineFn(CheckedCombineFn):
     no_pickle: bool = False
     _checks: Iterator[int] = attrs.field(factory=lambda: iter(range(FIRST)), init=False, eq=False)
 
-    def add_input(self, mutable_accumulator: Any, element: Any) -> Any:
+    def add_input(self, mutable_accumulator: object, element: object) -> Any:
         return self._checked(self.fn.add_input(mutable_accumulator, element))
 
-    def add_inputs(self, mutable_accumulator: Any, elements: Iterable[Any]) -> Any:
+    def add_inputs(self, mutable_accumulator: object, elements: Iterable[object]) -> Any:
         return self._checked(self.fn.add_inputs(mutable_accumulator, elements))
 
-    def subtract_input(self, mutable_accumulator: Any, element: Any) -> Any:
+    def subtract_input(self, mutable_accumulator: object, element: object) -> Any:
         """Return the accumulator without one input; only if the CombineFn can subtract."""
         return self._checked(self.fn.subtract_input(mutable_accumulator, element))
 
-    def _checked(self, accumulator: Any) -> Any:
+    def _checked(self, accumulator: object) -> Any:
         if next(self._checks, None) is not None:
             with label_errors(self.label):
                 self._check(accumulator)
         return accumulator
 
-    def _check(self, accumulator: Any) -> None:
+    def _check(self, accumulator: object) -> None:
         """Check an accumulator; one that cannot be written may have a compact form that can."""
         try:
             check_stored([accumulator], self.no_pickle)

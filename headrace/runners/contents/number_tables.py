@@ -44,7 +44,7 @@ def number_table_of(fn: CombineFn) -> NumberTable | None:
     return _NUMBER_TABLES.get(type(fn))
 
 
-def _sum(table: Numbers, keys: Sequence[Hashable], values: Sequence[Any], name: Name) -> None:
+def _sum(table: Numbers, keys: Sequence[Hashable], values: Sequence[object], name: Name) -> None:
     rows = zip(keys, values, strict=True)
     try:
         for key, value in rows:
@@ -55,7 +55,7 @@ def _sum(table: Numbers, keys: Sequence[Hashable], values: Sequence[Any], name: 
 
 
 def _count(
-    table: Counter[Hashable], keys: Sequence[Hashable], values: Sequence[Any], name: Name
+    table: Counter[Hashable], keys: Sequence[Hashable], values: Sequence[object], name: Name
 ) -> None:
     table.update(keys)
 

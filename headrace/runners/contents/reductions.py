@@ -185,27 +185,27 @@ class Accumulate:
         """Add the values, which are all insertions, to a new accumulator."""
         return self.fn.add_inputs(self.fn.create_accumulator(), values)
 
-    def merge(self, one: Any, other: Any) -> Any:
+    def merge(self, one: object, other: object) -> Any:
         """Merge accumulators."""
         return self.fn.merge_accumulators([one, other])
 
-    def compact(self, content: Any) -> Any:
+    def compact(self, content: object) -> Any:
         """Compact the accumulator, if its CombineFn can."""
         return self.fn.compact(content)
 
-    def copy(self, content: Any) -> Any:
+    def copy(self, content: object) -> Any:
         """Return a copy of the accumulator."""
         return deepcopy(content)
 
-    def is_empty(self, content: Any) -> bool:
+    def is_empty(self, content: object) -> bool:
         """Return False: inserted values are never removed."""
         return False
 
-    def can_forget(self, content: Any) -> bool:
+    def can_forget(self, content: object) -> bool:
         """Return False: inserted values are never removed."""
         return False
 
-    def takes_back(self, dropped: Any, held: Any, change: Any, count: int) -> bool:
+    def takes_back(self, dropped: object, held: object, change: object, count: int) -> bool:
         """Return False: there are no retractions."""
         return False
 
@@ -214,19 +214,19 @@ class Accumulate:
         """True: accumulators stay small."""
         return True
 
-    def result(self, content: Any) -> Any:
+    def result(self, content: object) -> Any:
         """Extract the output, with copies of what may be the accumulator or a part of it."""
         return _own(self.fn.extract_output(content))
 
-    def copy_result(self, value: Any) -> Any:
+    def copy_result(self, value: object) -> Any:
         """Return a copy of an output that shares nothing with it that can change."""
         return _own(value)
 
-    def final(self, content: Any) -> Any:
+    def final(self, content: object) -> Any:
         """Extract the output."""
         return self.fn.extract_output(content)
 
-    def deltas(self, content: Any) -> Iterable[tuple[Any, int]]:
+    def deltas(self, content: object) -> Iterable[tuple[Any, int]]:
         """Extract the output of the elements since the last pane."""
         return ((self.fn.extract_output(content), INSERT),)
 
@@ -251,28 +251,32 @@ class Subtract:
             number += diff
         return accumulator, number
 
-    def merge(self, one: tuple[Any, int], other: tuple[Any, int]) -> tuple[Any, int]:
+    def merge(self, one: tuple[object, int], other: tuple[object, int]) -> tuple[Any, int]:
         """Merge accumulators and add numbers."""
         return self.fn.merge_accumulators([one[0], other[0]]), one[1] + other[1]
 
-    def compact(self, content: tuple[Any, int]) -> tuple[Any, int]:
+    def compact(self, content: tuple[object, int]) -> tuple[Any, int]:
         """Compact the accumulator, if its CombineFn can."""
         return self.fn.compact(content[0]), content[1]
 
-    def copy(self, content: tuple[Any, int]) -> tuple[Any, int]:
+    def copy(self, content: tuple[object, int]) -> tuple[Any, int]:
         """Return a copy of the accumulator."""
         return deepcopy(content)
 
-    def is_empty(self, content: tuple[Any, int]) -> bool:
+    def is_empty(self, content: tuple[object, int]) -> bool:
         """Return whether there are at least as many retractions as insertions."""
         return content[1] <= 0
 
-    def can_forget(self, content: tuple[Any, int]) -> bool:
+    def can_forget(self, content: tuple[object, int]) -> bool:
         """Return whether the accumulator equals an empty one; with rounding it may differ."""
         return content[1] == 0 and bool(content[0] == self.fn.create_accumulator())
 
     def takes_back(
-        self, dropped: tuple[Any, int], held: tuple[Any, int], change: tuple[Any, int], count: int
+        self,
+        dropped: tuple[object, int],
+        held: tuple[object, int],
+        change: tuple[object, int],
+        count: int,
     ) -> bool:
         """Return whether there are more retractions than inputs held; inputs are only counted."""
         return dropped[1] > 0 and held[1] < (count - change[1]) // 2
@@ -282,19 +286,19 @@ class Subtract:
         """True: accumulators stay small."""
         return True
 
-    def result(self, content: tuple[Any, int]) -> Any:
+    def result(self, content: tuple[object, int]) -> Any:
         """Extract the output, with copies of what may be a part of the accumulator."""
         return _own(self.fn.extract_output(content[0]))
 
-    def copy_result(self, value: Any) -> Any:
+    def copy_result(self, value: object) -> Any:
         """Return a copy of an output that shares nothing with it that can change."""
         return _own(value)
 
-    def final(self, content: tuple[Any, int]) -> Any:
+    def final(self, content: tuple[object, int]) -> Any:
         """Extract the output."""
         return self.fn.extract_output(content[0])
 
-    def deltas(self, content: tuple[Any, int]) -> Iterable[tuple[Any, int]]:
+    def deltas(self, content: tuple[object, int]) -> Iterable[tuple[Any, int]]:
         """Extract the output of the whole change: insertions less retractions."""
         return ((self.fn.extract_output(content[0]), INSERT),)
 
@@ -310,7 +314,7 @@ class Recompute(MultisetOf):
         accumulate = Accumulate(self.fn)
         return accumulate.final(accumulate.of(_values(content, INSERT)))
 
-    def copy_result(self, value: Any) -> Any:
+    def copy_result(self, value: object) -> Any:
         """Return a copy of an output that shares nothing with it that can change."""
         return _own(value)
 
@@ -347,11 +351,11 @@ _OF_COMBINE_FNS: Final[dict[Removable, Callable[[CombineFn], Reduction]]] = {
 }
 
 
-def _own(output: Any) -> Any:
+def _own(output: object) -> Any:
     return output if type(output) in IMMUTABLE else own_if_possible(output)
 
 
-def _count(content: Multiset, encoding: bytes, value: Any, change: int) -> None:
+def _count(content: Multiset, encoding: bytes, value: object, change: int) -> None:
     entry = content.setdefault(encoding, [value, 0])
     entry[1] += change
     if not entry[1]:

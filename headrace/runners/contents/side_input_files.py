@@ -51,7 +51,7 @@ class SideInputFiles:
     directory: str
     limit: int
 
-    def stored(self, values: Iterable[Any]) -> ValuesFile | None:
+    def stored(self, values: Iterable[object]) -> ValuesFile | None:
         """Write values to a file; return None if they are small, or need the pickler of the runner."""
         values = list(values)
         data = dumps_by_name(values)

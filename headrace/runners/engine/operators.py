@@ -213,18 +213,18 @@ def _forward(node: Any, context: OperatorContext) -> Operator:
     return Forward(node, context.send)
 
 
-def _group(node: Any, context: OperatorContext) -> Operator:
+def _group(node: object, context: OperatorContext) -> Operator:
     assert isinstance(context.step, KeyedStep)
     make = batch_group if context.batch else streaming_group
     return make(context.step, context.send, context.metrics)
 
 
-def _stateful(node: Any, context: OperatorContext) -> Operator:
+def _stateful(node: object, context: OperatorContext) -> Operator:
     assert isinstance(context.step, StatefulStep)
     return operator_of_dofn(context.step, context.send, context.metrics, context.batch)
 
 
-def _side_inputs(node: Any, context: OperatorContext) -> Operator:
+def _side_inputs(node: object, context: OperatorContext) -> Operator:
     assert isinstance(context.step, SideInputStep)
     return side_input_operator(context.step, context.send, context.metrics, context.batch)
 

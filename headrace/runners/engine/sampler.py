@@ -154,11 +154,11 @@ class Sampler:
         return [row for row, key in enumerate(found) if key in keys]
 
 
-def _text(key: Any) -> str:
+def _text(key: object) -> str:
     return (key if isinstance(key, str) else shorten(key))[:SHOWN]
 
 
-def _shown(value: Any) -> Any:
+def _shown(value: object) -> Any:
     """Return a number as it is, and another value as text."""
     if type(value) is int or type(value) is float:
         return value

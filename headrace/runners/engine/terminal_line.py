@@ -129,7 +129,7 @@ class GuardedStream:
         return getattr(self.stream, name)
 
 
-def _handlers_of(stream: Any) -> Iterator[Any]:
+def _handlers_of(stream: object) -> Iterator[Any]:
     """Yield the handlers of all loggers that write to a stream."""
     for logger in [logging.root, *logging.root.manager.loggerDict.values()]:
         for handler in getattr(logger, "handlers", ()):

@@ -80,7 +80,7 @@ class KeyedTable:
         """Return whether a key is live."""
         return identity in self._states or identity in self.stored
 
-    def put(self, identity: Hashable, key: Any, state: Any) -> None:
+    def put(self, identity: Hashable, key: object, state: object) -> None:
         """Add a key with its state."""
         self._states[identity] = key, state
         self._update_timers(identity, state)
@@ -94,7 +94,7 @@ class KeyedTable:
         del self._states[identity]
         self._set_timers(identity, Moments())
 
-    def _state(self, identity: Hashable, key: Any) -> tuple[Any, Any]:
+    def _state(self, identity: Hashable, key: object) -> tuple[Any, Any]:
         """Return a key with its state, either a stored state or a new one."""
         entry = self.stored.pop(identity, None)
         if entry is None:
@@ -105,7 +105,7 @@ class KeyedTable:
         known = self._states[identity] = key, state
         return known
 
-    def _update_timers(self, identity: Hashable, state: Any) -> None:
+    def _update_timers(self, identity: Hashable, state: object) -> None:
         """Update the timers and the hold of a key; remove the key if its state is empty."""
         moments = self.operator.moments(state)
         if moments is None:

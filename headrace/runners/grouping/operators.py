@@ -210,7 +210,9 @@ def resized(bundles: Iterable[Bundle]) -> Iterator[Bundle]:
         yield Bundle.concat(waiting)
 
 
-def batch_group(step: KeyedStep, send: Send, metrics: StepMetrics, received: Any = None) -> Group:
+def batch_group(
+    step: KeyedStep, send: Send, metrics: StepMetrics, received: object = None
+) -> Group:
     """Return the operator of a grouping in batch mode.
 
     Args:

@@ -49,7 +49,7 @@ class KeyedPanes:
     on_time: list[Iterable[Bundle]] = attrs.field(factory=list)
     _keys: list[Any] = attrs.field(factory=list)
 
-    def assign_key(self, key: Any) -> None:
+    def assign_key(self, key: object) -> None:
         """Assign a key to all output since the last call."""
         panes = self.panes
         self._keys.extend([key] * (len(panes.values) - len(self._keys)))

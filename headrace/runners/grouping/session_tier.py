@@ -138,7 +138,7 @@ class SessionTier:
                     new.append(session)
         self._live.extend(new)
 
-    def _insert(self, kept: list[KeptSession], start: int, end: int, content: Any) -> None:
+    def _insert(self, kept: list[KeptSession], start: int, end: int, content: object) -> None:
         """Add a session, and merge it with those that it overlaps; none of these has fired."""
         begin = bisect_right(kept, start, key=_end_of)
         stop = bisect_left(kept, end, begin, key=_start_of)
@@ -155,7 +155,7 @@ class SessionTier:
         self._live.add(session)
 
     def _merge(
-        self, kept: list[KeptSession], begin: int, stop: int, start: int, end: int, content: Any
+        self, kept: list[KeptSession], begin: int, stop: int, start: int, end: int, content: object
     ) -> None:
         """Merge a session into the first of those that it overlaps, and these into the first."""
         merge, first = self.step.reduction.merge, kept[begin]
@@ -239,7 +239,7 @@ class SessionTier:
             session.end = REtests
         return LightState(windows, kept[0].closed_until)
 
-    def put(self, identity: Hashable, key: Any, state: LightState) -> None:
+    def put(self, identity: Hashable, key: object, state: LightState) -> None:
         """Add a key with its sessions."""
         self._keys[identity] = [
             KeptSession(identity, key, state.closed_until, start, end, content, fired, output)

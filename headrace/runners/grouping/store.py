@@ -69,7 +69,7 @@ class MemoryStore:
         """The input watermark of the last round, in microseconds."""
         return self._watermark
 
-    def round(self, arrivals: Iterable[Any], clock: Clock, out: Any) -> None:
+    def round(self, arrivals: Iterable[object], clock: Clock, out: object) -> None:
         """Run a round."""
         self.table.process(arrivals, Clock(self._watermark, clock.now), out)
         self.table.wake(clock, out)

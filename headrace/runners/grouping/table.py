@@ -9,7 +9,6 @@ light one as soon as its windows have not fired, or have fired once, at their en
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from typing import Any
 
 import attrs
 
@@ -39,7 +38,7 @@ class GroupingTable:
     light: LightTier
     full: KeyedTable
 
-    def process(self, arrivals: Iterable[Any], clock: Clock, out: KeyedPanes) -> None:
+    def process(self, arrivals: Iterable[object], clock: Clock, out: KeyedPanes) -> None:
         """Process elements in the light tier, and in the full tier those that need it."""
         for arrived in self.light.process(arrivals, clock, self.full):
             self._promote(arrived[0], arrived[1], clock)
@@ -52,7 +51,7 @@ class GroupingTable:
             self.full.wake(clock, out)
         self.light.wake(clock, out)
 
-    def _promote(self, identity: Hashable, key: Any, clock: Clock) -> None:
+    def _promote(self, identity: Hashable, key: object, clock: Clock) -> None:
         """Replace a light state by a full one, if there is one."""
         found = self.light.take(identity)
         if found is not None:

@@ -34,7 +34,7 @@ class WindowContents:
         number_table = self.step.number_table
         return defaultdict(number_table.table if number_table else dict)
 
-    def add(self, window: BoundedWindow, keys: list[Any], contents: Sequence[Any]) -> None:
+    def add(self, window: BoundedWindow, keys: list[Any], contents: Sequence[object]) -> None:
         """Merge contents of keys into a window; the contents must not be used afterwards."""
         found, table = self.identify(keys), self._tables[window]
         number_table, merge = self.step.number_table, self.step.reduction.merge

@@ -110,7 +110,7 @@ class WindowTier:
             return None
         return LightState([fired.take(own)], MIN_MICROS)
 
-    def put(self, identity: Hashable, key: Any, state: LightState) -> None:
+    def put(self, identity: Hashable, key: object, state: LightState) -> None:
         """Add a key of a window that has fired."""
         window, own = _parts(identity)
         if own is not key:

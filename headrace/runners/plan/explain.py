@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from headrace.errors import PipelineError
 from headrace.runners.plan.description import (
@@ -41,7 +41,7 @@ class Explanation(str):
         """Show the plan as tables in a notebook."""
         return None if self._is_diagram else plan_fragment(self._described)
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         """Show a flowchart as a diagram in a notebook that can draw Mermaid."""
         return {"text/vnd.mermaid": str(self)} if self._is_diagram else {}
 

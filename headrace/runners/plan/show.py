@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Final
+from typing import ClassVar, Final
 
 import attrs
 
@@ -28,7 +28,7 @@ _KEPT_OPTIONS: Final = (
 
 
 def show(
-    pcoll: PCollection[Any],
+    pcoll: PCollection[object],
     n: int | None = 20,
     *,
     until_caught_up: bool = False,
@@ -145,7 +145,7 @@ def upstream(graph: Graph, collection: Collection) -> Graph:
     return Graph(tuple(reversed(nodes)))
 
 
-def _check(pcoll: Any, n: int | None) -> None:
+def _check(pcoll: object, n: int | None) -> None:
     if not isinstance(pcoll, PCollection):
         raise PipelineError(
             f"hr.show shows a collection, not {shorten(pcoll)}",

@@ -31,7 +31,7 @@ class Keys:
         return list(map(self.__getitem__, found) if self.names else found)
 
     def combine(
-        self, of: Callable[[list[Any]], Any], groups: Mapping[Hashable, list[Any]]
+        self, of: Callable[[list[Any]], object], groups: Mapping[Hashable, list[Any]]
     ) -> list[Any]:
         """Return the contents of groups of values by key identity; an error names the element or key."""
         rows = iter(groups.values())
@@ -63,7 +63,7 @@ def pairs(bundle: Bundle, label: str) -> tuple[list[Any], list[Any]]:
         raise
 
 
-def _require_pairs(values: Iterable[Any], label: str) -> None:
+def _require_pairs(values: Iterable[object], label: str) -> None:
     for value in values:
         if not isinstance(value, tuple) or len(value) != 2:
             raise ElementError(

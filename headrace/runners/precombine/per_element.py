@@ -58,7 +58,7 @@ class ElementPrecombiner:
         for key, windows in waiting.items():
             yield key, keys[key], [self._arrival(keys[key], *entry) for entry in windows.items()]
 
-    def _arrival(self, key: Any, window: BoundedWindow, elements: list[Element]) -> Arrival:
+    def _arrival(self, key: object, window: BoundedWindow, elements: list[Element]) -> Arrival:
         values, timestamps, _, _, diffs = map(list, zip(*elements, strict=True))
         return Arrival(
             window=window,

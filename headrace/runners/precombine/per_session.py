@@ -124,7 +124,7 @@ class SessionPrecombiner:
         content = self.content(key, values)
         return Arrival(interval(start, end), content, Arrived(count), end - 1, end - 1)
 
-    def content(self, key: Any, values: list[Any]) -> Any:
+    def content(self, key: object, values: list[Any]) -> Any:
         """Return a content of values; an error names the element or key."""
         try:
             return self.reduction.of(values)
@@ -150,7 +150,7 @@ def _own(late: dict[tuple[int, int], list[Any]]) -> Sequence[Session]:
     return [[start, end, values] for (start, end), values in late.items()]
 
 
-def merge_sessions(sessions: list[Session], merge: Callable[[Any, Any], Any]) -> list[Session]:
+def merge_sessions(sessions: list[Session], merge: Callable[[Any, Any], object]) -> list[Session]:
     """Sort sessions, and merge those that overlap.
 
     Args:

@@ -77,7 +77,7 @@ class Content:
 
     def add(
         self,
-        values: Iterable[Any] | ValuesFile,
+        values: Iterable[object] | ValuesFile,
         pane: PaneInfo,
         diff: int,
         mode: AccumulationMode,
@@ -141,20 +141,20 @@ class Content:
         else:
             self._add_values(self._in_file(file), diff)
 
-    def _add_values(self, values: Iterable[Any], diff: int) -> None:
+    def _add_values(self, values: Iterable[object], diff: int) -> None:
         if diff == INSERT:
             self._insert(values)
         else:
             self._remove(values)
         self.data = None
 
-    def _insert(self, values: Iterable[Any]) -> None:
+    def _insert(self, values: Iterable[object]) -> None:
         if self._shared:
             self._values, self._shared = self._values.copy(), False
         self._values.extend(_without(values, self._unmatched) if self._unmatched else values)
         self._unmatched = +self._unmatched
 
-    def _remove(self, values: Iterable[Any]) -> None:
+    def _remove(self, values: Iterable[object]) -> None:
         everything = chain(self._in_files(), self._values)
         self._unmatched.update(map(encode_value, values))
         self._values, self._shared = list(_without(everything, self._unmatched)), False
@@ -169,7 +169,7 @@ class Content:
         return self.files.values(file)
 
 
-def _without(values: Iterable[Any], retracted: Counter[bytes]) -> Iterator[Any]:
+def _without(values: Iterable[object], retracted: Counter[bytes]) -> Iterator[Any]:
     """Yield the values that are not retracted; each other one reduces the count of its retractions."""
     for value in values:
         code = encode_value(value)

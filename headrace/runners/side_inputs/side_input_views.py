@@ -62,14 +62,14 @@ class Views:
         self._known[number, window] = known
         return known.argument
 
-    def _values(self, number: int, window: Any, content: Content) -> list[Any]:
+    def _values(self, number: int, window: object, content: Content) -> list[Any]:
         try:
             return content.values
         except FileError as error:
             error.where = f"{self.node.label}, {self.node.names[number]} in the window {window!r}"
             raise
 
-    def _new_view(self, number: int, window: Any, values: list[Any]) -> Any:
+    def _new_view(self, number: int, window: object, values: list[Any]) -> Any:
         view, name = self.node.views[number], self.node.names[number]
         try:
             return argument_of_calls(lambda: view(values, name))

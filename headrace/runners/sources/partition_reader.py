@@ -92,7 +92,7 @@ class PartitionReader:
                 found += self._replay(number, name, start.offset, end)
         return found
 
-    def _replay(self, number: int, name: Any, offset: Any, end: Partition) -> list[Any]:
+    def _replay(self, number: int, name: object, offset: object, end: Partition) -> list[Any]:
         rows = end.rows
         records, *_ = self._records(name, offset, rows, MAX_MICROS)
         bundle = Cursor(iter([as_bundle(records)])).take(rows)
@@ -121,7 +121,7 @@ class PartitionReader:
             partitions=(*position.partitions, *(Partition() for _ in new)),
         )
 
-    def _require_partition(self, name: Any) -> None:
+    def _require_partition(self, name: object) -> None:
         """Raise an error if a partition that was not read to its end no longer exists."""
         if encode_value(name) not in map(encode_value, self._names):
             raise PipelineError(
@@ -134,7 +134,7 @@ class PartitionReader:
     def _observe(
         self,
         number: int,
-        read: tuple[Any, Any, Any, bool],
+        read: tuple[Any, object, Any, bool],
         watermarks: PartitionedWatermark,
         now: int,
     ) -> tuple[Partition, Bundle]:
@@ -147,7 +147,9 @@ class PartitionReader:
             watermarks.finish(number)
         return Partition(offset, len(bundle), finished), bundle
 
-    def _records(self, name: Any, offset: Any, limit: int, now: int) -> tuple[Any, Any, Any, bool]:
+    def _records(
+        self, name: object, offset: Any, limit: int, now: int
+    ) -> tuple[Any, Any, Any, bool]:
         with label_errors(self.node.label):
             if isinstance(self._source, BoundedSource):
                 return self._bounded(self._source, name, offset or 0, limit)
@@ -156,14 +158,14 @@ class PartitionReader:
             finished = batch.finished or (self.until_caught_up and caught_up)
             return batch.records, batch.next_offset, batch.watermark, finished
 
-    def _batch(self, name: Any, offset: Any, limit: int, now: int) -> Batch[object]:
+    def _batch(self, name: object, offset: object, limit: int, now: int) -> Batch[object]:
         if isinstance(self._source, ReadsClock):
             return self._source.read_until(name, offset, limit, now)
         assert isinstance(self._source, UnboundedSource)
         return self._source.read(name, offset, limit)
 
     def _bounded(
-        self, source: BoundedSource[object], name: Any, offset: int, limit: int
+        self, source: BoundedSource[object], name: object, offset: int, limit: int
     ) -> tuple[Any, Any, Any, bool]:
         """Continue after the last round; in a new process, read from the start up to the offset first."""
         at, cursor = self._open.get(encode_value(name), (-1, None))

@@ -38,7 +38,7 @@ class Partition:
         """Return the fields by name."""
         return attrs.asdict(self, recurse=False)
 
-    def __setstate__(self, state: Mapping[str, Any]) -> None:
+    def __setstate__(self, state: Mapping[str, object]) -> None:
         """Restore the fields; earlier versions have stored no splits."""
         for name, value in {"splits": (), **state}.items():
             object.__setattr__(self, name, value)

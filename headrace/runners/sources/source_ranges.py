@@ -141,7 +141,7 @@ class RangeReader(PartitionReader):
         return attrs.evolve(after, watermark=watermark, observed=observed)
 
     def _range(
-        self, number: int, name: Any, start: Any, now: int
+        self, number: int, name: object, start: object, now: int
     ) -> tuple[Partition, Any, list[SourceRange]]:
         """Return the end of a partition's round, the watermark that is reported, and the ranges."""
         with label_errors(self.node.label):
@@ -154,7 +154,7 @@ class RangeReader(PartitionReader):
         end = Partition(latest.offset, latest.records, finished, tuple(latest.splits))
         return end, latest.watermark, _ranges(number, name, start, end)
 
-    def _check(self, name: Any, latest: LatestOffset) -> None:
+    def _check(self, name: object, latest: LatestOffset) -> None:
         rows = sum(rows for _, rows in latest.splits) if latest.splits else latest.records
         if not 0 <= latest.records <= self.limit or rows != latest.records:
             raise PipelineError(
@@ -165,7 +165,7 @@ class RangeReader(PartitionReader):
                 "same records",
             )
 
-    def _latest_offset(self, name: Any, start: Any, now: int) -> LatestOffset | None:
+    def _latest_offset(self, name: object, start: object, now: int) -> LatestOffset | None:
         source = self._source
         if isinstance(source, ReadsClock):
             return source.latest_offset_until(name, start, self.limit, now)
@@ -174,7 +174,7 @@ class RangeReader(PartitionReader):
         return None
 
     def _read_here(
-        self, number: int, name: Any, start: Any, now: int
+        self, number: int, name: object, start: object, now: int
     ) -> tuple[Partition, Any, list[SourceRange]]:
         """Read the next records of a partition in this process."""
         records, offset, reported, finished = self._records(name, start, self.limit, now)
@@ -183,11 +183,11 @@ class RangeReader(PartitionReader):
         found = [SourceRange(number, name, start, rows, elements=bundle)] if rows else []
         return Partition(offset, rows, finished), reported, found
 
-    def _replay(self, number: int, name: Any, offset: Any, end: Partition) -> list[Any]:
+    def _replay(self, number: int, name: object, offset: object, end: Partition) -> list[Any]:
         return _ranges(number, name, offset, end)
 
 
-def _ranges(number: int, name: Any, start: Any, end: Partition) -> list[SourceRange]:
+def _ranges(number: int, name: object, start: object, end: Partition) -> list[SourceRange]:
     """Return the ranges of a partition in a round; the same ones again in a replay."""
     if end.splits:
         return [SourceRange(number, name, offset, rows) for offset, rows in end.splits]

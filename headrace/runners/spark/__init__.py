@@ -34,7 +34,7 @@ __all__ = ["SparkRunner", "run", "ships_functions"]
 ships_functions = True
 
 
-def run(graph: Any, options: Any) -> Any:
+def run(graph: object, options: object) -> Any:
     """Run a graph on Spark, in the session that its options specify."""
     return __getattr__("SparkRunner")().run(graph, options)
 

@@ -33,7 +33,7 @@ def stop_of_session(context: Any) -> str | None:
     return "its Spark session was stopped" if stopped else None
 
 
-def stop_by_error(error: BaseException, context: Any) -> str | None:
+def stop_by_error(error: BaseException, context: object) -> str | None:
     """Return how a query was stopped from outside, if its error follows from this; else None.
 
     Args:

@@ -350,7 +350,7 @@ class KeyedStage(StatefulProcessor):
         else:
             stage.push(row.step, payload)
 
-    def _own(self, labels: Mapping[str, Any]) -> dict[str, Any]:
+    def _own(self, labels: Mapping[str, object]) -> dict[str, Any]:
         """Return the items whose labels are steps with state of this level."""
         plan, level = self._plan.stage.plan, self._plan.stage.level
         return {

@@ -130,7 +130,7 @@ class TimerHandle:
         self.call.cells.clear_timer(self.call.window, self.spec, dynamic_timer_tag)
 
 
-def _check_tag(spec: TimerSpec, tag: Any) -> None:
+def _check_tag(spec: TimerSpec, tag: object) -> None:
     """Check that a tag cannot change, since it identifies the timer."""
     if not is_immutable(tag):
         raise PipelineError(
@@ -180,7 +180,7 @@ def column_of_run(parameter: Parameter) -> ColumnOf:
     return column_of(parameter)
 
 
-def _column(of: Callable[[Run], Iterable[Any]]) -> ColumnOf:
+def _column(of: Callable[[Run], Iterable[object]]) -> ColumnOf:
     given: Any = of
     column: ColumnOf = given
     return column
@@ -203,7 +203,7 @@ class Method:
         return self.fn(**{name: get(call) for name, get in self.getters})
 
 
-def method_of(fn: Callable[..., Any]) -> Method:
+def method_of(fn: Callable[..., object]) -> Method:
     """Return a method for calls."""
     return Method(
         fn,

@@ -101,7 +101,7 @@ class StatefulKeys:
         expires = self._emitting(getattr(dofn, declared.expiration, _nothing))
         self._on_expiration = method_of(expires) if declared.expiration else None
 
-    def _emitting(self, method: Callable[..., Any]) -> Callable[..., Any]:
+    def _emitting(self, method: Callable[..., object]) -> Callable[..., Any]:
         """Return a method that gets its contexts, and whose outputs are checked if that is asked for."""
         bound = self.contexts.bound(method)
         return bound if self.emitted is None else self.emitted.method(bound)

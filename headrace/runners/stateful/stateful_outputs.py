@@ -64,7 +64,7 @@ class DoFnOutputs:
             metadata = stretch(stamps, counts), stretch(windows, counts), stretch(panes, counts)
         self._note(before, metadata)
 
-    def _extend(self, results: Iterable[Iterable[Any] | None], ends: bool) -> list[int]:
+    def _extend(self, results: Iterable[Iterable[object] | None], ends: bool) -> list[int]:
         """Add results, and return the number of outputs of each."""
         values, counts = self.values, []
         extend, before = values.extend, len(values)
@@ -78,7 +78,7 @@ class DoFnOutputs:
             before = len(values)
         return counts
 
-    def add(self, result: Iterable[Any] | None, call: Call) -> None:
+    def add(self, result: Iterable[object] | None, call: Call) -> None:
         """Add the result of one call."""
         if result is None:
             return

@@ -98,7 +98,7 @@ class CallsByWindow:
 
     _calls: dict[BoundedWindow, Call] = attrs.field(factory=dict)
 
-    def results(self, rows: Iterator[Any], run: Run) -> Iterator[Any]:
+    def results(self, rows: Iterator[object], run: Run) -> Iterator[Any]:
         """Call ``process`` lazily on each element of a run."""
         return self._calls[run.window].results(rows, run)
 
@@ -142,11 +142,11 @@ class StatefulKeysWithSides(StatefulKeys):
         super().wake(state, _held(self._holds, state.key, clock), out)
 
 
-def _bound(process: Callable[..., Any], given: ProcessEach) -> Call:
+def _bound(process: Callable[..., object], given: ProcessEach) -> Call:
     return bind(process, given.args, given.kwargs, column_of_run)
 
 
-def _held(holds: Mapping[bytes, int], key: Any, clock: Clock) -> Clock:
+def _held(holds: Mapping[bytes, int], key: object, clock: Clock) -> Clock:
     """Return the clock that a key sees."""
     if not holds:
         return clock

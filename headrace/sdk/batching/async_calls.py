@@ -42,7 +42,9 @@ class Calls:
     elements: dict[Any, Any] = attrs.field(factory=dict)
     _lock: Any = attrs.field(factory=Lock, init=False, repr=False)
 
-    def start(self, name: Any, element: Any, call: Callable[[Any], Any], room: int | None) -> bool:
+    def start(
+        self, name: object, element: object, call: Callable[[Any], Any], room: int | None
+    ) -> bool:
         """Start a call, unless there is no room for it or it was started before.
 
         Args:
@@ -65,7 +67,7 @@ class Calls:
         future.add_done_callback(self._finished)
         return True
 
-    def take(self, name: Any) -> Future[list[Any]] | None:
+    def take(self, name: object) -> Future[list[Any]] | None:
         """Remove a call that has finished, and return it; None if it runs or was not started."""
         with self._lock:
             future = self.futures.get(name)
@@ -74,7 +76,7 @@ class Calls:
             self.elements.pop(name, None)
             return self.futures.pop(name)
 
-    def adopt(self, name: Any, element: Any, unknown: Iterable[Any]) -> Any:
+    def adopt(self, name: object, element: object, unknown: Iterable[object]) -> Any:
         """Let an element have the call of an equal one that nobody knows; return the former name, or None."""
         with self._lock:
             if name in self.futures:
@@ -86,7 +88,7 @@ class Calls:
                     return other
         return None
 
-    def forget(self, name: Any) -> None:
+    def forget(self, name: object) -> None:
         """Cancel a call whose outputs are not needed; one that runs goes on."""
         with self._lock:
             future = self.futures.pop(name, None)
@@ -99,7 +101,7 @@ class Calls:
             self.running -= 1
 
 
-def _are_equal(one: Any, other: Any) -> bool:
+def _are_equal(one: object, other: object) -> bool:
     """Return whether elements have the same encoding; those that cannot be pickled have none."""
     try:
         return encode_value(one) == encode_value(other)
@@ -172,7 +174,7 @@ class EventLoop(Executor):
             self._thread.join()
 
 
-def process_each(dofn: DoFn, element: Any) -> list[Any]:
+def process_each(dofn: DoFn, element: object) -> list[Any]:
     """Return the outputs of a DoFn for an element as a bundle of its own.
 
     >>> class Double(DoFn):
@@ -186,7 +188,7 @@ def process_each(dofn: DoFn, element: Any) -> list[Any]:
     return [*(dofn.process(element) or ()), *(dofn.finish_bundle() or ())]
 
 
-async def process_each_async(dofn: DoFn, element: Any) -> list[Any]:
+async def process_each_async(dofn: DoFn, element: object) -> list[Any]:
     """Return the outputs of a DoFn whose ``process`` can be a coroutine or an asynchronous generator."""
     dofn.start_bundle()
     outputs = await _collected(dofn.process(element))

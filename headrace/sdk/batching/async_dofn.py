@@ -155,8 +155,8 @@ class AsyncWrapper(DoFn):
 
     def process(
         self,
-        element: Any,
-        timer: Any = DoFn.TimerParam(TIMER),
+        element: object,
+        timer: object = DoFn.TimerParam(TIMER),
         to_process: Any = DoFn.StateParam(TO_PROCESS),
         timestamp: Any = DoFn.TimestampParam,
         window: Any = DoFn.WindowParam,
@@ -178,8 +178,8 @@ class AsyncWrapper(DoFn):
     @on_timer(TIMER)
     def timer_callback(
         self,
-        to_process: Any = DoFn.StateParam(TO_PROCESS),
-        timer: Any = DoFn.TimerParam(TIMER),
+        to_process: object = DoFn.StateParam(TO_PROCESS),
+        timer: object = DoFn.TimerParam(TIMER),
     ) -> list[Any]:
         """Emit the outputs of calls that have finished."""
         return self.commit_finished_items(to_process, timer)
@@ -195,7 +195,7 @@ class AsyncWrapper(DoFn):
         for waiting in left:
             yield from self._finished_outputs(waiting) or ()
 
-    def commit_finished_items(self, to_process: Any, timer: Any) -> list[Any]:
+    def commit_finished_items(self, to_process: Any, timer: object) -> list[Any]:
         """Return the outputs of the calls of a key that have finished, and start those that are missing.
 
         Args:
@@ -261,13 +261,13 @@ class AsyncWrapper(DoFn):
         for name in unknown:
             calls.forget(name)
 
-    def _name_of(self, element: Any, window: Any) -> tuple[Any, ...]:
+    def _name_of(self, element: Any, window: object) -> tuple[Any, ...]:
         """Return the name of a new call: step, key, window and what identifies the element."""
         value = uuid4().hex if self._id_fn is None else self._id_fn(element[1])
         within = window if isinstance(window, BoundedWindow) else None
         return current_step(), identity(element[0]), within, value
 
-    def _waiting(self, item: Any) -> WaitingPair:
+    def _waiting(self, item: object) -> WaitingPair:
         """Return an item of the state; one that was put there as a plain pair has no call yet."""
         if isinstance(item, WaitingPair):
             return item
@@ -283,7 +283,7 @@ class AsyncWrapper(DoFn):
             timer.set(due)
 
 
-def _timed(output: Any, timestamp: Timestamp | None) -> Any:
+def _timed(output: object, timestamp: Timestamp | None) -> Any:
     """Return an output with the timestamp of its element, if it has none of its own."""
     if timestamp is None or isinstance(output, _WITH_TIME):
         return output

@@ -30,7 +30,7 @@ _BOUNDARIES: Final = (16, 32, 64, 128, 256, 512)
 """The default boundaries between lengths (as in Beam)."""
 
 
-def _one(element: Any) -> int:
+def _one(element: object) -> int:
     return 1
 
 
@@ -132,7 +132,7 @@ class _Bucket:
         return bisect_right(self.boundaries, self.length_of(element)), element
 
 
-def _bucket_of_all(element: Any) -> tuple[int, Any]:
+def _bucket_of_all(element: object) -> tuple[int, Any]:
     return 0, element
 
 
@@ -168,7 +168,7 @@ class _BatchInBundle(DoFn):
     def start_bundle(self) -> None:
         self._batches = {}
 
-    def process(self, element: Any, window: Any = DoFn.WindowParam) -> Iterator[WindowedValue]:
+    def process(self, element: object, window: Any = DoFn.WindowParam) -> Iterator[WindowedValue]:
         size = self._size_of(element)
         batch = self._batches.setdefault(window, _Batch())
         if batch.elements and batch.size + size > self._target:

@@ -70,7 +70,7 @@ class CountWindows(PTransform[PCollection[Any], PCollection[Any]]):
         self._size = _whole("size", size)
         self._every = size if every is None else _whole("every", every)
 
-    def expand(self, pcoll: PCollection[Any]) -> PCollection[Any]:
+    def expand(self, pcoll: PCollection[object]) -> PCollection[Any]:
         require_collection(pcoll)
         check_pairs(pcoll)
         windowing = pcoll.windowing
@@ -124,7 +124,7 @@ class Ranked:
         """Return the values as plain data."""
         return self.before, list(map(tuple, self.rows)), list(self.debts)
 
-    def changed(self, arrived: Iterable[tuple[int, tuple[int, Any]]]) -> Ranked:
+    def changed(self, arrived: Iterable[tuple[int, tuple[int, object]]]) -> Ranked:
         """Return them with values added, and removed for diffs of -1."""
         rows, debts = list(self.rows), list(self.debts)
         for time, (diff, value) in arrived:
@@ -214,7 +214,7 @@ class _CountOfKey(DoFn):
     @on_timer(WAKE)
     def advance(
         self,
-        key: Any = DoFn.KeyParam,
+        key: object = DoFn.KeyParam,
         window: Any = DoFn.WindowParam,
         pending: Any = DoFn.StateParam(PENDING),
         ranked: Any = DoFn.StateParam(RANKED),
@@ -259,7 +259,7 @@ def _identity(rows: tuple[Row, ...]) -> tuple[int | bytes, ...]:
     return (*(row.code for row in rows), rows[-1].time if rows else 0)
 
 
-def _whole(name: str, number: Any) -> int:
+def _whole(name: str, number: object) -> int:
     if not isinstance(number, int) or isinstance(number, bool) or number < 1:
         raise PipelineError(
             f"the {name} of CountWindows is {shorten(number)}",

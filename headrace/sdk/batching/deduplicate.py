@@ -48,7 +48,7 @@ class DeduplicatePerKey(PTransform[PCollection[Any], PCollection[Any]]):
             type(self).__name__, processing_time_duration, event_time_duration
         )
 
-    def expand(self, pcoll: PCollection[Any]) -> PCollection[Any]:
+    def expand(self, pcoll: PCollection[object]) -> PCollection[Any]:
         require_collection(pcoll)
         first = ParDo(_FirstOfKey(*self._durations)).with_output_types(pcoll.element_type)
         return pcoll | "First of each key" >> first
@@ -109,7 +109,7 @@ class _FirstOfKey(DoFn):
 
     def process(
         self,
-        pair: Any,
+        pair: object,
         timestamp: Any = DoFn.TimestampParam,
         window: Any = DoFn.WindowParam,
         until: Any = DoFn.StateParam(UNTIL),
@@ -138,7 +138,7 @@ class _FirstOfKey(DoFn):
         until.clear()
 
 
-def _keyed(value: Any) -> tuple[Any, None]:
+def _keyed(value: object) -> tuple[Any, None]:
     return value, None
 
 

@@ -76,7 +76,7 @@ class GroupIntoBatches(PTransform[PCollection[Any], PCollection[Any]]):
         warn_of_ignored("GroupIntoBatches", clock=clock)
         self._limits = _checked(batch_size, max_buffering_duration_secs)
 
-    def expand(self, pcoll: PCollection[Any]) -> PCollection[Any]:
+    def expand(self, pcoll: PCollection[object]) -> PCollection[Any]:
         require_collection(pcoll)
         key_type, value_type = pair_types(pcoll.element_type)
         output_type = pair_type(key_type, list[value_type])  # type: ignore[valid-type]
@@ -113,7 +113,7 @@ class GroupIntoBatches(PTransform[PCollection[Any], PCollection[Any]]):
         def default_label(self) -> str:
             return "GroupIntoBatches.WithShardedKey"
 
-        def expand(self, pcoll: PCollection[Any]) -> PCollection[Any]:
+        def expand(self, pcoll: PCollection[object]) -> PCollection[Any]:
             require_collection(pcoll)
             value_type = pair_types(pcoll.element_type)[1]
             shard = ParDo(Shard(self._limits[0])).with_output_types(
@@ -194,9 +194,9 @@ class _BatchOfKey(DoFn):
     @on_timer(WINDOW_END)
     def window_ends(
         self,
-        key: Any = DoFn.KeyParam,
-        values: Any = DoFn.StateParam(VALUES),
-        count: Any = DoFn.StateParam(COUNT),
+        key: object = DoFn.KeyParam,
+        values: object = DoFn.StateParam(VALUES),
+        count: object = DoFn.StateParam(COUNT),
         buffering_end: Any = DoFn.TimerParam(BUFFERING_END),
     ) -> Iterator[Any]:
         """Emit what is left when the window ends."""
@@ -206,9 +206,9 @@ class _BatchOfKey(DoFn):
     @on_timer(BUFFERING_END)
     def buffering_ends(
         self,
-        key: Any = DoFn.KeyParam,
-        values: Any = DoFn.StateParam(VALUES),
-        count: Any = DoFn.StateParam(COUNT),
+        key: object = DoFn.KeyParam,
+        values: object = DoFn.StateParam(VALUES),
+        count: object = DoFn.StateParam(COUNT),
         window_end: Any = DoFn.TimerParam(WINDOW_END),
     ) -> Iterator[Any]:
         """Emit what there is when the first value has waited long enough."""
@@ -216,7 +216,7 @@ class _BatchOfKey(DoFn):
         yield from _flushed(key, values, count)
 
 
-def _flushed(key: Any, values: Any, count: Any) -> Iterator[Any]:
+def _flushed(key: object, values: Any, count: Any) -> Iterator[Any]:
     batch = values.read()
     values.clear()
     count.clear()

@@ -101,13 +101,16 @@ class FileBasedSource(BoundedSource, HasDisplayData):
         return sum(file.size for file in self._files())
 
     def split(
-        self, desired_bundle_size: Any, start_position: Any = None, stop_position: Any = None
+        self,
+        desired_bundle_size: object,
+        start_position: object = None,
+        stop_position: object = None,
     ) -> Iterator[SourceBundle]:
         """Divide each file into ranges of at least this size."""
         for file in self._files():
             yield from file.split(desired_bundle_size)
 
-    def get_range_tracker(self, start_position: Any, stop_position: Any) -> RangeTracker:
+    def get_range_tracker(self, start_position: object, stop_position: object) -> RangeTracker:
         """Return the tracker of the whole source, whose positions are the numbers of files."""
         return UnsplittableRangeTracker(OffsetRangeTracker(0, len(self._files())))
 

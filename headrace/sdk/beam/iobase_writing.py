@@ -119,11 +119,11 @@ class _WriteWith(PTransform[PCollection[Any], PDone]):
         super().__init__()
         self._sink = sink
 
-    def expand(self, pcoll: PCollection[Any]) -> PDone:
+    def expand(self, pcoll: PCollection[object]) -> PDone:
         return write_with(self._sink, pcoll)
 
 
-def write_with(sink: Sink, pcoll: PCollection[Any]) -> PDone:
+def write_with(sink: Sink, pcoll: PCollection[object]) -> PDone:
     """Write a collection with a sink of Beam.
 
     Args:
@@ -156,7 +156,7 @@ def write_with(sink: Sink, pcoll: PCollection[Any]) -> PDone:
     return done
 
 
-def _writing(sink: Sink, started: PCollection[Any]) -> PTransform[Any, Any]:
+def _writing(sink: Sink, started: PCollection[object]) -> PTransform[Any, Any]:
     shards = getattr(sink, "num_shards", 0)
     if shards:
         return _WriteShards(sink, shards, started)
@@ -187,7 +187,7 @@ class _WriteBundle(DoFn):
     def start_bundle(self) -> None:
         self._writer = None
 
-    def process(self, element: Any, started: Any) -> Iterator[Any]:
+    def process(self, element: object, started: object) -> Iterator[Any]:
         if self._writer is None:
             self._started = started
             self._writer = self._sink.open_writer(started, uuid4().hex)
@@ -215,7 +215,7 @@ class _WriteShards(PTransform[PCollection[Any], PCollection[Any]]):
         super().__init__()
         self._sink, self._shards, self._started = sink, shards, started
 
-    def expand(self, pcoll: PCollection[Any]) -> PCollection[Any]:
+    def expand(self, pcoll: PCollection[object]) -> PCollection[Any]:
         numbered = pcoll | "Shard" >> ParDo(_Shard(self._shards))
         write = FlatMap(_write_shard, self._sink, AsSingleton(self._started))
         written: PCollection[Any] = numbered | "Group" >> GroupByKey() | "Write" >> write
@@ -229,19 +229,19 @@ class _Shard(DoFn):
         self._shards = shards
         self._next = 0
 
-    def process(self, element: Any) -> Iterator[Any]:
+    def process(self, element: object) -> Iterator[Any]:
         yield self._next, element
         self._next = (self._next + 1) % self._shards
 
 
-def _write_shard(shard: Any, sink: Sink, started: Any) -> Iterator[Any]:
+def _write_shard(shard: Any, sink: Sink, started: object) -> Iterator[Any]:
     writer = sink.open_writer(started, uuid4().hex)
     for element in shard[1]:
         writer.write(element)
     yield started, (writer.close(),)
 
 
-def _mark(started: Any) -> tuple[Any, tuple[()]]:
+def _mark(started: object) -> tuple[Any, tuple[()]]:
     """Return a pair without a writer's result, so that a write without elements is finalized, too."""
     return started, ()
 
@@ -253,7 +253,7 @@ class _Finalize(PTransform[PCollection[Any], PDone]):
         super().__init__()
         self._sink = sink
 
-    def expand(self, pcoll: PCollection[Any]) -> PDone:
+    def expand(self, pcoll: PCollection[object]) -> PDone:
         pipeline = pcoll.pipeline
         pipeline.add(WriteNode(pipeline.scope, (pcoll.collection,), (), self._sink))
         return PDone(pipeline)

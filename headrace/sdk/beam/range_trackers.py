@@ -176,7 +176,7 @@ class OffsetRangeTracker(RangeTracker):
             left: Any = unknown if self._unclaimed is None else self._unclaimed(self._stop)
             return max(0, self._seen - 1), left if left is unknown else left + 1
 
-    def set_split_points_unclaimed_callback(self, callback: Callable[[Any], Any]) -> None:
+    def set_split_points_unclaimed_callback(self, callback: Callable[[Any], object]) -> None:
         self._unclaimed = callback
 
 
@@ -267,10 +267,10 @@ class UnsplittableRangeTracker(RangeTracker):
     def stop_position(self) -> Any:
         return self._tracker.stop_position()
 
-    def try_claim(self, position: Any) -> bool:
+    def try_claim(self, position: object) -> bool:
         return self._tracker.try_claim(position)
 
-    def set_current_position(self, position: Any) -> None:
+    def set_current_position(self, position: object) -> None:
         self._tracker.set_current_position(position)
 
     def position_at_fraction(self, fraction: float) -> Any:
@@ -282,11 +282,11 @@ class UnsplittableRangeTracker(RangeTracker):
     def split_points(self) -> tuple[Any, Any]:
         return 0, 1  # one range, which cannot be divided
 
-    def set_split_points_unclaimed_callback(self, callback: Callable[[Any], Any]) -> None:
+    def set_split_points_unclaimed_callback(self, callback: Callable[[Any], object]) -> None:
         self._tracker.set_split_points_unclaimed_callback(callback)
 
 
-def _disorder(position: Any, last: Any) -> PipelineError:
+def _disorder(position: object, last: object) -> PipelineError:
     return PipelineError(
         f"the position {shorten(position)} is claimed after {shorten(last)}",
         remedy="claim positions in ascending order, each once",

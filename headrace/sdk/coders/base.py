@@ -229,7 +229,7 @@ class TupleCoder(Coder):
         self._coders = tuple(components)
 
     @classmethod
-    def from_type_hint(cls, typehint: Any, registry: Any) -> Coder:
+    def from_type_hint(cls, typehint: object, registry: Any) -> Coder:
         return cls(map(registry.get_coder, get_args(typehint)))
 
     def to_type_hint(self) -> Any:
@@ -272,7 +272,7 @@ class ListCoder(Coder):
         self._coder = elem_coder
 
     @classmethod
-    def from_type_hint(cls, typehint: Any, registry: Any) -> Coder:
+    def from_type_hint(cls, typehint: object, registry: Any) -> Coder:
         return cls(registry.get_coder(*(get_args(typehint) or (Any,))[:1]))
 
     def to_type_hint(self) -> Any:

@@ -41,7 +41,7 @@ class CoderImpl:
         """Return the value of an encoding."""
         raise NotImplementedError
 
-    def encode_nested(self, value: Any) -> bytes:
+    def encode_nested(self, value: object) -> bytes:
         """Return the encoding of a value so that something can follow it."""
         stream = OutputStream()
         self.encode_to_stream(value, stream, True)
@@ -82,7 +82,7 @@ class SimpleCoderImpl(CoderImpl):
     b'\x02ab'
     """
 
-    def encode_to_stream(self, value: Any, stream: OutputStream, nested: bool) -> None:
+    def encode_to_stream(self, value: object, stream: OutputStream, nested: bool) -> None:
         stream.write(self.encode(value), nested)
 
     def decode_from_stream(self, stream: InputStream, nested: bool) -> Any:
@@ -129,7 +129,7 @@ class BooleanCoderImpl(StreamCoderImpl):
     True
     """
 
-    def encode_to_stream(self, value: Any, stream: OutputStream, nested: bool) -> None:
+    def encode_to_stream(self, value: object, stream: OutputStream, nested: bool) -> None:
         stream.write_byte(1 if value else 0)
 
     def decode_from_stream(self, stream: InputStream, nested: bool) -> Any:

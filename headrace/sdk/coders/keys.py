@@ -37,7 +37,7 @@ _NAIVE_EPOCH: Final = datetime(1970, 1, 1)
 _MICROSECOND: Final = timedelta(microseconds=1)
 
 
-def encode_key(key: Any) -> bytes:
+def encode_key(key: object) -> bytes:
     r"""Return the encoding of a key.
 
     Raises:
@@ -50,7 +50,7 @@ def encode_key(key: Any) -> bytes:
     return encode(key) if encode else _encode_by_kind(key)
 
 
-def encode_value(value: Any) -> bytes:
+def encode_value(value: object) -> bytes:
     """Return the bytes by which a retraction identifies the value that it retracts.
 
     Values that can be keys are encoded like keys. Sets and dicts are encoded independently of their order.
@@ -112,7 +112,7 @@ def _float_identity(number: float) -> Hashable:
     return float, number if number and number == number else _float(number)
 
 
-def _tuple_identity(items: tuple[Any, ...]) -> Hashable:
+def _tuple_identity(items: tuple[object, ...]) -> Hashable:
     if _SAFE.issuperset(map(type, items)):
         return items
     return tuple, *map(identity, items)
@@ -174,7 +174,7 @@ def _joined(parts: Iterable[bytes]) -> bytes:
     return b"".join(b"%d:%b" % (len(part), part) for part in parts)
 
 
-def _tuple(items: Sequence[Any], encode: Encode = encode_key) -> bytes:
+def _tuple(items: Sequence[object], encode: Encode = encode_key) -> bytes:
     return b"(" + _joined(map(encode, items))
 
 
@@ -182,7 +182,7 @@ def _list(items: list[Any], encode: Encode = encode_key) -> bytes:
     return b"[" + _joined(map(encode, items))
 
 
-def _frozenset(items: Iterable[Any], encode: Encode = encode_key) -> bytes:
+def _frozenset(items: Iterable[object], encode: Encode = encode_key) -> bytes:
     return b"{" + _joined(sorted(map(encode, items)))
 
 
@@ -216,7 +216,7 @@ _KEYS: Final[dict[type, Encode]] = {
 }
 
 
-def _encode_by_kind(key: Any) -> bytes:
+def _encode_by_kind(key: object) -> bytes:
     """Encode a value of another type: with a coder, enums, named tuples, rows, frozen records, subclasses."""
     coder = deterministic_coder(type(key))
     if coder is not None:
@@ -241,7 +241,7 @@ def _encode_by_kind(key: Any) -> bytes:
     )
 
 
-def _typed(letter: bytes, key: Any, body: bytes) -> bytes:
+def _typed(letter: bytes, key: object, body: bytes) -> bytes:
     return letter + _joined([_name(type(key)).encode(), body])
 
 
@@ -259,7 +259,7 @@ def _is_frozen_attrs(kind: type) -> bool:
     return kind.__setattr__.__name__ == "_frozen_setattrs"
 
 
-def _remedy(key: Any) -> str:
+def _remedy(key: object) -> str:
     if isinstance(key, dict):
         return "use tuple(sorted(d.items())) as the key"
     if isinstance(key, (set, bytearray)):
@@ -271,13 +271,13 @@ def _remedy(key: Any) -> str:
     )
 
 
-def _encode_value_by_kind(value: Any) -> bytes:
+def _encode_value_by_kind(value: object) -> bytes:
     if isinstance(value, (dict, set)):
         return _encode_parts_as_values(value)
     return _encode_by_kind(value)
 
 
-def _encode_parts_as_values(value: Any) -> bytes:
+def _encode_parts_as_values(value: object) -> bytes:
     kind = type(value)
     join = _COMPOUNDS.get(kind)
     if join:

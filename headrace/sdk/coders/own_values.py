@@ -19,7 +19,7 @@ from headrace.sdk.elements.immutable import IMMUTABLE, are_immutable, is_immutab
 _UNCHECKED: Final[frozenset[type]] = frozenset()
 
 
-def own(value: Any) -> Any:
+def own(value: object) -> Any:
     """Return a copy of a value that shares nothing with it that can change; an immutable value itself.
 
     Raises:
@@ -45,7 +45,7 @@ def own(value: Any) -> Any:
         ) from error
 
 
-def own_each(values: Iterable[Any]) -> Iterator[Any]:
+def own_each(values: Iterable[object]) -> Iterator[Any]:
     """Yield a copy of each value before the next is asked for.
 
     A value that cannot be copied is yielded itself: no state can have it.
@@ -60,7 +60,7 @@ def own_each(values: Iterable[Any]) -> Iterator[Any]:
             yield own_if_possible(value)
 
 
-def own_if_possible(value: Any) -> Any:
+def own_if_possible(value: object) -> Any:
     """Return a copy of a value as :func:`own` does; the value itself if it cannot be copied."""
     try:
         return own(value)
@@ -68,7 +68,7 @@ def own_if_possible(value: Any) -> Any:
         return value
 
 
-def _copied(value: Any, memo: dict[int, Any]) -> Any:
+def _copied(value: object, memo: dict[int, Any]) -> Any:
     """Copy a value.
 
     Args:
@@ -83,7 +83,7 @@ def _copied(value: Any, memo: dict[int, Any]) -> Any:
     return copy(value, memo) if found is None else found
 
 
-def _part(value: Any, memo: dict[int, Any]) -> Any:
+def _part(value: object, memo: dict[int, Any]) -> Any:
     return value if type(value) in IMMUTABLE else _copied(value, memo)
 
 
@@ -111,7 +111,7 @@ def _copied_set(values: set[Any], memo: dict[int, Any]) -> set[Any]:
     return made
 
 
-def _copied_tuple(values: tuple[Any, ...], memo: dict[int, Any]) -> tuple[Any, ...]:
+def _copied_tuple(values: tuple[object, ...], memo: dict[int, Any]) -> tuple[Any, ...]:
     return values if is_immutable(values) else tuple([_part(value, memo) for value in values])
 
 
@@ -133,7 +133,7 @@ class Copies:
 
     plain: frozenset[type] = IMMUTABLE
 
-    def own(self, value: Any) -> Any:
+    def own(self, value: object) -> Any:
         """Return a copy of a value; an immutable value itself.
 
         Raises:
@@ -146,7 +146,7 @@ class Copies:
 class Sharing(Copies):
     """No copies: for the states of DoFns that change no value, and whose outputs are copied."""
 
-    def own(self, value: Any) -> Any:
+    def own(self, value: object) -> Any:
         """Return the value."""
         return value
 
@@ -163,7 +163,7 @@ class CodedCopies(Copies):
     plain: frozenset[type] = _UNCHECKED
     _left: int = attrs.field(default=CHECKED, init=False)
 
-    def own(self, value: Any) -> Any:
+    def own(self, value: object) -> Any:
         """Return a copy of a value; an immutable value itself.
 
         Raises:
@@ -178,7 +178,7 @@ class CodedCopies(Copies):
             self.plain = IMMUTABLE
         return value
 
-    def check(self, value: Callable[[], Any]) -> None:
+    def check(self, value: Callable[[], object]) -> None:
         """Encode a value, if it is one of the first."""
         if self._left:
             self._left -= 1

@@ -33,23 +33,27 @@ class MeanCombineFn(CombineFn):
     def create_accumulator(self) -> tuple[Any, int]:
         return 0, 0
 
-    def add_input(self, mutable_accumulator: tuple[Any, int], element: Any) -> tuple[Any, int]:
+    def add_input(
+        self, mutable_accumulator: tuple[object, int], element: object
+    ) -> tuple[Any, int]:
         total, count = mutable_accumulator
         return _exact(total, element) + element, count + 1
 
     def add_inputs(
-        self, mutable_accumulator: tuple[Any, int], elements: Iterable[Any]
+        self, mutable_accumulator: tuple[object, int], elements: Iterable[object]
     ) -> tuple[Any, int]:
         total, count = mutable_accumulator
         values = list(elements)
         return total + _total(values), count + len(values)
 
-    def subtract_input(self, mutable_accumulator: tuple[Any, int], element: Any) -> tuple[Any, int]:
+    def subtract_input(
+        self, mutable_accumulator: tuple[object, int], element: object
+    ) -> tuple[Any, int]:
         """Return sum and count without one input."""
         total, count = mutable_accumulator
         return _exact(total, element) - element, count - 1
 
-    def merge_accumulators(self, accumulators: Iterable[tuple[Any, int]]) -> tuple[Any, int]:
+    def merge_accumulators(self, accumulators: Iterable[tuple[object, int]]) -> tuple[Any, int]:
         totals, counts = zip(*accumulators, strict=True)
         return sum(totals), sum(counts)
 
@@ -58,7 +62,7 @@ class MeanCombineFn(CombineFn):
         return total / count if count else float("nan")
 
 
-def _exact(total: Any, number: Any) -> Any:
+def _exact(total: object, number: object) -> Any:
     """Return a sum to which a number is added; a sum of floats is exact."""
     is_plain = isinstance(number, float) and not isinstance(total, ExactSum)
     return ExactSum() + total if is_plain else total

@@ -23,11 +23,11 @@ class ToListCombineFn(CombineFn):
     def create_accumulator(self) -> list[Any]:
         return []
 
-    def add_input(self, mutable_accumulator: list[Any], element: Any) -> list[Any]:
+    def add_input(self, mutable_accumulator: list[Any], element: object) -> list[Any]:
         mutable_accumulator.append(element)
         return mutable_accumulator
 
-    def add_inputs(self, mutable_accumulator: list[Any], elements: Iterable[Any]) -> list[Any]:
+    def add_inputs(self, mutable_accumulator: list[Any], elements: Iterable[object]) -> list[Any]:
         mutable_accumulator.extend(elements)
         return mutable_accumulator
 
@@ -51,11 +51,11 @@ class ToSetCombineFn(CombineFn):
     def create_accumulator(self) -> set[Any]:
         return set()
 
-    def add_input(self, mutable_accumulator: set[Any], element: Any) -> set[Any]:
+    def add_input(self, mutable_accumulator: set[Any], element: object) -> set[Any]:
         mutable_accumulator.add(element)
         return mutable_accumulator
 
-    def add_inputs(self, mutable_accumulator: set[Any], elements: Iterable[Any]) -> set[Any]:
+    def add_inputs(self, mutable_accumulator: set[Any], elements: Iterable[object]) -> set[Any]:
         mutable_accumulator.update(elements)
         return mutable_accumulator
 
@@ -81,7 +81,7 @@ class ToDictCombineFn(CombineFn):
         return {}
 
     def add_input(
-        self, mutable_accumulator: dict[Any, Any], element: tuple[Any, Any]
+        self, mutable_accumulator: dict[Any, Any], element: tuple[object, object]
     ) -> dict[Any, Any]:
         key, value = element
         if key in mutable_accumulator:

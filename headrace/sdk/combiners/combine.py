@@ -267,7 +267,7 @@ class CombineGlobally(Combine[InT, OutT]):
     ) -> PCollection[Any]: ...
     @overload
     def expand(self, pcoll: PCollection[InT]) -> PCollection[OutT]: ...
-    def expand(self, pcoll: PCollection[Any]) -> PCollection[Any]:
+    def expand(self, pcoll: PCollection[object]) -> PCollection[Any]:
         require_collection(pcoll)
         fn = self._combine_fn
         keyed = pcoll | "KeyWithVoid" >> each(_with_void)
@@ -289,7 +289,7 @@ class _SingletonView(PTransform[PCollection[Any], Any]):
     def default_label(self) -> str:
         return self._combine.label
 
-    def expand(self, pcoll: PCollection[Any]) -> Any:
+    def expand(self, pcoll: PCollection[object]) -> Any:
         combined: PCollection[Any] = self._combine.without_defaults().expand(pcoll)
         if not self._combine.has_defaults:
             return AsSingleton(combined)
@@ -363,7 +363,7 @@ class CombineValues(Combine[InT, OutT]):
     def expand(
         self, pcoll: PCollection[tuple[KeyT, Iterable[InT]]]
     ) -> PCollection[tuple[KeyT, OutT]]: ...
-    def expand(self, pcoll: PCollection[Any]) -> PCollection[Any]:
+    def expand(self, pcoll: PCollection[object]) -> PCollection[Any]:
         return pcoll | "Combine" >> Each(_combining(self._combine_fn))
 
 
@@ -403,17 +403,17 @@ class _CombineDoFn(DoFn):
 class _CombineWithSideInputs(_CombineDoFn):
     """Combines the values of each pair with a CombineFn whose methods take additional arguments."""
 
-    def process(self, element: Any, *args: Any, **kwargs: Any) -> Any:
+    def process(self, element: Any, *args: object, **kwargs: object) -> Any:
         key, values = element
         inputs = [value for value in values if value is not NOTHING]
         return ((key, BoundCombineFn(self._combine_fn, args, kwargs).apply(inputs)),)
 
 
-def _with_void(value: Any) -> tuple[None, Any]:
+def _with_void(value: object) -> tuple[None, Any]:
     return None, value
 
 
-def _value(pair: tuple[Any, Any]) -> Any:
+def _value(pair: tuple[object, object]) -> Any:
     return pair[1]
 
 

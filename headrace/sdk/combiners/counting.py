@@ -24,14 +24,14 @@ class CountCombineFn(CombineFn):
     def create_accumulator(self) -> int:
         return 0
 
-    def add_input(self, mutable_accumulator: int, element: Any) -> int:
+    def add_input(self, mutable_accumulator: int, element: object) -> int:
         return mutable_accumulator + 1
 
-    def add_inputs(self, mutable_accumulator: int, elements: Iterable[Any]) -> int:
+    def add_inputs(self, mutable_accumulator: int, elements: Iterable[object]) -> int:
         sized = elements if isinstance(elements, (list, tuple)) else list(elements)
         return mutable_accumulator + len(sized)
 
-    def subtract_input(self, mutable_accumulator: int, element: Any) -> int:
+    def subtract_input(self, mutable_accumulator: int, element: object) -> int:
         """Return the count without one input."""
         return mutable_accumulator - 1
 

@@ -43,7 +43,7 @@ class _ReadNothing(PTransform[Any, Any]):
         super().__init__()
         self._windowing = windowing
 
-    def expand(self, pcoll: Any) -> PCollection[Any]:
+    def expand(self, pcoll: object) -> PCollection[Any]:
         values = Values(((None, NOTHING),))
         return read_node(pcoll, values, bounded=True, windowing=self._windowing)
 
@@ -69,27 +69,27 @@ class _IgnoringNothing(CombineFn):
     def create_accumulator(self) -> Any:
         return self._fn.create_accumulator()
 
-    def merge_accumulators(self, accumulators: Iterable[Any]) -> Any:
+    def merge_accumulators(self, accumulators: Iterable[object]) -> Any:
         return self._fn.merge_accumulators(accumulators)
 
-    def compact(self, accumulator: Any) -> Any:
+    def compact(self, accumulator: object) -> Any:
         return self._fn.compact(accumulator)
 
-    def extract_output(self, accumulator: Any) -> Any:
+    def extract_output(self, accumulator: object) -> Any:
         return self._fn.extract_output(accumulator)
 
     def teardown(self) -> None:
         self._fn.teardown()
 
-    def add_input(self, mutable_accumulator: Any, element: Any) -> Any:
+    def add_input(self, mutable_accumulator: object, element: object) -> Any:
         if element is NOTHING:
             return mutable_accumulator
         return self._fn.add_input(mutable_accumulator, element)
 
-    def add_inputs(self, mutable_accumulator: Any, elements: Iterable[Any]) -> Any:
+    def add_inputs(self, mutable_accumulator: object, elements: Iterable[object]) -> Any:
         return self._fn.add_inputs(mutable_accumulator, [e for e in elements if e is not NOTHING])
 
-    def subtract_input(self, mutable_accumulator: Any, element: Any) -> Any:
+    def subtract_input(self, mutable_accumulator: object, element: object) -> Any:
         """Return the accumulator without one input; only if the inner CombineFn can subtract."""
         inner: Any = self._fn
         return inner.subtract_input(mutable_accumulator, element)

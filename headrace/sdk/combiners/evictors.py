@@ -45,7 +45,7 @@ class Evictor(ABC):
         What is kept of some rows must not change if what is evicted from a part of them is left out.
         """
 
-    def group(self, pcoll: PCollection[Any]) -> PCollection[Any]:
+    def group(self, pcoll: PCollection[object]) -> PCollection[Any]:
         """Group pairs by key, without the values that are evicted.
 
         Raises:
@@ -82,7 +82,7 @@ class CountEvictor(Evictor):
     size: int = attrs.field()
 
     @size.validator
-    def _check(self, attribute: Any, size: Any) -> None:
+    def _check(self, attribute: object, size: object) -> None:
         if not isinstance(size, int) or isinstance(size, bool) or size < 1:
             raise PipelineError(
                 f"the size of CountEvictor is {shorten(size)}",
@@ -114,7 +114,7 @@ class TimeEvictor(Evictor):
     duration: DurationTypes = attrs.field()
 
     @duration.validator
-    def _check(self, attribute: Any, duration: DurationTypes) -> None:
+    def _check(self, attribute: object, duration: DurationTypes) -> None:
         if duration_micros(duration) <= 0:
             raise PipelineError(
                 f"the duration of TimeEvictor is {duration}", remedy="use more than 0 seconds"
@@ -141,7 +141,7 @@ class EvictCombineFn(StampedCombineFn):
     def create_accumulator(self) -> Kept:
         return _FEW, []
 
-    def add_input(self, mutable_accumulator: Kept, element: tuple[int, Any]) -> Kept:
+    def add_input(self, mutable_accumulator: Kept, element: tuple[int, object]) -> Kept:
         limit, rows = mutable_accumulator
         time, value = element
         rows.append((time, encode_value(value), value))
@@ -156,7 +156,7 @@ class EvictCombineFn(StampedCombineFn):
     def extract_output(self, accumulator: Kept) -> list[Any]:
         return [value for _, _, value in self._kept(accumulator[1])[1]]
 
-    def value_of(self, element: tuple[int, Any]) -> Any:
+    def value_of(self, element: tuple[int, object]) -> Any:
         """Return the value of a pair, which triggers see."""
         return element[1]
 

@@ -129,17 +129,17 @@ class ExactSum:
             return cls.of(numbers)
         return cls() - cls.of(rounded)  # type: ignore[no-any-return]  # both are sums
 
-    def __add__(self, other: Any) -> Any:
+    def __add__(self, other: object) -> Any:
         """Add a number or a sum; a number of another kind makes it a float."""
         return self._plus(other, 1)
 
     __radd__ = __add__
 
-    def __sub__(self, other: Any) -> Any:
+    def __sub__(self, other: object) -> Any:
         """Subtract a number or a sum."""
         return self._plus(other, -1)
 
-    def __rsub__(self, other: Any) -> Any:
+    def __rsub__(self, other: object) -> Any:
         """Subtract the sum from a number."""
         return ExactSum()._plus(self, -1) + other
 
@@ -181,6 +181,6 @@ class ExactSum:
         return total, common if total else 1
 
 
-def _not_finite(number: Any) -> ExactSum:
+def _not_finite(number: object) -> ExactSum:
     """Count a number that has no ratio; others add nothing."""
     return ExactSum(nans=number != number, positive=number == inf, negative=number == -inf)

@@ -105,12 +105,12 @@ class Latest:
             return stamped | "Latest" >> CombinePerKey(LatestCombineFn())
 
 
-def _stamp(element: Any, timestamp: Any = DoFn.TimestampParam) -> Stamped:
+def _stamp(element: object, timestamp: object = DoFn.TimestampParam) -> Stamped:
     return element, timestamp
 
 
 def _stamp_value(
-    pair: tuple[Any, Any], timestamp: Any = DoFn.TimestampParam
+    pair: tuple[object, object], timestamp: object = DoFn.TimestampParam
 ) -> tuple[Any, Stamped]:
     key, value = pair
     return key, (value, timestamp)

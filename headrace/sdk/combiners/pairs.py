@@ -40,7 +40,7 @@ class Keys(ElementwiseTransform[Any, Any]):
     def default_label(self) -> str:
         return "Keys"
 
-    def expand(self, pcoll: PCollection[tuple[KeyT, Any]]) -> PCollection[KeyT]:
+    def expand(self, pcoll: PCollection[tuple[KeyT, object]]) -> PCollection[KeyT]:
         return super().expand(pcoll)
 
 
@@ -61,7 +61,7 @@ class Values(ElementwiseTransform[Any, Any]):
     def default_label(self) -> str:
         return "Values"
 
-    def expand(self, pcoll: PCollection[tuple[Any, ValueT]]) -> PCollection[ValueT]:
+    def expand(self, pcoll: PCollection[tuple[object, ValueT]]) -> PCollection[ValueT]:
         return super().expand(pcoll)
 
 
@@ -142,15 +142,15 @@ class PairedWith(ElementwiseTransform[Any, tuple[Any, OutT]], Generic[OutT]):
         return super().expand(pcoll)
 
 
-def _first(key: Any, _: Any) -> Any:
+def _first(key: object, _: object) -> Any:
     return key
 
 
-def _second(_: Any, value: Any) -> Any:
+def _second(_: object, value: object) -> Any:
     return value
 
 
-def _swapped(key: Any, value: Any) -> tuple[Any, Any]:
+def _swapped(key: object, value: object) -> tuple[Any, Any]:
     return value, key
 
 
@@ -180,5 +180,5 @@ class Distinct(PTransform[PCollection[Any], PCollection[Any]]):
         return distinct
 
 
-def _nothing(values: Any) -> None:
+def _nothing(values: object) -> None:
     return None

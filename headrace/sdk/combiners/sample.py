@@ -44,10 +44,10 @@ class SampleCombineFn(CombineFn):
     def create_accumulator(self) -> Drawn:
         return []
 
-    def add_input(self, mutable_accumulator: Drawn, element: Any) -> Drawn:
+    def add_input(self, mutable_accumulator: Drawn, element: object) -> Drawn:
         return self._top.add_input(mutable_accumulator, self._prioritised(element))
 
-    def add_inputs(self, mutable_accumulator: Drawn, elements: Iterable[Any]) -> Drawn:
+    def add_inputs(self, mutable_accumulator: Drawn, elements: Iterable[object]) -> Drawn:
         return self._top.add_inputs(mutable_accumulator, map(self._prioritised, elements))
 
     def merge_accumulators(self, accumulators: Iterable[Drawn]) -> Drawn:
@@ -59,7 +59,7 @@ class SampleCombineFn(CombineFn):
     def extract_output(self, accumulator: Drawn) -> list[Any]:
         return [element for _, element in self._top.extract_output(accumulator)]
 
-    def _prioritised(self, element: Any) -> tuple[bytes, Any]:
+    def _prioritised(self, element: object) -> tuple[bytes, Any]:
         self._drawn += 1
         number = self._drawn.to_bytes(8, "big")
         seen = encode_value(element) + number
@@ -79,10 +79,10 @@ class SomeCombineFn(CombineFn):
     def create_accumulator(self) -> list[Any]:
         return []
 
-    def add_input(self, mutable_accumulator: list[Any], element: Any) -> list[Any]:
+    def add_input(self, mutable_accumulator: list[Any], element: object) -> list[Any]:
         return self.add_inputs(mutable_accumulator, (element,))
 
-    def add_inputs(self, mutable_accumulator: list[Any], elements: Iterable[Any]) -> list[Any]:
+    def add_inputs(self, mutable_accumulator: list[Any], elements: Iterable[object]) -> list[Any]:
         mutable_accumulator.extend(islice(elements, self._n - len(mutable_accumulator)))
         return mutable_accumulator
 
@@ -93,7 +93,7 @@ class SomeCombineFn(CombineFn):
         return accumulator
 
 
-def _priority(drawn: tuple[bytes, Any]) -> bytes:
+def _priority(drawn: tuple[bytes, object]) -> bytes:
     return drawn[0]
 
 

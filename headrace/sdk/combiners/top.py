@@ -40,11 +40,11 @@ class TopCombineFn(CombineFn):
     def create_accumulator(self) -> list[Any]:
         return []
 
-    def add_input(self, mutable_accumulator: list[Any], element: Any) -> list[Any]:
+    def add_input(self, mutable_accumulator: list[Any], element: object) -> list[Any]:
         mutable_accumulator.append(element)
         return self._bounded(mutable_accumulator)
 
-    def add_inputs(self, mutable_accumulator: list[Any], elements: Iterable[Any]) -> list[Any]:
+    def add_inputs(self, mutable_accumulator: list[Any], elements: Iterable[object]) -> list[Any]:
         mutable_accumulator.extend(elements)
         return self._bounded(mutable_accumulator)
 

@@ -44,7 +44,7 @@ class SingleInputTupleCombineFn(CombineFn):
         vars(own).update(vars(self), _combiners=list(map(copy, self._combiners)))
         return own
 
-    def split(self, element: Any) -> Iterable[Any]:
+    def split(self, element: object) -> Iterable[Any]:
         """Return the input of each CombineFn for an element."""
         return [element] * len(self._combiners)
 
@@ -56,13 +56,13 @@ class SingleInputTupleCombineFn(CombineFn):
         return [combiner.create_accumulator(*args, **kwargs) for combiner in self._combiners]
 
     def add_input(
-        self, mutable_accumulator: list[Any], element: Any, *args: Any, **kwargs: Any
+        self, mutable_accumulator: list[Any], element: object, *args: Any, **kwargs: Any
     ) -> list[Any]:
         parts = zip(self._combiners, mutable_accumulator, self.split(element), strict=True)
         return [combiner.add_input(part, value, *args, **kwargs) for combiner, part, value in parts]
 
     def add_inputs(
-        self, mutable_accumulator: list[Any], elements: Iterable[Any], *args: Any, **kwargs: Any
+        self, mutable_accumulator: list[Any], elements: Iterable[object], *args: Any, **kwargs: Any
     ) -> list[Any]:
         columns = list(zip(*map(self.split, elements), strict=True))
         if not columns:
@@ -73,7 +73,7 @@ class SingleInputTupleCombineFn(CombineFn):
         ]
 
     def subtract_input(
-        self, mutable_accumulator: list[Any], element: Any, *args: Any, **kwargs: Any
+        self, mutable_accumulator: list[Any], element: object, *args: Any, **kwargs: Any
     ) -> list[Any]:
         """Return the accumulators without one input; only if all CombineFns can subtract."""
         combiners: list[Any] = self._combiners
@@ -95,7 +95,9 @@ class SingleInputTupleCombineFn(CombineFn):
             merged = self._merged([merged, *batch], *args, **kwargs)
         return merged
 
-    def _merged(self, accumulators: Iterable[list[Any]], *args: Any, **kwargs: Any) -> list[Any]:
+    def _merged(
+        self, accumulators: Iterable[list[Any]], *args: object, **kwargs: object
+    ) -> list[Any]:
         columns = zip(*accumulators, strict=True)
         parts = zip(self._combiners, columns, strict=True)
         return [combiner.merge_accumulators(column, *args, **kwargs) for combiner, column in parts]

@@ -130,18 +130,18 @@ def _pane(pane: PaneInfo) -> str:
     return "-" if pane.timing == PaneInfoTiming.UNKNOWN else f"{pane.timing.name} {pane.index}"
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     text = value if isinstance(value, str) and value.isprintable() else _repr(value)
     return text if len(text) <= WIDTH else text[: WIDTH - 1] + "…"
 
 
-def _repr(value: Any) -> str:
+def _repr(value: object) -> str:
     """Return the repr of a value; a large value is shortened before its repr is made."""
     large = isinstance(value, (Sequence, Mapping, set))
     return shorten(value) if large else printable(repr(value))
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 

@@ -48,7 +48,7 @@ Parts: TypeAlias = Callable[[Any], Iterable[Any]]
 """Returns the values in a value, which cannot change by itself."""
 
 
-def are_immutable(values: Iterable[Any]) -> bool:
+def are_immutable(values: Iterable[object]) -> bool:
     """Return whether no value can change: all are of immutable types, or tuples of such values.
 
     A type can also have an attribute ``gives_copies``, like lists that are stored in files.
@@ -66,7 +66,7 @@ def are_immutable(values: Iterable[Any]) -> bool:
     return True
 
 
-def is_immutable(value: Any) -> bool:
+def is_immutable(value: object) -> bool:
     """Return whether a value cannot change; of frozen records and named tuples too.
 
     >>> from typing import NamedTuple
@@ -84,7 +84,7 @@ def is_immutable(value: Any) -> bool:
     return parts is not None and all(map(is_immutable, parts(value)))
 
 
-def _nothing(value: Any) -> tuple[()]:
+def _nothing(value: object) -> tuple[()]:
     return ()
 
 

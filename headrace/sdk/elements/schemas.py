@@ -38,7 +38,7 @@ class Schema:
     fields: tuple[tuple[str, Any], ...]
 
     @staticmethod
-    def from_fields(fields: Iterable[tuple[str, Any]]) -> Schema:
+    def from_fields(fields: Iterable[tuple[str, object]]) -> Schema:
         """Return the schema of rows with fields of these names and types.
 
         >>> print(Schema.from_fields([("airport", str), ("delay", int)]))
@@ -56,7 +56,7 @@ class Schema:
         return f"{self.record.__name__}({fields})"
 
 
-def type_name(kind: Any) -> str:
+def type_name(kind: object) -> str:
     """Return the name of a type, as in its annotation.
 
     >>> type_name(int), type_name(list[int]), type_name(int | None)
@@ -65,7 +65,7 @@ def type_name(kind: Any) -> str:
     return kind.__name__ if isinstance(kind, type) else str(kind)
 
 
-def schema_of(kind: Any) -> Schema | None:
+def schema_of(kind: object) -> Schema | None:
     """Return the schema of elements of a type; None if their fields are not known.
 
     Args:
@@ -107,7 +107,7 @@ def _declared_names(kind: type) -> tuple[str, ...] | None:
     return None
 
 
-def required_schema(kind: Any) -> Schema:
+def required_schema(kind: object) -> Schema:
     """Return the schema of a class of records.
 
     Raises:
@@ -126,7 +126,7 @@ def required_schema(kind: Any) -> Schema:
     )
 
 
-def plain_type(kind: Any) -> Any:
+def plain_type(kind: object) -> Any:
     """Return a type without None, as any field can be None.
 
     >>> plain_type(int | None), plain_type(int | str)
@@ -160,7 +160,7 @@ def reader_of(kind: type) -> Reader | None:
     return _named_items(names) if issubclass(kind, tuple) else _attributes(names)
 
 
-def _itself(record: Mapping[str, Any]) -> Mapping[str, Any]:
+def _itself(record: Mapping[str, object]) -> Mapping[str, Any]:
     return record
 
 
@@ -175,7 +175,7 @@ def _attributes(names: Sequence[str]) -> Reader:
     return lambda record: dict(zip(names, items(record), strict=True))
 
 
-def is_record(value: Any) -> bool:
+def is_record(value: object) -> bool:
     """Return whether a value has named fields.
 
     >>> is_record(Row(a=1)), is_record(("a", 1))
@@ -185,7 +185,7 @@ def is_record(value: Any) -> bool:
     return reader_of(kind) is not None
 
 
-def fields_of(element: Any) -> Mapping[str, Any]:
+def fields_of(element: object) -> Mapping[str, Any]:
     """Return the fields of an element by name.
 
     Args:
@@ -207,7 +207,7 @@ def fields_of(element: Any) -> Mapping[str, Any]:
     )
 
 
-def _remedy(element: Any) -> str:
+def _remedy(element: object) -> str:
     if isinstance(element, tuple) and len(element) == 2:
         return "add hr.MapTuple(lambda key, value: hr.Row(key=key, value=value)) before the sink"
     return (

@@ -56,7 +56,7 @@ class Guard:
             argument.current[0] = argument.make(Guard(argument))
 
 
-def argument_of_calls(make: Callable[[], Any]) -> Any:
+def argument_of_calls(make: Callable[[], object]) -> Any:
     """Return an argument as calls get it: as it is, or a :class:`PerCall` if calls can change it.
 
     Args:
@@ -67,13 +67,13 @@ def argument_of_calls(make: Callable[[], Any]) -> Any:
     return argument if _can_be_guarded(current) else current
 
 
-def _can_be_guarded(value: Any) -> bool:
+def _can_be_guarded(value: object) -> bool:
     if type(value) is tuple:
         return any(map(_can_be_guarded, value))
     return isinstance(value, (SideList, SideSet, GuardedDict))
 
 
-def guarded(value: Any, guard: Guard) -> Any:
+def guarded(value: object, guard: Guard) -> Any:
     """Return a value with guarded containers in place of its lists, dicts and sets."""
     guard_kind = _GUARDED.get(type(value))
     return value if guard_kind is None else guard_kind(value, guard)
@@ -104,7 +104,7 @@ def _guarded_view(items: Any, guard: Guard) -> Any:
     return items
 
 
-def _guarded_tuple(values: tuple[Any, ...], guard: Guard) -> tuple[Any, ...]:
+def _guarded_tuple(values: tuple[object, ...], guard: Guard) -> tuple[Any, ...]:
     return values if are_immutable(values) else tuple([guarded(v, guard) for v in values])
 
 
@@ -120,7 +120,7 @@ def _guarding(base: type, names: str) -> Callable[[type], type]:
 
 
 def _telling(method: Callable[..., Any]) -> Callable[..., Any]:
-    def change(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def change(self: Any, *args: object, **kwargs: object) -> Any:
         if self._guard is not None:
             self._guard.before_change()
         return method(self, *args, **kwargs)
@@ -138,7 +138,7 @@ class SideList(list[Any]):
 
     _guard: Guard | None = None
 
-    def __reduce_ex__(self, protocol: Any) -> Any:
+    def __reduce_ex__(self, protocol: object) -> Any:
         """Pickle a plain list."""
         return list, (list(self),)
 
@@ -153,7 +153,7 @@ class SideSet(set[Any]):
 
     _guard: Guard | None = None
 
-    def __reduce_ex__(self, protocol: Any) -> Any:
+    def __reduce_ex__(self, protocol: object) -> Any:
         """Pickle a plain set."""
         return set, (list(self),)
 
@@ -168,7 +168,7 @@ class GuardedDict(dict[Any, Any]):
 
     _guard: Guard | None = None
 
-    def __reduce_ex__(self, protocol: Any) -> Any:
+    def __reduce_ex__(self, protocol: object) -> Any:
         """Pickle a plain dict."""
         return dict, (dict(self),)
 
@@ -183,7 +183,7 @@ class SideDict(GuardedDict):
         if name:
             vars(self)["_name"] = name
 
-    def __missing__(self, key: Any) -> NoReturn:
+    def __missing__(self, key: object) -> NoReturn:
         """Raise an error for a missing key."""
         error = KeyError(key)
         if self._name:
@@ -200,7 +200,7 @@ class MultiMap(GuardedDict):
     []
     """
 
-    def __missing__(self, key: Any) -> list[Any]:
+    def __missing__(self, key: object) -> list[Any]:
         """Return an empty list."""
         return []
 

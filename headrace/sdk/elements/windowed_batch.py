@@ -33,7 +33,7 @@ class WindowedBatch(ABC):
 
     @staticmethod
     def from_windowed_values(
-        windowed_values: Iterable[WindowedValue], *, produce_fn: Callable[[list[Any]], Any]
+        windowed_values: Iterable[WindowedValue], *, produce_fn: Callable[[list[Any]], object]
     ) -> Iterator[HomogeneousWindowedBatch]:
         """Make batches of elements: one for each timestamp, set of windows and pane.
 
@@ -104,10 +104,10 @@ class HomogeneousWindowedBatch(WindowedBatch):
         """The pane of each value."""
         return self.windowed_value.pane_info
 
-    def with_values(self, new_values: Any) -> HomogeneousWindowedBatch:
+    def with_values(self, new_values: object) -> HomogeneousWindowedBatch:
         return HomogeneousWindowedBatch(self.windowed_value.with_value(new_values))
 
     def as_windowed_values(
-        self, explode_fn: Callable[[Any], Iterable[Any]]
+        self, explode_fn: Callable[[Any], Iterable[object]]
     ) -> Iterator[WindowedValue]:
         return map(self.windowed_value.with_value, explode_fn(self.values))

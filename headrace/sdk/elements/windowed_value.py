@@ -44,6 +44,6 @@ class WindowedValue:
     windows: tuple[BoundedWindow, ...] = attrs.field(converter=_tuple)
     pane_info: PaneInfo = PANE_INFO_UNKNOWN
 
-    def with_value(self, new_value: Any) -> WindowedValue:
+    def with_value(self, new_value: object) -> WindowedValue:
         """Return another value with the same timestamp, windows and pane."""
         return attrs.evolve(self, value=new_value)

@@ -28,7 +28,7 @@ def check_grouping(pcoll: Any) -> None:
     _warn_of_missing_watermarks(pcoll)
 
 
-def check_pairs(pcoll: PCollection[Any]) -> None:
+def check_pairs(pcoll: PCollection[object]) -> None:
     """Refuse a collection whose elements cannot be pairs.
 
     Raises:
@@ -42,11 +42,11 @@ def check_pairs(pcoll: PCollection[Any]) -> None:
         )
 
 
-def _name(kind: Any) -> str:
+def _name(kind: object) -> str:
     return kind.__qualname__ if type(kind) is type else str(kind)
 
 
-def _check_ends(pcoll: PCollection[Any]) -> None:
+def _check_ends(pcoll: PCollection[object]) -> None:
     if not pcoll.is_bounded and pcoll.windowing.waits_for_end_of_time:
         raise PipelineError(
             "an unbounded collection is grouped in the global window with the default trigger, "
@@ -55,7 +55,7 @@ def _check_ends(pcoll: PCollection[Any]) -> None:
         )
 
 
-def _check_trigger(pcoll: PCollection[Any]) -> None:
+def _check_trigger(pcoll: PCollection[object]) -> None:
     strategy = pcoll.windowing
     reason = strategy.trigger.may_lose_data(strategy)
     if reason and not pcoll.pipeline.allow_unsafe_triggers:
@@ -90,7 +90,7 @@ def _check_accumulation(source: Collection) -> None:
         )
 
 
-def _warn_of_missing_watermarks(pcoll: PCollection[Any]) -> None:
+def _warn_of_missing_watermarks(pcoll: PCollection[object]) -> None:
     """Warn if a grouping waits for the watermark of a source that has none.
 
     Args:

@@ -224,13 +224,13 @@ class CallableCombineFn(CombineFn):
         return []
 
     def add_input(
-        self, mutable_accumulator: list[Any], element: Any, *args: Any, **kwargs: Any
+        self, mutable_accumulator: list[Any], element: object, *args: Any, **kwargs: Any
     ) -> list[Any]:
         mutable_accumulator.append(element)
         return self._bounded(mutable_accumulator, *args, **kwargs)
 
     def add_inputs(
-        self, mutable_accumulator: list[Any], elements: Iterable[Any], *args: Any, **kwargs: Any
+        self, mutable_accumulator: list[Any], elements: Iterable[object], *args: Any, **kwargs: Any
     ) -> list[Any]:
         mutable_accumulator.extend(elements)
         return self._bounded(mutable_accumulator, *args, **kwargs)
@@ -247,7 +247,7 @@ class CallableCombineFn(CombineFn):
     def extract_output(self, accumulator: list[Any], *args: Any, **kwargs: Any) -> Any:
         return self.fn(accumulator, *args, **kwargs)
 
-    def _bounded(self, accumulator: list[Any], *args: Any, **kwargs: Any) -> list[Any]:
+    def _bounded(self, accumulator: list[Any], *args: object, **kwargs: object) -> list[Any]:
         if len(accumulator) < self._MAX_VALUES:
             return accumulator
         return [self.fn(accumulator, *args, **kwargs)]
@@ -275,20 +275,20 @@ class SumCombineFn(CombineFn):
     def create_accumulator(self) -> Any:
         return 0
 
-    def add_input(self, mutable_accumulator: Any, element: Any) -> Any:
+    def add_input(self, mutable_accumulator: object, element: Any) -> Any:
         return mutable_accumulator + element
 
     def add_inputs(self, mutable_accumulator: Any, elements: Iterable[Any]) -> Any:
         return sum(elements, mutable_accumulator)
 
-    def subtract_input(self, mutable_accumulator: Any, element: Any) -> Any:
+    def subtract_input(self, mutable_accumulator: object, element: Any) -> Any:
         """Return the sum without one input."""
         return mutable_accumulator - element
 
-    def merge_accumulators(self, accumulators: Iterable[Any]) -> Any:
+    def merge_accumulators(self, accumulators: Iterable[object]) -> Any:
         return sum(accumulators)
 
-    def extract_output(self, accumulator: Any) -> Any:
+    def extract_output(self, accumulator: object) -> Any:
         return accumulator
 
     def default_label(self) -> str:
@@ -340,13 +340,13 @@ class BoundCombineFn(CombineFn):
     def create_accumulator(self) -> Any:
         return self._fn.create_accumulator(*self._args, **self._kwargs)
 
-    def add_input(self, mutable_accumulator: Any, element: Any) -> Any:
+    def add_input(self, mutable_accumulator: object, element: object) -> Any:
         return self._fn.add_input(mutable_accumulator, element, *self._args, **self._kwargs)
 
-    def add_inputs(self, mutable_accumulator: Any, elements: Iterable[Any]) -> Any:
+    def add_inputs(self, mutable_accumulator: object, elements: Iterable[object]) -> Any:
         return self._fn.add_inputs(mutable_accumulator, elements, *self._args, **self._kwargs)
 
-    def subtract_input(self, mutable_accumulator: Any, element: Any) -> Any:
+    def subtract_input(self, mutable_accumulator: object, element: object) -> Any:
         """Return the accumulator without one input; only if the inner CombineFn can subtract."""
         inner: Any = self._fn
         return inner.subtract_input(mutable_accumulator, element, *self._args, **self._kwargs)
@@ -355,13 +355,13 @@ class BoundCombineFn(CombineFn):
     def can_subtract(self) -> bool:
         return self._fn.can_subtract
 
-    def merge_accumulators(self, accumulators: Iterable[Any]) -> Any:
+    def merge_accumulators(self, accumulators: Iterable[object]) -> Any:
         return self._fn.merge_accumulators(accumulators, *self._args, **self._kwargs)
 
-    def compact(self, accumulator: Any) -> Any:
+    def compact(self, accumulator: object) -> Any:
         return self._fn.compact(accumulator, *self._args, **self._kwargs)
 
-    def extract_output(self, accumulator: Any) -> Any:
+    def extract_output(self, accumulator: object) -> Any:
         return self._fn.extract_output(accumulator, *self._args, **self._kwargs)
 
     def teardown(self) -> None:
@@ -375,7 +375,7 @@ class BoundCombineFn(CombineFn):
 
 
 def combine_fn_of(
-    fn: CombineFn | Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    fn: CombineFn | Callable[..., object], args: tuple[object, ...], kwargs: dict[str, Any]
 ) -> CombineFn:
     """Return the CombineFn for the arguments of a combining transform."""
     if not (args or kwargs):
@@ -385,7 +385,7 @@ def combine_fn_of(
     return BoundCombineFn(plain, args, kwargs)
 
 
-def _unbound(fn: CombineFn | Callable[..., Any]) -> CombineFn:
+def _unbound(fn: CombineFn | Callable[..., object]) -> CombineFn:
     """Return a CombineFn that takes additional arguments."""
     if isinstance(fn, CombineFn) or _is_class(fn):
         return CombineFn.maybe_from_callable(fn)

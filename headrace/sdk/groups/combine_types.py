@@ -13,7 +13,9 @@ from headrace.sdk.typehints.signatures import get_signature
 from headrace.sdk.typehints.variables import substituted
 
 
-def method_hints(add_input: Callable[..., Any], extract_output: Callable[..., Any]) -> IOTypeHints:
+def method_hints(
+    add_input: Callable[..., object], extract_output: Callable[..., object]
+) -> IOTypeHints:
     """Return the hints in the annotations of the methods of a CombineFn.
 
     Args:
@@ -35,7 +37,7 @@ def method_hints(add_input: Callable[..., Any], extract_output: Callable[..., An
     )
 
 
-def function_hints(fn: Callable[..., Any]) -> IOTypeHints:
+def function_hints(fn: Callable[..., object]) -> IOTypeHints:
     """Return the hints of a function that combines an iterable of elements.
 
     >>> def total(numbers: list[int]) -> float: ...
@@ -61,7 +63,7 @@ def of_pairs(hints: IOTypeHints, grouped: bool = False) -> IOTypeHints:
     def pair(hint: Any) -> Any:
         return pair_type(Any, hint)
 
-    def values(hint: Any) -> Any:
+    def values(hint: object) -> Any:
         return pair(GenericAlias(Iterable, (hint,)) if grouped else hint)
 
     inputs, outputs = hints.input_types, hints.output_types

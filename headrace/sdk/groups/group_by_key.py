@@ -67,7 +67,9 @@ class GroupByKey(PTransform[PCollection[Any], PCollection[Any]]):
         return PCollection(pipeline, outputs[0])
 
 
-def grouped(pcoll: PCollection[Any], element_type: Any, combining: bool) -> tuple[Collection, ...]:
+def grouped(
+    pcoll: PCollection[object], element_type: object, combining: bool
+) -> tuple[Collection, ...]:
     """Return the outputs of a grouping: the main output, and an optional output for late elements.
 
     Args:

@@ -123,7 +123,7 @@ def _strategy(windowfn: Any, changes: dict[str, Any]) -> WindowingStrategy:
     return WindowingStrategy(window_fn=windowfn, **changes)
 
 
-def _require(argument: Any, kind: type, what: str, example: str) -> None:
+def _require(argument: object, kind: type, what: str, example: str) -> None:
     if not isinstance(argument, kind):
         raise PipelineError(
             f"WindowInto needs {what}, not {shorten(argument)}", remedy=f"pass {what}, {example}"

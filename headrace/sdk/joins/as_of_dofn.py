@@ -85,7 +85,7 @@ class Timeline:
         return (self.versions[after - 1],)
 
 
-def _newest(rows: list[tuple[int, Any]], revision: Callable[[Any], Any] | None) -> Found:
+def _newest(rows: list[tuple[int, Any]], revision: Callable[[Any], object] | None) -> Found:
     """Return the newest of versions with the same timestamp that is not retracted."""
     if len(rows) == 1:
         diff, version = rows[0]
@@ -161,7 +161,7 @@ class JoinAsOf(DoFn):
     @on_timer(WAKE)
     def advance(
         self,
-        key: Any = DoFn.KeyParam,
+        key: object = DoFn.KeyParam,
         pending: Any = DoFn.StateParam(PENDING),
         versions: Any = DoFn.StateParam(VERSIONS),
         joined: Any = DoFn.StateParam(JOINED),
@@ -189,7 +189,7 @@ class JoinAsOf(DoFn):
         set_wake(wake, next_wake, self._next(pending, versions, joined))
 
     def _correct(
-        self, key: Any, joined: Any, rows: list[tuple[int, Row]], line: Timeline
+        self, key: object, joined: object, rows: list[tuple[int, Row]], line: Timeline
     ) -> Iterator[Change]:
         """Join events again, and emit the results that change."""
         for time, row in rows:
@@ -200,7 +200,7 @@ class JoinAsOf(DoFn):
                 yield from self._change(1, key, event, after, time, windows)
                 _replace(joined, time, row, (diff, event, windows, after))
 
-    def _join(self, key: Any, joined: Any, time: int, row: Row, keep: bool) -> Iterator[Change]:
+    def _join(self, key: object, joined: Any, time: int, row: Row, keep: bool) -> Iterator[Change]:
         """Emit the result of an event, or its retraction; a retraction without an event is a debt."""
         diff, event, windows, found = row
         other = _opposite(joined, time, row) if self._limits.events_change else None
@@ -213,7 +213,7 @@ class JoinAsOf(DoFn):
             yield from self._change(diff, key, event, found, time, windows)
 
     def _change(
-        self, diff: int, key: Any, event: Any, found: Found, time: int, windows: Any
+        self, diff: int, key: object, event: object, found: Found, time: int, windows: Any
     ) -> Iterator[Change]:
         if found or self._limits.keeps_alone:
             version = found[0] if found else None
@@ -239,7 +239,7 @@ def _at(joined: Any, time: int) -> list[tuple[int, Row]]:
     return rows_of(joined.read_range(Timestamp(micros=time), Timestamp(micros=time + 1)))
 
 
-def _opposite(joined: Any, time: int, row: Row) -> Row | None:
+def _opposite(joined: object, time: int, row: Row) -> Row | None:
     """Return the row that cancels a row: the same event with the opposite diff."""
     same = encode_value(row[1:3])
     opposites = (own for _, own in _at(joined, time) if own[0] == -row[0])

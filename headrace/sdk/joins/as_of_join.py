@@ -87,7 +87,7 @@ class AsOfJoin(PTransform[Any, PCollection[Any]]):
         )
         self._revision = revision
 
-    def expand(self, pcoll: tuple[PCollection[Any], PCollection[Any]]) -> PCollection[Any]:
+    def expand(self, pcoll: tuple[PCollection[object], PCollection[object]]) -> PCollection[Any]:
         events, versions = _both(pcoll)
         lateness = self._lateness
         if lateness is None:
@@ -116,7 +116,7 @@ class AsOfJoin(PTransform[Any, PCollection[Any]]):
         )
 
 
-def _event(pair: Any, window: Any = DoFn.WindowParam) -> tuple[Any, tuple[bool, Any]]:
+def _event(pair: Any, window: object = DoFn.WindowParam) -> tuple[Any, tuple[bool, Any]]:
     key, event = pair
     return key, (True, (event, (window,)))
 
@@ -131,7 +131,7 @@ def _everywhere() -> WindowInto:
     return WindowInto(WindowingStrategy(GlobalWindows()))
 
 
-def _both(pcoll: Any) -> tuple[PCollection[Any], PCollection[Any]]:
+def _both(pcoll: object) -> tuple[PCollection[Any], PCollection[Any]]:
     if not isinstance(pcoll, (tuple, list)) or len(pcoll) != 2:
         raise PipelineError(
             f"AsOfJoin is applied to {shorten(pcoll)}",
@@ -144,7 +144,9 @@ def _both(pcoll: Any) -> tuple[PCollection[Any], PCollection[Any]]:
     return events, versions
 
 
-def _result_type(events: PCollection[Any], versions: PCollection[Any], keeps_alone: bool) -> Any:
+def _result_type(
+    events: PCollection[object], versions: PCollection[object], keeps_alone: bool
+) -> Any:
     key, event = pair_types(events.element_type)
     version = pair_types(versions.element_type)[1]
     return pair_type(key, pair_type(event, Any if keeps_alone else version))

@@ -75,7 +75,7 @@ class CoGroupByKey(PTransform[Any, PCollection[Any]]):
         def __ror__(self, left: Any) -> Any: ...
 
     def expand(
-        self, pcoll: dict[Any, PCollection[Any]] | Sequence[PCollection[Any]]
+        self, pcoll: dict[Any, PCollection[Any]] | Sequence[PCollection[object]]
     ) -> PCollection[Any]:
         named = isinstance(pcoll, dict)
         tags = tuple(pcoll) if named else tuple(range(len(pcoll)))
@@ -96,7 +96,7 @@ class _Tag:
 
     tag: Hashable
 
-    def __call__(self, pair: tuple[Any, Any]) -> tuple[Any, tuple[Any, Any]]:
+    def __call__(self, pair: tuple[object, object]) -> tuple[Any, tuple[Any, Any]]:
         key, value = pair
         return key, (self.tag, value)
 
@@ -108,7 +108,7 @@ class _Gather:
     tags: tuple[Hashable, ...]
     named: bool
 
-    def __call__(self, group: tuple[Any, Iterable[tuple[Any, Any]]]) -> tuple[Any, Any]:
+    def __call__(self, group: tuple[object, Iterable[tuple[object, object]]]) -> tuple[Any, Any]:
         key, tagged = group
         sides: dict[Hashable, list[Any]] = {tag: [] for tag in self.tags}
         for tag, value in tagged:

@@ -53,7 +53,7 @@ class EnrichmentSourceHandler(Caller):
     Row(capital='Paris')
     """
 
-    def get_cache_key(self, request: Any) -> Any:
+    def get_cache_key(self, request: object) -> Any:
         """Return the key of a request in a cache; by default its text."""
         return f"request: {request}"
 

@@ -45,13 +45,13 @@ class Named:
         """The functions that compute the fields of an element."""
         return tuple(function_of(expression) for _, expression in self.expressions)
 
-    def schema(self, element_type: Any, record: type = Row) -> Schema:
+    def schema(self, element_type: object, record: type = Row) -> Schema:
         """Return the schema of the fields, given the type of the elements."""
         return Schema(
             record, tuple((name, value_type(e, element_type)) for name, e in self.expressions)
         )
 
-    def check(self, pcoll: PCollection[Any]) -> None:
+    def check(self, pcoll: PCollection[object]) -> None:
         """Check that the elements of a collection have the fields, as far as it is known.
 
         Raises:
@@ -106,7 +106,7 @@ def require_names(names: Iterable[str]) -> None:
         seen.add(name)
 
 
-def value_type(expression: Expression, element_type: Any) -> Any:
+def value_type(expression: Expression, element_type: object) -> Any:
     """Return the known type of an expression's values.
 
     >>> value_type("minutes", Schema(Row, (("minutes", int),))), value_type(len, str)
@@ -121,7 +121,7 @@ def value_type(expression: Expression, element_type: Any) -> Any:
     return kind
 
 
-def _check_field(pcoll: PCollection[Any], path: str) -> None:
+def _check_field(pcoll: PCollection[object], path: str) -> None:
     kind = pcoll.element_type
     for name in path.split("."):
         schema = schema_of(plain_type(kind))
@@ -135,7 +135,7 @@ def _check_field(pcoll: PCollection[Any], path: str) -> None:
         kind = dict(schema.fields).get(name, Any)
 
 
-def refuse_element(element: Any, used: Named, error: AttributeError) -> NoReturn:
+def refuse_element(element: object, used: Named, error: AttributeError) -> NoReturn:
     """Raise an error that names the first field that an element does not have, or else the given error.
 
     Args:
@@ -156,7 +156,7 @@ def refuse_element(element: Any, used: Named, error: AttributeError) -> NoReturn
     raise error
 
 
-def _missing(element: Any, used: Named) -> Iterator[str]:
+def _missing(element: object, used: Named) -> Iterator[str]:
     for _, expression in used.expressions:
         if isinstance(expression, str):
             try:

@@ -97,7 +97,7 @@ class GroupBy(PTransform[PCollection[Any], PCollection[Any]]):
         """Whether the key is the value of the only expression, and not a tuple."""
         return self._lone and len(self._key.expressions) == 1
 
-    def key_type(self, element_type: Any) -> Any:
+    def key_type(self, element_type: object) -> Any:
         """Return the type of the key, given the type of the elements."""
         if self.single:
             return value_type(self._key.expressions[0][1], element_type)
@@ -125,7 +125,7 @@ class _Aggregate:
     combine_fn: Combiner
     dest: str
 
-    def result_type(self, element_type: Any) -> Any:
+    def result_type(self, element_type: object) -> Any:
         """Return the known type of the combined value, given the type of the elements."""
         kind = value_type(self.value, element_type)
         keeps = self.combine_fn in (min, max) or (self.combine_fn is sum and kind in (int, float))
@@ -152,7 +152,7 @@ class Aggregation(PTransform[PCollection[Any], PCollection[Any]]):
     def default_label(self) -> str:
         return self._grouping.label
 
-    def expand(self, pcoll: PCollection[Any]) -> PCollection[Any]:
+    def expand(self, pcoll: PCollection[object]) -> PCollection[Any]:
         used = Named(
             (
                 *self._grouping.key.expressions,
@@ -168,7 +168,7 @@ class Aggregation(PTransform[PCollection[Any], PCollection[Any]]):
         result = Map(_Result(used.names)).with_output_types(self._result_type(pcoll.element_type))
         return combined | "Result" >> result
 
-    def _result_type(self, element_type: Any) -> Schema:
+    def _result_type(self, element_type: object) -> Schema:
         fields = [
             *self._grouping.key.schema(element_type).fields,
             *((a.dest, a.result_type(element_type)) for a in self._aggregates),
@@ -203,12 +203,12 @@ class Select(ElementwiseTransform[Any, Row]):
     def default_label(self) -> str:
         return f"Select({', '.join(self._named.names)})"
 
-    def expand_tags(self, pcoll: PCollection[Any], tags: tuple[str, ...]) -> PCollection[Row]:
+    def expand_tags(self, pcoll: PCollection[object], tags: tuple[str, ...]) -> PCollection[Row]:
         self._named.check(pcoll)
         return super().expand_tags(pcoll, tags)
 
 
-def _itself(element: Any) -> Any:
+def _itself(element: object) -> Any:
     return element
 
 
@@ -249,7 +249,7 @@ class _Record:
 class _Result:
     fields: tuple[str, ...]
 
-    def __call__(self, pair: tuple[tuple[Any, ...], tuple[Any, ...]]) -> Any:
+    def __call__(self, pair: tuple[tuple[Any, ...], tuple[object, ...]]) -> Any:
         key, values = pair
         return record_type("Result", self.fields)(*key, *values)
 

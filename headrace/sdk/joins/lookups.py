@@ -64,7 +64,7 @@ class Lookup:
             _count("requests_timed_out")
             raise
 
-    def key_of(self, request: Any) -> Any:
+    def key_of(self, request: object) -> Any:
         """Return the key of a request in the cache."""
         return self.handler.get_cache_key(request) or request
 
@@ -108,7 +108,7 @@ class Letters:
         """Return what a DoFn needs of it: not the handler, which has collections of the pipeline."""
         return attrs.evolve(self, error_handler=None)
 
-    def letter(self, element: Any, error: Exception) -> TaggedOutput:
+    def letter(self, element: object, error: Exception) -> TaggedOutput:
         """Return the dead letter of an element."""
         if self.on_failure_callback is not None:
             try:
@@ -118,7 +118,7 @@ class Letters:
         lines = format_exception(type(error), error, user_frames(error.__traceback__))
         return TaggedOutput(self.dead_letter_tag, (element, (type(error), repr(error), lines)))
 
-    def applied(self, pcoll: PCollection[Any], outputs: DoOutputsTuple) -> Any:
+    def applied(self, pcoll: PCollection[object], outputs: DoOutputsTuple) -> Any:
         """Return the outputs, or the main one if a handler takes the dead letters."""
         bad = outputs[self.dead_letter_tag]
         if self.threshold < 1:
@@ -144,7 +144,7 @@ class _Lookups(DoFn):
     def teardown(self) -> None:
         self._lookup.handler.__exit__(None, None, None)
 
-    def cached(self, request: Any) -> Any:
+    def cached(self, request: object) -> Any:
         """Return the response that is in the cache, or MISSING."""
         if self._cache is None:
             return MISSING
@@ -153,7 +153,7 @@ class _Lookups(DoFn):
             _count("cache_hits")
         return found
 
-    def keep(self, request: Any, response: Any) -> None:
+    def keep(self, request: object, response: object) -> None:
         """Put a response into the cache."""
         if self._cache is not None:
             self._cache.put(self._lookup.key_of(request), response)
@@ -162,7 +162,7 @@ class _Lookups(DoFn):
 class LookUpEach(_Lookups):
     """Looks up one element at a time."""
 
-    def process(self, element: Any) -> Iterator[Any]:
+    def process(self, element: object) -> Iterator[Any]:
         response = self.cached(element)
         if response is MISSING:
             try:
@@ -204,7 +204,7 @@ class LookUpBatch(_Lookups):
 class WithTime(DoFn):
     """Pairs an element with its timestamp, which a batch would lose."""
 
-    def process(self, element: Any, timestamp: Any = DoFn.TimestampParam) -> Iterator[Any]:
+    def process(self, element: object, timestamp: object = DoFn.TimestampParam) -> Iterator[Any]:
         yield element, timestamp
 
 
@@ -230,7 +230,7 @@ class Join(DoFn):
                 raise
             yield self.letters.letter(outcome.element, error)
 
-    def _joined(self, element: Any, response: Any) -> Any:
+    def _joined(self, element: object, response: object) -> Any:
         if isinstance(response, Failed):
             raise response.error
         if self.whole:
@@ -245,7 +245,7 @@ def _fields(record: Any) -> dict[str, Any]:
     return dict(record if isinstance(record, Mapping) else fields_of(record))
 
 
-def _response(found: Any) -> Any:
+def _response(found: object) -> Any:
     """Return the response of a (request, response) pair."""
     if isinstance(found, tuple) and len(found) == 2:
         return found[1]

@@ -29,7 +29,7 @@ def _seconds(given: DurationTypes) -> float:
     return seconds
 
 
-def _at_least_one(instance: Any, attribute: Any, value: int) -> None:
+def _at_least_one(instance: object, attribute: object, value: int) -> None:
     if value < 1:
         raise PipelineError(f"the max_size of the cache is {value}", remedy="use a number from 1")
 
@@ -73,7 +73,7 @@ class ResponseCache:
         factory=OrderedDict, init=False
     )
 
-    def get(self, key: Any) -> Any:
+    def get(self, key: object) -> Any:
         """Return the response of a key, or MISSING."""
         name = _name(key)
         until, response = self._entries.get(name, (0.0, MISSING))
@@ -85,7 +85,7 @@ class ResponseCache:
         self._entries.move_to_end(name)
         return response
 
-    def put(self, key: Any, response: Any) -> None:
+    def put(self, key: object, response: object) -> None:
         """Keep the response of a key."""
         name = _name(key)
         self._entries[name] = self.now() + self.spec.time_to_live, response
@@ -94,5 +94,5 @@ class ResponseCache:
             self._entries.popitem(last=False)
 
 
-def _name(key: Any) -> Hashable:
+def _name(key: object) -> Hashable:
     return key if type(key) is str else encode_value(key)

@@ -74,7 +74,7 @@ class Caller(AbstractContextManager[Any]):
     ) -> None:
         """Clean up."""
 
-    def get_cache_key(self, request: Any) -> Any:
+    def get_cache_key(self, request: object) -> Any:
         """Return the key of a request in a cache; by default, or if it is empty, the request itself."""
         return ""
 
@@ -124,15 +124,15 @@ class NoOpsRepeater(Repeater):
 
     def repeat(
         self,
-        caller: Callable[[Any], Any],
-        request: Any,
+        caller: Callable[[Any], object],
+        request: object,
         timeout: float | None,
-        metrics_collector: Any = None,
+        metrics_collector: object = None,
     ) -> Any:
         return call_in_time(caller, request, timeout)
 
 
-def _not_negative(instance: Any, attribute: Any, value: float) -> None:
+def _not_negative(instance: object, attribute: Any, value: float) -> None:
     if value < 0:
         raise PipelineError(f"{attribute.name} is {value}", remedy="use a number from 0")
 
@@ -158,10 +158,10 @@ class ExponentialBackOffRepeater(Repeater):
 
     def repeat(
         self,
-        caller: Callable[[Any], Any],
-        request: Any,
+        caller: Callable[[Any], object],
+        request: object,
         timeout: float | None,
-        metrics_collector: Any = None,
+        metrics_collector: object = None,
     ) -> Any:
         for number in range(self.num_retries):
             try:
@@ -172,7 +172,7 @@ class ExponentialBackOffRepeater(Repeater):
         return call_in_time(caller, request, timeout)
 
 
-def call_in_time(caller: Callable[[Any], Any], request: Any, timeout: float | None) -> Any:
+def call_in_time(caller: Callable[[Any], object], request: object, timeout: float | None) -> Any:
     """Call a service, and stop to wait for it after a time.
 
     A call that takes longer goes on in a thread of its own, since Python cannot stop it.

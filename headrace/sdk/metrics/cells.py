@@ -318,7 +318,7 @@ class MetricsFilter:
         )
 
 
-def _several(names: Iterable[Any]) -> Iterable[Any]:
+def _several(names: Iterable[object]) -> Iterable[Any]:
     if isinstance(names, str):
         raise PipelineError(f"{names!r} is a single string", remedy="pass a list of strings")
     return names

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextvars import ContextVar
 from itertools import repeat
 from operator import length_hint
-from typing import Any, Final
+from typing import Final
 
 import attrs
 
@@ -36,7 +36,7 @@ class LogContext:
     step: str = ""
     windows: Callable[[], Iterable[BoundedWindow]] = no_windows
 
-    def enter_bundle(self, bundle: Bundle, rows: Iterator[Any]) -> None:
+    def enter_bundle(self, bundle: Bundle, rows: Iterator[object]) -> None:
         """Take the windows from a bundle, on whose rows a function is called in order."""
         self.windows = lambda: _current_windows(bundle, rows)
 
@@ -45,7 +45,7 @@ class LogContext:
         self.windows = no_windows
 
 
-def _current_windows(bundle: Bundle, rows: Iterator[Any]) -> Iterable[BoundedWindow]:
+def _current_windows(bundle: Bundle, rows: Iterator[object]) -> Iterable[BoundedWindow]:
     """Return the windows of the row that was taken last."""
     if isinstance(bundle.windows, repeat):
         return next(bundle.windows)

@@ -118,7 +118,7 @@ def plain_name(name: str) -> str:
 
 
 def by_plain_name(
-    results: list[MetricResult], plus: Callable[[Any, Any], Any]
+    results: list[MetricResult], plus: Callable[[Any, Any], object]
 ) -> dict[UserKey, Any]:
     """Return the values of user-defined metrics; those whose plain names are the same are combined.
 

@@ -105,7 +105,7 @@ def switches_of(root: type) -> dict[tuple[str, bool], str]:
     return found
 
 
-def as_flags(name: str, value: Any, switches: dict[tuple[str, bool], str]) -> list[str]:
+def as_flags(name: str, value: object, switches: dict[tuple[str, bool], str]) -> list[str]:
     """Return an option as flags; no flags if that is its value without them."""
     if value is None or isinstance(value, RuntimeValueProvider):
         return []

@@ -45,7 +45,7 @@ class OptionParser(argparse.ArgumentParser):
         self.add_argument(*flags, **settings)
 
 
-def _provider_type(value_type: Callable[[Any], Any]) -> Callable[[str], StaticValueProvider]:
+def _provider_type(value_type: Callable[[Any], object]) -> Callable[[str], StaticValueProvider]:
     def convert(value: str) -> StaticValueProvider:
         return StaticValueProvider(value_type, value)
 

@@ -200,7 +200,7 @@ def assigned_names(options: PipelineOptions) -> list[str]:
     return sorted(name for name in options._assigned if options._values[name])
 
 
-def with_option(options: OptionsT, name: str, value: Any) -> OptionsT:
+def with_option(options: OptionsT, name: str, value: object) -> OptionsT:
     """Return a copy of options with another value of one of them, as a flag of any class.
 
     >>> options = StandardOptions([])

@@ -132,7 +132,7 @@ class RuntimeValueProvider(ValueProvider):
 
     @classmethod
     def get_value(
-        cls, option_name: str, value_type: Callable[[Any], Any], default_value: Any
+        cls, option_name: str, value_type: Callable[[Any], object], default_value: object
     ) -> Any:
         """Return the value of an option in the run, or its default value."""
         options = RuntimeValueProvider.runtime_options
@@ -142,7 +142,7 @@ class RuntimeValueProvider(ValueProvider):
         return value.get() if isinstance(value, ValueProvider) else value_type(value)
 
     @classmethod
-    def set_runtime_options(cls, pipeline_options: Mapping[str, Any] | None) -> None:
+    def set_runtime_options(cls, pipeline_options: Mapping[str, object] | None) -> None:
         """Set the options of the run by name; None outside a run."""
         RuntimeValueProvider.runtime_options = pipeline_options
 
@@ -217,7 +217,7 @@ def check_accessible(value_provider_list: list[str]) -> Callable[[Any], Any]:
 
     def decorate(method: Any) -> Any:
         @wraps(method)
-        def checked(self: Any, *args: Any, **kwargs: Any) -> Any:
+        def checked(self: object, *args: object, **kwargs: object) -> Any:
             for provider in (getattr(self, name) for name in value_provider_list):
                 if not provider.is_accessible():
                     raise RuntimeValueProviderError(
@@ -230,7 +230,7 @@ def check_accessible(value_provider_list: list[str]) -> Callable[[Any], Any]:
     return decorate
 
 
-def known_value(value: Any) -> Any:
+def known_value(value: object) -> Any:
     """Return the value of a provider while the pipeline is built; another value is returned as it is.
 
     Since there are no templates, a flag that is not given has its default value.
@@ -253,9 +253,9 @@ def known_value(value: Any) -> Any:
     return value.get() if isinstance(value, ValueProvider) else value
 
 
-def _known(value: Any) -> StaticValueProvider:
+def _known(value: object) -> StaticValueProvider:
     return StaticValueProvider(_itself, value)
 
 
-def _itself(value: Any) -> Any:
+def _itself(value: object) -> Any:
     return value

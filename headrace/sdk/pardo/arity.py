@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from inspect import Parameter as Declared, Signature, signature
-from typing import Any, Final, get_args, get_origin
+from typing import Final, get_args, get_origin
 
 from headrace.errors import PipelineError, TypeCheckError
 from headrace.sdk.pardo.dofn import PARAMETERS, SIDE_INPUT, Parameter, StateParam, TimerParam
@@ -30,9 +30,9 @@ _METADATA: Final = {
 
 def check_arity(
     owner: str,
-    fn: Callable[..., Any],
+    fn: Callable[..., object],
     items: int | None,
-    args: Iterable[Any],
+    args: Iterable[object],
     kwargs: Mapping[str, object],
     label: str = "",
 ) -> None:
@@ -87,7 +87,7 @@ def _refuse_state(owner: str, declared: Signature) -> None:
             )
 
 
-def items_of(element_type: Any) -> int | None:
+def items_of(element_type: object) -> int | None:
     """Return the number of items of a tuple type; None if it is unknown.
 
     >>> items_of(tuple[str, int]), items_of(tuple[int, ...]), items_of(int)

@@ -103,8 +103,8 @@ def column_of(parameter: Parameter) -> ColumnOf:
 
 
 def bind(
-    fn: Callable[..., Any],
-    args: tuple[Any, ...],
+    fn: Callable[..., object],
+    args: tuple[object, ...],
     kwargs: Mapping[str, object],
     column_of: Callable[[Parameter], ColumnOf] = column_of,
 ) -> Call:
@@ -136,7 +136,7 @@ def bind(
     return Call(_with(kwargs, fn), tuple(columns), PARAMETERS["WindowParam"] in asked.values())
 
 
-def asks_for(fn: Callable[..., Any], parameter: Parameter) -> bool:
+def asks_for(fn: Callable[..., object], parameter: Parameter) -> bool:
     """Return whether a function has a parameter that asks for something.
 
     >>> asks_for(lambda x, d=DoFn.DiffParam: x, DoFn.DiffParam)
@@ -183,14 +183,14 @@ def exploded(bundle: Bundle) -> Bundle:
     )
 
 
-def _declared(fn: Callable[..., Any]) -> list[Declared]:
+def _declared(fn: Callable[..., object]) -> list[Declared]:
     try:
         return list(signature(fn).parameters.values())
     except (ValueError, TypeError):  # some built-in functions have no signature
         return []
 
 
-def _after_the_element(fn: Callable[..., Any]) -> list[Declared]:
+def _after_the_element(fn: Callable[..., object]) -> list[Declared]:
     declared = _declared(fn)
     varied = declared and declared[0].kind is Declared.VAR_POSITIONAL
     return declared if varied else declared[1:]
@@ -198,7 +198,7 @@ def _after_the_element(fn: Callable[..., Any]) -> list[Declared]:
 
 def _placed(
     declared: list[Declared],
-    args: tuple[Any, ...],
+    args: tuple[object, ...],
     kwargs: Mapping[str, object],
     column_of: Callable[[Parameter], ColumnOf],
 ) -> Iterator[tuple[str, ColumnOf]]:
@@ -223,20 +223,20 @@ def _placed(
         yield "", _constant(value)
 
 
-def _constant(value: Any) -> ColumnOf:
+def _constant(value: object) -> ColumnOf:
     if isinstance(value, PerCall):
         return lambda bundle: value.column()
     return lambda bundle: repeat(value)
 
 
-def _with(kwargs: Mapping[str, object], fn: Callable[..., Any]) -> Callable[..., Any]:
+def _with(kwargs: Mapping[str, object], fn: Callable[..., object]) -> Callable[..., Any]:
     return partial(fn, **kwargs) if kwargs else fn
 
 
-def _by_name(fn: Callable[..., Any], count: int, names: tuple[str, ...]) -> Callable[..., Any]:
+def _by_name(fn: Callable[..., object], count: int, names: tuple[str, ...]) -> Callable[..., Any]:
     """Return a function that passes its arguments after the first ``count`` by name."""
 
-    def call(*args: Any, **kwargs: Any) -> Any:
+    def call(*args: object, **kwargs: object) -> Any:
         return fn(*args[:count], **dict(zip(names, args[count:], strict=True)), **kwargs)
 
     return call

@@ -89,7 +89,7 @@ class Call:
                 found[parameter.name] = (rest.pop(0),)
         return found
 
-    def _error(self, number: int, name: str, hint: Any, kind: Any) -> TypeCheckError:
+    def _error(self, number: int, name: str, hint: object, kind: object) -> TypeCheckError:
         if number < len(self.elements):
             what = "elements" if len(self.elements) == 1 else f"elements with an item {number}"
             return TypeCheckError(
@@ -105,7 +105,7 @@ class Call:
 
 
 def _bound(
-    signature: Signature, passed: tuple[Any, ...], kwargs: Mapping[str, object]
+    signature: Signature, passed: tuple[object, ...], kwargs: Mapping[str, object]
 ) -> Iterator[tuple[Parameter, Any]]:
     """Yield parameters with arguments; nothing if they cannot be bound, which is refused elsewhere."""
     places = [p for p in signature.parameters.values() if p.kind in BY_PLACE]
@@ -124,7 +124,7 @@ def _bound(
             yield parameter, argument
 
 
-def _suits(kind: Any, hint: Any, parameter: Parameter) -> bool:
+def _suits(kind: Any, hint: object, parameter: Parameter) -> bool:
     if kind is type(None) and parameter.default is None:
         return True
     if is_consistent(kind, hint):
@@ -135,14 +135,14 @@ def _suits(kind: Any, hint: Any, parameter: Parameter) -> bool:
     return parameter.kind is Parameter.VAR_KEYWORD and is_consistent(dict[str, kind], hint)
 
 
-def type_of_argument(argument: Any) -> Any:
+def type_of_argument(argument: object) -> Any:
     """Return the type of an additional argument; of a side input, the type of what the function gets."""
     if isinstance(argument, AsSideInput):
         return _type_of_view(argument.view, argument.pvalue.element_type)
     return type_of([argument])
 
 
-def _type_of_view(view: Any, element_type: Any) -> Any:
+def _type_of_view(view: object, element_type: object) -> Any:
     """Return the type of what a function gets for a side input."""
     key, value = pair_types(element_type)
     match view:

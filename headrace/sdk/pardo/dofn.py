@@ -342,7 +342,7 @@ class Timing(Protocol[InputT, OutT]):
         """Process an element."""
 
 
-def require_dofn(fn: Any) -> DoFn:
+def require_dofn(fn: object) -> DoFn:
     """Return a DoFn, or the DoFn that calls a function.
 
     Raises:

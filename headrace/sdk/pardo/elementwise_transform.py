@@ -153,14 +153,14 @@ class ElementwiseTransform(PTransform[PCollection[InT], PCollection[OutT]], Gene
     def expand(self, pcoll: PCollection[InT]) -> PCollection[OutT]:
         return self.expand_tags(pcoll, ())
 
-    def expand_tags(self, pcoll: PCollection[Any], tags: tuple[str, ...]) -> PCollection[Any]:
+    def expand_tags(self, pcoll: PCollection[object], tags: tuple[str, ...]) -> PCollection[Any]:
         """Add the node with additional outputs, and return the main one."""
         require_collection(pcoll)
         main = self.evolved(output_like_input(pcoll, self._type(pcoll)))
         types = self._types_of_tags(pcoll.element_type) if tags else {}
         return pardo_node(pcoll, self.kind_for(pcoll.element_type), main, tags, types)
 
-    def kind_for(self, element_type: Any) -> Elementwise:
+    def kind_for(self, element_type: object) -> Elementwise:
         """Return the operation of the node for elements of a type."""
         return self._kind
 
@@ -171,12 +171,12 @@ class ElementwiseTransform(PTransform[PCollection[InT], PCollection[OutT]], Gene
     def _type(self, pcoll: PCollection[Any]) -> Any:
         return self.infer_output_type(pcoll.element_type)
 
-    def infer_output_type(self, input_type: Any) -> Any:
+    def infer_output_type(self, input_type: object) -> Any:
         """Return the declared type of the outputs, or the function's type for elements of a type."""
         declared = self.output_type
         return self._typed(input_type) if declared is None else emitted(declared)[0]
 
-    def _types_of_tags(self, element_type: Any) -> dict[str, Any]:
+    def _types_of_tags(self, element_type: object) -> dict[str, Any]:
         """Return the known types of other outputs, by tag."""
         letter: Any = DeadLetter
         letters = {}
@@ -198,7 +198,7 @@ class ElementwiseTransform(PTransform[PCollection[InT], PCollection[OutT]], Gene
         found = super().get_type_hints()
         return found._replace(origin=[f"hints of {self.label}", *found.origin]) if found else found
 
-    def type_check_inputs(self, pvalueish: Any) -> None:
+    def type_check_inputs(self, pvalueish: object) -> None:
         """Refuse elements and arguments of types that the function does not take.
 
         Raises:
@@ -284,14 +284,14 @@ def _function_in(kind: Elementwise) -> Function | None:
     return getattr(each, "function", None)
 
 
-def _with_checked_timestamps(kind: Any) -> Any:
+def _with_checked_timestamps(kind: object) -> Any:
     """Let a function that returns timestamps raise an error if its result is not a timestamp."""
     if not isinstance(kind, StampEach):
         return kind
     fn = kind.function.fn
 
     @wraps(fn)
-    def stamp(*args: Any, **kwargs: Any) -> Timestamp:
+    def stamp(*args: object, **kwargs: object) -> Timestamp:
         return Timestamp.of(fn(*args, **kwargs))
 
     return StampEach(attrs.evolve(kind.function, fn=stamp))

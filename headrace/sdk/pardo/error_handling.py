@@ -66,7 +66,7 @@ class ErrorHandler:
         if kind is None:
             self.close()
 
-    def add_error_pcollection(self, pcoll: PCollection[Any]) -> None:
+    def add_error_pcollection(self, pcoll: PCollection[object]) -> None:
         """Add a collection of dead letters."""
         require_collection(pcoll)
         self._errors.append(pcoll)
@@ -150,7 +150,7 @@ class _Unchanged(PTransform[PCollection[Any], PCollection[Any]]):
     def default_label(self) -> str:
         return "Errors"
 
-    def expand(self, pcoll: PCollection[Any]) -> PCollection[Any]:
+    def expand(self, pcoll: PCollection[object]) -> PCollection[Any]:
         return pcoll
 
 

@@ -25,7 +25,7 @@ def is_behind(time: int, watermark: int, lateness: int) -> bool:
     return time + lateness < watermark
 
 
-def wake_by(wake: Any, next_wake: Any, moment: int) -> None:
+def wake_by(wake: object, next_wake: Any, moment: int) -> None:
     """Set the timer to a moment, in microseconds, unless it fires earlier."""
     before = next_wake.read()
     if before is None or moment < before:
@@ -41,12 +41,12 @@ def set_wake(wake: Any, next_wake: Any, moment: int | None) -> None:
         wake.set(Timestamp(micros=moment), output_timestamp=Timestamp(micros=moment - 1))
 
 
-def rows_of(pairs: Iterable[tuple[Timestamp, Any]]) -> list[tuple[int, Any]]:
+def rows_of(pairs: Iterable[tuple[Timestamp, object]]) -> list[tuple[int, Any]]:
     """Return the rows of an ordered list, with their timestamps in microseconds."""
     return [(timestamp.micros, row) for timestamp, row in pairs]
 
 
-def check_order_of_retractions(pcoll: PCollection[Any], lateness: int, name: str) -> None:
+def check_order_of_retractions(pcoll: PCollection[object], lateness: int, name: str) -> None:
     """Refuse a collection whose retractions could be dropped without their replacements.
 
     Args:

@@ -188,8 +188,8 @@ class ExceptionHandling(PTransform[PCollection[InT], DoOutputsTuple], Generic[In
 
 
 def stop_at_threshold(
-    pcoll: PCollection[Any],
-    bad: PCollection[Any],
+    pcoll: PCollection[object],
+    bad: PCollection[object],
     threshold: float,
     windowing: WindowFn | None = None,
 ) -> None:
@@ -254,16 +254,16 @@ class _SameWindow(NonMergingWindowFn):
         return [] if context.window is None else [context.window]
 
 
-def _as_one(element: Any) -> tuple[int, int]:
+def _as_one(element: object) -> tuple[int, int]:
     return 1, 0
 
 
-def _as_failed(letter: Any) -> tuple[int, int]:
+def _as_failed(letter: object) -> tuple[int, int]:
     return 0, 1
 
 
 def _check_threshold(
-    counts: tuple[int, int], threshold: float, window: Any = DoFn.WindowParam
+    counts: tuple[int, int], threshold: float, window: object = DoFn.WindowParam
 ) -> None:
     total, bad = counts
     if bad > total * threshold:
@@ -332,7 +332,7 @@ def _is_headrace_frame(traceback: TracebackType) -> bool:
     )
 
 
-def check_exceptions(exc_class: Any) -> None:
+def check_exceptions(exc_class: object) -> None:
     """Refuse what is not an exception class or a tuple of them, with a TypeError."""
     classes = exc_class if isinstance(exc_class, tuple) else (exc_class,)
     if not all(isinstance(c, type) and issubclass(c, BaseException) for c in classes):

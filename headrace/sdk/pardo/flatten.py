@@ -95,7 +95,7 @@ class FlattenWith(PTransform[PCollection[InT], PCollection[InT]], Generic[InT]):
         return merged
 
 
-def flatten_node(pcolls: Sequence[PCollection[Any]]) -> PCollection[Any]:
+def flatten_node(pcolls: Sequence[PCollection[object]]) -> PCollection[Any]:
     """Add a node that merges collections, with the windowing of the first one."""
     pipeline = pcolls[0].pipeline
     sources = [pcoll.collection for pcoll in pcolls]
@@ -114,7 +114,7 @@ def flatten_node(pcolls: Sequence[PCollection[Any]]) -> PCollection[Any]:
     return PCollection(pipeline, output)
 
 
-def _check_windowing(pcolls: Sequence[PCollection[Any]]) -> None:
+def _check_windowing(pcolls: Sequence[PCollection[object]]) -> None:
     first = pcolls[0]
     for other in pcolls[1:]:
         if other.windowing.window_fn != first.windowing.window_fn:

@@ -22,11 +22,11 @@ from headrace.sdk.typehints.element_types import result_type
 
 
 def pardo_node(
-    pcoll: PCollection[Any],
+    pcoll: PCollection[object],
     kind: Elementwise,
     main: Collection,
     tags: tuple[str, ...] = (),
-    types: Mapping[str, Any] | None = None,
+    types: Mapping[str, object] | None = None,
 ) -> PCollection[Any]:
     """Add a node for an operation on each element, and return its main output.
 
@@ -49,7 +49,7 @@ def pardo_node(
     return PCollection(pipeline, main)
 
 
-def output_like_input(pcoll: PCollection[Any], element_type: Any) -> Collection:
+def output_like_input(pcoll: PCollection[object], element_type: object) -> Collection:
     """Return the main output of the transform that is being applied, with the windows of its input."""
     return attrs.evolve(
         pcoll.collection, node=pcoll.pipeline.scope, tag=MAIN, element_type=element_type

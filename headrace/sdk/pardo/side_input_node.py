@@ -24,7 +24,7 @@ from headrace.windowing.windows import GlobalWindows
 
 
 def side_input_node(
-    pcoll: PCollection[Any],
+    pcoll: PCollection[object],
     kind: Elementwise,
     sides: list[AsSideInput],
     outputs: tuple[Collection, ...],
@@ -52,7 +52,7 @@ def side_input_node(
     pcoll.pipeline.add(node)
 
 
-def side_panes(pcoll: PCollection[Any], sides: list[AsSideInput]) -> tuple[Collection, ...]:
+def side_panes(pcoll: PCollection[object], sides: list[AsSideInput]) -> tuple[Collection, ...]:
     """Group side inputs by window, and return their panes.
 
     Args:
@@ -81,7 +81,7 @@ def names_of(sides: list[AsSideInput]) -> tuple[str, ...]:
 class _Grouped(PTransform[Any, Any]):
     """Groups a whole collection by window."""
 
-    def expand(self, pcoll: PCollection[Any]) -> PCollection[Any]:
+    def expand(self, pcoll: PCollection[object]) -> PCollection[Any]:
         return pcoll | _KeyWithVoid() | GroupByKey()
 
 
@@ -91,7 +91,7 @@ class _KeyWithVoid(PTransform[Any, Any]):
     def default_label(self) -> str:
         return "KeyWithVoid"
 
-    def expand(self, pcoll: PCollection[Any]) -> PCollection[Any]:
+    def expand(self, pcoll: PCollection[object]) -> PCollection[Any]:
         pipeline = pcoll.pipeline
         windowing = attrs.evolve(pcoll.windowing, late_tag=None)
         output = attrs.evolve(
@@ -108,11 +108,11 @@ class _KeyWithVoid(PTransform[Any, Any]):
         return PCollection(pipeline, output)
 
 
-def _void(value: Any) -> None:
+def _void(value: object) -> None:
     return None
 
 
-def _check(pcoll: PCollection[Any], side: AsSideInput) -> None:
+def _check(pcoll: PCollection[object], side: AsSideInput) -> None:
     """Refuse a side input that cannot work, and warn of one that is ready only at the end of time."""
     given = side.pvalue
     if given.pipeline is not pcoll.pipeline:
@@ -136,7 +136,7 @@ def _check(pcoll: PCollection[Any], side: AsSideInput) -> None:
     _check_retractions(pcoll, given)
 
 
-def _ends(pcoll: PCollection[Any]) -> bool:
+def _ends(pcoll: PCollection[object]) -> bool:
     """Return whether a collection has an end; a test stream is unbounded, but can have one."""
     nodes = {node.label: node for node in pcoll.pipeline.graph}
     upstream = {pcoll.collection.node: nodes[pcoll.collection.node]}
@@ -150,7 +150,7 @@ def _ends(pcoll: PCollection[Any]) -> bool:
     )
 
 
-def _check_global(pcoll: PCollection[Any], side: PCollection[Any]) -> None:
+def _check_global(pcoll: PCollection[object], side: PCollection[object]) -> None:
     everything = GlobalWindows()
     if pcoll.windowing.window_fn == everything != side.windowing.window_fn:
         warn(
@@ -161,7 +161,7 @@ def _check_global(pcoll: PCollection[Any], side: PCollection[Any]) -> None:
         )
 
 
-def _check_retractions(pcoll: PCollection[Any], side: PCollection[Any]) -> None:
+def _check_retractions(pcoll: PCollection[object], side: PCollection[object]) -> None:
     if not pcoll.collection.changing:
         return
     check_retractions(pcoll.collection)

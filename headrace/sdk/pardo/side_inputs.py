@@ -271,7 +271,7 @@ def with_values(kind: KindT, values: list[Any]) -> KindT:
     return _with_arguments(kind, lambda a: values[a.number] if isinstance(a, Placeholder) else a)
 
 
-def refuse_collections(arguments: Iterable[Any]) -> None:
+def refuse_collections(arguments: Iterable[object]) -> None:
     """Refuse collections that are passed as arguments themselves.
 
     Raises:
@@ -295,14 +295,14 @@ def arguments_of(kind: Elementwise) -> Iterator[Any]:
     yield from getattr(function, "kwargs", {}).values()
 
 
-def _with_arguments(kind: KindT, change: Callable[[Any], Any]) -> KindT:
+def _with_arguments(kind: KindT, change: Callable[[Any], object]) -> KindT:
     """Return an operation, or its function, with changed arguments."""
     given: Any = kind
     changed: KindT = _evolved(given, change)
     return changed
 
 
-def _evolved(kind: Any, change: Callable[[Any], Any]) -> Any:
+def _evolved(kind: Any, change: Callable[[Any], object]) -> Any:
     if isinstance(kind, CatchEach):
         return attrs.evolve(kind, each=_evolved(kind.each, change))
     if hasattr(kind, "function"):
@@ -312,5 +312,5 @@ def _evolved(kind: Any, change: Callable[[Any], Any]) -> Any:
     return attrs.evolve(kind, args=args, kwargs=kwargs)
 
 
-def _looked_up(numbers: dict[AsSideInput, Placeholder], argument: Any) -> Any:
+def _looked_up(numbers: dict[AsSideInput, Placeholder], argument: object) -> Any:
     return numbers[argument] if isinstance(argument, AsSideInput) else argument

@@ -76,7 +76,7 @@ def stateful(dofn: DoFn) -> Stateful | None:
     )
 
 
-def refuse_specs(fn: Callable[..., Any], called: str) -> None:
+def refuse_specs(fn: Callable[..., object], called: str) -> None:
     """Refuse a function with a StateSpec or TimerSpec as a default value, in place of StateParam(spec).
 
     Args:
@@ -97,7 +97,7 @@ def refuse_specs(fn: Callable[..., Any], called: str) -> None:
                 )
 
 
-def key_of_pair(value: Any) -> Any:
+def key_of_pair(value: object) -> Any:
     """Return the key of an element.
 
     Raises:
@@ -137,7 +137,7 @@ def _methods(dofn: DoFn) -> Iterator[tuple[str, Callable[..., Any]]]:
 
 
 def _specs(
-    dofn: DoFn, methods: Mapping[str, Callable[..., Any]], kind: type[Any]
+    dofn: DoFn, methods: Mapping[str, Callable[..., object]], kind: type[Any]
 ) -> dict[str, Any]:
     """Return the specs that the parameters of a DoFn's methods name."""
     found: dict[int, Any] = {}
@@ -165,7 +165,7 @@ def _specs(
     return {spec.name: spec for spec in found.values()}
 
 
-def _parameters(method: Callable[..., Any]) -> list[Any]:
+def _parameters(method: Callable[..., object]) -> list[Any]:
     try:
         return list(signature(method).parameters.values())
     except (ValueError, TypeError):

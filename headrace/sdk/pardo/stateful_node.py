@@ -18,10 +18,10 @@ from headrace.sdk.typehints.element_types import cannot_be_pair
 
 
 def stateful_node(
-    pcoll: PCollection[Any],
+    pcoll: PCollection[object],
     kind: ProcessEach,
     declared: Stateful,
-    element_type: Any,
+    element_type: object,
     tags: tuple[str, ...],
 ) -> PCollection[Any]:
     """Add a node for a stateful DoFn, and return its main output.
@@ -65,7 +65,7 @@ def stateful_node(
     return PCollection(pipeline, main)
 
 
-def _check_windows(pcoll: PCollection[Any]) -> None:
+def _check_windows(pcoll: PCollection[object]) -> None:
     window_fn = pcoll.windowing.window_fn
     if window_fn.is_merging():
         raise PipelineError(
@@ -76,7 +76,7 @@ def _check_windows(pcoll: PCollection[Any]) -> None:
         )
 
 
-def _check_retractions(pcoll: PCollection[Any], kind: ProcessEach, declared: Stateful) -> None:
+def _check_retractions(pcoll: PCollection[object], kind: ProcessEach, declared: Stateful) -> None:
     if pcoll.collection.changing and not declared.handles_diffs:
         raise PipelineError(
             f"the collection can contain retractions, but {kind.dofn.default_label()} would add them to "

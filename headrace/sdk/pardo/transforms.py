@@ -98,7 +98,7 @@ class ParDo(ElementwiseTransform[InT, OutT]):
         self._stateful = stateful(dofn)
         super().__init__(fn, ProcessEach(dofn, args, kwargs), self._emitted)
 
-    def _emitted(self, element_type: Any) -> Any:
+    def _emitted(self, element_type: object) -> Any:
         try:
             return self._dofn.infer_output_type(element_type)
         except TypeCheckError:
@@ -123,7 +123,7 @@ class ParDo(ElementwiseTransform[InT, OutT]):
             )
         return super().caught(tag, **how)
 
-    def expand_tags(self, pcoll: PCollection[Any], tags: tuple[str, ...]) -> PCollection[Any]:
+    def expand_tags(self, pcoll: PCollection[object], tags: tuple[str, ...]) -> PCollection[Any]:
         if not self._dofn._process_batch_defined:
             warn_of_annotation(self._dofn.process, pcoll.pipeline.scope)
         if self._stateful is None:
@@ -133,7 +133,7 @@ class ParDo(ElementwiseTransform[InT, OutT]):
         assert isinstance(kind, ProcessEach)
         return stateful_node(pcoll, kind, self._stateful, self._type(pcoll), tags)
 
-    def kind_for(self, element_type: Any) -> Elementwise:
+    def kind_for(self, element_type: object) -> Elementwise:
         batches = batches_of(self._dofn, element_type)
         if batches is None or not isinstance(self._kind, ProcessEach):
             return self._kind
@@ -401,12 +401,12 @@ def _check_finish_bundle(dofn: DoFn) -> None:
         )
 
 
-def _result(fn: Any, element_type: Any) -> Any:
+def _result(fn: Any, element_type: object) -> Any:
     """Return the type of a function's result, given the type of the element."""
     return output_type(hints_of(fn), element_type)
 
 
-def _items(fn: Any, element_type: Any) -> Any:
+def _items(fn: Any, element_type: object) -> Any:
     """Return the type of the items of a function's result, given the type of the element."""
     if fn is _itself:
         return item_of(element_type)
@@ -416,10 +416,10 @@ def _items(fn: Any, element_type: Any) -> Any:
         return Any
 
 
-def _of_items(owner: type, function: Function, kind: Any) -> Callable[[Any], Any]:
+def _of_items(owner: type, function: Function, kind: object) -> Callable[[Any], Any]:
     """Return the function that checks the number of items, if it is known, and returns a type."""
 
-    def typed(element_type: Any) -> Any:
+    def typed(element_type: object) -> Any:
         items = items_of(element_type)
         if items is not None:
             check_arity(owner.__name__, function.fn, items, function.args, function.kwargs)
@@ -428,22 +428,26 @@ def _of_items(owner: type, function: Function, kind: Any) -> Callable[[Any], Any
     return typed
 
 
-def _the_same(kind: Any) -> Any:
+def _the_same(kind: object) -> Any:
     return kind
 
 
-def _filtered(kind: Any) -> Any:
+def _filtered(kind: object) -> Any:
     """Return the type of filtered elements: of a union, some members may be filtered out."""
     return Any if is_union(kind) else kind
 
 
-def _itself(element: Any) -> Any:
+def _itself(element: object) -> Any:
     """Return the items of an element: the characters of a text, the keys of a dict."""
     return tuple(element) if isinstance(element, (str, bytes, dict)) else element
 
 
 def _function(
-    owner: type, fn: Any, args: tuple[Any, ...], kwargs: Mapping[str, object], spread: bool = False
+    owner: type,
+    fn: object,
+    args: tuple[object, ...],
+    kwargs: Mapping[str, object],
+    spread: bool = False,
 ) -> Function:
     if isinstance(fn, DoFn) or not callable(fn):
         raise TypeError(

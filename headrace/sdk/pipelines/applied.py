@@ -74,11 +74,11 @@ class AppliedPTransform:
         own = {value.id for value in self._outputs} - {value.id for value in self._inputs}
         return bool(self.parts) or self.parent is None or not own
 
-    def take(self, pvalueish: Any) -> None:
+    def take(self, pvalueish: object) -> None:
         """Note the input."""
         self._inputs = _values(pvalueish)
 
-    def give(self, result: Any) -> None:
+    def give(self, result: object) -> None:
         """Note the result."""
         self._outputs = _values(result)
 
@@ -122,7 +122,7 @@ class Applications:
 
     @contextmanager
     def applying(
-        self, label: str, transform: PTransform[Any, Any], pvalueish: Any
+        self, label: str, transform: PTransform[Any, Any], pvalueish: object
     ) -> Iterator[AppliedPTransform]:
         """Add an application; what is applied in the body is below it. Remove it if the body fails."""
         parent = self._open[-1]
@@ -189,6 +189,6 @@ class _Value:
         return value
 
 
-def _values(pvalueish: Any) -> list[_Value]:
+def _values(pvalueish: object) -> list[_Value]:
     values: Iterable[Any] = pvalues_in(pvalueish)
     return [_Value(value) for value in values if isinstance(value, PCollection)]

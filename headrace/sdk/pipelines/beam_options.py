@@ -97,7 +97,7 @@ class DebugOptions(PipelineOptions):
         """Add an experiment that is not there yet."""
         self.experiments = _with_item(self.experiments, experiment)
 
-    def lookup_experiment(self, key: str, default: Any = None) -> Any:
+    def lookup_experiment(self, key: str, default: object = None) -> Any:
         """Return the value of an experiment ``key=value``; True for ``key``; else the default value."""
         return _value_of(self.experiments, key, default)
 
@@ -169,7 +169,7 @@ class PortableOptions(PipelineOptions):
         """Add an option of the environment that is not there yet."""
         self.environment_options = _with_item(self.environment_options, option)
 
-    def lookup_environment_option(self, key: str, default: Any = None) -> Any:
+    def lookup_environment_option(self, key: str, default: object = None) -> Any:
         """Return the value of an option ``key=value``; True for ``key``; else the default value."""
         return _value_of(self.environment_options, key, default)
 
@@ -414,7 +414,7 @@ def _with_item(items: list[str] | None, item: str) -> list[str]:
     return known if item in known else [*known, item]
 
 
-def _value_of(items: list[str] | None, key: str, default: Any) -> Any:
+def _value_of(items: list[str] | None, key: str, default: object) -> Any:
     if key in (items or ()):
         return True
     found = (item.partition("=")[2] for item in items or () if item.startswith(f"{key}="))

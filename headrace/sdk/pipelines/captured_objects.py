@@ -49,7 +49,7 @@ def check_captured(graph: Graph, kinds: Kinds) -> None:
             raise captured_error(captured, node.label)
 
 
-def captured_error(captured: Any, label: str) -> PipelineError:
+def captured_error(captured: object, label: str) -> PipelineError:
     """Return the error for a collection or a pipeline to which a function refers."""
     if not isinstance(captured, PCollection):
         return PipelineError(
@@ -65,7 +65,7 @@ def captured_error(captured: Any, label: str) -> PipelineError:
     )
 
 
-def _captured(found: Any, kinds: Kinds, depth: int, seen: set[int]) -> Any:
+def _captured(found: object, kinds: Kinds, depth: int, seen: set[int]) -> Any:
     """Return a collection or a pipeline to which an object refers, or None."""
     if isinstance(found, kinds):
         return found
@@ -76,7 +76,7 @@ def _captured(found: Any, kinds: Kinds, depth: int, seen: set[int]) -> Any:
     return next((part for part in captured if part is not None), None)
 
 
-def _references(found: Any, kinds: Kinds) -> Iterable[Any]:
+def _references(found: object, kinds: Kinds) -> Iterable[Any]:
     """Return the objects to which a function, or an object that holds functions, refers."""
     if isinstance(found, FunctionType):
         return _of_function(found, kinds)
@@ -92,12 +92,12 @@ def _references(found: Any, kinds: Kinds) -> Iterable[Any]:
     return _of_object(found)
 
 
-def _is_function_object(found: Any) -> bool:
+def _is_function_object(found: object) -> bool:
     """Return whether an object is a DoFn or a CombineFn."""
     return isinstance(found, WithTypeHints) and not isinstance(found, PTransform)
 
 
-def _of_object(found: Any) -> Iterator[Any]:
+def _of_object(found: object) -> Iterator[Any]:
     """Yield the attributes and methods of a DoFn or CombineFn, and the attributes of Headrace's objects."""
     kind = type(found)
     own = _is_function_object(found)

@@ -12,7 +12,7 @@ from headrace.sdk.typehints.hints import hint_name
 from headrace.sdk.typehints.signatures import Types
 
 
-def check_collections(owner: str, which: str, types: Types | None, pvalueish: Any) -> None:
+def check_collections(owner: str, which: str, types: Types | None, pvalueish: object) -> None:
     """Refuse collections whose elements are not of the declared types.
 
     Args:
@@ -35,7 +35,7 @@ def check_collections(owner: str, which: str, types: Types | None, pvalueish: An
             )
 
 
-def with_hints(types: Types, pvalueish: Any) -> Iterator[tuple[str, PCollection[Any], Any]]:
+def with_hints(types: Types, pvalueish: object) -> Iterator[tuple[str, PCollection[Any], Any]]:
     """Yield the collections that have a declared type: their name, followed by a space, and the type."""
     by_place, by_name = types
     if len(by_place) == 1:
@@ -47,7 +47,7 @@ def with_hints(types: Types, pvalueish: Any) -> Iterator[tuple[str, PCollection[
 
 
 def _one_each(
-    by_place: tuple[Any, ...], by_name: dict[str, Any], pvalueish: Any
+    by_place: tuple[object, ...], by_name: dict[str, Any], pvalueish: object
 ) -> Iterator[tuple[Any, Any, Any]]:
     """Yield the collections that have a type of their own."""
     if isinstance(pvalueish, dict):
@@ -58,7 +58,7 @@ def _one_each(
             yield number, value, hint
 
 
-def _collections(pvalueish: Any, name: str = "") -> Iterator[tuple[str, PCollection[Any]]]:
+def _collections(pvalueish: object, name: str = "") -> Iterator[tuple[str, PCollection[Any]]]:
     if isinstance(pvalueish, PCollection):
         yield name, pvalueish
     elif isinstance(pvalueish, dict):

@@ -11,7 +11,7 @@ from headrace.sdk.typehints.io_hints import IOTypeHints
 from headrace.sdk.typehints.signatures import get_signature
 
 
-def expansion_hints(expand: Callable[..., Any]) -> IOTypeHints | None:
+def expansion_hints(expand: Callable[..., object]) -> IOTypeHints | None:
     """Return the hints in the annotations of a transform's ``expand``; None if there are none.
 
     >>> def expand(pcoll: PCollection[str]) -> PCollection[int]: ...
@@ -28,5 +28,5 @@ def expansion_hints(expand: Callable[..., Any]) -> IOTypeHints | None:
     return IOTypeHints((given, {}), (made, {}), [f"annotations of {name}"])
 
 
-def _element(annotation: Any) -> tuple[Any, ...]:
+def _element(annotation: object) -> tuple[Any, ...]:
     return get_args(annotation)[:1] if get_origin(annotation) is PCollection else ()

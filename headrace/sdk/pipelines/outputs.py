@@ -50,7 +50,7 @@ _given_of: Final = attrgetter("_given")
 _PLACED: Final = (TimestampedValue, WindowedValue)
 
 
-def as_bundle(values: Sequence[Any] | Bundle) -> Bundle:
+def as_bundle(values: Sequence[object] | Bundle) -> Bundle:
     """Return the values of a source, with or without timestamps, as a bundle.
 
     A bundle is returned unchanged.
@@ -79,7 +79,7 @@ def one_each(values: list[Any], origin: Bundle, step: Step) -> Outputs:
     return by_tag(origin.with_values(values), step.window_fn, kinds)
 
 
-def gathered(results: Iterator[Any], step: Step) -> tuple[list[Any], list[int]]:
+def gathered(results: Iterator[object], step: Step) -> tuple[list[Any], list[int]]:
     """Return the items of all results, and the cumulative number of items after each result.
 
     Args:
@@ -120,7 +120,7 @@ def any_number(values: list[Any], ends: list[int], origin: Bundle, step: Step) -
     return by_tag(_stretched(values, origin, counts), step.window_fn)
 
 
-def finishing(given: Iterable[Any], label: str) -> Outputs:
+def finishing(given: Iterable[object], label: str) -> Outputs:
     """Return the outputs of ``finish_bundle`` as bundles by tag.
 
     Raises:
@@ -138,7 +138,7 @@ def finishing(given: Iterable[Any], label: str) -> Outputs:
     return by_tag(Bundle(found), GlobalWindows())
 
 
-def _checked(results: Iterator[Any], step: Step) -> Iterator[Any]:
+def _checked(results: Iterator[object], step: Step) -> Iterator[Any]:
     """Return the results, after checking the first one."""
     for first in results:
         check_iterable(first, step)

@@ -38,7 +38,7 @@ def _refusing_files(pickler: Any) -> Any:
     """Return a pickler that refuses open files; cloudpickle would send their contents."""
 
     class Refusing(pickler):  # type: ignore[misc]  # its class is not known
-        def reducer_override(self, obj: Any) -> Any:
+        def reducer_override(self, obj: object) -> Any:
             standard = sys.stdin, sys.stdout, sys.stderr
             if isinstance(obj, TextIOWrapper) and not any(obj is stream for stream in standard):
                 raise TypeError(f"cannot pickle the open file {obj.name!r}")

@@ -139,7 +139,10 @@ class Pipeline(HasDisplayData):
         return self.apply(transform, PBegin(self))
 
     def apply(
-        self, transform: Applicable[Any, ResultT], pvalueish: Any = None, label: str | None = None
+        self,
+        transform: Applicable[Any, ResultT],
+        pvalueish: object = None,
+        label: str | None = None,
     ) -> ResultT:
         """Apply a transform, as ``pvalueish | label >> transform`` does.
 
@@ -237,7 +240,7 @@ class Pipeline(HasDisplayData):
         """Return what the pipeline tells about itself, by name."""
         return self._display_data
 
-    def run(self, test_runner_api: Any = None, *, replace: bool = False) -> PipelineResult:
+    def run(self, test_runner_api: object = None, *, replace: bool = False) -> PipelineResult:
         """Run the pipeline; this can be done only once, unless the run fails.
 
         Args:
@@ -307,7 +310,7 @@ class Pipeline(HasDisplayData):
         """Show the plan in a notebook."""
         return pipeline_html(self.graph_so_far, "" if self.result is None else self.result.state)
 
-    def _html_of(self, pcoll: PCollection[Any]) -> str:
+    def _html_of(self, pcoll: PCollection[object]) -> str:
         """Return what is known of a collection as a fragment of HTML, for notebooks."""
         return collection_html(pcoll.producer, pcoll.collection, pcoll.element_type)
 
@@ -331,7 +334,7 @@ class Pipeline(HasDisplayData):
 
     @contextmanager
     def _applying(
-        self, name: str, transform: PTransform[Any, Any], pvalueish: Any
+        self, name: str, transform: PTransform[Any, Any], pvalueish: object
     ) -> Iterator[AppliedPTransform]:
         """Build under a label; restore the graph if that fails."""
         self._check_open()
@@ -410,7 +413,7 @@ class Pipeline(HasDisplayData):
                 remedy="build a new pipeline; a pipeline cannot change or run again after a run",
             )
 
-    def _check_input(self, transform: PTransform[Any, Any], pvalueish: Any) -> None:
+    def _check_input(self, transform: PTransform[Any, Any], pvalueish: object) -> None:
         for value in pvalues_in(pvalueish):
             if value.pipeline is not self:
                 raise PipelineError(
@@ -423,7 +426,9 @@ class Pipeline(HasDisplayData):
                     remedy="apply it to the collection that was written",
                 )
 
-    def _set_producer(self, result: Any, transform: PTransform[Any, Any], pvalueish: Any) -> None:
+    def _set_producer(
+        self, result: object, transform: PTransform[Any, Any], pvalueish: object
+    ) -> None:
         """Record the producer of a result, and the element type that the transform declares."""
         for value in pvalues_in(result):
             if isinstance(value, PCollection) and _lies_in(value.collection.node, self.scope):
@@ -440,7 +445,7 @@ def _lies_in(label: str, scope: str) -> bool:
     return label == scope or label.startswith(scope + "/")
 
 
-def _require_transform(transform: Any, pvalueish: Any) -> PTransform[Any, Any]:
+def _require_transform(transform: object, pvalueish: object) -> PTransform[Any, Any]:
     if not isinstance(transform, PTransform):
         raise PipelineError(
             f"{shorten(transform)} is not a transform",

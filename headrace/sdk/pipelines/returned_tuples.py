@@ -30,7 +30,7 @@ _NEED_PAIRS: Final = (GroupByKey, CombinePerKey, StatefulParDo)
 _PASS_ON: Final = (AssignWindows, Flatten, Reshuffle)
 
 
-def warn_of_annotation(fn: Callable[..., Any], called: str) -> None:
+def warn_of_annotation(fn: Callable[..., object], called: str) -> None:
     """Warn if the result of a function is annotated as a tuple of some items, such as ``tuple[str, int]``.
 
     Args:
@@ -89,7 +89,7 @@ def _function_of(node: Node) -> Callable[..., Any] | None:
     return kind.function.fn if isinstance(kind, FlatMapEach) else None
 
 
-def line_of_returned_tuple(fn: Callable[..., Any]) -> int:
+def line_of_returned_tuple(fn: Callable[..., object]) -> int:
     """Return the line on which a function returns a tuple of items that are no tuples; 0 if it does not.
 
     >>> line_of_returned_tuple(lambda x: (x, 1)) > 0, line_of_returned_tuple(lambda x: [(x, 1)])
@@ -117,7 +117,7 @@ def _is_tuple(made: dis.Instruction | None) -> bool:
     return isinstance(value, tuple) and len(value) > 1 and not isinstance(value[-1], tuple)
 
 
-def _warn(called: str, fn: Callable[..., Any], but: str, remedy: str) -> None:
+def _warn(called: str, fn: Callable[..., object], but: str, remedy: str) -> None:
     code = getattr(unwrap(fn), "__code__", None)
     line = line_of_returned_tuple(fn) or getattr(code, "co_firstlineno", 0)
     place = f" ({os.path.basename(code.co_filename)}:{line})" if code is not None else ""

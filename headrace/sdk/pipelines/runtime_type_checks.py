@@ -53,7 +53,7 @@ class CheckElement:
 
 
 def checked_collection(
-    pcoll: PCollection[Any], hint: Any, label: str, which: str
+    pcoll: PCollection[object], hint: object, label: str, which: str
 ) -> PCollection[Any]:
     """Return a collection whose elements are checked; the collection itself if there is nothing to check.
 
@@ -76,14 +76,14 @@ def checked_collection(
     return checked
 
 
-def checked_inputs(pvalueish: Any, types: Types | None, label: str) -> Any:
+def checked_inputs(pvalueish: object, types: Types | None, label: str) -> Any:
     """Return the input of a transform with checks of the elements that have a declared type."""
     found = () if types is None else tuple(with_hints(types, pvalueish))
     changes = {id(p): checked_collection(p, hint, label, "takes") for _, p, hint in found}
     return _replaced(pvalueish, changes)
 
 
-def checked_result(result: Any, hints: IOTypeHints, label: str) -> Any:
+def checked_result(result: object, hints: IOTypeHints, label: str) -> Any:
     """Return the result of a transform with checks of its elements, if it declares their type.
 
     Args:
@@ -97,7 +97,7 @@ def checked_result(result: Any, hints: IOTypeHints, label: str) -> Any:
     return checked_output(result, label)
 
 
-def checked_output(pcoll: PCollection[Any], label: str) -> PCollection[Any]:
+def checked_output(pcoll: PCollection[object], label: str) -> PCollection[Any]:
     """Return an output of a transform, with a check of its elements if their type is known."""
     return checked_collection(pcoll, pcoll.element_type, label, "emits")
 

@@ -186,7 +186,7 @@ class NamedTransform(PTransform[Any, Any]):
         self.takes_several = transform.takes_several
         self.transform = transform
 
-    def expand(self, pcoll: Any) -> Any:
+    def expand(self, pcoll: object) -> Any:
         return self.transform.expand(pcoll)
 
 
@@ -222,7 +222,7 @@ class FunctionTransform(PTransform[Any, Any]):
         name = callable_label(self._fn)
         return f"{name}({callable_label(self._args[0])})" if self._args else name
 
-    def expand(self, pcoll: Any) -> Any:
+    def expand(self, pcoll: object) -> Any:
         return self._fn(pcoll, *self._args, **self._kwargs)
 
 
@@ -250,7 +250,7 @@ def ptransform_fn(
     return make
 
 
-def pvalues_in(pvalueish: Any) -> Iterator[PValue]:
+def pvalues_in(pvalueish: object) -> Iterator[PValue]:
     """Iterate over the collections in a value: a collection, or nested tuples, lists and dicts."""
     if isinstance(pvalueish, PValue):
         yield pvalueish
@@ -262,14 +262,14 @@ def pvalues_in(pvalueish: Any) -> Iterator[PValue]:
             yield from pvalues_in(value)
 
 
-def _is_plain(left: Any) -> bool:
+def _is_plain(left: object) -> bool:
     """Return whether a value contains elements, and no collection."""
     empty = isinstance(left, (tuple, dict)) and not left
     known = isinstance(left, (PValue, DoOutputsTuple)) or next(pvalues_in(left), None) is not None
     return isinstance(left, Iterable) and not known and not empty
 
 
-def pipeline_of(pvalueish: Any, transform: PTransform[Any, Any]) -> PipelineBuilder:
+def pipeline_of(pvalueish: object, transform: PTransform[Any, Any]) -> PipelineBuilder:
     """Return the pipeline in which a transform is applied to collections.
 
     Raises:

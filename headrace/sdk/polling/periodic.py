@@ -139,12 +139,12 @@ class PeriodicSequence(PTransform[PCollection[Any], PCollection[Any]]):
     20
     """
 
-    def expand(self, pcoll: PCollection[Any]) -> PCollection[Any]:
+    def expand(self, pcoll: PCollection[object]) -> PCollection[Any]:
         require_collection(pcoll)
         sequences = tuple(map(_sequence, self._created(pcoll)))
         return read_node(PBegin(pcoll.pipeline), PeriodicSource(sequences), bounded=False)
 
-    def _created(self, pcoll: PCollection[Any]) -> tuple[Any, ...]:
+    def _created(self, pcoll: PCollection[object]) -> tuple[Any, ...]:
         """Return the elements of the Create that is the input."""
         nodes = {node.label: node for node in pcoll.pipeline.graph}
         node = nodes[pcoll.collection.node]
@@ -179,6 +179,6 @@ def _positive(interval: DurationTypes) -> Any:
     return interval if isinstance(interval, (int, float)) else length / 1_000_000
 
 
-def _has_times(data: tuple[Any, ...]) -> bool:
+def _has_times(data: tuple[object, ...]) -> bool:
     first = data[0]
     return isinstance(first, tuple) and bool(first) and isinstance(first[0], Timestamp)

@@ -123,7 +123,7 @@ class PeriodicSource(UnboundedSource[Any], ReadsClock):
         finished = index >= times.count()
         return Batch(records, following, self._watermark(index, times), finished)
 
-    def latest_offset(self, partition: int, start: Any, limit: int) -> LatestOffset:
+    def latest_offset(self, partition: int, start: object, limit: int) -> LatestOffset:
         return self.latest_offset_until(partition, start, limit, Timestamp.now().micros)
 
     def latest_offset_until(self, partition: int, start: Any, limit: int, now: int) -> LatestOffset:

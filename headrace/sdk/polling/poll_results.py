@@ -88,7 +88,7 @@ class PollFn:
         return None
 
 
-def require_result(found: Any, poll_fn: Any) -> PollResult[Any]:
+def require_result(found: object, poll_fn: object) -> PollResult[Any]:
     """Return what a poll function returned.
 
     Raises:
@@ -104,7 +104,7 @@ def require_result(found: Any, poll_fn: Any) -> PollResult[Any]:
 
 
 def _stamped(
-    outputs: Iterable[Any], timestamp: TimestampTypes | None
+    outputs: Iterable[object], timestamp: TimestampTypes | None
 ) -> tuple[TimestampedValue[Any], ...]:
     default = Timestamp.now() if timestamp is None else Timestamp.of(timestamp)
     return tuple(

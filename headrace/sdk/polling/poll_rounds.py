@@ -73,7 +73,7 @@ class PollState:
 Outputs = list[TimestampedValue[Any]]
 
 
-def first_state(spec: PollSpec, element: Any, timestamp: int, now: int) -> PollState:
+def first_state(spec: PollSpec, element: object, timestamp: int, now: int) -> PollState:
     """Return the state of an input before its first poll.
 
     Args:
@@ -86,7 +86,7 @@ def first_state(spec: PollSpec, element: Any, timestamp: int, now: int) -> PollS
     return PollState({}, timestamp, timestamp, begun)
 
 
-def poll(spec: PollSpec, element: Any, state: PollState, now: int) -> tuple[PollState, Outputs]:
+def poll(spec: PollSpec, element: object, state: PollState, now: int) -> tuple[PollState, Outputs]:
     """Poll an input once, and return its next state and the new outputs, in the order of their times.
 
     Args:
@@ -118,7 +118,7 @@ def poll(spec: PollSpec, element: Any, state: PollState, now: int) -> tuple[Poll
 
 
 def _new(
-    spec: PollSpec, state: PollState, outputs: Iterable[TimestampedValue[Any]]
+    spec: PollSpec, state: PollState, outputs: Iterable[TimestampedValue[object]]
 ) -> tuple[dict[bytes, int], Outputs]:
     """Return the outputs that were not seen before, and their hashes."""
     forgotten = _forgotten_before(spec, state.newest)
@@ -146,7 +146,7 @@ def _forgotten_before(spec: PollSpec, newest: int | None) -> int | None:
     return newest - spec.lateness if spec.cursor and newest is not None else None
 
 
-def _warn_of_late(element: Any, state: PollState, outputs: Outputs) -> None:
+def _warn_of_late(element: object, state: PollState, outputs: Outputs) -> None:
     late = [out for out in outputs if out.micros < state.watermark]
     if late and state.watermark > state.start:
         _LOG.warning(

@@ -31,11 +31,11 @@ class TerminationCondition:
     def for_new_input(self, now: Timestamp, element: Any) -> Any:
         """Return the state for an input before its first poll."""
 
-    def on_seen_new_output(self, now: Timestamp, state: Any) -> Any:
+    def on_seen_new_output(self, now: Timestamp, state: object) -> Any:
         """Return the state after a poll that found new outputs."""
         return state
 
-    def on_poll_complete(self, state: Any) -> Any:
+    def on_poll_complete(self, state: object) -> Any:
         """Return the state after a poll."""
         return state
 
@@ -50,10 +50,10 @@ class Never(TerminationCondition):
 
     ends = False
 
-    def for_new_input(self, now: Timestamp, element: Any) -> Any:
+    def for_new_input(self, now: Timestamp, element: object) -> Any:
         return 0
 
-    def can_stop_polling(self, now: Timestamp, state: Any) -> bool:
+    def can_stop_polling(self, now: Timestamp, state: object) -> bool:
         return False
 
 
@@ -63,7 +63,7 @@ class AfterTotalOf(TerminationCondition):
 
     duration: Duration
 
-    def for_new_input(self, now: Timestamp, element: Any) -> Any:
+    def for_new_input(self, now: Timestamp, element: object) -> Any:
         return now
 
     def can_stop_polling(self, now: Timestamp, state: Any) -> bool:
@@ -74,7 +74,7 @@ class AfterTotalOf(TerminationCondition):
 class AfterTimeSinceNewOutput(AfterTotalOf):
     """See :func:`after_time_since_new_output`."""
 
-    def on_seen_new_output(self, now: Timestamp, state: Any) -> Any:
+    def on_seen_new_output(self, now: Timestamp, state: object) -> Any:
         return now
 
 
@@ -84,7 +84,7 @@ class AfterIterations(TerminationCondition):
 
     number: int
 
-    def for_new_input(self, now: Timestamp, element: Any) -> Any:
+    def for_new_input(self, now: Timestamp, element: object) -> Any:
         return 0
 
     def on_poll_complete(self, state: Any) -> Any:
@@ -100,13 +100,13 @@ class Conditions(TerminationCondition):
 
     conditions: tuple[TerminationCondition, ...]
 
-    def for_new_input(self, now: Timestamp, element: Any) -> Any:
+    def for_new_input(self, now: Timestamp, element: object) -> Any:
         return tuple(each.for_new_input(now, element) for each in self.conditions)
 
-    def on_seen_new_output(self, now: Timestamp, state: Any) -> Any:
+    def on_seen_new_output(self, now: Timestamp, state: object) -> Any:
         return tuple(each.on_seen_new_output(now, own) for each, own in self._each(state))
 
-    def on_poll_complete(self, state: Any) -> Any:
+    def on_poll_complete(self, state: object) -> Any:
         return tuple(each.on_poll_complete(own) for each, own in self._each(state))
 
     def _each(self, state: Any) -> Any:
@@ -122,7 +122,7 @@ class EitherOf(Conditions):
         """Whether one of the conditions becomes true."""
         return any(each.ends for each in self.conditions)
 
-    def can_stop_polling(self, now: Timestamp, state: Any) -> bool:
+    def can_stop_polling(self, now: Timestamp, state: object) -> bool:
         return any(each.can_stop_polling(now, own) for each, own in self._each(state))
 
 
@@ -135,7 +135,7 @@ class AllOf(Conditions):
         """Whether all conditions become true."""
         return all(each.ends for each in self.conditions)
 
-    def can_stop_polling(self, now: Timestamp, state: Any) -> bool:
+    def can_stop_polling(self, now: Timestamp, state: object) -> bool:
         return all(each.can_stop_polling(now, own) for each, own in self._each(state))
 
 

@@ -82,7 +82,7 @@ class PolledInputs(UnboundedSource[Any], ReadsClock):
         due = now + self.spec.interval
         return self._batch([], PollPosition(state, due, tuple(outputs), before))
 
-    def _pending(self, element: Any, position: PollPosition, limit: int) -> Batch[Any]:
+    def _pending(self, element: object, position: PollPosition, limit: int) -> Batch[Any]:
         read, rest = position.pending[:limit], position.pending[limit:]
         if self.paired:
             read = tuple(TimestampedValue((element, out.value), out.timestamp) for out in read)
@@ -96,7 +96,7 @@ class PolledInputs(UnboundedSource[Any], ReadsClock):
         return Batch(records, position, reported, finished)
 
 
-def _split(given: Any) -> tuple[Any, int]:
+def _split(given: object) -> tuple[Any, int]:
     """Return an input and its timestamp in microseconds."""
     if isinstance(given, TimestampedValue):
         return given.value, micros(given.timestamp)

@@ -206,7 +206,7 @@ class _PollStream(DoFn):
         self,
         pair: Any,
         timestamp: Any = DoFn.TimestampParam,
-        window: Any = DoFn.WindowParam,
+        window: object = DoFn.WindowParam,
         inputs: Any = DoFn.StateParam(INPUTS),
         timer: Any = DoFn.TimerParam(NEXT),
     ) -> Iterator[Any]:
@@ -219,7 +219,7 @@ class _PollStream(DoFn):
     def poll_again(
         self,
         tag: Any = DoFn.DynamicTimerTagParam,
-        window: Any = DoFn.WindowParam,
+        window: object = DoFn.WindowParam,
         inputs: Any = DoFn.StateParam(INPUTS),
         timer: Any = DoFn.TimerParam(NEXT),
     ) -> Iterator[Any]:
@@ -228,7 +228,7 @@ class _PollStream(DoFn):
         yield from self._poll(int(tag), element, state, inputs, timer, window)
 
     def _poll(
-        self, number: int, element: Any, state: PollState, inputs: Any, timer: Any, window: Any
+        self, number: int, element: object, state: PollState, inputs: Any, timer: Any, window: Any
     ) -> Iterator[Any]:
         now = timer.current_relative_time().micros
         state, outputs = poll(self._spec, element, state, now)
@@ -251,7 +251,7 @@ class _PollToEnd(DoFn):
     def default_label(self) -> str:
         return "Poll"
 
-    def process(self, element: Any, timestamp: Any = DoFn.TimestampParam) -> Iterator[Any]:
+    def process(self, element: object, timestamp: Any = DoFn.TimestampParam) -> Iterator[Any]:
         state = first_state(self._spec, element, timestamp.micros, Timestamp.now().micros)
         while not state.finished:
             due = time.monotonic() + self._spec.interval / 1_000_000
@@ -262,12 +262,12 @@ class _PollToEnd(DoFn):
                 time.sleep(max(0.0, due - time.monotonic()))
 
 
-def _keyed(element: Any) -> tuple[bytes, Any]:
+def _keyed(element: object) -> tuple[bytes, Any]:
     return blake2b(encode_value(element), digest_size=16).digest(), element
 
 
 def _spec(
-    poll_fn: Any, interval: DurationTypes, termination: TerminationCondition | None
+    poll_fn: object, interval: DurationTypes, termination: TerminationCondition | None
 ) -> PollSpec:
     if not callable(poll_fn):
         raise TypeError(f"poll_fn must be a function, not {poll_fn!r}")
@@ -279,7 +279,7 @@ def _spec(
     return PollSpec(poll_fn, length, termination or never())
 
 
-def _created(pcoll: PCollection[Any]) -> tuple[Any, ...] | None:
+def _created(pcoll: PCollection[object]) -> tuple[Any, ...] | None:
     """Return the elements of the Create that is the input; None if it is something else."""
     nodes = {node.label: node for node in pcoll.pipeline.graph}
     node = nodes[pcoll.collection.node]
@@ -288,7 +288,7 @@ def _created(pcoll: PCollection[Any]) -> tuple[Any, ...] | None:
     return None
 
 
-def _is_scripted(pcoll: PCollection[Any]) -> bool:
+def _is_scripted(pcoll: PCollection[object]) -> bool:
     """Return whether a collection depends on a test stream, which is a stream also if it ends."""
     nodes = {node.label: node for node in pcoll.pipeline.graph}
     waiting, seen = [pcoll.collection.node], set()
@@ -301,7 +301,7 @@ def _is_scripted(pcoll: PCollection[Any]) -> bool:
     return False
 
 
-def _deterministic(coder: Any) -> Coder | None:
+def _deterministic(coder: object) -> Coder | None:
     """Return a coder by which keys can be compared."""
     if coder is None:
         return None
@@ -315,7 +315,7 @@ def _deterministic(coder: Any) -> Coder | None:
     return coder
 
 
-def _output_type(poll_fn: Any, coder: Any) -> Any:
+def _output_type(poll_fn: Any, coder: object) -> Any:
     """Return the type of outputs: of the coder, or of the annotation ``-> PollResult[...]``."""
     if coder is None and isinstance(poll_fn, PollFn):
         coder = poll_fn.default_output_coder()

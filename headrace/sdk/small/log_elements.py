@@ -109,7 +109,7 @@ class _Log:
 
     def __call__(
         self,
-        element: Any,
+        element: object,
         timestamp: Any = DoFn.TimestampParam,
         window: Any = DoFn.WindowParam,
         pane: Any = DoFn.PaneInfoParam,

@@ -260,13 +260,15 @@ def _replacing(name: str, pattern: re.Pattern[str], replacement: str, count: int
     return _map(name, pattern, replaced, str)
 
 
-def _flat_map(name: str, pattern: re.Pattern[str], fn: Any, output_type: Any) -> FlatMap[str, Any]:
+def _flat_map(
+    name: str, pattern: re.Pattern[str], fn: Any, output_type: object
+) -> FlatMap[str, Any]:
     transform: FlatMap[str, Any] = FlatMap(fn)
     transform.label = f"{name}({pattern.pattern})"
     return transform.with_output_types(output_type)
 
 
-def _map(name: str, pattern: re.Pattern[str], fn: Any, output_type: Any) -> Map[str, Any]:
+def _map(name: str, pattern: re.Pattern[str], fn: Any, output_type: object) -> Map[str, Any]:
     transform: Map[str, Any] = Map(fn)
     transform.label = f"{name}({pattern.pattern})"
     return transform.with_output_types(output_type)

@@ -55,7 +55,7 @@ class Tee(PTransform[PCollection[InT], PCollection[InT]], Generic[InT]):
         return pcoll
 
 
-def _transform(consumer: Any) -> PTransform[Any, Any]:
+def _transform(consumer: object) -> PTransform[Any, Any]:
     if isinstance(consumer, PTransform):
         return consumer
     if not callable(consumer):

@@ -51,7 +51,7 @@ class ToString:
 
 
 def _joining(delimiter: str) -> Map[Iterable[Any], str]:
-    def joined(items: Iterable[Any]) -> str:
+    def joined(items: Iterable[object]) -> str:
         return delimiter.join(map(str, items))
 
     return _labelled("IterablesToString", Map(joined))

@@ -81,9 +81,9 @@ class Wait:
         return WaitOn(*signals)
 
 
-def _nothing(element: Any) -> tuple[()]:
+def _nothing(element: object) -> tuple[()]:
     return ()
 
 
-def _element(element: Any, *sides: Any) -> Any:
+def _element(element: object, *sides: object) -> Any:
     return element

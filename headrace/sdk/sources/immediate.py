@@ -45,7 +45,7 @@ def run_on_values(transform: PTransform[Any, Any], left: Any) -> Any:
         _check_iterable(transform, left, values)
         return pipeline | f"CreatePInput{next(numbers)}" >> Create(values)
 
-    def collected(value: Any) -> Any:
+    def collected(value: object) -> Any:
         if not isinstance(value, PCollection):
             return None
         sink = Collected()
@@ -128,7 +128,7 @@ class OutputLists:
         return repr(self._lists)
 
 
-def _each(structure: Any, change: Callable[[Any], Any]) -> Any:
+def _each(structure: object, change: Callable[[Any], object]) -> Any:
     """Return nested tuples and dicts with each leaf changed."""
     if isinstance(structure, DoOutputsTuple):
         return OutputLists(_each(outputs_by_tag(structure), change))
@@ -139,7 +139,7 @@ def _each(structure: Any, change: Callable[[Any], Any]) -> Any:
     return change(structure)
 
 
-def _check_iterable(transform: PTransform[Any, Any], left: Any, values: Any) -> None:
+def _check_iterable(transform: PTransform[Any, Any], left: object, values: object) -> None:
     if isinstance(values, Iterable) and not isinstance(values, (str, bytes, PValue)):
         return
     if values is left:

@@ -123,7 +123,7 @@ class Create(PTransform[PBegin, PCollection[OutT]], Generic[OutT]):
             _check_times(self._values, output.producer)
         return output
 
-    def infer_output_type(self, input_type: Any) -> TypeHint:
+    def infer_output_type(self, input_type: object) -> TypeHint:
         """Return the declared type of the elements, or their common type."""
         values = _plain(self._values) if self._has_times else self._values
         return self.output_type or type_of(values)

@@ -33,7 +33,7 @@ def _duration(duration: DurationTypes) -> Duration:
     return Duration.of(duration)
 
 
-def _tuple(values: Iterable[TimestampedValue[Any]]) -> tuple[TimestampedValue[Any], ...]:
+def _tuple(values: Iterable[TimestampedValue[object]]) -> tuple[TimestampedValue[Any], ...]:
     return tuple(values)
 
 
@@ -320,7 +320,7 @@ def _tag_argument(tag: str | None) -> str:
     return "" if tag is None else f", tag={tag!r}"
 
 
-def _element(stamped: TimestampedValue[Any]) -> str:
+def _element(stamped: TimestampedValue[object]) -> str:
     return f"TimestampedValue({stamped.value!r}, {in_seconds(stamped.micros)})"
 
 
@@ -343,7 +343,7 @@ def _require_progress(forward: bool, step: str) -> None:
         raise ScriptError(f"a test stream cannot advance {step}", remedy="advance to a later time")
 
 
-def _stamped(element: Any, default: Timestamp) -> TimestampedValue[Any]:
+def _stamped(element: object, default: Timestamp) -> TimestampedValue[Any]:
     if isinstance(element, TimestampedValue):
         return element
     if isinstance(element, WindowedValue):
@@ -353,6 +353,6 @@ def _stamped(element: Any, default: Timestamp) -> TimestampedValue[Any]:
     return TimestampedValue(element, default)
 
 
-def _unheld(stamped: TimestampedValue[Any]) -> TimestampedValue[Any] | WindowedValue:
+def _unheld(stamped: TimestampedValue[object]) -> TimestampedValue[Any] | WindowedValue:
     value = stamped.value
     return value.windowed_value if isinstance(value, WindowedValueHolder) else stamped

@@ -43,7 +43,7 @@ class Write(PTransform[PCollection[Any], PDone]):
     def default_label(self) -> str:
         return f"Write({type(self._sink).__name__})"
 
-    def expand(self, pcoll: PCollection[Any]) -> PDone:
+    def expand(self, pcoll: PCollection[object]) -> PDone:
         require_collection(pcoll)
         if not isinstance(self._sink, Sink):
             return self._sink.as_transform().expand(pcoll)
@@ -59,7 +59,7 @@ class Write(PTransform[PCollection[Any], PDone]):
         return PDone(pipeline)
 
 
-def warn_of_repeats(pcoll: PCollection[Any], what: str) -> None:
+def warn_of_repeats(pcoll: PCollection[object], what: str) -> None:
     """Warn if accumulating panes are added to something, such as files, that keeps earlier panes.
 
     Args:

@@ -13,7 +13,7 @@ FRACTIONS: Final = 64
 
 
 def read_from_source(
-    source: Any, start_position: Any = None, stop_position: Any = None
+    source: Any, start_position: object = None, stop_position: object = None
 ) -> list[Any]:
     """Return the elements of a range of a source.
 
@@ -26,7 +26,7 @@ def read_from_source(
 
 
 def assert_sources_equal_reference_source(
-    reference_source_info: Sequence[Any], sources_info: Iterable[Sequence[Any]]
+    reference_source_info: Sequence[object], sources_info: Iterable[Sequence[object]]
 ) -> None:
     """Check that parts have together the elements of a source.
 
@@ -62,9 +62,9 @@ def assert_reentrant_reads_succeed(source_info: Sequence[Any]) -> None:
 
 
 def assert_split_at_fraction_exhaustive(
-    source: Any,
-    start_position: Any = None,
-    stop_position: Any = None,
+    source: object,
+    start_position: object = None,
+    stop_position: object = None,
     perform_multi_threaded_test: bool = True,
 ) -> None:
     """Check splits of a range while it is read: after each element, and at many fractions.
@@ -92,7 +92,7 @@ def assert_split_at_fraction_exhaustive(
 
 
 def _split_after(
-    whole: tuple[Any, Any, Any], number: int, fraction: float, expected: list[Any]
+    whole: tuple[Any, object, object], number: int, fraction: float, expected: list[Any]
 ) -> int | None:
     """Split after a number of elements; return how many remain in the first part, None without a split."""
     source, start, stop = whole

@@ -10,7 +10,7 @@ import unittest
 from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 
 class TempDir:
@@ -56,7 +56,7 @@ class TempDir:
         return path
 
 
-def compute_hash(content: Iterable[Any], hashing_alg: str = "sha1") -> str:
+def compute_hash(content: Iterable[object], hashing_alg: str = "sha1") -> str:
     """Return the checksum of values in any order (Beam's name).
 
     Args:

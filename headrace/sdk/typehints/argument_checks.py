@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 from functools import wraps
 from inspect import Parameter, signature
-from typing import Any, Final
+from typing import Final
 
 from headrace.errors import TypeCheckError
 
@@ -73,7 +73,7 @@ def refuse_unknown(
             raise error(owner, name, known)
 
 
-def named_parameters(fn: Callable[..., Any]) -> list[str] | None:
+def named_parameters(fn: Callable[..., object]) -> list[str] | None:
     """Return the names of parameters that can be passed by name; None if all names are accepted, or unknown.
 
     >>> named_parameters(lambda x, *rest, y: x), named_parameters(lambda **anything: 1)
@@ -99,7 +99,7 @@ def checks_arguments(cls: type) -> None:
     own = [p.name for p in signature(init).parameters.values() if p.kind in NAMED]
 
     @wraps(init)
-    def checked(self: Any, *args: Any, **kwargs: Any) -> None:
+    def checked(self: object, *args: object, **kwargs: object) -> None:
         if known is not None and not kwargs.keys() <= set(known):
             refuse_unknown(type(self).__name__, kwargs, known[1:])
         try:

@@ -7,6 +7,7 @@ from inspect import Parameter, signature
 from typing import Any, TypeVar
 
 from headrace.errors import TypeCheckError, UnsupportedError
+from headrace.sdk.elements.type_variables import TypeHint
 from headrace.sdk.typehints.batches import Batches, batching_of, element_type_of
 from headrace.sdk.typehints.hints import hint_name, normalized
 from headrace.sdk.typehints.io_hints import IOTypeHints, hints_of
@@ -134,19 +135,19 @@ def _marked(method: MethodT, mark: str) -> MethodT:
     return _with_mark(method, mark)
 
 
-def _is_defined(dofn: Any, name: str) -> bool:
+def _is_defined(dofn: object, name: str) -> bool:
     """Return whether a class, or the object itself, defines a method."""
     method = getattr(dofn, name)
     return not getattr(method, "_undefined", False)
 
 
-def _item_hint(method: Callable[..., Any]) -> Any:
+def _item_hint(method: Callable[..., object]) -> Any:
     hints: IOTypeHints = hints_of(method).strip_iterable().extract_tagged_outputs()
     found = hints.simple_output_type(method.__name__)
     return None if found is Any else found
 
 
-def batches_of(dofn: BatchMethods, element_type: Any) -> Batches | None:
+def batches_of(dofn: BatchMethods, element_type: TypeHint) -> Batches | None:
     """Return what a DoFn has to do with batches; None for nothing.
 
     If it defines both ``process`` and ``process_batch``, the latter is called.
@@ -168,14 +169,14 @@ def batches_of(dofn: BatchMethods, element_type: Any) -> Batches | None:
     return Batches(batching, not dofn._process_batch_yields_elements)
 
 
-def output_element_type(dofn: BatchMethods, element_type: Any) -> Any:
+def output_element_type(dofn: BatchMethods, element_type: TypeHint) -> Any:
     """Return the known type of the elements that a DoFn with batches emits."""
     if dofn._can_yield_batches:
         return element_type_of(dofn._get_output_batch_type_normalized(element_type))
     return dofn._outputs().get("process_batch") or Any
 
 
-def _check_parameters(name: str, method: Callable[..., Any]) -> None:
+def _check_parameters(name: str, method: Callable[..., object]) -> None:
     for parameter in signature(method).parameters.values():
         asked = parameter.default
         if asks_for_metadata(parameter) and asked.name not in _SUPPORTED:

@@ -8,6 +8,7 @@ from typing import Any, Final, Protocol, get_args, get_origin
 import attrs
 
 from headrace.errors import TypeCheckError
+from headrace.sdk.elements.type_variables import TypeHint
 from headrace.sdk.typehints.consistency import is_consistent
 from headrace.sdk.typehints.hints import hint_name, normalized
 
@@ -61,7 +62,7 @@ class Batches:
     yields: bool
 
 
-def batching_of(where: str, element_type: Any, batch_type: Any) -> Batching:
+def batching_of(where: str, element_type: TypeHint, batch_type: TypeHint) -> Batching:
     """Return how elements become batches of a type.
 
     Args:
@@ -90,7 +91,9 @@ def batching_of(where: str, element_type: Any, batch_type: Any) -> Batching:
     )
 
 
-def _check_elements(where: str, element_type: Any, batch_type: Any, item_type: Any) -> None:
+def _check_elements(
+    where: str, element_type: TypeHint, batch_type: TypeHint, item_type: TypeHint
+) -> None:
     if not is_consistent(element_type, item_type):
         raise TypeCheckError(
             f"the input of {where} is {hint_name(batch_type)}, but the elements are of type "
@@ -99,19 +102,19 @@ def _check_elements(where: str, element_type: Any, batch_type: Any, item_type: A
         )
 
 
-def _is_array(kind: Any) -> bool:
+def _is_array(kind: TypeHint) -> bool:
     """Return whether a class is numpy.ndarray; numpy is not imported for that."""
     name = (getattr(kind, "__module__", None), getattr(kind, "__name__", None))
     return name == ("numpy", "ndarray")
 
 
-def _dtype(arguments: Sequence[Any]) -> Any:
+def _dtype(arguments: Sequence[object]) -> Any:
     """Return the item type of an array, from ``numpy.ndarray[Any, numpy.dtype[numpy.int64]]``."""
     items = get_args(arguments[1]) if len(arguments) == 2 else ()
     return items[0] if items and isinstance(items[0], type) else None
 
 
-def element_type_of(batch_type: Any) -> Any:
+def element_type_of(batch_type: TypeHint) -> Any:
     """Return the type of the elements of a batch; Any if unknown.
 
     >>> element_type_of(list[float])

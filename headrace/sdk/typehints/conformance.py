@@ -8,11 +8,12 @@ from typing import Any, Literal, get_args, get_origin
 
 from headrace.errors import shorten
 from headrace.sdk.elements.schemas import Schema
+from headrace.sdk.elements.type_variables import TypeHint
 from headrace.sdk.typehints.consistency import is_subclass
 from headrace.sdk.typehints.hints import hint_name, is_any, is_union, is_variable
 
 
-def fault_of(value: Any, hint: Any) -> str:
+def fault_of(value: object, hint: TypeHint) -> str:
     """Return why a value is not of a type; an empty string if it is.
 
     >>> fault_of(("a", 1), tuple[str, int])
@@ -38,16 +39,16 @@ def fault_of(value: Any, hint: Any) -> str:
     return _of_items(value, get_origin(hint), get_args(hint))
 
 
-def _not(value: Any, hint: Any) -> str:
+def _not(value: object, hint: TypeHint) -> str:
     return f"it is {shorten(value)}, not {hint_name(hint)}"
 
 
-def _of_union(value: Any, hint: Any) -> str:
+def _of_union(value: object, hint: TypeHint) -> str:
     faults = [fault_of(value, member) for member in get_args(hint)]
     return "" if not all(faults) else _not(value, hint)
 
 
-def _of_variable(value: Any, variable: Any) -> str:
+def _of_variable(value: object, variable: Any) -> str:
     if variable.__constraints__:
         faults = [fault_of(value, each) for each in variable.__constraints__]
         return "" if not all(faults) else _not(value, variable)
@@ -55,7 +56,7 @@ def _of_variable(value: Any, variable: Any) -> str:
     return "" if bound is None or isinstance(bound, str) else fault_of(value, bound)
 
 
-def _of_schema(value: Any, schema: Schema) -> str:
+def _of_schema(value: object, schema: Schema) -> str:
     for name, kind in schema.fields:
         if not hasattr(value, name):
             return f"it has no field {name!r}"
@@ -65,7 +66,7 @@ def _of_schema(value: Any, schema: Schema) -> str:
     return ""
 
 
-def _of_items(value: Any, kind: Any, arguments: tuple[Any, ...]) -> str:
+def _of_items(value: object, kind: TypeHint, arguments: tuple[object, ...]) -> str:
     """Return the fault of the first wrong item; iterators are not consumed."""
     if not arguments or not isinstance(value, Collection) or isinstance(value, (str, bytes)):
         return ""
@@ -78,7 +79,7 @@ def _of_items(value: Any, kind: Any, arguments: tuple[Any, ...]) -> str:
     return _first((f"item {n}", item, arguments[0]) for n, item in enumerate(value))
 
 
-def _of_tuple(value: Any, arguments: tuple[Any, ...]) -> str:
+def _of_tuple(value: Any, arguments: tuple[object, ...]) -> str:
     if len(value) != len(arguments):
         return f"it has {len(value)} items, not {len(arguments)}"
     return _first(
@@ -87,7 +88,7 @@ def _of_tuple(value: Any, arguments: tuple[Any, ...]) -> str:
     )
 
 
-def _of_mapping(value: Mapping[Any, Any], arguments: tuple[Any, ...]) -> str:
+def _of_mapping(value: Mapping[Any, object], arguments: tuple[object, ...]) -> str:
     fault = _first(("a key", key, arguments[0]) for key in value)
     if fault or len(arguments) != 2:
         return fault

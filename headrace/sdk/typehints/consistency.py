@@ -12,6 +12,7 @@ from types import NoneType
 from typing import Any, Final, Literal, get_args, get_origin
 
 from headrace.sdk.elements.schemas import Schema, schema_of
+from headrace.sdk.elements.type_variables import TypeHint
 from headrace.sdk.typehints.hints import is_any, is_union, is_variable
 
 _PROMOTED: Final[dict[Any, tuple[type, ...]]] = {
@@ -23,7 +24,7 @@ _PROMOTED: Final[dict[Any, tuple[type, ...]]] = {
 """Types beside its subclasses that a class accepts (PEP 484), and numbers of other libraries."""
 
 
-def is_consistent(given: Any, wanted: Any) -> bool:
+def is_consistent(given: TypeHint, wanted: TypeHint) -> bool:
     """Return whether elements of a type can be what another type asks for.
 
     Args:
@@ -49,18 +50,18 @@ def is_consistent(given: Any, wanted: Any) -> bool:
     return _classes_suit(given, wanted)
 
 
-def _no_none(hint: Any) -> Any:
+def _no_none(hint: TypeHint) -> Any:
     return NoneType if hint is None else hint
 
 
-def _suits_variable(given: Any, variable: Any) -> bool:
+def _suits_variable(given: TypeHint, variable: Any) -> bool:
     if variable.__constraints__:
         return any(is_consistent(given, each) for each in variable.__constraints__)
     bound = variable.__bound__
     return bound is None or isinstance(bound, str) or is_consistent(given, bound)
 
 
-def _classes_suit(given: Any, wanted: Any) -> bool:
+def _classes_suit(given: TypeHint, wanted: TypeHint) -> bool:
     given_schema, wanted_schema = schema_of(given), schema_of(wanted)
     if given_schema is not None and wanted_schema is not None:
         return _fields_suit(given_schema, wanted_schema)
@@ -90,7 +91,7 @@ def is_subclass(given: type, wanted: type) -> bool:
         return True
 
 
-def _arguments_suit(given: Any, wanted: Any) -> bool:
+def _arguments_suit(given: TypeHint, wanted: Any) -> bool:
     asked = get_args(wanted)
     if not asked:
         return get_origin(wanted) is not tuple or not items_of_tuple(given)
@@ -102,7 +103,7 @@ def _arguments_suit(given: Any, wanted: Any) -> bool:
     return all(is_consistent(item, asked[0]) for item in _items(given))
 
 
-def _tuple_suits(given: Any, asked: tuple[Any, ...]) -> bool:
+def _tuple_suits(given: TypeHint, asked: tuple[object, ...]) -> bool:
     items = items_of_tuple(given)
     if Ellipsis in asked:
         return all(is_consistent(item, asked[0]) for item in _items(given))
@@ -111,7 +112,7 @@ def _tuple_suits(given: Any, asked: tuple[Any, ...]) -> bool:
     return len(items) == len(asked) and _all_suit(items, asked)
 
 
-def items_of_tuple(kind: Any) -> tuple[Any, ...] | None:
+def items_of_tuple(kind: TypeHint) -> tuple[Any, ...] | None:
     """Return the types of the items of a tuple; None if their number is unknown.
 
     >>> items_of_tuple(tuple[str, int]), items_of_tuple(tuple[int, ...])
@@ -125,7 +126,7 @@ def items_of_tuple(kind: Any) -> tuple[Any, ...] | None:
     return get_args(kind)
 
 
-def _items(given: Any) -> tuple[Any, ...]:
+def _items(given: TypeHint) -> tuple[Any, ...]:
     """Return the known types of the items of an iterable."""
     arguments = get_args(given)
     if get_origin(given) is tuple:
@@ -135,6 +136,6 @@ def _items(given: Any) -> tuple[Any, ...]:
     return arguments[:1]
 
 
-def _all_suit(offered: tuple[Any, ...], asked: tuple[Any, ...]) -> bool:
+def _all_suit(offered: tuple[object, ...], asked: tuple[object, ...]) -> bool:
     pairs = zip(offered, asked, strict=True)
     return all(is_consistent(one, other) for one, other in pairs if Ellipsis not in (one, other))

@@ -75,7 +75,7 @@ class DisplayDataItem:
         """Leave the item out if its value is None, and return it."""
         return self.drop_if_default(None)
 
-    def drop_if_default(self, default: Any) -> DisplayDataItem:
+    def drop_if_default(self, default: object) -> DisplayDataItem:
         """Leave the item out if it has this value, and return it."""
         self._dropped.append(default)
         return self
@@ -147,7 +147,7 @@ class DisplayData:
 
     @classmethod
     def create_from(
-        cls, has_display_data: Any, extra_items: Mapping[str, Any] | None = None
+        cls, has_display_data: object, extra_items: Mapping[str, object] | None = None
     ) -> DisplayData:
         """Return the display data of an object.
 
@@ -167,7 +167,7 @@ class DisplayData:
         return cls(_namespace(has_display_data), data)
 
     @classmethod
-    def create_from_options(cls, pipeline_options: Any) -> DisplayData:
+    def create_from_options(cls, pipeline_options: object) -> DisplayData:
         """Return the display data of options; a value without a type of display data becomes a string.
 
         Raises:
@@ -184,7 +184,7 @@ class DisplayData:
         return data
 
 
-def type_of_value(value: Any) -> str | None:
+def type_of_value(value: object) -> str | None:
     """Return the type of a value of display data; None if it cannot be one.
 
     >>> type_of_value(3), type_of_value(int), type_of_value([3])
@@ -195,7 +195,7 @@ def type_of_value(value: Any) -> str | None:
     return "CLASS" if inspect.isclass(value) else DisplayDataItem.typeDict.get(type(value))
 
 
-def _items(namespace: str, data: Mapping[str, Any]) -> Iterator[DisplayDataItem]:
+def _items(namespace: str, data: Mapping[str, object]) -> Iterator[DisplayDataItem]:
     for key, value in data.items():
         if isinstance(value, HasDisplayData):
             yield from DisplayData.create_from(value).items
@@ -210,7 +210,7 @@ def _namespace(described: object) -> str:
     return f"{type(described).__module__}.{type(described).__name__}"
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     """Return a value as plain data."""
     if inspect.isclass(value):
         return f"{value.__module__}.{value.__name__}"

@@ -18,6 +18,7 @@ from typing import Any, Final, TypeVar, Union, get_args, get_origin
 from headrace.errors import TypeCheckError
 from headrace.sdk.elements.row import Row
 from headrace.sdk.elements.schemas import Schema
+from headrace.sdk.elements.type_variables import TypeHint
 from headrace.sdk.typehints.hints import is_variable
 from headrace.sdk.typehints.io_hints import IOTypeHints, hints_of
 from headrace.sdk.typehints.outputs import item_hint
@@ -61,7 +62,7 @@ def _sample(values: Collection[ItemT]) -> Collection[ItemT]:
     return values if len(values) <= SAMPLE else Random(0).sample(list(values), SAMPLE)
 
 
-def _tuple_type(values: Collection[tuple[Any, ...]]) -> Any:
+def _tuple_type(values: Collection[tuple[object, ...]]) -> Any:
     """Return the type of tuples, with the types of their items if all have the same length."""
     sizes = set(map(len, values))
     if len(sizes) != 1:
@@ -76,7 +77,7 @@ def _with_items(kind: type, *parts: list[Any]) -> Any:
     return kind if all(each is Any for each in found) else GenericAlias(kind, found)
 
 
-def _row_type(rows: Sequence[Mapping[str, Any]]) -> Any:
+def _row_type(rows: Sequence[Mapping[str, object]]) -> Any:
     """Return the schema of rows, given as their fields; Row if their fields have different names."""
     layouts = set(map(tuple, rows))
     if len(layouts) != 1:
@@ -86,7 +87,7 @@ def _row_type(rows: Sequence[Mapping[str, Any]]) -> Any:
     )
 
 
-def _field_type(values: Sequence[Any]) -> Any:
+def _field_type(values: Sequence[object]) -> Any:
     """Return the common type of the values of a field; any value can be None."""
     given = [value for value in values if value is not None]
     kind = type_of(given)
@@ -98,7 +99,7 @@ def pair_type(key: Any = Any, value: Any = Any) -> Any:
     return tuple[key, value]
 
 
-def pair_types(kind: Any) -> tuple[Any, Any]:
+def pair_types(kind: TypeHint) -> tuple[Any, Any]:
     """Return the known types of the key and the value of a pair.
 
     >>> pair_types(tuple[str, int])
@@ -110,7 +111,7 @@ def pair_types(kind: Any) -> tuple[Any, Any]:
     return arguments
 
 
-def cannot_be_pair(kind: Any) -> bool:
+def cannot_be_pair(kind: TypeHint) -> bool:
     """Return whether no element of a type can be a (key, value) pair.
 
     >>> cannot_be_pair(int), cannot_be_pair(tuple[int, int, int]), cannot_be_pair(object)
@@ -135,7 +136,7 @@ def cannot_be_pair(kind: Any) -> bool:
     return len(getattr(concrete, "_fields", "12")) != 2 or not issubclass(concrete, tuple)
 
 
-def result_type(function: Callable[..., Any]) -> Any:
+def result_type(function: Callable[..., object]) -> Any:
     """Return the annotated type of a function's result; Any without an annotation.
 
     >>> def length(word: str) -> int: ...
@@ -146,7 +147,7 @@ def result_type(function: Callable[..., Any]) -> Any:
     return substituted(found, {}) if _is_resolved(found) else Any
 
 
-def item_type(function: Callable[..., Any]) -> Any:
+def item_type(function: Callable[..., object]) -> Any:
     """Return the type of the items of a function's result, from its annotation; Any if unknown.
 
     >>> def words(line: str) -> list[str]: ...
@@ -161,7 +162,7 @@ def item_type(function: Callable[..., Any]) -> Any:
     return substituted(found, {}) if _is_resolved(found) else Any
 
 
-def output_type(hints: IOTypeHints, element_type: Any) -> Any:
+def output_type(hints: IOTypeHints, element_type: TypeHint) -> Any:
     """Return the type of what a function emits for elements of a type, given its hints; Any if unknown.
 
     >>> from typing import TypeVar
@@ -178,7 +179,7 @@ def output_type(hints: IOTypeHints, element_type: Any) -> Any:
     return substituted(found, known)
 
 
-def item_of(kind: Any) -> Any:
+def item_of(kind: TypeHint) -> Any:
     """Return the type of the items of elements of a type; Any if unknown.
 
     >>> item_of(list[int]), item_of(str)
@@ -192,11 +193,11 @@ def item_of(kind: Any) -> Any:
         return Any
 
 
-def _is_resolved(kind: Any) -> bool:
+def _is_resolved(kind: TypeHint) -> bool:
     """Return whether an annotation is a class or a generic of classes, and not None."""
     return kind is not type(None) and (_is_class(kind) or get_origin(kind) is not None)
 
 
-def _is_class(kind: Any) -> bool:
+def _is_class(kind: TypeHint) -> bool:
     """Return whether a value is a class; not Any, which is a class in newer Pythons."""
     return isinstance(kind, type) and kind is not Any

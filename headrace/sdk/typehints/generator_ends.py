@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dis import Instruction, get_instructions
 from inspect import unwrap
-from typing import Any, Final
+from typing import Final
 
 _NOTHING: Final = frozenset({"RESUME", "POP_TOP", "NOP", "CACHE", "LOAD_CONST", "EXTENDED_ARG"})
 """Instructions that change no value."""
@@ -19,7 +19,7 @@ _ENDS: Final = frozenset({"RETURN_VALUE", "RETURN_CONST"})
 _JUMPS: Final = frozenset({"JUMP_FORWARD"})
 
 
-def ends_with_yield(function: Callable[..., Any]) -> bool:
+def ends_with_yield(function: Callable[..., object]) -> bool:
     """Return whether a generator function does nothing after each of its yields; False if it is not known.
 
     >>> def last(element):

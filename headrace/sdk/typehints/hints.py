@@ -22,9 +22,10 @@ from typing import (
 )
 
 from headrace.sdk.elements.schemas import Schema
+from headrace.sdk.elements.type_variables import TypeHint
 
 
-def normalized(hint: Any) -> Any:
+def normalized(hint: TypeHint) -> Any:
     """Return the normal form of a hint.
 
     >>> from typing import Dict, List, Optional
@@ -45,7 +46,7 @@ def normalized(hint: Any) -> Any:
     return _generic(origin, arguments)
 
 
-def _union(members: tuple[Any, ...]) -> Any:
+def _union(members: tuple[object, ...]) -> Any:
     found = tuple(map(normalized, members))
     if Any in found:
         return Any
@@ -55,7 +56,7 @@ def _union(members: tuple[Any, ...]) -> Any:
         return Any
 
 
-def _generic(origin: Any, arguments: tuple[Any, ...]) -> Any:
+def _generic(origin: Any, arguments: tuple[object, ...]) -> Any:
     if origin is Callable or not arguments:
         # The empty tuple is the only type that has an origin and no arguments, but a meaning.
         return GenericAlias(tuple, ()) if origin is tuple else origin
@@ -68,22 +69,22 @@ def _generic(origin: Any, arguments: tuple[Any, ...]) -> Any:
         return origin
 
 
-def is_union(hint: Any) -> bool:
+def is_union(hint: TypeHint) -> bool:
     """Return whether a hint is a union, such as ``int | None``."""
     return get_origin(hint) in (Union, UnionType)
 
 
-def is_variable(hint: Any) -> bool:
+def is_variable(hint: TypeHint) -> bool:
     """Return whether a hint is a type variable."""
     return isinstance(hint, TypeVar)
 
 
-def is_any(hint: Any) -> bool:
+def is_any(hint: TypeHint) -> bool:
     """Return whether a hint accepts everything."""
     return hint is Any or hint is object
 
 
-def without_none(hint: Any) -> Any:
+def without_none(hint: TypeHint) -> Any:
     """Return a hint without None.
 
     >>> without_none(int | None)
@@ -95,7 +96,7 @@ def without_none(hint: Any) -> Any:
     return Union[members] if members else hint  # noqa: UP007  # a tuple
 
 
-def union_of(members: typing.Iterable[Any]) -> Any:
+def union_of(members: typing.Iterable[object]) -> Any:
     """Return the union of hints; Any if one is Any, or if there is none."""
     found = tuple(dict.fromkeys(members))
     return _union(found) if found else Any
@@ -123,5 +124,5 @@ def hint_name(hint: Any) -> str:
     return re.sub(r"\b(typing|collections\.abc)\.", "", str(hint))
 
 
-def _argument_name(argument: Any) -> str:
+def _argument_name(argument: object) -> str:
     return "..." if argument is Ellipsis else hint_name(argument)

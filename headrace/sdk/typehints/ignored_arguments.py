@@ -63,7 +63,7 @@ IGNORED: Final[Mapping[str, Mapping[str, Ignored]]] = {
 """The arguments, by the name of the transform and their own."""
 
 
-def warn_of_ignored(transform: str, **arguments: Any) -> None:
+def warn_of_ignored(transform: str, **arguments: object) -> None:
     """Warn of arguments that have no effect, if they do not have their default values.
 
     As with all warnings of Python, each line of a program warns once.

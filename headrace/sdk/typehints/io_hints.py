@@ -38,7 +38,7 @@ class IOTypeHints(NamedTuple):
         return cls(None, None, [])
 
     @classmethod
-    def from_callable(cls, fn: Callable[..., Any]) -> IOTypeHints | None:
+    def from_callable(cls, fn: Callable[..., object]) -> IOTypeHints | None:
         """Return the hints in the annotations of a function; None if it has none.
 
         >>> def length(word: str) -> int: ...
@@ -168,7 +168,7 @@ class IOTypeHints(NamedTuple):
         return IOTypeHints, (self.input_types, self.output_types, [])
 
 
-def _types(types: Iterable[Any], named: dict[str, Any]) -> Types:
+def _types(types: Iterable[object], named: dict[str, Any]) -> Types:
     return tuple(map(normalized, types)), {name: normalized(t) for name, t in named.items()}
 
 
@@ -190,7 +190,7 @@ def _based_on(*bases: IOTypeHints) -> list[str]:
     return lines
 
 
-def declared_hints(target: Any) -> IOTypeHints:
+def declared_hints(target: object) -> IOTypeHints:
     """Return the hints that decorators have given to a function or class."""
     found = getattr(target, "_type_hints", None)
     return found if isinstance(found, IOTypeHints) else IOTypeHints.empty()

@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args, get_origin
 
 from headrace.errors import TypeCheckError
 from headrace.sdk.elements.tagged_output import TaggedOutput
+from headrace.sdk.elements.type_variables import TypeHint
 from headrace.sdk.elements.windowed_value import WindowedValue
 from headrace.sdk.typehints.hints import (
     hint_name,
@@ -21,7 +22,7 @@ from headrace.sdk.typehints.hints import (
 from headrace.windowing.timestamped_value import TimestampedValue
 
 
-def emitted(hint: Any) -> tuple[Any, dict[str, Any]]:
+def emitted(hint: TypeHint) -> tuple[Any, dict[str, Any]]:
     """Return the type of the main output, and the types of other outputs by tag, for the type of an output.
 
     >>> emitted(int | TaggedOutput[Literal["errors"], str])
@@ -38,25 +39,25 @@ def emitted(hint: Any) -> tuple[Any, dict[str, Any]]:
     return union_of(rest), found
 
 
-def _class_of(hint: Any) -> Any:
+def _class_of(hint: TypeHint) -> Any:
     return get_origin(hint) or hint
 
 
-def _value_type(hint: Any) -> Any:
+def _value_type(hint: TypeHint) -> Any:
     """Return the type of the value in an output with a timestamp or windows."""
     if _class_of(hint) is TimestampedValue:
         return get_args(hint)[0] if get_args(hint) else Any
     return Any if hint is WindowedValue else hint
 
 
-def _tag_type(hint: Any) -> dict[str, Any]:
+def _tag_type(hint: TypeHint) -> dict[str, Any]:
     arguments = get_args(hint)
     if len(arguments) != 2 or get_origin(arguments[0]) is not Literal:
         return {}
     return {str(tag): _value_type(arguments[1]) for tag in get_args(arguments[0])}
 
 
-def item_hint(hint: Any) -> Any:
+def item_hint(hint: TypeHint) -> Any:
     """Return the type of the outputs of a function whose result is an iterable of them, or None.
 
     Raises:
@@ -77,7 +78,7 @@ def item_hint(hint: Any) -> Any:
     return _items_of(found, hint)
 
 
-def _items_of(hint: Any, whole: Any) -> Any:
+def _items_of(hint: TypeHint, whole: object) -> Any:
     kind, arguments = _class_of(hint), get_args(hint)
     if not isinstance(kind, type):
         return Any

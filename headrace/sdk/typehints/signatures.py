@@ -9,6 +9,7 @@ from inspect import Parameter, Signature, signature, unwrap
 from types import MethodDescriptorType, MethodType
 from typing import Any, Final
 
+from headrace.sdk.elements.type_variables import TypeHint
 from headrace.sdk.typehints.hints import normalized
 
 BY_PLACE: Final = (
@@ -22,7 +23,7 @@ Types = tuple[tuple[Any, ...], dict[str, Any]]
 """Hints by place and by name."""
 
 
-def get_signature(fn: Callable[..., Any]) -> Signature:
+def get_signature(fn: Callable[..., object]) -> Signature:
     """Return the signature of a function, with annotations in normal form.
 
     The signature of a class is its constructor's, which returns an instance. A method of a built-in
@@ -82,7 +83,7 @@ def _contents(cells: Any) -> dict[str, Any]:
     return found
 
 
-def _resolved(annotation: Any, names: dict[str, Any]) -> Any:
+def _resolved(annotation: TypeHint, names: dict[str, Any]) -> Any:
     """Return an annotation in normal form; Any if it is text with unknown names."""
     if annotation is Parameter.empty:
         return annotation
@@ -94,7 +95,7 @@ def _resolved(annotation: Any, names: dict[str, Any]) -> Any:
     return normalized(annotation)
 
 
-def annotated_types(fn: Callable[..., Any]) -> tuple[Types, Types, Signature] | None:
+def annotated_types(fn: Callable[..., object]) -> tuple[Types, Types, Signature] | None:
     """Return the hints of the parameters and of the result of a function; None without annotations.
 
     Parameters that ask for metadata of the element are left out. A parameter without an annotation has the
@@ -126,7 +127,7 @@ def _hint(parameter: Parameter) -> Any:
     return dict[Any, Any] if parameter.kind is Parameter.VAR_KEYWORD else Any
 
 
-def no_annotations(fn: Callable[..., Any]) -> Callable[..., Any]:
+def no_annotations(fn: Callable[..., object]) -> Callable[..., Any]:
     """Return a function whose annotations are not used (Beam's name).
 
     >>> @no_annotations

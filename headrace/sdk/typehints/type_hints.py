@@ -6,7 +6,7 @@ The forms are Python's: ``headrace.typehints.Tuple[str, int]`` is ``tuple[str, i
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from headrace.sdk.typehints.io_hints import IOTypeHints, declared_hints
 
@@ -42,7 +42,7 @@ __all__ = [
 ]
 
 
-def with_input_types(*types: Any, **named: Any) -> Callable[[T], T]:
+def with_input_types(*types: object, **named: object) -> Callable[[T], T]:
     """Declare the input types of a function, DoFn or transform.
 
     Args:
@@ -59,7 +59,7 @@ def with_input_types(*types: Any, **named: Any) -> Callable[[T], T]:
     return _declaring(lambda hints: hints.with_input_types(*types, **named))
 
 
-def with_output_types(*types: Any, **named: Any) -> Callable[[T], T]:
+def with_output_types(*types: object, **named: object) -> Callable[[T], T]:
     """Declare the result type of a function, or the output type of a DoFn or transform.
 
     Args:
@@ -84,7 +84,7 @@ def _declaring(change: Callable[[IOTypeHints], IOTypeHints]) -> Callable[[T], T]
     return declare
 
 
-def get_type_hints(target: Any) -> IOTypeHints:
+def get_type_hints(target: object) -> IOTypeHints:
     """Return the hints that decorators have given to a function, class or object.
 
     >>> @with_output_types(int)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any, get_args, get_origin
 
+from headrace.sdk.elements.type_variables import TypeHint
 from headrace.sdk.typehints.consistency import is_consistent, items_of_tuple
 from headrace.sdk.typehints.hints import is_union, is_variable, normalized, union_of
 
 
-def bindings(hint: Any, kind: Any) -> dict[Any, Any]:
+def bindings(hint: TypeHint, kind: TypeHint) -> dict[Any, Any]:
     """Return what the type variables in a hint stand for, if elements of a type are passed.
 
     >>> from typing import TypeVar
@@ -32,7 +33,7 @@ def bindings(hint: Any, kind: Any) -> dict[Any, Any]:
     return found
 
 
-def substituted(hint: Any, found: dict[Any, Any]) -> Any:
+def substituted(hint: TypeHint, found: dict[Any, Any]) -> Any:
     """Return a hint with its type variables replaced; those that are unknown become Any.
 
     >>> from typing import TypeVar
@@ -51,5 +52,5 @@ def substituted(hint: Any, found: dict[Any, Any]) -> Any:
     return normalized(origin[arguments])
 
 
-def _has_variables(hint: Any) -> bool:
+def _has_variables(hint: TypeHint) -> bool:
     return is_variable(hint) or any(map(_has_variables, get_args(hint)))

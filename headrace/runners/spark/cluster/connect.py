@@ -24,7 +24,7 @@ SCHEME: Final = "sc://"
 _CLIENT_MODULES: Final = ("grpc", "grpc_status")
 
 
-def is_connect(spark: Any) -> bool:
+def is_connect(spark: object) -> bool:
     """Return whether a session is a client of Spark Connect."""
     return type(spark).__module__.startswith("pyspark.sql.connect")
 
@@ -97,7 +97,7 @@ def run_settings(spark: SparkSession, conf: Mapping[str, str]) -> Iterator[Spark
                 spark.conf.set(name, old)
 
 
-def refuse_streaming(spark: Any) -> None:
+def refuse_streaming(spark: object) -> None:
     """Refuse a pipeline in streaming mode in a session of Spark Connect.
 
     Raises:
@@ -112,7 +112,7 @@ def refuse_streaming(spark: Any) -> None:
         )
 
 
-def refuse_master(spark: Any, master: str | None) -> None:
+def refuse_master(spark: object, master: str | None) -> None:
     """Refuse a flag ``--spark-master`` that does not name the server of an active session.
 
     Raises:

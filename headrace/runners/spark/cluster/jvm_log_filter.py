@@ -66,7 +66,7 @@ def copy(lines: Iterable[bytes]) -> None:
             os.write(_STDERR, line)
 
 
-def configure_running(jvm: Any, configuration: Path = CONFIGURATION) -> None:
+def configure_running(jvm: object, configuration: Path = CONFIGURATION) -> None:
     """Use our log4j file in a JVM that runs already, such as the one that ``spark-submit`` started.
 
     A log4j configuration of the user is kept: only the one that Spark brings is replaced.

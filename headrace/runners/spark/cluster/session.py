@@ -159,7 +159,7 @@ def batch_session(spark: SparkSession, conf: Mapping[str, str]) -> Iterator[Spar
         yield settled
 
 
-def _check_kind(spark: Any) -> None:
+def _check_kind(spark: object) -> None:
     if not isinstance(spark, SparkSession) and not is_connect(spark):
         raise UnsupportedError(
             f"{type(spark).__module__}.{type(spark).__name__} is not a Spark session",

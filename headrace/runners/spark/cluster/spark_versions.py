@@ -167,7 +167,7 @@ class RememberingReader:
         self._reader.stop()
 
 
-def source_reader(reader: Any) -> Any:
+def source_reader(reader: object) -> Any:
     """Return the reader of a data source for the installed Spark.
 
     Args:
@@ -199,14 +199,14 @@ class OnFrames:
         """Open the state."""
         self._processor.init(handle)
 
-    def handleInputRows(self, key: Any, frames: Iterable[Any], timers: Any) -> Iterator[Any]:
+    def handleInputRows(self, key: Any, frames: Iterable[Any], timers: object) -> Iterator[Any]:
         """Process the rows of a key in a batch."""
         rows = (row for frame in frames for row in self._rows(frame))
         outputs = self._processor.handleInputRows(tuple(map(int, key)), rows, timers)
         for batch in self._batches(outputs):
             yield self._frame(batch)
 
-    def handleExpiredTimer(self, key: Any, timers: Any, expired: Any) -> Iterator[Any]:
+    def handleExpiredTimer(self, key: Any, timers: Any, expired: object) -> Iterator[Any]:
         """Process a timer of Spark's; Headrace sets none."""
         return iter(())
 
@@ -224,7 +224,7 @@ class OnFrames:
         return pd.DataFrame([tuple(row) for row in rows], columns=self._row._fields)
 
 
-def with_state(grouped: Any, processor: Any, schema: str, row: Any, batches: Batches) -> Any:
+def with_state(grouped: Any, processor: object, schema: str, row: object, batches: Batches) -> Any:
     """Return the rows that a processor makes of a grouped streaming DataFrame.
 
     Args:

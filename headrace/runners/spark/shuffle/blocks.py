@@ -57,7 +57,7 @@ def packed_windows(windows: list[BoundedWindow] | BoundedWindow) -> Any:
     return windows if isinstance(windows, BoundedWindow) else packed(windows)
 
 
-def unpacked_windows(windows: Any, rows: int) -> Iterable[BoundedWindow]:
+def unpacked_windows(windows: object, rows: int) -> Iterable[BoundedWindow]:
     """Return the window of each row."""
     return repeat(windows, rows) if isinstance(windows, BoundedWindow) else unpacked(windows)
 
@@ -116,7 +116,7 @@ def blocks_of_arrivals(
     return {group: [_block(some, trigger)] for group, some in found.items()}
 
 
-def _block(rows: Sequence[tuple[Any, Arrival]], trigger: Trigger) -> Block:
+def _block(rows: Sequence[tuple[object, Arrival]], trigger: Trigger) -> Block:
     arrivals = [arrival for _, arrival in rows]
     return Block(
         keys=[key for key, _ in rows],

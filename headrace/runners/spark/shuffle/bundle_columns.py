@@ -31,5 +31,5 @@ def _packed(windows: Any) -> Any:
     return [w[0] for (w,) in windows], [w[1] for (w,) in windows]
 
 
-def _unpacked(packed: Any) -> Any:
+def _unpacked(packed: object) -> Any:
     return list(zip(intervals(zip(*packed, strict=True)))) if isinstance(packed, tuple) else packed

@@ -67,7 +67,7 @@ def facts_of(arrivals: Sequence[Arrival], predicates: Predicates) -> Facts:
 def arrivals_of(
     facts: Facts,
     windows: Iterable[BoundedWindow],
-    contents: Iterable[Any],
+    contents: Iterable[object],
     predicates: Predicates,
 ) -> Iterator[Arrival]:
     """Return the arrivals with some facts."""

@@ -239,7 +239,7 @@ Counted: TypeAlias = tuple[Any, int]
 """A content with the number of its elements."""
 
 
-def _arrival(key: Any, session: Session) -> Arrival:
+def _arrival(key: object, session: Session) -> Arrival:
     start, end, (content, count) = session
     return Arrival(interval(start, end), content, Arrived(count), end - 1, end - 1)
 

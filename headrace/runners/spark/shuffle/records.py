@@ -42,7 +42,7 @@ class Lists(NamedTuple):
     records: Records
 
 
-def by_field(values: Any) -> Any:
+def by_field(values: object) -> Any:
     """Return values by field, if all are records of one type, or tuples or lists of such.
 
     >>> by_field([Row(a=1, b=2), Row(a=3, b=4)]).columns
@@ -91,11 +91,11 @@ def _tuples_by_field(tuples: list[Any], kind: type) -> Any:
     return Records(kind, (), columns)
 
 
-def _columns(records: list[Any], places: Iterable[Any]) -> tuple[Any, ...]:
+def _columns(records: list[Any], places: Iterable[object]) -> tuple[Any, ...]:
     return tuple(by_field(list(map(itemgetter(place), records))) for place in places)
 
 
-def restored(values: Any) -> Any:
+def restored(values: object) -> Any:
     """Return the values that :func:`by_field` was given.
 
     >>> restored(by_field([("k", Row(a=1)), ("l", Row(a=2))]))

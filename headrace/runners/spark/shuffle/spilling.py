@@ -58,7 +58,7 @@ class SpilledList(Sequence[Any]):
         self._locations: list[tuple[int, int, int]] = []
         self._tail: list[Any] = []
 
-    def extend(self, values: Iterable[Any]) -> None:
+    def extend(self, values: Iterable[object]) -> None:
         """Add values at the end, in memory."""
         self._tail.extend(values)
 

@@ -79,13 +79,13 @@ _CloudPickler: Any = cloudpickle.CloudPickler
 class _ByValuePickler(_CloudPickler):  # type: ignore[misc]  # pyspark's own copy has no types
     """Pickles by value the classes that a worker cannot import."""
 
-    def reducer_override(self, value: Any) -> Any:
+    def reducer_override(self, value: object) -> Any:
         """Return how a value is written."""
         found = data.reduced(value)
         return super().reducer_override(value) if found is NotImplemented else found
 
 
-def dumps(value: Any) -> bytes:
+def dumps(value: object) -> bytes:
     """Return a value as bytes; classes and functions that a worker cannot import are pickled by value.
 
     Raises:
@@ -95,7 +95,7 @@ def dumps(value: Any) -> bytes:
     return _by_value(value) if found is None else found
 
 
-def _by_value(value: Any) -> bytes:
+def _by_value(value: object) -> bytes:
     stream = io.BytesIO()
     _ByValuePickler(stream, protocol=5).dump(value)
     return stream.getvalue()

@@ -137,7 +137,7 @@ class KeyedWrite(Operator):
         return blocks_of_arrivals(self._precombiner.drain(), self.groups, trigger)
 
 
-def _payload(label: str, value: Any) -> bytes:
+def _payload(label: str, value: object) -> bytes:
     """Return the payload of a row; errors have the label of the node that the elements are for."""
     with label_errors(label):
         return dumps(value)

@@ -40,7 +40,7 @@ class CaughtUp:
         states = [self._is_caught_up(n, source) for n, source in enumerate(sources)]
         return all(states)
 
-    def _is_caught_up(self, number: int, source: Mapping[str, Any]) -> bool:
+    def _is_caught_up(self, number: int, source: Mapping[str, object]) -> bool:
         start, end, latest = map(source.get, ("startOffset", "endOffset", "latestOffset"))
         if isinstance(end, dict) and "position" in end:
             return self._python_sources_ended(end)
@@ -51,12 +51,12 @@ class CaughtUp:
             start == end or (target is not None and has_reached(end, target))
         )
 
-    def _python_sources_ended(self, offset: Mapping[str, Any]) -> bool:
+    def _python_sources_ended(self, offset: Mapping[str, object]) -> bool:
         reads = position_of(offset).reads.items()
         return all(read.done for label, read in reads if label not in self.natives)
 
 
-def has_reached(offset: Any, target: Any) -> bool:
+def has_reached(offset: object, target: object) -> bool:
     """Return whether an offset is at least as far as another, for JSON with numbers or objects of them.
 
     >>> has_reached({"topic": {"0": 7, "1": 3}}, {"topic": {"0": 5}})

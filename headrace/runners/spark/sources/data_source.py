@@ -221,7 +221,7 @@ def data_source(plan: SourcePlan, first: FirstLevel) -> type[DataSource]:
         def schema(self) -> str:
             return SCHEMA
 
-        def streamReader(self, schema: Any) -> DataSourceStreamReader:
+        def streamReader(self, schema: object) -> DataSourceStreamReader:
             reader: DataSourceStreamReader = source_reader(RoundsReader(plan, first))
             return reader
 

@@ -285,7 +285,7 @@ class Checkpoint:
         self._files.delete(self._path, False)
         self._files.rename(self._new_path, self._path)
 
-    def _text(self, path: Any) -> bytes:
+    def _text(self, path: object) -> bytes:
         stream = self._files.open(path)
         try:
             return bytes(self._io.toByteArray(stream))

@@ -102,7 +102,7 @@ def _keys(rows: Iterable[Rows], full: Iterable[FullEntry]) -> Iterator[Any]:
         yield entry[0]
 
 
-def _identity(window: BoundedWindow | None, key: Any) -> Any:
+def _identity(window: BoundedWindow | None, key: object) -> Any:
     """Return the identity of an item of the full tier."""
     return identity(key) if window is None else (window, identity(key))
 
@@ -126,7 +126,7 @@ def _sessions_by(
 
 
 def _by_place(
-    keys: list[Any], columns: Sequence[Sequence[Any]], place_of: Callable[[bytes], int]
+    keys: list[Any], columns: Sequence[Sequence[object]], place_of: Callable[[bytes], int]
 ) -> Iterator[tuple[int, list[Any], tuple[list[Any], ...]]]:
     """Divide rows by a number that depends on the encodings of their keys."""
     places = map(place_of, map(encode_key, keys))

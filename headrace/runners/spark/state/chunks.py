@@ -144,7 +144,7 @@ class ChunkedStore:
         """The number of stored states."""
         return self.directory.keys
 
-    def round(self, arrivals: Iterable[Any], clock: Clock, out: Any) -> None:
+    def round(self, arrivals: Iterable[object], clock: Clock, out: object) -> None:
         """Run a round."""
         start = Clock(self.watermark, clock.now)
         touched = self.kind.spread(arrivals, self.directory.chunk_of)

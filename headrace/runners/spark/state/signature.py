@@ -7,14 +7,13 @@ fields, not of ``repr``, which a class may define as it likes.
 from __future__ import annotations
 
 from enum import Enum
-from typing import Any
 
 import attrs
 
 from headrace.windowing.time.timestamps import Duration, Timestamp
 
 
-def signature(value: Any) -> str:
+def signature(value: object) -> str:
     """Return the signature of a value.
 
     A function is known by its qualified name, so two lambdas of one scope have the same signature.
@@ -35,7 +34,7 @@ def signature(value: Any) -> str:
     return name if isinstance(name, str) else _of_object(value)
 
 
-def _of_object(value: Any) -> str:
+def _of_object(value: object) -> str:
     kind = type(value)
     if attrs.has(kind):
         fields = {f.name: getattr(value, f.name) for f in attrs.fields(kind) if f.init}

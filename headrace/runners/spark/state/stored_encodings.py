@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from headrace.errors import PipelineError, shorten
 from headrace.sdk.coders.keys import encode_key
 
 
-def check_encoding(key: Any, stored: bytes) -> None:
+def check_encoding(key: object, stored: bytes) -> None:
     """Check one key of a chunk: a class that gets a coder or a name gives its keys another encoding.
 
     Raises:

@@ -30,7 +30,7 @@ class RowCoder(Coder):
         self.schema: Schema | None = None if schema is None else required_schema(schema)
 
     @classmethod
-    def from_type_hint(cls, typehint: Any, registry: Any) -> Coder:
+    def from_type_hint(cls, typehint: object, registry: object) -> Coder:
         return cls(typehint)
 
     def encode(self, value: Any) -> bytes:

@@ -248,7 +248,7 @@ class MapCoder(Coder):
         self._items = ListCoder(TupleCoder((key_coder, value_coder)))
 
     @classmethod
-    def from_type_hint(cls, typehint: Any, registry: Any) -> Coder:
+    def from_type_hint(cls, typehint: object, registry: Any) -> Coder:
         return cls(*map(registry.get_coder, get_args(typehint)))
 
     def encode(self, value: Mapping[Any, Any]) -> bytes:
@@ -294,7 +294,7 @@ class ProtoCoder(Coder):
         self._type = proto_message_type
 
     @classmethod
-    def from_type_hint(cls, typehint: Any, registry: Any) -> Coder:
+    def from_type_hint(cls, typehint: object, registry: object) -> Coder:
         return cls(typehint)
 
     def encode(self, value: Any) -> bytes:
@@ -343,7 +343,7 @@ class ProtoPlusCoder(Coder):
         self._type = proto_plus_message_type
 
     @classmethod
-    def from_type_hint(cls, typehint: Any, registry: Any) -> Coder:
+    def from_type_hint(cls, typehint: object, registry: object) -> Coder:
         return cls(typehint)
 
     def encode(self, value: Any) -> bytes:

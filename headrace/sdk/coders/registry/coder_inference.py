@@ -63,7 +63,7 @@ _OF_PARTS: Final[dict[Any, type[Coder]]] = {
 }
 
 
-def coder_for(typehint: Any, registry: Any, fallback: Coder | None = None) -> Coder:
+def coder_for(typehint: object, registry: Any, fallback: Coder | None = None) -> Coder:
     """Return the coder that fits a type.
 
     Args:
@@ -90,7 +90,7 @@ def coder_for(typehint: Any, registry: Any, fallback: Coder | None = None) -> Co
     return fallback or FastPrimitivesCoder()
 
 
-def _of_union(typehint: Any, registry: Any, fallback: Coder | None) -> Coder:
+def _of_union(typehint: object, registry: Any, fallback: Coder | None) -> Coder:
     others = [kind for kind in get_args(typehint) if kind is not types.NoneType]
     if len(others) == 1:
         return NullableCoder(registry.get_coder(others[0]))

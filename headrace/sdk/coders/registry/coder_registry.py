@@ -40,7 +40,7 @@ class CoderRegistry:
 
     def register_coder(
         self,
-        typehint_type: Any,
+        typehint_type: object,
         typehint_coder_class: type[Coder],
         *,
         name: str | None = None,
@@ -74,7 +74,7 @@ class CoderRegistry:
         """Set the coder that :meth:`get_coder` returns for types without another one."""
         self._fallback = fallback_coder
 
-    def get_coder(self, typehint: Any) -> Coder:
+    def get_coder(self, typehint: object) -> Coder:
         """Return the coder of a type: the registered one, or one that is made for the type.
 
         >>> CoderRegistry().get_coder(tuple[int, str])
@@ -85,7 +85,9 @@ class CoderRegistry:
             return found.from_type_hint(typehint, self)
         return coder_for(typehint, self, self._fallback)
 
-    def get_custom_type_coder_tuples(self, types: Iterable[Any]) -> list[tuple[Any, type[Coder]]]:
+    def get_custom_type_coder_tuples(
+        self, types: Iterable[object]
+    ) -> list[tuple[Any, type[Coder]]]:
         """Return the types that have a registered coder, with its class."""
         return [(kind, self._coders[kind]) for kind in types if kind in self._coders]
 
@@ -112,7 +114,7 @@ def _register(kind: type, coder: type[Coder], name: str | None) -> None:
     register(kind, None if by_fields else coder.from_type_hint(kind, registry), name)
 
 
-def _is_hashable(value: Any) -> bool:
+def _is_hashable(value: object) -> bool:
     try:
         hash(value)
     except TypeError:

@@ -67,7 +67,7 @@ class CheckedCoder:
                 remedy="let the coder read what its earlier versions have written",
             ) from error
 
-    def _check(self, value: Any, decoded: Any, encoded: bytes) -> None:
+    def _check(self, value: object, decoded: object, encoded: bytes) -> None:
         if type(decoded) is type(value) and self._same(value, decoded, encoded):
             return
         raise ElementError(
@@ -76,7 +76,7 @@ class CheckedCoder:
             remedy="encode all that == compares; headrace.testing.laws.check_coder finds such values",
         )
 
-    def _same(self, value: Any, decoded: Any, encoded: bytes) -> bool:
+    def _same(self, value: object, decoded: object, encoded: bytes) -> bool:
         own: Any = type(value)
         if own.__eq__ is not object.__eq__:
             with suppress(Exception):  # the user's ==; it may not answer with True or False

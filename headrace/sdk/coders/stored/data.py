@@ -35,7 +35,7 @@ FORMAT: Final = 2
 Reduce = Callable[[Any], Any]
 
 
-def dumps(value: Any) -> bytes:
+def dumps(value: object) -> bytes:
     """Return a value as bytes.
 
     Raises:
@@ -50,7 +50,7 @@ def dumps(value: Any) -> bytes:
     return stream.getvalue()
 
 
-def dumps_by_name(value: Any) -> bytes | None:
+def dumps_by_name(value: object) -> bytes | None:
     """Return a value as bytes; None if a class cannot be found by its name, but pickled by value.
 
     Raises:
@@ -78,12 +78,12 @@ def loads(data: bytes) -> Any:
 class Pickler(pickle.Pickler):
     """Writes values by the rules for classes."""
 
-    def reducer_override(self, value: Any) -> Any:
+    def reducer_override(self, value: object) -> Any:
         """Return how a value is written that is not of a built-in type."""
         return reduced(value)
 
 
-def reduced(value: Any) -> Any:
+def reduced(value: object) -> Any:
     """Return how a value is written, as ``__reduce__`` would; NotImplemented if the rules say nothing."""
     kind: Any = type(value)
     reduce = reducers.get(kind, _NEW)
@@ -130,7 +130,7 @@ def _is_known(value: Any) -> bool:
 class StrictPickler(Pickler):
     """Refuses values that only pickle can write."""
 
-    def reducer_override(self, value: Any) -> Any:
+    def reducer_override(self, value: object) -> Any:
         """Return how a value is written."""
         kind: Any = value if isinstance(value, type) else type(value)
         if isinstance(value, (FunctionType, BuiltinFunctionType)):

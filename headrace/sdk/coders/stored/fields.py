@@ -61,7 +61,7 @@ def _state_is_fields(kind: type, maker: str) -> bool:
     return True
 
 
-def _made_by(method: Any, maker: str) -> bool:
+def _made_by(method: object, maker: str) -> bool:
     code = getattr(method, "__code__", None)
     home = getattr(method, "__globals__", {}).get("__name__", "")
     return code is not None and home.partition(".")[0] == maker
@@ -139,7 +139,7 @@ def _default(kind: Any, name: str) -> Callable[[Any], Any]:
     return lambda _: default
 
 
-def record_values(value: Any) -> tuple[Any, ...]:
+def record_values(value: object) -> tuple[Any, ...]:
     """Return the values of the fields of a value."""
     kind: Any = type(value)
     names = fields_of(kind) or ()

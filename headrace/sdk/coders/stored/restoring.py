@@ -31,7 +31,7 @@ def stored_class(name: str, fields: tuple[str, ...] | None) -> Any:
     return kind if fields is None or fields == fields_of(kind) else with_fields(kind, fields)
 
 
-def stored_record(kind: Any, values: Sequence[Any]) -> Any:
+def stored_record(kind: Any, values: Sequence[object]) -> Any:
     """Return a value of a class whose state has no names (see :func:`~.fields.is_positional`)."""
     earlier = getattr(kind, "earlier_fields", None)
     value = object.__new__(kind) if earlier is None else kind()

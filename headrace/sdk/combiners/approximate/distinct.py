@@ -38,10 +38,10 @@ class ApproximateCountDistinctCombineFn(CombineFn):
     def create_accumulator(self) -> bytes:
         return b""
 
-    def add_input(self, mutable_accumulator: bytes, element: Any) -> bytes:
+    def add_input(self, mutable_accumulator: bytes, element: object) -> bytes:
         return self.add_inputs(mutable_accumulator, (element,))
 
-    def add_inputs(self, mutable_accumulator: bytes, elements: Iterable[Any]) -> bytes:
+    def add_inputs(self, mutable_accumulator: bytes, elements: Iterable[object]) -> bytes:
         kind = datasketches().cpc_sketch
         sketch = kind.deserialize(mutable_accumulator) if mutable_accumulator else kind(self._size)
         for element in elements:

@@ -63,10 +63,12 @@ class HeavyHittersCombineFn(CombineFn):
     def create_accumulator(self) -> Frequencies:
         return b"", {}
 
-    def add_input(self, mutable_accumulator: Frequencies, element: Any) -> Frequencies:
+    def add_input(self, mutable_accumulator: Frequencies, element: object) -> Frequencies:
         return self.add_inputs(mutable_accumulator, (element,))
 
-    def add_inputs(self, mutable_accumulator: Frequencies, elements: Iterable[Any]) -> Frequencies:
+    def add_inputs(
+        self, mutable_accumulator: Frequencies, elements: Iterable[object]
+    ) -> Frequencies:
         sketch, values = self._sketch(mutable_accumulator[0]), mutable_accumulator[1]
         for element in elements:
             name = _name(element)
@@ -103,7 +105,7 @@ class HeavyHittersCombineFn(CombineFn):
         return (b"" if sketch.is_empty() else sketch.serialize()), values
 
 
-def _name(value: Any) -> str:
+def _name(value: object) -> str:
     return blake2b(encode_value(value), digest_size=12).hexdigest()
 
 

@@ -49,10 +49,10 @@ class KllQuantilesCombineFn(CombineFn):
     def create_accumulator(self) -> bytes:
         return b""
 
-    def add_input(self, mutable_accumulator: bytes, element: Any) -> bytes:
+    def add_input(self, mutable_accumulator: bytes, element: object) -> bytes:
         return self.add_inputs(mutable_accumulator, (element,))
 
-    def add_inputs(self, mutable_accumulator: bytes, elements: Iterable[Any]) -> bytes:
+    def add_inputs(self, mutable_accumulator: bytes, elements: Iterable[object]) -> bytes:
         sketch = self._sketch(mutable_accumulator)
         for element in elements:
             if not (isinstance(element, float) and element != element):
@@ -97,10 +97,10 @@ def _serde() -> Any:
     """Return what turns values into bytes and back, by the protocol of DataSketches."""
 
     class Pickles(datasketches().PyObjectSerDe):  # type: ignore[misc]  # a class of an untyped package
-        def get_size(self, item: Any) -> int:
+        def get_size(self, item: object) -> int:
             return len(self.to_bytes(item))
 
-        def to_bytes(self, item: Any) -> bytes:
+        def to_bytes(self, item: object) -> bytes:
             data = pickle.dumps(item, protocol=5)
             return len(data).to_bytes(4, "big") + data
 

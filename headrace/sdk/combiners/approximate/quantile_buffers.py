@@ -101,10 +101,10 @@ class BoundedQuantilesCombineFn(CombineFn):
     def create_accumulator(self) -> Buffers:
         return Buffers()
 
-    def add_input(self, mutable_accumulator: Buffers, element: Any) -> Buffers:
+    def add_input(self, mutable_accumulator: Buffers, element: object) -> Buffers:
         return self.add_inputs(mutable_accumulator, (element,))
 
-    def add_inputs(self, mutable_accumulator: Buffers, elements: Iterable[Any]) -> Buffers:
+    def add_inputs(self, mutable_accumulator: Buffers, elements: Iterable[object]) -> Buffers:
         added = [pair for element in elements for pair in self._values_of(element)]
         return self._filled(mutable_accumulator, Buffers(rest=tuple(added), ends=_values(added)))
 

@@ -107,7 +107,7 @@ class ApproximateQuantilesCombineFn(CombineFn):
             reverse,
         )
 
-    def weighted_values(self, element: Any) -> Iterable[tuple[Any, float]]:
+    def weighted_values(self, element: object) -> Iterable[tuple[Any, float]]:
         """Return the values in an input, with their weights."""
         values = self._values(element)
         return values if self._weighted else ((value, 1) for value in values)
@@ -115,12 +115,12 @@ class ApproximateQuantilesCombineFn(CombineFn):
     def create_accumulator(self) -> Counts:
         return {}
 
-    def add_input(self, mutable_accumulator: Counts, element: Any) -> Counts:
+    def add_input(self, mutable_accumulator: Counts, element: object) -> Counts:
         for value in self._values(element):
             _count(mutable_accumulator, encode_value(value), value, 1)
         return mutable_accumulator
 
-    def subtract_input(self, mutable_accumulator: Counts, element: Any) -> Counts:
+    def subtract_input(self, mutable_accumulator: Counts, element: object) -> Counts:
         """Return the values without those of an input."""
         for value in self._values(element):
             _count(mutable_accumulator, encode_value(value), value, -1)
@@ -170,7 +170,7 @@ class ApproximateQuantilesCombineFn(CombineFn):
         return [values[min(mark, len(values) - 1)][0] for mark in marks]
 
 
-def _count(counts: Counts, encoding: bytes, value: Any, number: int) -> None:
+def _count(counts: Counts, encoding: bytes, value: object, number: int) -> None:
     """Add to the number of a value; a number of 0 leaves nothing."""
     number += counts.get(encoding, (value, 0))[1]
     if number:

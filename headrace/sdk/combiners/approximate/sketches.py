@@ -24,7 +24,7 @@ def datasketches() -> Any:
     return require_extra("datasketches", "sketches", "sketches need the package datasketches")
 
 
-def hashed(value: Any) -> int:
+def hashed(value: object) -> int:
     """Return a hash of a value as a signed number of 64 bits.
 
     >>> hashed("rye") == hashed("rye"), hashed(1) == hashed(1.0)

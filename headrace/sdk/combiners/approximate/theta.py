@@ -91,10 +91,10 @@ class ThetaSketchCombineFn(CombineFn):
     def create_accumulator(self) -> bytes:
         return b""
 
-    def add_input(self, mutable_accumulator: bytes, element: Any) -> bytes:
+    def add_input(self, mutable_accumulator: bytes, element: object) -> bytes:
         return self.add_inputs(mutable_accumulator, (element,))
 
-    def add_inputs(self, mutable_accumulator: bytes, elements: Iterable[Any]) -> bytes:
+    def add_inputs(self, mutable_accumulator: bytes, elements: Iterable[object]) -> bytes:
         sketch = datasketches().update_theta_sketch(self._size)
         for element in elements:
             sketch.update(hashed(element))

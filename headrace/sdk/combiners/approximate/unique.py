@@ -49,10 +49,10 @@ class ApproximateUniqueCombineFn(CombineFn):
     def create_accumulator(self) -> set[int]:
         return set()
 
-    def add_input(self, mutable_accumulator: set[int], element: Any) -> set[int]:
+    def add_input(self, mutable_accumulator: set[int], element: object) -> set[int]:
         return self.add_inputs(mutable_accumulator, (element,))
 
-    def add_inputs(self, mutable_accumulator: set[int], elements: Iterable[Any]) -> set[int]:
+    def add_inputs(self, mutable_accumulator: set[int], elements: Iterable[object]) -> set[int]:
         mutable_accumulator.update(map(self._hash, elements))
         return self._largest(mutable_accumulator, 2 * self._sample_size)
 
@@ -68,7 +68,7 @@ class ApproximateUniqueCombineFn(CombineFn):
             return len(kept)
         return round((len(kept) - 1) * _HASHES / (_HASHES - min(kept)))
 
-    def _hash(self, value: Any) -> int:
+    def _hash(self, value: object) -> int:
         digest = blake2b(self._encode(value), digest_size=8).digest()
         return int.from_bytes(digest, "big")
 

@@ -44,7 +44,7 @@ class RecordSink:
     'auto'
     """
 
-    def create_metadata(self, destination: Any, full_file_name: str) -> CreateMetadata:
+    def create_metadata(self, destination: object, full_file_name: str) -> CreateMetadata:
         """Return how the file of a destination is created.
 
         Args:

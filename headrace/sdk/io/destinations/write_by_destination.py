@@ -148,7 +148,7 @@ class WriteToFiles(PTransform[PCollection[Any], PCollection[FileResult]]):
             )
         return given
 
-    def expand(self, pcoll: PCollection[Any]) -> PCollection[FileResult]:
+    def expand(self, pcoll: PCollection[object]) -> PCollection[FileResult]:
         require_collection(pcoll)
         if pcoll.collection.changing:
             raise PipelineError(
@@ -204,7 +204,7 @@ class WriteFile(DoFn):
 
     def process(
         self,
-        element: tuple[tuple[Any, int], Iterable[Any]],
+        element: tuple[tuple[object, int], Iterable[object]],
         window: BoundedWindow = _WindowParam,
         pane: PaneInfo = _PaneInfoParam,
     ) -> Iterator[FileResult]:
@@ -213,7 +213,7 @@ class WriteFile(DoFn):
         self._write(name, destination, values)
         yield FileResult(name, shard, self.shards, window, pane, destination)
 
-    def _name(self, window: BoundedWindow, pane: PaneInfo, shard: int, destination: Any) -> str:
+    def _name(self, window: BoundedWindow, pane: PaneInfo, shard: int, destination: object) -> str:
         """Return the name of a file, after checking that no other file has it."""
         name = self.naming(window, pane, shard, self.shards, None, destination)
         if self.shards > 1:
@@ -293,14 +293,14 @@ def _sinks(sink: Any) -> Callable[[Any], RecordSink]:
     return sink  # type: ignore[no-any-return]
 
 
-def _refuse_sink(sink: Any) -> None:
+def _refuse_sink(sink: object) -> None:
     raise PipelineError(
         f"WriteToFiles needs a fileio.FileSink, not {shorten(sink)}",
         remedy="pass a fileio.FileSink, its class, or a function from the destination to one",
     )
 
 
-def _text(path: Any) -> str:
+def _text(path: object) -> str:
     """Return a path, which an option may give, as a string."""
     given = path.get() if hasattr(path, "get") else path
     if isinstance(given, (str, os.PathLike)):

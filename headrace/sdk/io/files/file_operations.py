@@ -283,7 +283,7 @@ class FileSystems:
         _each("delete", paths, _delete)
 
 
-def matched(pattern: Any) -> list[FileMetadata]:
+def matched(pattern: object) -> list[FileMetadata]:
     """Return the files that match a pattern of ``FileSystems.match``, in order of their paths.
 
     >>> matched("no/such/*.txt")

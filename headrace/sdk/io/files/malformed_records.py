@@ -118,7 +118,7 @@ def _located(error: Exception, record: TextRecord, path: str) -> Exception:
     return error
 
 
-def separated(element: Any, tag: str) -> Any:
+def separated(element: object, tag: str) -> Any:
     """Return an element unchanged, and a malformed record as a dead letter for an output.
 
     >>> bad = MalformedRecord("{", (hr.FileError, "FileError(...)", []))

@@ -12,7 +12,7 @@ from headrace.sdk.io.formats.write_options import PathPrefix, WriteOptions
 
 def avro_sink(
     file_path_prefix: PathPrefix,
-    schema: Any,
+    schema: object,
     codec: str,
     file_name_suffix: str,
     num_shards: int,
@@ -30,7 +30,7 @@ def avro_sink(
 
 def parquet_sink(
     file_path_prefix: PathPrefix,
-    schema: Any,
+    schema: object,
     codec: str,
     use_deprecated_int96_timestamps: bool,
     use_compliant_nested_type: bool,

@@ -84,7 +84,7 @@ def _types_of_class(kind: type) -> ColumnTypes:
     return {name: _in_file(field) for name, field in plain.items()}
 
 
-def _in_file(kind: Any) -> Any:
+def _in_file(kind: object) -> Any:
     """Return the type of a field's values in a file: dict for a class of records, which JSON can nest."""
     if kind is Any:
         return object
@@ -146,7 +146,7 @@ def read_type(texts: Iterable[str]) -> type:
     return str
 
 
-def value_type(values: Iterable[Any]) -> type:
+def value_type(values: Iterable[object]) -> type:
     """Return the type of values, ignoring None: float for ints and floats, object for other mixtures.
 
     >>> value_type([1, None, 2.5]), value_type([1, "x"])

@@ -13,7 +13,7 @@ from headrace.sdk.elements.schemas import fields_of, is_record
 from headrace.windowing.time.timestamps import Timestamp
 
 
-def in_json(value: Any) -> Any:
+def in_json(value: object) -> Any:
     """Return the JSON form of a value of a type that JSON does not have; for ``json.dumps``.
 
     Raises:
@@ -35,7 +35,7 @@ def in_json(value: Any) -> Any:
     raise TypeError(f"{type(value).__qualname__} has no JSON form")
 
 
-def named(value: Any) -> Any:
+def named(value: object) -> Any:
     """Return a value with the named tuples in it as dicts; JSON would have them as arrays.
 
     >>> from collections import namedtuple
@@ -51,7 +51,7 @@ def named(value: Any) -> Any:
     return list(map(named, value)) if isinstance(value, (list, tuple)) else value
 
 
-def in_text(value: Any) -> Any:
+def in_text(value: object) -> Any:
     """Return the form of a value in a CSV field.
 
     >>> in_text(Timestamp(0)), in_text(1.5)
@@ -62,7 +62,7 @@ def in_text(value: Any) -> Any:
     return value.to_rfc3339() if isinstance(value, Timestamp) else value
 
 
-def in_arrow(value: Any) -> Any:
+def in_arrow(value: object) -> Any:
     """Return the form of a value in an Arrow table.
 
     >>> in_arrow([Timestamp(0)])
@@ -77,7 +77,7 @@ def in_arrow(value: Any) -> Any:
     return value
 
 
-def converted(column: list[Any], convert: Callable[[Any], Any]) -> list[Any]:
+def converted(column: list[Any], convert: Callable[[Any], object]) -> list[Any]:
     """Return the converted values of a column, or the column itself if it has only plain types.
 
     >>> column = [1, None]

@@ -14,7 +14,7 @@ from headrace.sdk.sources.reading import Read
 from headrace.windowing.watermarks.policies import WatermarkPolicy
 
 
-def _check_watch(options: ReadOptions, field: Any, watch: float) -> None:
+def _check_watch(options: ReadOptions, field: object, watch: float) -> None:
     if watch is not False and not watch > 0:
         raise PipelineError(f"watch is {watch}", remedy="use True, or a number of seconds above 0")
 

@@ -39,7 +39,7 @@ class ReadAllFromFiles(PTransform[PCollection[Any], PCollection[OutT]], Generic[
         self.with_filename = with_filename
         self.output_type = tuple[str, element_type] if with_filename else element_type
 
-    def expand(self, pcoll: PCollection[Any]) -> PCollection[OutT]:
+    def expand(self, pcoll: PCollection[object]) -> PCollection[OutT]:
         read: Any = FlatMap(_Read(self.files, self.with_filename))
         paths = pcoll | "Match" >> FlatMap(_paths) | "Reshuffle" >> Reshuffle()
         return paths | "Read" >> read.with_output_types(self.output_type)  # type: ignore[no-any-return]
@@ -60,7 +60,7 @@ class _Read:
                 yield from bundle.values
 
 
-def _paths(element: Any) -> list[str]:
+def _paths(element: object) -> list[str]:
     """Return the files that match an element."""
     if isinstance(element, FileMetadata):
         return [element.path]

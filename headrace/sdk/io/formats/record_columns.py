@@ -66,7 +66,7 @@ def columns_of(
 
 
 def _filled(
-    record: Mapping[str, Any], names: Sequence[str], nullable: Set[str]
+    record: Mapping[str, object], names: Sequence[str], nullable: Set[str]
 ) -> Mapping[str, Any]:
     """Return a record with None for its missing fields, unless a field could be one with a wrong name."""
     if len(record) >= len(names) or not record.keys() <= set(names):
@@ -74,7 +74,7 @@ def _filled(
     return {name: record.get(name) for name in names if name in record or name in nullable}
 
 
-def with_diff(fields: Mapping[str, Any], diff_column: str, diff: Any) -> dict[str, Any]:
+def with_diff(fields: Mapping[str, object], diff_column: str, diff: object) -> dict[str, Any]:
     """Return fields with the diff added.
 
     Raises:
@@ -91,7 +91,7 @@ def with_diff(fields: Mapping[str, Any], diff_column: str, diff: Any) -> dict[st
     return {**fields, diff_column: diff}
 
 
-def _refuse_others(elements: Sequence[Any], names: Sequence[str], exact: bool) -> NoReturn:
+def _refuse_others(elements: Sequence[object], names: Sequence[str], exact: bool) -> NoReturn:
     """Raise an error that names the first element with other fields."""
     wanted = set(names)
     other = next(e for e in elements if _differs(fields_of(e).keys(), wanted, exact))

@@ -29,7 +29,7 @@ class WriteTo(PTransform[PCollection[Any], PDone]):
         """Return the display data of the sink."""
         return self._sink.display_data() if isinstance(self._sink, FileSink) else {}
 
-    def expand(self, pcoll: PCollection[Any]) -> PDone:
+    def expand(self, pcoll: PCollection[object]) -> PDone:
         require_collection(pcoll)
         if isinstance(self._sink, FileSink):
             _refuse_same_names(self._sink, pcoll.pipeline.graph)

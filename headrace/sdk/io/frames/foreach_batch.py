@@ -51,7 +51,7 @@ class ForeachBatchSink(PartSink, LoadsFrames):
         """Whether the DataFrame has a column for diffs."""
         return self.parquet.accepts_retractions
 
-    def with_element_type(self, kind: Any) -> Self:
+    def with_element_type(self, kind: object) -> Self:
         return attrs.evolve(self, parquet=self.parquet.with_element_type(kind))
 
     def open(self) -> None:
@@ -85,7 +85,7 @@ def _writing_only(cls: type[ForeachBatchSink], parquet: ParquetSink) -> ForeachB
     return cls(_refuse_call, parquet)
 
 
-def _refuse_call(frame: Any, batch: int) -> None:
+def _refuse_call(frame: object, batch: int) -> None:
     raise AssertionError("workers do not call the function")
 
 
@@ -142,5 +142,5 @@ class ForeachBatch(PTransform[PCollection[Any], PDone]):
     def default_label(self) -> str:
         return f"ForeachBatch({callable_label(self._function)})"
 
-    def expand(self, pcoll: PCollection[Any]) -> PDone:
+    def expand(self, pcoll: PCollection[object]) -> PDone:
         return Write(self._sink).expand(pcoll)

@@ -109,7 +109,7 @@ class FrameRows:
         names = [argument.field for argument in arguments_of(self.schema)]
         return checked_records(self.schema, names, [columns[name] for name in names])
 
-    def _timestamps(self, batch: Any, rows: list[Any]) -> list[int]:
+    def _timestamps(self, batch: object, rows: list[Any]) -> list[int]:
         if callable(self.timestamp):
             instants = list(map(self.timestamp, rows))
         else:
@@ -126,7 +126,7 @@ class FrameRows:
         except TimeError:
             _raise_timestamp_error(rows, instants)
 
-    def divided(self, batch: Any) -> Iterator[tuple[SourcePartition, Bundle]]:
+    def divided(self, batch: object) -> Iterator[tuple[SourcePartition, Bundle]]:
         """Return the rows of each source partition, with the partition's name."""
         bundle = self.bundle(batch)
         if not self.partition_by:
@@ -168,7 +168,7 @@ class BoundedFrame(BoundedSource[Row], ReadsBundles):
     def read(self, partition: Any) -> Iterator[Row]:
         return (row for bundle in self.read_bundles(partition) for row in bundle.values)
 
-    def read_bundles(self, partition: Any) -> Iterator[Bundle]:
+    def read_bundles(self, partition: object) -> Iterator[Bundle]:
         """Collect the rows of the DataFrame in this process."""
         assert isinstance(self.origin, GivenFrame)
         for batch in self.origin.frame.toArrow().to_batches(CHUNK_ROWS):
@@ -213,7 +213,7 @@ def _refuse_reading(origin: SparkFormat | GivenFrame) -> NoReturn:
     )
 
 
-def _column(batch: Any, name: Any) -> Any:
+def _column(batch: Any, name: object) -> Any:
     if name in batch.schema.names:
         return batch.column(name)
     raise PipelineError(

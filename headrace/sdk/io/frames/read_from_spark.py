@@ -128,6 +128,6 @@ class FromDataFrame(PTransform[PBegin, PCollection[RecordT]], Generic[RecordT]):
         return read.with_output_types(self._type).expand(pcoll)
 
 
-def _option_text(value: Any) -> str:
+def _option_text(value: object) -> str:
     """Return the value of an option in Spark's notation."""
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -116,7 +116,7 @@ class ToDataFrame(PTransform[PCollection[Any], PDone]):
             atexit.register(shutil.rmtree, where, ignore_errors=True)
         Path(where).mkdir(parents=True, exist_ok=True)
 
-    def expand(self, pcoll: PCollection[Any]) -> PDone:
+    def expand(self, pcoll: PCollection[object]) -> PDone:
         require_collection(pcoll)
         self._sink = self._sink.with_element_type(pcoll.element_type)
         return Write(self._sink).expand(pcoll)

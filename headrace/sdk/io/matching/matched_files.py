@@ -122,7 +122,9 @@ class MatchedFiles(UnboundedSource[FileMetadata], ReadsClock):
     def read(self, partition: Any, offset: Any, limit: int) -> Batch[FileMetadata]:
         return self.read_until(partition, offset, limit, Timestamp.now().micros)
 
-    def read_until(self, partition: Any, offset: Any, limit: int, now: int) -> Batch[FileMetadata]:
+    def read_until(
+        self, partition: object, offset: Any, limit: int, now: int
+    ) -> Batch[FileMetadata]:
         if offset is None:
             return self._batch([], Matches(now if self.start is None else self.start))
         at = Matches(*offset)

@@ -128,7 +128,7 @@ class WatchedFiles(UnboundedSource[Any]):
         compressed = (is_compressed(pattern, files.compression) for pattern in files.patterns)
         return files.tells_places and not all(compressed)
 
-    def latest_offset(self, partition: Any, start: Any, limit: int) -> LatestOffset | None:
+    def latest_offset(self, partition: object, start: Any, limit: int) -> LatestOffset | None:
         """Return the next offset; None if the next file is one that must be read to be divided."""
         position = Position() if start is None else Position(*start)
         if not position.ahead:

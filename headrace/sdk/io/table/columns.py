@@ -23,7 +23,7 @@ class Digits(sa.TypeDecorator[Decimal]):
     impl = sa.Text
     cache_ok = True
 
-    def process_bind_param(self, value: Any, dialect: sa.Dialect) -> str | None:
+    def process_bind_param(self, value: object, dialect: sa.Dialect) -> str | None:
         return None if value is None else str(value)
 
     def process_result_value(self, value: Any, dialect: sa.Dialect) -> Decimal | None:
@@ -52,7 +52,7 @@ _SQL: Final[dict[type, Any]] = {
 }
 
 
-def sql_type(kind: Any, column: str) -> Any:
+def sql_type(kind: object, column: str) -> Any:
     """Return the SQL type for a Python type; a SQLAlchemy type is returned as it is.
 
     Raises:
@@ -72,7 +72,7 @@ def sql_type(kind: Any, column: str) -> Any:
     )
 
 
-def declared_types(kind: Any) -> dict[str, Any]:
+def declared_types(kind: object) -> dict[str, Any]:
     """Return the types of the fields of elements, without those that depend on the values.
 
     Args:
@@ -85,7 +85,7 @@ def declared_types(kind: Any) -> dict[str, Any]:
 
 
 def columns_for(
-    rows: list[Values], types: Mapping[str, Any], key: tuple[str, ...], step: str
+    rows: list[Values], types: Mapping[str, object], key: tuple[str, ...], step: str
 ) -> list[sa.Column[Any]]:
     """Return the columns of a new table.
 

@@ -69,7 +69,7 @@ class Shape:
             self._refuse(element, row, step)
         return row
 
-    def _named(self, element: Any) -> Iterator[tuple[str, Any]]:
+    def _named(self, element: object) -> Iterator[tuple[str, Any]]:
         """Yield the columns of an element with their values."""
         kind: Any = type(element)
         read = reader_of(kind)
@@ -94,7 +94,7 @@ class Shape:
                 )
         return columns
 
-    def _refuse(self, element: Any, row: Values, step: str) -> None:
+    def _refuse(self, element: object, row: Values, step: str) -> None:
         columns = self.columns or frozenset()
         missing = sorted(columns - row.keys())
         what = f"has no column {missing[0]!r}" if missing else f"has the columns {sorted(row)}"
@@ -115,7 +115,7 @@ class _ShapeError(Exception):
 
 
 def _cells(
-    element: Any,
+    element: object,
     read: Reader | None,
     names: tuple[Pattern, ...] | None,
 ) -> Iterator[tuple[str, Any]]:
@@ -134,7 +134,7 @@ def _cells(
         yield str(name), plain(cells[name])  # type: ignore[index]  # a flat pattern
 
 
-def _matched(pattern: Pattern, value: Any) -> Iterator[tuple[str, Any]]:
+def _matched(pattern: Pattern, value: object) -> Iterator[tuple[str, Any]]:
     """Yield the names of a pattern with the corresponding items of a tuple."""
     if isinstance(pattern, str):
         yield pattern, plain(value)
@@ -173,7 +173,7 @@ _PLAIN: Final[dict[type, Callable[[Any], Any]]] = {
 }
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> Any:
     """Return a value in the form for a database: times in UTC, Headrace's time types as Python's.
 
     >>> plain(Timestamp(0)).isoformat()

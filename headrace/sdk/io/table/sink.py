@@ -43,7 +43,7 @@ class TableSink(Sink):
             return f"{self.url}/{self.table}"
         return f"{scheme}://{rest.rpartition('@')[2]}/{self.table}"
 
-    def with_element_type(self, kind: Any) -> Self:
+    def with_element_type(self, kind: object) -> Self:
         from headrace.sdk.io.table.columns import declared_types
 
         return attrs.evolve(self, types=declared_types(kind) | self.types)
@@ -133,7 +133,7 @@ class WriteToTable(Write):
     def default_label(self) -> str:
         return f"WriteToTable({self._table})"
 
-    def expand(self, pcoll: PCollection[Any]) -> PDone:
+    def expand(self, pcoll: PCollection[object]) -> PDone:
         require_collection(pcoll)
         if pcoll.collection.changing and not self._keyed:
             raise PipelineError(
@@ -190,7 +190,7 @@ def _check_names(keys: tuple[str, ...], pattern: tuple[Pattern, ...] | None, win
             )
 
 
-def _check_database(url: str, types: Mapping[str, Any]) -> None:
+def _check_database(url: str, types: Mapping[str, object]) -> None:
     """Check the database and the types while the pipeline is built."""
     postgres = ", and 'psycopg[binary]' for PostgreSQL"
     require_extra("sqlalchemy", "sql", "WriteToTable needs SQLAlchemy", postgres)

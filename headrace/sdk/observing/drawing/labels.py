@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 SMALL: Final = 240
 LARGE: Final = 620
@@ -25,7 +25,7 @@ _FIELDS: Final = re.compile(r"\w+\((\w+=.*?)\)?")
 _FIRST_NUMBER: Final = re.compile(r"\w*\((?:\w+=)?(-?[\d.]{1,8})\b")
 
 
-def short(value: Any) -> str:
+def short(value: object) -> str:
     """Return a value as a short text.
 
     >>> short(12345), short(3.14159), short(-7), short("Anchorage, Alaska")
@@ -39,7 +39,7 @@ def short(value: Any) -> str:
     return _number(value).replace("-", "−")
 
 
-def long(value: Any) -> str:
+def long(value: object) -> str:
     """Return a value as text for a label that has room; of a tuple with fields without the name of its class.
 
     >>> long(12345), long("Anchorage, Alaska"), long("Hour(flights=12, cancelled=1)")

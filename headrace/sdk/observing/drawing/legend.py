@@ -40,7 +40,7 @@ _COLUMNS: Final = f"width < {WIDE} ? max(1, floor(width / 150)) : 2"
 """Expressions of Vega; the width of a picture on a page is known only there."""
 
 
-def legend(alt: Any, **symbols: Any) -> Any:
+def legend(alt: Any, **symbols: object) -> Any:
     """Return a legend.
 
     Args:

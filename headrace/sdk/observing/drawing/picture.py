@@ -29,7 +29,7 @@ class Captured(Protocol):
 def picture(
     source: Captured | History,
     *,
-    key: Any = None,
+    key: object = None,
     label: str | None = None,
     elements: Captured | None = None,
 ) -> LayerChart:
@@ -107,7 +107,7 @@ def _grouping(history: History, label: str | None) -> tuple[str, GroupingHistory
     return next(((n, some) for n, some in found.items() if some.panes), next(iter(found.items())))
 
 
-def _chosen(key: Any, keys: Sequence[str]) -> str:
+def _chosen(key: object, keys: Sequence[str]) -> str:
     if key is None and keys:
         return keys[0]
     if str(key) not in keys:

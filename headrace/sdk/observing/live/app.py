@@ -74,7 +74,7 @@ def _vega() -> Callable[[Request], Response]:
     return answer
 
 
-def _json(data: Any) -> Response:
+def _json(data: object) -> Response:
     return Response(as_json(data), media_type=JSON)
 
 

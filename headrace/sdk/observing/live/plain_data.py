@@ -173,7 +173,7 @@ def _metric(metric: MetricResult) -> Plain:
     return {"step": metric.key.step, "namespace": name.namespace, "name": name.name, "value": value}
 
 
-def as_json(data: Any) -> bytes:
+def as_json(data: object) -> bytes:
     """Return plain data as JSON; floats that JSON does not have, such as NaN, become texts.
 
     >>> as_json({"mean": float("nan")})
@@ -185,7 +185,7 @@ def as_json(data: Any) -> bytes:
         return json.dumps(_finite(data), allow_nan=False).encode()
 
 
-def _finite(data: Any) -> Any:
+def _finite(data: object) -> Any:
     if isinstance(data, float) and not isfinite(data):
         return str(data)
     if isinstance(data, Mapping):

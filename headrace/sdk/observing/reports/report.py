@@ -14,7 +14,7 @@ from importlib.resources import files
 from itertools import chain
 from pathlib import Path
 from time import time_ns
-from typing import Any, Final
+from typing import Final
 
 from headrace.sdk.metrics.run_records import RunOutline, StepOutline
 from headrace.sdk.metrics.step_metrics import StepMetrics
@@ -142,7 +142,7 @@ def chosen_keys(history: History) -> tuple[list[tuple[str, str]], int]:
     return chosen, len(found) - len(chosen)
 
 
-def _compressed(data: Any) -> str:
+def _compressed(data: object) -> str:
     text = json.dumps(data, separators=(",", ":"))
     return b64encode(gzip.compress(text.encode(), mtime=0)).decode()
 

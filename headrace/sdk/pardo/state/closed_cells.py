@@ -7,7 +7,7 @@ whose methods raise an error. So an open cell costs nothing more.
 
 from __future__ import annotations
 
-from typing import Any, Final, NoReturn
+from typing import Final, NoReturn
 
 from headrace.errors import PipelineError
 from headrace.sdk.pardo.state.state_cells import StateCell
@@ -60,12 +60,12 @@ _OPEN: Final[dict[type, type[StateCell]]] = {}
 """The kind of each class of closed cells."""
 
 
-def _is_for_users(name: str, value: Any) -> bool:
+def _is_for_users(name: str, value: object) -> bool:
     public = name == "__contains__" or not name.startswith("_")
     return public and callable(value) and name not in _INTERNAL
 
 
-def _refuse(cell: StateCell, *args: Any, **kwargs: Any) -> NoReturn:
+def _refuse(cell: StateCell, *args: object, **kwargs: object) -> NoReturn:
     raise PipelineError(
         f"a {_OPEN[type(cell)].__name__} is used outside of the calls for its key",
         remedy="use the parameter of process or of a timer's method; do not keep it in an attribute",

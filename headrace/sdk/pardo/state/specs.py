@@ -89,7 +89,7 @@ class StateSpec:
             return value
         return EncodedState(cell.converted(value, self._checked.encode))
 
-    def thaw(self, frozen: Any) -> StateCell:
+    def thaw(self, frozen: object) -> StateCell:
         """Return a cell with the value that :meth:`freeze` returned."""
         cell = self.new_cell()
         if isinstance(frozen, EncodedState):

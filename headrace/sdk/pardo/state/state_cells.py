@@ -64,7 +64,7 @@ class StateCell:
     def thaw(self, frozen: Any) -> None:
         """Take the value that :meth:`freeze` returned."""
 
-    def converted(self, frozen: Any, convert: Callable[[Any], Any]) -> Any:
+    def converted(self, frozen: object, convert: Callable[[Any], object]) -> Any:
         """Return what :meth:`freeze` returned with its values converted; here there is one value."""
         return convert(frozen)
 
@@ -106,7 +106,7 @@ class BagState(StateCell, Generic[T]):
     def freeze(self) -> list[T]:
         return self._values
 
-    def converted(self, frozen: Any, convert: Callable[[Any], Any]) -> Any:
+    def converted(self, frozen: Any, convert: Callable[[Any], object]) -> Any:
         return list(map(convert, frozen))
 
     def thaw(self, frozen: list[T]) -> None:
@@ -148,7 +148,7 @@ class SetState(StateCell, Generic[T]):
     def freeze(self) -> list[T]:
         return list(self._values.values())
 
-    def converted(self, frozen: Any, convert: Callable[[Any], Any]) -> Any:
+    def converted(self, frozen: Any, convert: Callable[[Any], object]) -> Any:
         return list(map(convert, frozen))
 
     def thaw(self, frozen: list[T]) -> None:
@@ -202,7 +202,7 @@ class CombiningValueState(StateCell):
         self._accumulator: Any = None
         self._some = False
 
-    def add(self, value: Any) -> None:
+    def add(self, value: object) -> None:
         """Add a value to the accumulator."""
         if type(value) not in IMMUTABLE:
             value = own(value)
@@ -226,7 +226,7 @@ class CombiningValueState(StateCell):
     def freeze(self) -> Any:
         return self._combine_fn.compact(self._accumulator)
 
-    def thaw(self, frozen: Any) -> None:
+    def thaw(self, frozen: object) -> None:
         self._accumulator, self._some = frozen, True
 
 
@@ -235,7 +235,7 @@ class CodedCombiningState(CombiningValueState):
 
     __slots__ = ()
 
-    def add(self, value: Any) -> None:
+    def add(self, value: object) -> None:
         super().add(value)
         copies: Any = self._copies
         copies.check(self.freeze)
@@ -253,7 +253,7 @@ class SumState(CombiningValueState):
         super().__init__(combine_fn)
         self._accumulator = False
 
-    def add(self, value: Any) -> None:
+    def add(self, value: object) -> None:
         total = self._accumulator = self._accumulator + value
         if total is value:  # only a value that was added to 0
             self._accumulator = own(value)
@@ -319,7 +319,7 @@ class OrderedListState(StateCell, Generic[T]):
     def freeze(self) -> list[tuple[int, T]]:
         return [(timestamp, value) for timestamp, _, value in self._rows]
 
-    def converted(self, frozen: Any, convert: Callable[[Any], Any]) -> Any:
+    def converted(self, frozen: Any, convert: Callable[[Any], object]) -> Any:
         return [(timestamp, convert(value)) for timestamp, value in frozen]
 
     def thaw(self, frozen: list[tuple[int, T]]) -> None:
@@ -354,7 +354,7 @@ class MapState(StateCell, Generic[K, T]):
         self._items[identity(key)] = key, value
         self.written = True
 
-    def get(self, key: K, default: Any = None) -> T | Any:
+    def get(self, key: K, default: object = None) -> T | Any:
         """Return the value of a key, or a default."""
         found = self._items.get(identity(key))
         return default if found is None else _given(found[1], self._copies)
@@ -390,7 +390,7 @@ class MapState(StateCell, Generic[K, T]):
     def freeze(self) -> list[tuple[K, T]]:
         return list(self._items.values())
 
-    def converted(self, frozen: Any, convert: Callable[[Any], Any]) -> Any:
+    def converted(self, frozen: Any, convert: Callable[[Any], object]) -> Any:
         return [(key, convert(value)) for key, value in frozen]
 
     def thaw(self, frozen: list[tuple[K, T]]) -> None:

@@ -6,7 +6,6 @@ To show something does not run it, and does not count as use of the pipeline.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from headrace.sdk.elements.html_tables import facts, fragment, paragraph
 from headrace.sdk.elements.schemas import type_name
@@ -63,7 +62,7 @@ def pipeline_text(graph: Graph, state: str) -> str:
     return f"{head}\n{find_planner().explain(graph)}" if number else head
 
 
-def collection_html(name: str, collection: Collection, element_type: Any) -> str:
+def collection_html(name: str, collection: Collection, element_type: object) -> str:
     """Return what is known of a collection as a fragment of HTML.
 
     Args:

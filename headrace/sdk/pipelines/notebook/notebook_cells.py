@@ -48,7 +48,7 @@ def current_cell() -> CellRun | None:
     return CellRun(found, shell.execution_count) if found else None
 
 
-def _cell_id(shell: Any) -> str:
+def _cell_id(shell: object) -> str:
     """Return the id that Jupyter and VS Code give to a cell; an edited cell keeps it."""
     request = shell.get_parent() if hasattr(shell, "get_parent") else {}
     return str((request or {}).get("metadata", {}).get("cellId") or "")

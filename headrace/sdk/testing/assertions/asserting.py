@@ -110,7 +110,7 @@ class AssertThat(PTransform[Any, Any]):
 
 
 def assert_that(
-    actual: PCollection[Any],
+    actual: PCollection[object],
     matcher: Matcher,
     label: str = "assert_that",
     reify_windows: bool = False,

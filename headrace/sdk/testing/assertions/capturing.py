@@ -74,7 +74,7 @@ class Capture(Sink):
         return [(element.diff, element.value) for element in self.elements]
 
 
-def capture(pcoll: PCollection[Any], label: str = "capture") -> Capture:
+def capture(pcoll: PCollection[object], label: str = "capture") -> Capture:
     """Capture a collection; the capture contains its elements after the run.
 
     ``values`` are all values, with the values of retractions and retracted values; ``net`` are the values

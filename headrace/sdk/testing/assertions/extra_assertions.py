@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from headrace.sdk.testing.assertions.matchers import equal_to
 
@@ -14,7 +13,7 @@ class ExtraAssertionsMixin:
     >>> ExtraAssertionsMixin().assertUnhashableCountEqual([{"a": 1}, [2]], [[2], {"a": 1}])
     """
 
-    def assertUnhashableCountEqual(self, data1: Iterable[Any], data2: Iterable[Any]) -> None:
+    def assertUnhashableCountEqual(self, data1: Iterable[object], data2: Iterable[object]) -> None:
         """Assert that two collections have the same elements, in any order; arrays are compared by value.
 
         Raises:
@@ -23,7 +22,7 @@ class ExtraAssertionsMixin:
         equal_to(data1, _same)(list(data2))
 
 
-def _same(one: Any, other: Any) -> bool:
+def _same(one: object, other: object) -> bool:
     if isinstance(one, dict) and isinstance(other, dict):
         return one.keys() == other.keys() and all(_same(one[k], other[k]) for k in one)
     if isinstance(one, list | tuple) and type(one) is type(other):

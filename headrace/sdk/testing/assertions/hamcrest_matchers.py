@@ -38,7 +38,7 @@ class PartsMatcher(BaseMatcher[Any]):
         self._cls = cls
         self._expected = {path: as_matcher(value) for path, value in expected.items()}
 
-    def _matches(self, item: Any) -> bool:
+    def _matches(self, item: object) -> bool:
         return isinstance(item, self._cls) and all(
             matcher.matches(_part(item, path)) for path, matcher in self._expected.items()
         )
@@ -162,7 +162,7 @@ class DisplayDataItemMatcher(PartsMatcher):
         super().__init__(DisplayDataItem, expected)
 
 
-def verify_all(all_metrics: Iterable[MetricResult], matchers: Iterable[Any]) -> list[str]:
+def verify_all(all_metrics: Iterable[MetricResult], matchers: Iterable[object]) -> list[str]:
     """Return a description of each matcher that matches none of the results of a run.
 
     >>> verify_all([], [MetricResultMatcher(name="bags")])
@@ -177,16 +177,16 @@ def verify_all(all_metrics: Iterable[MetricResult], matchers: Iterable[Any]) -> 
     return errors
 
 
-def as_matcher(value: Any) -> Matcher[Any]:
+def as_matcher(value: object) -> Matcher[Any]:
     """Return a matcher, or the matcher of what is equal to a value."""
     return value if isinstance(value, Matcher) else equal_to(value)
 
 
-def _given(parts: Mapping[str, Any]) -> dict[str, Any]:
+def _given(parts: Mapping[str, object]) -> dict[str, Any]:
     return {name: part for name, part in parts.items() if part is not None}
 
 
-def _part(item: Any, path: str) -> Any:
+def _part(item: object, path: str) -> Any:
     for name in path.split("."):
         item = getattr(item, name, None)
     return item

@@ -24,7 +24,7 @@ class BeamAssertException(AssertionError):
     """The elements of a collection are not the expected ones (Beam's name)."""
 
 
-def equal_to(expected: Iterable[Any], equals_fn: Equal | None = None) -> Matcher:
+def equal_to(expected: Iterable[object], equals_fn: Equal | None = None) -> Matcher:
     """Assert that the elements are these, in any order.
 
     Args:
@@ -53,7 +53,7 @@ def equal_to(expected: Iterable[Any], equals_fn: Equal | None = None) -> Matcher
 
 
 def equal_to_approx(
-    expected: Iterable[Any], rel_tol: float = 1e-09, abs_tol: float = 0.0
+    expected: Iterable[object], rel_tol: float = 1e-09, abs_tol: float = 0.0
 ) -> Matcher:
     """Assert that the elements are these, in any order, with numbers approximately equal.
 
@@ -65,7 +65,7 @@ def equal_to_approx(
     >>> equal_to_approx([("a", 1.0)])([("a", 1.0 + 1e-12)])
     """
 
-    def is_close(one: Any, other: Any) -> bool:
+    def is_close(one: object, other: object) -> bool:
         if isinstance(one, Real) and isinstance(other, Real):
             return isclose(one, other, rel_tol=rel_tol, abs_tol=abs_tol)
         if isinstance(one, (list, tuple)) and type(one) is type(other) and len(one) == len(other):
@@ -96,7 +96,7 @@ def is_not_empty() -> Matcher:
     return match
 
 
-def matches_all(expected: Iterable[Any]) -> Matcher:
+def matches_all(expected: Iterable[object]) -> Matcher:
     """Assert that each element satisfies one of these conditions, and each condition one element.
 
     Args:
@@ -109,7 +109,7 @@ def matches_all(expected: Iterable[Any]) -> Matcher:
 
 
 def equal_to_per_window(
-    expected_window_to_elements: Mapping[BoundedWindow, Iterable[Any]],
+    expected_window_to_elements: Mapping[BoundedWindow, Iterable[object]],
 ) -> Matcher:
     """Assert that each window contains these elements, in any order.
 
@@ -152,7 +152,7 @@ class EqualToPerWindow:
             raise BeamAssertException(f"unmatched elements {missing!r} in window {window}")
 
 
-def contains_in_any_order(iterable: Iterable[Any]) -> Any:
+def contains_in_any_order(iterable: Iterable[object]) -> Any:
     """Return an object that equals every iterable of the same elements, in any order.
 
     >>> contains_in_any_order([1, 2]) == [2, 1]
@@ -191,7 +191,7 @@ def _differences(
 
 
 def row_namedtuple_equals_fn(
-    expected: Any, actual: Any, fallback_equals_fn: Equal | None = None
+    expected: object, actual: object, fallback_equals_fn: Equal | None = None
 ) -> bool:
     """Return whether values are equal, where a Row equals a named tuple with the same fields (as in Beam).
 
@@ -213,11 +213,11 @@ def row_namedtuple_equals_fn(
     )
 
 
-def _is_row(value: Any) -> bool:
+def _is_row(value: object) -> bool:
     return isinstance(value, Row) or (isinstance(value, tuple) and is_record(value))
 
 
-def _satisfies(condition: Any, element: Any) -> bool:
+def _satisfies(condition: object, element: object) -> bool:
     if hasattr(condition, "matches"):
         return bool(condition.matches(element))
     if callable(condition):

@@ -61,7 +61,7 @@ def check_coder(
     as_keys = is_deterministic() if keys is None else keys
     drawn = drawn_from(values)
 
-    def law(pair: tuple[Any, Any]) -> None:
+    def law(pair: tuple[object, object]) -> None:
         for value in pair:
             _check_round_trip(chosen, value)
         if as_keys:
@@ -71,7 +71,7 @@ def check_coder(
     check_law(st.tuples(drawn, drawn), law, cases)
 
 
-def _check_round_trip(coder: Coder, value: Any) -> None:
+def _check_round_trip(coder: Coder, value: object) -> None:
     encoded = coder.encode(value)
     decoded = coder.decode(encoded)
     if decoded != value or type(decoded) is not type(value):
@@ -83,7 +83,7 @@ def _check_round_trip(coder: Coder, value: Any) -> None:
         )
 
 
-def _check_keys(coder: Coder, encode: Any, one: Any, other: Any) -> None:
+def _check_keys(coder: Coder, encode: Any, one: object, other: object) -> None:
     """Check that keys have equal encodings exactly if they are equal, also after a round trip."""
     decoded = coder.decode(coder.encode(one))
     for second in (decoded, other):

@@ -45,7 +45,7 @@ ORDER: Final = (
 
 
 def check_combine_fn(
-    fn: CombineFn | Callable[..., Any],
+    fn: CombineFn | Callable[..., object],
     inputs: Drawn,
     equal: Equal | None = None,
     cases: int = 100,
@@ -99,7 +99,7 @@ def check_combine_fn(
     check_law(parts, law, cases, ORDER)
 
 
-def _equal(one: Any, other: Any) -> bool:
+def _equal(one: object, other: object) -> bool:
     return bool(one == other)
 
 
@@ -152,7 +152,7 @@ class _Combining:
         except Exception:  # a class can raise anything
             return b""
 
-    def add(self, inputs: Iterable[Any]) -> Any:
+    def add(self, inputs: Iterable[object]) -> Any:
         accumulator = self.fn.create_accumulator()
         for element in inputs:
             accumulator = self.fn.add_input(accumulator, element)
@@ -168,10 +168,10 @@ class _Combining:
                 two = self.fn.add_input(two, element)
         return one
 
-    def merge(self, *accumulators: Any) -> Any:
+    def merge(self, *accumulators: object) -> Any:
         return self.fn.merge_accumulators(list(accumulators))
 
-    def out(self, accumulator: Any) -> Any:
+    def out(self, accumulator: object) -> Any:
         return self.fn.extract_output(accumulator)
 
     def _adding(self, a: list[Any], b: list[Any]) -> Iterator[Sides]:

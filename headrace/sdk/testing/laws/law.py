@@ -65,7 +65,7 @@ def part(name: str, text: str) -> str:
     return f"  {name}:\n{indent(text, '    ')}" if "\n" in text else f"  {name}: {text}"
 
 
-def formatted(side: Any) -> str:
+def formatted(side: object) -> str:
     """Return a result as text; a long list has one entry per line."""
     text = repr(side)
     if isinstance(side, list) and len(text) > 80:

@@ -30,7 +30,7 @@ def drawn_from(values: Drawn) -> st.SearchStrategy[Any]:
     return drawn.map(_copied)
 
 
-def _copied(value: Any) -> Any:
+def _copied(value: object) -> Any:
     try:
         return deepcopy(value)
     except Exception:  # a class can raise anything
@@ -42,7 +42,7 @@ def check_law(
     law: Callable[[Any], None],
     cases: int,
     order: Sequence[str] = (),
-    smaller: Callable[[Any], Iterable[Any]] = lambda case: (),
+    smaller: Callable[[Any], Iterable[object]] = lambda case: (),
 ) -> None:
     """Check one or several laws on random cases.
 
@@ -61,7 +61,7 @@ def check_law(
     """
     found: dict[str, int] = {}
 
-    def record(case: Any) -> None:
+    def record(case: object) -> None:
         error = _error(law, case)
         if error is not None:
             found[_kind(error)] = _rank(error, order)
@@ -78,7 +78,7 @@ def _shrunk(
     """Return a case that is shrunk by Hypothesis, and its error."""
     failed: list[tuple[Any, Exception]] = []
 
-    def report(case: Any) -> None:
+    def report(case: object) -> None:
         original = _copied(case)
         error = _error(law, case)
         if error is not None and _kind(error) == reported:
@@ -96,9 +96,9 @@ def _shrunk(
 
 def _smallest(
     law: Callable[[Any], None],
-    failed: tuple[Any, Exception],
+    failed: tuple[object, Exception],
     reported: str,
-    smaller: Callable[[Any], Iterable[Any]],
+    smaller: Callable[[Any], Iterable[object]],
 ) -> Exception:
     """Return the error of the smallest case that is found by removing parts."""
     case, error = failed
@@ -112,7 +112,7 @@ def _smallest(
     return error
 
 
-def _error(law: Callable[[Any], None], case: Any) -> Exception | None:
+def _error(law: Callable[[Any], None], case: object) -> Exception | None:
     """Return the error that a law raises for a case."""
     try:
         law(case)
@@ -151,7 +151,7 @@ def _draw(
         suppress_health_check=list(HealthCheck),
     )
     @given(strategy)
-    def run(case: Any) -> None:
+    def run(case: object) -> None:
         test(case)
 
     run()

@@ -312,7 +312,7 @@ def _accepted_and_dropped(part: Part) -> Iterator[list[tuple[int, Any, Any]]]:
     yield [(event, element.windows[0], element) for event, element in part.observed.late]
 
 
-def _net_by_event(rows: Iterable[tuple[int, Any, Any]]) -> dict[int, Counter[Any]]:
+def _net_by_event(rows: Iterable[tuple[int, object, Any]]) -> dict[int, Counter[Any]]:
     """Return the insertions less the retractions of each event, by key, window, value and timestamp."""
     net: dict[int, Counter[Any]] = defaultdict(Counter)
     for event, window, e in rows:

@@ -110,7 +110,7 @@ def of_capturing(
 
 
 def _differing(
-    law: str, run: Run, different: Mapping[str, Any] | None, remedy: str
+    law: str, run: Run, different: Mapping[str, object] | None, remedy: str
 ) -> LawBroken | None:
     return LawBroken(law, program(run), different, remedy) if different else None
 
@@ -128,7 +128,7 @@ def _different(
     return None
 
 
-def _difference(some: Sequence[Any], others: Sequence[Any]) -> list[Any]:
+def _difference(some: Sequence[object], others: Sequence[object]) -> list[Any]:
     left = Counter(map(repr, some)) - Counter(map(repr, others))
     return [each for each in some if left[repr(each)]]
 

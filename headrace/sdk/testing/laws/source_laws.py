@@ -20,7 +20,7 @@ from headrace.windowing.time.timestamps import MAX_MICROS, Timestamp, TimestampT
 
 
 def check_source(
-    source: UnboundedSource[Any], now: TimestampTypes | None = None, cases: int = 30
+    source: UnboundedSource[object], now: TimestampTypes | None = None, cases: int = 30
 ) -> None:
     """Check that a source can be read again after a crash, and on workers.
 
@@ -70,20 +70,20 @@ class SourceReads:
         """Read records, as pairs of value and timestamp in microseconds."""
         return rows_of(self.read(partition, offset, limit, replayed))
 
-    def latest_offset(self, partition: Any, offset: Any, limit: int) -> LatestOffset | None:
+    def latest_offset(self, partition: object, offset: object, limit: int) -> LatestOffset | None:
         """Return what the source tells."""
         if isinstance(self.source, ReadsClock):
             return self.source.latest_offset_until(partition, offset, limit, self.now)
         return self.source.latest_offset(partition, offset, limit)  # type: ignore[no-any-return]
 
 
-def rows_of(batch: Batch[Any]) -> list[Any]:
+def rows_of(batch: Batch[object]) -> list[Any]:
     """Return the records of a batch, as pairs of value and timestamp in microseconds."""
     bundle = as_bundle(batch.records)
     return list(zip(bundle.values, materialise(bundle.timestamps, len(bundle)), strict=True))
 
 
-def _check_partition(reads: SourceReads, partition: Any, limits: Sequence[int]) -> None:
+def _check_partition(reads: SourceReads, partition: object, limits: Sequence[int]) -> None:
     offset: Any = None
     for limit in limits:
         told = reads.latest_offset(partition, offset, limit)
@@ -96,7 +96,7 @@ def _check_partition(reads: SourceReads, partition: Any, limits: Sequence[int]) 
 
 
 def _check_read(
-    reads: SourceReads, partition: Any, offset: Any, limit: int, rows: list[Any], given: str
+    reads: SourceReads, partition: object, offset: object, limit: int, rows: list[Any], given: str
 ) -> None:
     if len(rows) > limit:
         raise LawBroken(
@@ -117,7 +117,12 @@ def _check_read(
 
 
 def _check_told(
-    reads: SourceReads, partition: Any, offset: Any, limit: int, told: LatestOffset, given: str
+    reads: SourceReads,
+    partition: object,
+    offset: object,
+    limit: int,
+    told: LatestOffset,
+    given: str,
 ) -> None:
     batch = reads.read(partition, offset, told.records, replayed=True) if told.records else None
     rows = [] if batch is None else rows_of(batch)

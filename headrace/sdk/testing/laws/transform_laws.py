@@ -344,7 +344,7 @@ def _net(elements: Iterable[Captured]) -> Content:
     return +left
 
 
-def _spelling(value: Any, window: BoundedWindow) -> str:
+def _spelling(value: object, window: BoundedWindow) -> str:
     return f"{value!r} in {window!r}"
 
 
@@ -372,7 +372,7 @@ def _key(value: Any) -> str:
     return repr(value[0]) if _is_pair(value) else ""
 
 
-def _is_pair(value: Any) -> bool:
+def _is_pair(value: object) -> bool:
     return isinstance(value, tuple) and len(value) == 2
 
 

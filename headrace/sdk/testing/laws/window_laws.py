@@ -83,7 +83,7 @@ def _broken(window_fn: WindowFn, dated: Sequence[Dated]) -> Iterator[Sides]:
     yield from _badly_merged(window_fn, windows, targets)
 
 
-def _badly_assigned(window_fn: WindowFn, element: Any, instant: int) -> Iterator[Sides]:
+def _badly_assigned(window_fn: WindowFn, element: object, instant: int) -> Iterator[Sides]:
     windows, again = (_assigned(window_fn, element, instant) for _ in range(2))
     if windows != again:
         yield (
@@ -125,7 +125,7 @@ def _badly_merged(
             )
 
 
-def _assigned(window_fn: WindowFn, element: Any, instant: int) -> list[BoundedWindow]:
+def _assigned(window_fn: WindowFn, element: object, instant: int) -> list[BoundedWindow]:
     return list(window_fn.assign(WindowFn.AssignContext(Timestamp(micros=instant), element)))
 
 

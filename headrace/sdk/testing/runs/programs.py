@@ -68,7 +68,7 @@ class Steps(Protocol):
         """The groupings of the branch that comes into the n-th step, with their numbers."""
 
 
-def code(value: Any) -> str:
+def code(value: object) -> str:
     """Return the expression that creates a value, without arguments that have their defaults.
 
     >>> from headrace.triggers import AccumulationMode
@@ -91,7 +91,7 @@ def code(value: Any) -> str:
     return getattr(value, "__qualname__", None) or repr(value)
 
 
-def _brackets(values: Sequence[Any]) -> str:
+def _brackets(values: Sequence[object]) -> str:
     inside = ", ".join(map(code, values))
     if isinstance(values, list):
         return f"[{inside}]"

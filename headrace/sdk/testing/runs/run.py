@@ -57,7 +57,7 @@ from headrace.sdk.testing.streams.script import END_OF_DATES, Event
 from headrace.windowing.timestamped_value import TimestampedValue
 
 
-def is_odd(value: Any) -> bool:
+def is_odd(value: object) -> bool:
     """Return whether the weight of a value is odd.
 
     >>> is_odd([1, 2])
@@ -66,7 +66,7 @@ def is_odd(value: Any) -> bool:
     return bool(weight(value) % 2 == 1)
 
 
-def is_big(value: Any) -> bool:
+def is_big(value: object) -> bool:
     """Return whether the weight of a value is at least 5.
 
     >>> is_big([1, 2])
@@ -75,7 +75,7 @@ def is_big(value: Any) -> bool:
     return bool(weight(value) >= 5)
 
 
-def patience(pair: tuple[Any, Any]) -> int:
+def patience(pair: tuple[object, object]) -> int:
     """Return a session gap that depends on the element, in seconds: at most 7.
 
     >>> patience(("a", 9))
@@ -84,7 +84,7 @@ def patience(pair: tuple[Any, Any]) -> int:
     return int(1 + weight(pair[1]) % 7)
 
 
-def ordered(value: Any) -> Any:
+def ordered(value: object) -> Any:
     """Return a value with all lists sorted, because their order is not defined.
 
     >>> ordered([3, [2, 1]])
@@ -213,7 +213,7 @@ class Run:
 # The pipeline of a run
 
 
-def adapted(one_key: bool, lists: bool, key: Any, value: Any) -> tuple[Any, Any]:
+def adapted(one_key: bool, lists: bool, key: object, value: object) -> tuple[Any, Any]:
     """Return the key and value that a step groups, for an input pair.
 
     >>> adapted(True, False, "a", [1, 2])
@@ -222,7 +222,7 @@ def adapted(one_key: bool, lists: bool, key: Any, value: Any) -> tuple[Any, Any]
     return "all" if one_key else key, ordered(value) if lists else weight(value)
 
 
-def stamped_later(pair: Any, seconds: int, timestamp: Any = DoFn.TimestampParam) -> Any:
+def stamped_later(pair: object, seconds: int, timestamp: Any = DoFn.TimestampParam) -> Any:
     """Return a pair with a later timestamp, or the same one if it is near the end of time.
 
     >>> stamped_later(("a", 1), 2, Timestamp(3))
@@ -232,7 +232,7 @@ def stamped_later(pair: Any, seconds: int, timestamp: Any = DoFn.TimestampParam)
     return TimestampedValue(pair, later)
 
 
-def chosen(only: Callable[[Any], bool], pair: tuple[Any, Any]) -> bool:
+def chosen(only: Callable[[Any], bool], pair: tuple[object, object]) -> bool:
     """Return whether a step uses a pair."""
     return only(pair[1])
 
@@ -293,7 +293,7 @@ def build(source: Any, run: Run, watched: bool, other: Any = None) -> list[StepC
 
 
 def _grouped(
-    n: int, step: Step, sides: Sequence[PCollection[Any]], watched: bool
+    n: int, step: Step, sides: Sequence[PCollection[object]], watched: bool
 ) -> tuple[PCollection[Any], StepCaptures]:
     """Apply a grouping to its inputs, and capture its output."""
     first, *others = suffixes(n, step)
@@ -340,7 +340,7 @@ def _together(n: int, step: Step, came: Any) -> Any:
     return came | f"together {n}" >> Flatten() if step.beside else came[0]
 
 
-def _prepared(side: PCollection[Any], step: Step, suffix: str, watched: bool) -> Any:
+def _prepared(side: PCollection[object], step: Step, suffix: str, watched: bool) -> Any:
     """Apply the transforms that precede the grouping of a step."""
     came = _adapted(side, step, suffix)
     if step.assigns:
@@ -351,12 +351,12 @@ def _prepared(side: PCollection[Any], step: Step, suffix: str, watched: bool) ->
     return came
 
 
-def _prepared_side(side: PCollection[Any], step: Step, suffix: str, watched: bool) -> Any:
+def _prepared_side(side: PCollection[object], step: Step, suffix: str, watched: bool) -> Any:
     """Apply the transforms that precede a side input; it always has windows of its own."""
     return _adapted(side, step, suffix) | f"window {suffix}" >> WindowInto(side_windowing(step))
 
 
-def _adapted(side: PCollection[Any], step: Step, suffix: str) -> Any:
+def _adapted(side: PCollection[object], step: Step, suffix: str) -> Any:
     """Apply the filter of a step, and adapt keys and values."""
     came: Any = side
     if step.only is not None:

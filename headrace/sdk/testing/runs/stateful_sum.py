@@ -38,7 +38,7 @@ class StatefulSum(DoFn):
 
     def process(
         self,
-        element: tuple[Any, Any],
+        element: tuple[object, object],
         diff: Any = DoFn.DiffParam,
         window: Any = DoFn.WindowParam,
         changes: Any = DoFn.StateParam(CHANGES),
@@ -55,7 +55,7 @@ class StatefulSum(DoFn):
     @on_timer(END)
     def emit(
         self,
-        key: Any = DoFn.KeyParam,
+        key: object = DoFn.KeyParam,
         changes: Any = DoFn.StateParam(CHANGES),
         count: Any = DoFn.StateParam(COUNT),
     ) -> Iterator[tuple[Any, Any]]:
@@ -86,8 +86,8 @@ class StatefulSumBeside(StatefulSum):
 
     def process(  # type: ignore[override]  # it takes a side input
         self,
-        element: tuple[Any, Any],
-        side: Iterable[tuple[Any, Any]],
+        element: tuple[object, object],
+        side: Iterable[tuple[object, Any]],
         diff: Any = DoFn.DiffParam,
         time: Any = DoFn.TimestampParam,
         window: Any = DoFn.WindowParam,

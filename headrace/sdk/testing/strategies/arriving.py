@@ -97,7 +97,7 @@ def timestamps(
 def _events(
     draw: st.DrawFn,
     burst: st.SearchStrategy[list[T]],
-    place: Callable[[T, int], Any],
+    place: Callable[[T, int], object],
     scale: Scale,
     to_infinity: bool | None,
     partitions: int,
@@ -200,11 +200,11 @@ def timelines(
     return _events(draw, burst, _dated, scale, to_infinity=True, partitions=partitions)
 
 
-def _copied(parts: Sequence[tuple[int, Any, int]]) -> list[tuple[Any, int]]:
+def _copied(parts: Sequence[tuple[int, object, int]]) -> list[tuple[Any, int]]:
     return [(element, apart) for copies, element, apart in parts for _ in range(copies)]
 
 
-def _dated(part: tuple[Any, int], watermark: int) -> TimestampedValue[Any]:
+def _dated(part: tuple[object, int], watermark: int) -> TimestampedValue[Any]:
     element, apart = part
     return TimestampedValue(element, Timestamp(micros=watermark + apart))
 

@@ -74,7 +74,7 @@ class TestPipeline(Pipeline):
         if standard.check_mutation is None:
             standard.check_mutation = True
 
-    def run(self, test_runner_api: Any = None, *, replace: bool = False) -> PipelineResult:
+    def run(self, test_runner_api: object = None, *, replace: bool = False) -> PipelineResult:
         """Run the pipeline and, if blocking, wait for its end.
 
         Args:

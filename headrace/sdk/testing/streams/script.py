@@ -49,7 +49,7 @@ def retracts(script: Script) -> bool:
     return any(isinstance(row, tuple) and row[3] < 0 for row in rows_of(script))
 
 
-def stamped(row: Row | TimestampedValue[Any]) -> TimestampedValue[Any]:
+def stamped(row: Row | TimestampedValue[object]) -> TimestampedValue[Any]:
     """Return a row as an element: a pair with its timestamp.
 
     Raises:
@@ -113,7 +113,7 @@ def event_at(now: int) -> int:
     return now // SECOND - 1
 
 
-def with_rows(script: Script, rows: Iterable[Any]) -> tuple[Event, ...]:
+def with_rows(script: Script, rows: Iterable[object]) -> tuple[Event, ...]:
     """Return the script with its rows replaced."""
     remaining = iter(rows)
     return tuple(
@@ -159,5 +159,5 @@ def punctual(script: Script, lateness: int = 0) -> tuple[Event, ...]:
     return tuple(events)
 
 
-def _instant(row: Row | TimestampedValue[Any]) -> int:
+def _instant(row: Row | TimestampedValue[object]) -> int:
     return row.micros if isinstance(row, TimestampedValue) else row[2]

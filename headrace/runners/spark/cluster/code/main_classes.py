@@ -39,7 +39,7 @@ def register(classes: Mapping[str, type]) -> MainClasses:
     return MainClasses(classes)
 
 
-def classes_in(values: Iterable[Any]) -> MainClasses:
+def classes_in(values: Iterable[object]) -> MainClasses:
     """Return the classes of ``__main__`` that are pickled with values."""
     main = vars(sys.modules["__main__"])
     own = {name: kind for name, kind in main.items() if is_main_class(kind)}
@@ -51,7 +51,7 @@ def classes_in(values: Iterable[Any]) -> MainClasses:
     return MainClasses({name: kind for name, kind in own.items() if kind in pickler.found})
 
 
-def is_main_class(kind: Any) -> bool:
+def is_main_class(kind: object) -> bool:
     """Return whether a value is a class that was defined in ``__main__``."""
     return isinstance(kind, type) and kind.__module__ == "__main__"
 

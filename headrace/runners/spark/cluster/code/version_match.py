@@ -24,7 +24,7 @@ _TIMEOUT: Final = 2.0
 _NOT_ACCEPTED: Final = "stopped SparkContext"
 
 
-def check_jvm(jvm: Any) -> None:
+def check_jvm(jvm: object) -> None:
     """Check that the JVM runs the Spark of this pyspark.
 
     Raises:

@@ -30,7 +30,7 @@ _TYPES: Final[dict[Any, Any]] = {
 _Names = Callable[[], str]
 
 
-def avro_schema(schema: Any) -> Any:
+def avro_schema(schema: object) -> Any:
     """Return a schema that a user gives as a parsed Avro schema.
 
     Args:
@@ -69,7 +69,7 @@ def declared_schema(schema: Schema | None) -> Any:
     return None if None in fields.values() else _parsed(_record(fields, "Record"))
 
 
-def inferred_schema(records: Sequence[Mapping[str, Any]]) -> Any:
+def inferred_schema(records: Sequence[Mapping[str, object]]) -> Any:
     """Return the Avro schema of the values of records.
 
     Raises:
@@ -81,7 +81,7 @@ def inferred_schema(records: Sequence[Mapping[str, Any]]) -> Any:
     return _parsed(_record_of(records, "Record", _names()))
 
 
-def avro_type(kind: Any, names: _Names) -> Any:
+def avro_type(kind: object, names: _Names) -> Any:
     """Return the Avro type for values of a Python type; None if it depends on the values."""
     kind = plain_type(kind)
     if get_origin(kind) in (list, dict):
@@ -98,7 +98,7 @@ def avro_type(kind: Any, names: _Names) -> Any:
     return None if None in fields.values() else _record(fields, names())
 
 
-def _required_type(name: str, kind: Any, names: _Names) -> Any:
+def _required_type(name: str, kind: object, names: _Names) -> Any:
     found = _INSTANT if plain_type(kind) is datetime else avro_type(kind, names)
     if found is None:
         raise PipelineError(
@@ -138,14 +138,14 @@ def _refuse(where: str, what: str) -> None:
     )
 
 
-def _record_of(records: Sequence[Mapping[str, Any]], name: str, names: _Names) -> dict[str, Any]:
+def _record_of(records: Sequence[Mapping[str, object]], name: str, names: _Names) -> dict[str, Any]:
     fields = dict.fromkeys(field for record in records for field in record)
     return _record(
         {field: _type_of((r.get(field) for r in records), field, names) for field in fields}, name
     )
 
 
-def _record(fields: Mapping[str, Any], name: str) -> dict[str, Any]:
+def _record(fields: Mapping[str, object], name: str) -> dict[str, Any]:
     """Return the schema of a record; each field may be null."""
     entries = [
         {"name": field, "type": _optional(kind), "default": None} for field, kind in fields.items()
@@ -153,7 +153,7 @@ def _record(fields: Mapping[str, Any], name: str) -> dict[str, Any]:
     return {"type": "record", "name": name, "fields": entries}
 
 
-def _optional(kind: Any) -> Any:
+def _optional(kind: object) -> Any:
     return kind if kind == "null" else ["null", kind]
 
 
@@ -174,7 +174,7 @@ def _from_json(text: str) -> Any:
         ) from error
 
 
-def _parsed(schema: Any) -> Any:
+def _parsed(schema: object) -> Any:
     errors = avro("fastavro.schema")
     try:
         return avro().parse_schema(schema)

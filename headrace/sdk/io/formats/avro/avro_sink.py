@@ -45,7 +45,7 @@ class AvroSink(FileSink):
         """Return the schema and the codec, and what all file sinks have."""
         return {**super().display_data(), "schema": str(self.schema), "codec": self.codec}
 
-    def with_element_type(self, kind: Any) -> Self:
+    def with_element_type(self, kind: object) -> Self:
         return attrs.evolve(self, element_schema=schema_of(kind))
 
     def write_file(self, path: str, bundle: Bundle) -> Written:
@@ -81,7 +81,7 @@ class AvroSink(FileSink):
         diffs = diffs_of(bundle)
         return [with_diff(r, self.diff_column, d) for r, d in zip(records, diffs, strict=True)]
 
-    def _schema_of(self, records: Sequence[Mapping[str, Any]]) -> Any:
+    def _schema_of(self, records: Sequence[Mapping[str, object]]) -> Any:
         if self.schema is not None:
             return self._with_diff(self.schema)
         declared = declared_schema(self.element_schema)
@@ -89,7 +89,7 @@ class AvroSink(FileSink):
             return self._with_diff(declared)
         return inferred_schema(records)
 
-    def _fits(self, declared: Any, records: Sequence[Mapping[str, Any]]) -> bool:
+    def _fits(self, declared: Any, records: Sequence[Mapping[str, object]]) -> bool:
         """Return whether records have no other fields than the declared ones."""
         known = {field["name"] for field in declared["fields"]} | {self.diff_column}
         return all(record.keys() <= known for record in records)
@@ -132,5 +132,5 @@ class AvroSink(FileSink):
             return list(avro().reader(file))
 
 
-def _is_record(schema: Any) -> bool:
+def _is_record(schema: object) -> bool:
     return isinstance(schema, dict) and schema.get("type") == "record"

@@ -194,7 +194,7 @@ def _readable(lines: Sequence[str]) -> list[dict[str, Any]]:
     return objects
 
 
-def _fits(value: Any, kind: type) -> bool:
+def _fits(value: object, kind: type) -> bool:
     if value is None:
         return True
     try:
@@ -226,7 +226,7 @@ def _parsed(line: str, path: str, number: int) -> Any:
         ) from error
 
 
-def _object(value: Any, path: str, number: int) -> dict[str, Any]:
+def _object(value: object, path: str, number: int) -> dict[str, Any]:
     if isinstance(value, dict):
         return value
     raise FileError(
@@ -236,5 +236,5 @@ def _object(value: Any, path: str, number: int) -> dict[str, Any]:
     )
 
 
-def _where(path: str, number: int, record: Any) -> str:
+def _where(path: str, number: int, record: object) -> str:
     return f"{path}, line {number + 1}: {shorten(record)}"

@@ -37,7 +37,7 @@ class LineEncoder(Protocol):
         """Return the bytes of an element."""
 
 
-def line_decoder(coder: Any) -> Any:
+def line_decoder(coder: object) -> Any:
     """Return a coder; None if it only decodes UTF-8, which readers do faster.
 
     Raises:
@@ -49,7 +49,7 @@ def line_decoder(coder: Any) -> Any:
     return None if type(coder) is StrUtf8Coder else _checked(coder, "decode")
 
 
-def line_encoder(coder: Any) -> Any:
+def line_encoder(coder: object) -> Any:
     """Return a coder; None if it encodes as writers do by default.
 
     Raises:
@@ -61,7 +61,7 @@ def line_encoder(coder: Any) -> Any:
     return None if type(coder) is ToBytesCoder else _checked(coder, "encode")
 
 
-def _checked(coder: Any, method: str) -> Any:
+def _checked(coder: object, method: str) -> Any:
     if coder is None or (not isinstance(coder, type) and callable(getattr(coder, method, None))):
         return coder
     raise PipelineError(
@@ -87,7 +87,7 @@ def decoded_lines(coder: Any, lines: Iterable[str]) -> list[Any]:
     return elements
 
 
-def encoded_elements(coder: Any, values: Iterable[Any]) -> list[bytes]:
+def encoded_elements(coder: Any, values: Iterable[object]) -> list[bytes]:
     """Return elements as the bytes of lines.
 
     Raises:
@@ -108,7 +108,7 @@ def encoded_elements(coder: Any, values: Iterable[Any]) -> list[bytes]:
     return texts
 
 
-def _refuse(coder: Any, value: Any, text: Any) -> None:
+def _refuse(coder: object, value: object, text: object) -> None:
     raise ElementError(
         f"the coder {type(coder).__name__} encodes the element {shorten(value)} as {shorten(text)}, not as "
         "bytes",
@@ -116,7 +116,7 @@ def _refuse(coder: Any, value: Any, text: Any) -> None:
     )
 
 
-def line_type(coder: Any) -> Any:
+def line_type(coder: object) -> Any:
     """Return the type of the elements of a coder; text without one, and Any if the coder does not tell it.
 
     >>> from headrace.coders import BytesCoder

@@ -142,7 +142,7 @@ class CsvSink(LineSink):
     quotechar: str = '"'
     element_schema: Schema | None = attrs.field(default=None, kw_only=True)
 
-    def with_element_type(self, kind: Any) -> Self:
+    def with_element_type(self, kind: object) -> Self:
         return attrs.evolve(self, element_schema=schema_of(kind))
 
     def text_of(self, bundle: Bundle) -> bytes:
@@ -157,7 +157,7 @@ class CsvSink(LineSink):
             return ""
         return self._csv([[*names, *([self.diff_column] if self.diff_column else [])]])
 
-    def _csv(self, records: Iterable[Sequence[Any]]) -> str:
+    def _csv(self, records: Iterable[Sequence[object]]) -> str:
         text = StringIO()
         writer = csv.writer(
             text, delimiter=self.delimiter, quotechar=self.quotechar, lineterminator="\n"
@@ -177,7 +177,7 @@ class JsonSink(LineSink):
     def text_of(self, bundle: Bundle) -> bytes:
         return "".join(map(self._line, bundle.values, diffs_of(bundle))).encode()
 
-    def _line(self, element: Any, diff: int) -> str:
+    def _line(self, element: object, diff: int) -> str:
         fields = fields_of(element)
         if self.diff_column is not None:
             fields = with_diff(fields, self.diff_column, diff)

@@ -11,7 +11,7 @@ from headrace.sdk.elements.schemas import Schema, plain_type, required_schema, s
 from headrace.sdk.io.formats.parquet.arrow import arrow
 
 
-def arrow_schema(schema: Any) -> Any:
+def arrow_schema(schema: object) -> Any:
     """Return a schema that a user gives as an Arrow schema.
 
     Args:
@@ -30,7 +30,7 @@ def arrow_schema(schema: Any) -> Any:
     return arrow().schema([(name, _required_type(name, kind)) for name, kind in schema.items()])
 
 
-def _required_type(name: str, kind: Any) -> Any:
+def _required_type(name: str, kind: object) -> Any:
     found = arrow_type(kind)
     if found is None:
         raise PipelineError(
@@ -40,7 +40,7 @@ def _required_type(name: str, kind: Any) -> Any:
     return found
 
 
-def arrow_type(kind: Any) -> Any:
+def arrow_type(kind: object) -> Any:
     """Return the Arrow type for values of a Python type; None if it depends on the values.
 
     A list and a class of records have an Arrow type if the types in them have one.
@@ -75,7 +75,7 @@ def _types() -> dict[Any, Any]:
     }
 
 
-def arrow_array(values: list[Any], kind: Any) -> Any:
+def arrow_array(values: list[Any], kind: object) -> Any:
     """Return values as an Arrow array.
 
     Args:

@@ -64,7 +64,7 @@ class ParquetSink(FileSink):
         """Return the schema and the codec, and what all file sinks have."""
         return {**super().display_data(), "schema": str(self.schema), "codec": self.codec}
 
-    def with_element_type(self, kind: Any) -> Self:
+    def with_element_type(self, kind: object) -> Self:
         return attrs.evolve(self, element_schema=schema_of(kind))
 
     def write_file(self, path: str, bundle: Bundle) -> Written:

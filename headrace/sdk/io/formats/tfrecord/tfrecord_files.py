@@ -104,7 +104,7 @@ class TFRecordSink(LineSink):
         crc = crc32c()
         return b"".join(framed(self._encoded(value), crc) for value in bundle.values)
 
-    def _encoded(self, value: Any) -> bytes:
+    def _encoded(self, value: object) -> bytes:
         data = value if self.coder is None else self.coder.encode(value)
         if isinstance(data, bytes):
             return data
