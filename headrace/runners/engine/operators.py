@@ -13,15 +13,15 @@ import attrs
 
 from headrace.errors import UnsupportedError
 from headrace.grouping.bundle import Bundle
+from headrace.runners.calls.calling_operator import CallingOperator
 from headrace.runners.calls.invoker import ParDoInvoker
-from headrace.runners.checks.timestamp_checks import note_made, note_read
+from headrace.runners.checks.timestamp_checks import note_read
 from headrace.runners.error_context import label_errors
 from headrace.runners.grouping.operators import batch_group, streaming_group
-from headrace.runners.operator import Operator, Send, send_outputs
+from headrace.runners.operator import Operator, Send
 from headrace.runners.plan.planning import KeyedStep, Plan, SideInputStep, StatefulStep, Step
 from headrace.runners.side_inputs.side_input_operators import side_input_operator
 from headrace.runners.stateful.stateful_side_input_operators import operator_of_dofn
-from headrace.sdk.metrics.cells import MetricsContainer
 from headrace.sdk.metrics.step_metrics import StepMetrics
 from headrace.sdk.pardo.binding import exploded
 from headrace.sdk.pipelines import graph
@@ -81,45 +81,18 @@ class AssignWindows(Operator):
 
 
 @attrs.define(eq=False)
-class ParDo(Operator):
+class ParDo(CallingOperator):
     """Runs a DoFn, for which all elements of a round are one bundle."""
-
-    node: graph.ParDo
-    send: Send
-    invoker: ParDoInvoker
-    metrics: StepMetrics
-    started: bool = False
 
     def push(self, bundle: Bundle) -> None:
         """Send the outputs of the DoFn for a bundle."""
-        if not self.started:
-            self.started = True
-            self.invoker.start_bundle()
-        made = self.invoker.process(bundle)
-        if self.invoker.can_stamp:
-            for output in made.values():
-                note_made(output, bundle, self.metrics)
-        send_outputs(self.node, made, self.send)
+        self.start_bundle()
+        self.send_made(self.invoker.process(bundle), bundle)
 
     def end_round(self, clock: Clock) -> int:
         """Send the outputs of the DoFn's ``finish_bundle``."""
-        if self.started:
-            self.started = False
-            send_outputs(self.node, self.invoker.finish_bundle(), self.send)
+        self.finish_bundle()
         return clock.watermark
-
-    def open(self) -> None:
-        """Set up the DoFn."""
-        self.invoker.setup()
-
-    def release(self) -> None:
-        """Tear down the DoFn."""
-        self.invoker.teardown()
-
-    @property
-    def counted(self) -> MetricsContainer:
-        """The metrics of the DoFn."""
-        return self.invoker.metrics
 
 
 @attrs.define(eq=False)
@@ -235,7 +208,7 @@ OPERATORS: dict[type[graph.Node], Callable[[Any, OperatorContext], Operator]] = 
     graph.Reshuffle: _forward,
     graph.AssignWindows: lambda node, context: AssignWindows(node, context.send, context.deferred),
     graph.ParDo: lambda node, context: ParDo(
-        node, context.send, ParDoInvoker(node, context.check_mutation), context.metrics
+        node, context.send, context.metrics, ParDoInvoker(node, context.check_mutation)
     ),
     graph.StatefulParDo: _stateful,
     graph.ParDoWithSideInputs: _side_inputs,

@@ -21,13 +21,13 @@ from typing import Any
 import attrs
 
 from headrace.grouping.bundle import Bundle
+from headrace.runners.calls.calling_operator import CallingOperator
 from headrace.runners.calls.invoker import ParDoInvoker
 from headrace.runners.checks.mutation import unchanged
-from headrace.runners.checks.timestamp_checks import note_made
 from headrace.runners.error_context import label_errors
 from headrace.runners.grouping.keyed_table import KeyedTable
 from headrace.runners.grouping.store import MemoryStore, Store
-from headrace.runners.operator import Operator, Send, send_outputs
+from headrace.runners.operator import Send
 from headrace.runners.plan.planning import SideInputStep
 from headrace.runners.side_inputs.side_input_gate import GateOutputs, Released, SideInputGate
 from headrace.runners.side_inputs.side_input_rounds import (
@@ -37,7 +37,6 @@ from headrace.runners.side_inputs.side_input_rounds import (
 )
 from headrace.runners.side_inputs.side_input_state import GateState
 from headrace.runners.side_inputs.side_input_views import Views
-from headrace.sdk.metrics.cells import MetricsContainer
 from headrace.sdk.metrics.step_metrics import StepMetrics
 from headrace.sdk.pardo.side_inputs import with_values
 from headrace.sdk.pipelines.graph import ParDoWithSideInputs
@@ -70,16 +69,13 @@ class SideInputInvoker(ParDoInvoker):
 
 
 @attrs.define(eq=False)
-class SideInputOperator(Operator):
+class SideInputOperator(CallingOperator):
     """Base of the operators of nodes with side inputs."""
 
-    step: SideInputStep
-    send: Send
-    metrics: StepMetrics
     invoker: SideInputInvoker
+    step: SideInputStep = attrs.field(kw_only=True)
     gate: SideInputGate = attrs.field(init=False)
     _arrivals: SideInputArrivals = attrs.field(factory=SideInputArrivals, init=False)
-    _started: bool = attrs.field(default=False, init=False)
 
     def __attrs_post_init__(self) -> None:
         """Make the keyed operator."""
@@ -95,40 +91,12 @@ class SideInputOperator(Operator):
     def note_watermarks(self, watermarks: Sequence[int]) -> None:
         self.gate.watermarks = watermarks[1:]
 
-    def open(self) -> None:
-        """Set up the DoFn."""
-        self.invoker.setup()
-
-    def release(self) -> None:
-        """Tear down the DoFn."""
-        self.invoker.teardown()
-
-    @property
-    def counted(self) -> MetricsContainer:
-        """The metrics of the DoFn."""
-        return self.invoker.metrics
-
     def process_released(self, out: GateOutputs) -> None:
         """Call the function on what was released, and send its outputs."""
         self.metrics.late_dropped += out.dropped
         for released in out.released:
-            self._start_bundle()
-            made = self.invoker.process_released(released)
-            if self.invoker.can_stamp:
-                for output in made.values():
-                    note_made(output, released.bundle, self.metrics)
-            send_outputs(self.step.node, made, self.send)
-
-    def _start_bundle(self) -> None:
-        if not self._started:
-            self._started = True
-            self.invoker.start_bundle()
-
-    def finish_bundle(self) -> None:
-        """Send the outputs of the DoFn's ``finish_bundle``, if a bundle has started."""
-        if self._started:
-            self._started = False
-            send_outputs(self.step.node, self.invoker.finish_bundle(), self.send)
+            self.start_bundle()
+            self.send_made(self.invoker.process_released(released), released.bundle)
 
 
 @attrs.define(eq=False)
@@ -154,7 +122,7 @@ class StreamingSideInputs(SideInputOperator):
     def end_round(self, clock: Clock) -> int:
         """Process what was collected, and release the elements that are ready."""
         clock = Clock(max(clock.watermark, self.store.watermark), clock.now)
-        with label_errors(self.step.node.label):
+        with label_errors(self.node.label):
             out = pass_in_stream(self.gate, self.store, self._arrivals.drain(), clock)
         self.process_released(out)
         self.finish_bundle()
@@ -173,7 +141,7 @@ class BatchSideInputs(SideInputOperator):
         Args:
             now: processing time in microseconds.
         """
-        with label_errors(self.step.node.label):
+        with label_errors(self.node.label):
             out = pass_in_batch(self.gate, self._state, self._arrivals.drain(), now)
         self.process_released(out)
 
@@ -197,4 +165,5 @@ def side_input_operator(
         batch: whether there is only one round, at the end of time.
     """
     make = BatchSideInputs if batch else StreamingSideInputs
-    return make(step, send, metrics, SideInputInvoker(step.node, step.check_mutation))
+    node = step.node
+    return make(node, send, metrics, SideInputInvoker(node, step.check_mutation), step=step)
