@@ -383,7 +383,7 @@ def _net_result(panes: Sequence[Pane]) -> Result:
 
 def without_empty(step: Step, result: Result) -> Result:
     """Return a result without empty windows; only retracting panes can distinguish them."""
-    empty = result_of(step.kind, [])
+    empty = ([], []) if step.beside == "join" else result_of(step.kind, [])
     retracting = mode_of(step) is RETRACTING
     return {
         key_window: value for key_window, value in result.items() if retracting or value != empty
