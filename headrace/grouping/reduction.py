@@ -57,10 +57,10 @@ class Reduction(Protocol):
     def result(self, content: Content) -> Any:
         """Return the value of a pane; later merges into the content must not change it."""
 
-    def copy_result(self, value: Any) -> Any:
+    def copy_result(self, value: Any) -> object:
         """Return a copy of the value of a pane, which is kept for its retraction."""
 
-    def final(self, content: Content) -> Any:
+    def final(self, content: Content) -> object:
         """Return the value of a window's only pane; the content has no retractions, and is not used again."""
 
     def deltas(self, content: Content) -> Iterable[tuple[Any, int]]:

@@ -153,7 +153,7 @@ class PaneEmitter:
             return repeat(_FINAL if is_late(strategy, next(lasts), watermark) else _FIRST)
         return [_FINAL if is_late(strategy, last, watermark) else _FIRST for last in lasts]
 
-    def _final_values(self, content: Content) -> Iterable[tuple[Any, int]]:
+    def _final_values(self, content: Content) -> Iterable[tuple[object, int]]:
         """Return the rows of the only pane of a window; in every mode it holds all elements."""
         mode = self._strategy.accumulation_mode
         if mode is AccumulationMode.DISCARDING:

@@ -104,11 +104,11 @@ class Stamping:
         """Return the value of a pane."""
         return self.inner.result(content[0])
 
-    def copy_result(self, value: object) -> Any:
+    def copy_result(self, value: object) -> object:
         """Return a copy of the value of a pane."""
         return self.inner.copy_result(value)
 
-    def final(self, content: Stamped) -> Any:
+    def final(self, content: Stamped) -> object:
         """Return the value of a window's only pane."""
         return self.inner.final(content[0])
 

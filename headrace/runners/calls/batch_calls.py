@@ -47,7 +47,7 @@ def in_batches(bundle: Bundle, batching: Batching) -> Bundle:
     return Bundle(*map(list, zip(*rows, strict=True))) if rows else bundle
 
 
-def _parts(values: list[Any]) -> list[list[Any]]:
+def _parts(values: list[Any]) -> list[list[object]]:
     return [values[at : at + MAX_BATCH] for at in range(0, len(values), MAX_BATCH)]
 
 
@@ -58,7 +58,7 @@ def _elements(batches: Bundle, step: Step) -> Bundle:
     return any_number(list(chain.from_iterable(found)), ends, batches, step)[MAIN]
 
 
-def _elements_of(batch: object, step: Step) -> list[Any]:
+def _elements_of(batch: object, step: Step) -> list[object]:
     elements = elements_of(batch)
     if elements is not None:
         return elements

@@ -79,7 +79,7 @@ class Accumulators:
         """Pickle without the snapshots, for another process."""
         return Accumulators, (self._label,)
 
-    def create(self, create: Callable[[], Any]) -> Any:
+    def create(self, create: Callable[[], Any]) -> object:
         """Return a new accumulator; the first one is created twice, and compared after each call."""
         if not self._created:
             self._created = True
@@ -183,7 +183,7 @@ class CheckedCombineFn(CombineFn):
         elements = list(elements)
         return self._add("add_input", mutable_accumulator, elements, self.fn.add_inputs, elements)
 
-    def subtract_input(self, mutable_accumulator: object, element: object) -> Any:
+    def subtract_input(self, mutable_accumulator: object, element: object) -> object:
         """Return the accumulator without one input; only if the CombineFn can subtract."""
         subtract = self.fn.subtract_input
         return self._add("subtract_input", mutable_accumulator, [element], subtract, element)
@@ -197,7 +197,7 @@ class CheckedCombineFn(CombineFn):
         merge = partial(self.fn.merge_accumulators, given)
         return self._accumulators.call("merge_accumulators", given, [], merge)
 
-    def compact(self, accumulator: object) -> Any:
+    def compact(self, accumulator: object) -> object:
         compact = partial(self.fn.compact, accumulator)
         return self._accumulators.call("compact", [accumulator], [], compact)
 
@@ -212,7 +212,7 @@ class CheckedCombineFn(CombineFn):
         elements: list[Any],
         fn: Callable[..., object],
         given: object,
-    ) -> Any:
+    ) -> object:
         with unchanged(elements, method, self.label):
             call = partial(fn, accumulator, given)
             return self._accumulators.call(method, [accumulator], elements, call)

@@ -46,7 +46,7 @@ class EmittedCheck:
             self._snapshots.append(snapshot)
         return output
 
-    def emit_each(self, result: object) -> Any:
+    def emit_each(self, result: object) -> object:
         """Return the outputs of one call; each gets its snapshot when it is emitted.
 
         What is not an iterable of outputs is returned unchanged.

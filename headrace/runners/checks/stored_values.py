@@ -54,7 +54,7 @@ def _check(value: object) -> None:
         ) from error
 
 
-def _write_by_value() -> Callable[[Any], Any]:
+def _write_by_value() -> Callable[[Any], object]:
     """Return what writes values of classes that have no name, or copies them if cloudpickle is missing."""
     try:
         write: Callable[[Any], Any] = import_module("cloudpickle").dumps
@@ -76,7 +76,7 @@ class StoredCombineFn(CheckedCombineFn):
     def add_inputs(self, mutable_accumulator: object, elements: Iterable[object]) -> Any:
         return self._checked(self.fn.add_inputs(mutable_accumulator, elements))
 
-    def subtract_input(self, mutable_accumulator: object, element: object) -> Any:
+    def subtract_input(self, mutable_accumulator: object, element: object) -> object:
         """Return the accumulator without one input; only if the CombineFn can subtract."""
         return self._checked(self.fn.subtract_input(mutable_accumulator, element))
 

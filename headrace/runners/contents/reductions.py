@@ -54,7 +54,7 @@ class BagOf:
         one.extend(other)
         return one
 
-    def compact(self, content: list[Any]) -> list[Any]:
+    def compact(self, content: list[Any]) -> list[object]:
         """Return the list as it is."""
         return content
 
@@ -85,11 +85,11 @@ class BagOf:
         """Return a copy, since the content may grow."""
         return content.copy()
 
-    def copy_result(self, value: list[Any]) -> list[Any]:
+    def copy_result(self, value: list[Any]) -> list[object]:
         """Return a copy of the list."""
         return value.copy()
 
-    def final(self, content: list[Any]) -> list[Any]:
+    def final(self, content: list[Any]) -> list[object]:
         """Return the list itself."""
         return content
 
@@ -153,11 +153,11 @@ class MultisetOf:
         """Return the values, each repeated by its count."""
         return _values(content, INSERT)
 
-    def copy_result(self, value: Any) -> Any:
+    def copy_result(self, value: Any) -> object:
         """Return a copy of the list."""
         return value.copy()
 
-    def final(self, content: Multiset) -> Any:
+    def final(self, content: Multiset) -> object:
         """Return the values."""
         return self.result(content)
 
@@ -189,7 +189,7 @@ class Accumulate:
         """Merge accumulators."""
         return self.fn.merge_accumulators([one, other])
 
-    def compact(self, content: object) -> Any:
+    def compact(self, content: object) -> object:
         """Compact the accumulator, if its CombineFn can."""
         return self.fn.compact(content)
 
@@ -218,11 +218,11 @@ class Accumulate:
         """Extract the output, with copies of what may be the accumulator or a part of it."""
         return _own(self.fn.extract_output(content))
 
-    def copy_result(self, value: object) -> Any:
+    def copy_result(self, value: object) -> object:
         """Return a copy of an output that shares nothing with it that can change."""
         return _own(value)
 
-    def final(self, content: object) -> Any:
+    def final(self, content: object) -> object:
         """Extract the output."""
         return self.fn.extract_output(content)
 
@@ -255,7 +255,7 @@ class Subtract:
         """Merge accumulators and add numbers."""
         return self.fn.merge_accumulators([one[0], other[0]]), one[1] + other[1]
 
-    def compact(self, content: tuple[object, int]) -> tuple[Any, int]:
+    def compact(self, content: tuple[object, int]) -> tuple[object, int]:
         """Compact the accumulator, if its CombineFn can."""
         return self.fn.compact(content[0]), content[1]
 
@@ -290,11 +290,11 @@ class Subtract:
         """Extract the output, with copies of what may be a part of the accumulator."""
         return _own(self.fn.extract_output(content[0]))
 
-    def copy_result(self, value: object) -> Any:
+    def copy_result(self, value: object) -> object:
         """Return a copy of an output that shares nothing with it that can change."""
         return _own(value)
 
-    def final(self, content: tuple[object, int]) -> Any:
+    def final(self, content: tuple[object, int]) -> object:
         """Extract the output."""
         return self.fn.extract_output(content[0])
 
@@ -314,7 +314,7 @@ class Recompute(MultisetOf):
         accumulate = Accumulate(self.fn)
         return accumulate.final(accumulate.of(_values(content, INSERT)))
 
-    def copy_result(self, value: object) -> Any:
+    def copy_result(self, value: object) -> object:
         """Return a copy of an output that shares nothing with it that can change."""
         return _own(value)
 

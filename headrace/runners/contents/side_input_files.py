@@ -86,7 +86,7 @@ class SideInputFiles:
         """Return the path of a file."""
         return os.path.join(self.directory, file.name)
 
-    def _read(self, path: str, file: ValuesFile) -> list[Any]:
+    def _read(self, path: str, file: ValuesFile) -> list[object]:
         try:
             with open(path, "rb") as stream:
                 data = stream.read()

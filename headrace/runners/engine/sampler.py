@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Hashable
 from heapq import nsmallest
-from typing import Any, Final
+from typing import Final
 
 import attrs
 
@@ -158,7 +158,7 @@ def _text(key: object) -> str:
     return (key if isinstance(key, str) else shorten(key))[:SHOWN]
 
 
-def _shown(value: object) -> Any:
+def _shown(value: object) -> object:
     """Return a number as it is, and another value as text."""
     if type(value) is int or type(value) is float:
         return value

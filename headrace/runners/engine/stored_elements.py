@@ -62,7 +62,7 @@ def _take_all(
     receive(bundle)
 
 
-def _keys(values: list[Any]) -> list[Any]:
+def _keys(values: list[Any]) -> list[object]:
     return [value[0] for value in values if isinstance(value, tuple)]
 
 

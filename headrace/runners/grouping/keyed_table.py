@@ -94,7 +94,7 @@ class KeyedTable:
         del self._states[identity]
         self._set_timers(identity, Moments())
 
-    def _state(self, identity: Hashable, key: object) -> tuple[Any, Any]:
+    def _state(self, identity: Hashable, key: object) -> tuple[object, object]:
         """Return a key with its state, either a stored state or a new one."""
         entry = self.stored.pop(identity, None)
         if entry is None:

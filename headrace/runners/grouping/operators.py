@@ -137,7 +137,7 @@ class StreamingGroup(Group):
         self.emit(out)
         return self.store.output_watermark
 
-    def _arrivals(self, out: KeyedPanes) -> Iterable[Any]:
+    def _arrivals(self, out: KeyedPanes) -> Iterable[object]:
         """Return the collected elements, as the table takes them."""
         if self.keep is Keep.FULL:
             return self.precombiner.drain()  # type: ignore[no-any-return]

@@ -70,7 +70,7 @@ class WindowContents:
         for window, table in self._tables.items():
             yield window, *self._columns(table)
 
-    def _columns(self, table: Numbers) -> tuple[list[Any], list[Any]]:
+    def _columns(self, table: Numbers) -> tuple[list[object], list[object]]:
         names = self.names
         keys = [names.get(k, k) for k in table] if names else list(table)
         return keys, list(table.values())

@@ -17,7 +17,7 @@ NumberPrecombiner   sums and counts, without a list of values, if each window ha
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 from headrace.grouping.reduction import Reduction
 from headrace.runners.contents.grouping_paths import Collect
@@ -33,7 +33,7 @@ __all__ = ["Arrivals", "Input", "precombiner_for"]
 
 def precombiner_for(
     collect: Collect, input_: Input, reduction: Reduction, numbers: NumberTable | None = None
-) -> Any:
+) -> object:
     """Return a new, empty precombiner; numbers can be read only as columns.
 
     Args:

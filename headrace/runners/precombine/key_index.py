@@ -42,7 +42,7 @@ class Keys:
             note_combined(error, of, self[failed], groups[failed])
             raise
 
-    def __getitem__(self, identity: Hashable) -> Any:
+    def __getitem__(self, identity: Hashable) -> object:
         return self.names.get(identity, identity)
 
 

@@ -70,7 +70,7 @@ class ElementPrecombiner:
             times=_net(timestamps, diffs) if self._stamped else {},
         )
 
-    def _content(self, key: Any, values: list[Any], diffs: list[int] | None) -> Any:
+    def _content(self, key: Any, values: list[Any], diffs: list[int] | None) -> object:
         try:
             return self.reduction.of(values, diffs)
         except Exception as error:

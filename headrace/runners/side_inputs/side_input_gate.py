@@ -249,5 +249,5 @@ def _divided(
     return [(needs, bundle.take(some)) for needs, some in rows.items()]
 
 
-def _columns(bundle: Bundle) -> tuple[Any, ...]:
+def _columns(bundle: Bundle) -> tuple[object, ...]:
     return bundle.values, bundle.timestamps, bundle.windows, bundle.panes, bundle.diffs

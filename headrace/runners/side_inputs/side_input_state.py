@@ -161,7 +161,7 @@ class Content:
         self._unmatched = +self._unmatched
         self.stored = ()
 
-    def _in_files(self) -> Iterator[Any]:
+    def _in_files(self) -> Iterator[object]:
         return chain.from_iterable(map(self._in_file, self.stored))
 
     def _in_file(self, file: ValuesFile) -> list[Any]:
@@ -169,7 +169,7 @@ class Content:
         return self.files.values(file)
 
 
-def _without(values: Iterable[object], retracted: Counter[bytes]) -> Iterator[Any]:
+def _without(values: Iterable[object], retracted: Counter[bytes]) -> Iterator[object]:
     """Yield the values that are not retracted; each other one reduces the count of its retractions."""
     for value in values:
         code = encode_value(value)

@@ -51,7 +51,7 @@ class Views:
         pairs = zip(released.needs, released.contents, strict=True)
         return [self._view(number, *pair) for number, pair in enumerate(pairs)]
 
-    def _view(self, number: int, window: Any, content: Content | None) -> Any:
+    def _view(self, number: int, window: Any, content: Content | None) -> object:
         if content is None:
             return self._new_view(number, window, [])
         known = self._known.pop((number, window), None)
@@ -69,7 +69,7 @@ class Views:
             error.where = f"{self.node.label}, {self.node.names[number]} in the window {window!r}"
             raise
 
-    def _new_view(self, number: int, window: object, values: list[Any]) -> Any:
+    def _new_view(self, number: int, window: object, values: list[Any]) -> object:
         view, name = self.node.views[number], self.node.names[number]
         try:
             return argument_of_calls(lambda: view(values, name))

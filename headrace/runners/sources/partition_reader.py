@@ -45,7 +45,7 @@ class PartitionReader:
             return source.available_now()
 
     @_names.default
-    def _partitions(self) -> list[Any]:
+    def _partitions(self) -> list[object]:
         with label_errors(self.node.label):
             return list(self._source.partitions())
 
@@ -166,7 +166,7 @@ class PartitionReader:
 
     def _bounded(
         self, source: BoundedSource[object], name: object, offset: int, limit: int
-    ) -> tuple[Any, Any, Any, bool]:
+    ) -> tuple[object, object, object, bool]:
         """Continue after the last round; in a new process, read from the start up to the offset first."""
         at, cursor = self._open.get(encode_value(name), (-1, None))
         if cursor is None or at != offset:

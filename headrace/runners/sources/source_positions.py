@@ -34,7 +34,7 @@ class Partition:
     finished: bool = False
     splits: tuple[tuple[Any, int], ...] = ()
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         """Return the fields by name."""
         return attrs.asdict(self, recurse=False)
 

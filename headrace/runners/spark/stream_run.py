@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from typing import Any, Final
+from typing import Final
 
 from headrace.runners.engine.observation import Observation
 from headrace.runners.engine.progress import Progress
@@ -76,7 +76,7 @@ class StreamRun(PipelineResult):
             self._setup.checkpoint.write(self._setup.manifest)
             self._query.start(writer)
 
-    def _writer(self) -> Any:
+    def _writer(self) -> object:
         sampled = self._observation.sampled
         if sampled is None and self._progress.is_shown:
             sampled = frozenset()  # tasks tell the sizes of states
@@ -114,7 +114,7 @@ class StreamRun(PipelineResult):
         return self._sinks.metrics()
 
     @property
-    def query(self) -> Any:
+    def query(self) -> object:
         """Spark's StreamingQuery, with its progress; None if it was not started."""
         return self._query.spark_query
 

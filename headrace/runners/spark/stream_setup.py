@@ -113,7 +113,7 @@ class StreamSetup:
 
     def writer(
         self, deliver: Callable[[DataFrame, int], None], sampled: frozenset[str] | None
-    ) -> Any:
+    ) -> object:
         """Return the writer of the query.
 
         Args:

@@ -76,5 +76,5 @@ def _repeats_same(one: repeat[Any], other: repeat[Any]) -> bool:
     return bool(next(one) == next(other))
 
 
-def _identities(bundle: Bundle) -> list[Any]:
+def _identities(bundle: Bundle) -> list[object]:
     return identities(keys_of_pairs(bundle.values))

@@ -221,7 +221,7 @@ class AsyncWrapper(DoFn):
             self._set(timer, left)
         return outputs
 
-    def _finished_outputs(self, waiting: WaitingPair) -> list[Any] | None:
+    def _finished_outputs(self, waiting: WaitingPair) -> list[object] | None:
         """Return the outputs of a call that has finished, with their timestamps; else None."""
         future = self._calls.take(waiting.name)
         if future is None:
@@ -261,7 +261,7 @@ class AsyncWrapper(DoFn):
         for name in unknown:
             calls.forget(name)
 
-    def _name_of(self, element: Any, window: object) -> tuple[Any, ...]:
+    def _name_of(self, element: Any, window: object) -> tuple[object, ...]:
         """Return the name of a new call: step, key, window and what identifies the element."""
         value = uuid4().hex if self._id_fn is None else self._id_fn(element[1])
         within = window if isinstance(window, BoundedWindow) else None

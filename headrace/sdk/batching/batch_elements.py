@@ -132,7 +132,7 @@ class _Bucket:
         return bisect_right(self.boundaries, self.length_of(element)), element
 
 
-def _bucket_of_all(element: object) -> tuple[int, Any]:
+def _bucket_of_all(element: object) -> tuple[int, object]:
     return 0, element
 
 

@@ -198,7 +198,7 @@ class _BatchOfKey(DoFn):
         values: object = DoFn.StateParam(VALUES),
         count: object = DoFn.StateParam(COUNT),
         buffering_end: Any = DoFn.TimerParam(BUFFERING_END),
-    ) -> Iterator[Any]:
+    ) -> Iterator[object]:
         """Emit what is left when the window ends."""
         buffering_end.clear()
         yield from _flushed(key, values, count)
@@ -210,13 +210,13 @@ class _BatchOfKey(DoFn):
         values: object = DoFn.StateParam(VALUES),
         count: object = DoFn.StateParam(COUNT),
         window_end: Any = DoFn.TimerParam(WINDOW_END),
-    ) -> Iterator[Any]:
+    ) -> Iterator[object]:
         """Emit what there is when the first value has waited long enough."""
         window_end.clear()
         yield from _flushed(key, values, count)
 
 
-def _flushed(key: object, values: Any, count: Any) -> Iterator[Any]:
+def _flushed(key: object, values: Any, count: Any) -> Iterator[object]:
     batch = values.read()
     values.clear()
     count.clear()

@@ -201,7 +201,7 @@ class _WriteBundle(DoFn):
         time = GLOBAL_WINDOW.max_timestamp()
         return [WindowedValue(self._closed(), time, (GLOBAL_WINDOW,))]
 
-    def _closed(self) -> tuple[Any, tuple[Any]]:
+    def _closed(self) -> tuple[object, tuple[object]]:
         assert self._writer is not None
         result = self._started, (self._writer.close(),)
         self._writer = None

@@ -245,7 +245,7 @@ def _typed(letter: bytes, key: object, body: bytes) -> bytes:
     return letter + _joined([_name(type(key)).encode(), body])
 
 
-def _compared_fields(record: Any) -> list[Any] | None:
+def _compared_fields(record: Any) -> list[object] | None:
     """Return the fields that a frozen dataclass or attrs class compares; None for other types."""
     kind = type(record)
     if "__dataclass_fields__" in vars(kind) and kind.__dataclass_params__.frozen:

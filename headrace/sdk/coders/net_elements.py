@@ -54,5 +54,5 @@ def net(rows: Sequence[R]) -> list[R]:
     return remaining[::-1]
 
 
-def _identity(row: _Row) -> Any:
+def _identity(row: _Row) -> object:
     return encode_value(row.value), row.timestamp, row.windows

@@ -297,7 +297,7 @@ class _SingletonView(PTransform[PCollection[Any], Any]):
         return AsSingleton(combined, _result_of_nothing(fn))
 
 
-def _result_of_nothing(fn: CombineFn) -> Any:
+def _result_of_nothing(fn: CombineFn) -> object:
     """Return the result without inputs, from a copy of the CombineFn, which is set up later."""
     own = copy(fn)
     own.setup()

@@ -72,7 +72,7 @@ class _IgnoringNothing(CombineFn):
     def merge_accumulators(self, accumulators: Iterable[object]) -> Any:
         return self._fn.merge_accumulators(accumulators)
 
-    def compact(self, accumulator: object) -> Any:
+    def compact(self, accumulator: object) -> object:
         return self._fn.compact(accumulator)
 
     def extract_output(self, accumulator: object) -> Any:
@@ -89,7 +89,7 @@ class _IgnoringNothing(CombineFn):
     def add_inputs(self, mutable_accumulator: object, elements: Iterable[object]) -> Any:
         return self._fn.add_inputs(mutable_accumulator, [e for e in elements if e is not NOTHING])
 
-    def subtract_input(self, mutable_accumulator: object, element: object) -> Any:
+    def subtract_input(self, mutable_accumulator: object, element: object) -> object:
         """Return the accumulator without one input; only if the inner CombineFn can subtract."""
         inner: Any = self._fn
         return inner.subtract_input(mutable_accumulator, element)

@@ -59,7 +59,7 @@ class SampleCombineFn(CombineFn):
     def extract_output(self, accumulator: Drawn) -> list[Any]:
         return [element for _, element in self._top.extract_output(accumulator)]
 
-    def _prioritised(self, element: object) -> tuple[bytes, Any]:
+    def _prioritised(self, element: object) -> tuple[bytes, object]:
         self._drawn += 1
         number = self._drawn.to_bytes(8, "big")
         seen = encode_value(element) + number

@@ -57,10 +57,10 @@ class TopCombineFn(CombineFn):
     def extract_output(self, accumulator: list[Any]) -> list[Any]:
         return self._chosen(accumulator)
 
-    def _chosen(self, accumulator: list[Any]) -> list[Any]:
+    def _chosen(self, accumulator: list[Any]) -> list[object]:
         return self._choose(self._n, accumulator, key=self._key)
 
-    def _bounded(self, accumulator: list[Any]) -> list[Any]:
+    def _bounded(self, accumulator: list[Any]) -> list[object]:
         return self._chosen(accumulator) if len(accumulator) > self._limit else accumulator
 
 

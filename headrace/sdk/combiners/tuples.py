@@ -97,7 +97,7 @@ class SingleInputTupleCombineFn(CombineFn):
 
     def _merged(
         self, accumulators: Iterable[list[Any]], *args: object, **kwargs: object
-    ) -> list[Any]:
+    ) -> list[object]:
         columns = zip(*accumulators, strict=True)
         parts = zip(self._combiners, columns, strict=True)
         return [combiner.merge_accumulators(column, *args, **kwargs) for combiner, column in parts]

@@ -84,7 +84,7 @@ class ElementTable:
         return header, rows, {*numbers, len(header) - 1}
 
 
-def _columns(values: Sequence[Any]) -> tuple[list[str], list[list[Any]]]:
+def _columns(values: Sequence[Any]) -> tuple[list[str], list[list[object]]]:
     """Return the names of the columns of values, and the cells of each value."""
     if values and all(map(is_record, values)):
         records = [fields_of(value) for value in values]

@@ -84,9 +84,9 @@ def record_type(name: str, fields: tuple[str, ...]) -> type[tuple[Any, ...]]:
     return record
 
 
-def _reduce(record: Any) -> tuple[Any, ...]:
+def _reduce(record: Any) -> tuple[object, ...]:
     return _record, (type(record).__name__, record._fields, tuple(record))
 
 
-def _record(name: str, fields: tuple[str, ...], values: tuple[Any, ...]) -> Any:
+def _record(name: str, fields: tuple[str, ...], values: tuple[Any, ...]) -> object:
     return record_type(name, fields)(*values)

@@ -160,7 +160,7 @@ def reader_of(kind: type) -> Reader | None:
     return _named_items(names) if issubclass(kind, tuple) else _attributes(names)
 
 
-def _itself(record: Mapping[str, object]) -> Mapping[str, Any]:
+def _itself(record: Mapping[str, object]) -> Mapping[str, object]:
     return record
 
 
@@ -315,7 +315,7 @@ def _checked(kind: type, name: str, field: Any, values: list[Any]) -> list[Any]:
     return values if field in _CHECKED else _nested(field, values)
 
 
-def _nested(kind: type, values: list[Any]) -> list[Any]:
+def _nested(kind: type, values: list[Any]) -> list[object]:
     """Return mappings as records; None stays None."""
     names = [argument.field for argument in arguments_of(kind)]
     given = [value for value in values if value is not None]

@@ -91,11 +91,11 @@ def _guarded_set(values: set[Any], guard: Guard) -> SideSet:
     return made
 
 
-def _guarded_dict(items: dict[Any, Any], guard: Guard) -> Any:
+def _guarded_dict(items: dict[Any, Any], guard: Guard) -> object:
     return _guarded_view(SideDict(items), guard)
 
 
-def _guarded_view(items: Any, guard: Guard) -> Any:
+def _guarded_view(items: Any, guard: Guard) -> object:
     """Guard a new dict."""
     if not are_immutable(items.values()):
         for key, value in items.items():
@@ -104,7 +104,7 @@ def _guarded_view(items: Any, guard: Guard) -> Any:
     return items
 
 
-def _guarded_tuple(values: tuple[object, ...], guard: Guard) -> tuple[Any, ...]:
+def _guarded_tuple(values: tuple[object, ...], guard: Guard) -> tuple[object, ...]:
     return values if are_immutable(values) else tuple([guarded(v, guard) for v in values])
 
 
@@ -119,7 +119,7 @@ def _guarding(base: type, names: str) -> Callable[[type], type]:
     return decorate
 
 
-def _telling(method: Callable[..., Any]) -> Callable[..., Any]:
+def _telling(method: Callable[..., Any]) -> Callable[..., object]:
     def change(self: Any, *args: object, **kwargs: object) -> Any:
         if self._guard is not None:
             self._guard.before_change()

@@ -247,7 +247,7 @@ class CallableCombineFn(CombineFn):
     def extract_output(self, accumulator: list[Any], *args: Any, **kwargs: Any) -> Any:
         return self.fn(accumulator, *args, **kwargs)
 
-    def _bounded(self, accumulator: list[Any], *args: object, **kwargs: object) -> list[Any]:
+    def _bounded(self, accumulator: list[Any], *args: object, **kwargs: object) -> list[object]:
         if len(accumulator) < self._MAX_VALUES:
             return accumulator
         return [self.fn(accumulator, *args, **kwargs)]

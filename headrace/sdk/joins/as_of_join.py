@@ -131,7 +131,7 @@ def _everywhere() -> WindowInto:
     return WindowInto(WindowingStrategy(GlobalWindows()))
 
 
-def _both(pcoll: object) -> tuple[PCollection[Any], PCollection[Any]]:
+def _both(pcoll: object) -> tuple[PCollection[object], PCollection[object]]:
     if not isinstance(pcoll, (tuple, list)) or len(pcoll) != 2:
         raise PipelineError(
             f"AsOfJoin is applied to {shorten(pcoll)}",
@@ -146,7 +146,7 @@ def _both(pcoll: object) -> tuple[PCollection[Any], PCollection[Any]]:
 
 def _result_type(
     events: PCollection[object], versions: PCollection[object], keeps_alone: bool
-) -> Any:
+) -> object:
     key, event = pair_types(events.element_type)
     version = pair_types(versions.element_type)[1]
     return pair_type(key, pair_type(event, Any if keeps_alone else version))

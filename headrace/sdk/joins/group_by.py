@@ -125,7 +125,7 @@ class _Aggregate:
     combine_fn: Combiner
     dest: str
 
-    def result_type(self, element_type: object) -> Any:
+    def result_type(self, element_type: object) -> object:
         """Return the known type of the combined value, given the type of the elements."""
         kind = value_type(self.value, element_type)
         keeps = self.combine_fn in (min, max) or (self.combine_fn is sum and kind in (int, float))
@@ -208,7 +208,7 @@ class Select(ElementwiseTransform[Any, Row]):
         return super().expand_tags(pcoll, tags)
 
 
-def _itself(element: object) -> Any:
+def _itself(element: object) -> object:
     return element
 
 
@@ -260,7 +260,7 @@ class _MakeRow:
     functions: tuple[tuple[str, Callable[[Any], Any]], ...] = attrs.field(init=False)
 
     @functions.default
-    def _functions(self) -> tuple[tuple[str, Callable[[Any], Any]], ...]:
+    def _functions(self) -> tuple[tuple[str, Callable[[Any], object]], ...]:
         return tuple(zip(self.named.names, self.named.functions, strict=True))
 
     def __call__(self, element: Any) -> Row:

@@ -144,7 +144,7 @@ class _Lookups(DoFn):
     def teardown(self) -> None:
         self._lookup.handler.__exit__(None, None, None)
 
-    def cached(self, request: object) -> Any:
+    def cached(self, request: object) -> object:
         """Return the response that is in the cache, or MISSING."""
         if self._cache is None:
             return MISSING
@@ -186,7 +186,7 @@ class LookUpBatch(_Lookups):
         for (element, timestamp), response in zip(batch, found, strict=True):
             yield TimestampedValue(Outcome(element, response), timestamp)
 
-    def _ask(self, elements: list[Any]) -> Iterable[Any]:
+    def _ask(self, elements: list[Any]) -> Iterable[object]:
         try:
             responses = list(map(_response, self._lookup(elements)))
             if len(responses) != len(elements):
@@ -245,7 +245,7 @@ def _fields(record: Any) -> dict[str, Any]:
     return dict(record if isinstance(record, Mapping) else fields_of(record))
 
 
-def _response(found: object) -> Any:
+def _response(found: object) -> object:
     """Return the response of a (request, response) pair."""
     if isinstance(found, tuple) and len(found) == 2:
         return found[1]

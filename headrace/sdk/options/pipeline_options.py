@@ -225,7 +225,7 @@ class RunOptions(Mapping[str, Any]):
         self._options = options
 
     @cached_property
-    def _by_name(self) -> dict[str, Any]:
+    def _by_name(self) -> dict[str, object]:
         return self._options.get_all_options(retain_unknown_options=True)
 
     def __getitem__(self, name: str) -> Any:

@@ -153,7 +153,7 @@ class RuntimeValueProvider(ValueProvider):
         return hash(self.option_name)
 
     @property
-    def _parts(self) -> tuple[str, Callable[[Any], Any], Any]:
+    def _parts(self) -> tuple[str, Callable[[Any], object], object]:
         return self.option_name, self.value_type, self.default_value
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -215,7 +215,7 @@ def check_accessible(value_provider_list: list[str]) -> Callable[[Any], Any]:
     headrace.sdk.options.value_provider.RuntimeValueProviderError: RuntimeValueProvider(option: wheels, ...
     """
 
-    def decorate(method: Any) -> Any:
+    def decorate(method: Any) -> object:
         @wraps(method)
         def checked(self: object, *args: object, **kwargs: object) -> Any:
             for provider in (getattr(self, name) for name in value_provider_list):
@@ -257,5 +257,5 @@ def _known(value: object) -> StaticValueProvider:
     return StaticValueProvider(_itself, value)
 
 
-def _itself(value: object) -> Any:
+def _itself(value: object) -> object:
     return value

@@ -38,7 +38,7 @@ def _timestamps(bundle: Bundle) -> Iterable[Any]:
     return map(_timestamp, column)
 
 
-def _windows(bundle: Bundle) -> Iterable[Any]:
+def _windows(bundle: Bundle) -> Iterable[object]:
     if isinstance(bundle.windows, repeat):
         return repeat(next(bundle.windows)[0])
     return [windows[0] for windows in bundle.windows]
@@ -229,11 +229,13 @@ def _constant(value: object) -> ColumnOf:
     return lambda bundle: repeat(value)
 
 
-def _with(kwargs: Mapping[str, object], fn: Callable[..., object]) -> Callable[..., Any]:
+def _with(kwargs: Mapping[str, object], fn: Callable[..., object]) -> Callable[..., object]:
     return partial(fn, **kwargs) if kwargs else fn
 
 
-def _by_name(fn: Callable[..., object], count: int, names: tuple[str, ...]) -> Callable[..., Any]:
+def _by_name(
+    fn: Callable[..., object], count: int, names: tuple[str, ...]
+) -> Callable[..., object]:
     """Return a function that passes its arguments after the first ``count`` by name."""
 
     def call(*args: object, **kwargs: object) -> Any:

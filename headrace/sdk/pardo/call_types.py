@@ -61,7 +61,7 @@ class Call:
             if hints and not _suits(kind, hints[0], parameter):
                 raise self._error(number, parameter.name, hints[0], kind)
 
-    def _passed(self) -> Iterator[tuple[Parameter, Any]]:
+    def _passed(self) -> Iterator[tuple[Parameter, object]]:
         """Yield the parameters with what is passed to them, the element first."""
         yield from _bound(self._signature(), (*self.elements, *self.args), self.kwargs)
 
@@ -71,7 +71,7 @@ class Call:
         kept = [p for p in found if p.name in self.kwargs or not asks_for_metadata(p)]
         return Signature(kept, __validate_parameters__=False)
 
-    def _hints_by_parameter(self) -> dict[str, tuple[Any, ...]]:
+    def _hints_by_parameter(self) -> dict[str, tuple[object, ...]]:
         """Return the hints of each parameter; ``*args`` and ``**kwargs`` can have several."""
         if self.hints.input_types is None:
             return {}
@@ -142,7 +142,7 @@ def type_of_argument(argument: object) -> Any:
     return type_of([argument])
 
 
-def _type_of_view(view: object, element_type: object) -> Any:
+def _type_of_view(view: object, element_type: object) -> object:
     """Return the type of what a function gets for a side input."""
     key, value = pair_types(element_type)
     match view:

@@ -168,7 +168,7 @@ class ElementwiseTransform(PTransform[PCollection[InT], PCollection[OutT]], Gene
         """Return the main output of the node, given the collection that it inherits from the input."""
         return output
 
-    def _type(self, pcoll: PCollection[Any]) -> Any:
+    def _type(self, pcoll: PCollection[Any]) -> object:
         return self.infer_output_type(pcoll.element_type)
 
     def infer_output_type(self, input_type: object) -> Any:
@@ -176,7 +176,7 @@ class ElementwiseTransform(PTransform[PCollection[InT], PCollection[OutT]], Gene
         declared = self.output_type
         return self._typed(input_type) if declared is None else emitted(declared)[0]
 
-    def _types_of_tags(self, element_type: object) -> dict[str, Any]:
+    def _types_of_tags(self, element_type: object) -> dict[str, object]:
         """Return the known types of other outputs, by tag."""
         letter: Any = DeadLetter
         letters = {}

@@ -71,7 +71,7 @@ def within(seconds: float, fn: Callable[..., Any], many: bool) -> Callable[..., 
     """
 
     @wraps(fn)
-    def limited(*args: object, **kwargs: object) -> Any:
+    def limited(*args: object, **kwargs: object) -> object:
         def call() -> Any:
             result = fn(*args, **kwargs)
             return list(result) if many and result is not None else result

@@ -416,10 +416,10 @@ def _items(fn: Any, element_type: object) -> Any:
         return Any
 
 
-def _of_items(owner: type, function: Function, kind: object) -> Callable[[Any], Any]:
+def _of_items(owner: type, function: Function, kind: object) -> Callable[[Any], object]:
     """Return the function that checks the number of items, if it is known, and returns a type."""
 
-    def typed(element_type: object) -> Any:
+    def typed(element_type: object) -> object:
         items = items_of(element_type)
         if items is not None:
             check_arity(owner.__name__, function.fn, items, function.args, function.kwargs)
@@ -428,16 +428,16 @@ def _of_items(owner: type, function: Function, kind: object) -> Callable[[Any], 
     return typed
 
 
-def _the_same(kind: object) -> Any:
+def _the_same(kind: object) -> object:
     return kind
 
 
-def _filtered(kind: object) -> Any:
+def _filtered(kind: object) -> object:
     """Return the type of filtered elements: of a union, some members may be filtered out."""
     return Any if is_union(kind) else kind
 
 
-def _itself(element: object) -> Any:
+def _itself(element: object) -> object:
     """Return the items of an element: the characters of a text, the keys of a dict."""
     return tuple(element) if isinstance(element, (str, bytes, dict)) else element
 

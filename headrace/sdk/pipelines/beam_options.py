@@ -414,7 +414,7 @@ def _with_item(items: list[str] | None, item: str) -> list[str]:
     return known if item in known else [*known, item]
 
 
-def _value_of(items: list[str] | None, key: str, default: object) -> Any:
+def _value_of(items: list[str] | None, key: str, default: object) -> object:
     if key in (items or ()):
         return True
     found = (item.partition("=")[2] for item in items or () if item.startswith(f"{key}="))

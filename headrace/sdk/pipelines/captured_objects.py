@@ -12,7 +12,7 @@ from dis import get_instructions
 from functools import partial
 from itertools import islice
 from types import CodeType, FunctionType, MethodType
-from typing import Any, Final
+from typing import Final
 
 import attrs
 
@@ -65,7 +65,7 @@ def captured_error(captured: object, label: str) -> PipelineError:
     )
 
 
-def _captured(found: object, kinds: Kinds, depth: int, seen: set[int]) -> Any:
+def _captured(found: object, kinds: Kinds, depth: int, seen: set[int]) -> object:
     """Return a collection or a pipeline to which an object refers, or None."""
     if isinstance(found, kinds):
         return found
@@ -76,7 +76,7 @@ def _captured(found: object, kinds: Kinds, depth: int, seen: set[int]) -> Any:
     return next((part for part in captured if part is not None), None)
 
 
-def _references(found: object, kinds: Kinds) -> Iterable[Any]:
+def _references(found: object, kinds: Kinds) -> Iterable[object]:
     """Return the objects to which a function, or an object that holds functions, refers."""
     if isinstance(found, FunctionType):
         return _of_function(found, kinds)
@@ -97,7 +97,7 @@ def _is_function_object(found: object) -> bool:
     return isinstance(found, WithTypeHints) and not isinstance(found, PTransform)
 
 
-def _of_object(found: object) -> Iterator[Any]:
+def _of_object(found: object) -> Iterator[object]:
     """Yield the attributes and methods of a DoFn or CombineFn, and the attributes of Headrace's objects."""
     kind = type(found)
     own = _is_function_object(found)
@@ -111,7 +111,7 @@ def _of_object(found: object) -> Iterator[Any]:
                 yield from (m for m in vars(base).values() if isinstance(m, FunctionType))
 
 
-def _of_function(function: FunctionType, kinds: Kinds) -> Iterator[Any]:
+def _of_function(function: FunctionType, kinds: Kinds) -> Iterator[object]:
     for cell in function.__closure__ or ():
         try:
             yield cell.cell_contents
@@ -123,7 +123,7 @@ def _of_function(function: FunctionType, kinds: Kinds) -> Iterator[Any]:
         yield from _globals_of(function, kinds)
 
 
-def _globals_of(function: FunctionType, kinds: Kinds) -> Iterator[Any]:
+def _globals_of(function: FunctionType, kinds: Kinds) -> Iterator[object]:
     """Yield the global variables that a function reads: collections, and functions of the same module."""
     found = {}
     for name in _names(function.__code__):  # few of them are looked for, so code is seldom read

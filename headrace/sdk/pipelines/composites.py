@@ -48,7 +48,7 @@ def with_hints(types: Types, pvalueish: object) -> Iterator[tuple[str, PCollecti
 
 def _one_each(
     by_place: tuple[object, ...], by_name: dict[str, Any], pvalueish: object
-) -> Iterator[tuple[Any, Any, Any]]:
+) -> Iterator[tuple[object, object, object]]:
     """Yield the collections that have a type of their own."""
     if isinstance(pvalueish, dict):
         for name, hint in by_name.items():
@@ -58,7 +58,7 @@ def _one_each(
             yield number, value, hint
 
 
-def _collections(pvalueish: object, name: str = "") -> Iterator[tuple[str, PCollection[Any]]]:
+def _collections(pvalueish: object, name: str = "") -> Iterator[tuple[str, PCollection[object]]]:
     if isinstance(pvalueish, PCollection):
         yield name, pvalueish
     elif isinstance(pvalueish, dict):

@@ -34,11 +34,11 @@ def check_picklable(graph: Graph) -> None:
         _check_node(node, refusing)
 
 
-def _refusing_files(pickler: Any) -> Any:
+def _refusing_files(pickler: Any) -> object:
     """Return a pickler that refuses open files; cloudpickle would send their contents."""
 
     class Refusing(pickler):  # type: ignore[misc]  # its class is not known
-        def reducer_override(self, obj: object) -> Any:
+        def reducer_override(self, obj: object) -> object:
             standard = sys.stdin, sys.stdout, sys.stderr
             if isinstance(obj, TextIOWrapper) and not any(obj is stream for stream in standard):
                 raise TypeError(f"cannot pickle the open file {obj.name!r}")

@@ -102,7 +102,7 @@ def checked_output(pcoll: PCollection[object], label: str) -> PCollection[Any]:
     return checked_collection(pcoll, pcoll.element_type, label, "emits")
 
 
-def _replaced(pvalueish: Any, changes: dict[int, PCollection[Any]]) -> Any:
+def _replaced(pvalueish: Any, changes: dict[int, PCollection[Any]]) -> object:
     if id(pvalueish) in changes:
         return changes[id(pvalueish)]
     if type(pvalueish) in (tuple, list):

@@ -144,7 +144,7 @@ class PeriodicSequence(PTransform[PCollection[Any], PCollection[Any]]):
         sequences = tuple(map(_sequence, self._created(pcoll)))
         return read_node(PBegin(pcoll.pipeline), PeriodicSource(sequences), bounded=False)
 
-    def _created(self, pcoll: PCollection[object]) -> tuple[Any, ...]:
+    def _created(self, pcoll: PCollection[object]) -> tuple[object, ...]:
         """Return the elements of the Create that is the input."""
         nodes = {node.label: node for node in pcoll.pipeline.graph}
         node = nodes[pcoll.collection.node]

@@ -82,13 +82,13 @@ class PolledInputs(UnboundedSource[Any], ReadsClock):
         due = now + self.spec.interval
         return self._batch([], PollPosition(state, due, tuple(outputs), before))
 
-    def _pending(self, element: object, position: PollPosition, limit: int) -> Batch[Any]:
+    def _pending(self, element: object, position: PollPosition, limit: int) -> Batch[object]:
         read, rest = position.pending[:limit], position.pending[limit:]
         if self.paired:
             read = tuple(TimestampedValue((element, out.value), out.timestamp) for out in read)
         return self._batch(list(read), attrs.evolve(position, pending=rest))
 
-    def _batch(self, records: list[Any], position: PollPosition) -> Batch[Any]:
+    def _batch(self, records: list[Any], position: PollPosition) -> Batch[object]:
         state = position.state
         watermark = position.watermark if position.pending else min(state.watermark, MAX_MICROS)
         finished = (state.finished or self.once) and not position.pending
@@ -96,7 +96,7 @@ class PolledInputs(UnboundedSource[Any], ReadsClock):
         return Batch(records, position, reported, finished)
 
 
-def _split(given: object) -> tuple[Any, int]:
+def _split(given: object) -> tuple[object, int]:
     """Return an input and its timestamp in microseconds."""
     if isinstance(given, TimestampedValue):
         return given.value, micros(given.timestamp)

@@ -222,14 +222,14 @@ class _PollStream(DoFn):
         window: object = DoFn.WindowParam,
         inputs: Any = DoFn.StateParam(INPUTS),
         timer: Any = DoFn.TimerParam(NEXT),
-    ) -> Iterator[Any]:
+    ) -> Iterator[object]:
         """Poll an element again."""
         element, state = inputs.get(int(tag))
         yield from self._poll(int(tag), element, state, inputs, timer, window)
 
     def _poll(
         self, number: int, element: object, state: PollState, inputs: Any, timer: Any, window: Any
-    ) -> Iterator[Any]:
+    ) -> Iterator[object]:
         now = timer.current_relative_time().micros
         state, outputs = poll(self._spec, element, state, now)
         for out in outputs:
@@ -279,7 +279,7 @@ def _spec(
     return PollSpec(poll_fn, length, termination or never())
 
 
-def _created(pcoll: PCollection[object]) -> tuple[Any, ...] | None:
+def _created(pcoll: PCollection[object]) -> tuple[object, ...] | None:
     """Return the elements of the Create that is the input; None if it is something else."""
     nodes = {node.label: node for node in pcoll.pipeline.graph}
     node = nodes[pcoll.collection.node]
@@ -315,7 +315,7 @@ def _deterministic(coder: object) -> Coder | None:
     return coder
 
 
-def _output_type(poll_fn: Any, coder: object) -> Any:
+def _output_type(poll_fn: Any, coder: object) -> object:
     """Return the type of outputs: of the coder, or of the annotation ``-> PollResult[...]``."""
     if coder is None and isinstance(poll_fn, PollFn):
         coder = poll_fn.default_output_coder()

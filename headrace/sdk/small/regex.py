@@ -141,7 +141,7 @@ class Regex:
         pattern = _compiled(regex) if every else _compiled(regex, group)
         found = _all_groups if every else _one_group(group)
 
-        def groups(element: str) -> list[list[Any]]:
+        def groups(element: str) -> list[list[object]]:
             pairs = map(found, pattern.finditer(element))
             return [[value for value, is_empty in pairs if outputEmpty or not is_empty]]
 
@@ -240,13 +240,13 @@ def _compiled(regex: str | re.Pattern[str], *groups: int | str) -> re.Pattern[st
     return pattern
 
 
-def _all_groups(match: re.Match[str]) -> tuple[Any, bool]:
+def _all_groups(match: re.Match[str]) -> tuple[object, bool]:
     """Return the match with all its groups, and whether all of these are empty."""
     values = (match.group(), *match.groups())
     return values, not any(match.groups() or values)
 
 
-def _one_group(group: int | str) -> Callable[[re.Match[str]], tuple[Any, bool]]:
+def _one_group(group: int | str) -> Callable[[re.Match[str]], tuple[object, bool]]:
     def found(match: re.Match[str]) -> tuple[Any, bool]:
         return match.group(group), not match.group(group)
 

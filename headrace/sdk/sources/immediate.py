@@ -41,7 +41,7 @@ def run_on_values(transform: PTransform[Any, Any], left: Any) -> Any:
     pipeline, numbers = Pipeline("local", PipelineOptions([])), count()
     several = isinstance(left, list) and transform.takes_several
 
-    def created(values: Any) -> Any:
+    def created(values: Any) -> object:
         _check_iterable(transform, left, values)
         return pipeline | f"CreatePInput{next(numbers)}" >> Create(values)
 

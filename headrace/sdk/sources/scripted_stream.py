@@ -33,7 +33,7 @@ def _duration(duration: DurationTypes) -> Duration:
     return Duration.of(duration)
 
 
-def _tuple(values: Iterable[TimestampedValue[object]]) -> tuple[TimestampedValue[Any], ...]:
+def _tuple(values: Iterable[TimestampedValue[object]]) -> tuple[TimestampedValue[object], ...]:
     return tuple(values)
 
 
@@ -353,6 +353,6 @@ def _stamped(element: object, default: Timestamp) -> TimestampedValue[Any]:
     return TimestampedValue(element, default)
 
 
-def _unheld(stamped: TimestampedValue[object]) -> TimestampedValue[Any] | WindowedValue:
+def _unheld(stamped: TimestampedValue[object]) -> TimestampedValue[object] | WindowedValue:
     value = stamped.value
     return value.windowed_value if isinstance(value, WindowedValueHolder) else stamped

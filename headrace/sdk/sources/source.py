@@ -89,7 +89,7 @@ class Batch(Generic[T_co]):
     finished: bool = False
 
 
-def _as_tuple(splits: Iterable[tuple[object, int]]) -> tuple[tuple[Any, int], ...]:
+def _as_tuple(splits: Iterable[tuple[object, int]]) -> tuple[tuple[object, int], ...]:
     return tuple(splits)
 
 

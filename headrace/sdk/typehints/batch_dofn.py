@@ -141,7 +141,7 @@ def _is_defined(dofn: object, name: str) -> bool:
     return not getattr(method, "_undefined", False)
 
 
-def _item_hint(method: Callable[..., object]) -> Any:
+def _item_hint(method: Callable[..., object]) -> object:
     hints: IOTypeHints = hints_of(method).strip_iterable().extract_tagged_outputs()
     found = hints.simple_output_type(method.__name__)
     return None if found is Any else found

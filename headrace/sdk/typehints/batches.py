@@ -108,7 +108,7 @@ def _is_array(kind: TypeHint) -> bool:
     return name == ("numpy", "ndarray")
 
 
-def _dtype(arguments: Sequence[object]) -> Any:
+def _dtype(arguments: Sequence[object]) -> TypeHint:
     """Return the item type of an array, from ``numpy.ndarray[Any, numpy.dtype[numpy.int64]]``."""
     items = get_args(arguments[1]) if len(arguments) == 2 else ()
     return items[0] if items and isinstance(items[0], type) else None

@@ -50,7 +50,7 @@ def is_consistent(given: TypeHint, wanted: TypeHint) -> bool:
     return _classes_suit(given, wanted)
 
 
-def _no_none(hint: TypeHint) -> Any:
+def _no_none(hint: TypeHint) -> object:
     return NoneType if hint is None else hint
 
 

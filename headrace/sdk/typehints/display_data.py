@@ -107,7 +107,7 @@ class DisplayDataItem:
         self.is_valid()
         return self._parts()
 
-    def _parts(self) -> dict[str, Any]:
+    def _parts(self) -> dict[str, object]:
         shown = "STRING" if self.type == "CLASS" else self.type
         parts = {"key": self.key, "namespace": self.namespace, "type": shown}
         more = {"url": self.url, "shortValue": self.shortValue, "label": self.label}
@@ -210,7 +210,7 @@ def _namespace(described: object) -> str:
     return f"{type(described).__module__}.{type(described).__name__}"
 
 
-def _plain(value: object) -> Any:
+def _plain(value: object) -> object:
     """Return a value as plain data."""
     if inspect.isclass(value):
         return f"{value.__module__}.{value.__name__}"

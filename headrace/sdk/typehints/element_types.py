@@ -62,7 +62,7 @@ def _sample(values: Collection[ItemT]) -> Collection[ItemT]:
     return values if len(values) <= SAMPLE else Random(0).sample(list(values), SAMPLE)
 
 
-def _tuple_type(values: Collection[tuple[object, ...]]) -> Any:
+def _tuple_type(values: Collection[tuple[object, ...]]) -> TypeHint:
     """Return the type of tuples, with the types of their items if all have the same length."""
     sizes = set(map(len, values))
     if len(sizes) != 1:
@@ -71,13 +71,13 @@ def _tuple_type(values: Collection[tuple[object, ...]]) -> Any:
     return GenericAlias(tuple, tuple(map(type_of, columns)))
 
 
-def _with_items(kind: type, *parts: list[Any]) -> Any:
+def _with_items(kind: type, *parts: list[Any]) -> object:
     """Return the type of a collection of items; without them if nothing is known of them."""
     found = tuple(map(type_of, parts))
     return kind if all(each is Any for each in found) else GenericAlias(kind, found)
 
 
-def _row_type(rows: Sequence[Mapping[str, object]]) -> Any:
+def _row_type(rows: Sequence[Mapping[str, object]]) -> TypeHint:
     """Return the schema of rows, given as their fields; Row if their fields have different names."""
     layouts = set(map(tuple, rows))
     if len(layouts) != 1:
@@ -87,7 +87,7 @@ def _row_type(rows: Sequence[Mapping[str, object]]) -> Any:
     )
 
 
-def _field_type(values: Sequence[object]) -> Any:
+def _field_type(values: Sequence[object]) -> TypeHint:
     """Return the common type of the values of a field; any value can be None."""
     given = [value for value in values if value is not None]
     kind = type_of(given)

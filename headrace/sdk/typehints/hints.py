@@ -56,7 +56,7 @@ def _union(members: tuple[object, ...]) -> Any:
         return Any
 
 
-def _generic(origin: Any, arguments: tuple[object, ...]) -> Any:
+def _generic(origin: Any, arguments: tuple[object, ...]) -> object:
     if origin is Callable or not arguments:
         # The empty tuple is the only type that has an origin and no arguments, but a meaning.
         return GenericAlias(tuple, ()) if origin is tuple else origin

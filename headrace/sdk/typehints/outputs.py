@@ -39,18 +39,18 @@ def emitted(hint: TypeHint) -> tuple[Any, dict[str, Any]]:
     return union_of(rest), found
 
 
-def _class_of(hint: TypeHint) -> Any:
+def _class_of(hint: TypeHint) -> object:
     return get_origin(hint) or hint
 
 
-def _value_type(hint: TypeHint) -> Any:
+def _value_type(hint: TypeHint) -> TypeHint:
     """Return the type of the value in an output with a timestamp or windows."""
     if _class_of(hint) is TimestampedValue:
         return get_args(hint)[0] if get_args(hint) else Any
     return Any if hint is WindowedValue else hint
 
 
-def _tag_type(hint: TypeHint) -> dict[str, Any]:
+def _tag_type(hint: TypeHint) -> dict[str, TypeHint]:
     arguments = get_args(hint)
     if len(arguments) != 2 or get_origin(arguments[0]) is not Literal:
         return {}
@@ -78,7 +78,7 @@ def item_hint(hint: TypeHint) -> Any:
     return _items_of(found, hint)
 
 
-def _items_of(hint: TypeHint, whole: object) -> Any:
+def _items_of(hint: TypeHint, whole: object) -> object:
     kind, arguments = _class_of(hint), get_args(hint)
     if not isinstance(kind, type):
         return Any

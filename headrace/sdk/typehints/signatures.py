@@ -53,7 +53,7 @@ def _anything(*args, **kwargs):  # type: ignore[no-untyped-def]  # the signature
     raise NotImplementedError
 
 
-def _names_of(fn: Any) -> dict[str, Any]:
+def _names_of(fn: Any) -> dict[str, object]:
     """Return the names that the annotations of a function can use."""
     while isinstance(fn, (partial, MethodType)):
         fn = fn.func if isinstance(fn, partial) else fn.__func__
@@ -73,7 +73,7 @@ def _names_of(fn: Any) -> dict[str, Any]:
     return {**known, **_contents(cells)}
 
 
-def _contents(cells: Any) -> dict[str, Any]:
+def _contents(cells: Any) -> dict[str, object]:
     found = {}
     for name, cell in cells:
         try:
@@ -83,7 +83,7 @@ def _contents(cells: Any) -> dict[str, Any]:
     return found
 
 
-def _resolved(annotation: TypeHint, names: dict[str, Any]) -> Any:
+def _resolved(annotation: TypeHint, names: dict[str, Any]) -> object:
     """Return an annotation in normal form; Any if it is text with unknown names."""
     if annotation is Parameter.empty:
         return annotation
@@ -119,7 +119,7 @@ def asks_for_metadata(parameter: Parameter) -> bool:
     return getattr(type(parameter.default), "asks_for_metadata", False) is True
 
 
-def _hint(parameter: Parameter) -> Any:
+def _hint(parameter: Parameter) -> object:
     if parameter.annotation is not Parameter.empty:
         return parameter.annotation
     if parameter.kind is Parameter.VAR_POSITIONAL:

@@ -48,7 +48,7 @@ _PROGRESS: Final = "spark.ui.showConsoleProgress"
 _LAUNCH: Final[Any] = launch_gateway
 
 
-def gateway(conf: SparkConf) -> Any:
+def gateway(conf: SparkConf) -> object:
     """Start a JVM whose output is filtered."""
     started = _LAUNCH(conf, {"stderr": PIPE})
     if started.proc is not None:

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
@@ -128,7 +128,7 @@ def _start_jvm(settings: SparkSettings, quiet: bool) -> SparkConf:
     return conf
 
 
-def _gateway(conf: SparkConf, settings: SparkSettings) -> Any:
+def _gateway(conf: SparkConf, settings: SparkSettings) -> object:
     with without_zip() if presumably_local(settings) else nullcontext():
         return filtered_gateway(conf)
 

@@ -136,13 +136,13 @@ class RememberingReader:
         self._first: dict[str, Any] | None = None
         self._last: dict[str, Any] | None = None
 
-    def initialOffset(self) -> dict[str, Any]:
+    def initialOffset(self) -> dict[str, object]:
         """Return the offset before the first batch: the same one each time."""
         if self._first is None:
             self._first = self._reader.initialOffset()
         return self._first
 
-    def latestOffset(self) -> dict[str, Any]:
+    def latestOffset(self) -> dict[str, object]:
         """Return the offset after the next batch."""
         start = self.initialOffset() if self._last is None else self._last
         self._last = self._reader.latestOffset(start, None)
@@ -206,7 +206,7 @@ class OnFrames:
         for batch in self._batches(outputs):
             yield self._frame(batch)
 
-    def handleExpiredTimer(self, key: Any, timers: Any, expired: object) -> Iterator[Any]:
+    def handleExpiredTimer(self, key: Any, timers: Any, expired: object) -> Iterator[object]:
         """Process a timer of Spark's; Headrace sets none."""
         return iter(())
 
@@ -218,7 +218,7 @@ class OnFrames:
         columns = (frame[name].tolist() for name in self._row._fields)
         return map(self._row._make, zip(*columns, strict=True))
 
-    def _frame(self, rows: Sequence[Any]) -> Any:
+    def _frame(self, rows: Sequence[Any]) -> object:
         import pandas as pd
 
         return pd.DataFrame([tuple(row) for row in rows], columns=self._row._fields)

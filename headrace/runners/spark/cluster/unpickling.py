@@ -25,7 +25,7 @@ _PICKLER: Final[Any] = cloudpickle
 T = TypeVar("T")
 
 
-def reduced(value: Any, where: str) -> tuple[Any, ...]:
+def reduced(value: Any, where: str) -> tuple[object, ...]:
     """Return what ``__reduce__`` of an attrs class returns, so that `restored` unpickles its fields.
 
     Args:
@@ -66,7 +66,7 @@ def first_missing(parts: Mapping[str, bytes]) -> tuple[str, str, str] | None:
     return None
 
 
-def _contents(node: Node) -> dict[str, Any]:
+def _contents(node: Node) -> dict[str, object]:
     return {f.name: getattr(node, f.name) for f in attrs.fields(type(node)) if f.name != "inputs"}
 
 

@@ -52,7 +52,7 @@ def unpacked_blocks(blocks: Iterable[Block]) -> list[Block]:
     return [b._replace(keys=restored(b.keys), contents=restored(b.contents)) for b in blocks]
 
 
-def packed_windows(windows: list[BoundedWindow] | BoundedWindow) -> Any:
+def packed_windows(windows: list[BoundedWindow] | BoundedWindow) -> object:
     """Return windows in a form that pickles fast; a single window applies to all rows."""
     return windows if isinstance(windows, BoundedWindow) else packed(windows)
 
@@ -126,7 +126,7 @@ def _block(rows: Sequence[tuple[object, Arrival]], trigger: Trigger) -> Block:
     )
 
 
-def arrivals_in(blocks: Iterable[Block], trigger: Trigger) -> Iterator[tuple[Any, Arrival]]:
+def arrivals_in(blocks: Iterable[Block], trigger: Trigger) -> Iterator[tuple[object, Arrival]]:
     """Return the key and the arrival of each row of blocks with facts."""
     predicates = tuple(trigger.predicates)
     for block in blocks:

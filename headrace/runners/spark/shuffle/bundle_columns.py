@@ -10,7 +10,7 @@ from headrace.runners.spark.shuffle.records import by_field, restored
 from headrace.windowing.window import IntervalWindow, intervals
 
 
-def pack(bundle: Bundle) -> tuple[Any, ...]:
+def pack(bundle: Bundle) -> tuple[object, ...]:
     """Return a bundle as plain columns."""
     columns = bundle.timestamps, bundle.panes, bundle.diffs
     return by_field(bundle.values), _packed(bundle.windows), *columns
@@ -22,7 +22,7 @@ def unpack(columns: tuple[Any, ...]) -> Bundle:
     return Bundle(restored(values), timestamps, _unpacked(windows), panes, diffs)
 
 
-def _packed(windows: Any) -> Any:
+def _packed(windows: Any) -> object:
     """Return bounds if each row is in exactly one interval window, else the column itself."""
     if isinstance(windows, repeat) or not windows:
         return windows

@@ -248,7 +248,7 @@ READ_SESSIONS: Final = SessionValues(itemgetter(0), _arrival)
 """How the sessions of :class:`ReadArrivals` are read."""
 
 
-def shuffle_read_for(step: KeyedStep, batch: bool) -> Any:
+def shuffle_read_for(step: KeyedStep, batch: bool) -> object:
     """Return the reader for the blocks of a step: by columns if the step needs only contents."""
     execution = Execution.BATCH if batch else Execution.SPARK
     return _READS[execution, step.path(execution).keep](step)

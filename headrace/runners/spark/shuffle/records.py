@@ -64,7 +64,7 @@ def by_field(values: object) -> Any:
     return _slots_by_field(values, layout) if layout.names else _dicts_by_field(values, kind)
 
 
-def _dicts_by_field(values: list[Any], kind: type) -> Any:
+def _dicts_by_field(values: list[Any], kind: type) -> object:
     fields = [value.__dict__ for value in values]
     names = tuple(fields[0])
     if not names or set(map(tuple, fields)) != {names}:
@@ -74,7 +74,7 @@ def _dicts_by_field(values: list[Any], kind: type) -> Any:
     return Records(kind, names, _columns(fields, names))
 
 
-def _slots_by_field(values: list[Any], layout: Layout) -> Any:
+def _slots_by_field(values: list[Any], layout: Layout) -> object:
     try:
         columns = [list(map(attrgetter(name), values)) for name in layout.names]
     except AttributeError:  # a slot without a value
@@ -82,7 +82,7 @@ def _slots_by_field(values: list[Any], layout: Layout) -> Any:
     return Records(type(values[0]), layout.names, tuple(map(by_field, columns)))
 
 
-def _tuples_by_field(tuples: list[Any], kind: type) -> Any:
+def _tuples_by_field(tuples: list[Any], kind: type) -> object:
     if not tuples[0] or len(set(map(len, tuples))) != 1:
         return tuples
     columns = _columns(tuples, range(len(tuples[0])))
@@ -91,7 +91,7 @@ def _tuples_by_field(tuples: list[Any], kind: type) -> Any:
     return Records(kind, (), columns)
 
 
-def _columns(records: list[Any], places: Iterable[object]) -> tuple[Any, ...]:
+def _columns(records: list[Any], places: Iterable[object]) -> tuple[object, ...]:
     return tuple(by_field(list(map(itemgetter(place), records))) for place in places)
 
 

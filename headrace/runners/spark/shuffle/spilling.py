@@ -89,7 +89,7 @@ class SpilledList(Sequence[Any]):
     @overload
     def __getitem__(self, index: slice) -> list[Any]: ...
 
-    def __getitem__(self, index: int | slice) -> Any:
+    def __getitem__(self, index: int | slice) -> object:
         """Return a value, or a list of values; reads from the beginning."""
         if isinstance(index, slice):
             return list(self)[index]

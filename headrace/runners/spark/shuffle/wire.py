@@ -79,7 +79,7 @@ _CloudPickler: Any = cloudpickle.CloudPickler
 class _ByValuePickler(_CloudPickler):  # type: ignore[misc]  # pyspark's own copy has no types
     """Pickles by value the classes that a worker cannot import."""
 
-    def reducer_override(self, value: object) -> Any:
+    def reducer_override(self, value: object) -> object:
         """Return how a value is written."""
         found = data.reduced(value)
         return super().reducer_override(value) if found is NotImplemented else found

@@ -144,11 +144,11 @@ class RoundsReader(DataSourceStreamReader):
         return Delivery(os.stat(path).st_mtime if self._plan.waits else now, size)
 
     @transported
-    def initialOffset(self) -> dict[str, Any]:
+    def initialOffset(self) -> dict[str, object]:
         return self._rounds.start().as_json()
 
     @transported
-    def latestOffset(self, start: dict[str, Any], limit: Any) -> dict[str, Any]:
+    def latestOffset(self, start: dict[str, Any], limit: Any) -> dict[str, object]:
         before = position_of(start)
         if os.path.exists(self._plan.pause):
             return start

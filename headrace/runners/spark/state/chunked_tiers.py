@@ -94,7 +94,7 @@ def _chunk(rows: list[Rows], full: list[FullEntry]) -> Chunk:
     return next(map(encode_key, _keys(rows, full)), b""), rows, full
 
 
-def _keys(rows: Iterable[Rows], full: Iterable[FullEntry]) -> Iterator[Any]:
+def _keys(rows: Iterable[Rows], full: Iterable[FullEntry]) -> Iterator[object]:
     """Yield the keys of a chunk, in the order in which they are stored."""
     for _, keys, _ in rows:
         yield from keys
@@ -102,7 +102,7 @@ def _keys(rows: Iterable[Rows], full: Iterable[FullEntry]) -> Iterator[Any]:
         yield entry[0]
 
 
-def _identity(window: BoundedWindow | None, key: object) -> Any:
+def _identity(window: BoundedWindow | None, key: object) -> object:
     """Return the identity of an item of the full tier."""
     return identity(key) if window is None else (window, identity(key))
 

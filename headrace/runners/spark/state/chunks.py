@@ -110,7 +110,7 @@ class ChunkKind(Protocol[Kept]):
     ) -> dict[int, list[Any]]:
         """Group arrivals by chunk."""
 
-    def divide(self, chunk: Any, moves: Callable[[bytes], bool]) -> tuple[Any, Any]:
+    def divide(self, chunk: Any, moves: Callable[[bytes], bool]) -> tuple[object, object]:
         """Split a chunk by the encodings of its keys: those that stay, and those that move."""
 
 
@@ -156,7 +156,7 @@ class ChunkedStore:
         self._grow()
         self.directory.advance(clock.watermark)
 
-    def _read(self, number: int) -> Any:
+    def _read(self, number: int) -> object:
         """Return a chunk; None if it is empty."""
         if number not in self.directory.sizes:
             return None

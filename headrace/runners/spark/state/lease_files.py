@@ -158,7 +158,7 @@ class HadoopLeaseFiles:
         """Delete a file if it exists."""
         self._system.delete(self._path(name), False)
 
-    def _path(self, name: str) -> Any:
+    def _path(self, name: str) -> object:
         return self._directory.suffix(f"/{name}")
 
     def _write(self, path: Any, text: str, *, overwrite: bool) -> None:

@@ -109,11 +109,11 @@ def _reducer(kind: Any) -> Reduce | None:
     return None
 
 
-def _reduced_interval(window: IntervalWindow) -> Any:
+def _reduced_interval(window: IntervalWindow) -> object:
     return interval, tuple(window)
 
 
-def _reduced_class(kind: Any) -> Any:
+def _reduced_class(kind: Any) -> object:
     """Return how a class is written: by its name, with the fields that it has."""
     if _is_known(kind):
         return NotImplemented
@@ -148,7 +148,7 @@ class StrictPickler(Pickler):
 class _StrictUnpickler(pickle.Unpickler):
     """Finds only what :class:`StrictPickler` writes."""
 
-    def find_class(self, module: str, name: str) -> Any:
+    def find_class(self, module: str, name: str) -> object:
         if f"{module}.{name}" in STANDARD or (module, name) in OWN:
             return super().find_class(module, name)
         if is_own(module):

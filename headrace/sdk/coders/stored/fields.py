@@ -116,7 +116,7 @@ def _changed(kind: type, what: str, remedy: str) -> PipelineError:
     )
 
 
-def _default(kind: Any, name: str) -> Callable[[Any], Any]:
+def _default(kind: Any, name: str) -> Callable[[Any], object]:
     """Return a function that makes the default of a field of a value."""
     default = _MISSING
     if issubclass(kind, tuple):

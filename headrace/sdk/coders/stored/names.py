@@ -102,7 +102,7 @@ def class_named(name: str) -> type:
     )
 
 
-def _imported(name: str) -> Any:
+def _imported(name: str) -> object:
     """Import the class with a qualified name; None if there is none."""
     parts = name.split(".")
     for end in range(len(parts) - 1, 0, -1):
@@ -115,7 +115,7 @@ def _imported(name: str) -> Any:
     return None
 
 
-def _module(name: str) -> Any:
+def _module(name: str) -> object:
     if name in sys.modules:
         return sys.modules[name]
     try:

@@ -93,7 +93,7 @@ def _serialized(sketch: Any) -> bytes:
 
 
 @cache
-def _serde() -> Any:
+def _serde() -> object:
     """Return what turns values into bytes and back, by the protocol of DataSketches."""
 
     class Pickles(datasketches().PyObjectSerDe):  # type: ignore[misc]  # a class of an untyped package
@@ -104,7 +104,7 @@ def _serde() -> Any:
             data = pickle.dumps(item, protocol=5)
             return len(data).to_bytes(4, "big") + data
 
-        def from_bytes(self, data: bytes, offset: int) -> tuple[Any, int]:
+        def from_bytes(self, data: bytes, offset: int) -> tuple[object, int]:
             start = offset + 4
             end = start + int.from_bytes(data[offset:start], "big")
             return pickle.loads(data[start:end]), end - offset

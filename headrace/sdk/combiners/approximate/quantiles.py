@@ -161,7 +161,7 @@ class ApproximateQuantilesCombineFn(CombineFn):
         step, offset = len(values) / parts, last / parts
         return [values[min(int(n * step + offset), last)] for n in range(parts - 1)]
 
-    def _by_weight(self, values: list[Any]) -> list[Any]:
+    def _by_weight(self, values: list[Any]) -> list[object]:
         """Return the values between minimum and maximum at which the sum of weights passes Beam's marks."""
         sums = list(accumulate(weight for _, weight in values))
         parts, total = self._number - 1, sums[-1]
@@ -209,7 +209,7 @@ class _ApproximateQuantiles(Ready[Any, list[Any]]):
             "input_batched": str(input_batched),
         }
 
-    def display_data(self) -> dict[str, Any]:
+    def display_data(self) -> dict[str, object]:
         """Return the arguments; a sort key by its name."""
         return self._arguments
 

@@ -295,7 +295,7 @@ class _Compressor:
         self._file.write(self._stream.flush())
 
 
-def _standard_library(name: str, compression: str) -> Any:
+def _standard_library(name: str, compression: str) -> object:
     try:
         return import_module(name)
     except ImportError as error:
@@ -325,11 +325,11 @@ _LIBRARIES: Final = {"bzip2": _bz2, "lzma": _lzma, "zstd": _zstandard}
 """Modules that may be missing, by the compression type that needs them."""
 
 
-def _from_gzip(file: IO[bytes]) -> Any:
+def _from_gzip(file: IO[bytes]) -> object:
     return gzip.GzipFile(fileobj=file, mode="rb")
 
 
-def _to_gzip(file: IO[bytes]) -> Any:
+def _to_gzip(file: IO[bytes]) -> object:
     # Without a name and a modification time, the same rows give the same bytes.
     return gzip.GzipFile(filename="", fileobj=file, mode="wb", mtime=0)
 

@@ -181,7 +181,7 @@ class FileSource(BoundedSource[Any], ReadsBundles, HasDisplayData):
         return FileError(error.problem, where=where.rstrip(), remedy=error.remedy)
 
 
-def _timestamped(value: object, timestamp: int) -> TimestampedValue[Any]:
+def _timestamped(value: object, timestamp: int) -> TimestampedValue[object]:
     return TimestampedValue(value, Timestamp(micros=timestamp))
 
 

@@ -67,7 +67,7 @@ def columns_of(
 
 def _filled(
     record: Mapping[str, object], names: Sequence[str], nullable: Set[str]
-) -> Mapping[str, Any]:
+) -> Mapping[str, object]:
     """Return a record with None for its missing fields, unless a field could be one with a wrong name."""
     if len(record) >= len(names) or not record.keys() <= set(names):
         return record

@@ -69,7 +69,7 @@ class Shape:
             self._refuse(element, row, step)
         return row
 
-    def _named(self, element: object) -> Iterator[tuple[str, Any]]:
+    def _named(self, element: object) -> Iterator[tuple[str, object]]:
         """Yield the columns of an element with their values."""
         kind: Any = type(element)
         read = reader_of(kind)

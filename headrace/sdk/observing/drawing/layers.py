@@ -209,13 +209,13 @@ def _boxes(canvas: _Canvas, marks: Marks) -> list[Any]:
     return [mark.encode(canvas.x, canvas.y, x2, y2, _window_fill(canvas.alt))] if rows else []
 
 
-def _window_fill(alt: Any) -> Any:
+def _window_fill(alt: Any) -> object:
     shown = legend(alt, symbolType="square", symbolSize=160, symbolOpacity=0.35)
     scale = {"domain": [WINDOW], "range": [MIDDLE]}
     return alt.Fill("kind:N", scale=scale, legend=shown)
 
 
-def _watermarks(canvas: _Canvas, marks: Marks) -> list[Any]:
+def _watermarks(canvas: _Canvas, marks: Marks) -> list[object]:
     lines = [(IDEAL, marks.ideal, 1.5), (ACTUAL, marks.watermark, 3.0)]
     return [_curve(canvas, kind, points, width) for kind, points, width in lines if points]
 
@@ -254,7 +254,7 @@ def _elements(canvas: _Canvas, marks: Marks) -> list[Any]:
     return [points, texts] if few else [points]
 
 
-def _rings(alt: Any, rows: Sequence[Row]) -> Any:
+def _rings(alt: Any, rows: Sequence[Row]) -> object:
     there = {row["kind"] for row in rows}
     kinds = [kind for kind in RINGS if kind in there]
     scale = {"domain": kinds, "range": [RINGS[kind] for kind in kinds]}
@@ -319,7 +319,7 @@ def _label(canvas: _Canvas, line: Line, row: Row) -> Label:
     return Label((row["at"] - x0) / (x1 - x0), y - offset / HEIGHT, row["text"])
 
 
-def _panes(canvas: _Canvas, rows: Sequence[Row]) -> list[Any]:
+def _panes(canvas: _Canvas, rows: Sequence[Row]) -> list[object]:
     back = [row for row in rows if row["kind"] == RETRACTION]
     forth = [row for row in rows if row["kind"] != RETRACTION]
     return [
@@ -335,7 +335,7 @@ def _rules(canvas: _Canvas, name: str, rows: Sequence[Row], offset: int) -> list
     return [encoded] if rows else []
 
 
-def _pane_tooltip(canvas: _Canvas) -> list[Any]:
+def _pane_tooltip(canvas: _Canvas) -> list[object]:
     """Return the tooltip of a pane's line and of its value."""
     return canvas.tooltip(
         value="value", kind="kind", pane="pane", x="window from", x2="to", y="processing time"

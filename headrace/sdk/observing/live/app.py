@@ -133,7 +133,9 @@ def minutes_of(query: Mapping[str, str]) -> float | None:
         return -1.0
 
 
-def charts_data(view: RunView, query: Mapping[str, str], minutes: float | None) -> dict[str, Any]:
+def charts_data(
+    view: RunView, query: Mapping[str, str], minutes: float | None
+) -> dict[str, object]:
     """Return the charts over time, and the picture of the chosen grouping and key, as plain data."""
     first = first_moment(view.history, minutes)
     recent = since(view.history, first)
@@ -150,7 +152,7 @@ def charts_data(view: RunView, query: Mapping[str, str], minutes: float | None) 
     }
 
 
-def _chart(chart: TitledChart) -> dict[str, Any]:
+def _chart(chart: TitledChart) -> dict[str, object]:
     return {"title": chart.title, "spec": chart.spec}
 
 

@@ -185,7 +185,7 @@ def as_json(data: object) -> bytes:
         return json.dumps(_finite(data), allow_nan=False).encode()
 
 
-def _finite(data: object) -> Any:
+def _finite(data: object) -> object:
     if isinstance(data, float) and not isfinite(data):
         return str(data)
     if isinstance(data, Mapping):

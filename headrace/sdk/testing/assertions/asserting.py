@@ -75,7 +75,7 @@ class AssertingSink(Sink):
         for window in sorted(found):
             yield found[window], window
 
-    def _value_of(self, row: Element) -> Any:
+    def _value_of(self, row: Element) -> object:
         if not self._reify:
             return row.value
         instant = Timestamp(micros=row.timestamp)

@@ -182,11 +182,11 @@ def as_matcher(value: object) -> Matcher[Any]:
     return value if isinstance(value, Matcher) else equal_to(value)
 
 
-def _given(parts: Mapping[str, object]) -> dict[str, Any]:
+def _given(parts: Mapping[str, object]) -> dict[str, object]:
     return {name: part for name, part in parts.items() if part is not None}
 
 
-def _part(item: object, path: str) -> Any:
+def _part(item: object, path: str) -> object:
     for name in path.split("."):
         item = getattr(item, name, None)
     return item

@@ -177,7 +177,7 @@ class _InAnyOrder:
 
 def _differences(
     expected: list[Any], actual: list[Any], equal: Equal
-) -> tuple[list[Any], list[Any]]:
+) -> tuple[list[object], list[object]]:
     """Return the expected elements that are missing, and the actual elements that are not expected."""
     missing = expected.copy()
     unexpected = []

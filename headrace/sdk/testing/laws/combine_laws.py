@@ -158,7 +158,7 @@ class _Combining:
             accumulator = self.fn.add_input(accumulator, element)
         return accumulator
 
-    def _added_in_turn(self, a: list[Any], b: list[Any]) -> Any:
+    def _added_in_turn(self, a: list[Any], b: list[Any]) -> object:
         """Return the accumulator of some inputs, while another accumulator gets other inputs."""
         one, two = self.fn.create_accumulator(), self.fn.create_accumulator()
         for place in range(max(len(a), len(b))):

@@ -30,7 +30,7 @@ def drawn_from(values: Drawn) -> st.SearchStrategy[Any]:
     return drawn.map(_copied)
 
 
-def _copied(value: object) -> Any:
+def _copied(value: object) -> object:
     try:
         return deepcopy(value)
     except Exception:  # a class can raise anything
@@ -74,7 +74,7 @@ def check_law(
 
 def _shrunk(
     law: Callable[[Any], None], strategy: st.SearchStrategy[Any], cases: int, reported: str
-) -> tuple[Any, Exception]:
+) -> tuple[object, Exception]:
     """Return a case that is shrunk by Hypothesis, and its error."""
     failed: list[tuple[Any, Exception]] = []
 

@@ -306,13 +306,13 @@ def _dropped_apart(part: Part) -> Broken:
                 }
 
 
-def _accepted_and_dropped(part: Part) -> Iterator[list[tuple[int, Any, Any]]]:
+def _accepted_and_dropped(part: Part) -> Iterator[list[tuple[int, object, object]]]:
     """Yield the elements that were accepted, then those that were dropped, with events and windows."""
     yield [(t.event, t.window, t.element) for t in part.accepted]
     yield [(event, element.windows[0], element) for event, element in part.observed.late]
 
 
-def _net_by_event(rows: Iterable[tuple[int, object, Any]]) -> dict[int, Counter[Any]]:
+def _net_by_event(rows: Iterable[tuple[int, object, Any]]) -> dict[int, Counter[object]]:
     """Return the insertions less the retractions of each event, by key, window, value and timestamp."""
     net: dict[int, Counter[Any]] = defaultdict(Counter)
     for event, window, e in rows:

@@ -44,7 +44,7 @@ def _timed(part: Part) -> bool:
 
 def _wrong_until(part: Part) -> Broken:
     @cache
-    def answer(key: object, event: int) -> dict[KeyWindow, Any]:
+    def answer(key: object, event: int) -> dict[KeyWindow, object]:
         until = [t for t in part.accepted if t.element.key == key and t.event <= event]
         found = contents(part.step, until).items()
         return {
@@ -104,7 +104,7 @@ def _fired_by(
     return {id(t): t for t in inside}
 
 
-def _without_timestamps(net: Counter[tuple[Any, ...]], key: object) -> Iterator[tuple[Any, int]]:
+def _without_timestamps(net: Counter[tuple[Any, ...]], key: object) -> Iterator[tuple[object, int]]:
     """Yield the net panes of a key, without timestamps."""
     for (of, window, value, _), times in net.items():
         if of == key and times:

@@ -117,7 +117,7 @@ def _differing(
 
 def _different(
     run: Run, some: RunPanes, others: RunPanes, names: tuple[str, str]
-) -> dict[str, Any] | None:
+) -> dict[str, object] | None:
     """Return the panes that only one of two runs has, at the first grouping where they differ."""
     for step, one, other in zip(run.groupings, some, others, strict=True):
         here, there = (sorted(map(_readable, panes), key=repr) for panes in (one, other))
@@ -128,12 +128,12 @@ def _different(
     return None
 
 
-def _difference(some: Sequence[object], others: Sequence[object]) -> list[Any]:
+def _difference(some: Sequence[object], others: Sequence[object]) -> list[object]:
     left = Counter(map(repr, some)) - Counter(map(repr, others))
     return [each for each in some if left[repr(each)]]
 
 
-def _readable(pane: Pane) -> tuple[Any, ...]:
+def _readable(pane: Pane) -> tuple[object, ...]:
     """Return a pane as plain data, in a readable order."""
     return (
         pane.event,

@@ -33,11 +33,11 @@ def _wrong_content(part: Part) -> Broken:
         }
 
 
-def _row(e: Input, window: BoundedWindow, value: Any) -> tuple[Any, ...]:
+def _row(e: Input, window: BoundedWindow, value: Any) -> tuple[object, ...]:
     return e.key, value, e.timestamp, e.diff, window
 
 
-def _content(seen: SideObservation, window_fn: WindowFn, window: BoundedWindow) -> Any:
+def _content(seen: SideObservation, window_fn: WindowFn, window: BoundedWindow) -> object:
     """Return the weight of all values in the earliest side window around the end of a window."""
     around = next(iter(window_fn.assign_column([None], [window.last], [(window,)])))
     if not around:

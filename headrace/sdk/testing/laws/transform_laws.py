@@ -213,7 +213,7 @@ def _reordered(ranked: Script) -> tuple[Script, Script]:
     return with_rows(ranked, rows), with_rows(ranked, [rows[n] for n in order])
 
 
-def _comparable(element: Captured) -> tuple[Any, ...]:
+def _comparable(element: Captured) -> tuple[object, ...]:
     return (ordered(element.value), *element[1:])
 
 
@@ -308,7 +308,7 @@ def _showing(script: Script) -> Iterator[None]:
         raise
 
 
-def _listed(content: Content) -> list[Any]:
+def _listed(content: Content) -> list[object]:
     return [Unquoted(text) for text in sorted(content.elements())]
 
 

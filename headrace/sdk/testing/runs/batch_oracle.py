@@ -82,7 +82,7 @@ def result_of(kind: str, changes: Iterable[Change]) -> Any:
     return values if kind == "list" else max(values, default=0)
 
 
-def _spread(changes: Sequence[Change]) -> Any:
+def _spread(changes: Sequence[Change]) -> object:
     number = sum(diff for _, diff in changes)
     total = sum(value * diff for value, diff in changes)
     return number * sum(value**2 * diff for value, diff in changes) - total**2 if number > 0 else 0
@@ -160,7 +160,7 @@ def accepted_elements(observed: Observation) -> list[AcceptedElement]:
     return found
 
 
-def _spelling(e: Input) -> tuple[Any, ...]:
+def _spelling(e: Input) -> tuple[object, ...]:
     return e.key, repr(e.value), e.timestamp, e.diff
 
 

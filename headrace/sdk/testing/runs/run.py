@@ -323,7 +323,9 @@ def has_late_output(step: Step) -> bool:
     return step.assigns and step.beside != "join" and step.kind != "last" and emits_panes(step)
 
 
-def _stateful_beside(n: int, step: Step, came: Any) -> tuple[PCollection[Any], PCollection[Any]]:
+def _stateful_beside(
+    n: int, step: Step, came: Any
+) -> tuple[PCollection[object], PCollection[object]]:
     """Apply a stateful DoFn with a side input; return the values that it adds, and its output."""
     main, side = came
     fn = ParDo(StatefulSumBeside(), AsList(side)).with_outputs(SEEN, main="sums")

@@ -200,11 +200,11 @@ def timelines(
     return _events(draw, burst, _dated, scale, to_infinity=True, partitions=partitions)
 
 
-def _copied(parts: Sequence[tuple[int, object, int]]) -> list[tuple[Any, int]]:
+def _copied(parts: Sequence[tuple[int, object, int]]) -> list[tuple[object, int]]:
     return [(element, apart) for copies, element, apart in parts for _ in range(copies)]
 
 
-def _dated(part: tuple[object, int], watermark: int) -> TimestampedValue[Any]:
+def _dated(part: tuple[object, int], watermark: int) -> TimestampedValue[object]:
     element, apart = part
     return TimestampedValue(element, Timestamp(micros=watermark + apart))
 

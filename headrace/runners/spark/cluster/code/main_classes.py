@@ -63,7 +63,7 @@ class _RecordingPickler(_CloudPickler):  # type: ignore[misc]  # pyspark's own c
         super().__init__(*args, **kwargs)
         self.found: set[type] = set()
 
-    def reducer_override(self, value: Any) -> Any:
+    def reducer_override(self, value: Any) -> object:
         """Record a class; cloudpickle pickles it."""
         if is_main_class(value):
             self.found.add(value)

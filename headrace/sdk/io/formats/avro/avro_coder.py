@@ -52,7 +52,7 @@ class AvroGenericCoder(Coder):
         self.schema = schema
 
     @cached_property
-    def _parsed(self) -> Any:
+    def _parsed(self) -> object:
         return avro().parse_schema(json.loads(self.schema))
 
     def encode(self, value: Any) -> bytes:

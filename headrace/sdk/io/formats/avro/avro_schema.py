@@ -98,7 +98,7 @@ def avro_type(kind: object, names: _Names) -> Any:
     return None if None in fields.values() else _record(fields, names())
 
 
-def _required_type(name: str, kind: object, names: _Names) -> Any:
+def _required_type(name: str, kind: object, names: _Names) -> object:
     found = _INSTANT if plain_type(kind) is datetime else avro_type(kind, names)
     if found is None:
         raise PipelineError(
@@ -108,7 +108,7 @@ def _required_type(name: str, kind: object, names: _Names) -> Any:
     return found
 
 
-def _type_of(values: Iterable[Any], where: str, names: _Names) -> Any:
+def _type_of(values: Iterable[Any], where: str, names: _Names) -> object:
     """Return the Avro type of values; some may be None."""
     present = [value for value in values if value is not None]
     kinds = set(map(type, present))
@@ -138,14 +138,16 @@ def _refuse(where: str, what: str) -> None:
     )
 
 
-def _record_of(records: Sequence[Mapping[str, object]], name: str, names: _Names) -> dict[str, Any]:
+def _record_of(
+    records: Sequence[Mapping[str, object]], name: str, names: _Names
+) -> dict[str, object]:
     fields = dict.fromkeys(field for record in records for field in record)
     return _record(
         {field: _type_of((r.get(field) for r in records), field, names) for field in fields}, name
     )
 
 
-def _record(fields: Mapping[str, object], name: str) -> dict[str, Any]:
+def _record(fields: Mapping[str, object], name: str) -> dict[str, object]:
     """Return the schema of a record; each field may be null."""
     entries = [
         {"name": field, "type": _optional(kind), "default": None} for field, kind in fields.items()
@@ -153,7 +155,7 @@ def _record(fields: Mapping[str, object], name: str) -> dict[str, Any]:
     return {"type": "record", "name": name, "fields": entries}
 
 
-def _optional(kind: object) -> Any:
+def _optional(kind: object) -> object:
     return kind if kind == "null" else ["null", kind]
 
 
@@ -163,7 +165,7 @@ def _names() -> _Names:
     return lambda: f"Record{next(numbers)}"
 
 
-def _from_json(text: str) -> Any:
+def _from_json(text: str) -> object:
     from json import loads
 
     try:
@@ -174,7 +176,7 @@ def _from_json(text: str) -> Any:
         ) from error
 
 
-def _parsed(schema: object) -> Any:
+def _parsed(schema: object) -> object:
     errors = avro("fastavro.schema")
     try:
         return avro().parse_schema(schema)

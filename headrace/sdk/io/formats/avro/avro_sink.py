@@ -94,7 +94,7 @@ class AvroSink(FileSink):
         known = {field["name"] for field in declared["fields"]} | {self.diff_column}
         return all(record.keys() <= known for record in records)
 
-    def _with_diff(self, schema: Any) -> Any:
+    def _with_diff(self, schema: Any) -> object:
         if self.diff_column is None or not _is_record(schema):
             return schema
         if any(field["name"] == self.diff_column for field in schema["fields"]):

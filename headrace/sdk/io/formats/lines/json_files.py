@@ -185,7 +185,7 @@ class JsonFiles(FileSource):
                 )
 
 
-def _readable(lines: Sequence[str]) -> list[dict[str, Any]]:
+def _readable(lines: Sequence[str]) -> list[dict[str, object]]:
     """Return the objects on the lines that contain one."""
     objects = []
     for line in lines:
@@ -205,7 +205,7 @@ def _fits(value: object, kind: type) -> bool:
     return type(value) in _IN_JSON.get(kind, (kind,))
 
 
-def _objects(lines: Sequence[str], path: str, before: int) -> list[dict[str, Any]]:
+def _objects(lines: Sequence[str], path: str, before: int) -> list[dict[str, object]]:
     try:
         objects = list(map(json.loads, lines))
     except ValueError:
@@ -215,7 +215,7 @@ def _objects(lines: Sequence[str], path: str, before: int) -> list[dict[str, Any
     return [_object(each, path, before + n) for n, each in enumerate(objects)]
 
 
-def _parsed(line: str, path: str, number: int) -> Any:
+def _parsed(line: str, path: str, number: int) -> object:
     try:
         return json.loads(line)
     except ValueError as error:
@@ -226,7 +226,7 @@ def _parsed(line: str, path: str, number: int) -> Any:
         ) from error
 
 
-def _object(value: object, path: str, number: int) -> dict[str, Any]:
+def _object(value: object, path: str, number: int) -> dict[str, object]:
     if isinstance(value, dict):
         return value
     raise FileError(

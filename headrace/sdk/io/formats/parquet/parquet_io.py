@@ -75,7 +75,7 @@ class ReadFromParquet(ReadFromFiles[DictT], Generic[DictT]):
         super().__init__(files, schema or _plain_type(as_rows, columns), options)
 
 
-def _plain_type(as_rows: bool, columns: Sequence[str] | None) -> Any:
+def _plain_type(as_rows: bool, columns: Sequence[str] | None) -> object:
     """Return the type of the elements of Parquet files, which are not instances of a class."""
     if not as_rows:
         return dict

@@ -77,7 +77,7 @@ class ParquetSink(FileSink):
         promoted = arrow().concat_tables(tables, promote_options="permissive") if tables else None
         self._write(path, self.table(Bundle([])) if promoted is None else promoted)
 
-    def _read(self, path: str) -> Any:
+    def _read(self, path: str) -> object:
         with open_file(path, "rb", "uncompressed") as file:
             return arrow("pyarrow.parquet").read_table(file)
 
@@ -119,7 +119,7 @@ class ParquetSink(FileSink):
                 f"type{'' if schema is None else ', or give another schema'}",
             ) from error
 
-    def _arrays(self, columns: Mapping[str, list[Any]]) -> dict[str, Any]:
+    def _arrays(self, columns: Mapping[str, list[Any]]) -> dict[str, object]:
         """Return columns as Arrow arrays of the declared types, where types are declared."""
         declared = dict(() if self.element_schema is None else self.element_schema.fields)
         if self.diff_column is not None:

@@ -75,7 +75,7 @@ class TableSink(ParquetSink):
             ) from error
 
 
-def _as_table(element: object) -> Any:
+def _as_table(element: object) -> object:
     pyarrow = arrow()
     if isinstance(element, pyarrow.RecordBatch):
         return pyarrow.Table.from_batches([element])

@@ -150,5 +150,5 @@ class WriteToTFRecord(WriteTo):
         super().__init__(files.sink(TFRecordSink, coder))
 
 
-def _type_of(coder: object) -> Any:
+def _type_of(coder: object) -> object:
     return bytes if coder is None else Any
