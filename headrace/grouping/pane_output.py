@@ -88,7 +88,7 @@ class ArrivalColumns(NamedTuple):
         counts: the number of elements of each row, if it is known.
     """
 
-    keys: list[Any]
+    keys: list[object]
     windows: Column[Windows]
     lasts: Column[int]
     contents: list[Content]

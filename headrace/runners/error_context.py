@@ -77,7 +77,7 @@ def note_key(error: Exception, key: object) -> None:
 
 
 def note_combined(
-    error: Exception, combine: Callable[[list[Any]], object], key: object, values: list[Any]
+    error: Exception, combine: Callable[[list[Any]], object], key: object, values: list[object]
 ) -> None:
     """Add the first element with which combining fails as a note to an error, or else the key.
 
@@ -97,7 +97,7 @@ def note_combined(
     note_element(error, (key, values[bad - 1]))
 
 
-def _fails(combine: Callable[[list[Any]], object], values: list[Any]) -> bool:
+def _fails(combine: Callable[[list[Any]], object], values: list[object]) -> bool:
     try:
         combine(values)
     except Exception:  # any error of the user's function

@@ -47,7 +47,7 @@ def in_batches(bundle: Bundle, batching: Batching) -> Bundle:
     return Bundle(*map(list, zip(*rows, strict=True))) if rows else bundle
 
 
-def _parts(values: list[Any]) -> list[list[object]]:
+def _parts(values: list[object]) -> list[list[object]]:
     return [values[at : at + MAX_BATCH] for at in range(0, len(values), MAX_BATCH)]
 
 

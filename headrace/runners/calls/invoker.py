@@ -258,15 +258,15 @@ def _paired(keys: Iterable[object], values: Iterable[object], bundle: Bundle) ->
     return {MAIN: bundle.with_values(list(zip(keys, values, strict=False)))}
 
 
-def _keyed(keys: list[Any], bundle: Bundle, step: Step) -> Outputs:
+def _keyed(keys: list[object], bundle: Bundle, step: Step) -> Outputs:
     return _paired(keys, bundle.values, bundle)
 
 
-def _filtered(mask: list[Any], bundle: Bundle, step: Step) -> Outputs:
+def _filtered(mask: list[object], bundle: Bundle, step: Step) -> Outputs:
     return {MAIN: bundle.where(mask)}
 
 
-def _stamped(instants: list[Any], bundle: Bundle, step: Step) -> Outputs:
+def _stamped(instants: list[object], bundle: Bundle, step: Step) -> Outputs:
     return {MAIN: restamped(bundle, bundle.values, micros_of_all(instants), step.window_fn)}
 
 

@@ -112,7 +112,7 @@ class Accumulators:
             _keep(self._returned, elements, limit=64 * KEPT)
         return result
 
-    def _compare(self, method: str, adds: str, given: list[Any]) -> None:
+    def _compare(self, method: str, adds: str, given: list[object]) -> None:
         for change in _changes(self._accumulators_beside(given)):
             raise MutationError(
                 f"{method} changed the accumulator of another key or window, {change}{adds}",
@@ -129,7 +129,7 @@ class Accumulators:
                 "retractions use the same object",
             )
 
-    def _accumulators_beside(self, given: list[Any]) -> Iterable[Snapshot]:
+    def _accumulators_beside(self, given: list[object]) -> Iterable[Snapshot]:
         unused = [] if self._unused is None else [self._unused]
         return [*unused, *self._accumulators.values()]
 
@@ -138,7 +138,7 @@ def _changes(snapshots: Iterable[Snapshot]) -> Iterator[str]:
     return (change for snapshot in snapshots if (change := snapshot.change))
 
 
-def _keep(kept: dict[int, Snapshot], values: list[Any], limit: int = KEPT) -> None:
+def _keep(kept: dict[int, Snapshot], values: list[object], limit: int = KEPT) -> None:
     """Keep snapshots of the last values, by identity, in place of the oldest ones."""
     for value in values[-limit:]:
         snapshot = Snapshot.of(value)

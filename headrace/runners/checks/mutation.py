@@ -25,7 +25,7 @@ from headrace.sdk.elements.immutable import are_immutable, is_immutable
 
 @contextmanager
 def unchanged(
-    values: list[Any], culprit: str, label: str, what: str = "its input"
+    values: list[object], culprit: str, label: str, what: str = "its input"
 ) -> Iterator[None]:
     """Check that the body, unless it fails, does not change values.
 
@@ -54,7 +54,7 @@ def unchanged(
         )
 
 
-def _pickled(values: list[Any]) -> bytes | None:
+def _pickled(values: list[object]) -> bytes | None:
     """Return a pickle of all values, which is faster than one of each; None if that fails."""
     try:
         return pickle.dumps(values, protocol=5)
@@ -70,7 +70,7 @@ def _encoded(value: object) -> bytes | None:
         return None
 
 
-def _changes_since(pickled: bytes, values: list[Any]) -> Iterator[str]:
+def _changes_since(pickled: bytes, values: list[object]) -> Iterator[str]:
     """Describe the values that are different from their copies in a pickle."""
     if _pickled(values) == pickled:
         return
@@ -91,7 +91,7 @@ def _is_equal(before: object, after: object) -> bool:
         return False
 
 
-def _recoded(encodings: list[bytes | None], values: list[Any]) -> Iterator[str]:
+def _recoded(encodings: list[bytes | None], values: list[object]) -> Iterator[str]:
     """Describe the values whose encoding has changed."""
     for encoding, value in zip(encodings, values, strict=True):
         if encoding is not None and _encoded(value) != encoding:

@@ -47,7 +47,7 @@ class BagOf:
         """Return the values, which are all insertions."""
         return values
 
-    def merge(self, one: list[Any], other: list[Any]) -> list[Any]:
+    def merge(self, one: list[object], other: list[object]) -> list[Any]:
         """Add the values of the shorter list to the longer one."""
         if len(one) < len(other):
             one, other = other, one
@@ -66,12 +66,12 @@ class BagOf:
         """Return whether the list is empty."""
         return not content
 
-    def can_forget(self, content: list[Any]) -> bool:
+    def can_forget(self, content: list[object]) -> bool:
         """Return whether the list is empty; a list has no unmatched retractions."""
         return not content
 
     def takes_back(
-        self, dropped: list[Any], held: list[Any], change: list[Any], count: int
+        self, dropped: list[object], held: list[object], change: list[object], count: int
     ) -> bool:
         """Return False: there are no retractions."""
         return False
@@ -85,15 +85,15 @@ class BagOf:
         """Return a copy, since the content may grow."""
         return content.copy()
 
-    def copy_result(self, value: list[Any]) -> list[object]:
+    def copy_result(self, value: list[object]) -> list[object]:
         """Return a copy of the list."""
         return value.copy()
 
-    def final(self, content: list[Any]) -> list[object]:
+    def final(self, content: list[object]) -> list[object]:
         """Return the list itself."""
         return content
 
-    def deltas(self, content: list[Any]) -> Iterable[tuple[list[Any], int]]:
+    def deltas(self, content: list[object]) -> Iterable[tuple[list[Any], int]]:
         """Return the list itself, which is not used again."""
         return ((content, INSERT),)
 

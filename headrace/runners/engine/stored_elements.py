@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 import attrs
 
@@ -62,7 +62,7 @@ def _take_all(
     receive(bundle)
 
 
-def _keys(values: list[Any]) -> list[object]:
+def _keys(values: list[object]) -> list[object]:
     return [value[0] for value in values if isinstance(value, tuple)]
 
 

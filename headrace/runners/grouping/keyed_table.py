@@ -38,7 +38,7 @@ class KeyedTable:
     operator: KeyedOperator[Any, Any, Any]
     loads: Callable[[bytes], Any] | None = None
     stored: dict[Hashable, Entry] = attrs.field(factory=dict)
-    _states: dict[Hashable, tuple[Any, Any]] = attrs.field(factory=dict, init=False)
+    _states: dict[Hashable, tuple[object, object]] = attrs.field(factory=dict, init=False)
     _event_timers: TimerQueue[Hashable] = attrs.field(factory=TimerQueue, init=False)
     _processing_timers: TimerQueue[Hashable] = attrs.field(factory=TimerQueue, init=False)
     _holds: TimerQueue[Hashable] = attrs.field(factory=TimerQueue, init=False)

@@ -26,7 +26,7 @@ class KeyedOutput(Protocol):
 class UnkeyedOutputs:
     """The outputs of several keys, for operators whose outputs have no keys."""
 
-    panes: Any
+    panes: object
 
     def assign_key(self, key: Any) -> None:
         """Do nothing."""
@@ -47,7 +47,7 @@ class KeyedPanes:
     late: list[Element] = attrs.field(factory=list)
     dropped: int = 0
     on_time: list[Iterable[Bundle]] = attrs.field(factory=list)
-    _keys: list[Any] = attrs.field(factory=list)
+    _keys: list[object] = attrs.field(factory=list)
 
     def assign_key(self, key: object) -> None:
         """Assign a key to all output since the last call."""

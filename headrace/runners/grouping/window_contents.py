@@ -80,7 +80,7 @@ class WindowContents:
         return sum(map(len, self._tables.values()))
 
 
-def columns_of(window: BoundedWindow, keys: list[Any], contents: list[Any]) -> ArrivalColumns:
+def columns_of(window: BoundedWindow, keys: list[object], contents: list[Any]) -> ArrivalColumns:
     """Return the contents of keys in one window as columns."""
     return ArrivalColumns(keys, repeat((window,)), repeat(window.last), contents, len(keys))
 

@@ -132,7 +132,7 @@ class WindowTier:
         for window in self._expiries.pop(clock.watermark):
             del self._fired[window]
 
-    def _keep(self, window: BoundedWindow, contents: dict[Hashable, Any], panes: Bundle) -> None:
+    def _keep(self, window: BoundedWindow, contents: dict[Hashable, object], panes: Bundle) -> None:
         """Keep what a second pane of a window needs."""
         mode, fired = self.step.strategy.accumulation_mode, self._fired_window(window)
         discarding = mode is AccumulationMode.DISCARDING

@@ -49,7 +49,7 @@ class NumberPrecombiner:
         for windows, part in parts.items():
             self._add(windows, *part)
 
-    def _add(self, windows: Windows, keys: Sequence[Hashable], values: list[Any]) -> None:
+    def _add(self, windows: Windows, keys: Sequence[Hashable], values: list[object]) -> None:
         for window in windows:
             self.number_table.add(self._tables[window], keys, values, self._keys.__getitem__)
             self._counts[window] += len(values)

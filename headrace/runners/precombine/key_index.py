@@ -31,7 +31,7 @@ class Keys:
         return list(map(self.__getitem__, found) if self.names else found)
 
     def combine(
-        self, of: Callable[[list[Any]], object], groups: Mapping[Hashable, list[Any]]
+        self, of: Callable[[list[Any]], object], groups: Mapping[Hashable, list[object]]
     ) -> list[Any]:
         """Return the contents of groups of values by key identity; an error names the element or key."""
         rows = iter(groups.values())

@@ -70,14 +70,14 @@ class ElementPrecombiner:
             times=_net(timestamps, diffs) if self._stamped else {},
         )
 
-    def _content(self, key: Any, values: list[Any], diffs: list[int] | None) -> object:
+    def _content(self, key: object, values: list[Any], diffs: list[int] | None) -> object:
         try:
             return self.reduction.of(values, diffs)
         except Exception as error:
             note_combined(error, lambda some: self.reduction.of(some, diffs), key, values)
             raise
 
-    def _arrived(self, values: list[Any]) -> Arrived:
+    def _arrived(self, values: list[object]) -> Arrived:
         if self._only_counts:
             return Arrived(len(values))
         trigger, value_of = self.input.strategy.trigger, self.input.value_of

@@ -43,7 +43,7 @@ class SessionPrecombiner:
     _closed: dict[Hashable, list[Session]] = attrs.field(
         factory=lambda: defaultdict(list), init=False
     )
-    _late: dict[Hashable, dict[tuple[int, int], list[Any]]] = attrs.field(
+    _late: dict[Hashable, dict[tuple[int, int], list[object]]] = attrs.field(
         factory=lambda: defaultdict(lambda: defaultdict(list)), init=False
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator
 from itertools import repeat
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import attrs
 
@@ -31,9 +31,9 @@ class PlainPrecombiner:
     windows_merged: ClassVar[bool] = True
     watermark: int = MIN_MICROS
     _keys: Keys = attrs.field(factory=Keys, init=False)
-    _waiting: dict[Windows, dict[Hashable, list[Any]]] = attrs.field(init=False)
+    _waiting: dict[Windows, dict[Hashable, list[object]]] = attrs.field(init=False)
     _rows: int = attrs.field(default=0, init=False)
-    _folded: dict[BoundedWindow, dict[Hashable, tuple[Any, int]]] = attrs.field(init=False)
+    _folded: dict[BoundedWindow, dict[Hashable, tuple[object, int]]] = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
         """Start empty."""
@@ -82,7 +82,7 @@ class PlainPrecombiner:
         self._keys = Keys()
 
     def _column(
-        self, windows: Windows, found: Iterable[Hashable], contents: list[Any], counts: list[int]
+        self, windows: Windows, found: Iterable[Hashable], contents: list[object], counts: list[int]
     ) -> ArrivalColumns:
         keys, last = self._keys.named(found), windows[0].last
         return ArrivalColumns(keys, repeat(windows), repeat(last), contents, sum(counts), counts)
@@ -112,7 +112,7 @@ class PlainPrecombiner:
         self._clear()
 
     def _fold_into(
-        self, folded: dict[Hashable, tuple[Any, int]], group: dict[Hashable, list[Any]]
+        self, folded: dict[Hashable, tuple[object, int]], group: dict[Hashable, list[object]]
     ) -> None:
         reduction = self.reduction
         contents = self._keys.combine(lambda values: reduction.of(values.copy()), group)

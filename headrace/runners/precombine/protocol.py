@@ -59,7 +59,7 @@ class Input:
     changing: bool
     assigns_windows: bool
     keeps_late: bool
-    value_of: Callable[[Any], Any] | None = None
+    value_of: Callable[[Any], object] | None = None
 
     def windows(self, bundle: Bundle) -> Column[Windows]:
         """Return the windows of the elements of a bundle; one repeated value if all are the same."""

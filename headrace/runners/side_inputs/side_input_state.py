@@ -50,7 +50,7 @@ class Content:
     index: int = -1
     stored: tuple[ValuesFile, ...] = ()
     version: int = 0
-    _values: list[Any] = attrs.field(factory=list)
+    _values: list[object] = attrs.field(factory=list)
     _unmatched: Counter[bytes] = attrs.field(factory=Counter)
     _shared: bool = attrs.field(default=False, init=False)
 

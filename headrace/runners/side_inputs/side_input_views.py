@@ -69,7 +69,7 @@ class Views:
             error.where = f"{self.node.label}, {self.node.names[number]} in the window {window!r}"
             raise
 
-    def _new_view(self, number: int, window: object, values: list[Any]) -> object:
+    def _new_view(self, number: int, window: object, values: list[object]) -> object:
         view, name = self.node.views[number], self.node.names[number]
         try:
             return argument_of_calls(lambda: view(values, name))

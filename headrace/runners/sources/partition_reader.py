@@ -29,9 +29,9 @@ class PartitionReader:
     limit: int
     until_caught_up: bool
     _source: BoundedSource[object] | UnboundedSource[object] = attrs.field(init=False)
-    _names: list[Any] = attrs.field(init=False)
+    _names: list[object] = attrs.field(init=False)
     _open: dict[bytes, tuple[int, Cursor]] = attrs.field(factory=dict, init=False)
-    _watermarks: tuple[Any, PartitionedWatermark | None] = attrs.field(
+    _watermarks: tuple[object, PartitionedWatermark | None] = attrs.field(
         default=(None, None), init=False
     )
 

@@ -32,7 +32,7 @@ class Partition:
     offset: Any = None
     rows: int = 0
     finished: bool = False
-    splits: tuple[tuple[Any, int], ...] = ()
+    splits: tuple[tuple[object, int], ...] = ()
 
     def __getstate__(self) -> dict[str, object]:
         """Return the fields by name."""

@@ -220,7 +220,7 @@ class SourceRounds:
                 reader.limit = limit
         return limit
 
-    def _start_batch(self, started: float, limit: int, found: Iterable[list[Any]]) -> None:
+    def _start_batch(self, started: float, limit: int, found: Iterable[list[object]]) -> None:
         if not self._sizer.follows_time:
             return
         counts = [count for each in found for count in _by_partition(each)]

@@ -267,7 +267,7 @@ class KeyedStage(StatefulProcessor):
     def __init__(self, plan: StreamPlan) -> None:
         self._plan = plan
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: dict[str, object]) -> None:
         silence_state_describer()
         vars(self).update(state)
 
@@ -281,7 +281,7 @@ class KeyedStage(StatefulProcessor):
             self._clock = SourceClock(self._plan.reads, self._plan.native)
 
     def handleInputRows(
-        self, key: Any, rows: Iterator[SparkRow], timerValues: Any
+        self, key: object, rows: Iterator[SparkRow], timerValues: object
     ) -> Iterator[SparkRow]:
         incoming = (Row(row.level, row.step, row.group, row.payload) for row in rows)
         with wrapping(), infrequent_gc():

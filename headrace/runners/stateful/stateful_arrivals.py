@@ -25,7 +25,7 @@ class KeyedElements:
     """Elements by key."""
 
     _common: Metadata | None = None
-    _values: dict[Hashable, list[Any]] = attrs.field(factory=lambda: defaultdict(list))
+    _values: dict[Hashable, list[object]] = attrs.field(factory=lambda: defaultdict(list))
     _bundles: list[Bundle] = attrs.field(factory=list)
 
     def add(self, bundle: Bundle) -> None:

@@ -157,7 +157,7 @@ class StatefulKeys:
             note_element(error, run.values[max(0, len(run) - length_hint(values) - 1)])
             raise
 
-    def _check(self, values: list[Any]) -> AbstractContextManager[None]:
+    def _check(self, values: list[object]) -> AbstractContextManager[None]:
         """Check that values do not change, if that is asked for."""
         return unchanged(values, "process", self._checked) if self._checked else nullcontext()
 
@@ -329,7 +329,7 @@ class StatefulKeys:
             state.windows[timer.window].timers[timer] = None
         state.event_timers, state.processing_timers, state.holds = map(TimerQueue, declared)
 
-    def _thawed(self, cells: dict[str, Any]) -> Iterable[tuple[str, StateCell]]:
+    def _thawed(self, cells: dict[str, object]) -> Iterable[tuple[str, StateCell]]:
         for name, value in cells.items():
             spec = self._declared.states.get(name)
             if spec is not None:

@@ -140,7 +140,7 @@ def _bucket_of_all(element: object) -> tuple[int, object]:
 class _Batch:
     """An incomplete batch."""
 
-    elements: list[Any] = attrs.field(factory=list)
+    elements: list[object] = attrs.field(factory=list)
     size: int = 0
 
 

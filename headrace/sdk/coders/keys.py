@@ -178,7 +178,7 @@ def _tuple(items: Sequence[object], encode: Encode = encode_key) -> bytes:
     return b"(" + _joined(map(encode, items))
 
 
-def _list(items: list[Any], encode: Encode = encode_key) -> bytes:
+def _list(items: list[object], encode: Encode = encode_key) -> bytes:
     return b"[" + _joined(map(encode, items))
 
 

@@ -68,7 +68,7 @@ def own_if_possible(value: object) -> Any:
         return value
 
 
-def _copied(value: object, memo: dict[int, Any]) -> object:
+def _copied(value: object, memo: dict[int, object]) -> object:
     """Copy a value.
 
     Args:
@@ -83,18 +83,18 @@ def _copied(value: object, memo: dict[int, Any]) -> object:
     return copy(value, memo) if found is None else found
 
 
-def _part(value: object, memo: dict[int, Any]) -> object:
+def _part(value: object, memo: dict[int, object]) -> object:
     return value if type(value) in IMMUTABLE else _copied(value, memo)
 
 
-def _copied_list(values: list[Any], memo: dict[int, Any]) -> list[object]:
+def _copied_list(values: list[object], memo: dict[int, object]) -> list[object]:
     made: list[Any] = []
     memo[id(values)] = made
     made += values if are_immutable(values) else [_part(value, memo) for value in values]
     return made
 
 
-def _copied_dict(items: dict[Any, Any], memo: dict[int, Any]) -> dict[object, object]:
+def _copied_dict(items: dict[object, object], memo: dict[int, object]) -> dict[object, object]:
     made: dict[Any, Any] = {}
     memo[id(items)] = made
     if are_immutable(items) and are_immutable(items.values()):
@@ -104,14 +104,14 @@ def _copied_dict(items: dict[Any, Any], memo: dict[int, Any]) -> dict[object, ob
     return made
 
 
-def _copied_set(values: set[Any], memo: dict[int, Any]) -> set[object]:
+def _copied_set(values: set[object], memo: dict[int, object]) -> set[object]:
     made: set[Any] = set()
     memo[id(values)] = made
     made.update(_part(value, memo) for value in values)
     return made
 
 
-def _copied_tuple(values: tuple[object, ...], memo: dict[int, Any]) -> tuple[object, ...]:
+def _copied_tuple(values: tuple[object, ...], memo: dict[int, object]) -> tuple[object, ...]:
     return values if is_immutable(values) else tuple([_part(value, memo) for value in values])
 
 

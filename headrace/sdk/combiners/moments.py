@@ -171,7 +171,7 @@ class CorrelationCombineFn(CovarianceCombineFn):
         return size if shared >= 0 else -size
 
 
-def _moments(numbers: list[Any]) -> Moments:
+def _moments(numbers: list[object]) -> Moments:
     ratios = ratios_of(numbers)
     scaled, common = aligned(ratios)
     squares = sum(map(mul, scaled, scaled))

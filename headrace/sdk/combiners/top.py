@@ -60,7 +60,7 @@ class TopCombineFn(CombineFn):
     def _chosen(self, accumulator: list[Any]) -> list[object]:
         return self._choose(self._n, accumulator, key=self._key)
 
-    def _bounded(self, accumulator: list[Any]) -> list[object]:
+    def _bounded(self, accumulator: list[object]) -> list[object]:
         return self._chosen(accumulator) if len(accumulator) > self._limit else accumulator
 
 

@@ -96,7 +96,7 @@ class SingleInputTupleCombineFn(CombineFn):
         return merged
 
     def _merged(
-        self, accumulators: Iterable[list[Any]], *args: object, **kwargs: object
+        self, accumulators: Iterable[list[object]], *args: object, **kwargs: object
     ) -> list[object]:
         columns = zip(*accumulators, strict=True)
         parts = zip(self._combiners, columns, strict=True)

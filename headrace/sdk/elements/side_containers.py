@@ -79,13 +79,13 @@ def guarded(value: object, guard: Guard) -> Any:
     return value if guard_kind is None else guard_kind(value, guard)
 
 
-def _guarded_list(values: list[Any], guard: Guard) -> SideList:
+def _guarded_list(values: list[object], guard: Guard) -> SideList:
     made = SideList(values if are_immutable(values) else [guarded(v, guard) for v in values])
     made._guard = guard
     return made
 
 
-def _guarded_set(values: set[Any], guard: Guard) -> SideSet:
+def _guarded_set(values: set[object], guard: Guard) -> SideSet:
     made = SideSet(values)
     made._guard = guard
     return made

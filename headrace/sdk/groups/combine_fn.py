@@ -392,7 +392,7 @@ def _unbound(fn: CombineFn | Callable[..., object]) -> CombineFn:
     return CallableCombineFn(fn)
 
 
-def _check_names(fn: CombineFn, kwargs: dict[str, Any]) -> None:
+def _check_names(fn: CombineFn, kwargs: dict[str, object]) -> None:
     """Refuse names of arguments that the function, or a method of the CombineFn, does not take."""
     calls = (
         {callable_label(fn.fn): fn.fn}

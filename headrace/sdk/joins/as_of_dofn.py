@@ -85,7 +85,7 @@ class Timeline:
         return (self.versions[after - 1],)
 
 
-def _newest(rows: list[tuple[int, Any]], revision: Callable[[Any], object] | None) -> Found:
+def _newest(rows: list[tuple[int, object]], revision: Callable[[Any], object] | None) -> Found:
     """Return the newest of versions with the same timestamp that is not retracted."""
     if len(rows) == 1:
         diff, version = rows[0]

@@ -257,7 +257,7 @@ class _Result:
 @attrs.frozen
 class _MakeRow:
     named: Named
-    functions: tuple[tuple[str, Callable[[Any], Any]], ...] = attrs.field(init=False)
+    functions: tuple[tuple[str, Callable[[Any], object]], ...] = attrs.field(init=False)
 
     @functions.default
     def _functions(self) -> tuple[tuple[str, Callable[[Any], object]], ...]:

@@ -186,7 +186,7 @@ class LookUpBatch(_Lookups):
         for (element, timestamp), response in zip(batch, found, strict=True):
             yield TimestampedValue(Outcome(element, response), timestamp)
 
-    def _ask(self, elements: list[Any]) -> Iterable[object]:
+    def _ask(self, elements: list[object]) -> Iterable[object]:
         try:
             responses = list(map(_response, self._lookup(elements)))
             if len(responses) != len(elements):

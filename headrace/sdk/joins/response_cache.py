@@ -69,7 +69,7 @@ class ResponseCache:
 
     spec: CacheSpec
     now: Callable[[], float] = time.monotonic
-    _entries: OrderedDict[Hashable, tuple[float, Any]] = attrs.field(
+    _entries: OrderedDict[Hashable, tuple[float, object]] = attrs.field(
         factory=OrderedDict, init=False
     )
 

@@ -168,7 +168,7 @@ class ElementwiseTransform(PTransform[PCollection[InT], PCollection[OutT]], Gene
         """Return the main output of the node, given the collection that it inherits from the input."""
         return output
 
-    def _type(self, pcoll: PCollection[Any]) -> object:
+    def _type(self, pcoll: PCollection[object]) -> object:
         return self.infer_output_type(pcoll.element_type)
 
     def infer_output_type(self, input_type: object) -> Any:

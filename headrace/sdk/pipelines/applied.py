@@ -148,7 +148,7 @@ def visit(applied: AppliedPTransform, visitor: PipelineVisitor) -> None:
     _visit(applied, visitor, set())
 
 
-def _visit(applied: AppliedPTransform, visitor: PipelineVisitor, seen: set[Any]) -> None:
+def _visit(applied: AppliedPTransform, visitor: PipelineVisitor, seen: set[object]) -> None:
     if not applied.is_composite():
         visitor.visit_transform(applied)
         _visit_values(applied, visitor, seen)
@@ -159,7 +159,7 @@ def _visit(applied: AppliedPTransform, visitor: PipelineVisitor, seen: set[Any])
     visitor.leave_composite_transform(applied)
 
 
-def _visit_values(applied: AppliedPTransform, visitor: PipelineVisitor, seen: set[Any]) -> None:
+def _visit_values(applied: AppliedPTransform, visitor: PipelineVisitor, seen: set[object]) -> None:
     for value in applied.outputs.values():
         if value.collection.id not in seen:
             seen.add(value.collection.id)

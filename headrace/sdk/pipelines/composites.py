@@ -47,7 +47,7 @@ def with_hints(types: Types, pvalueish: object) -> Iterator[tuple[str, PCollecti
 
 
 def _one_each(
-    by_place: tuple[object, ...], by_name: dict[str, Any], pvalueish: object
+    by_place: tuple[object, ...], by_name: dict[str, object], pvalueish: object
 ) -> Iterator[tuple[object, object, object]]:
     """Yield the collections that have a type of their own."""
     if isinstance(pvalueish, dict):

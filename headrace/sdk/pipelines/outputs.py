@@ -168,7 +168,7 @@ def _iterates(result: object) -> bool:
     return hasattr(result, "__iter__") or hasattr(result, "__getitem__")
 
 
-def _stretched(values: list[Any], origin: Bundle, counts: list[int]) -> Bundle:
+def _stretched(values: list[object], origin: Bundle, counts: list[int]) -> Bundle:
     """Return outputs with the metadata of the rows that they come from."""
     number = counts[0] if counts else 1
     equal = counts.count(number) == len(counts)
@@ -290,7 +290,7 @@ def _windows_of_stamped(bundle: Bundle, window_fn: WindowFn) -> Column[Windows]:
     ]
 
 
-def _cells_of(kind: type, name: str, values: list[Any], column: Column[Any]) -> Column[Any]:
+def _cells_of(kind: type, name: str, values: list[object], column: Column[Any]) -> Column[Any]:
     """Return a column with the cells of values of a kind replaced by their own."""
     if not _have(set(map(type, values)), (kind,)):
         return column

@@ -107,7 +107,7 @@ def _split_after(
     return None if found is None else len(first)
 
 
-def _require_same(expected: list[Any], found: list[Any]) -> None:
+def _require_same(expected: list[object], found: list[object]) -> None:
     """Check that elements are the same, in any order; they need not be hashable."""
     left = list(expected)
     for item in found:

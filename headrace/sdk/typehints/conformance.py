@@ -88,7 +88,7 @@ def _of_tuple(value: Any, arguments: tuple[object, ...]) -> str:
     )
 
 
-def _of_mapping(value: Mapping[Any, object], arguments: tuple[object, ...]) -> str:
+def _of_mapping(value: Mapping[object, object], arguments: tuple[object, ...]) -> str:
     fault = _first(("a key", key, arguments[0]) for key in value)
     if fault or len(arguments) != 2:
         return fault

@@ -168,7 +168,7 @@ class IOTypeHints(NamedTuple):
         return IOTypeHints, (self.input_types, self.output_types, [])
 
 
-def _types(types: Iterable[object], named: dict[str, Any]) -> Types:
+def _types(types: Iterable[object], named: dict[str, object]) -> Types:
     return tuple(map(normalized, types)), {name: normalized(t) for name, t in named.items()}
 
 

@@ -83,7 +83,7 @@ def _contents(cells: Any) -> dict[str, object]:
     return found
 
 
-def _resolved(annotation: TypeHint, names: dict[str, Any]) -> object:
+def _resolved(annotation: TypeHint, names: dict[str, object]) -> object:
     """Return an annotation in normal form; Any if it is text with unknown names."""
     if annotation is Parameter.empty:
         return annotation

@@ -195,7 +195,7 @@ class OnFrames:
         self._row = row
         self._batches = batches
 
-    def init(self, handle: Any) -> None:
+    def init(self, handle: object) -> None:
         """Open the state."""
         self._processor.init(handle)
 

@@ -35,9 +35,9 @@ class Block(NamedTuple):
             parts.
     """
 
-    keys: list[Any]
+    keys: list[object]
     windows: Any
-    contents: list[Any]
+    contents: list[object]
     facts: Facts | None = None
     count: int = 0  # type: ignore[assignment]  # hides tuple.count, which is not used
 

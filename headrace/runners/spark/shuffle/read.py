@@ -72,7 +72,7 @@ class ReadArrivals:
     watermark: int = MIN_MICROS
     bags: Bags = attrs.field(init=False)
     windows_merged: bool = attrs.field(init=False)
-    _keys: dict[Hashable, tuple[Any, dict[BoundedWindow, Arrival]]] = attrs.field(
+    _keys: dict[Hashable, tuple[object, dict[BoundedWindow, Arrival]]] = attrs.field(
         factory=dict, init=False
     )
 
@@ -164,7 +164,7 @@ class ReadSessions:
 
     step: KeyedStep
     bags: Bags = attrs.field(init=False)
-    _sessions: dict[Hashable, tuple[Any, list[Session]]] = attrs.field(factory=dict, init=False)
+    _sessions: dict[Hashable, tuple[object, list[Session]]] = attrs.field(factory=dict, init=False)
 
     def __attrs_post_init__(self) -> None:
         """Start empty."""
@@ -225,7 +225,7 @@ class Bags:
         self._bytes = 0
         return True
 
-    def spilled(self, bag: list[Any] | SpilledList) -> SpilledList:
+    def spilled(self, bag: list[object] | SpilledList) -> SpilledList:
         """Return a bag with all its values in the file."""
         self._file = self._file or SpillFile()
         kept = bag if isinstance(bag, SpilledList) else SpilledList(self._file)

@@ -64,7 +64,7 @@ def by_field(values: object) -> Any:
     return _slots_by_field(values, layout) if layout.names else _dicts_by_field(values, kind)
 
 
-def _dicts_by_field(values: list[Any], kind: type) -> object:
+def _dicts_by_field(values: list[object], kind: type) -> object:
     fields = [value.__dict__ for value in values]
     names = tuple(fields[0])
     if not names or set(map(tuple, fields)) != {names}:
@@ -74,7 +74,7 @@ def _dicts_by_field(values: list[Any], kind: type) -> object:
     return Records(kind, names, _columns(fields, names))
 
 
-def _slots_by_field(values: list[Any], layout: Layout) -> object:
+def _slots_by_field(values: list[object], layout: Layout) -> object:
     try:
         columns = [list(map(attrgetter(name), values)) for name in layout.names]
     except AttributeError:  # a slot without a value

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
 
 import attrs
 
@@ -24,7 +23,7 @@ class CaughtUp:
     """
 
     natives: frozenset[str]
-    _targets: dict[int, Any] = attrs.field(factory=dict, init=False)
+    _targets: dict[int, object] = attrs.field(factory=dict, init=False)
 
     def observe(self, progress: str | None) -> bool:
         """Return whether all sources are caught up.

@@ -148,7 +148,7 @@ class RoundsReader(DataSourceStreamReader):
         return self._rounds.start().as_json()
 
     @transported
-    def latestOffset(self, start: dict[str, Any], limit: Any) -> dict[str, object]:
+    def latestOffset(self, start: dict[str, object], limit: object) -> dict[str, object]:
         before = position_of(start)
         if os.path.exists(self._plan.pause):
             return start

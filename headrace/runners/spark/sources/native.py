@@ -119,7 +119,7 @@ def native_reads(
     return tuple(found)
 
 
-def _frame(source: Any, session: SparkSession, limit: int | None) -> DataFrame:
+def _frame(source: object, session: SparkSession, limit: int | None) -> DataFrame:
     if limit is None:
         return BATCH[_kind(source)](source, session)
     if isinstance(source, (BoundedFrame, FileSource)):

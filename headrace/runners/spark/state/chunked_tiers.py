@@ -126,7 +126,7 @@ def _sessions_by(
 
 
 def _by_place(
-    keys: list[Any], columns: Sequence[Sequence[object]], place_of: Callable[[bytes], int]
+    keys: list[object], columns: Sequence[Sequence[object]], place_of: Callable[[bytes], int]
 ) -> Iterator[tuple[int, list[Any], tuple[list[Any], ...]]]:
     """Divide rows by a number that depends on the encodings of their keys."""
     places = map(place_of, map(encode_key, keys))

@@ -155,7 +155,7 @@ class ApproximateQuantilesCombineFn(CombineFn):
         rank = value_of if key is None else lambda pair: key(value_of(pair))
         return sorted(counted, key=rank, reverse=self._reverse)
 
-    def _by_rank(self, values: list[Any]) -> list[Any]:
+    def _by_rank(self, values: list[object]) -> list[Any]:
         """Return the values between minimum and maximum, at Beam's indexes."""
         parts, last = self._number - 1, len(values) - 1
         step, offset = len(values) / parts, last / parts

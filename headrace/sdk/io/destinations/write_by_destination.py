@@ -169,7 +169,7 @@ class WriteToFiles(PTransform[PCollection[Any], PCollection[FileResult]]):
 class _Keyed:
     """Returns an element with its destination and shard as the key."""
 
-    destination: Any
+    destination: object
     shards: int
 
     def __call__(self, value: Any) -> tuple[tuple[Any, int], Any]:

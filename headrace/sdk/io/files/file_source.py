@@ -155,19 +155,24 @@ class FileSource(BoundedSource[Any], ReadsBundles, HasDisplayData):
     def values(self, columns: Columns) -> list[Any]:
         """Return the elements of a chunk."""
 
-    def _bundle(self, values: list[Any], columns: Columns) -> Bundle:
+    def _bundle(self, values: list[object], columns: Columns) -> Bundle:
         if self.timestamp is None or not values:
             return Bundle(values)
         return Bundle(values, micros_of_all(self._times(values, columns)))
 
-    def _times(self, values: list[Any], columns: Columns) -> list[Any]:
+    def _times(self, values: list[object], columns: Columns) -> list[Any]:
         if isinstance(self.timestamp, str):
             return columns[self.timestamp]
         assert self.timestamp is not None
         return list(map(self.timestamp, values))
 
     def _timestamp_error(
-        self, error: TimeError, values: list[Any], columns: Columns, where: str = "", rows: int = 0
+        self,
+        error: TimeError,
+        values: list[object],
+        columns: Columns,
+        where: str = "",
+        rows: int = 0,
     ) -> FileError:
         """Return an error that names the first record without a valid timestamp."""
         for index, instant in enumerate(self._times(values, columns)):

@@ -103,7 +103,7 @@ class FrameRows:
             return Bundle(rows)
         return Bundle(rows, self._timestamps(batch, rows))
 
-    def _records(self, columns: Mapping[str, list[Any]]) -> list[Any]:
+    def _records(self, columns: Mapping[str, list[object]]) -> list[Any]:
         if self.schema is None:
             return rows_of(columns, columns.values())
         names = [argument.field for argument in arguments_of(self.schema)]

@@ -136,7 +136,7 @@ class EqualToPerWindow:
         for window in [*found, *(self._expected.keys() - found.keys())]:
             self._compare(window, found.get(window, []))
 
-    def _compare(self, window: BoundedWindow, values: list[Any]) -> None:
+    def _compare(self, window: BoundedWindow, values: list[object]) -> None:
         if window not in self._expected:
             raise BeamAssertException(
                 f"the window {window} with {values!r} is not found in any expected window, which are "
@@ -176,7 +176,7 @@ class _InAnyOrder:
 
 
 def _differences(
-    expected: list[Any], actual: list[Any], equal: Equal
+    expected: list[object], actual: list[object], equal: Equal
 ) -> tuple[list[object], list[object]]:
     """Return the expected elements that are missing, and the actual elements that are not expected."""
     missing = expected.copy()

@@ -28,7 +28,7 @@ class StoredData:
     [1, 'a']
     """
 
-    def encode(self, value: Any) -> bytes:
+    def encode(self, value: object) -> bytes:
         """Return the value as it is stored."""
         return dumps(value)
 

@@ -88,7 +88,7 @@ def check_combine_fn(
     parts = st.lists(st.lists(drawn_from(inputs), max_size=4), min_size=3, max_size=3)
     same = equal or _equal
 
-    def law(parts: Sequence[list[Any]]) -> None:
+    def law(parts: Sequence[list[object]]) -> None:
         given = f"{type(laws.fn).__name__} and the inputs {parts!r}"
         laws.leave_inputs_alone(parts, given)
         laws.create_new_accumulators(parts, given)
@@ -117,7 +117,7 @@ class _Combining:
         if self.fn.can_subtract:
             yield from self._subtracting(a, b)
 
-    def leave_inputs_alone(self, parts: Sequence[list[Any]], given: str) -> None:
+    def leave_inputs_alone(self, parts: Sequence[list[object]], given: str) -> None:
         """Add inputs, and check that they did not change."""
         inputs = [element for part in parts for element in part]
         before = repr(inputs)
@@ -130,7 +130,7 @@ class _Combining:
                 "copy values before changing them; other steps use the same objects",
             )
 
-    def create_new_accumulators(self, parts: Sequence[list[Any]], given: str) -> None:
+    def create_new_accumulators(self, parts: Sequence[list[object]], given: str) -> None:
         """Add inputs to an accumulator, and check that this does not change the next one."""
         before, one = self.encoded_empty(), self.fn.create_accumulator()
         for element in (element for part in parts for element in part):
@@ -158,7 +158,7 @@ class _Combining:
             accumulator = self.fn.add_input(accumulator, element)
         return accumulator
 
-    def _added_in_turn(self, a: list[Any], b: list[Any]) -> object:
+    def _added_in_turn(self, a: list[object], b: list[object]) -> object:
         """Return the accumulator of some inputs, while another accumulator gets other inputs."""
         one, two = self.fn.create_accumulator(), self.fn.create_accumulator()
         for place in range(max(len(a), len(b))):
@@ -174,7 +174,7 @@ class _Combining:
     def out(self, accumulator: object) -> Any:
         return self.fn.extract_output(accumulator)
 
-    def _adding(self, a: list[Any], b: list[Any]) -> Iterator[Sides]:
+    def _adding(self, a: list[object], b: list[object]) -> Iterator[Sides]:
         expected = self.out(self.add(a + b))
         yield (
             "inputs can be added in any order",
@@ -199,7 +199,7 @@ class _Combining:
             "create a new object for each accumulator, and do not keep one in the CombineFn",
         )
 
-    def _merging(self, a: list[Any], b: list[Any], c: list[Any]) -> Iterator[Sides]:
+    def _merging(self, a: list[object], b: list[object], c: list[object]) -> Iterator[Sides]:
         one, two, three = (partial(self.add, inputs) for inputs in (a, b, c))
         whole = self.out(self.add(a + b + c))
         yield (
@@ -237,7 +237,7 @@ class _Combining:
                 "make create_accumulator return an accumulator that changes nothing when it is merged",
             )
 
-    def _preserving(self, a: list[Any], b: list[Any]) -> Iterator[Sides]:
+    def _preserving(self, a: list[object], b: list[object]) -> Iterator[Sides]:
         expected = self.out(self.add(a))
         yield (
             "pickling preserves an accumulator",
@@ -270,7 +270,7 @@ class _Combining:
             "do not change the accumulator in extract_output; it is called at every firing",
         )
 
-    def _subtracting(self, a: list[Any], b: list[Any]) -> Iterator[Sides]:
+    def _subtracting(self, a: list[object], b: list[object]) -> Iterator[Sides]:
         subtract: Any = self.fn.subtract_input  # type: ignore[attr-defined]  # can_subtract is true
         later, earlier = self.add(a + b), self.fn.create_accumulator()
         for element in b:

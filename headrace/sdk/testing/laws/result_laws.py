@@ -104,7 +104,9 @@ def _fired_by(
     return {id(t): t for t in inside}
 
 
-def _without_timestamps(net: Counter[tuple[Any, ...]], key: object) -> Iterator[tuple[object, int]]:
+def _without_timestamps(
+    net: Counter[tuple[object, ...]], key: object
+) -> Iterator[tuple[object, int]]:
     """Yield the net panes of a key, without timestamps."""
     for (of, window, value, _), times in net.items():
         if of == key and times:

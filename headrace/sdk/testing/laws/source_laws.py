@@ -96,7 +96,12 @@ def _check_partition(reads: SourceReads, partition: object, limits: Sequence[int
 
 
 def _check_read(
-    reads: SourceReads, partition: object, offset: object, limit: int, rows: list[Any], given: str
+    reads: SourceReads,
+    partition: object,
+    offset: object,
+    limit: int,
+    rows: list[object],
+    given: str,
 ) -> None:
     if len(rows) > limit:
         raise LawBroken(
@@ -148,5 +153,5 @@ def _check_told(
         )
 
 
-def _same(one: list[Any], other: list[Any]) -> bool:
+def _same(one: list[object], other: list[object]) -> bool:
     return list(map(encode_value, one)) == list(map(encode_value, other))

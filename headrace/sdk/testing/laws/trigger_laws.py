@@ -47,7 +47,7 @@ class Elements:
 
     count: int
     size: int
-    matched_predicates: frozenset[Any] = frozenset()
+    matched_predicates: frozenset[object] = frozenset()
 
 
 @attrs.frozen

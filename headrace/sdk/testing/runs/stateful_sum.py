@@ -87,7 +87,7 @@ class StatefulSumBeside(StatefulSum):
     def process(  # type: ignore[override]  # it takes a side input
         self,
         element: tuple[object, object],
-        side: Iterable[tuple[object, Any]],
+        side: Iterable[tuple[object, object]],
         diff: Any = DoFn.DiffParam,
         time: Any = DoFn.TimestampParam,
         window: Any = DoFn.WindowParam,

@@ -130,7 +130,7 @@ class AvroFiles(FileSource):
             return ()
         return tuple(argument.field for argument in arguments_of(self.schema))
 
-    def _times(self, values: list[Any], columns: Columns) -> list[Any]:
+    def _times(self, values: list[object], columns: Columns) -> list[Any]:
         if isinstance(self.timestamp, str):
             return [record[self.timestamp] for record in columns["record"]]
         return super()._times(values, columns)

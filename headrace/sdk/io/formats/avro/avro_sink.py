@@ -102,7 +102,7 @@ class AvroSink(FileSink):
         diff = {"name": self.diff_column, "type": "long"}
         return {**schema, "fields": [*schema["fields"], diff]}
 
-    def _write(self, path: str, schema: Any, records: Sequence[Any]) -> None:
+    def _write(self, path: str, schema: object, records: Sequence[object]) -> None:
         with open_file(path, "wb", self.compression, self.naming.end) as file:
             writer = avro("fastavro.write").Writer(file, schema, self.codec)
             for record in records:

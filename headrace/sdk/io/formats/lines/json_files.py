@@ -150,7 +150,7 @@ class JsonFiles(FileSource):
         return TextFiles(self.patterns, compression_type=self.compression)
 
     def _column(
-        self, name: str, kind: type, objects: list[dict[str, Any]], path: str, before: int
+        self, name: str, kind: type, objects: list[dict[str, object]], path: str, before: int
     ) -> list[Any]:
         values = [each.get(name) for each in objects]
         if kind is object:
@@ -164,7 +164,7 @@ class JsonFiles(FileSource):
             self._refuse_type(name, kind, objects, path, before)
 
     def _refuse_type(
-        self, name: str, kind: type, objects: list[dict[str, Any]], path: str, before: int
+        self, name: str, kind: type, objects: list[dict[str, object]], path: str, before: int
     ) -> NoReturn:
         index = next(n for n, each in enumerate(objects) if not _fits(each.get(name), kind))
         raise FileError(
@@ -173,7 +173,7 @@ class JsonFiles(FileSource):
             remedy=f"correct the line, or give a schema in which {name!r} has another type",
         )
 
-    def _refuse_unknown(self, objects: list[dict[str, Any]], path: str, before: int) -> None:
+    def _refuse_unknown(self, objects: list[dict[str, object]], path: str, before: int) -> None:
         known = self.schema.keys()
         for index, each in enumerate(objects):
             if not each.keys() <= known:

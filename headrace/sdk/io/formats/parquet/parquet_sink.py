@@ -119,7 +119,7 @@ class ParquetSink(FileSink):
                 f"type{'' if schema is None else ', or give another schema'}",
             ) from error
 
-    def _arrays(self, columns: Mapping[str, list[Any]]) -> dict[str, object]:
+    def _arrays(self, columns: Mapping[str, list[object]]) -> dict[str, object]:
         """Return columns as Arrow arrays of the declared types, where types are declared."""
         declared = dict(() if self.element_schema is None else self.element_schema.fields)
         if self.diff_column is not None:
