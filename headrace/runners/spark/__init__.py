@@ -12,6 +12,7 @@ stream_query     the query: further tries of a batch, and its end
 stream_delivery  batches to sinks and observers
 stream_run       a run as one query
 stage            one level of a plan on a worker
+keyed_processor  a level for Spark's transformWithState
 query_progress   Spark's own numbers of a micro-batch
 signals          Ctrl-C and SIGTERM while a program waits for a run
 stopped_queries  queries that are stopped from outside

@@ -19,7 +19,6 @@ import attrs
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, Row as SparkRow
 from pyspark.sql.functions import current_timestamp
-from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
 from headrace.runners.contents.grouping_paths import Keep
 from headrace.runners.engine.gc_tuning import infrequent_gc
@@ -31,10 +30,10 @@ from headrace.runners.plan.planning import KeyedStep
 from headrace.runners.side_inputs.side_input_operators import StreamingSideInputs
 from headrace.runners.sources.source_ranges import SourceRange
 from headrace.runners.spark.cluster.error_transport import wrapping
-from headrace.runners.spark.cluster.jvm_log_filter import silence_state_describer
 from headrace.runners.spark.cluster.spark_versions import with_state
 from headrace.runners.spark.cluster.task_context import batch_number, task_number
 from headrace.runners.spark.cluster.worker_heap import freeze_worker
+from headrace.runners.spark.keyed_processor import KeyedProcessor, States
 from headrace.runners.spark.shuffle.blocks import unpacked_blocks
 from headrace.runners.spark.shuffle.bundle_columns import unpack
 from headrace.runners.spark.shuffle.control_rows import CONTROL, Control, merged
@@ -261,28 +260,31 @@ def _moment(batch: pa.RecordBatch, before: int) -> int:
     return moment
 
 
-class KeyedStage(StatefulProcessor):
-    """The processor of a level for Spark's ``transformWithState``, called for each key group."""
+class KeyedStage:
+    """A level for Spark's ``transformWithState``, called for each key group.
+
+    Args:
+        plan: the plan of the level.
+    """
 
     def __init__(self, plan: StreamPlan) -> None:
         self._plan = plan
 
-    def __setstate__(self, state: dict[str, object]) -> None:
-        silence_state_describer()
-        vars(self).update(state)
+    @property
+    def observes(self) -> bool:
+        """Whether this level computes the watermarks of sources."""
+        return bool(self._plan.native) and self._plan.stage.level == 1
 
-    def init(self, handle: StatefulProcessorHandle) -> None:
-        self._directories = handle.getValueState("directories", "value binary")
-        self._chunks = handle.getMapState("chunks", "step string, chunk int", "value binary")
+    def open(self, states: States) -> None:
+        """Take the state for a task."""
+        self._directories, self._chunks, self._observed = states
         self._batch = batch_number()
         self._clock: SourceClock | None = None
-        if self._plan.native and self._plan.stage.level == 1:
-            self._observed = handle.getValueState("observed", "value binary")
+        if self.observes:
             self._clock = SourceClock(self._plan.reads, self._plan.native)
 
-    def handleInputRows(
-        self, key: object, rows: Iterator[SparkRow], timerValues: object
-    ) -> Iterator[SparkRow]:
+    def handle(self, rows: Iterator[SparkRow]) -> Iterator[SparkRow]:
+        """Process the rows of a key group in a batch."""
         incoming = (Row(row.level, row.step, row.group, row.payload) for row in rows)
         with wrapping(), infrequent_gc():
             yield from (_SPARK_ROW(*row) for row in self._handle(incoming))
@@ -431,5 +433,5 @@ def lower(
         rows = rows.union(timed.mapInArrow(NativeStage(first, native.index, branch), SCHEMA))
     for plan in keyed:
         grouped = rows.withColumn(PLACE, place).groupBy(PLACE)
-        rows = with_state(grouped, KeyedStage(plan), SCHEMA, Row, in_batches)
+        rows = with_state(grouped, KeyedProcessor(KeyedStage(plan)), SCHEMA, Row, in_batches)
     return rows

@@ -116,14 +116,19 @@ def shows_progress(jvm: Any) -> bool:
     return _PROGRESS in (jvm.java.lang.System.getProperty("sun.java.command") or "")
 
 
+def is_state_describer() -> bool:
+    """Return whether this process describes a query's state to Spark; it runs no user code."""
+    spec = getattr(sys.modules["__main__"], "__spec__", None)
+    return spec is not None and spec.name == _STATE_DESCRIBER
+
+
 def silence_state_describer() -> None:
     """Drop what this process prints if it is the one that describes a query's state to Spark.
 
-    It runs no user code. Its output reaches the terminal if Headrace did not start the JVM; the first line,
-    which it prints before this call, still does.
+    Its output reaches the terminal if Headrace did not start the JVM; the first line, which it prints before
+    this call, still does.
     """
-    spec = getattr(sys.modules["__main__"], "__spec__", None)
-    if spec is not None and spec.name == _STATE_DESCRIBER:
+    if is_state_describer():
         with open(os.devnull, "wb") as nothing:
             os.dup2(nothing.fileno(), _STDOUT)
 

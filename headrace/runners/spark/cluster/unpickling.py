@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterable, Mapping
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 import attrs
 from pyspark import cloudpickle
@@ -23,6 +23,23 @@ LARGEST_PART: Final = 1 << 20
 _PICKLER: Final[Any] = cloudpickle
 
 T = TypeVar("T")
+
+
+@attrs.frozen
+class Packed(Generic[T]):
+    """A value as bytes, for processes that mostly do without it: importing its modules takes long."""
+
+    data: bytes
+
+    @classmethod
+    def of(cls, value: T) -> Packed[T]:
+        """Pickle a value."""
+        return cls(_PICKLER.dumps(value))
+
+    def value(self) -> T:
+        """Unpickle the value, anew each time."""
+        value: T = pickle.loads(self.data)
+        return value
 
 
 def reduced(value: Any, where: str) -> tuple[object, ...]:

@@ -28,7 +28,7 @@ from headrace.runners.sources.source_ranges import NO_WORKER_READS, WorkerReads
 from headrace.runners.sources.source_rounds import SourceRounds
 from headrace.runners.spark.cluster.error_transport import wrapping
 from headrace.runners.spark.cluster.spark_versions import source_reader
-from headrace.runners.spark.cluster.unpickling import reduced
+from headrace.runners.spark.cluster.unpickling import Packed, reduced
 from headrace.runners.spark.shuffle.bundle_columns import pack
 from headrace.runners.spark.shuffle.control_rows import CONTROL, Control
 from headrace.runners.spark.shuffle.wire import SCHEMA, Row, dumps
@@ -111,10 +111,10 @@ class RoundsReader(DataSourceStreamReader):
 
     Args:
         plan: the sources.
-        first: runs level 0 over the rows of a task.
+        first: runs level 0 over the rows of a task; the process that plans the rounds does not unpickle it.
     """
 
-    def __init__(self, plan: SourcePlan, first: FirstLevel) -> None:
+    def __init__(self, plan: SourcePlan, first: Packed[FirstLevel]) -> None:
         self._plan = plan
         self._first = first
         reads = tuple(read for _, read in plan.reads)
@@ -176,7 +176,7 @@ class RoundsReader(DataSourceStreamReader):
         return self._input_partitions(after, bundles)
 
     def read(self, partition: Any) -> Iterator[pa.RecordBatch]:
-        return self._first(partition.rows)
+        return self._first.value()(partition.rows)
 
     def _input_partitions(self, after: Position, bundles: dict[str, Any]) -> list[InputPartition]:
         refuse_pickle(self._plan.no_pickle)
@@ -212,6 +212,7 @@ def _row(read: Read, index: int, now: int, piece: Bundle) -> Row:
 
 def data_source(plan: SourcePlan, first: FirstLevel) -> type[DataSource]:
     """Return the data source class for a plan; the plan and level 0 are pickled with the class."""
+    packed = Packed.of(first)
 
     class Rounds(DataSource):
         @classmethod
@@ -222,7 +223,7 @@ def data_source(plan: SourcePlan, first: FirstLevel) -> type[DataSource]:
             return SCHEMA
 
         def streamReader(self, schema: object) -> DataSourceStreamReader:
-            reader: DataSourceStreamReader = source_reader(RoundsReader(plan, first))
+            reader: DataSourceStreamReader = source_reader(RoundsReader(plan, packed))
             return reader
 
     return Rounds

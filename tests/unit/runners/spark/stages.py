@@ -19,6 +19,7 @@ from headrace.runners.contents.side_input_files import SideInputFiles
 from headrace.runners.plan.planning import plan, with_side_input_files
 from headrace.runners.spark.batch import BatchStage
 from headrace.runners.spark.cluster.driver_sinks import DriverSinks
+from headrace.runners.spark.keyed_processor import states_of
 from headrace.runners.spark.shuffle.bundle_columns import pack
 from headrace.runners.spark.shuffle.control_rows import CONTROL, Control
 from headrace.runners.spark.shuffle.wire import Row, dumps, record_batch, rows_of
@@ -144,9 +145,9 @@ class Stream:
             groups[row.group].append(row)
         assert len(groups) == self._groups, "every key group hears in every batch"
         processor = KeyedStage(stage)
-        processor.init(state)  # type: ignore[arg-type]
+        processor.open(states_of(state, processor.observes))  # type: ignore[arg-type]
         for state.group, some in groups.items():
-            made = processor.handleInputRows((state.group,), iter(some), None)  # type: ignore[arg-type]
+            made = processor.handle(iter(some))  # type: ignore[arg-type]
             yield from (Row(*row) for row in made)
 
 

@@ -1,6 +1,5 @@
 """Output of the JVM and its Python processes reaches the terminal, except noise."""
 
-import pickle
 import subprocess
 import sys
 from types import SimpleNamespace
@@ -9,7 +8,6 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from headrace.runners.spark import streaming
 from headrace.runners.spark.cluster.jvm_log_filter import (
     _STATE_DESCRIBER,
     CONFIGURATION,
@@ -54,15 +52,6 @@ def test_noise_and_the_empty_lines_behind_it_are_left_out(
 def test_only_the_process_that_describes_state_is_silenced(module: str, printed: str) -> None:
     command = [sys.executable, "-c", PRINTS, module]
     assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == printed
-
-
-def test_a_stage_silences_that_process_when_it_is_unpickled(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    calls: list[bool] = []
-    monkeypatch.setattr(streaming, "silence_state_describer", lambda: calls.append(True))
-    stage = pickle.loads(pickle.dumps(streaming.KeyedStage("a plan")))  # type: ignore[arg-type]
-    assert (stage._plan, calls) == ("a plan", [True])
 
 
 @pytest.mark.spark

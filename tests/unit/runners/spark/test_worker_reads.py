@@ -21,6 +21,7 @@ from headrace.runners.sources.source_ranges import SourceRange
 from headrace.runners.spark import SparkRunner
 from headrace.runners.spark.cluster.driver_sinks import DriverSinks
 from headrace.runners.spark.cluster.error_transport import TransportError, unwrap
+from headrace.runners.spark.cluster.unpickling import Packed
 from headrace.runners.spark.shuffle.bundle_columns import pack
 from headrace.runners.spark.shuffle.wire import READ_SIZE, Row, dumps, rows_of
 from headrace.runners.spark.sources.data_source import RoundsReader, SourcePlan
@@ -199,12 +200,12 @@ def test_workers_tell_the_driver_and_the_driver_the_reader_how_large_records_are
     node = next(node for node in p.graph if isinstance(node, Read))
     told = tmp_path / "delivered"
     of = SourcePlan(((0, node),), 9, 0, 1, "", "", delivered=str(told))
-    reader = RoundsReader(of, stage)
+    reader = RoundsReader(of, Packed.of(stage))
     assert reader._delivery(5.0) == Delivery(5.0)
     told.write_text("8765")
     os.utime(told, (3, 3))
     assert reader._delivery(5.0) == Delivery(5.0, 8765)
-    waiting = RoundsReader(attrs.evolve(of, waits=True), stage)
+    waiting = RoundsReader(attrs.evolve(of, waits=True), Packed.of(stage))
     assert waiting._delivery(5.0) == Delivery(3.0, 8765), "without the wait for the next trigger"
 
 
