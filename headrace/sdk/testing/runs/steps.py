@@ -89,9 +89,9 @@ def has_stateful_side(step: Step) -> bool:
 def emits_panes(step: Step) -> bool:
     """Return whether the outputs of a step are panes, by its trigger and accumulation mode.
 
-    Those of a stateful DoFn are not: it ignores both, and emits one output for each key and window.
+    A stateful DoFn ignores both, and emits one output for each key and window. A join has no kind.
     """
-    return step.kind != "state"
+    return step.kind != "state" or step.beside == "join"
 
 
 def mode_of(step: Step) -> AccumulationMode:
