@@ -33,7 +33,7 @@ from headrace.sdk.observing.drawing.graph_image import graph_svg  # noqa: E402
 from headrace.sdk.observing.drawing.theme import config, dark_rules  # noqa: E402
 from headrace.sdk.observing.history import History, SeenPane  # noqa: E402
 from headrace.sdk.observing.live import LivePage  # noqa: E402
-from headrace.sdk.observing.reports.report import Report  # noqa: E402
+from headrace.sdk.observing.reports.report import HtmlReport  # noqa: E402
 from headrace.testing import TestStream  # noqa: E402
 from headrace.transforms.timeutil import TimeDomain  # noqa: E402
 from headrace.transforms.userstate import (  # noqa: E402
@@ -288,14 +288,14 @@ def run_flights(report: Path, page: LivePage) -> None:
     job = run_path(str(ROOT / "examples" / "flights.py"))
     sinks = job["sinks_for"]("retracting")
     argv = ["--streaming", "--max-records-per-batch=1000"]
-    with hr.Pipeline("local", argv=argv, observers=[Report(report), page]) as p:
+    with hr.Pipeline("local", argv=argv, observers=[HtmlReport(report), page]) as p:
         job["build"](p, job["find_input"](), "retracting", 20 * 3600, sinks)
 
 
 def run_on_spark(report: Path) -> None:
     """Run figure 14 on Spark."""
     case = next(case for case in cases() if case.name == "dataflow_model: 14")
-    with hr.Pipeline("spark", argv=["--key-groups=2"], observers=[Report(report)]) as p:
+    with hr.Pipeline("spark", argv=["--key-groups=2"], observers=[HtmlReport(report)]) as p:
         _ = p | stream(case) | windowing(case) | "sum" >> hr.CombinePerKey(sum)
 
 

@@ -16,7 +16,8 @@ import attrs
 from headrace.triggers.pane import NO_FIRING, PaneInfo
 from headrace.windowing.column import Column, concatenate, cut, pick, select
 from headrace.windowing.time.timestamps import MIN_MICROS
-from headrace.windowing.window import GLOBAL_WINDOW, BoundedWindow
+from headrace.windowing.window import GLOBAL_WINDOW
+from headrace.windowing.window_fn import Windows
 
 INSERT: Final = 1
 """The diff of a value."""
@@ -26,7 +27,6 @@ RETRACT: Final = -1
 
 T = TypeVar("T", bound=Hashable)
 
-Windows = tuple[BoundedWindow, ...]
 
 IN_GLOBAL_WINDOW: Final[Windows] = (GLOBAL_WINDOW,)
 

@@ -16,7 +16,7 @@ from headrace.windowing.timestamp_combiner import TimestampCombiner
 from headrace.windowing.window_fn import WindowFn, fact
 
 
-class Windows(Enum):
+class WindowMerging(Enum):
     """Which windows of a key merge."""
 
     ALIGNED = "do not merge"
@@ -29,7 +29,7 @@ class Windows(Enum):
     """Those that a window function chooses."""
 
 
-class Panes(Enum):
+class Firing(Enum):
     """When a window fires, in streaming mode. In batch mode all but ANY means one pane."""
 
     ONE = "once, at the end of the window"
@@ -58,7 +58,7 @@ class Needs(Enum):
     """Each element, since it can be a retraction, or since the trigger looks at values."""
 
 
-class Contents(Enum):
+class ContentKind(Enum):
     """What is kept of the values of a window."""
 
     LISTS = "values"
@@ -99,10 +99,10 @@ class GroupingFacts:
             watermark alone tells which elements are dropped.
     """
 
-    windows: Windows
-    panes: Panes
+    windows: WindowMerging
+    panes: Firing
     needs: Needs
-    contents: Contents
+    contents: ContentKind
     removable: Removable
     late_output: bool = False
     may_finish: bool = False
@@ -127,7 +127,7 @@ class GroupingFacts:
 
 def facts_of(
     strategy: WindowingStrategy,
-    contents: Contents = Contents.LISTS,
+    contents: ContentKind = ContentKind.LISTS,
     removable: Removable = Removable.NOTHING,
     windows_are_reused: bool = False,
 ) -> GroupingFacts:
@@ -157,7 +157,7 @@ def facts_of(
 
 def panes_of(
     strategy: WindowingStrategy, changing: bool, windows_are_reused: bool = False
-) -> Panes:
+) -> Firing:
     """Return when a window fires.
 
     Args:
@@ -166,21 +166,21 @@ def panes_of(
         windows_are_reused: whether a downstream grouping merges the windows of its panes again.
     """
     if changing or not strategy.trigger.fires_only_at_end:
-        return Panes.ANY
+        return Firing.ANY
     merging = strategy.window_fn.is_merging()
     if not (merging or strategy.allowed_lateness or strategy.late_tag):
-        return Panes.ONE
+        return Firing.ONE
     always_closes = strategy.closing is ClosingBehavior.FIRE_ALWAYS
     if always_closes or strategy.late_tag or windows_are_reused:
-        return Panes.NONE_EARLY
-    return Panes.FIRST_AT_END
+        return Firing.NONE_EARLY
+    return Firing.FIRST_AT_END
 
 
-def _windows(window_fn: WindowFn) -> Windows:
+def _windows(window_fn: WindowFn) -> WindowMerging:
     if not window_fn.is_merging():
-        return Windows.ALIGNED
+        return WindowMerging.ALIGNED
     sessions = fact(window_fn, "single") and fact(window_fn, "merges_overlapping")
-    return Windows.SESSIONS if sessions else Windows.CUSTOM
+    return WindowMerging.SESSIONS if sessions else WindowMerging.CUSTOM
 
 
 def _needs(strategy: WindowingStrategy, changing: bool) -> Needs:

@@ -17,8 +17,8 @@ from typing import Any, Final, NamedTuple, Protocol, TypeVar
 from headrace.triggers.trigger import NEVER, Clock
 
 State = TypeVar("State")
-Elements = TypeVar("Elements", contravariant=True)
-Output = TypeVar("Output", contravariant=True)
+ElementsT = TypeVar("ElementsT", contravariant=True)
+OutputT = TypeVar("OutputT", contravariant=True)
 
 
 class Moments(NamedTuple):
@@ -43,13 +43,13 @@ class Moments(NamedTuple):
 NO_TIMERS: Final = Moments()
 
 
-class KeyedOperator(Protocol[State, Elements, Output]):
+class KeyedOperator(Protocol[State, ElementsT, OutputT]):
     """An operator that works on one key at a time."""
 
     def new_state(self) -> State:
         """Return the state of a new key."""
 
-    def process(self, state: State, elements: Elements, clock: Clock, out: Output) -> None:
+    def process(self, state: State, elements: ElementsT, clock: Clock, out: OutputT) -> None:
         """Process elements that arrived together for a key.
 
         Args:
@@ -59,7 +59,7 @@ class KeyedOperator(Protocol[State, Elements, Output]):
             out: receives the outputs.
         """
 
-    def wake(self, state: State, clock: Clock, out: Output) -> None:
+    def wake(self, state: State, clock: Clock, out: OutputT) -> None:
         """Process the timers that are due at a watermark and a processing time; called only if one is due."""
 
     def moments(self, state: State) -> Moments | None:

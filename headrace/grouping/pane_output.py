@@ -9,12 +9,13 @@ from typing import Any, NamedTuple
 
 import attrs
 
-from headrace.grouping.bundle import INSERT, Bundle, Element, Windows
+from headrace.grouping.bundle import INSERT, Bundle, Element
 from headrace.grouping.reduction import Content
 from headrace.triggers.pane import PaneInfo
 from headrace.triggers.trigger import Arrived
 from headrace.windowing.column import Column
 from headrace.windowing.window import BoundedWindow
+from headrace.windowing.window_fn import Windows
 
 
 @attrs.define(slots=True)

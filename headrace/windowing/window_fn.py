@@ -21,7 +21,7 @@ from headrace.windowing.window import BoundedWindow
 
 Windows: TypeAlias = tuple[BoundedWindow, ...]
 
-UNKNOWN: Final[repeat[Windows]] = repeat(())
+UNKNOWN_WINDOWS: Final[repeat[Windows]] = repeat(())
 """The column of windows for elements whose windows are not known."""
 
 
@@ -135,7 +135,7 @@ class WindowFn(ABC):
         return list(map(self._assign_one, values, timestamps, windows))
 
     def assign_column(
-        self, values: list[Any], timestamps: Column[int], windows: Column[Windows] = UNKNOWN
+        self, values: list[Any], timestamps: Column[int], windows: Column[Windows] = UNKNOWN_WINDOWS
     ) -> Column[Windows]:
         """Return the windows of a bundle of elements.
 

@@ -22,16 +22,16 @@ from headrace.sdk.coders.keys import encode_value
 from headrace.sdk.metrics.cells import MetricResults
 from headrace.sdk.pipelines.graph import MAIN, Collection, Graph, Read
 from headrace.sdk.pipelines.pvalue import PCollection
-from headrace.sdk.sources.reading import Values
+from headrace.sdk.sources.reading import ValuesSource
 from headrace.sdk.testing.assertions.capturing import Capture, Captured
 from headrace.sdk.testing.runs.batch_oracle import Part, source_watermarks
 from headrace.sdk.testing.runs.run import Run, StepCaptures, adapted, build, unchecked_pipeline
 from headrace.sdk.testing.runs.run_on_runner import Observation, input_of, pane, run_batch
-from headrace.sdk.testing.runs.steps import LAST, Step, holds_lists
+from headrace.sdk.testing.runs.steps import LAST_VALUES, Step, holds_lists
 from headrace.sdk.testing.streams.script import (
     END_OF_DATES,
-    Event,
-    Row,
+    ScriptEvent,
+    ScriptRow,
     event_at,
     retracts,
     ticking,
@@ -49,7 +49,7 @@ CONTENTS = {
     "largest": contents.Largest(),
     "spread": contents.Spread(),
     "distinct": contents.Distinct(),
-    "last": contents.Last(LAST),
+    "last": contents.Last(LAST_VALUES),
 }
 
 
@@ -59,7 +59,7 @@ class Changes(hr.PTransform):
     def expand(self, pcoll: Any) -> PCollection[Any]:
         pipeline = pcoll.pipeline
         output = Collection(pipeline.scope, MAIN, WindowingStrategy(), bounded=True, changing=True)
-        pipeline.add(Read(pipeline.scope, (), (output,), Values(())))
+        pipeline.add(Read(pipeline.scope, (), (output,), ValuesSource(())))
         return PCollection(pipeline, output)
 
 
@@ -80,7 +80,7 @@ class EventRunner:
         self._executor.open()
         self._time = Time()
 
-    def play(self, event: Event) -> None:
+    def play(self, event: ScriptEvent) -> None:
         """Process an event."""
         read, arrivals = next(iter(self._graph)), self._time.advance(event)
         if arrivals is not None:
@@ -103,7 +103,7 @@ class Time:
     watermark: int = MIN_MICROS
     now: int = 0
 
-    def advance(self, event: Event) -> Bundle | None:
+    def advance(self, event: ScriptEvent) -> Bundle | None:
         """Advance to an event; return its elements."""
         kind, what = event
         self.event += 1
@@ -136,7 +136,7 @@ def run_events(run: Run, watched: bool = False) -> list[Observation]:
     return runner.heard
 
 
-def bundle(rows: Sequence[Row]) -> Bundle:
+def bundle(rows: Sequence[ScriptRow]) -> Bundle:
     keys, values, timestamps, diffs = map(list, zip(*rows, strict=True))
     return Bundle(list(zip(keys, values, strict=True)), timestamps, diffs=diffs)
 
@@ -171,7 +171,7 @@ def parts(run: Run) -> list[Part]:
     return found
 
 
-def run_batch_of(rows: Sequence[Row], steps: Sequence[Step]) -> list[Observation]:
+def run_batch_of(rows: Sequence[ScriptRow], steps: Sequence[Step]) -> list[Observation]:
     """Run groupings over all rows at once, in batch mode on the local runner."""
     (heard,) = run_batch([Run((("elements", tuple(rows)),), tuple(steps))], "local")
     return heard

@@ -22,8 +22,7 @@ from headrace.sdk.testing.runs.run import unchecked_pipeline
 from headrace.sdk.testing.strategies.arriving import scripts
 from headrace.sdk.testing.streams.alignment import aligned
 from headrace.sdk.testing.streams.script import (
-    SECOND,
-    Event,
+    ScriptEvent,
     event_at,
     rows_of,
     stamped,
@@ -40,6 +39,7 @@ from headrace.transforms.userstate import (
 )
 from headrace.windowing import FixedWindows, SlidingWindows
 from headrace.windowing.time.timestamps import Duration, Timestamp
+from headrace.windowing.time.units import SECOND
 from tests.laws.event_by_event import Time
 from tests.laws.oracle.stateful import Actions, Emitted, Program, Stateful
 from tests.laws.oracle.windows import Sliding
@@ -186,7 +186,7 @@ class StatefulRun:
     program: Program
     windows: Sliding
     lateness: int
-    script: tuple[Event, ...]
+    script: tuple[ScriptEvent, ...]
 
     @property
     def transform(self) -> hr.WindowInto:
@@ -325,12 +325,12 @@ def run_side_by_side(runs: Sequence[StatefulRun], runner: Any) -> list[Outputs]:
     return _run_all(runs, streams, runner, event_of)
 
 
-def _padded(script: Sequence[Event], ticks: int) -> list[Event]:
+def _padded(script: Sequence[ScriptEvent], ticks: int) -> list[ScriptEvent]:
     """Return a ticking script with further steps of the clock."""
     return [*script, *(("clock", n * SECOND) for n in range(clocks(script) + 1, ticks + 1))]
 
 
-def clocks(script: Sequence[Event]) -> int:
+def clocks(script: Sequence[ScriptEvent]) -> int:
     """The number of steps of the clock."""
     return sum(kind == "clock" for kind, _ in script)
 

@@ -42,9 +42,10 @@ from headrace.sdk.testing.strategies.targeted_runs import (
     unsafe,
 )
 from headrace.sdk.testing.strategies.windowing import Where, aligned, calendars, merging
-from headrace.sdk.testing.streams.script import SECOND, Row, rows_of, with_rows
+from headrace.sdk.testing.streams.script import ScriptRow, rows_of, with_rows
 from headrace.triggers import AccumulationMode
 from headrace.windowing import TimestampCombiner
+from headrace.windowing.time.units import SECOND
 from tests.laws.corpus import law
 from tests.laws.event_by_event import parts, run_batch_of, run_events
 
@@ -212,7 +213,7 @@ def test_a_batch_run_equals_the_end_result_of_the_stream(run: Run) -> None:
     assert streamed == without_empty(part.step, end_result(part.step, batched.panes))
 
 
-def rows_without_late(run: Run, part: Part) -> list[Row]:
+def rows_without_late(run: Run, part: Part) -> list[ScriptRow]:
     """The rows of a script without those that a grouping with one window per element dropped."""
     later = part.step.later * SECOND
     late = Counter((e.key, e.value, e.timestamp - later) for _, e in part.observed.late)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from headrace.sdk.testing.runs.run import Run, has_late_output
-from headrace.sdk.testing.runs.run_on_runner import UNKNOWN, Observation, run_alone
+from headrace.sdk.testing.runs.run_on_runner import UNKNOWN_EVENT, Observation, run_alone
 from headrace.sdk.testing.strategies.pipelines import runs
 from headrace.sdk.testing.strategies.targeted_runs import closing_over_changes, merging_after_firing
 from headrace.sdk.testing.strategies.windowing import aligned, merging
@@ -125,4 +125,4 @@ def check_on(runner: Any, run: Run) -> None:
         fields = [fields_of(pane) for pane in expected.panes]
         assert sorted(map(fields_of, heard.panes), key=repr) == sorted(fields, key=repr)
         assert heard.dropped == [len(expected.dropped)]
-        assert {pane.event for pane in heard.panes} <= {UNKNOWN}
+        assert {pane.event for pane in heard.panes} <= {UNKNOWN_EVENT}

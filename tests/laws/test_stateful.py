@@ -20,7 +20,7 @@ from headrace.runners.stateful.stateful_state import KeyCells
 from headrace.sdk.coders.own_values import Copies
 from headrace.sdk.pardo.state.state_cells import BagState
 from headrace.sdk.testing.strategies.arriving import scripts
-from headrace.sdk.testing.streams.script import SECOND, rows_of, stamped, stream
+from headrace.sdk.testing.streams.script import rows_of, stamped, stream
 from headrace.testing import TestPipeline, capture
 from headrace.transforms.timeutil import TimeDomain
 from headrace.transforms.userstate import (
@@ -32,6 +32,7 @@ from headrace.transforms.userstate import (
 from headrace.triggers.trigger import NEVER
 from headrace.windowing import FixedWindows, SlidingWindows
 from headrace.windowing.time.timestamps import MAX_MICROS
+from headrace.windowing.time.units import SECOND
 from tests.conftest import ON_SPARK
 from tests.laws.oracle.stateful import Stateful
 from tests.laws.stateful_programs import (

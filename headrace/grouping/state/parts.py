@@ -33,7 +33,7 @@ SortKey = tuple[Any, ...]
 
 
 @attrs.define(slots=True)
-class Block:
+class PartBlock:
     """Consecutive parts.
 
     Attributes:
@@ -67,11 +67,11 @@ class Parts:
         absent: Collection[BoundedWindow] = (),
     ) -> None:
         self._contents = dict(contents)
-        self._blocks: list[Block] = []
+        self._blocks: list[PartBlock] = []
         if not self._contents:
             return
         present = sorted(self._contents.keys() - absent if absent else self._contents)
-        self._blocks = [Block(present[n : n + _HALF]) for n in range(0, len(present), _HALF)]
+        self._blocks = [PartBlock(present[n : n + _HALF]) for n in range(0, len(present), _HALF)]
 
     def freeze(self) -> tuple[Any, ...]:
         """Return the parts as plain data."""
@@ -116,14 +116,14 @@ class Parts:
     def mark_present(self, window: BoundedWindow) -> None:
         """Mark a part as present."""
         if not self._blocks:
-            self._blocks.append(Block([window]))
+            self._blocks.append(PartBlock([window]))
             return
         block = self._block_of(window)
         insort(block.windows, window)
         block.invalidate()
         if len(block.windows) > BLOCK:
             half = len(block.windows) // 2
-            upper = Block(block.windows[half:])
+            upper = PartBlock(block.windows[half:])
             del block.windows[half:]
             self._blocks.insert(self._index(block.windows[0]) + 1, upper)
 
@@ -226,7 +226,7 @@ class Parts:
 
     def _spans(
         self, begin: SortKey | None, end: SortKey | None
-    ) -> Iterator[tuple[Block, int, int]]:
+    ) -> Iterator[tuple[PartBlock, int, int]]:
         """Yield blocks with the range of their parts between two positions."""
         start = 0 if begin is None else self._index(begin)
         for block in islice(self._blocks, start, None):
@@ -237,7 +237,7 @@ class Parts:
             if j < len(block.windows):
                 return
 
-    def _block_of(self, window: BoundedWindow) -> Block:
+    def _block_of(self, window: BoundedWindow) -> PartBlock:
         return self._blocks[self._index(window)]
 
     def _index(self, position: SortKey) -> int:

@@ -37,7 +37,7 @@ _NO_PANES: Final = PaneNumbers(0, 0, False)
 _window_of: Final = attrgetter("window")
 
 
-class Plan(NamedTuple):
+class ReplacementPlan(NamedTuple):
     """What the elements of a round change.
 
     Attributes:
@@ -57,10 +57,12 @@ class Plan(NamedTuple):
     removals: Sequence[tuple[BoundedWindow, Arrival]] = ()
 
 
-class Planner(Protocol):
+class WindowPlanner(Protocol):
     """Says which windows replace which."""
 
-    def plan(self, key: KeyState, arrivals: Sequence[Arrival], clock: Clock, out: Panes) -> Plan:
+    def plan(
+        self, key: KeyState, arrivals: Sequence[Arrival], clock: Clock, out: Panes
+    ) -> ReplacementPlan:
         """Accept elements or drop them, and return what the accepted ones change."""
 
 
@@ -80,7 +82,7 @@ class Replacing:
     contents: Contents
     times: OutputTimes
     emitter: PaneEmitter
-    planner: Planner
+    planner: WindowPlanner
 
     def take(
         self, key: KeyState, arrivals: Sequence[Arrival], clock: Clock, out: Panes
@@ -122,7 +124,7 @@ class Replacing:
         self.times.record_earliest(key, window, removal, clock.watermark)
         self.contents.remove(key, state, removal)
 
-    def _merge_arrivals(self, plan: Plan) -> list[Arrival]:
+    def _merge_arrivals(self, plan: ReplacementPlan) -> list[Arrival]:
         """Merge the arrivals of each window into one."""
         groups: dict[BoundedWindow, list[Arrival]] = {}
         for arrival in plan.arrivals:
@@ -141,7 +143,7 @@ class Replacing:
         key.add_window(window, WindowState(self.strategy.trigger.start, content, 0, *numbers))
 
     def _replace(
-        self, key: KeyState, plan: Plan, clock: Clock, out: Panes
+        self, key: KeyState, plan: ReplacementPlan, clock: Clock, out: Panes
     ) -> Iterable[BoundedWindow]:
         """Replace old windows by new ones; return the new windows that fire at once."""
         successors: Sources = {window: [] for window in plan.emptied}

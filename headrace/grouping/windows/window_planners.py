@@ -20,7 +20,7 @@ import attrs
 from headrace.grouping.pane_output import Arrival, Panes
 from headrace.grouping.state.key_state import KeyState
 from headrace.grouping.windows.admission import Admission
-from headrace.grouping.windows.replacing import Plan, Planner, Sources
+from headrace.grouping.windows.replacing import ReplacementPlan, Sources, WindowPlanner
 from headrace.triggers.trigger import Clock
 from headrace.windowing.merging import merges, partition
 from headrace.windowing.time.timestamps import MAX_MICROS
@@ -32,7 +32,7 @@ Regrouped = tuple[Sources, Sequence[BoundedWindow], Sequence[BoundedWindow]]
 _UNCHANGED: Final[Regrouped] = {}, (), ()
 
 
-def planner(admission: Admission) -> Planner:
+def planner(admission: Admission) -> WindowPlanner:
     """Return the planner for what an admission accepts."""
     if not admission.contents.can_split:
         return MergePlanner(admission)
@@ -51,7 +51,9 @@ class MergePlanner:
 
     admission: Admission
 
-    def plan(self, key: KeyState, arrivals: Sequence[Arrival], clock: Clock, out: Panes) -> Plan:
+    def plan(
+        self, key: KeyState, arrivals: Sequence[Arrival], clock: Clock, out: Panes
+    ) -> ReplacementPlan:
         """Accept elements, which merge windows of the key."""
         taken, found = self.admission.admit(key, arrivals, clock, out)
         sources: Sources = {}
@@ -64,7 +66,7 @@ class MergePlanner:
                 opened.append(target)
             elif kept != [target]:
                 sources[target] = kept
-        return Plan(taken, targets.__getitem__, sources, opened)
+        return ReplacementPlan(taken, targets.__getitem__, sources, opened)
 
 
 @attrs.frozen
@@ -77,7 +79,9 @@ class SplitPlanner:
 
     admission: Admission
 
-    def plan(self, key: KeyState, arrivals: Sequence[Arrival], clock: Clock, out: Panes) -> Plan:
+    def plan(
+        self, key: KeyState, arrivals: Sequence[Arrival], clock: Clock, out: Panes
+    ) -> ReplacementPlan:
         """Accept elements, which add parts to windows or remove them."""
         present: list[Arrival] = []
         added: list[BoundedWindow] = []
@@ -97,7 +101,7 @@ class SplitPlanner:
         regrouped = _UNCHANGED
         if added or removals:
             regrouped = self.regroup(key, added, [removal.window for _, removal in removals])
-        return Plan(present, partial(self.window_of, key), *regrouped, removals)
+        return ReplacementPlan(present, partial(self.window_of, key), *regrouped, removals)
 
     def _put(self, key: KeyState, arrival: Arrival) -> tuple[bool, bool]:
         """Add an arrival to its part; return whether this was present, and whether it should be now.

@@ -10,13 +10,13 @@ from typing import Any
 from headrace.errors import ElementError, shorten
 from headrace.grouping.bundle import Bundle
 from headrace.sdk.pipelines.graph import MAIN
-from headrace.sdk.pipelines.outputs import Outputs, Step, any_number
+from headrace.sdk.pipelines.outputs import CallingStep, Outputs, any_number
 from headrace.sdk.typehints.batches import MAX_BATCH, Batches, Batching, elements_of
 
 Program = Callable[[Bundle], Outputs]
 
 
-def with_batches(program: Program, batches: Batches, step: Step) -> Program:
+def with_batches(program: Program, batches: Batches, step: CallingStep) -> Program:
     """Return the program that calls another on batches, or takes its outputs as batches.
 
     Args:
@@ -51,14 +51,14 @@ def _parts(values: list[object]) -> list[list[object]]:
     return [values[at : at + MAX_BATCH] for at in range(0, len(values), MAX_BATCH)]
 
 
-def _elements(batches: Bundle, step: Step) -> Bundle:
+def _elements(batches: Bundle, step: CallingStep) -> Bundle:
     """Return the elements of batches, as rows."""
     found = [_elements_of(batch, step) for batch in batches.values]
     ends = list(accumulate(map(len, found)))
     return any_number(list(chain.from_iterable(found)), ends, batches, step)[MAIN]
 
 
-def _elements_of(batch: object, step: Step) -> list[object]:
+def _elements_of(batch: object, step: CallingStep) -> list[object]:
     elements = elements_of(batch)
     if elements is not None:
         return elements

@@ -9,9 +9,9 @@ from typing import Any, Final
 
 from headrace.sdk.pardo.dofn import BundleContextParam, ContextParam, SetupContextParam
 
-Scope = type[ContextParam]
+ContextScope = type[ContextParam]
 
-_SCOPES: Final[tuple[Scope, ...]] = (SetupContextParam, BundleContextParam)
+_SCOPES: Final[tuple[ContextScope, ...]] = (SetupContextParam, BundleContextParam)
 
 
 class ContextManagers:
@@ -21,8 +21,8 @@ class ContextManagers:
     """
 
     def __init__(self) -> None:
-        self._asked: dict[Scope, dict[int, ContextParam]] = {scope: {} for scope in _SCOPES}
-        self._open: dict[Scope, ExitStack] = {}
+        self._asked: dict[ContextScope, dict[int, ContextParam]] = {scope: {} for scope in _SCOPES}
+        self._open: dict[ContextScope, ExitStack] = {}
         self._values: dict[int, Any] = {}
 
     def bound(self, fn: Callable[..., object]) -> Callable[..., Any]:
@@ -37,7 +37,7 @@ class ContextManagers:
             self._asked[type(parameter)][id(parameter)] = parameter
         return _WithContexts(fn, declared, self._values) if contexts else fn
 
-    def enter(self, scope: Scope) -> None:
+    def enter(self, scope: ContextScope) -> None:
         """Enter the contexts of a worker or a bundle."""
         if not self._asked[scope]:
             return
@@ -46,7 +46,7 @@ class ContextManagers:
                 self._values[known] = stack.enter_context(parameter.create())
             self._open[scope] = stack.pop_all()
 
-    def exit(self, scope: Scope) -> None:
+    def exit(self, scope: ContextScope) -> None:
         """Exit the contexts of a worker or a bundle, if they are entered."""
         stack = self._open.pop(scope, None)
         if stack is not None:

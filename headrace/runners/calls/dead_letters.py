@@ -14,16 +14,13 @@ from typing import Any, Final
 import attrs
 
 from headrace.grouping.bundle import Bundle
-from headrace.sdk.pardo.exception_handling import user_frames
+from headrace.sdk.pardo.exception_handling import DeadLetter, user_frames
 from headrace.sdk.pipelines.elementwise import CatchEach
-from headrace.sdk.pipelines.outputs import Outputs, Step, check_iterable
+from headrace.sdk.pipelines.outputs import CallingStep, Outputs, check_iterable
 
 _LOG: Final = logging.getLogger(__name__)
 
 _END: Final = object()
-
-DeadLetter = tuple[Any, tuple[type[BaseException], str, list[str]]]
-"""An element, and the type, the repr and the traceback of the exception (Beam's form)."""
 
 
 @attrs.define(eq=False)
@@ -38,8 +35,8 @@ class DeadLetterCollector:
 
     kind: CatchEach
     bundle: Bundle
-    step: Step
-    letters: dict[int, DeadLetter] = attrs.field(factory=dict, init=False)
+    step: CallingStep
+    letters: dict[int, DeadLetter[Any]] = attrs.field(factory=dict, init=False)
     """The dead letters, by row."""
 
     def collect(self, results: Iterator[object]) -> list[Any]:

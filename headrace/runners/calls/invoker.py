@@ -18,14 +18,14 @@ from typing import Any, Final, TypeVar
 import attrs
 
 from headrace.grouping.bundle import INSERT, Bundle
-from headrace.runners.calls.batch_calls import with_batches
+from headrace.runners.calls.batch_calls import Program, with_batches
 from headrace.runners.calls.context_managers import ContextManagers
 from headrace.runners.calls.dead_letters import DeadLetterCollector
 from headrace.runners.checks.emitted_check import EmittedCheck
 from headrace.runners.error_context import note_element, note_method
 from headrace.sdk.metrics.cells import MetricsContainer, recording
 from headrace.sdk.metrics.step_logging import LogContext, exchange_log_context
-from headrace.sdk.pardo.binding import Call, bind, bind_function, exploded
+from headrace.sdk.pardo.binding import BoundCall, bind, bind_function, exploded
 from headrace.sdk.pardo.dofn import BundleContextParam, CallableDoFn, DoFn, SetupContextParam
 from headrace.sdk.pardo.time_limits import within
 from headrace.sdk.pipelines.elementwise import (
@@ -44,8 +44,8 @@ from headrace.sdk.pipelines.elementwise import (
 )
 from headrace.sdk.pipelines.graph import MAIN, ParDo, ParDoWithSideInputs
 from headrace.sdk.pipelines.outputs import (
+    CallingStep,
     Outputs,
-    Step,
     any_number,
     finishing,
     gathered,
@@ -54,8 +54,7 @@ from headrace.sdk.pipelines.outputs import (
 )
 from headrace.windowing.time.timestamps import micros_of_all
 
-Program = Callable[[Bundle], Outputs]
-Make = Callable[[list[Any], Bundle, Step], Outputs]
+Make = Callable[[list[Any], Bundle, CallingStep], Outputs]
 
 T = TypeVar("T")
 
@@ -78,7 +77,7 @@ class ParDoInvoker:
     def __init__(self, node: ParDo | ParDoWithSideInputs, check_mutation: bool = False) -> None:
         self.metrics = MetricsContainer()
         window_fn = node.inputs[0].windowing.window_fn
-        self._step = Step(node.label, _function_of(node.fn), window_fn)
+        self._step = CallingStep(node.label, _function_of(node.fn), window_fn)
         self._log = LogContext(node.label)
         # A copy, so that several invokers of one DoFn do not share its attributes.
         each = node.fn.each if isinstance(node.fn, CatchEach) else node.fn
@@ -169,7 +168,7 @@ class ParDoInvoker:
             return with_batches(self._flat_map(call), kind.batches, self._step)
         return self._flat_map(call) if make is None else self._each(call, make)
 
-    def _call_of(self, kind: Any, timeout: float | None = None) -> Call:
+    def _call_of(self, kind: Any, timeout: float | None = None) -> BoundCall:
         processes = isinstance(kind, ProcessEach)
         fn = method_of(self._dofn, kind.batches) if processes else kind.function.fn
         if timeout is not None:
@@ -181,7 +180,7 @@ class ParDoInvoker:
             call = bind_function(attrs.evolve(kind.function, fn=fn))
         return self._recorded(call, kind) if self._emitted else call
 
-    def _recorded(self, call: Call, kind: object) -> Call:
+    def _recorded(self, call: BoundCall, kind: object) -> BoundCall:
         """Return a call whose outputs are recorded, for the check that they do not change."""
         assert self._emitted is not None
         if isinstance(kind, (MapEach, KeyEach)):
@@ -189,14 +188,14 @@ class ParDoInvoker:
         many = isinstance(kind, (FlatMapEach, ProcessEach))
         return self._emitted.many_results(call) if many else call
 
-    def _each(self, call: Call, make: Make) -> Program:
+    def _each(self, call: BoundCall, make: Make) -> Program:
         def run(bundle: Bundle) -> Outputs:
             bundle = _rows_for(call, bundle)
             return make(self._collected(list, call, bundle), bundle, self._step)
 
         return run
 
-    def _flat_map(self, call: Call) -> Program:
+    def _flat_map(self, call: BoundCall) -> Program:
         gather = partial(gathered, step=self._step)
 
         def run(bundle: Bundle) -> Outputs:
@@ -222,7 +221,9 @@ class ParDoInvoker:
 
         return run
 
-    def _collected(self, collect: Callable[[Iterator[Any]], T], call: Call, bundle: Bundle) -> T:
+    def _collected(
+        self, collect: Callable[[Iterator[Any]], T], call: BoundCall, bundle: Bundle
+    ) -> T:
         """Call the function on each row, and collect its results."""
         rows = iter(bundle.values)
         self._log.enter_bundle(bundle, rows)
@@ -250,7 +251,7 @@ def _function_of(kind: Elementwise) -> str:
     return _FUNCTIONS.get(type(each), "the function")
 
 
-def _rows_for(call: Call, bundle: Bundle) -> Bundle:
+def _rows_for(call: BoundCall, bundle: Bundle) -> Bundle:
     return exploded(bundle) if call.by_window else bundle
 
 
@@ -258,15 +259,15 @@ def _paired(keys: Iterable[object], values: Iterable[object], bundle: Bundle) ->
     return {MAIN: bundle.with_values(list(zip(keys, values, strict=False)))}
 
 
-def _keyed(keys: list[object], bundle: Bundle, step: Step) -> Outputs:
+def _keyed(keys: list[object], bundle: Bundle, step: CallingStep) -> Outputs:
     return _paired(keys, bundle.values, bundle)
 
 
-def _filtered(mask: list[object], bundle: Bundle, step: Step) -> Outputs:
+def _filtered(mask: list[object], bundle: Bundle, step: CallingStep) -> Outputs:
     return {MAIN: bundle.where(mask)}
 
 
-def _stamped(instants: list[object], bundle: Bundle, step: Step) -> Outputs:
+def _stamped(instants: list[object], bundle: Bundle, step: CallingStep) -> Outputs:
     return {MAIN: restamped(bundle, bundle.values, micros_of_all(instants), step.window_fn)}
 
 

@@ -18,10 +18,10 @@ from headrace.errors import MutationError, shorten
 from headrace.runners.checks.mutation import Snapshot, unchanged
 from headrace.sdk.groups.combine_fn import BoundCombineFn, CallableCombineFn, CombineFn
 
-KEPT: Final = 16
+KEPT_ACCUMULATORS: Final = 16
 """The number of the latest accumulators, and of inputs, that are compared after each call."""
 
-LARGE: Final = 4096
+LARGE_PICKLE: Final = 4096
 """The size of pickles, in bytes, from which objects are not compared."""
 
 
@@ -109,7 +109,7 @@ class Accumulators:
         _keep(self._accumulators, [result])
         _keep(self._inputs, elements)
         if len(elements) == 1 and result is elements[0]:
-            _keep(self._returned, elements, limit=64 * KEPT)
+            _keep(self._returned, elements, limit=64 * KEPT_ACCUMULATORS)
         return result
 
     def _compare(self, method: str, adds: str, given: list[object]) -> None:
@@ -138,11 +138,11 @@ def _changes(snapshots: Iterable[Snapshot]) -> Iterator[str]:
     return (change for snapshot in snapshots if (change := snapshot.change))
 
 
-def _keep(kept: dict[int, Snapshot], values: list[object], limit: int = KEPT) -> None:
+def _keep(kept: dict[int, Snapshot], values: list[object], limit: int = KEPT_ACCUMULATORS) -> None:
     """Keep snapshots of the last values, by identity, in place of the oldest ones."""
     for value in values[-limit:]:
         snapshot = Snapshot.of(value)
-        if snapshot is None or len(snapshot.pickled or snapshot.encoding or b"") > LARGE:
+        if snapshot is None or len(snapshot.pickled or snapshot.encoding or b"") > LARGE_PICKLE:
             continue
         kept.pop(id(value), None)
         kept[id(value)] = snapshot

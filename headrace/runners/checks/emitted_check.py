@@ -19,10 +19,10 @@ import attrs
 from headrace.errors import MutationError
 from headrace.grouping.bundle import Bundle
 from headrace.runners.checks.mutation import Snapshot, unchanged
-from headrace.sdk.pardo.binding import Call
+from headrace.sdk.pardo.binding import BoundCall
 from headrace.sdk.pipelines.outputs import Outputs
 
-KEPT: Final = 256
+KEPT_OUTPUTS: Final = 256
 """The number of outputs that are compared again after the call that emitted them."""
 
 
@@ -54,15 +54,15 @@ class EmittedCheck:
         whole = result is None or isinstance(result, (str, bytes, dict))
         return result if whole or not hasattr(result, "__iter__") else map(self.emit, result)
 
-    def one_result(self, call: Call) -> Call:
+    def one_result(self, call: BoundCall) -> BoundCall:
         """Return a call of a function that returns one output."""
         return self._recorded(call, self.emit)
 
-    def many_results(self, call: Call) -> Call:
+    def many_results(self, call: BoundCall) -> BoundCall:
         """Return a call of a function that returns an iterable of outputs."""
         return self._recorded(call, self.emit_each)
 
-    def _recorded(self, call: Call, record: Callable[[Any], object]) -> Call:
+    def _recorded(self, call: BoundCall, record: Callable[[Any], object]) -> BoundCall:
         fn = call.fn
 
         def recorded(*args: object, **kwargs: object) -> Any:
@@ -119,7 +119,7 @@ class EmittedCheck:
                 remedy="emit a copy, for example list(values), or begin a new object for the next element; "
                 "other steps and retractions use the object that was emitted",
             )
-        self._snapshots = self._snapshots[-KEPT:]
+        self._snapshots = self._snapshots[-KEPT_OUTPUTS:]
 
     def _changes(self) -> Iterator[str]:
         changes: Iterable[str] = (snapshot.change for snapshot in self._snapshots)

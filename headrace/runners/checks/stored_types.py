@@ -7,7 +7,7 @@ from inspect import isabstract
 from typing import Any, get_args, get_origin
 
 from headrace.errors import PipelineError
-from headrace.sdk.coders.stored.stable import REMEDY, is_stable
+from headrace.sdk.coders.stored.stable import REGISTER_REMEDY, is_stable
 from headrace.sdk.elements.schemas import Schema, schema_of, type_name
 from headrace.sdk.pipelines.graph import (
     CombinePerKey,
@@ -43,7 +43,7 @@ def _check(kind: object, label: str) -> None:
                 f"elements of {type_name(kind)} would be pickled, which --no-pickle forbids: nothing says "
                 f"how to write values of {own.__qualname__}",
                 where=label,
-                remedy=REMEDY,
+                remedy=REGISTER_REMEDY,
             )
 
 

@@ -17,7 +17,7 @@ from headrace.sdk.coders.stored.data import dumps_by_name
 from headrace.sdk.coders.stored.stable import without_pickle
 from headrace.sdk.groups.combine_fn import CombineFn
 
-FIRST = 100
+CHECKED_ACCUMULATORS = 100
 """Number of accumulators of a worker that are written to check them."""
 
 
@@ -68,7 +68,9 @@ class StoredCombineFn(CheckedCombineFn):
     """A CombineFn whose first accumulators are written, to check that they can be."""
 
     no_pickle: bool = False
-    _checks: Iterator[int] = attrs.field(factory=lambda: iter(range(FIRST)), init=False, eq=False)
+    _checks: Iterator[int] = attrs.field(
+        factory=lambda: iter(range(CHECKED_ACCUMULATORS)), init=False, eq=False
+    )
 
     def add_input(self, mutable_accumulator: object, element: object) -> Any:
         return self._checked(self.fn.add_input(mutable_accumulator, element))

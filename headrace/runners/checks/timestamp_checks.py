@@ -19,13 +19,13 @@ from headrace.sdk.metrics.step_metrics import StepMetrics
 from headrace.windowing.column import Column
 from headrace.windowing.time.timestamps import MICROS_PER_SECOND, MIN_MICROS, Timestamp
 
-FAR: Final = 7_258_118_400 * MICROS_PER_SECOND
+FAR_FUTURE: Final = 7_258_118_400 * MICROS_PER_SECOND
 """The year 2200, from which timestamps are unlikely."""
 
 MILLISECONDS: Final = 315_532_800_000 * MICROS_PER_SECOND
 """The year 1980, in milliseconds that are taken as seconds."""
 
-END: Final = FAR * 1000
+END: Final = FAR_FUTURE * 1000
 """The year 2200, in milliseconds that are taken as seconds; later timestamps stand for the end of time."""
 
 
@@ -47,7 +47,7 @@ def past_timer(moment: int, now: int) -> int:
 def note_read(bundle: Bundle, metrics: StepMetrics) -> None:
     """Note an unlikely timestamp of a source."""
     latest = _latest(bundle.timestamps)
-    if FAR <= latest < END:
+    if FAR_FUTURE <= latest < END:
         metrics.unlikely_timestamp = latest
 
 
@@ -62,7 +62,7 @@ def note_made(made: Bundle, origin: Bundle, metrics: StepMetrics) -> None:
     if made.timestamps is origin.timestamps:
         return
     latest = _latest(made.timestamps)
-    if FAR <= latest < END and latest > _latest(origin.timestamps):
+    if FAR_FUTURE <= latest < END and latest > _latest(origin.timestamps):
         metrics.unlikely_timestamp = latest
 
 

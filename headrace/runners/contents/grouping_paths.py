@@ -12,7 +12,7 @@ from typing import Final, TypeAlias
 
 import attrs
 
-from headrace.grouping.facts import Contents, GroupingFacts, Needs, Panes, Windows
+from headrace.grouping.facts import ContentKind, Firing, GroupingFacts, Needs, WindowMerging
 
 
 class Execution(Enum):
@@ -84,7 +84,7 @@ def path_of(facts: GroupingFacts, execution: Execution) -> GroupingPath:
     if late_output or facts.needs is not Needs.VALUES:
         return _BY_ELEMENT
     path = PATHS[execution, facts.windows, facts.may_finish][facts.panes]
-    adds = facts.contents is Contents.NUMBERS and path.keep is Keep.WINDOWS
+    adds = facts.contents is ContentKind.NUMBERS and path.keep is Keep.WINDOWS
     return attrs.evolve(path, collect=Collect.NUMBERS) if adds else path
 
 
@@ -96,7 +96,7 @@ _SESSIONS: Final = GroupingPath(Collect.SESSIONS, Keep.SESSIONS)
 _SHUFFLED: Final = GroupingPath(Collect.VALUES, Keep.SESSIONS)
 _MERGED: Final = GroupingPath(Collect.SESSIONS, Keep.FULL)
 
-Key: TypeAlias = tuple[Execution, Windows, bool]
+PathKey: TypeAlias = tuple[Execution, WindowMerging, bool]
 """Where and how the pipeline runs, how windows merge, and whether the trigger may finish."""
 
 _BOTH: Final = (False, True)
@@ -105,24 +105,29 @@ _BOTH: Final = (False, True)
 # where it is known which elements are dropped.
 _ROWS: Final = (
     #                                        may finish   ONE    FIRST_AT_END  NONE_EARLY  ANY
-    (Execution.BATCH, Windows.ALIGNED, _BOTH, (_ONCE, _ONCE, _ONCE, _FULL)),
-    (Execution.BATCH, Windows.SESSIONS, _BOTH, (None, _SESSIONS, _SESSIONS, _MERGED)),
-    (Execution.BATCH, Windows.CUSTOM, _BOTH, (None, _BY_ELEMENT, _BY_ELEMENT, _BY_ELEMENT)),
-    (Execution.MEMORY, Windows.ALIGNED, _BOTH, (_ONCE, _LATE, _FULL, _FULL)),
-    (Execution.MEMORY, Windows.SESSIONS, (False,), (None, _SESSIONS, _MERGED, _MERGED)),
-    (Execution.MEMORY, Windows.SESSIONS, (True,), (None, _FULL, _FULL, _FULL)),
-    (Execution.MEMORY, Windows.CUSTOM, (False,), (None, _BY_ELEMENT, _BY_ELEMENT, _BY_ELEMENT)),
-    (Execution.MEMORY, Windows.CUSTOM, (True,), (None, _FULL, _FULL, _FULL)),
-    (Execution.SPARK, Windows.ALIGNED, _BOTH, (_ONCE, _LATE, _FULL, _FULL)),
-    (Execution.SPARK, Windows.SESSIONS, (False,), (None, _SHUFFLED, _FULL, _FULL)),
-    (Execution.SPARK, Windows.SESSIONS, (True,), (None, _FULL, _FULL, _FULL)),
-    (Execution.SPARK, Windows.CUSTOM, _BOTH, (None, _FULL, _FULL, _FULL)),
+    (Execution.BATCH, WindowMerging.ALIGNED, _BOTH, (_ONCE, _ONCE, _ONCE, _FULL)),
+    (Execution.BATCH, WindowMerging.SESSIONS, _BOTH, (None, _SESSIONS, _SESSIONS, _MERGED)),
+    (Execution.BATCH, WindowMerging.CUSTOM, _BOTH, (None, _BY_ELEMENT, _BY_ELEMENT, _BY_ELEMENT)),
+    (Execution.MEMORY, WindowMerging.ALIGNED, _BOTH, (_ONCE, _LATE, _FULL, _FULL)),
+    (Execution.MEMORY, WindowMerging.SESSIONS, (False,), (None, _SESSIONS, _MERGED, _MERGED)),
+    (Execution.MEMORY, WindowMerging.SESSIONS, (True,), (None, _FULL, _FULL, _FULL)),
+    (
+        Execution.MEMORY,
+        WindowMerging.CUSTOM,
+        (False,),
+        (None, _BY_ELEMENT, _BY_ELEMENT, _BY_ELEMENT),
+    ),
+    (Execution.MEMORY, WindowMerging.CUSTOM, (True,), (None, _FULL, _FULL, _FULL)),
+    (Execution.SPARK, WindowMerging.ALIGNED, _BOTH, (_ONCE, _LATE, _FULL, _FULL)),
+    (Execution.SPARK, WindowMerging.SESSIONS, (False,), (None, _SHUFFLED, _FULL, _FULL)),
+    (Execution.SPARK, WindowMerging.SESSIONS, (True,), (None, _FULL, _FULL, _FULL)),
+    (Execution.SPARK, WindowMerging.CUSTOM, _BOTH, (None, _FULL, _FULL, _FULL)),
 )
 
 
-def _rows() -> Iterator[tuple[Key, dict[Panes, GroupingPath]]]:
+def _rows() -> Iterator[tuple[PathKey, dict[Firing, GroupingPath]]]:
     for execution, windows, finishes, paths in _ROWS:
-        row = {panes: path for panes, path in zip(Panes, paths, strict=True) if path}
+        row = {panes: path for panes, path in zip(Firing, paths, strict=True) if path}
         yield from (((execution, windows, may_finish), row) for may_finish in finishes)
 
 

@@ -31,7 +31,7 @@ CollectionId = tuple[str, str]
 
 Receive = Callable[[Bundle], None]
 
-Reader = tuple[StepMetrics, Receive]
+ReadingNode = tuple[StepMetrics, Receive]
 """A node that reads a collection: its metrics, and what takes a bundle."""
 
 MakeOperator = Callable[[Node, Send, StepMetrics], Operator | None]
@@ -57,7 +57,7 @@ class Executor:
     _samplers: dict[str, Sampler] = attrs.field(factory=dict, init=False)
     _metrics: dict[str, StepMetrics] = attrs.field(factory=dict, init=False)
     _operators: dict[str, Operator] = attrs.field(factory=dict, init=False)
-    _readers: dict[CollectionId, list[Reader]] = attrs.field(factory=dict, init=False)
+    _readers: dict[CollectionId, list[ReadingNode]] = attrs.field(factory=dict, init=False)
     _queue: deque[tuple[Collection, Bundle]] = attrs.field(factory=deque, init=False)
     _exit_stack: ExitStack = attrs.field(factory=ExitStack, init=False)
     _delivering: bool = attrs.field(default=False, init=False)

@@ -33,7 +33,7 @@ def is_sampled(node: Node) -> bool:
 
 
 @attrs.define(eq=False)
-class Observation:
+class RunObservers:
     """Tells the observers of a run what happens.
 
     Args:
@@ -47,7 +47,7 @@ class Observation:
     _rounds: int = attrs.field(default=0, init=False)
 
     @staticmethod
-    def of(options: PipelineOptions, planned: Plan, runner: str, streaming: bool) -> Observation:
+    def of(options: PipelineOptions, planned: Plan, runner: str, streaming: bool) -> RunObservers:
         """Return the observation that options ask for; without observers it does nothing."""
         run = RunOutline(
             name=uuid.uuid4().hex,
@@ -57,7 +57,7 @@ class Observation:
             started=time.time_ns() // 1000,
             steps=tuple(_outlines(planned)),
         )
-        return Observation(observers_of(options), run)
+        return RunObservers(observers_of(options), run)
 
     @property
     def is_on(self) -> bool:

@@ -19,7 +19,13 @@ from headrace.runners.checks.timestamp_checks import note_read
 from headrace.runners.error_context import label_errors
 from headrace.runners.grouping.operators import batch_group, streaming_group
 from headrace.runners.operator import Operator, Send
-from headrace.runners.plan.planning import KeyedStep, Plan, SideInputStep, StatefulStep, Step
+from headrace.runners.plan.planning import (
+    KeyedStep,
+    Plan,
+    SideInputStep,
+    StatefulStep,
+    StepWithState,
+)
 from headrace.runners.side_inputs.side_input_operators import side_input_operator
 from headrace.runners.stateful.stateful_side_input_operators import operator_of_dofn
 from headrace.sdk.metrics.step_metrics import StepMetrics
@@ -152,7 +158,7 @@ class OperatorContext:
 
     send: Send
     metrics: StepMetrics
-    step: Step | None
+    step: StepWithState | None
     deferred: bool
     batch: bool
     check_mutation: bool = False

@@ -32,7 +32,7 @@ RATE_OVER: Final = 10.0
 
 
 @attrs.define
-class Numbers:
+class ProgressNumbers:
     """The numbers that the line shows.
 
     Attributes:
@@ -55,9 +55,9 @@ class Numbers:
             rate: records per second.
             activity: what the runner does.
 
-        >>> Numbers(12_345, 7, 90_000_000, 20).line(63, 987.6)
+        >>> ProgressNumbers(12_345, 7, 90_000_000, 20).line(63, 987.6)
         '1:03  12,345 records  988/s  watermark 1970-01-01 00:01:30  batch 7  20 states'
-        >>> Numbers().line(5, 0, "Spark starts")
+        >>> ProgressNumbers().line(5, 0, "Spark starts")
         '0:05  0 records  Spark starts'
         """
         minutes, rest = divmod(int(seconds), 60)
@@ -116,7 +116,7 @@ class Progress:
     def __init__(
         self, wanted: bool | None = None, activity: Callable[[], str] = lambda: ""
     ) -> None:
-        self.numbers = Numbers()
+        self.numbers = ProgressNumbers()
         self._wanted = wanted
         self._activity = activity
         self._terminal: TerminalLine | None = None
@@ -157,8 +157,8 @@ class Progress:
         self.numbers.records += elements
 
     def end_batch(self, batch: int | None, watermark: int | None, states: int | None) -> None:
-        """Take the numbers of a batch that is done; see :class:`Numbers`."""
-        self.numbers = Numbers(self.numbers.records, batch, watermark, states)
+        """Take the numbers of a batch that is done; see :class:`ProgressNumbers`."""
+        self.numbers = ProgressNumbers(self.numbers.records, batch, watermark, states)
         self._due = time.monotonic() + REDRAWN
 
     def __exit__(self, *exception: object) -> None:

@@ -22,7 +22,7 @@ from headrace.sdk.coders.keys import identities
 from headrace.sdk.metrics.run_records import SHOWN, ElementRecord, PaneRecord, Samples
 from headrace.sdk.pipelines.graph import MAIN, Collection
 
-KEYS: Final = 8
+SAMPLED_KEYS: Final = 8
 """Number of keys of a sample."""
 
 LOOKED_AT: Final = 256
@@ -31,7 +31,7 @@ LOOKED_AT: Final = 256
 QUIET: Final = 60_000_000
 """Processing time in microseconds after which a key that was not seen gives up its place."""
 
-RECORDS: Final = 1_000
+SAMPLED_RECORDS: Final = 1_000
 """Maximum number of records of each kind of a grouping in a round."""
 
 SHARE: Final = 0.01
@@ -115,7 +115,7 @@ class Sampler:
         return taken
 
     def _sample_elements(self, bundle: Bundle) -> None:
-        room = RECORDS - len(self.samples.elements)
+        room = SAMPLED_RECORDS - len(self.samples.elements)
         step = -(-len(bundle) // LOOKED_AT)
         some = bundle.take(range(0, len(bundle), step)) if step > 1 else bundle
         rows = self._followed(some)[:room]
@@ -125,7 +125,7 @@ class Sampler:
         ]
 
     def _sample_panes(self, bundle: Bundle) -> None:
-        room = RECORDS - len(self.samples.panes)
+        room = SAMPLED_RECORDS - len(self.samples.panes)
         rows = self._followed(bundle)[:room] if room else []
         for key, row in self._rows(bundle, rows):
             (window,) = row.windows
@@ -143,12 +143,12 @@ class Sampler:
         """Return the rows of the keys that are followed."""
         found = identities([value[0] for value in bundle.values])
         keys = self._keys
-        limit = max(map(hash, keys)) if len(keys) == KEYS else None
+        limit = max(map(hash, keys)) if len(keys) == SAMPLED_KEYS else None
         near = {key for key in set(found) - keys.keys() if limit is None or hash(key) < limit}
         if near:
             rows = zip(found, bundle.values, strict=True)
             texts = {key: _text(value[0]) for key, value in rows if key in near}
-            chosen = nsmallest(KEYS, {**keys, **texts}, key=hash)
+            chosen = nsmallest(SAMPLED_KEYS, {**keys, **texts}, key=hash)
             keys = self._keys = {key: keys.get(key) or texts[key] for key in chosen}
         self._seen |= keys.keys() & found
         return [row for row, key in enumerate(found) if key in keys]

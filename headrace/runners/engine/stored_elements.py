@@ -6,7 +6,6 @@ all elements are written, so that one that cannot be pickled is found.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import Final
 
@@ -15,15 +14,14 @@ import attrs
 from headrace.grouping.bundle import Bundle
 from headrace.runners.checks.stored_types import STORING
 from headrace.runners.checks.stored_values import check_stored
+from headrace.runners.engine.executor import Receive
 from headrace.runners.error_context import label_errors
 from headrace.runners.plan.planning import Plan
 from headrace.sdk.coders.stored.registered import has_coders
 from headrace.sdk.pipelines.graph import CombinePerKey, Node, ParDoWithSideInputs
 
-FIRST: Final = 100
+CHECKED_ELEMENTS: Final = 100
 """Number of elements of a node that are written to check their coders."""
-
-Receive = Callable[[Bundle], None]
 
 
 def checked(node: Node, number: int, receive: Receive, planned: Plan, batch: bool) -> Receive:
@@ -72,7 +70,7 @@ class _StoredElements:
 
     label: str
     no_pickle: bool
-    _left: int = FIRST
+    _left: int = CHECKED_ELEMENTS
 
     def take(self, receive: Receive, bundle: Bundle) -> None:
         """Check a bundle, and pass it on."""

@@ -27,7 +27,7 @@ from headrace.runners.grouping.keyed_table import KeyArrivals, KeyedTable
 from headrace.runners.grouping.light_tier import LightState, Rows
 from headrace.runners.grouping.output import KeyedPanes
 from headrace.runners.plan.planning import KeyedStep
-from headrace.runners.precombine.per_session import KeySessions, Session
+from headrace.runners.precombine.per_session import KeySessions, OpenSession
 from headrace.sdk.coders.keys import identities
 from headrace.triggers.refinement import AccumulationMode
 from headrace.triggers.trigger import NEVER, Clock
@@ -79,7 +79,7 @@ class SessionValues(NamedTuple):
     """
 
     of: Callable[[Any], Any]
-    arrival: Callable[[Any, Session], Arrival]
+    arrival: Callable[[Any, OpenSession], Arrival]
 
 
 @attrs.define(eq=False)

@@ -16,14 +16,14 @@ from headrace.grouping.keyed_operator import Moments
 from headrace.triggers.trigger import Clock
 from headrace.windowing.time.timestamps import MIN_MICROS
 
-Arrival = TypeVar("Arrival", contravariant=True)
+ArrivalT = TypeVar("ArrivalT", contravariant=True)
 Out = TypeVar("Out", contravariant=True)
 
 
-class Table(Protocol[Arrival, Out]):
+class Table(Protocol[ArrivalT, Out]):
     """Keys with their states."""
 
-    def process(self, arrivals: Iterable[Arrival], clock: Clock, out: Out) -> None:
+    def process(self, arrivals: Iterable[ArrivalT], clock: Clock, out: Out) -> None:
         """Process elements that arrived together."""
 
     def wake(self, clock: Clock, out: Out) -> None:
@@ -37,14 +37,14 @@ class Table(Protocol[Arrival, Out]):
         """Return the number of stored states: one per key, or one per key and window."""
 
 
-class Store(Protocol[Arrival, Out]):
+class Store(Protocol[ArrivalT, Out]):
     """The tables of one step in one process."""
 
     @property
     def watermark(self) -> int:
         """The input watermark of the last round, in microseconds."""
 
-    def round(self, arrivals: Iterable[Arrival], clock: Clock, out: Out) -> None:
+    def round(self, arrivals: Iterable[ArrivalT], clock: Clock, out: Out) -> None:
         """Run a round: first the data under the watermark of the round before, then the due timers."""
 
     @property

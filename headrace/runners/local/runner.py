@@ -17,7 +17,7 @@ from headrace.grouping.bundle import Bundle
 from headrace.runners.checks.timestamp_checks import TimestampWarnings
 from headrace.runners.engine.executor import Executor
 from headrace.runners.engine.gc_tuning import infrequent_gc
-from headrace.runners.engine.observation import Observation
+from headrace.runners.engine.observation import RunObservers
 from headrace.runners.engine.operators import operators_of
 from headrace.runners.engine.progress import Progress
 from headrace.runners.engine.stored_elements import checked
@@ -73,7 +73,7 @@ class LocalRun(PipelineResult):
         self._batch = not is_streaming(graph, options)
         self._clock = WallClock()
         planned = plan(graph, bool(standard.check_mutation), bool(standard.no_pickle))
-        self._observation = Observation.of(options, planned, "local", not self._batch)
+        self._observation = RunObservers.of(options, planned, "local", not self._batch)
         operators = operators_of(planned, self._batch)
         self._executor = Executor(
             graph.nodes,

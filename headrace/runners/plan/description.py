@@ -7,21 +7,21 @@ from typing import Final
 
 import attrs
 
-from headrace.grouping.facts import Contents, Removable
+from headrace.grouping.facts import ContentKind, Removable
 from headrace.runners.contents.grouping_paths import Execution
 from headrace.runners.plan.planning import (
     KeyedStep,
     Level,
     Plan,
     StatefulStep,
-    Step,
     StepWithSides,
+    StepWithState,
 )
 from headrace.sdk.pipelines.graph import MAIN, CombinePerKey, Node, Read, Write
 from headrace.sdk.pipelines.notebook.display import duration_text, strategy_facts
 from headrace.triggers.refinement import AccumulationMode
 
-Facts = tuple[tuple[str, str], ...]
+NamedValues = tuple[tuple[str, str], ...]
 """Names and values."""
 
 
@@ -40,8 +40,8 @@ class StepDescription:
     label: str
     kind: str
     shuffles: bool = False
-    strategy: Facts = ()
-    state: Facts = ()
+    strategy: NamedValues = ()
+    state: NamedValues = ()
 
 
 @attrs.frozen
@@ -135,12 +135,12 @@ def _level(planned: Plan, depth: int, level: Level) -> LevelDescription:
     return LevelDescription(title, tuple(shuffles), tuple(chains))
 
 
-def _shuffle(node: Node, step: Step | None) -> StepDescription:
+def _shuffle(node: Node, step: StepWithState | None) -> StepDescription:
     strategy, state = ((), ()) if step is None else _described(step)
     return StepDescription(node.label, _kind(node), True, tuple(strategy), tuple(state))
 
 
-def properties(step: Step) -> Iterator[tuple[str, str]]:
+def properties(step: StepWithState) -> Iterator[tuple[str, str]]:
     """Yield what is said about a step with state, by name."""
     strategy, state = _described(step)
     yield from strategy
@@ -151,7 +151,7 @@ def _kind(node: Node) -> str:
     return type(node).__name__
 
 
-def _described(step: Step) -> tuple[Iterable[tuple[str, str]], Iterable[tuple[str, str]]]:
+def _described(step: StepWithState) -> tuple[Iterable[tuple[str, str]], Iterable[tuple[str, str]]]:
     """Return what a step does with windows, and what it keeps."""
     if isinstance(step, KeyedStep):
         keep = step.path(Execution.MEMORY).keep
@@ -195,14 +195,14 @@ def _content(step: KeyedStep) -> str:
 _MULTISET: Final = "a multiset of values, since its input can retract"
 
 _CONTENTS: Final = {
-    (Contents.LISTS, Removable.NOTHING): "a list of values",
-    (Contents.LISTS, Removable.VALUES): _MULTISET,
-    (Contents.NUMBERS, Removable.NOTHING): "an accumulator",
-    (Contents.ACCUMULATORS, Removable.NOTHING): "an accumulator",
-    (Contents.ACCUMULATORS, Removable.INPUTS): (
+    (ContentKind.LISTS, Removable.NOTHING): "a list of values",
+    (ContentKind.LISTS, Removable.VALUES): _MULTISET,
+    (ContentKind.NUMBERS, Removable.NOTHING): "an accumulator",
+    (ContentKind.ACCUMULATORS, Removable.NOTHING): "an accumulator",
+    (ContentKind.ACCUMULATORS, Removable.INPUTS): (
         "an accumulator, from which retractions are subtracted"
     ),
-    (Contents.ACCUMULATORS, Removable.VALUES): (
+    (ContentKind.ACCUMULATORS, Removable.VALUES): (
         f"{_MULTISET}, and the CombineFn has no subtract_input"
     ),
 }

@@ -5,8 +5,8 @@ from __future__ import annotations
 from html import escape
 
 from headrace.runners.plan.description import (
-    Facts,
     LevelDescription,
+    NamedValues,
     PlanDescription,
     StepDescription,
 )
@@ -37,5 +37,5 @@ def _step(step: StepDescription) -> str:
     return f"<b>{escape(step.label)}</b> <small>{escape(step.kind)}</small>"
 
 
-def _facts(pairs: Facts) -> str:
+def _facts(pairs: NamedValues) -> str:
     return "\n".join(f"<small>{escape(name)}:</small> {escape(value)}" for name, value in pairs)

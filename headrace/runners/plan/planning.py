@@ -15,7 +15,7 @@ from typing import Any, TypeAlias, TypeGuard
 
 import attrs
 
-from headrace.grouping.facts import Contents, GroupingFacts, facts_of
+from headrace.grouping.facts import ContentKind, GroupingFacts, facts_of
 from headrace.grouping.grouping import Grouping
 from headrace.grouping.reduction import Reduction
 from headrace.runners.checks.accumulator_check import checked_combine_fn
@@ -156,10 +156,13 @@ class KeyedStep:
 def _facts(
     node: GroupByKey | CombinePerKey, source: Collection, windows_are_reused: bool
 ) -> GroupingFacts:
-    contents, combine_fn = Contents.LISTS, None
+    contents, combine_fn = ContentKind.LISTS, None
     if isinstance(node, CombinePerKey):
         adds = _number_table(node) is not None and not source.changing
-        contents, combine_fn = Contents.NUMBERS if adds else Contents.ACCUMULATORS, node.combine_fn
+        contents, combine_fn = (
+            ContentKind.NUMBERS if adds else ContentKind.ACCUMULATORS,
+            node.combine_fn,
+        )
     removable = removable_of(combine_fn, source.changing)
     return facts_of(source.windowing, contents, removable, windows_are_reused)
 
@@ -229,14 +232,14 @@ class SideInputStep:
         return SideInputStep(node, main, tuple(sides), check_mutation)
 
 
-Step: TypeAlias = KeyedStep | StatefulStep | SideInputStep
+StepWithState: TypeAlias = KeyedStep | StatefulStep | SideInputStep
 """A node with state."""
 
 StepWithSides: TypeAlias = StatefulStep | SideInputStep
 """A node with side inputs."""
 
 
-def has_sides(step: Step | None) -> TypeGuard[StepWithSides]:
+def has_sides(step: StepWithState | None) -> TypeGuard[StepWithSides]:
     """Return whether a step has side inputs."""
     return isinstance(step, StepWithSides) and bool(step.sides)
 
@@ -272,7 +275,7 @@ class Plan:
     graph: Graph
     levels: tuple[Level, ...]
     depths: dict[str, int]
-    steps: dict[str, Step]
+    steps: dict[str, StepWithState]
     deferred_assigns: frozenset[str]
     check_mutation: bool = False
     no_pickle: bool = False
@@ -297,7 +300,7 @@ def plan(graph: Graph, check_mutation: bool = False, no_pickle: bool = False) ->
         for depth in range(max(depths.values(), default=0) + 1)
     )
     deferred_assigns = frozenset(n.label for n in graph if _feeds_only_groupings(graph, n))
-    steps: dict[str, Step] = {
+    steps: dict[str, StepWithState] = {
         n.label: KeyedStep.of(graph, n, deferred_assigns, check_mutation, no_pickle)
         for n in graph
         if isinstance(n, KEYED)

@@ -9,13 +9,14 @@ from typing import Any
 
 import attrs
 
-from headrace.grouping.bundle import Bundle, Windows
+from headrace.grouping.bundle import Bundle
 from headrace.grouping.pane_output import ArrivalColumns
 from headrace.runners.contents.number_tables import Numbers, NumberTable
-from headrace.runners.precombine.key_index import Keys, pairs
+from headrace.runners.precombine.key_index import KeyIndex, pairs
 from headrace.runners.precombine.protocol import Input
 from headrace.windowing.time.timestamps import MIN_MICROS
 from headrace.windowing.window import BoundedWindow
+from headrace.windowing.window_fn import Windows
 
 
 @attrs.define
@@ -25,7 +26,7 @@ class NumberPrecombiner:
     input: Input
     number_table: NumberTable
     watermark: int = MIN_MICROS
-    _keys: Keys = attrs.field(factory=Keys, init=False)
+    _keys: KeyIndex = attrs.field(factory=KeyIndex, init=False)
     _tables: dict[BoundedWindow, Numbers] = attrs.field(init=False)
     _counts: Counter[BoundedWindow] = attrs.field(factory=Counter, init=False)
 
@@ -57,7 +58,7 @@ class NumberPrecombiner:
     def columns(self) -> Iterator[ArrivalColumns]:
         """Yield the arrivals of one window at a time."""
         tables, self._tables = self._tables, defaultdict(self.number_table.table)
-        keys, self._keys = self._keys, Keys()
+        keys, self._keys = self._keys, KeyIndex()
         counts, self._counts = self._counts, Counter()
         for window, table in tables.items():
             windows: Windows = (window,)

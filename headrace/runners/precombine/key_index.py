@@ -15,7 +15,7 @@ from headrace.sdk.coders.keys import identities
 
 
 @attrs.define
-class Keys:
+class KeyIndex:
     """Keys by identity; a key that is its own identity is not stored."""
 
     names: dict[Hashable, Any] = attrs.field(factory=dict)

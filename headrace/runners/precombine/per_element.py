@@ -12,7 +12,7 @@ from headrace.grouping.bundle import Bundle, Element
 from headrace.grouping.pane_output import Arrival
 from headrace.grouping.reduction import Reduction
 from headrace.runners.error_context import note_combined
-from headrace.runners.precombine.key_index import Keys, pairs
+from headrace.runners.precombine.key_index import KeyIndex, pairs
 from headrace.runners.precombine.protocol import Arrivals, Input
 from headrace.sdk.coders.keys import encode_value
 from headrace.triggers.trigger import Arrived
@@ -30,7 +30,7 @@ class ElementPrecombiner:
     windows_merged: bool = attrs.field(init=False)
     _only_counts: bool = attrs.field(init=False)
     _stamped: bool = attrs.field(init=False)
-    _keys: Keys = attrs.field(factory=Keys, init=False)
+    _keys: KeyIndex = attrs.field(factory=KeyIndex, init=False)
     _waiting: dict[Hashable, dict[BoundedWindow, list[Element]]] = attrs.field(
         factory=lambda: defaultdict(lambda: defaultdict(list)), init=False
     )
@@ -54,7 +54,7 @@ class ElementPrecombiner:
     def drain(self) -> Arrivals:
         """Yield each key with one arrival per window."""
         waiting, self._waiting = self._waiting, defaultdict(lambda: defaultdict(list))
-        keys, self._keys = self._keys, Keys()
+        keys, self._keys = self._keys, KeyIndex()
         for key, windows in waiting.items():
             yield key, keys[key], [self._arrival(keys[key], *entry) for entry in windows.items()]
 

@@ -14,7 +14,7 @@ from headrace.grouping.bundle import Bundle
 from headrace.grouping.pane_output import Arrival, ArrivalColumns
 from headrace.grouping.reduction import Reduction
 from headrace.runners.error_context import note_combined
-from headrace.runners.precombine.key_index import Keys, pairs
+from headrace.runners.precombine.key_index import KeyIndex, pairs
 from headrace.runners.precombine.protocol import Arrivals, Input
 from headrace.sdk.pardo.binding import exploded
 from headrace.triggers.strategy import WindowingStrategy
@@ -38,9 +38,9 @@ class SessionPrecombiner:
     reduction: Reduction
     windows_merged: ClassVar[bool] = True
     watermark: int = MIN_MICROS
-    _keys: Keys = attrs.field(factory=Keys, init=False)
-    _open: dict[Hashable, Session] = attrs.field(factory=dict, init=False)
-    _closed: dict[Hashable, list[Session]] = attrs.field(
+    _keys: KeyIndex = attrs.field(factory=KeyIndex, init=False)
+    _open: dict[Hashable, OpenSession] = attrs.field(factory=dict, init=False)
+    _closed: dict[Hashable, list[OpenSession]] = attrs.field(
         factory=lambda: defaultdict(list), init=False
     )
     _late: dict[Hashable, dict[tuple[int, int], list[object]]] = attrs.field(
@@ -83,7 +83,7 @@ class SessionPrecombiner:
         late, self._late = self._late, defaultdict(lambda: defaultdict(list))
         opened, self._open = self._open, {}
         closed, self._closed = self._closed, defaultdict(list)
-        names, self._keys = self._keys.names, Keys()
+        names, self._keys = self._keys.names, KeyIndex()
         for identity, session in opened.items():
             sessions = [session]
             if identity in closed:
@@ -117,7 +117,7 @@ class SessionPrecombiner:
             return (window for (window,) in self.input.windows(bundle))
         return zip(times, [instant + gap for instant in times], strict=True)
 
-    def arrival(self, key: Any, session: Session) -> Arrival:
+    def arrival(self, key: Any, session: OpenSession) -> Arrival:
         """Return a session of a key as an arrival."""
         start, end, values = session
         count = len(values)  # contents may take over the list
@@ -133,10 +133,10 @@ class SessionPrecombiner:
             raise
 
 
-Session = list[Any]
+OpenSession = list[Any]
 """Start, end, and values or a content."""
 
-KeySessions = tuple[Hashable, Any, list[Session], Sequence[Session]]
+KeySessions = tuple[Hashable, Any, list[OpenSession], Sequence[OpenSession]]
 """The identity of a key, the key, its sessions in order, and the windows of its late elements."""
 
 
@@ -145,12 +145,14 @@ def expired_until(strategy: WindowingStrategy, watermark: int) -> int:
     return watermark - strategy.allowed_lateness if watermark < MAX_MICROS else MAX_MICROS
 
 
-def _own(late: dict[tuple[int, int], list[Any]]) -> Sequence[Session]:
+def _own(late: dict[tuple[int, int], list[Any]]) -> Sequence[OpenSession]:
     """Return late elements in their own windows."""
     return [[start, end, values] for (start, end), values in late.items()]
 
 
-def merge_sessions(sessions: list[Session], merge: Callable[[Any, Any], object]) -> list[Session]:
+def merge_sessions(
+    sessions: list[OpenSession], merge: Callable[[Any, Any], object]
+) -> list[OpenSession]:
     """Sort sessions, and merge those that overlap.
 
     Args:

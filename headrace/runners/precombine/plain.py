@@ -9,14 +9,15 @@ from typing import ClassVar
 
 import attrs
 
-from headrace.grouping.bundle import Bundle, Windows
+from headrace.grouping.bundle import Bundle
 from headrace.grouping.pane_output import Arrival, ArrivalColumns
 from headrace.grouping.reduction import Reduction
-from headrace.runners.precombine.key_index import Keys, pairs
+from headrace.runners.precombine.key_index import KeyIndex, pairs
 from headrace.runners.precombine.protocol import Arrivals, Input
 from headrace.triggers.trigger import Arrived
 from headrace.windowing.time.timestamps import MIN_MICROS
 from headrace.windowing.window import BoundedWindow
+from headrace.windowing.window_fn import Windows
 
 FOLD_AT = 1 << 20
 """The number of rows after which collected values are combined into contents."""
@@ -30,7 +31,7 @@ class PlainPrecombiner:
     reduction: Reduction
     windows_merged: ClassVar[bool] = True
     watermark: int = MIN_MICROS
-    _keys: Keys = attrs.field(factory=Keys, init=False)
+    _keys: KeyIndex = attrs.field(factory=KeyIndex, init=False)
     _waiting: dict[Windows, dict[Hashable, list[object]]] = attrs.field(init=False)
     _rows: int = attrs.field(default=0, init=False)
     _folded: dict[BoundedWindow, dict[Hashable, tuple[object, int]]] = attrs.field(init=False)
@@ -62,7 +63,7 @@ class PlainPrecombiner:
         by_key: dict[Hashable, list[Arrival]] = defaultdict(list)
         for key, arrival in self._arrivals():
             by_key[key].append(arrival)
-        keys, self._keys = self._keys, Keys()
+        keys, self._keys = self._keys, KeyIndex()
         for key, arrivals in by_key.items():
             yield key, keys[key], arrivals
 
@@ -79,7 +80,7 @@ class PlainPrecombiner:
             yield self._column((window,), folded, contents, [n for _, n in folded.values()])
         self._clear()
         self._folded = defaultdict(dict)
-        self._keys = Keys()
+        self._keys = KeyIndex()
 
     def _column(
         self, windows: Windows, found: Iterable[Hashable], contents: list[object], counts: list[int]

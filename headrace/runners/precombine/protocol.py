@@ -8,11 +8,12 @@ from typing import Any, Protocol
 
 import attrs
 
-from headrace.grouping.bundle import Bundle, Windows
+from headrace.grouping.bundle import Bundle
 from headrace.grouping.pane_output import Arrival
 from headrace.runners.error_context import label_errors
 from headrace.triggers.strategy import WindowingStrategy
 from headrace.windowing.column import Column
+from headrace.windowing.window_fn import Windows
 
 Arrivals = Iterator[tuple[Hashable, Any, Sequence[Arrival]]]
 """For each key: its identity, the key itself, and its arrivals, one per window."""

@@ -18,14 +18,14 @@ from typing import Any, NamedTuple
 
 import attrs
 
-from headrace.grouping.bundle import Bundle, Windows
+from headrace.grouping.bundle import Bundle
 from headrace.grouping.keyed_operator import Moments
 from headrace.grouping.panes.emission import is_late
 from headrace.runners.contents.side_input_files import SideInputFiles
 from headrace.runners.side_inputs.side_input_state import (
-    Content,
     GateState,
-    Needs,
+    NeededWindows,
+    SideContent,
     SideWindow,
     Waiting,
 )
@@ -35,10 +35,11 @@ from headrace.stored_formats import SIDE_INPUT_STATE, check_format
 from headrace.triggers.strategy import WindowingStrategy
 from headrace.triggers.trigger import NEVER, Clock
 from headrace.windowing.time.timestamps import MIN_MICROS
+from headrace.windowing.window_fn import Windows
 from headrace.windowing.windows import GlobalWindows
 
 
-class Arrived(NamedTuple):
+class RoundInput(NamedTuple):
     """Arrivals of a round.
 
     Attributes:
@@ -60,8 +61,8 @@ class Released(NamedTuple):
     """
 
     bundle: Bundle
-    needs: Needs
-    contents: tuple[Content | None, ...]
+    needs: NeededWindows
+    contents: tuple[SideContent | None, ...]
 
 
 @attrs.define(eq=False)
@@ -118,7 +119,9 @@ class SideInputGate:
         """Return the state of a key group."""
         return GateState()
 
-    def process(self, state: GateState, elements: Arrived, clock: Clock, out: GateOutputs) -> None:
+    def process(
+        self, state: GateState, elements: RoundInput, clock: Clock, out: GateOutputs
+    ) -> None:
         """Add the panes of side inputs, and let elements wait; those that are ready leave in ``wake``."""
         for content in self._changed(state, elements.panes):
             if self._files is not None:
@@ -128,17 +131,19 @@ class SideInputGate:
                 self._add(state, needs, part, clock)
         self._note_files(state)
 
-    def _add(self, state: GateState, needs: Needs, elements: Bundle, clock: Clock) -> None:
+    def _add(self, state: GateState, needs: NeededWindows, elements: Bundle, clock: Clock) -> None:
         """Let elements wait."""
         state.waiting.setdefault(needs, Waiting()).add(elements)
 
-    def _changed(self, state: GateState, panes: Sequence[tuple[int, Bundle]]) -> Iterable[Content]:
+    def _changed(
+        self, state: GateState, panes: Sequence[tuple[int, Bundle]]
+    ) -> Iterable[SideContent]:
         """Add panes to their contents; return the contents."""
-        changed: dict[SideWindow, Content] = {}
+        changed: dict[SideWindow, SideContent] = {}
         for number, bundle in panes:
             mode = self._sides[number].accumulation_mode
             for (_, values), _, (window,), pane, diff in bundle.rows():
-                content = state.contents.setdefault((number, window), Content(self._files))
+                content = state.contents.setdefault((number, window), SideContent(self._files))
                 content.add(values, pane, diff, mode)
                 changed[number, window] = content
         return changed.values()
@@ -164,7 +169,7 @@ class SideInputGate:
                 del state.contents[number, window]
         self._note_files(state)
 
-    def _ready(self, state: GateState, needs: Needs) -> bool:
+    def _ready(self, state: GateState, needs: NeededWindows) -> bool:
         return all(
             window is None
             or (number, window) in state.contents
@@ -174,7 +179,7 @@ class SideInputGate:
 
     def _by_needs(
         self, bundle: Bundle, clock: Clock, out: GateOutputs
-    ) -> Iterator[tuple[Needs, Bundle]]:
+    ) -> Iterator[tuple[NeededWindows, Bundle]]:
         """Divide a bundle by the side windows that its elements need; drop late elements.
 
         Elements in no window are dropped, too, but they are not late.
@@ -194,7 +199,7 @@ class SideInputGate:
             else:
                 yield needs, part
 
-    def _needs(self, windows: Windows, watermark: int) -> Needs | None:
+    def _needs(self, windows: Windows, watermark: int) -> NeededWindows | None:
         """Return the side windows that elements in some windows need; None if the elements are late."""
         if all(is_late(self._strategy, window.last, watermark) for window in windows):
             return None
@@ -225,7 +230,7 @@ class SideInputGate:
         check_format("the stored state", frozen[0], SIDE_INPUT_STATE)
         _, contents, waiting = frozen
         return GateState(
-            {key: Content.thaw(content, self._files) for key, content in contents.items()},
+            {key: SideContent.thaw(content, self._files) for key, content in contents.items()},
             {needs: Waiting([Bundle(*columns)], hold) for needs, hold, columns in waiting},
         )
 
@@ -237,13 +242,13 @@ def distinct_windows(bundle: Bundle) -> Iterable[Windows]:
 
 
 def _divided(
-    bundle: Bundle, needs_of: Mapping[Windows, Needs | None]
-) -> Iterable[tuple[Needs | None, Bundle]]:
+    bundle: Bundle, needs_of: Mapping[Windows, NeededWindows | None]
+) -> Iterable[tuple[NeededWindows | None, Bundle]]:
     """Divide a bundle by what its elements need."""
     first, *others = set(needs_of.values())
     if not others:
         return [(first, bundle)]
-    rows: dict[Needs | None, list[int]] = {}
+    rows: dict[NeededWindows | None, list[int]] = {}
     for row, windows in enumerate(bundle.windows):
         rows.setdefault(needs_of[windows], []).append(row)
     return [(needs, bundle.take(some)) for needs, some in rows.items()]

@@ -11,7 +11,7 @@ import attrs
 from headrace.grouping.bundle import Bundle
 from headrace.runners.grouping.output import UnkeyedOutputs
 from headrace.runners.grouping.store import Store
-from headrace.runners.side_inputs.side_input_gate import Arrived, GateOutputs, SideInputGate
+from headrace.runners.side_inputs.side_input_gate import GateOutputs, RoundInput, SideInputGate
 from headrace.runners.side_inputs.side_input_state import GateState
 from headrace.triggers.trigger import Clock
 from headrace.windowing.time.timestamps import MAX_MICROS, MIN_MICROS
@@ -35,15 +35,15 @@ class SideInputArrivals:
     def _push_pane(self, number: int, bundle: Bundle) -> None:
         self._panes.append((number, bundle))
 
-    def drain(self) -> Arrived:
+    def drain(self) -> RoundInput:
         """Return what was collected, and clear it."""
-        arrived = Arrived(self._panes, self._elements)
+        arrived = RoundInput(self._panes, self._elements)
         self._panes, self._elements = [], []
         return arrived
 
 
 def pass_in_stream(
-    gate: SideInputGate, store: Store[Any, Any], arrived: Arrived, clock: Clock
+    gate: SideInputGate, store: Store[Any, Any], arrived: RoundInput, clock: Clock
 ) -> GateOutputs:
     """Run a round of streaming mode, and return what the gate releases.
 
@@ -59,7 +59,9 @@ def pass_in_stream(
     return out
 
 
-def pass_in_batch(gate: SideInputGate, state: GateState, arrived: Arrived, now: int) -> GateOutputs:
+def pass_in_batch(
+    gate: SideInputGate, state: GateState, arrived: RoundInput, now: int
+) -> GateOutputs:
     """Let elements of a batch pass a gate, after all panes have arrived: all windows are ready.
 
     Args:

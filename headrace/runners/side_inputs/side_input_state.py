@@ -21,12 +21,12 @@ from headrace.windowing.window import BoundedWindow
 SideWindow: TypeAlias = tuple[int, BoundedWindow]
 """A window of a side input: the number of the side input, and the window."""
 
-Needs: TypeAlias = tuple[BoundedWindow | None, ...]
+NeededWindows: TypeAlias = tuple[BoundedWindow | None, ...]
 """The window of each side input that an element needs; None if there is none."""
 
 
 @attrs.define(eq=False)
-class Content:
+class SideContent:
     """The values of a window of a side input.
 
     A pane that is accumulating replaces them. Other panes add values, and retractions remove them. A
@@ -116,11 +116,11 @@ class Content:
         return self.data, self.index, self.stored, None
 
     @staticmethod
-    def thaw(frozen: tuple[Any, ...], files: SideInputFiles | None = None) -> Content:
+    def thaw(frozen: tuple[Any, ...], files: SideInputFiles | None = None) -> SideContent:
         """Return the content that :meth:`freeze` stored; values are read on access."""
         data, index, stored, parts = frozen
         values, unmatched = parts or ([], Counter())
-        return Content(files, data, index, stored, -1 if data else 0, values, unmatched)
+        return SideContent(files, data, index, stored, -1 if data else 0, values, unmatched)
 
     def _clear(self) -> None:
         self.data, self.stored, self.version = None, (), max(self.version, 0)
@@ -210,5 +210,5 @@ class GateState:
         waiting: the elements that wait, by the side windows that they need.
     """
 
-    contents: dict[SideWindow, Content] = attrs.field(factory=dict)
-    waiting: dict[Needs, Waiting] = attrs.field(factory=dict)
+    contents: dict[SideWindow, SideContent] = attrs.field(factory=dict)
+    waiting: dict[NeededWindows, Waiting] = attrs.field(factory=dict)

@@ -9,7 +9,7 @@ import attrs
 from headrace.errors import FileError, HeadraceError
 from headrace.runners.contents.side_input_files import CACHE_BYTES
 from headrace.runners.side_inputs.side_input_gate import Released
-from headrace.runners.side_inputs.side_input_state import Content, SideWindow
+from headrace.runners.side_inputs.side_input_state import SideContent, SideWindow
 from headrace.sdk.elements.side_containers import argument_of_calls
 from headrace.sdk.pipelines.graph import ParDoWithSideInputs, StatefulParDo
 
@@ -18,7 +18,7 @@ VIEWS: int = 256
 
 
 @attrs.frozen
-class View:
+class MadeArgument:
     """An argument, and the content that it was made of.
 
     Attributes:
@@ -28,12 +28,12 @@ class View:
         argument: the argument.
     """
 
-    content: Content
+    content: SideContent
     version: int
     identity: tuple[Any, ...] | None
     argument: Any
 
-    def is_of(self, content: Content) -> bool:
+    def is_of(self, content: SideContent) -> bool:
         """Return whether the argument belongs to a content as it is now."""
         same = content is self.content and content.version == self.version
         return same or (self.identity is not None and self.identity == content.identity)
@@ -44,25 +44,25 @@ class Views:
     """The arguments that the contents of side windows become; an unchanged content keeps its argument."""
 
     node: ParDoWithSideInputs | StatefulParDo
-    _known: dict[SideWindow, View] = attrs.field(factory=dict, init=False)
+    _known: dict[SideWindow, MadeArgument] = attrs.field(factory=dict, init=False)
 
     def of(self, released: Released) -> list[Any]:
         """Return the argument for each side input."""
         pairs = zip(released.needs, released.contents, strict=True)
         return [self._view(number, *pair) for number, pair in enumerate(pairs)]
 
-    def _view(self, number: int, window: Any, content: Content | None) -> object:
+    def _view(self, number: int, window: Any, content: SideContent | None) -> object:
         if content is None:
             return self._new_view(number, window, [])
         known = self._known.pop((number, window), None)
         if known is None or not known.is_of(content):
             argument = self._new_view(number, window, self._values(number, window, content))
-            known = View(content, content.version, content.identity, argument)
+            known = MadeArgument(content, content.version, content.identity, argument)
             self._forget()
         self._known[number, window] = known
         return known.argument
 
-    def _values(self, number: int, window: object, content: Content) -> list[Any]:
+    def _values(self, number: int, window: object, content: SideContent) -> list[Any]:
         try:
             return content.values
         except FileError as error:

@@ -43,7 +43,7 @@ FIXED_SHARE: Final = 2.5
 MEMORY: Final = 64 << 20
 """The size that the records of a round have at most, in bytes as they are sent to the workers."""
 
-REMEMBERED: Final = 16
+MEASURED_BATCHES: Final = 16
 """Number of batches from which the fixed time is computed."""
 
 RECENT: Final = 3
@@ -76,7 +76,7 @@ class MeasuredBatch:
 
 
 @attrs.frozen
-class Delivery:
+class BatchDelivery:
     """Measurements of a batch, known when the next round can start.
 
     Attributes:
@@ -227,6 +227,6 @@ class BatchSizer:
         if self._is_warm:
             self._last.append(batch)
         self._is_warm = self._is_warm or batch.records > 0
-        if len(self._last) > REMEMBERED:
+        if len(self._last) > MEASURED_BATCHES:
             # not the only one of another size, from which the fixed time follows
             del self._last[1 if fixed_seconds(self._last[1:]) is None else 0]

@@ -20,7 +20,7 @@ import attrs
 
 from headrace.grouping.bundle import Bundle
 from headrace.runners.error_context import label_errors
-from headrace.runners.sources.batch_size import BatchSizer, Delivery, MeasuredBatch, RoundSize
+from headrace.runners.sources.batch_size import BatchDelivery, BatchSizer, MeasuredBatch, RoundSize
 from headrace.runners.sources.partition_reader import PartitionReader
 from headrace.runners.sources.source_positions import Partition, Position, ReadPosition
 from headrace.runners.sources.source_ranges import (
@@ -145,7 +145,7 @@ class SourceRounds:
     workers: WorkerReads = NO_WORKER_READS
     seconds: float = 0.0
     timer: Callable[[], float] = time.time
-    delivery: Callable[[float], Delivery] = Delivery
+    delivery: Callable[[float], BatchDelivery] = BatchDelivery
     _readers: dict[str, RoundReader] = attrs.field(init=False)
     scripted: bool = attrs.field(init=False)
     _sizer: BatchSizer = attrs.field(init=False)

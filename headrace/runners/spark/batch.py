@@ -36,7 +36,14 @@ from headrace.runners.spark.cluster.worker_heap import freeze_imports
 from headrace.runners.spark.shuffle.blocks import unpacked_blocks
 from headrace.runners.spark.shuffle.placement import place_column
 from headrace.runners.spark.shuffle.read import shuffle_read_for
-from headrace.runners.spark.shuffle.wire import ELEMENTS, SCHEMA, Row, loads, record_batch, rows_of
+from headrace.runners.spark.shuffle.wire import (
+    ELEMENTS,
+    SCHEMA,
+    StageRow,
+    loads,
+    record_batch,
+    rows_of,
+)
 from headrace.runners.spark.shuffle.write import Scope
 from headrace.runners.spark.sources.native import bundles_in, is_native, native_reads
 from headrace.runners.spark.stage import (
@@ -89,7 +96,7 @@ class BatchStage:
         with wrapping(), infrequent_gc():
             yield from map(record_batch, in_batches(self._rows(batches)))
 
-    def _rows(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Row]:
+    def _rows(self, batches: Iterable[pa.RecordBatch]) -> Iterator[StageRow]:
         freeze_imports()
         scope = Scope("", 0, self.now, task_number(self.branch), streaming=False)
         stage = Stage(self.plan, scope, self._operator)
@@ -111,7 +118,7 @@ class BatchStage:
             return operators_of(plan, batch=True)(node, send, metrics)
         return batch_group(step, send, metrics, shuffle_read_for(step, batch=True))
 
-    def _read(self, stage: Stage, batches: Iterable[pa.RecordBatch]) -> Iterator[Row]:
+    def _read(self, stage: Stage, batches: Iterable[pa.RecordBatch]) -> Iterator[StageRow]:
         for batch in batches:
             for read, bundle in self._bundles(batch):
                 stage.executor.feed(read, bundle)
@@ -130,14 +137,14 @@ class BatchStage:
             for bundle in label_errors_each(read.label, bundles_of(read.source, partition)):
                 yield read, bundle
 
-    def _receive(self, stage: Stage, batches: Iterable[pa.RecordBatch]) -> Iterator[Row]:
+    def _receive(self, stage: Stage, batches: Iterable[pa.RecordBatch]) -> Iterator[StageRow]:
         """Process rows in the order of key groups."""
         for (level, _), rows in groupby(rows_of(batches), key=attrgetter("level", "group")):
             if level == self.plan.level:
                 rows = self._process(stage, rows)
             yield from rows
 
-    def _process(self, stage: Stage, rows: Iterable[Row]) -> Iterator[Row]:
+    def _process(self, stage: Stage, rows: Iterable[StageRow]) -> Iterator[StageRow]:
         """Process a key group, step by step; a node with side inputs has two steps, and ends last."""
         with_sides: dict[int, None] = {}
         for step, some in groupby(rows, key=attrgetter("step")):
@@ -152,7 +159,7 @@ class BatchStage:
         for index in with_sides:
             yield from self._end(stage, index)
 
-    def _take(self, stage: Stage, index: int, row: Row) -> None:
+    def _take(self, stage: Stage, index: int, row: StageRow) -> None:
         payload, operator = loads(row.payload), stage.operator(index)
         if isinstance(operator, Group):
             operator.precombiner.take(unpacked_blocks(payload), len(row.payload))
@@ -161,7 +168,7 @@ class BatchStage:
         if isinstance(operator, BatchSideInputs) and row.step >= ELEMENTS:
             operator.process_collected(self.now)
 
-    def _end(self, stage: Stage, index: int) -> Iterator[Row]:
+    def _end(self, stage: Stage, index: int) -> Iterator[StageRow]:
         if stage.is_keyed(index):
             stage.operator(index).end_round(Clock(MAX_MICROS, self.now))
         yield from stage.sent()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from functools import partial
 
-from headrace.runners.engine.observation import Observation
+from headrace.runners.engine.observation import RunObservers
 from headrace.runners.engine.progress import Progress
 from headrace.runners.plan.planning import Plan, with_side_input_files
 from headrace.runners.spark import batch
@@ -36,7 +36,7 @@ class BatchRun(PipelineResult):
         super().__init__(PipelineState.RUNNING)
         settings = spark_settings(options)
         progress = Progress.of(options, partial(active_tasks, session.spark))
-        observation = Observation.of(options, planned, "spark", streaming=False)
+        observation = RunObservers.of(options, planned, "spark", streaming=False)
         self._sinks = DriverSinks(planned, "", streaming=False, progress=progress)
         now = time.time_ns() // 1000
         with (

@@ -19,8 +19,8 @@ from headrace.runners.spark.cluster.code.main_classes import MainClasses, classe
 from headrace.runners.spark.cluster.unpickling import reduced
 from headrace.runners.spark.shuffle.bundle_columns import unpack
 from headrace.runners.spark.shuffle.key_group import KeyGroups
-from headrace.runners.spark.shuffle.wire import FILES_IN_USE, REPORT, SAMPLES, Row, dumps
-from headrace.runners.spark.shuffle.write import Address, Scope, SinkWrite, write_for
+from headrace.runners.spark.shuffle.wire import FILES_IN_USE, REPORT, SAMPLES, StageRow, dumps
+from headrace.runners.spark.shuffle.write import Scope, SinkWrite, StepAddress, write_for
 from headrace.runners.stateful.stateful_side_input_operators import GatedStateful
 from headrace.sdk.coders.stored.registered import Registrations
 from headrace.sdk.coders.stored.stable import refuse_pickle
@@ -36,7 +36,7 @@ from headrace.sdk.pipelines.graph import (
 )
 from headrace.sdk.sources.sink import PartSink
 
-KeyedOperator = Callable[[Node, Send, StepMetrics], Operator]
+NewOperator = Callable[[Node, Send, StepMetrics], Operator]
 
 _NOT_SENT: Final[Any] = None
 """Stands for a function, source or sink that a worker does not need."""
@@ -159,9 +159,9 @@ class Stage:
         outbox: rows to send.
     """
 
-    def __init__(self, plan: StagePlan, scope: Scope, local: KeyedOperator) -> None:
+    def __init__(self, plan: StagePlan, scope: Scope, local: NewOperator) -> None:
         refuse_pickle(plan.plan.no_pickle)
-        self.outbox: list[Row] = []
+        self.outbox: list[StageRow] = []
         self.scope = scope
         self._plan = plan
         self._local = local
@@ -176,11 +176,11 @@ class Stage:
             return None
         if depth > self._plan.level:
             step = self._plan.plan.steps.get(node.label)
-            address = Address(depth, index)
+            address = StepAddress(depth, index)
             batch = self._plan.batch
             return write_for(node, step, address, self._groups, batch, self.outbox, self.scope)
         if isinstance(node, Write):
-            address = Address(self._plan.last, index)
+            address = StepAddress(self._plan.last, index)
             return SinkWrite(node, address, self._plan.groups, self.outbox, self.scope)
         return self._local(node, send, metrics)
 
@@ -205,23 +205,23 @@ class Stage:
         """End a round (see :meth:`Executor.end_round`)."""
         return self.executor.end_round(given, self.scope.now)
 
-    def sent(self) -> list[Row]:
+    def sent(self) -> list[StageRow]:
         """Return the rows in the outbox, and clear it."""
         rows = self.outbox.copy()
         self.outbox.clear()
         return rows
 
-    def report(self) -> Row:
+    def report(self) -> StageRow:
         """Return a row with the metrics since the previous report."""
-        return Row(self._plan.last, REPORT, 0, dumps(self.executor.drain()))
+        return StageRow(self._plan.last, REPORT, 0, dumps(self.executor.drain()))
 
-    def observed(self, group: int) -> Iterator[Row]:
+    def observed(self, group: int) -> Iterator[StageRow]:
         """Return a row for the observers of the run, if there are any."""
         if self._plan.sampled is not None:
             told = group, self.executor.take_samples(self.scope.now), self.executor.state()
-            yield Row(self._plan.last, SAMPLES, 0, dumps(told))
+            yield StageRow(self._plan.last, SAMPLES, 0, dumps(told))
 
-    def files_in_use(self, group: int) -> Iterator[Row]:
+    def files_in_use(self, group: int) -> Iterator[StageRow]:
         """Return a row with the files that the side inputs of a key group need, if that may have changed."""
         found = {}
         for label, step in self._plan.plan.steps.items():
@@ -231,16 +231,16 @@ class Stage:
                 if step.files is not None and operator.gate.needed_files is not None:
                     found[label] = operator.gate.needed_files
         if found:
-            yield Row(self._plan.last, FILES_IN_USE, 0, dumps((group, found)))
+            yield StageRow(self._plan.last, FILES_IN_USE, 0, dumps((group, found)))
 
 
 ARROW_BATCH_BYTES: Final = 1 << 24
 """Size of the payloads in an Arrow batch, in bytes."""
 
 
-def in_batches(rows: Iterator[Row]) -> Iterator[Sequence[Row]]:
+def in_batches(rows: Iterator[StageRow]) -> Iterator[Sequence[StageRow]]:
     """Group rows into Arrow batches by the size of their payloads."""
-    waiting: list[Row] = []
+    waiting: list[StageRow] = []
     bytes_ = 0
     for row in rows:
         waiting.append(row)

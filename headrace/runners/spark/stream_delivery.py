@@ -7,7 +7,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 
-from headrace.runners.engine.observation import Observation
+from headrace.runners.engine.observation import RunObservers
 from headrace.runners.spark.cluster.driver_sinks import DriverSinks
 from headrace.runners.spark.cluster.error_transport import unwrap
 from headrace.runners.spark.query_progress import batch_numbers
@@ -29,7 +29,7 @@ class Delivery:
         writing: held while a batch is written.
     """
 
-    def __init__(self, setup: StreamSetup, sinks: DriverSinks, observation: Observation) -> None:
+    def __init__(self, setup: StreamSetup, sinks: DriverSinks, observation: RunObservers) -> None:
         self._setup = setup
         self._sinks = sinks
         self._observation = observation

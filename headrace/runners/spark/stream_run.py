@@ -7,7 +7,7 @@ import threading
 import time
 from typing import Final
 
-from headrace.runners.engine.observation import Observation
+from headrace.runners.engine.observation import RunObservers
 from headrace.runners.engine.progress import Progress
 from headrace.runners.plan.planning import Plan
 from headrace.runners.spark.cluster.error_transport import unwrapping
@@ -37,7 +37,7 @@ class StreamRun(PipelineResult):
         super().__init__(PipelineState.STARTING)
         standard = options.view_as(StandardOptions)
         self._hidden_frames = HiddenFrames(bool(standard.full_traceback))
-        self._observation = Observation.of(options, planned, "spark", streaming=True)
+        self._observation = RunObservers.of(options, planned, "spark", streaming=True)
         self._progress = Progress.of(options)
         self._ended = threading.Event()
         self._setup = set_up(planned, options, session)

@@ -42,7 +42,7 @@ from headrace.runners.spark.shuffle.read import READ_SESSIONS, ShuffleRead, shuf
 from headrace.runners.spark.shuffle.wire import (
     READ_SIZE,
     SCHEMA,
-    Row,
+    StageRow,
     dumps,
     loads,
     record_batch,
@@ -73,7 +73,7 @@ from headrace.windowing.watermarks.policies import FromSource
 RANGE_ROWS: Final = 1 << 14
 """Number of elements of a range that pass through the steps at once."""
 
-_SPARK_ROW: Final = SparkRow(*Row._fields)
+_SPARK_ROW: Final = SparkRow(*StageRow._fields)
 
 SIDES: Final = "Sides"
 """The name of the store for the side inputs of a stateful DoFn, within the store of its keys."""
@@ -124,18 +124,18 @@ class StreamPlan:
         """All sources of the plan, if this is one of the first two levels."""
         return tuple(node for node in self.stage.plan.graph if isinstance(node, Read))
 
-    def controls(self, control: Control) -> Iterator[Row]:
+    def controls(self, control: Control) -> Iterator[StageRow]:
         """Return the control rows for all key groups of the next level."""
         level = self.stage.level + 1
         groups = self.stage.groups if level < self.stage.last else 1
         payload = dumps(control)
-        return (Row(level, CONTROL, group, payload) for group in range(groups))
+        return (StageRow(level, CONTROL, group, payload) for group in range(groups))
 
-    def observed(self, observed: Observed) -> Iterator[Row]:
+    def observed(self, observed: Observed) -> Iterator[StageRow]:
         """Return the rows of an observation for all key groups of the first level, if there is one."""
         payload = dumps(observed)
         groups = self.stage.groups if self.stage.last > 1 else 0
-        return (Row(1, OBSERVED, group, payload) for group in range(groups))
+        return (StageRow(1, OBSERVED, group, payload) for group in range(groups))
 
 
 @attrs.define
@@ -157,12 +157,12 @@ class FirstStage:
 
     plan: StreamPlan
 
-    def __call__(self, rows: Iterable[Row]) -> Iterator[pa.RecordBatch]:
+    def __call__(self, rows: Iterable[StageRow]) -> Iterator[pa.RecordBatch]:
         """Run the stage over a task's rows."""
         with wrapping(), infrequent_gc():
             yield from map(record_batch, in_batches(self._rows(rows)))
 
-    def _rows(self, rows: Iterable[Row]) -> Iterator[Row]:
+    def _rows(self, rows: Iterable[StageRow]) -> Iterator[StageRow]:
         found = TaskReads()
         with self.plan.cached_stage(batch_number(), MIN_MICROS, task_number(0)) as stage:
             for row in rows:
@@ -172,11 +172,11 @@ class FirstStage:
             for label, observer in found.observers.items():
                 yield from self.plan.observed(observer.observed(label, stage.scope))
             if found.size:
-                yield Row(self.plan.stage.last, READ_SIZE, 0, dumps(found.size))
+                yield StageRow(self.plan.stage.last, READ_SIZE, 0, dumps(found.size))
             yield from stage.observed(0)
             yield stage.report()
 
-    def _take(self, stage: Stage, row: Row, found: TaskReads) -> Iterator[Row]:
+    def _take(self, stage: Stage, row: StageRow, found: TaskReads) -> Iterator[StageRow]:
         payload = loads(row.payload)
         if row.step == CONTROL:
             yield from self.plan.controls(payload)
@@ -193,7 +193,7 @@ class FirstStage:
 
     def _read(
         self, stage: Stage, read: Read, wanted: SourceRange, found: TaskReads
-    ) -> Iterator[Row]:
+    ) -> Iterator[StageRow]:
         """Read a range of a source, and pass the elements on."""
         bundle = elements_of(read, wanted)
         if wanted.elements is None:
@@ -225,7 +225,7 @@ class NativeStage:
         with wrapping(), infrequent_gc():
             yield from map(record_batch, in_batches(self._rows(batches)))
 
-    def _rows(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Row]:
+    def _rows(self, batches: Iterable[pa.RecordBatch]) -> Iterator[StageRow]:
         read = self.plan.stage.read(self.index)
         observer = NativeWatermarkObserver(read.watermark or FromSource())
         with self.plan.cached_stage(batch_number(), MIN_MICROS, task_number(self.branch)) as stage:
@@ -243,7 +243,7 @@ class NativeStage:
 
     def _take(
         self, stage: Stage, read: Read, batch: pa.RecordBatch, observer: NativeWatermarkObserver
-    ) -> Iterator[Row]:
+    ) -> Iterator[StageRow]:
         for name, bundle in label_errors_each(read.label, bundles_in(read.source, batch)):
             observer.record(name, bundle)
             stage.executor.feed(read, bundle)
@@ -285,11 +285,11 @@ class KeyedStage:
 
     def handle(self, rows: Iterator[SparkRow]) -> Iterator[SparkRow]:
         """Process the rows of a key group in a batch."""
-        incoming = (Row(row.level, row.step, row.group, row.payload) for row in rows)
+        incoming = (StageRow(row.level, row.step, row.group, row.payload) for row in rows)
         with wrapping(), infrequent_gc():
             yield from (_SPARK_ROW(*row) for row in self._handle(incoming))
 
-    def _handle(self, rows: Iterator[Row]) -> Iterator[Row]:
+    def _handle(self, rows: Iterator[StageRow]) -> Iterator[StageRow]:
         """Run the stage over the rows of a key group, with one control row among them."""
         own, level = [], self._plan.stage.level
         for row in rows:
@@ -314,7 +314,7 @@ class KeyedStage:
             yield from stage.observed(group)
             yield stage.report()
 
-    def _control(self, rows: list[Row]) -> Control:
+    def _control(self, rows: list[StageRow]) -> Control:
         """Return the watermarks and the time that follow from the rows of a batch and the state."""
         refuse_pickle(self._plan.stage.plan.no_pickle)
         controls = [loads(row.payload) for row in rows if row.step == CONTROL]
@@ -344,7 +344,7 @@ class KeyedStage:
                 operator.store = ChunkedStore(directory, chunks, _kind_of_chunk(operator))
         return stored, directories
 
-    def _take(self, stage: Stage, row: Row) -> None:
+    def _take(self, stage: Stage, row: StageRow) -> None:
         operator, payload = stage.operator(row.step), loads(row.payload)
         if isinstance(operator, StreamingGroup):
             received: ShuffleRead = operator.precombiner
@@ -433,5 +433,5 @@ def lower(
         rows = rows.union(timed.mapInArrow(NativeStage(first, native.index, branch), SCHEMA))
     for plan in keyed:
         grouped = rows.withColumn(PLACE, place).groupBy(PLACE)
-        rows = with_state(grouped, KeyedProcessor(KeyedStage(plan)), SCHEMA, Row, in_batches)
+        rows = with_state(grouped, KeyedProcessor(KeyedStage(plan)), SCHEMA, StageRow, in_batches)
     return rows

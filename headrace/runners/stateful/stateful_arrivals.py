@@ -17,14 +17,14 @@ from headrace.grouping.bundle import Bundle
 from headrace.sdk.coders.keys import identities
 from headrace.sdk.pardo.stateful_dofn import keys_of_pairs
 
-Metadata: TypeAlias = "tuple[repeat[Any], ...]"
+RepeatedMetadata: TypeAlias = "tuple[repeat[Any], ...]"
 
 
 @attrs.define(eq=False)
 class KeyedElements:
     """Elements by key."""
 
-    _common: Metadata | None = None
+    _common: RepeatedMetadata | None = None
     _values: dict[Hashable, list[object]] = attrs.field(factory=lambda: defaultdict(list))
     _bundles: list[Bundle] = attrs.field(factory=list)
 

@@ -47,7 +47,7 @@ class Cells(Protocol):
         """Return a cell of a window."""
 
     def set_timer(
-        self, call: Call, spec: TimerSpec, tag: str, moment: int, output: int | None
+        self, call: StatefulCall, spec: TimerSpec, tag: str, moment: int, output: int | None
     ) -> None:
         """Set a timer of the window of a call."""
 
@@ -56,7 +56,7 @@ class Cells(Protocol):
 
 
 @attrs.frozen
-class Call:
+class StatefulCall:
     """One call of a method of a DoFn.
 
     Attributes:
@@ -88,7 +88,7 @@ class Call:
 class TimerHandle:
     """A timer of the key and window of a call; see :class:`headrace.sdk.pardo.state.timers.Timer`."""
 
-    call: Call
+    call: StatefulCall
     spec: TimerSpec
 
     def set(
@@ -139,7 +139,7 @@ def _check_tag(spec: TimerSpec, tag: object) -> None:
         )
 
 
-Getter = Callable[[Call], Any]
+Getter = Callable[[StatefulCall], Any]
 
 _METADATA: Final[dict[str, Getter]] = {
     "TimestampParam": lambda call: Timestamp(micros=call.timestamp),
@@ -152,7 +152,7 @@ _METADATA: Final[dict[str, Getter]] = {
 
 
 @attrs.define(eq=False)
-class Run(Bundle):
+class KeyRun(Bundle):
     """Elements of one key in one window, which arrived together.
 
     Attributes:
@@ -163,14 +163,14 @@ class Run(Bundle):
     cells: Cells = attrs.field(kw_only=True)
     window: BoundedWindow = attrs.field(kw_only=True)
 
-    def calls(self) -> Iterator[Call]:
+    def calls(self) -> Iterator[StatefulCall]:
         """Yield a call for each element."""
         for value, timestamp, _, pane, diff in self.rows():
-            yield Call(self.cells, value[0], self.window, timestamp, timestamp, pane, diff)
+            yield StatefulCall(self.cells, value[0], self.window, timestamp, timestamp, pane, diff)
 
 
 def column_of_run(parameter: Parameter) -> ColumnOf:
-    """Return the column that a parameter of ``process`` asks for, of a :class:`Run`."""
+    """Return the column that a parameter of ``process`` asks for, of a :class:`KeyRun`."""
     if isinstance(parameter, StateParam):
         state = parameter.spec
         return _column(lambda run: repeat(run.cells.cell(run.window, state)))
@@ -180,7 +180,7 @@ def column_of_run(parameter: Parameter) -> ColumnOf:
     return column_of(parameter)
 
 
-def _column(of: Callable[[Run], Iterable[object]]) -> ColumnOf:
+def _column(of: Callable[[KeyRun], Iterable[object]]) -> ColumnOf:
     given: Any = of
     column: ColumnOf = given
     return column
@@ -198,7 +198,7 @@ class Method:
     fn: Callable[..., Any]
     getters: tuple[tuple[str, Getter], ...]
 
-    def __call__(self, call: Call) -> Any:
+    def __call__(self, call: StatefulCall) -> Any:
         """Call the method."""
         return self.fn(**{name: get(call) for name, get in self.getters})
 

@@ -18,7 +18,7 @@ from itertools import groupby, repeat
 from operator import length_hint
 from typing import Any, Protocol
 
-from headrace.grouping.bundle import Bundle, Windows
+from headrace.grouping.bundle import Bundle
 from headrace.grouping.keyed_operator import Moments
 from headrace.grouping.panes.emission import is_late
 from headrace.grouping.state.timer_queue import TimerQueue
@@ -26,7 +26,13 @@ from headrace.runners.calls.context_managers import ContextManagers
 from headrace.runners.checks.emitted_check import EmittedCheck
 from headrace.runners.checks.mutation import unchanged
 from headrace.runners.error_context import note_element, note_method
-from headrace.runners.stateful.stateful_calls import Call, Method, Run, column_of_run, method_of
+from headrace.runners.stateful.stateful_calls import (
+    KeyRun,
+    Method,
+    StatefulCall,
+    column_of_run,
+    method_of,
+)
 from headrace.runners.stateful.stateful_outputs import DoFnOutputs
 from headrace.runners.stateful.stateful_state import DoFnState, KeyCells, TimerId, WindowCells
 from headrace.sdk.coders.own_values import own
@@ -39,12 +45,13 @@ from headrace.stored_formats import STATEFUL_STATE, check_format
 from headrace.triggers.strategy import WindowingStrategy
 from headrace.triggers.trigger import NEVER, Clock
 from headrace.windowing.window import BoundedWindow, packed, unpacked
+from headrace.windowing.window_fn import Windows
 
 
-class Process(Protocol):
+class ProcessCalls(Protocol):
     """Calls of ``process`` with its arguments."""
 
-    def results(self, rows: Iterator[Any], bundle: Run, /) -> Iterator[Any]:
+    def results(self, rows: Iterator[Any], bundle: KeyRun, /) -> Iterator[Any]:
         """Call it lazily on each element of a run."""
 
 
@@ -93,7 +100,7 @@ class StatefulKeys:
         process = self._emitting(dofn.process)
         self._generates = isgeneratorfunction(dofn.process)
         self._ends = self._generates and ends_with_yield(dofn.process)
-        self._process: Process = bind(process, args, dict(kwargs or {}), column_of_run)
+        self._process: ProcessCalls = bind(process, args, dict(kwargs or {}), column_of_run)
         self._on_timer: dict[str, Method] = {
             timer: method_of(self._emitting(getattr(dofn, name)))
             for timer, name in declared.callbacks.items()
@@ -141,9 +148,9 @@ class StatefulKeys:
         in_window: Windows = (window,)
         for part in rows.pieces(1) if self._checked else (rows,):
             columns = part.values, part.timestamps, repeat(in_window), part.panes, part.diffs
-            self._process_run(Run(*columns, cells=cells, window=window), out)
+            self._process_run(KeyRun(*columns, cells=cells, window=window), out)
 
-    def _process_run(self, run: Run, out: DoFnOutputs) -> None:
+    def _process_run(self, run: KeyRun, out: DoFnOutputs) -> None:
         """Call ``process`` on each element, and collect its outputs."""
         # The elements of a key lie apart in memory; to copy their list loads them all at once.
         values = iter(run.values.copy())
@@ -161,7 +168,7 @@ class StatefulKeys:
         """Check that values do not change, if that is asked for."""
         return unchanged(values, "process", self._checked) if self._checked else nullcontext()
 
-    def _call(self, method: Method, call: Call, out: DoFnOutputs) -> None:
+    def _call(self, method: Method, call: StatefulCall, out: DoFnOutputs) -> None:
         """Call a method of the DoFn, and collect its outputs."""
         self._start_bundle()
         self._window = call.window
@@ -232,7 +239,7 @@ class StatefulKeys:
     ) -> None:
         output = cells.release(timer)
         spec = self._declared.timers[timer.name]
-        call = Call(
+        call = StatefulCall(
             cells,
             cells.state.key,
             timer.window,
@@ -260,7 +267,7 @@ class StatefulKeys:
                 self._fire(cells, timer, moment, out, sets_timers=False)
         if self._on_expiration is not None:
             last = window.last
-            call = Call(cells, state.key, window, last, last, sets_timers=False)
+            call = StatefulCall(cells, state.key, window, last, last, sets_timers=False)
             with note_method(self._declared.expiration):
                 self._call(self._on_expiration, call, out)
         cells.close(window)

@@ -38,7 +38,7 @@ from headrace.sdk.metrics.cells import MetricsContainer, recording
 from headrace.sdk.metrics.step_metrics import StepMetrics
 from headrace.sdk.pardo.dofn import BundleContextParam, DoFn, SetupContextParam
 from headrace.sdk.pardo.state.specs import CombiningValueStateSpec, StateSpec
-from headrace.sdk.pipelines.outputs import Step, finishing
+from headrace.sdk.pipelines.outputs import CallingStep, finishing
 from headrace.triggers.trigger import Clock
 from headrace.windowing.time.timestamps import MIN_MICROS
 
@@ -108,7 +108,9 @@ class StatefulOperator(Operator):
 
     def new_outputs(self) -> DoFnOutputs:
         """Return an empty collector."""
-        return DoFnOutputs(Step(self.step.node.label, "process", self.step.strategy.window_fn))
+        return DoFnOutputs(
+            CallingStep(self.step.node.label, "process", self.step.strategy.window_fn)
+        )
 
     def arrivals(self) -> Iterator[KeyArrivals]:
         """Yield the collected elements by key, and clear them."""

@@ -12,14 +12,15 @@ from typing import Any, Final, TypeAlias
 
 import attrs
 
-from headrace.grouping.bundle import Bundle, Windows
-from headrace.runners.stateful.stateful_calls import Call, Run
+from headrace.grouping.bundle import Bundle
+from headrace.runners.stateful.stateful_calls import KeyRun, StatefulCall
 from headrace.sdk.coders.own_values import own_each
-from headrace.sdk.pipelines.outputs import Outputs, Step, by_tag, check_iterable
+from headrace.sdk.pipelines.outputs import CallingStep, Outputs, by_tag, check_iterable
 from headrace.triggers.pane import PaneInfo
 from headrace.windowing.column import Column, concatenate, stretch, uniform
+from headrace.windowing.window_fn import Windows
 
-Metadata: TypeAlias = "tuple[Column[int], Column[Windows], Column[PaneInfo]]"
+OutputMetadata: TypeAlias = "tuple[Column[int], Column[Windows], Column[PaneInfo]]"
 """The timestamps, windows and panes of some outputs; all outputs are insertions."""
 
 _FINISHED: Final = frozenset({list, tuple})
@@ -36,14 +37,14 @@ class DoFnOutputs:
         dropped: the number of late elements that were dropped.
     """
 
-    step: Step
+    step: CallingStep
     values: list[Any] = attrs.field(factory=list)
     dropped: int = 0
     _rows: list[int] = attrs.field(factory=list)
-    _metadata: list[Metadata] = attrs.field(factory=list)
+    _metadata: list[OutputMetadata] = attrs.field(factory=list)
 
     def add_run(
-        self, results: Iterator[Any], run: Run, generates: bool = False, ends: bool = False
+        self, results: Iterator[Any], run: KeyRun, generates: bool = False, ends: bool = False
     ) -> None:
         """Add the results of the calls for each element of a run; the calls are made meanwhile.
 
@@ -78,7 +79,7 @@ class DoFnOutputs:
             before = len(values)
         return counts
 
-    def add(self, result: Iterable[object] | None, call: Call) -> None:
+    def add(self, result: Iterable[object] | None, call: StatefulCall) -> None:
         """Add the result of one call."""
         if result is None:
             return
@@ -87,7 +88,7 @@ class DoFnOutputs:
         self.values.extend(result if type(result) in _FINISHED else own_each(result))
         self._note(before, (repeat(call.output), repeat((call.window,)), repeat(call.pane)))
 
-    def _note(self, before: int, metadata: Metadata) -> None:
+    def _note(self, before: int, metadata: OutputMetadata) -> None:
         """Note the metadata of the latest outputs."""
         rows = len(self.values) - before
         if rows:

@@ -24,14 +24,14 @@ from headrace.runners.side_inputs.side_input_gate import (
     SideInputGate,
     distinct_windows,
 )
-from headrace.runners.side_inputs.side_input_state import GateState, Needs
+from headrace.runners.side_inputs.side_input_state import GateState, NeededWindows
 from headrace.runners.side_inputs.side_input_views import Views
-from headrace.runners.stateful.stateful_calls import Run, column_of_run
+from headrace.runners.stateful.stateful_calls import KeyRun, column_of_run
 from headrace.runners.stateful.stateful_keys import StatefulKeys
 from headrace.runners.stateful.stateful_outputs import DoFnOutputs
 from headrace.runners.stateful.stateful_state import DoFnState
 from headrace.sdk.coders.keys import encode_key
-from headrace.sdk.pardo.binding import Call, bind
+from headrace.sdk.pardo.binding import BoundCall, bind
 from headrace.sdk.pardo.side_inputs import with_values
 from headrace.sdk.pardo.stateful_dofn import Stateful, keys_of_pairs
 from headrace.sdk.pipelines.elementwise import ProcessEach
@@ -53,7 +53,7 @@ class KeyedGate(SideInputGate):
         super().__init__(strategy, sides, files)
         self._by_window = True  # so that elements are late by the watermark at which they arrive
 
-    def _add(self, state: GateState, needs: Needs, elements: Bundle, clock: Clock) -> None:
+    def _add(self, state: GateState, needs: NeededWindows, elements: Bundle, clock: Clock) -> None:
         super()._add(state, needs, elements, clock)
         if not self._ready(state, needs):
             _hold_keys(state.waiting[needs].key_holds, elements, clock.watermark)
@@ -96,9 +96,9 @@ def _key_holds(state: GateState) -> dict[bytes, int]:
 class CallsByWindow:
     """Calls of ``process``, whose arguments depend on the window."""
 
-    _calls: dict[BoundedWindow, Call] = attrs.field(factory=dict)
+    _calls: dict[BoundedWindow, BoundCall] = attrs.field(factory=dict)
 
-    def results(self, rows: Iterator[object], run: Run) -> Iterator[Any]:
+    def results(self, rows: Iterator[object], run: KeyRun) -> Iterator[Any]:
         """Call ``process`` lazily on each element of a run."""
         return self._calls[run.window].results(rows, run)
 
@@ -127,7 +127,7 @@ class StatefulKeysWithSides(StatefulKeys):
     def take(self, out: GateOutputs) -> None:
         """Take what the gate says of a round: the side inputs of elements, and which keys it holds back."""
         self._holds_before, self._holds = out.holds_before, out.holds
-        calls: dict[BoundedWindow, Call] = {}
+        calls: dict[BoundedWindow, BoundCall] = {}
         for released in out.released:
             call = self._bind(with_values(self._arguments, self._views.of(released)))
             for (window,) in distinct_windows(released.bundle):
@@ -142,7 +142,7 @@ class StatefulKeysWithSides(StatefulKeys):
         super().wake(state, _held(self._holds, state.key, clock), out)
 
 
-def _bound(process: Callable[..., object], given: ProcessEach) -> Call:
+def _bound(process: Callable[..., object], given: ProcessEach) -> BoundCall:
     return bind(process, given.args, given.kwargs, column_of_run)
 
 

@@ -9,7 +9,7 @@ import attrs
 from headrace.errors import PipelineError
 from headrace.grouping.state.timer_queue import TimerQueue
 from headrace.runners.checks.timestamp_checks import past_timer
-from headrace.runners.stateful.stateful_calls import Call
+from headrace.runners.stateful.stateful_calls import StatefulCall
 from headrace.sdk.pardo.state.closed_cells import close_cell, open_cell
 from headrace.sdk.pardo.state.specs import StateSpec
 from headrace.sdk.pardo.state.state_cells import StateCell
@@ -133,7 +133,7 @@ class KeyCells:
                 self.touched[window] = None
 
     def set_timer(
-        self, call: Call, spec: TimerSpec, tag: str, moment: int, output: int | None
+        self, call: StatefulCall, spec: TimerSpec, tag: str, moment: int, output: int | None
     ) -> None:
         """Set a timer of the window of a call; one that is later than the window fires when that expires."""
         if not call.sets_timers:
@@ -170,7 +170,7 @@ class KeyCells:
         return output
 
 
-def _check_output(call: Call, spec: TimerSpec, moment: int, output: int) -> None:
+def _check_output(call: StatefulCall, spec: TimerSpec, moment: int, output: int) -> None:
     """Check an output timestamp: it must not be after the time of the timer, nor before the call's."""
     if spec.in_event_time and output > moment:
         raise PipelineError(

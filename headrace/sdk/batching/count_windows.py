@@ -87,7 +87,7 @@ class CountWindows(PTransform[PCollection[Any], PCollection[Any]]):
         )
 
 
-class Row(NamedTuple):
+class OrderedValue(NamedTuple):
     """A value in its order: by timestamp, in microseconds, and by encoding."""
 
     time: int
@@ -109,7 +109,7 @@ class Ranked:
     """
 
     before: int = 0
-    rows: tuple[Row, ...] = ()
+    rows: tuple[OrderedValue, ...] = ()
     debts: tuple[tuple[int, bytes], ...] = ()
 
     @classmethod
@@ -118,7 +118,7 @@ class Ranked:
         if state is None:
             return cls()
         before, rows, debts = state
-        return cls(before, tuple(map(Row._make, rows)), tuple(debts))
+        return cls(before, tuple(map(OrderedValue._make, rows)), tuple(debts))
 
     def as_state(self) -> tuple[int, list[Any], list[Any]]:
         """Return the values as plain data."""
@@ -128,7 +128,7 @@ class Ranked:
         """Return them with values added, and removed for diffs of -1."""
         rows, debts = list(self.rows), list(self.debts)
         for time, (diff, value) in arrived:
-            row = Row(time, encode_value(value), value)
+            row = OrderedValue(time, encode_value(value), value)
             if diff > 0 and row[:2] in debts:
                 debts.remove(row[:2])
             elif diff > 0:
@@ -137,7 +137,7 @@ class Ranked:
                 _remove(rows, debts, row)
         return Ranked(self.before, tuple(rows), tuple(debts))
 
-    def list_at(self, rank: int, size: int) -> tuple[Row, ...]:
+    def list_at(self, rank: int, size: int) -> tuple[OrderedValue, ...]:
         """Return the last values up to a rank; nothing if there are fewer values."""
         end = rank - self.before
         return self.rows[max(0, end - size) : end] if end <= len(self.rows) else ()
@@ -156,7 +156,7 @@ class Ranked:
         return Ranked(self.before + forgotten, self.rows[forgotten:], debts)
 
 
-def _remove(rows: list[Row], debts: list[tuple[int, bytes]], row: Row) -> None:
+def _remove(rows: list[OrderedValue], debts: list[tuple[int, bytes]], row: OrderedValue) -> None:
     """Remove a value; if it has not arrived, it is a debt."""
     place = bisect_left(rows, _ORDER(row), key=_ORDER)
     if place < len(rows) and rows[place][:2] == row[:2]:
@@ -165,7 +165,7 @@ def _remove(rows: list[Row], debts: list[tuple[int, bytes]], row: Row) -> None:
         debts.append(row[:2])
 
 
-def _common(one: tuple[Row, ...], other: tuple[Row, ...]) -> int:
+def _common(one: tuple[OrderedValue, ...], other: tuple[OrderedValue, ...]) -> int:
     """Return the number of equal values at the beginning."""
     pairs = enumerate(zip(one, other, strict=False))
     different = (n for n, (a, b) in pairs if a[:2] != b[:2])
@@ -238,7 +238,9 @@ class _CountOfKey(DoFn):
             following.append(kept.rows[-1].time + self._lateness + 1)
         set_wake(wake, next_wake, min(following, default=None))
 
-    def _changes(self, before: Ranked, after: Ranked) -> Iterator[tuple[int, tuple[Row, ...]]]:
+    def _changes(
+        self, before: Ranked, after: Ranked
+    ) -> Iterator[tuple[int, tuple[OrderedValue, ...]]]:
         """Yield the lists that are retracted and emitted; a list that only gets another rank stays."""
         same = before.before + _common(before.rows, after.rows)
         last = max(before.number, after.number)
@@ -254,7 +256,7 @@ class _CountOfKey(DoFn):
                     yield diff, rows
 
 
-def _identity(rows: tuple[Row, ...]) -> tuple[int | bytes, ...]:
+def _identity(rows: tuple[OrderedValue, ...]) -> tuple[int | bytes, ...]:
     """Return what is equal for equal lists with the same timestamp."""
     return (*(row.code for row in rows), rows[-1].time if rows else 0)
 

@@ -11,7 +11,7 @@ from headrace.sdk.groups.combine_fn import CombineFn
 from headrace.sdk.pardo.flatten import flatten_node
 from headrace.sdk.pipelines.pvalue import PBegin, PCollection
 from headrace.sdk.pipelines.transform import PTransform
-from headrace.sdk.sources.reading import Values, read_node
+from headrace.sdk.sources.reading import ValuesSource, read_node
 from headrace.triggers.strategy import WindowingStrategy
 from headrace.triggers.watermark_triggers import DefaultTrigger
 from headrace.windowing.windows import GlobalWindows
@@ -44,7 +44,7 @@ class _ReadNothing(PTransform[Any, Any]):
         self._windowing = windowing
 
     def expand(self, pcoll: object) -> PCollection[Any]:
-        values = Values(((None, NOTHING),))
+        values = ValuesSource(((None, NOTHING),))
         return read_node(pcoll, values, bounded=True, windowing=self._windowing)
 
 

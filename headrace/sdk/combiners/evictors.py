@@ -25,10 +25,10 @@ from headrace.sdk.pipelines.pvalue import PCollection
 from headrace.sdk.typehints.element_types import pair_type, pair_types
 from headrace.windowing.time.timestamps import DurationTypes, duration_micros
 
-Row: TypeAlias = tuple[int, bytes, Any]
+TimedRow: TypeAlias = tuple[int, bytes, Any]
 """The time of a value in microseconds, its encoding, and the value."""
 
-Kept: TypeAlias = tuple[int, list[Row]]
+KeptRows: TypeAlias = tuple[int, list[TimedRow]]
 """The number of rows at which the evictor is asked again, and the rows, in any order."""
 
 _FEW: Final = 64
@@ -39,7 +39,7 @@ class Evictor(ABC):
     """Base class of the evictors."""
 
     @abstractmethod
-    def keep(self, rows: list[Row]) -> list[Row]:
+    def keep(self, rows: list[TimedRow]) -> list[TimedRow]:
         """Return the rows that are kept, of rows in their order.
 
         What is kept of some rows must not change if what is evicted from a part of them is left out.
@@ -89,7 +89,7 @@ class CountEvictor(Evictor):
                 remedy="use a whole number greater than 0",
             )
 
-    def keep(self, rows: list[Row]) -> list[Row]:
+    def keep(self, rows: list[TimedRow]) -> list[TimedRow]:
         return rows[-self.size :]
 
 
@@ -120,7 +120,7 @@ class TimeEvictor(Evictor):
                 f"the duration of TimeEvictor is {duration}", remedy="use more than 0 seconds"
             )
 
-    def keep(self, rows: list[Row]) -> list[Row]:
+    def keep(self, rows: list[TimedRow]) -> list[TimedRow]:
         first = rows[-1][0] - duration_micros(self.duration) if rows else 0
         return [row for row in rows if row[0] > first]
 
@@ -138,29 +138,29 @@ class EvictCombineFn(StampedCombineFn):
 
     evictor: Evictor
 
-    def create_accumulator(self) -> Kept:
+    def create_accumulator(self) -> KeptRows:
         return _FEW, []
 
-    def add_input(self, mutable_accumulator: Kept, element: tuple[int, object]) -> Kept:
+    def add_input(self, mutable_accumulator: KeptRows, element: tuple[int, object]) -> KeptRows:
         limit, rows = mutable_accumulator
         time, value = element
         rows.append((time, encode_value(value), value))
         return mutable_accumulator if len(rows) < limit else self._kept(rows)
 
-    def merge_accumulators(self, accumulators: Iterable[Kept]) -> Kept:
+    def merge_accumulators(self, accumulators: Iterable[KeptRows]) -> KeptRows:
         return self._kept([row for _, rows in accumulators for row in rows])
 
-    def compact(self, accumulator: Kept) -> Kept:
+    def compact(self, accumulator: KeptRows) -> KeptRows:
         return self._kept(accumulator[1])
 
-    def extract_output(self, accumulator: Kept) -> list[Any]:
+    def extract_output(self, accumulator: KeptRows) -> list[Any]:
         return [value for _, _, value in self._kept(accumulator[1])[1]]
 
     def value_of(self, element: tuple[int, object]) -> Any:
         """Return the value of a pair, which triggers see."""
         return element[1]
 
-    def _kept(self, rows: list[Row]) -> Kept:
+    def _kept(self, rows: list[TimedRow]) -> KeptRows:
         kept = self.evictor.keep(sorted(rows, key=_ORDER))
         return max(_FEW, 2 * len(kept)), kept
 

@@ -15,8 +15,8 @@ from headrace.sdk.pipelines.pvalue import PCollection, require_collection
 from headrace.sdk.pipelines.transform import PTransform
 from headrace.windowing.time.timestamps import MIN_TIMESTAMP
 
-Stamped: TypeAlias = tuple[Any, Any]
-_NONE: Final[Stamped] = (None, MIN_TIMESTAMP)
+TimedPair: TypeAlias = tuple[Any, Any]
+_NONE: Final[TimedPair] = (None, MIN_TIMESTAMP)
 
 
 class LatestCombineFn(StampedCombineFn):
@@ -29,29 +29,29 @@ class LatestCombineFn(StampedCombineFn):
     'b'
     """
 
-    def create_accumulator(self) -> Stamped:
+    def create_accumulator(self) -> TimedPair:
         return _NONE
 
-    def add_input(self, mutable_accumulator: Stamped, element: Stamped) -> Stamped:
+    def add_input(self, mutable_accumulator: TimedPair, element: TimedPair) -> TimedPair:
         if mutable_accumulator is _NONE or element[1] > mutable_accumulator[1]:
             return element
         if element is _NONE or element[1] < mutable_accumulator[1]:
             return mutable_accumulator
         return max(mutable_accumulator, element, key=_encoding)
 
-    def merge_accumulators(self, accumulators: Iterable[Stamped]) -> Stamped:
-        latest: Stamped = self.add_inputs(_NONE, accumulators)
+    def merge_accumulators(self, accumulators: Iterable[TimedPair]) -> TimedPair:
+        latest: TimedPair = self.add_inputs(_NONE, accumulators)
         return latest
 
-    def extract_output(self, accumulator: Stamped) -> Any:
+    def extract_output(self, accumulator: TimedPair) -> Any:
         return accumulator[0]
 
-    def value_of(self, element: Stamped) -> Any:
+    def value_of(self, element: TimedPair) -> Any:
         """Return the value of a pair, which triggers see."""
         return element[0]
 
 
-def _encoding(stamped: Stamped) -> bytes:
+def _encoding(stamped: TimedPair) -> bytes:
     return encode_value(stamped[0])
 
 
@@ -105,12 +105,12 @@ class Latest:
             return stamped | "Latest" >> CombinePerKey(LatestCombineFn())
 
 
-def _stamp(element: object, timestamp: object = DoFn.TimestampParam) -> Stamped:
+def _stamp(element: object, timestamp: object = DoFn.TimestampParam) -> TimedPair:
     return element, timestamp
 
 
 def _stamp_value(
     pair: tuple[object, object], timestamp: object = DoFn.TimestampParam
-) -> tuple[Any, Stamped]:
+) -> tuple[Any, TimedPair]:
     key, value = pair
     return key, (value, timestamp)

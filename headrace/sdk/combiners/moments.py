@@ -19,7 +19,7 @@ from headrace.sdk.groups.combine_fn import CombineFn
 
 Pair: TypeAlias = tuple[float, float]
 
-Moments: TypeAlias = tuple[int, int, int, int, int]
+PowerSums: TypeAlias = tuple[int, int, int, int, int]
 """Number of values; of those that are NaN or infinite; a common denominator; the sum of the numerators, and
 of their squares."""
 
@@ -27,7 +27,7 @@ Products: TypeAlias = tuple[int, ...]
 """Number of pairs; of those with NaN or an infinity; the denominators of x and y; the sums of x, y, x², y²
 and xy."""
 
-_NO_VALUES: Final[Moments] = (0, 0, 1, 0, 0)
+_NO_VALUES: Final[PowerSums] = (0, 0, 1, 0, 0)
 _NO_PAIRS: Final[Products] = (0, 0, 1, 1, 0, 0, 0, 0, 0)
 
 
@@ -52,30 +52,30 @@ class VarianceCombineFn(CombineFn):
     def __init__(self, population: bool = False) -> None:
         self._population = population
 
-    def create_accumulator(self) -> Moments:
+    def create_accumulator(self) -> PowerSums:
         return _NO_VALUES
 
-    def add_input(self, mutable_accumulator: Moments, element: float) -> Moments:
+    def add_input(self, mutable_accumulator: PowerSums, element: float) -> PowerSums:
         return _added(mutable_accumulator, _moments([element]), 1)
 
-    def add_inputs(self, mutable_accumulator: Moments, elements: Iterable[float]) -> Moments:
+    def add_inputs(self, mutable_accumulator: PowerSums, elements: Iterable[float]) -> PowerSums:
         return _added(mutable_accumulator, _moments(list(elements)), 1)
 
-    def subtract_input(self, mutable_accumulator: Moments, element: float) -> Moments:
+    def subtract_input(self, mutable_accumulator: PowerSums, element: float) -> PowerSums:
         """Return the sums without one input."""
         return _added(mutable_accumulator, _moments([element]), -1)
 
-    def merge_accumulators(self, accumulators: Iterable[Moments]) -> Moments:
+    def merge_accumulators(self, accumulators: Iterable[PowerSums]) -> PowerSums:
         merged = _NO_VALUES
         for accumulator in accumulators:
             merged = _added(merged, accumulator, 1)
         return merged
 
-    def extract_output(self, accumulator: Moments) -> float:
+    def extract_output(self, accumulator: PowerSums) -> float:
         over, under = self._ratio(accumulator)
         return quotient(over, under) if under else nan
 
-    def _ratio(self, accumulator: Moments) -> tuple[int, int]:
+    def _ratio(self, accumulator: PowerSums) -> tuple[int, int]:
         """Return the variance as a ratio; its denominator is 0 if there is none."""
         number, not_finite, denominator, total, squares = accumulator
         degrees = number if self._population else number - 1
@@ -97,7 +97,7 @@ class StandardDeviationCombineFn(VarianceCombineFn):
     0.986893273527251
     """
 
-    def extract_output(self, accumulator: Moments) -> float:
+    def extract_output(self, accumulator: PowerSums) -> float:
         over, under = self._ratio(accumulator)
         return square_root(over, under) if under and over >= 0 else nan
 
@@ -171,14 +171,14 @@ class CorrelationCombineFn(CovarianceCombineFn):
         return size if shared >= 0 else -size
 
 
-def _moments(numbers: list[object]) -> Moments:
+def _moments(numbers: list[object]) -> PowerSums:
     ratios = ratios_of(numbers)
     scaled, common = aligned(ratios)
     squares = sum(map(mul, scaled, scaled))
     return len(numbers), len(numbers) - len(ratios), common, sum(scaled), squares
 
 
-def _added(one: Moments, other: Moments, sign: int) -> Moments:
+def _added(one: PowerSums, other: PowerSums, sign: int) -> PowerSums:
     (a, b), common = aligned([(1, one[2]), (1, other[2])])
     total = one[3] * a + sign * other[3] * b
     squares = one[4] * a * a + sign * other[4] * b * b

@@ -18,7 +18,7 @@ from headrace.sdk.pardo.transforms import FlatMap
 from headrace.sdk.pipelines.pvalue import PCollection
 from headrace.sdk.pipelines.transform import PTransform
 
-Drawn: TypeAlias = list[tuple[bytes, Any]]
+DrawnElements: TypeAlias = list[tuple[bytes, Any]]
 
 
 class SampleCombineFn(CombineFn):
@@ -41,22 +41,24 @@ class SampleCombineFn(CombineFn):
         self._seed = str(seed).encode()[:16]
         self._drawn = 0
 
-    def create_accumulator(self) -> Drawn:
+    def create_accumulator(self) -> DrawnElements:
         return []
 
-    def add_input(self, mutable_accumulator: Drawn, element: object) -> Drawn:
+    def add_input(self, mutable_accumulator: DrawnElements, element: object) -> DrawnElements:
         return self._top.add_input(mutable_accumulator, self._prioritised(element))
 
-    def add_inputs(self, mutable_accumulator: Drawn, elements: Iterable[object]) -> Drawn:
+    def add_inputs(
+        self, mutable_accumulator: DrawnElements, elements: Iterable[object]
+    ) -> DrawnElements:
         return self._top.add_inputs(mutable_accumulator, map(self._prioritised, elements))
 
-    def merge_accumulators(self, accumulators: Iterable[Drawn]) -> Drawn:
+    def merge_accumulators(self, accumulators: Iterable[DrawnElements]) -> DrawnElements:
         return self._top.merge_accumulators(accumulators)
 
-    def compact(self, accumulator: Drawn) -> Drawn:
+    def compact(self, accumulator: DrawnElements) -> DrawnElements:
         return self._top.compact(accumulator)
 
-    def extract_output(self, accumulator: Drawn) -> list[Any]:
+    def extract_output(self, accumulator: DrawnElements) -> list[Any]:
         return [element for _, element in self._top.extract_output(accumulator)]
 
     def _prioritised(self, element: object) -> tuple[bytes, object]:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     Number: TypeAlias = float | Decimal | Fraction
-    Pairs: TypeAlias = tuple[Number, Number]
+    NumberPair: TypeAlias = tuple[Number, Number]
 
 
 class _NumbersGlobally(CombineGlobally[Any, float]):
@@ -40,14 +40,14 @@ class _NumbersPerKey(CombinePerKey[Any, float]):
 class _PairsGlobally(CombineGlobally[Any, float]):
     if TYPE_CHECKING:
 
-        def expand(self, pcoll: PCollection[Pairs]) -> PCollection[float]: ...
+        def expand(self, pcoll: PCollection[NumberPair]) -> PCollection[float]: ...
 
 
 class _PairsPerKey(CombinePerKey[Any, float]):
     if TYPE_CHECKING:
 
         def expand(
-            self, pcoll: PCollection[tuple[KeyT, Pairs]]
+            self, pcoll: PCollection[tuple[KeyT, NumberPair]]
         ) -> PCollection[tuple[KeyT, float]]: ...
 
 

@@ -11,7 +11,7 @@ from headrace.sdk.combiners.ready import ListGlobally, ListPerKey, Ready
 from headrace.sdk.groups.combine_fn import CombineFn
 from headrace.sdk.pipelines.transform import PTransform
 
-Named = TypeVar("Named", bound=PTransform[Any, Any])
+NamedT = TypeVar("NamedT", bound=PTransform[Any, Any])
 KeyFunction: TypeAlias = Callable[[Any], Any]
 
 
@@ -151,6 +151,6 @@ class Top:
         return _named(Top.PerKey(n, key, reverse=True), f"SmallestPerKey({n})")
 
 
-def _named(transform: Named, label: str) -> Named:
+def _named(transform: NamedT, label: str) -> NamedT:
     transform.label = label
     return transform

@@ -16,7 +16,7 @@ from headrace.triggers.pane import PaneInfo, PaneInfoTiming
 from headrace.windowing.time.timestamps import END_OF_TIME_MICROS, MIN_MICROS, Timestamp
 from headrace.windowing.window import BoundedWindow, IntervalWindow
 
-WIDTH: Final = 60
+CELL_WIDTH: Final = 60
 """Maximum number of characters of a value in a cell."""
 
 _METADATA: Final = ("timestamp", "window", "pane", "diff")
@@ -132,7 +132,7 @@ def _pane(pane: PaneInfo) -> str:
 
 def _text(value: object) -> str:
     text = value if isinstance(value, str) and value.isprintable() else _repr(value)
-    return text if len(text) <= WIDTH else text[: WIDTH - 1] + "…"
+    return text if len(text) <= CELL_WIDTH else text[: CELL_WIDTH - 1] + "…"
 
 
 def _repr(value: object) -> str:

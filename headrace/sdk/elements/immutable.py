@@ -44,7 +44,7 @@ _ALSO: Final = (
 )
 """Further types whose values cannot change, or are copied by name."""
 
-Parts: TypeAlias = Callable[[Any], Iterable[Any]]
+ReadParts: TypeAlias = Callable[[Any], Iterable[Any]]
 """Returns the values in a value, which cannot change by itself."""
 
 
@@ -94,11 +94,11 @@ def _values(value: Any) -> Iterable[Any]:
 
 _NEW: Final[Any] = object()
 
-_KNOWN: Final[dict[type, Parts | None]] = {tuple: _values, frozenset: _values}
+_KNOWN: Final[dict[type, ReadParts | None]] = {tuple: _values, frozenset: _values}
 """The parts of values by type; None for types whose values can change."""
 
 
-def _parts_of(kind: type) -> Parts | None:
+def _parts_of(kind: type) -> ReadParts | None:
     if issubclass(kind, (type, Enum, PurePath)) or kind in _ALSO or _is_number(kind):
         return _nothing
     if getattr(kind, "gives_copies", False):

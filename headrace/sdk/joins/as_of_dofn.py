@@ -26,10 +26,10 @@ from headrace.sdk.pardo.state.specs import OrderedListStateSpec, ReadModifyWrite
 from headrace.sdk.pardo.state.timers import TimeDomain, TimerSpec, on_timer
 from headrace.windowing.time.timestamps import MIN_TIMESTAMP, Timestamp
 
-Found: TypeAlias = "tuple[()] | tuple[Any]"
+FoundVersion: TypeAlias = "tuple[()] | tuple[Any]"
 """A version, or nothing."""
 
-Row: TypeAlias = "tuple[int, Any, Any, Found]"
+JoinedEvent: TypeAlias = "tuple[int, Any, Any, FoundVersion]"
 """The diff of an event, the event, its windows, and the version that it is joined with."""
 
 
@@ -77,7 +77,7 @@ class Timeline:
                 line.versions.append(*found)
         return line
 
-    def at(self, time: int, tolerance: int) -> Found:
+    def at(self, time: int, tolerance: int) -> FoundVersion:
         """Return the version that is valid at a time, if there is one."""
         after = bisect_right(self.times, time)
         if not after or time - self.times[after - 1] > tolerance:
@@ -85,7 +85,9 @@ class Timeline:
         return (self.versions[after - 1],)
 
 
-def _newest(rows: list[tuple[int, object]], revision: Callable[[Any], object] | None) -> Found:
+def _newest(
+    rows: list[tuple[int, object]], revision: Callable[[Any], object] | None
+) -> FoundVersion:
     """Return the newest of versions with the same timestamp that is not retracted."""
     if len(rows) == 1:
         diff, version = rows[0]
@@ -189,7 +191,7 @@ class JoinAsOf(DoFn):
         set_wake(wake, next_wake, self._next(pending, versions, joined))
 
     def _correct(
-        self, key: object, joined: object, rows: list[tuple[int, Row]], line: Timeline
+        self, key: object, joined: object, rows: list[tuple[int, JoinedEvent]], line: Timeline
     ) -> Iterator[Change]:
         """Join events again, and emit the results that change."""
         for time, row in rows:
@@ -200,7 +202,9 @@ class JoinAsOf(DoFn):
                 yield from self._change(1, key, event, after, time, windows)
                 _replace(joined, time, row, (diff, event, windows, after))
 
-    def _join(self, key: object, joined: Any, time: int, row: Row, keep: bool) -> Iterator[Change]:
+    def _join(
+        self, key: object, joined: Any, time: int, row: JoinedEvent, keep: bool
+    ) -> Iterator[Change]:
         """Emit the result of an event, or its retraction; a retraction without an event is a debt."""
         diff, event, windows, found = row
         other = _opposite(joined, time, row) if self._limits.events_change else None
@@ -213,7 +217,7 @@ class JoinAsOf(DoFn):
             yield from self._change(diff, key, event, found, time, windows)
 
     def _change(
-        self, diff: int, key: object, event: object, found: Found, time: int, windows: Any
+        self, diff: int, key: object, event: object, found: FoundVersion, time: int, windows: Any
     ) -> Iterator[Change]:
         if found or self._limits.keeps_alone:
             version = found[0] if found else None
@@ -235,18 +239,18 @@ class JoinAsOf(DoFn):
         return min([*waiting, *(end + self._limits.lateness + 1 for end in ends)], default=None)
 
 
-def _at(joined: Any, time: int) -> list[tuple[int, Row]]:
+def _at(joined: Any, time: int) -> list[tuple[int, JoinedEvent]]:
     return rows_of(joined.read_range(Timestamp(micros=time), Timestamp(micros=time + 1)))
 
 
-def _opposite(joined: object, time: int, row: Row) -> Row | None:
+def _opposite(joined: object, time: int, row: JoinedEvent) -> JoinedEvent | None:
     """Return the row that cancels a row: the same event with the opposite diff."""
     same = encode_value(row[1:3])
     opposites = (own for _, own in _at(joined, time) if own[0] == -row[0])
     return next((own for own in opposites if encode_value(own[1:3]) == same), None)
 
 
-def _replace(joined: Any, time: int, old: Row, new: Row | None) -> None:
+def _replace(joined: Any, time: int, old: JoinedEvent, new: JoinedEvent | None) -> None:
     """Replace a row, or remove it."""
     rows = [own for _, own in _at(joined, time)]
     number = next(n for n, own in enumerate(rows) if own is old or own == old)

@@ -17,7 +17,7 @@ from headrace.sdk.pipelines.pvalue import PBegin, PCollection, PipelineBuilder, 
 from headrace.sdk.pipelines.transform import PTransform
 from headrace.sdk.sources.reading import Create
 
-Sides: TypeAlias = tuple[list[Any], ...]
+ValueLists: TypeAlias = tuple[list[Any], ...]
 
 Pairs: TypeAlias = PCollection[tuple[KeyT, ValueT]]
 """A collection of (key, value) pairs."""
@@ -151,7 +151,7 @@ class _Match:
     left_alone: bool
     right_alone: bool
 
-    def __call__(self, group: tuple[Any, Sides]) -> list[tuple[Any, tuple[Any, Any]]]:
+    def __call__(self, group: tuple[Any, ValueLists]) -> list[tuple[Any, tuple[Any, Any]]]:
         key, (lefts, rights) = group
         if not lefts and self.right_alone:
             lefts = [None]

@@ -14,8 +14,8 @@ from headrace.sdk.batching.batch_elements import BatchElements
 from headrace.sdk.elements.row import Row
 from headrace.sdk.elements.type_variables import InT, OutT
 from headrace.sdk.joins.lookups import (
-    Join,
     JoinFn,
+    JoinResponse,
     Letters,
     Lookup,
     LookUpBatch,
@@ -133,7 +133,7 @@ class Enrichment(PTransform[PCollection[InT], PCollection[OutT]], Generic[InT, O
             raise PipelineError(f"the timeout is {timeout}", remedy="use more than 0 seconds")
         self._lookup = Lookup(source_handler, timeout, repeater or ExponentialBackOffRepeater())
         own_join: JoinFn = getattr(source_handler, "join_fn", cross_join)
-        self._join = Join(
+        self._join = JoinResponse(
             join_fn or own_join,
             getattr(source_handler, "use_custom_types", use_custom_types),
         )

@@ -77,7 +77,7 @@ class Failed:
 
 
 @attrs.frozen(repr=False)
-class Outcome:
+class LookupOutcome:
     """An element and its response, or Failed; in messages it looks like the element."""
 
     element: Any
@@ -170,7 +170,7 @@ class LookUpEach(_Lookups):
                 self.keep(element, response)
             except Exception as error:
                 response = Failed(error)
-        yield Outcome(element, response)
+        yield LookupOutcome(element, response)
 
 
 class LookUpBatch(_Lookups):
@@ -184,7 +184,7 @@ class LookUpBatch(_Lookups):
             for number, response in zip(missing, self._ask(asked), strict=True):
                 found[number] = response
         for (element, timestamp), response in zip(batch, found, strict=True):
-            yield TimestampedValue(Outcome(element, response), timestamp)
+            yield TimestampedValue(LookupOutcome(element, response), timestamp)
 
     def _ask(self, elements: list[object]) -> Iterable[object]:
         try:
@@ -209,7 +209,7 @@ class WithTime(DoFn):
 
 
 @attrs.frozen(eq=False)
-class Join(DoFn):
+class JoinResponse(DoFn):
     """Joins an element and its response, or raises the exception of the lookup.
 
     Args:

@@ -12,6 +12,7 @@ from headrace.sdk.metrics.observer import RunObserver
 from headrace.sdk.metrics.run_records import ElementRecord, PaneRecord, Round, RunOutline
 from headrace.sdk.metrics.step_metrics import StepMetrics
 from headrace.sdk.pipelines.result import PipelineState
+from headrace.windowing.time.units import MINUTE
 
 SPANS: Final = 400
 """Maximum number of spans of a history."""
@@ -19,21 +20,18 @@ SPANS: Final = 400
 LAST_SPANS: Final = 100
 """Number of the last spans, which are not merged."""
 
-RECORDS: Final = 3_000
+KEPT_RECORDS: Final = 3_000
 """Maximum number of records of each kind that a history keeps of a grouping."""
 
-ROOM: Final = RECORDS * 3 // 4
+ROOM: Final = KEPT_RECORDS * 3 // 4
 """Number of records that stay when keys are left out."""
 
 KEPT_KEYS: Final = 3
 """Number of keys that stay, however many records there are."""
 
-FEW: Final = 10
-ENOUGH: Final = 50
+FEW_RECORDS: Final = 10
+ENOUGH_RECORDS: Final = 50
 """Numbers of records with which a key says little, and with which it says as much as one with more."""
-
-MINUTE: Final = 60_000_000
-"""A minute in microseconds."""
 
 
 @attrs.define
@@ -130,7 +128,7 @@ class GroupingHistory:
             self._left_out.clear()
         self.elements += [e for e in elements if self._follows(e.element.key, e.now)]
         self.panes += [p for p in panes if self._follows(p.pane.key, p.now)]
-        if len(self.elements) > RECORDS or len(self.panes) > RECORDS:
+        if len(self.elements) > KEPT_RECORDS or len(self.panes) > KEPT_RECORDS:
             self._thin()
 
     def ranked(self) -> list[str]:
@@ -138,7 +136,7 @@ class GroupingHistory:
         counts, living = self._counts(), self._living()
 
         def rank(key: str) -> tuple[bool, bool, int]:
-            return counts[key] < FEW, key not in living, -min(counts[key], ENOUGH)
+            return counts[key] < FEW_RECORDS, key not in living, -min(counts[key], ENOUGH_RECORDS)
 
         return sorted(self.keys, key=rank)
 
@@ -167,7 +165,7 @@ class GroupingHistory:
         counts, living = self._counts(), self._living()
         order = sorted(
             self.keys,
-            key=lambda key: (key in living, min(counts[key], ENOUGH), self._last[key]),
+            key=lambda key: (key in living, min(counts[key], ENOUGH_RECORDS), self._last[key]),
         )
         left = sum(counts.values())
         removed: set[str] = set()
@@ -178,7 +176,7 @@ class GroupingHistory:
             removed.add(key)
         self._remove(removed)
         self._left_out |= removed & living
-        if len(self._left_out) > RECORDS:
+        if len(self._left_out) > KEPT_RECORDS:
             self._left_out.clear()
         self.elements, self.panes = _without_middle(self.elements), _without_middle(self.panes)
 
@@ -191,8 +189,8 @@ class GroupingHistory:
 
 def _without_middle(records: list[Any]) -> list[Any]:
     """Return the first and the last third of records, if there are too many."""
-    third = RECORDS // 3
-    return [*records[:third], *records[-third:]] if len(records) > RECORDS else records
+    third = KEPT_RECORDS // 3
+    return [*records[:third], *records[-third:]] if len(records) > KEPT_RECORDS else records
 
 
 class History(RunObserver):

@@ -29,9 +29,9 @@ def check_run(options: PipelineOptions) -> None:
 def _pages(view: Any) -> Iterator[RunObserver]:
     """Yield the pages that flags ask for."""
     if view.report is not None:
-        from headrace.sdk.observing.reports.report import Report
+        from headrace.sdk.observing.reports.report import HtmlReport
 
-        yield Report(view.report)
+        yield HtmlReport(view.report)
     if view.serve is not None:
         from headrace.sdk.observing.live import LivePage
 

@@ -61,7 +61,7 @@ _COLUMNS: Final[dict[str, ColumnOf]] = {
 
 
 @attrs.frozen
-class Call:
+class BoundCall:
     """A function with the columns that it is called on.
 
     Attributes:
@@ -88,12 +88,12 @@ class Call:
         return map(self.fn, rows, *[column(bundle) for column in self.columns])
 
 
-def bind_function(function: Function) -> Call:
+def bind_function(function: Function) -> BoundCall:
     """Return the call for the function of a Map, FlatMap or Filter."""
     fn = function.fn
     if function.spread:
-        call = bind(Spread(fn), function.args, function.kwargs)
-        return call if call.columns or function.kwargs else Call(fn, starred=True)
+        call = bind(SpreadItems(fn), function.args, function.kwargs)
+        return call if call.columns or function.kwargs else BoundCall(fn, starred=True)
     return bind(fn, function.args, function.kwargs)
 
 
@@ -107,7 +107,7 @@ def bind(
     args: tuple[object, ...],
     kwargs: Mapping[str, object],
     column_of: Callable[[Parameter], ColumnOf] = column_of,
-) -> Call:
+) -> BoundCall:
     """Return the call of a function on the rows of a bundle.
 
     Args:
@@ -124,7 +124,7 @@ def bind(
     }
     per_call = {name: value for name, value in kwargs.items() if isinstance(value, PerCall)}
     if not asked and not per_call:
-        return Call(_with(kwargs, fn), tuple(map(_constant, args)))
+        return BoundCall(_with(kwargs, fn), tuple(map(_constant, args)))
     placed = list(_placed(declared, args, kwargs, column_of))
     columns_of = {name: column_of(parameter) for name, parameter in asked.items()}
     columns_of |= {name: _constant(value) for name, value in per_call.items()}
@@ -133,7 +133,7 @@ def bind(
     kwargs = {name: value for name, value in kwargs.items() if name not in per_call}
     if named:
         fn = _by_name(fn, 1 + len(placed), tuple(named))
-    return Call(_with(kwargs, fn), tuple(columns), PARAMETERS["WindowParam"] in asked.values())
+    return BoundCall(_with(kwargs, fn), tuple(columns), PARAMETERS["WindowParam"] in asked.values())
 
 
 def asks_for(fn: Callable[..., object], parameter: Parameter) -> bool:
@@ -145,7 +145,7 @@ def asks_for(fn: Callable[..., object], parameter: Parameter) -> bool:
     return any(declared.default is parameter for declared in _declared(fn))
 
 
-class Spread:
+class SpreadItems:
     """A function of the items of a tuple, as a function of the tuple.
 
     Its parameters without a default value take the items; the other parameters follow the tuple.

@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 
 import attrs
 
-from headrace.grouping.bundle import Windows
 from headrace.sdk.pardo.pardo_node import pardo_node
 from headrace.sdk.pipelines.elementwise import ChangeEach
 from headrace.sdk.pipelines.graph import MAIN
 from headrace.sdk.pipelines.pvalue import PCollection
 from headrace.sdk.pipelines.transform import PTransform
 from headrace.triggers.strategy import WindowingStrategy
+from headrace.windowing.window_fn import Windows
 
 
 class Change(NamedTuple):

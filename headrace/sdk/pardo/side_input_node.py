@@ -11,7 +11,7 @@ from typing import Any
 import attrs
 
 from headrace.errors import PipelineError, warn
-from headrace.grouping.facts import Panes, panes_of
+from headrace.grouping.facts import Firing, panes_of
 from headrace.sdk.groups.checks import check_retractions
 from headrace.sdk.groups.group_by_key import GroupByKey
 from headrace.sdk.pardo.side_inputs import AsSideInput, with_placeholders
@@ -165,7 +165,7 @@ def _check_retractions(pcoll: PCollection[object], side: PCollection[object]) ->
     if not pcoll.collection.changing:
         return
     check_retractions(pcoll.collection)
-    if panes_of(side.windowing, side.collection.changing) is not Panes.ONE:
+    if panes_of(side.windowing, side.collection.changing) is not Firing.ONE:
         raise PipelineError(
             f"the main input can contain retractions, and the side input {side!r} can have several panes: "
             "after a change, the output for a retraction would not match the output for its value",

@@ -49,7 +49,7 @@ from headrace.sdk.typehints.labels import callable_label
 from headrace.windowing.time.timestamps import TimestampTypes
 from headrace.windowing.timestamped_value import TimestampedValue
 
-Output: TypeAlias = OutT | TaggedOutput | WindowedValue
+DoFnOutput: TypeAlias = OutT | TaggedOutput | WindowedValue
 """An output of a DoFn: an element, or a value with an output tag or with windows."""
 
 Timed: TypeAlias = TimestampedValue[OutT] | TaggedOutput
@@ -82,11 +82,11 @@ class ParDo(ElementwiseTransform[InT, OutT]):
     @overload
     def __init__(self, fn: Callable[[InT], Iterable[Timed[OutT]] | None]) -> None: ...
     @overload
-    def __init__(self, fn: Callable[[InT], Iterable[Output[OutT]] | None]) -> None: ...
+    def __init__(self, fn: Callable[[InT], Iterable[DoFnOutput[OutT]] | None]) -> None: ...
     @overload
     def __init__(
         self,
-        fn: Callable[Concatenate[InT, Rest], Iterable[Output[OutT]] | None],
+        fn: Callable[Concatenate[InT, Rest], Iterable[DoFnOutput[OutT]] | None],
         *args: Rest.args,
         **kwargs: Rest.kwargs,
     ) -> None: ...
@@ -197,11 +197,11 @@ class FlatMap(ElementwiseTransform[InT, OutT]):
     @overload
     def __init__(self, fn: Callable[[InT], Iterable[Timed[OutT]] | None]) -> None: ...
     @overload
-    def __init__(self, fn: Callable[[InT], Iterable[Output[OutT]] | None]) -> None: ...
+    def __init__(self, fn: Callable[[InT], Iterable[DoFnOutput[OutT]] | None]) -> None: ...
     @overload
     def __init__(
         self,
-        fn: Callable[Concatenate[InT, Rest], Iterable[Output[OutT]] | None],
+        fn: Callable[Concatenate[InT, Rest], Iterable[DoFnOutput[OutT]] | None],
         *args: Rest.args,
         **kwargs: Rest.kwargs,
     ) -> None: ...
@@ -304,17 +304,17 @@ class FlatMapTuple(ElementwiseTransform[InT, OutT]):
     @overload
     def __init__(
         self: FlatMapTuple[tuple[KeyT, ValueT], OutT],
-        fn: Callable[[KeyT, ValueT], Iterable[Output[OutT]] | None],
+        fn: Callable[[KeyT, ValueT], Iterable[DoFnOutput[OutT]] | None],
     ) -> None: ...
     @overload
     def __init__(
         self: FlatMapTuple[tuple[*Items], OutT],
-        fn: Callable[[*Items], Iterable[Output[OutT]] | None],
+        fn: Callable[[*Items], Iterable[DoFnOutput[OutT]] | None],
     ) -> None: ...
     @overload
     def __init__(
         self: FlatMapTuple[tuple[KeyT, ValueT], OutT],
-        fn: Callable[Concatenate[KeyT, ValueT, T, Rest], Iterable[Output[OutT]] | None],
+        fn: Callable[Concatenate[KeyT, ValueT, T, Rest], Iterable[DoFnOutput[OutT]] | None],
         argument: T,
         *args: Rest.args,
         **kwargs: Rest.kwargs,
@@ -322,7 +322,7 @@ class FlatMapTuple(ElementwiseTransform[InT, OutT]):
     @overload
     def __init__(
         self: FlatMapTuple[tuple[KeyT, ValueT], OutT],
-        fn: Callable[Concatenate[KeyT, ValueT, ...], Iterable[Output[OutT]] | None],
+        fn: Callable[Concatenate[KeyT, ValueT, ...], Iterable[DoFnOutput[OutT]] | None],
         **kwargs: Any,
     ) -> None: ...
     def __init__(self, fn: Any, *args: Any, **kwargs: Any) -> None:

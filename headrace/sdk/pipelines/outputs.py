@@ -16,14 +16,14 @@ from typing import Any, Final, TypeAlias
 import attrs
 
 from headrace.errors import ElementError, shorten
-from headrace.grouping.bundle import Bundle, Windows
+from headrace.grouping.bundle import Bundle
 from headrace.sdk.elements.tagged_output import TaggedOutput
 from headrace.sdk.elements.windowed_value import WindowedValue
 from headrace.sdk.pipelines.graph import MAIN
 from headrace.windowing.column import Column, stretch
 from headrace.windowing.time.timestamps import micros_of_all
 from headrace.windowing.timestamped_value import TimestampedValue
-from headrace.windowing.window_fn import WindowFn
+from headrace.windowing.window_fn import WindowFn, Windows
 from headrace.windowing.windows import GlobalWindows
 
 Outputs: TypeAlias = dict[str, Bundle]
@@ -31,7 +31,7 @@ Outputs: TypeAlias = dict[str, Bundle]
 
 
 @attrs.frozen
-class Step:
+class CallingStep:
     """A step, for its outputs and for errors.
 
     Attributes:
@@ -61,7 +61,7 @@ def as_bundle(values: Sequence[object] | Bundle) -> Bundle:
     return values if isinstance(values, Bundle) else _placed(Bundle(list(values)), GlobalWindows())
 
 
-def one_each(values: list[Any], origin: Bundle, step: Step) -> Outputs:
+def one_each(values: list[Any], origin: Bundle, step: CallingStep) -> Outputs:
     """Return outputs, one for each row of a bundle, as bundles by tag.
 
     Raises:
@@ -79,7 +79,7 @@ def one_each(values: list[Any], origin: Bundle, step: Step) -> Outputs:
     return by_tag(origin.with_values(values), step.window_fn, kinds)
 
 
-def gathered(results: Iterator[object], step: Step) -> tuple[list[Any], list[int]]:
+def gathered(results: Iterator[object], step: CallingStep) -> tuple[list[Any], list[int]]:
     """Return the items of all results, and the cumulative number of items after each result.
 
     Args:
@@ -89,7 +89,7 @@ def gathered(results: Iterator[object], step: Step) -> tuple[list[Any], list[int
     Raises:
         ElementError: a result is not an iterable, or the first one is a string or dict, which is a mistake.
 
-    >>> gathered(iter([["a"], None, ["b", "c"]]), Step("", ""))
+    >>> gathered(iter([["a"], None, ["b", "c"]]), CallingStep("", ""))
     (['a', 'b', 'c'], [1, 1, 3])
     """
     values: list[Any] = []
@@ -107,7 +107,7 @@ def gathered(results: Iterator[object], step: Step) -> tuple[list[Any], list[int
     return values, ends
 
 
-def any_number(values: list[Any], ends: list[int], origin: Bundle, step: Step) -> Outputs:
+def any_number(values: list[Any], ends: list[int], origin: Bundle, step: CallingStep) -> Outputs:
     """Return outputs, any number for each row of a bundle, as bundles by tag.
 
     Args:
@@ -138,7 +138,7 @@ def finishing(given: Iterable[object], label: str) -> Outputs:
     return by_tag(Bundle(found), GlobalWindows())
 
 
-def _checked(results: Iterator[object], step: Step) -> Iterator[Any]:
+def _checked(results: Iterator[object], step: CallingStep) -> Iterator[Any]:
     """Return the results, after checking the first one."""
     for first in results:
         check_iterable(first, step)
@@ -146,7 +146,7 @@ def _checked(results: Iterator[object], step: Step) -> Iterator[Any]:
     return results
 
 
-def check_iterable(result: object, step: Step) -> None:
+def check_iterable(result: object, step: CallingStep) -> None:
     """Check that a result is an iterable of outputs, and not a string or dict, which is a mistake.
 
     Raises:

@@ -15,7 +15,7 @@ import attrs
 
 from headrace.errors import HeadraceError
 
-OWN: Final = "headrace"
+OWN_PACKAGE: Final = "headrace"
 
 
 @attrs.frozen
@@ -96,7 +96,7 @@ def _entries(traceback: TracebackType | None) -> Iterator[TracebackType]:
 
 
 def _is_own(entry: TracebackType) -> bool:
-    return str(entry.tb_frame.f_globals.get("__name__")).partition(".")[0] == OWN
+    return str(entry.tb_frame.f_globals.get("__name__")).partition(".")[0] == OWN_PACKAGE
 
 
 def _with_causes(error: BaseException) -> list[BaseException]:

@@ -27,7 +27,9 @@ Several: TypeAlias = Sequence[PValue] | Mapping[Any, PValue] | DoOutputsTuple[An
 """Several collections, to which a transform is applied at once."""
 
 
-Plain: TypeAlias = list[Any] | tuple[Any, ...] | dict[Any, Any] | set[Any] | frozenset[Any] | range
+PlainElements: TypeAlias = (
+    list[Any] | tuple[Any, ...] | dict[Any, Any] | set[Any] | frozenset[Any] | range
+)
 """Elements, to which a transform is applied at once."""
 
 
@@ -159,7 +161,7 @@ class PTransform(WithTypeHints, HasDisplayData, Generic[InputT, OutputT]):
     @overload
     def __ror__(self: Applicable[Any, ResultT], left: Several) -> ResultT: ...
     @overload
-    def __ror__(self, left: Plain) -> Any: ...
+    def __ror__(self, left: PlainElements) -> Any: ...
     def __ror__(self, left: Any) -> Any:
         """Apply to a tuple, list or dict of collections: ``(one, other) | transform``.
 

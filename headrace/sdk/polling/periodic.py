@@ -12,7 +12,7 @@ from headrace.sdk.pipelines.graph import Read as ReadNode
 from headrace.sdk.pipelines.pvalue import PBegin, PCollection, require_collection
 from headrace.sdk.pipelines.transform import PTransform
 from headrace.sdk.polling.periodic_source import PeriodicSource, Times
-from headrace.sdk.sources.reading import Values, read_node
+from headrace.sdk.sources.reading import ValuesSource, read_node
 from headrace.windowing.time.timestamps import (
     MAX_MICROS,
     MAX_TIMESTAMP,
@@ -148,7 +148,7 @@ class PeriodicSequence(PTransform[PCollection[Any], PCollection[Any]]):
         """Return the elements of the Create that is the input."""
         nodes = {node.label: node for node in pcoll.pipeline.graph}
         node = nodes[pcoll.collection.node]
-        if isinstance(node, ReadNode) and isinstance(node.source, Values):
+        if isinstance(node, ReadNode) and isinstance(node.source, ValuesSource):
             return node.source.values
         raise PipelineError(
             f"the input of PeriodicSequence is {pcoll!r}, whose elements are not known before the run",

@@ -70,7 +70,7 @@ class PollState:
     finished: bool = False
 
 
-Outputs = list[TimestampedValue[Any]]
+PolledOutputs = list[TimestampedValue[Any]]
 
 
 def first_state(spec: PollSpec, element: object, timestamp: int, now: int) -> PollState:
@@ -86,7 +86,9 @@ def first_state(spec: PollSpec, element: object, timestamp: int, now: int) -> Po
     return PollState({}, timestamp, timestamp, begun)
 
 
-def poll(spec: PollSpec, element: object, state: PollState, now: int) -> tuple[PollState, Outputs]:
+def poll(
+    spec: PollSpec, element: object, state: PollState, now: int
+) -> tuple[PollState, PolledOutputs]:
     """Poll an input once, and return its next state and the new outputs, in the order of their times.
 
     Args:
@@ -119,7 +121,7 @@ def poll(spec: PollSpec, element: object, state: PollState, now: int) -> tuple[P
 
 def _new(
     spec: PollSpec, state: PollState, outputs: Iterable[TimestampedValue[object]]
-) -> tuple[dict[bytes, int], Outputs]:
+) -> tuple[dict[bytes, int], PolledOutputs]:
     """Return the outputs that were not seen before, and their hashes."""
     forgotten = _forgotten_before(spec, state.newest)
     hashes: dict[bytes, int] = {}
@@ -146,7 +148,7 @@ def _forgotten_before(spec: PollSpec, newest: int | None) -> int | None:
     return newest - spec.lateness if spec.cursor and newest is not None else None
 
 
-def _warn_of_late(element: object, state: PollState, outputs: Outputs) -> None:
+def _warn_of_late(element: object, state: PollState, outputs: PolledOutputs) -> None:
     late = [out for out in outputs if out.micros < state.watermark]
     if late and state.watermark > state.start:
         _LOG.warning(

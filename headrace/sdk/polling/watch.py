@@ -30,7 +30,7 @@ from headrace.sdk.polling.poll_results import PollFn, PollResult
 from headrace.sdk.polling.poll_rounds import PollSpec, PollState, first_state, poll
 from headrace.sdk.polling.poll_termination import TerminationCondition, never
 from headrace.sdk.polling.polled_source import PolledInputs
-from headrace.sdk.sources.reading import Values, read_node
+from headrace.sdk.sources.reading import ValuesSource, read_node
 from headrace.sdk.sources.scripted_stream import TestStream
 from headrace.sdk.typehints.element_types import pair_type, result_type
 from headrace.windowing.time.timestamps import Duration, DurationTypes, Timestamp, duration_micros
@@ -97,7 +97,7 @@ class Watch(PTransform[PCollection[InT], PCollection[Any]], Generic[InT, OutT]):
             )
         self._spec = attrs.evolve(
             self._spec,
-            key=Key(output_key_fn, _deterministic(output_key_coder)),
+            key=OutputKey(output_key_fn, _deterministic(output_key_coder)),
             lateness=lateness,
             cursor=timestamp_cursor,
             now_fn=now_fn,
@@ -171,14 +171,14 @@ class _WithoutInput:
 
 
 @attrs.frozen
-class Key:
+class OutputKey:
     """Returns the bytes by which an output is known again.
 
     Args:
         fn: returns the key of an output; None for the output itself.
         coder: encodes the key; None for the encoding of values.
 
-    >>> Key(len)("ab") == Key(len)("cd")
+    >>> OutputKey(len)("ab") == OutputKey(len)("cd")
     True
     """
 
@@ -283,7 +283,7 @@ def _created(pcoll: PCollection[object]) -> tuple[object, ...] | None:
     """Return the elements of the Create that is the input; None if it is something else."""
     nodes = {node.label: node for node in pcoll.pipeline.graph}
     node = nodes[pcoll.collection.node]
-    if isinstance(node, ReadNode) and isinstance(node.source, Values):
+    if isinstance(node, ReadNode) and isinstance(node.source, ValuesSource):
         return node.source.values
     return None
 

@@ -19,7 +19,7 @@ from headrace.triggers.pane import PaneInfo
 from headrace.windowing.time.timestamps import Timestamp
 from headrace.windowing.window import BoundedWindow
 
-LOGGER: Final = "headrace.transforms.util"
+LOGGER_NAME: Final = "headrace.transforms.util"
 """Name of the logger: the name of the public module."""
 
 
@@ -119,7 +119,7 @@ class _Log:
         if self.level is None:
             print(line)
         else:
-            logging.getLogger(LOGGER).log(self.level, "%s", line)
+            logging.getLogger(LOGGER_NAME).log(self.level, "%s", line)
         return element
 
 

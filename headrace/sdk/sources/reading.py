@@ -72,7 +72,7 @@ class Read(PTransform[PBegin, PCollection[OutT]], Generic[OutT]):
 
 
 @attrs.frozen(eq=False)
-class Values(BoundedSource[object]):
+class ValuesSource(BoundedSource[object]):
     """A source of values in memory."""
 
     values: tuple[object, ...]
@@ -118,7 +118,7 @@ class Create(PTransform[PBegin, PCollection[OutT]], Generic[OutT]):
 
     def expand(self, pcoll: PBegin) -> PCollection[OutT]:
         kind = self.infer_output_type(None)
-        output = read_node(pcoll, Values(self._values), bounded=True, element_type=kind)
+        output = read_node(pcoll, ValuesSource(self._values), bounded=True, element_type=kind)
         if self._has_times:
             _check_times(self._values, output.producer)
         return output
@@ -138,7 +138,7 @@ class Impulse(PTransform[PBegin, PCollection[bytes]]):
     """
 
     def expand(self, pcoll: PBegin) -> PCollection[bytes]:
-        return read_node(pcoll, Values((b"",)), bounded=True, element_type=bytes)
+        return read_node(pcoll, ValuesSource((b"",)), bounded=True, element_type=bytes)
 
 
 def read_node(

@@ -99,7 +99,7 @@ class ProcessingTimeEvent:
 
 Event: TypeAlias = ElementEvent | WatermarkEvent | ProcessingTimeEvent
 
-NOTHING: Final = ElementEvent(())
+NO_ELEMENTS: Final = ElementEvent(())
 """An event in which nothing arrives."""
 
 
@@ -286,7 +286,7 @@ class TestStream(PTransform[PBegin, PCollection[OutT]], Generic[OutT]):
             case WatermarkEvent(new_watermark=watermark, tag=tag):
                 _require_progress(watermark > self._watermark(tag), f"the watermark to {watermark}")
                 self._watermarks[tag] = watermark
-            case ElementEvent(tag=tag) if event != NOTHING:
+            case ElementEvent(tag=tag) if event != NO_ELEMENTS:
                 self._watermarks.setdefault(tag, MIN_TIMESTAMP)
             case ProcessingTimeEvent(advance_by=step):
                 _require_progress(step.micros > 0, f"processing time by {step!r}")
@@ -299,7 +299,7 @@ def _of_output(event: Event, tag: str | None) -> Event:
     """Return an event as an event of the stream of one output."""
     if isinstance(event, ProcessingTimeEvent):
         return event
-    return attrs.evolve(event, tag=None) if event.tag == tag else NOTHING
+    return attrs.evolve(event, tag=None) if event.tag == tag else NO_ELEMENTS
 
 
 def _call(event: Event) -> str:

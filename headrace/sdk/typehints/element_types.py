@@ -26,7 +26,7 @@ from headrace.sdk.typehints.variables import bindings, substituted
 
 ItemT = TypeVar("ItemT")
 
-SAMPLE: Final = 1000
+CHECKED_CONTAINERS: Final = 1000
 """Maximum number of lists, sets or dicts whose items are looked at."""
 
 
@@ -59,7 +59,11 @@ def type_of(values: Collection[Any]) -> Any:
 
 def _sample(values: Collection[ItemT]) -> Collection[ItemT]:
     """Return all values, or a sample if there are many."""
-    return values if len(values) <= SAMPLE else Random(0).sample(list(values), SAMPLE)
+    return (
+        values
+        if len(values) <= CHECKED_CONTAINERS
+        else Random(0).sample(list(values), CHECKED_CONTAINERS)
+    )
 
 
 def _tuple_type(values: Collection[tuple[object, ...]]) -> TypeHint:

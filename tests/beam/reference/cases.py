@@ -31,7 +31,7 @@ from headrace.triggers import (
 )
 from headrace.windowing.sessions import Sessions
 from headrace.windowing.time.timestamps import MAX_MICROS, MIN_MICROS
-from tests.beam.reference.kit import SECOND, Event, Row, Run, Step, Where, scripts
+from tests.beam.reference.kit import SECOND, Run, ScriptEvent, ScriptRow, Step, Where, scripts
 from tests.laws.oracle import translate
 from tests.laws.oracle.window_history import Element, Window
 
@@ -174,7 +174,9 @@ def cases(
     return Run(without_disputed(script, windowing), (Step(windowing, "list"),))
 
 
-def for_pipeline(script: Sequence[Event], windowing: WindowingStrategy) -> Iterator[Event]:
+def for_pipeline(
+    script: Sequence[ScriptEvent], windowing: WindowingStrategy
+) -> Iterator[ScriptEvent]:
     """A script that Beam's runner can run to its end.
 
     Its TestStream has a resolution of milliseconds; it stops at an element that is in no window; and it
@@ -189,7 +191,7 @@ def for_pipeline(script: Sequence[Event], windowing: WindowingStrategy) -> Itera
     yield end
 
 
-def in_milliseconds(event: Event) -> Event:
+def in_milliseconds(event: ScriptEvent) -> ScriptEvent:
     """An event whose odd microseconds are turned into milliseconds."""
     kind, what = event
     if kind == "elements":
@@ -204,7 +206,9 @@ def _coarse(micros: int) -> int:
     return seconds * SECOND + (micros - seconds * SECOND) * 1000
 
 
-def without_disputed(script: Iterable[Event], windowing: WindowingStrategy) -> tuple[Event, ...]:
+def without_disputed(
+    script: Iterable[ScriptEvent], windowing: WindowingStrategy
+) -> tuple[ScriptEvent, ...]:
     """A script without the elements that the two models treat differently."""
     disputed = _disputed_in_sessions if has_sessions(windowing) else _disputed_in_windows
     watermark, left = MIN_MICROS, []
@@ -221,13 +225,13 @@ def has_sessions(windowing: WindowingStrategy) -> bool:
     return isinstance(windowing.window_fn, Sessions)
 
 
-def _disputed_in_windows(row: Row, watermark: int, windowing: WindowingStrategy) -> bool:
+def _disputed_in_windows(row: ScriptRow, watermark: int, windowing: WindowingStrategy) -> bool:
     """Whether a window of an element expires at exactly this watermark."""
     windows = assigner(windowing)(row)
     return any(end + windowing.allowed_lateness == watermark for _, end in windows)
 
 
-def _disputed_in_sessions(row: Row, watermark: int, windowing: WindowingStrategy) -> bool:
+def _disputed_in_sessions(row: ScriptRow, watermark: int, windowing: WindowingStrategy) -> bool:
     """Whether an element may merge with a session that has expired or has fired at its end.
 
     Beam keeps an expired session. If the watermark trigger of a session has fired, Beam's merged window
@@ -237,7 +241,7 @@ def _disputed_in_sessions(row: Row, watermark: int, windowing: WindowingStrategy
     return row[2] < watermark - allowed
 
 
-def assigner(windowing: WindowingStrategy) -> Callable[[Row], list[Window]]:
+def assigner(windowing: WindowingStrategy) -> Callable[[ScriptRow], list[Window]]:
     """The windows of a row, computed by the oracle."""
     window_fn = translate.window_fn(windowing.window_fn)
     return lambda row: window_fn.assign(Element(*row), row[2])

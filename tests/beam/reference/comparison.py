@@ -24,7 +24,7 @@ import attrs
 from headrace.triggers import WindowingStrategy
 from headrace.windowing.time.timestamps import MIN_MICROS
 from tests.beam.reference.cases import has_sessions, is_timed, uses_watermark
-from tests.beam.reference.kit import UNKNOWN, Event, Observation, Run, run_events
+from tests.beam.reference.kit import UNKNOWN_EVENT, Observation, Run, ScriptEvent, run_events
 from tests.laws.oracle.window_history import Pane, Window
 
 Place = tuple[int, Any, Window]
@@ -34,7 +34,7 @@ PanesByPlace = dict[Place, list[tuple[Any, ...]]]
 
 
 def check(
-    run: Run, run_in_beam: Callable[[Sequence[Event], WindowingStrategy], list[Pane]]
+    run: Run, run_in_beam: Callable[[Sequence[ScriptEvent], WindowingStrategy], list[Pane]]
 ) -> None:
     """Assert that Beam's panes of a run are ours."""
     (observed,) = run_events(run, watched=True)
@@ -43,14 +43,14 @@ def check(
     assert ours == theirs
 
 
-def without_dropped(run: Run, observed: Observation) -> tuple[Event, ...]:
+def without_dropped(run: Run, observed: Observation) -> tuple[ScriptEvent, ...]:
     """The script for Beam: sessions do not get the elements that ours dropped."""
     if not has_sessions(run.steps[0].windowing):
         return tuple(run.script)
     return tuple(_without_dropped(run.script, observed))
 
 
-def _without_dropped(script: Sequence[Event], observed: Observation) -> Iterator[Event]:
+def _without_dropped(script: Sequence[ScriptEvent], observed: Observation) -> Iterator[ScriptEvent]:
     dropped = Counter((event, e.key, e.value, e.timestamp) for event, e in observed.late)
     for n, (kind, what) in enumerate(script):
         rows = what if kind == "elements" else ()
@@ -89,7 +89,7 @@ def compare(
     out: a Beam pipeline uses its output watermark.
     """
     expiry = Expiry.of(run)
-    known = all(pane.event != UNKNOWN for pane in theirs)
+    known = all(pane.event != UNKNOWN_EVENT for pane in theirs)
     timing = known and same_timing(run.steps[0].windowing)
     unexpired = (pane for pane in theirs if not (known and expiry.expired_before(pane)))
     beams_by_place = panes_in_order(unexpired, known)
@@ -114,7 +114,7 @@ def _only_expired(pane: Pane, expiry: Expiry) -> bool:
     return expiry.expires_in(pane) and pane.last and bool(pane.value)
 
 
-def as_beam_labels(pane: Pane, script: Sequence[Event]) -> Pane:
+def as_beam_labels(pane: Pane, script: Sequence[ScriptEvent]) -> Pane:
     let_out_by, _ = script[pane.event]
     late = pane.timing == "ON_TIME" and let_out_by == "elements"
     return attrs.evolve(pane, timing="LATE") if late else pane
@@ -124,7 +124,7 @@ def panes_in_order(panes: Iterable[Pane], known: bool) -> dict[Place, list[Pane]
     """The panes of each key, window and (if known) event, in order; there is no order across windows."""
     found: dict[Place, list[Pane]] = defaultdict(list)
     for pane in panes:
-        found[pane.event if known else UNKNOWN, pane.key, pane.window].append(pane)
+        found[pane.event if known else UNKNOWN_EVENT, pane.key, pane.window].append(pane)
     return dict(found)
 
 

@@ -16,7 +16,7 @@ import attrs
 from headrace.triggers import WindowingStrategy
 from headrace.windowing.time.timestamps import MAX_MICROS
 from tests.beam.reference import in_beam
-from tests.beam.reference.kit import SECOND, UNKNOWN, Event
+from tests.beam.reference.kit import SECOND, UNKNOWN_EVENT, ScriptEvent
 from tests.laws.oracle.window_history import GLOBAL, Pane
 
 with warnings.catch_warnings():
@@ -35,7 +35,7 @@ _PANES: list[Pane] = []
 """The output of a pipeline; its functions are pickled, and reach nothing else of this process."""
 
 
-def run_in_beam(script: Sequence[Event], windowing: WindowingStrategy) -> list[Pane]:
+def run_in_beam(script: Sequence[ScriptEvent], windowing: WindowingStrategy) -> list[Pane]:
     """The panes of a script whose watermark advances to the end of time."""
     _PANES.clear()
     options = PipelineOptions(["--streaming", "--allow_unsafe_triggers"])
@@ -63,7 +63,7 @@ def ignore_stall() -> Iterator[None]:
             raise
 
 
-def stream(script: Sequence[Event]) -> Any:
+def stream(script: Sequence[ScriptEvent]) -> Any:
     """A script as a Beam test stream, with event times shifted."""
     test_stream, now = TestStream(), 0
     for kind, what in script:
@@ -101,7 +101,7 @@ def _collect_pane(
         nonspeculative=info.nonspeculative_index,
         first=info.is_first,
         last=info.is_last,
-        event=UNKNOWN,
+        event=UNKNOWN_EVENT,
     )
     _PANES.append(pane if pane.window == GLOBAL else _shifted_back(pane))
 

@@ -16,7 +16,7 @@ import attrs
 from headrace.triggers import WindowingStrategy
 from headrace.windowing.time.timestamps import MIN_MICROS
 from tests.beam.reference import in_beam
-from tests.beam.reference.kit import Event, Row
+from tests.beam.reference.kit import ScriptEvent, ScriptRow
 from tests.laws.oracle.window_history import Pane
 
 with warnings.catch_warnings():
@@ -50,7 +50,7 @@ class DriverRun:
     watermark: int = MIN_MICROS
     keys: dict[str, Any] = attrs.field(factory=lambda: defaultdict(InMemoryUnmergedState))
 
-    def add(self, rows: Sequence[Row]) -> Iterator[tuple[str, Any]]:
+    def add(self, rows: Sequence[ScriptRow]) -> Iterator[tuple[str, Any]]:
         """Elements that arrive together."""
         arrivals: dict[str, list[Any]] = defaultdict(list)
         for key, value, timestamp, _ in rows:
@@ -78,7 +78,7 @@ class DriverRun:
         return sorted(fired, key=lambda timer: timer[1][2])
 
 
-def run_in_beam(script: Sequence[Event], windowing: WindowingStrategy) -> list[Pane]:
+def run_in_beam(script: Sequence[ScriptEvent], windowing: WindowingStrategy) -> list[Pane]:
     """Beam's panes of a script."""
     theirs, clock = in_beam.windowing(windowing), Clock()
     run = DriverRun(GeneralTriggerDriver(theirs, clock), theirs.windowfn, clock)

@@ -83,7 +83,7 @@ def test_files_that_appear_during_the_run_are_not_read(tmp_path: Path) -> None:
 def test_the_first_listing_is_complete_however_many_files_it_has(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("headrace.sdk.io.matching.watched_files.PLANNED", 2)
+    monkeypatch.setattr("headrace.sdk.io.matching.watched_files.PLANNED_FILES", 2)
     for second in range(1, 6):
         lines(tmp_path / f"{second}.txt", str(second))
     source = hr.io.WatchedFiles(TextFiles(f"{tmp_path}/*.txt")).available_now()

@@ -12,7 +12,7 @@ from headrace.runners.grouping.output import UnkeyedOutputs
 from headrace.runners.stateful.stateful_keys import StatefulKeys
 from headrace.runners.stateful.stateful_outputs import DoFnOutputs
 from headrace.sdk.pardo.stateful_dofn import stateful
-from headrace.sdk.pipelines.outputs import Step
+from headrace.sdk.pipelines.outputs import CallingStep
 from headrace.testing import TestPipeline, capture
 from headrace.transforms.combiners import ToListCombineFn
 from headrace.transforms.timeutil import TimeDomain
@@ -208,7 +208,7 @@ class Kept:
 
     def play(self, *rounds):
         """Rounds of elements, watermark and processing time; return the outputs of all."""
-        out = DoFnOutputs(Step("Stateful", "process"))
+        out = DoFnOutputs(CallingStep("Stateful", "process"))
         for elements, mark, now in rounds:
             rows = [
                 Element((key, value), time * SECOND, (self.window(time),))

@@ -10,7 +10,7 @@ import pytest
 import headrace as hr
 from headrace.options import PipelineOptions
 from headrace.runners import local
-from headrace.sdk.sources.scripted_stream import NOTHING
+from headrace.sdk.sources.scripted_stream import NO_ELEMENTS
 from headrace.sdk.testing.streams.alignment import aligned
 from headrace.testing import Capture, TestStream
 from tests.model.semantics.scenarios import (
@@ -137,8 +137,8 @@ def test_clocks_are_aligned_by_waiting() -> None:
     long = TestStream(events=[element, element, step, element])
     short = TestStream(events=[element, step])
     one, other = (stream.events for stream in aligned([short, long]))
-    assert one == (element, NOTHING, step)
-    assert other == (element, element, NOTHING, element)
+    assert one == (element, NO_ELEMENTS, step)
+    assert other == (element, element, NO_ELEMENTS, element)
 
 
 @attrs.frozen

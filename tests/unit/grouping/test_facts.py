@@ -9,12 +9,12 @@ import pytest
 
 import headrace as hr
 from headrace.grouping.facts import (
-    Contents,
+    ContentKind,
+    Firing,
     GroupingFacts,
     Needs,
-    Panes,
     Removable,
-    Windows,
+    WindowMerging,
     facts_of,
     panes_of,
 )
@@ -49,7 +49,13 @@ class Own(Sessions):
 
 
 PLAIN = GroupingFacts(
-    Windows.ALIGNED, Panes.ONE, Needs.VALUES, Contents.LISTS, Removable.NOTHING, False, False
+    WindowMerging.ALIGNED,
+    Firing.ONE,
+    Needs.VALUES,
+    ContentKind.LISTS,
+    Removable.NOTHING,
+    False,
+    False,
 )
 
 
@@ -61,43 +67,43 @@ def test_a_window_that_does_not_merge_has_one_pane_by_default(windows: Any) -> N
 @pytest.mark.parametrize(
     ("windows", "kind"),
     [
-        (Sessions(5), Windows.SESSIONS),
-        (Sessions(len, max_gap=9), Windows.SESSIONS),
-        (Own(5), Windows.CUSTOM),
+        (Sessions(5), WindowMerging.SESSIONS),
+        (Sessions(len, max_gap=9), WindowMerging.SESSIONS),
+        (Own(5), WindowMerging.CUSTOM),
     ],
 )
 def test_an_element_in_time_can_merge_with_a_session_that_has_fired(
-    windows: Any, kind: Windows
+    windows: Any, kind: WindowMerging
 ) -> None:
-    expected = attrs.evolve(PLAIN, windows=kind, panes=Panes.FIRST_AT_END)
+    expected = attrs.evolve(PLAIN, windows=kind, panes=Firing.FIRST_AT_END)
     assert facts_of(WindowingStrategy(windows)) == expected
 
 
 @pytest.mark.parametrize(
     ("strategy", "different"),
     [
-        ({"allowed_lateness": LATENESS}, {"panes": Panes.FIRST_AT_END}),
-        ({"late_tag": "late"}, {"panes": Panes.NONE_EARLY, "late_output": True}),
+        ({"allowed_lateness": LATENESS}, {"panes": Firing.FIRST_AT_END}),
+        ({"late_tag": "late"}, {"panes": Firing.NONE_EARLY, "late_output": True}),
         ({"closing": ClosingBehavior.FIRE_ALWAYS}, {}),
         (
             {"closing": ClosingBehavior.FIRE_ALWAYS, "allowed_lateness": LATENESS},
-            {"panes": Panes.NONE_EARLY},
+            {"panes": Firing.NONE_EARLY},
         ),
         ({"timestamp_combiner": TimestampCombiner.OUTPUT_AT_LATEST}, {"needs": Needs.TIMES}),
-        ({"trigger": AfterWatermark(early=AfterCount(1))}, {"panes": Panes.ANY}),
-        ({"trigger": Repeatedly(AfterCount(1))}, {"panes": Panes.ANY}),
-        ({"trigger": AfterCount(1)}, {"panes": Panes.ANY, "may_finish": True}),
+        ({"trigger": AfterWatermark(early=AfterCount(1))}, {"panes": Firing.ANY}),
+        ({"trigger": Repeatedly(AfterCount(1))}, {"panes": Firing.ANY}),
+        ({"trigger": AfterCount(1)}, {"panes": Firing.ANY, "may_finish": True}),
         (
             {"trigger": AfterWatermark(), "allowed_lateness": LATENESS},
-            {"panes": Panes.FIRST_AT_END, "may_finish": True},
+            {"panes": Firing.FIRST_AT_END, "may_finish": True},
         ),
         (
             {"trigger": AfterWatermark(late=AfterElement(bool)), "allowed_lateness": LATENESS},
-            {"panes": Panes.FIRST_AT_END, "needs": Needs.ELEMENTS},
+            {"panes": Firing.FIRST_AT_END, "needs": Needs.ELEMENTS},
         ),
         (
             {"trigger": Repeatedly(AfterBytes(9))},
-            {"panes": Panes.ANY, "needs": Needs.ELEMENTS},
+            {"panes": Firing.ANY, "needs": Needs.ELEMENTS},
         ),
     ],
     ids=str,
@@ -110,14 +116,14 @@ def test_what_a_strategy_changes(strategy: dict[str, Any], different: dict[str, 
 @pytest.mark.parametrize("removable", [Removable.INPUTS, Removable.VALUES])
 def test_an_input_with_retractions_is_seen_element_by_element(removable: Removable) -> None:
     found = facts_of(WindowingStrategy(FixedWindows(10)), removable=removable)
-    expected = attrs.evolve(PLAIN, panes=Panes.ANY, needs=Needs.ELEMENTS, removable=removable)
+    expected = attrs.evolve(PLAIN, panes=Firing.ANY, needs=Needs.ELEMENTS, removable=removable)
     assert found == expected
 
 
 def test_windows_that_merge_again_downstream_are_kept_for_that() -> None:
     sessions = WindowingStrategy(Sessions(5))
-    assert panes_of(sessions, changing=False, windows_are_reused=True) is Panes.NONE_EARLY
-    assert panes_of(WindowingStrategy(), changing=False, windows_are_reused=True) is Panes.ONE
+    assert panes_of(sessions, changing=False, windows_are_reused=True) is Firing.NONE_EARLY
+    assert panes_of(WindowingStrategy(), changing=False, windows_are_reused=True) is Firing.ONE
 
 
 def test_each_fact_has_a_name_and_a_text() -> None:
@@ -150,13 +156,17 @@ def step_of(
 @pytest.mark.parametrize(
     ("grouping", "contents", "removable"),
     [
-        (hr.GroupByKey(), (Contents.LISTS, Contents.LISTS), Removable.VALUES),
-        (hr.CombinePerKey(sum), (Contents.NUMBERS, Contents.ACCUMULATORS), Removable.INPUTS),
-        (hr.CombinePerKey(max), (Contents.ACCUMULATORS, Contents.ACCUMULATORS), Removable.VALUES),
+        (hr.GroupByKey(), (ContentKind.LISTS, ContentKind.LISTS), Removable.VALUES),
+        (hr.CombinePerKey(sum), (ContentKind.NUMBERS, ContentKind.ACCUMULATORS), Removable.INPUTS),
+        (
+            hr.CombinePerKey(max),
+            (ContentKind.ACCUMULATORS, ContentKind.ACCUMULATORS),
+            Removable.VALUES,
+        ),
     ],
 )
 def test_a_step_knows_its_contents_and_what_can_be_removed(
-    grouping: Any, contents: tuple[Contents, Contents], removable: Removable, retracts: bool
+    grouping: Any, contents: tuple[ContentKind, ContentKind], removable: Removable, retracts: bool
 ) -> None:
     facts = step_of(grouping, "group", retracts=retracts).facts
     expected = removable if retracts else Removable.NOTHING
@@ -166,4 +176,4 @@ def test_a_step_knows_its_contents_and_what_can_be_removed(
 @pytest.mark.parametrize("reused", [False, True])
 def test_a_step_knows_whether_its_windows_merge_again(reused: bool) -> None:
     facts = step_of(hr.GroupByKey(), "group", reused=reused).facts
-    assert facts.panes is (Panes.NONE_EARLY if reused else Panes.FIRST_AT_END)
+    assert facts.panes is (Firing.NONE_EARLY if reused else Firing.FIRST_AT_END)

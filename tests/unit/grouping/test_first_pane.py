@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, strategies as st
 
 from headrace.grouping.state.key_state import KeyState
-from headrace.sdk.testing.streams.script import SECOND
 from headrace.triggers import (
     AccumulationMode,
     AfterCount,
@@ -19,6 +18,7 @@ from headrace.triggers import (
     WindowingStrategy,
 )
 from headrace.windowing import Sessions, SlidingWindows, WindowFn
+from headrace.windowing.time.units import SECOND
 from tests.unit.triggers.one_key import OneKey
 
 TRIGGERS = [

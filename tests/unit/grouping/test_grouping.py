@@ -11,7 +11,6 @@ from headrace.grouping.state.key_state import KeyState
 from headrace.runners.contents.reductions import BagOf, reduction_of
 from headrace.sdk.groups.combine_fn import combine_fn_of
 from headrace.sdk.testing.strategies.windowing import aligned, windowings
-from headrace.sdk.testing.streams.script import SECOND
 from headrace.triggers import (
     AccumulationMode,
     AfterCount,
@@ -24,6 +23,7 @@ from headrace.triggers import (
 from headrace.triggers.trigger import NEVER, Arrived, Clock
 from headrace.windowing import FixedWindows, GlobalWindows, Sessions
 from headrace.windowing.time.timestamps import MAX_MICROS, MIN_MICROS
+from headrace.windowing.time.units import SECOND
 from headrace.windowing.window import GLOBAL_WINDOW, interval
 from tests.unit.triggers.counting import CountingBag, CountingTrigger, heap_pushes
 from tests.unit.triggers.one_key import OneKey, arrival

@@ -12,7 +12,6 @@ from headrace.runners.contents.reductions import reduction_of
 from headrace.sdk.groups.combine_fn import combine_fn_of
 from headrace.sdk.testing.strategies.arriving import scripts
 from headrace.sdk.testing.strategies.windowing import wheres, windowings
-from headrace.sdk.testing.streams.script import SECOND
 from headrace.stored_formats import KEY_STATE
 from headrace.triggers import (
     AccumulationMode,
@@ -24,6 +23,7 @@ from headrace.triggers import (
 from headrace.triggers.trigger import NEVER
 from headrace.windowing import FixedWindows, Sessions, TimestampCombiner
 from headrace.windowing.time.timestamps import MAX_MICROS
+from headrace.windowing.time.units import SECOND
 from headrace.windowing.window import BoundedWindow, interval
 from tests.unit.triggers.one_key import OneKey, same
 

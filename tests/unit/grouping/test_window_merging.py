@@ -9,7 +9,6 @@ import pytest
 from headrace.grouping.pane_output import merge_arrivals
 from headrace.runners.contents.reductions import BagOf
 from headrace.sdk.testing.runs.validity_windows import ValidityWindows
-from headrace.sdk.testing.streams.script import SECOND
 from headrace.triggers import (
     AccumulationMode,
     AfterBytes,
@@ -22,6 +21,7 @@ from headrace.triggers import (
 )
 from headrace.triggers.trigger import NEVER
 from headrace.windowing import Sessions, TimestampCombiner, WindowFn
+from headrace.windowing.time.units import SECOND
 from headrace.windowing.window import interval
 from tests.unit.triggers.counting import CountingTrigger, CountingWindow, heap_pushes
 from tests.unit.triggers.one_key import OneKey, arrival

@@ -10,11 +10,11 @@ from hypothesis import given, settings, strategies as st
 from headrace.grouping.bundle import IN_GLOBAL_WINDOW, Bundle
 from headrace.runners.calls.batch_calls import in_batches, with_batches
 from headrace.sdk.pipelines.graph import MAIN
-from headrace.sdk.pipelines.outputs import Step
+from headrace.sdk.pipelines.outputs import CallingStep
 from headrace.sdk.typehints.batches import MAX_BATCH, Batches, ListBatching
 from headrace.windowing import IntervalWindow
 
-STEP = Step("step", "process_batch")
+STEP = CallingStep("step", "process_batch")
 
 WINDOWS = st.sampled_from([IN_GLOBAL_WINDOW, (IntervalWindow(0, 10),)])
 ROWS = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2), WINDOWS, st.sampled_from([1, -1])))

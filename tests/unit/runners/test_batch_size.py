@@ -24,8 +24,8 @@ from headrace.runners.sources.batch_size import (
     MEMORY,
     MOST_RECORDS,
     STEP,
+    BatchDelivery,
     BatchSizer,
-    Delivery,
     MeasuredBatch,
     RoundSize,
     next_limit,
@@ -365,7 +365,7 @@ def test_a_test_stream_plays_one_event_a_round_and_other_sources_have_no_target_
 
 def test_the_wait_for_the_next_trigger_is_not_a_part_of_a_batch() -> None:
     ends: list[float] = []
-    rounds, timer = paced(Numbers((100_000,)), delivery=lambda now: Delivery(ends[-1]))
+    rounds, timer = paced(Numbers((100_000,)), delivery=lambda now: BatchDelivery(ends[-1]))
     position, sizes = rounds.start(), []
     for _ in range(8):
         position, read = rounds.read(position)
@@ -390,8 +390,8 @@ def test_large_records_that_workers_read_make_small_rounds() -> None:
     counts: list[int] = []
     source = Log([f"line {n}" for n in range(100_000)])
 
-    def delivery(now: float) -> Delivery:
-        return Delivery(now, counts[-1] * MEMORY // 3000)
+    def delivery(now: float) -> BatchDelivery:
+        return BatchDelivery(now, counts[-1] * MEMORY // 3000)
 
     rounds, timer = paced(source, workers=["0"], delivery=delivery)
     position = rounds.start()

@@ -8,7 +8,7 @@ from hypothesis import given, strategies as st
 
 import headrace as hr
 from headrace.grouping.bundle import Bundle
-from headrace.grouping.facts import Panes
+from headrace.grouping.facts import Firing
 from headrace.runners.grouping.end_queue import EndQueue, REtests
 from headrace.runners.grouping.keyed_table import KeyedTable
 from headrace.runners.grouping.operators import streaming_group
@@ -17,7 +17,6 @@ from headrace.runners.grouping.window_tier import WindowTier
 from headrace.runners.plan.planning import plan
 from headrace.sdk.metrics.step_metrics import StepMetrics
 from headrace.sdk.testing.runs.run import unchecked_pipeline
-from headrace.sdk.testing.streams.script import SECOND
 from headrace.triggers import (
     AccumulationMode,
     AfterCount,
@@ -28,6 +27,7 @@ from headrace.triggers import (
 from headrace.triggers.trigger import NEVER, Clock
 from headrace.windowing import TimestampCombiner
 from headrace.windowing.time.timestamps import MAX_MICROS
+from headrace.windowing.time.units import SECOND
 from headrace.windowing.window import IntervalWindow as interval
 
 WINDOWS = [
@@ -71,7 +71,7 @@ class Played:
     def __init__(self, step, full):
         self.sent, self.metrics = [], StepMetrics()
         if full:
-            step = attrs.evolve(step, facts=attrs.evolve(step.facts, panes=Panes.ANY))
+            step = attrs.evolve(step, facts=attrs.evolve(step.facts, panes=Firing.ANY))
         self.operator: Any = streaming_group(step, self.send, self.metrics)
 
     def send(self, collection, bundle):

@@ -10,12 +10,12 @@ import attrs
 import pytest
 
 from headrace.grouping.facts import (
-    Contents,
+    ContentKind,
+    Firing,
     GroupingFacts,
     Needs,
-    Panes,
     Removable,
-    Windows,
+    WindowMerging,
     facts_of,
 )
 from headrace.runners.contents.grouping_paths import (
@@ -88,7 +88,7 @@ def strategies() -> Iterator[WindowingStrategy]:
 SHEETS = {
     facts_of(strategy, contents, removable, reused)
     for strategy in strategies()
-    for contents, removable in product(Contents, Removable)
+    for contents, removable in product(ContentKind, Removable)
     for reused in (False, True)
 }
 
@@ -133,7 +133,7 @@ def test_numbers_are_added_only_where_each_window_has_one_pane(execution: Execut
     for facts in SHEETS:
         path = path_of(facts, execution)
         if path.collect is Collect.NUMBERS:
-            assert (facts.contents, path.keep) == (Contents.NUMBERS, Keep.WINDOWS)
+            assert (facts.contents, path.keep) == (ContentKind.NUMBERS, Keep.WINDOWS)
 
 
 @pytest.mark.parametrize("execution", [Execution.MEMORY, Execution.SPARK])
@@ -150,22 +150,26 @@ def test_in_a_batch_no_element_is_late() -> None:
         assert path_of(facts, Execution.BATCH) == path_of(without, Execution.BATCH)
 
 
-def sheet(windows: Windows, panes: Panes, **more: Any) -> GroupingFacts:
+def sheet(windows: WindowMerging, panes: Firing, **more: Any) -> GroupingFacts:
     return GroupingFacts(
-        windows, panes, Needs.VALUES, Contents.ACCUMULATORS, Removable.NOTHING, **more
+        windows, panes, Needs.VALUES, ContentKind.ACCUMULATORS, Removable.NOTHING, **more
     )
 
 
 @pytest.mark.parametrize(
     ("facts", "batch", "streaming"),
     [
-        (sheet(Windows.ALIGNED, Panes.ONE), Keep.WINDOWS, Keep.WINDOWS),
-        (sheet(Windows.ALIGNED, Panes.FIRST_AT_END), Keep.WINDOWS, Keep.LATE_WINDOWS),
-        (sheet(Windows.ALIGNED, Panes.NONE_EARLY), Keep.WINDOWS, Keep.FULL),
-        (sheet(Windows.ALIGNED, Panes.ANY), Keep.FULL, Keep.FULL),
-        (sheet(Windows.SESSIONS, Panes.FIRST_AT_END), Keep.SESSIONS, Keep.SESSIONS),
-        (sheet(Windows.SESSIONS, Panes.FIRST_AT_END, may_finish=True), Keep.SESSIONS, Keep.FULL),
-        (sheet(Windows.CUSTOM, Panes.FIRST_AT_END), Keep.FULL, Keep.FULL),
+        (sheet(WindowMerging.ALIGNED, Firing.ONE), Keep.WINDOWS, Keep.WINDOWS),
+        (sheet(WindowMerging.ALIGNED, Firing.FIRST_AT_END), Keep.WINDOWS, Keep.LATE_WINDOWS),
+        (sheet(WindowMerging.ALIGNED, Firing.NONE_EARLY), Keep.WINDOWS, Keep.FULL),
+        (sheet(WindowMerging.ALIGNED, Firing.ANY), Keep.FULL, Keep.FULL),
+        (sheet(WindowMerging.SESSIONS, Firing.FIRST_AT_END), Keep.SESSIONS, Keep.SESSIONS),
+        (
+            sheet(WindowMerging.SESSIONS, Firing.FIRST_AT_END, may_finish=True),
+            Keep.SESSIONS,
+            Keep.FULL,
+        ),
+        (sheet(WindowMerging.CUSTOM, Firing.FIRST_AT_END), Keep.FULL, Keep.FULL),
     ],
 )
 def test_full_states_are_kept_only_where_they_are_needed(

@@ -135,8 +135,8 @@ def play(store: Store[Any, KeyedPanes], rounds: Iterable[Round]) -> list[Any]:
 @given(ROUNDS, st.integers(0, 3))
 def test_outputs_are_the_same_in_memory_and_in_chunks(rounds: list[Round], whole: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(chunks, "KEYS", 1)
-        patch.setattr(chunks, "WHOLE", whole)
+        patch.setattr(chunks, "KEYS_PER_CHUNK", 1)
+        patch.setattr(chunks, "SINGLE_CHUNK_KEYS", whole)
         assert play(chunked(), rounds) == play(MemoryStore(KeyedTable(DELAY)), rounds)
 
 
@@ -158,8 +158,8 @@ def test_everything_comes_out_in_the_end_and_nothing_is_remembered(rounds: list[
 
 
 def test_a_round_reads_only_the_chunks_that_it_concerns(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chunks, "KEYS", 1)
-    monkeypatch.setattr(chunks, "WHOLE", 1)
+    monkeypatch.setattr(chunks, "KEYS_PER_CHUNK", 1)
+    monkeypatch.setattr(chunks, "SINGLE_CHUNK_KEYS", 1)
     store = chunked()
     play(store, [({f"key {n}": [(True, 100, n)] for n in range(64)}, 0, 0)])
     assert isinstance(store.chunks, Chunks)

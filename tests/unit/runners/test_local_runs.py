@@ -10,10 +10,10 @@ from hypothesis import given, settings, strategies as st
 import headrace as hr
 from headrace.runners.engine.gc_tuning import infrequent_gc
 from headrace.sdk.testing.strategies.windowing import aligned, merging, windowings
-from headrace.sdk.testing.streams.script import SECOND
 from headrace.testing import TestPipeline, TestStream, capture
 from headrace.triggers import AccumulationMode, AfterCount, AfterProcessingTime, Repeatedly
 from headrace.windowing import FixedWindows, GlobalWindows
+from headrace.windowing.time.units import SECOND
 from tests.unit.runners.sources import Lines, at
 
 # Batch and streaming

@@ -20,11 +20,11 @@ from headrace.runners.precombine.per_session import SessionPrecombiner
 from headrace.runners.precombine.plain import PlainPrecombiner
 from headrace.sdk.groups.combine_fn import combine_fn_of
 from headrace.sdk.testing.runs.run import patience
-from headrace.sdk.testing.streams.script import SECOND
 from headrace.triggers import AfterBytes, AfterElement, Repeatedly, WindowingStrategy
 from headrace.windowing import FixedWindows, GlobalWindows, Sessions, SlidingWindows
 from headrace.windowing.sessions import overlapping
 from headrace.windowing.time.timestamps import MAX_MICROS
+from headrace.windowing.time.units import SECOND
 from headrace.windowing.window import interval
 
 KEYS = ["a", 1, 1.0, True, ("a", 1), ("a", True)]

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from headrace.runners.engine.progress import Numbers, Progress
+from headrace.runners.engine.progress import Progress, ProgressNumbers
 from headrace.runners.engine.terminal_line import GuardedStream, TerminalLine, is_terminal
 from headrace.windowing.time.timestamps import MAX_MICROS, MIN_MICROS
 from tests.support.repository import ROOT
@@ -177,7 +177,7 @@ def test_ctrl_c_in_the_example_says_that_it_was_cancelled_and_compares_nothing(
     ],
 )
 def test_watermarks_in_the_line(micros: int, expected: str) -> None:
-    assert expected in Numbers(watermark=micros).line(0, 0)
+    assert expected in ProgressNumbers(watermark=micros).line(0, 0)
 
 
 def test_other_output_removes_the_line_first(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ from headrace.errors import FileError
 from headrace.grouping.bundle import INSERT, RETRACT
 from headrace.runners.contents import side_input_files
 from headrace.runners.contents.side_input_files import SideInputFiles, ValuesFile
-from headrace.runners.side_inputs.side_input_state import Content
+from headrace.runners.side_inputs.side_input_state import SideContent
 from headrace.triggers import AccumulationMode
 from headrace.triggers.pane import PaneInfoTiming, pane_info
 
@@ -50,13 +50,13 @@ class Group:
 
     def __init__(self, files: SideInputFiles, mode: AccumulationMode) -> None:
         self.files, self.mode, self.index = files, mode, 0
-        self.content = Content(files)
+        self.content = SideContent(files)
 
     def add(self, values, diff=INSERT):
         self.content.add(self.files.stored(values) or values, PANES[self.index], diff, self.mode)
         self.index += 1
         self.stored = pickle.dumps(self.content.freeze())
-        self.content = Content.thaw(pickle.loads(self.stored), self.files)
+        self.content = SideContent.thaw(pickle.loads(self.stored), self.files)
         return Counter(self.content.values)
 
 
@@ -90,10 +90,10 @@ def test_a_discarding_pane_adds_a_file(files):
 
 
 def test_a_retraction_removes_a_file_without_reading_it(files, reads):
-    content = Content(files)
+    content = SideContent(files)
     for values, diff in [(MANY, INSERT), (OTHERS, INSERT), (MANY, RETRACT)]:
         content.add(files.stored(values), PANES[0], diff, RETRACTING)
-        content = Content.thaw(content.freeze(), files)
+        content = SideContent.thaw(content.freeze(), files)
     assert reads == []
     assert content.values == OTHERS
     assert reads == [files.path(files.stored(OTHERS))]
@@ -109,11 +109,11 @@ def test_a_retraction_removes_a_file_without_reading_it(files, reads):
     ],
 )
 def test_a_retraction_of_some_values_of_a_file_corrects_them(files, changes):
-    content = Content(files)
+    content = SideContent(files)
     expected: Counter[int] = Counter()
     for values, diff in changes:
         content.add(files.stored(values) or values, PANES[0], diff, RETRACTING)
-        content = Content.thaw(content.freeze(), files)
+        content = SideContent.thaw(content.freeze(), files)
         for value in values:
             expected[value] += diff
     assert Counter(content.values) == expected
@@ -142,7 +142,7 @@ def test_a_content_of_many_small_panes_moves_to_files(files):
 
 def test_a_process_reads_a_file_once(files, reads):
     file = files.stored(MANY)
-    contents = [Content(files) for _ in range(3)]
+    contents = [SideContent(files) for _ in range(3)]
     for content in contents:
         content.add(file, PANES[0], INSERT, DISCARDING)
         content.pack()

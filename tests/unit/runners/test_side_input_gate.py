@@ -9,8 +9,8 @@ import pytest
 
 from headrace.errors import PipelineError
 from headrace.grouping.bundle import INSERT, RETRACT, Bundle
-from headrace.runners.side_inputs.side_input_gate import Arrived, GateOutputs, SideInputGate
-from headrace.runners.side_inputs.side_input_state import Content
+from headrace.runners.side_inputs.side_input_gate import GateOutputs, RoundInput, SideInputGate
+from headrace.runners.side_inputs.side_input_state import SideContent
 from headrace.triggers import AccumulationMode, DefaultTrigger
 from headrace.triggers.pane import PaneInfoTiming, pane_info
 from headrace.triggers.strategy import WindowingStrategy
@@ -50,7 +50,7 @@ class Gate:
         self.gate.watermarks = seconds or [MIN_MICROS] * 2
         panes = [each for each in arrived if isinstance(each, tuple)]
         bundles = [each for each in arrived if isinstance(each, Bundle)]
-        self.gate.process(self.state, Arrived(panes, bundles), Clock(self.watermark, 0), out)
+        self.gate.process(self.state, RoundInput(panes, bundles), Clock(self.watermark, 0), out)
         if watermark is not None:
             self.watermark = watermark * SECOND
         self.gate.wake(self.state, Clock(self.watermark, 0), out)
@@ -104,9 +104,9 @@ def test_a_pane_for_an_expired_window_is_dropped():
 
 
 def test_a_retraction_before_its_value_is_a_debt():
-    content = Content()
+    content = SideContent()
     content.add([1, 1.0], PANES[0], RETRACT, DISCARDING)
-    content = Content.thaw(content.freeze())
+    content = SideContent.thaw(content.freeze())
     content.add([2, 1, 1], PANES[0], INSERT, DISCARDING)
     assert content.values == [2, 1]
     content.add([1.0], PANES[0], INSERT, DISCARDING)
@@ -116,14 +116,14 @@ def test_a_retraction_before_its_value_is_a_debt():
 
 
 def test_the_latest_accumulating_pane_counts():
-    content = Content()
+    content = SideContent()
     content.add([1, 2], PANES[1], INSERT, ACCUMULATING)
     content.add([1], PANES[0], INSERT, ACCUMULATING)
-    assert Content.thaw(content.freeze()).values == [1, 2]
+    assert SideContent.thaw(content.freeze()).values == [1, 2]
 
 
 def test_released_values_do_not_change():
-    content = Content()
+    content = SideContent()
     content.add([1], PANES[0], INSERT, DISCARDING)
     seen = content.values
     content.add([2], PANES[1], INSERT, DISCARDING)
@@ -131,18 +131,18 @@ def test_released_values_do_not_change():
 
 
 def test_what_has_not_changed_is_not_pickled_again():
-    content = Content()
+    content = SideContent()
     content.add([1], PANES[0], INSERT, DISCARDING)
     stored = content.freeze()
-    again = Content.thaw(stored)
+    again = SideContent.thaw(stored)
     assert again.freeze()[0] is stored[0]
 
 
 def test_a_value_that_only_another_pickler_can_store_is_left_to_it():
-    content = Content()
+    content = SideContent()
     content.add([lambda: 1], PANES[0], INSERT, DISCARDING)
     assert content.freeze()[0] is None
-    assert Content.thaw(content.freeze()).values[0]() == 1
+    assert SideContent.thaw(content.freeze()).values[0]() == 1
 
 
 def test_state_of_another_version():

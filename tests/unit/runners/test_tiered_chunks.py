@@ -16,16 +16,16 @@ from headrace.runners.grouping.operators import streaming_group
 from headrace.runners.spark.shuffle.blocks import unpacked_blocks
 from headrace.runners.spark.shuffle.key_group import KeyGroups
 from headrace.runners.spark.shuffle.read import READ_SESSIONS, shuffle_read_for
-from headrace.runners.spark.shuffle.wire import Row, dumps, loads
-from headrace.runners.spark.shuffle.write import Address, KeyedWrite
+from headrace.runners.spark.shuffle.wire import StageRow, dumps, loads
+from headrace.runners.spark.shuffle.write import KeyedWrite, StepAddress
 from headrace.runners.spark.state import chunks
 from headrace.runners.spark.state.chunked_tiers import TieredChunks
 from headrace.runners.spark.state.chunks import ChunkedStore, Directory
 from headrace.sdk.metrics.step_metrics import StepMetrics
-from headrace.sdk.testing.streams.script import SECOND
 from headrace.triggers import AccumulationMode, AfterCount, AfterWatermark
 from headrace.triggers.trigger import Clock
 from headrace.windowing.time.timestamps import MAX_MICROS
+from headrace.windowing.time.units import SECOND
 from tests.unit.runners.test_first_pane_groups import (
     GROUPINGS,
     TRIGGERS,
@@ -59,9 +59,9 @@ class OnWorkers(Played):
         kind = TieredChunks(step, self.operator.grouping, self.operator.keep, READ_SESSIONS)
         self.chunks = Bytes()
         self.operator.store = ChunkedStore(Directory(), self.chunks, kind)
-        self.outbox: list[Row] = []
+        self.outbox: list[StageRow] = []
         self.writers = [
-            KeyedWrite(step, Address(1, 0), KeyGroups(1), batch=False, outbox=self.outbox)
+            KeyedWrite(step, StepAddress(1, 0), KeyGroups(1), batch=False, outbox=self.outbox)
             for _ in range(WORKERS)
         ]
 
@@ -92,8 +92,8 @@ def test_light_states_in_chunks_give_the_same_panes(
     strategy = {"trigger": trigger, "accumulation_mode": mode, "allowed_lateness": lateness}
     step = step_of(windows, grouping, **strategy)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(chunks, "KEYS", 2)
-        patch.setattr(chunks, "WHOLE", 2)
+        patch.setattr(chunks, "KEYS_PER_CHUNK", 2)
+        patch.setattr(chunks, "SINGLE_CHUNK_KEYS", 2)
         light, full = OnWorkers(step), Played(step, full=True)
         watermark = 0
         for number, (some, advance) in enumerate(rounds):

@@ -19,7 +19,14 @@ from headrace.runners.spark.cluster.file_retention import FileRetention
 from headrace.runners.spark.cluster.observed_rows import ObservedRows
 from headrace.runners.spark.shuffle.bundle_columns import unpack
 from headrace.runners.spark.shuffle.control_rows import CONTROL, Control, merged
-from headrace.runners.spark.shuffle.wire import FILES_IN_USE, READ_SIZE, REPORT, SAMPLES, Row, loads
+from headrace.runners.spark.shuffle.wire import (
+    FILES_IN_USE,
+    READ_SIZE,
+    REPORT,
+    SAMPLES,
+    StageRow,
+    loads,
+)
 from headrace.sdk.coders.stored.stable import without_pickle
 from headrace.sdk.metrics.cells import MetricResults, MetricsContainer
 from headrace.sdk.metrics.step_metrics import StepMetrics
@@ -73,7 +80,7 @@ class DriverSinks:
             with label_errors(node.label):
                 node.sink.close()
 
-    def deliver(self, batch: int, rows: Iterable[Row]) -> Control | None:
+    def deliver(self, batch: int, rows: Iterable[StageRow]) -> Control | None:
         """Write the rows of a batch to the sinks, in the order of the graph; return its control row."""
         parts: dict[int, list[Any]] = defaultdict(list)
         with without_pickle() if self.plan.no_pickle else nullcontext():

@@ -14,7 +14,7 @@ from contextlib import suppress
 
 import attrs
 
-Report = tuple[int, Mapping[str, frozenset[str]]]
+NeededFiles = tuple[int, Mapping[str, frozenset[str]]]
 """A key group, and the names of the files that each of its steps needs, by label."""
 
 
@@ -34,7 +34,7 @@ class FileRetention:
     _needed: dict[tuple[str, int], frozenset[str]] = attrs.field(factory=dict, init=False)
     _unneeded_since: dict[str, int] = attrs.field(factory=dict, init=False)
 
-    def note(self, batch: int, reports: Iterable[Report]) -> None:
+    def note(self, batch: int, reports: Iterable[NeededFiles]) -> None:
         """Take the reports of a batch that has been processed, and delete what is not needed any more."""
         changed = False
         for group, by_label in reports:

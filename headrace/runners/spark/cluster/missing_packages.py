@@ -7,7 +7,7 @@ from typing import Final
 
 from headrace.errors import UnsupportedError
 
-REMEDY: Final = (
+INSTALL_REMEDY: Final = (
     "install it for the workers' Python, or send it with the job: `headrace package JOB.py -o job.zip` and "
     "`--spark-conf spark.archives=job.zip#job`; for modules of your own, --py-files"
 )
@@ -30,7 +30,7 @@ def missing(module: str, message: str, where: str) -> UnsupportedError:
     return UnsupportedError(
         f"a worker does not have the package {_package(module)}, which the pipeline uses",
         where=where,
-        remedy=REMEDY,
+        remedy=INSTALL_REMEDY,
     )
 
 

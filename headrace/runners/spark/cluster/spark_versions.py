@@ -23,7 +23,7 @@ import attrs
 
 from headrace.errors import UnsupportedError
 
-Batches = Callable[[Iterator[Any]], Iterable[Sequence[Any]]]
+BatchReader = Callable[[Iterator[Any]], Iterable[Sequence[Any]]]
 
 _STREAMING: Final = "org.apache.spark.sql.execution.streaming"
 _STATE_SERVERS: Final = "org.apache.spark.sql.execution.python.streaming"
@@ -190,7 +190,7 @@ class OnFrames:
         batches: divides the rows that it returns into frames.
     """
 
-    def __init__(self, processor: Any, row: Any, batches: Batches) -> None:
+    def __init__(self, processor: Any, row: Any, batches: BatchReader) -> None:
         self._processor = processor
         self._row = row
         self._batches = batches
@@ -224,7 +224,9 @@ class OnFrames:
         return pd.DataFrame([tuple(row) for row in rows], columns=self._row._fields)
 
 
-def with_state(grouped: Any, processor: object, schema: str, row: object, batches: Batches) -> Any:
+def with_state(
+    grouped: Any, processor: object, schema: str, row: object, batches: BatchReader
+) -> Any:
     """Return the rows that a processor makes of a grouped streaming DataFrame.
 
     Args:

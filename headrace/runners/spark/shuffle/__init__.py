@@ -12,7 +12,7 @@ wire            rows between stages
 control_rows    watermarks and processing time in the data
 read            merges blocks after a batch shuffle
 spilling        lists that spill to disk
-facts           timestamps and counts of arrivals, as columns
+arrival_facts   timestamps and counts of arrivals, as columns
 placement       the partition of each key group
 ==============  ==============================================
 """

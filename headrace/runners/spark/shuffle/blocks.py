@@ -12,15 +12,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import repeat
 from typing import Any, NamedTuple
 
-from headrace.grouping.bundle import Windows
 from headrace.grouping.pane_output import Arrival, ArrivalColumns
 from headrace.runners.precombine import Arrivals
-from headrace.runners.spark.shuffle.facts import Facts, arrivals_of, facts_of
+from headrace.runners.spark.shuffle.arrival_facts import ArrivalFacts, arrivals_of, facts_of
 from headrace.runners.spark.shuffle.key_group import KeyGroups
 from headrace.runners.spark.shuffle.records import by_field, restored
 from headrace.triggers.trigger import Trigger
 from headrace.windowing.column import Column
 from headrace.windowing.window import BoundedWindow, packed, unpacked
+from headrace.windowing.window_fn import Windows
 
 
 class Block(NamedTuple):
@@ -38,7 +38,7 @@ class Block(NamedTuple):
     keys: list[object]
     windows: Any
     contents: list[object]
-    facts: Facts | None = None
+    facts: ArrivalFacts | None = None
     count: int = 0  # type: ignore[assignment]  # hides tuple.count, which is not used
 
 

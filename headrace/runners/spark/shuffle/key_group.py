@@ -10,7 +10,7 @@ import attrs
 
 from headrace.sdk.coders.keys import encode_key, identities
 
-REMEMBERED: Final = 1 << 18
+CACHED_KEYS: Final = 1 << 18
 """Maximum number of keys whose groups are cached; then the cache is cleared."""
 
 
@@ -44,7 +44,7 @@ class KeyGroups:
             return list(map(known.__getitem__, found))
         except KeyError:
             pass
-        if len(known) > REMEMBERED:
+        if len(known) > CACHED_KEYS:
             known.clear()
         number = self.number
         for identity, key in zip(found, keys, strict=True):

@@ -24,7 +24,7 @@ from headrace.runners.precombine import Arrivals
 from headrace.runners.precombine.per_session import (
     COLUMN_ROWS,
     KeySessions,
-    Session,
+    OpenSession,
     expired_until,
     merge_sessions,
 )
@@ -164,7 +164,9 @@ class ReadSessions:
 
     step: KeyedStep
     bags: Bags = attrs.field(init=False)
-    _sessions: dict[Hashable, tuple[object, list[Session]]] = attrs.field(factory=dict, init=False)
+    _sessions: dict[Hashable, tuple[object, list[OpenSession]]] = attrs.field(
+        factory=dict, init=False
+    )
 
     def __attrs_post_init__(self) -> None:
         """Start empty."""
@@ -239,7 +241,7 @@ Counted: TypeAlias = tuple[Any, int]
 """A content with the number of its elements."""
 
 
-def _arrival(key: object, session: Session) -> Arrival:
+def _arrival(key: object, session: OpenSession) -> Arrival:
     start, end, (content, count) = session
     return Arrival(interval(start, end), content, Arrived(count), end - 1, end - 1)
 

@@ -10,7 +10,7 @@ from typing import IO, Any, ClassVar, Final, overload
 
 from headrace.runners.spark.shuffle.wire import dumps, loads
 
-PIECE: Final = 1 << 10
+SPILLED_PIECE: Final = 1 << 10
 """Number of values that are written and read at a time."""
 
 
@@ -65,8 +65,8 @@ class SpilledList(Sequence[Any]):
     def spill(self) -> None:
         """Write the values in memory to the file."""
         tail, self._tail = self._tail, []
-        for start in range(0, len(tail), PIECE):
-            self._locations.append(self._file.write(tail[start : start + PIECE]))
+        for start in range(0, len(tail), SPILLED_PIECE):
+            self._locations.append(self._file.write(tail[start : start + SPILLED_PIECE]))
 
     def copy(self) -> SpilledList:
         """Return an independent copy that shares the file."""

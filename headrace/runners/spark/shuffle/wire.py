@@ -24,7 +24,7 @@ _ARROW: Final = pa.schema(
 )
 
 
-class Row(NamedTuple):
+class StageRow(NamedTuple):
     """A row between stages.
 
     Attributes:
@@ -57,20 +57,20 @@ ELEMENTS: Final = 1 << 20
 """In batch mode, added to the step of elements of a main input: they come after all panes of side inputs."""
 
 
-def record_batch(rows: Sequence[Row]) -> pa.RecordBatch:
+def record_batch(rows: Sequence[StageRow]) -> pa.RecordBatch:
     """Return rows as Arrow columns."""
     columns = zip(*rows, strict=True) if rows else ((), (), (), ())
     arrays = [pa.array(c, f.type) for c, f in zip(columns, _ARROW, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, schema=_ARROW)
 
 
-def rows_of(batches: Iterable[pa.RecordBatch | pa.Table]) -> Iterator[Row]:
+def rows_of(batches: Iterable[pa.RecordBatch | pa.Table]) -> Iterator[StageRow]:
     """Return the rows of Arrow columns one at a time, so that few payloads are copied at once."""
     for batch in batches:
         heads = (batch.column(n).to_pylist() for n in range(3))
         for row, head in enumerate(zip(*heads, strict=True)):
             level, step, group = head
-            yield Row(level, step, group, batch.column(3)[row].as_py())
+            yield StageRow(level, step, group, batch.column(3)[row].as_py())
 
 
 _CloudPickler: Any = cloudpickle.CloudPickler

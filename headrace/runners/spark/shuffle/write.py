@@ -22,8 +22,8 @@ from headrace.runners.operator import Operator
 from headrace.runners.plan.planning import (
     KeyedStep,
     StatefulStep,
-    Step,
     StepWithSides,
+    StepWithState,
     has_sides,
 )
 from headrace.runners.spark.shuffle.blocks import (
@@ -34,7 +34,7 @@ from headrace.runners.spark.shuffle.blocks import (
 )
 from headrace.runners.spark.shuffle.bundle_columns import pack
 from headrace.runners.spark.shuffle.key_group import KeyGroups
-from headrace.runners.spark.shuffle.wire import ELEMENTS, Row, dumps
+from headrace.runners.spark.shuffle.wire import ELEMENTS, StageRow, dumps
 from headrace.sdk.metrics.cells import MetricsContainer, recording
 from headrace.sdk.pardo.stateful_dofn import key_of_pair
 from headrace.sdk.pipelines.graph import GroupByKey, Node, Write
@@ -47,16 +47,16 @@ ROWS: Final = 1 << 20
 BAG_BYTES: Final = 1 << 23
 """Approximate maximum size, in bytes, of buffered elements that are not combined."""
 
-SAMPLE: Final = 32
+SIZED_ELEMENTS: Final = 32
 """Number of elements of a bundle from which the size of the others is estimated."""
 
 
-PIECE: Final = 1 << 12
+SENT_PIECE: Final = 1 << 12
 """Maximum number of elements that are sent to one key group before the next one."""
 
 
 @attrs.frozen
-class Address:
+class StepAddress:
     """The destination of rows: a level, and the index of a node in the graph."""
 
     level: int
@@ -68,10 +68,10 @@ class KeyedWrite(Operator):
     """Precombines elements before a grouping, and sends the result to their key groups."""
 
     step: KeyedStep
-    address: Address
+    address: StepAddress
     groups: KeyGroups
     batch: bool
-    outbox: list[Row]
+    outbox: list[StageRow]
     counted: MetricsContainer = attrs.field(factory=MetricsContainer, init=False)
     _in_columns: bool = attrs.field(init=False)
     _precombiner: Any = attrs.field(init=False)
@@ -119,7 +119,7 @@ class KeyedWrite(Operator):
                 for block in blocks:
                     self._compact(block)
                 payload = dumps(packed_blocks(blocks))
-                self.outbox.append(Row(self.address.level, self.address.step, group, payload))
+                self.outbox.append(StageRow(self.address.level, self.address.step, group, payload))
         self._rows = self._bytes = 0
 
     def _compact(self, block: Block) -> None:
@@ -146,7 +146,7 @@ def _payload(label: str, value: object) -> bytes:
 def _row_bytes(bundle: Bundle) -> int:
     """Estimate the pickled size of an element of a bundle, in bytes."""
     values = bundle.values
-    some = values[:: max(1, len(values) // SAMPLE)]
+    some = values[:: max(1, len(values) // SIZED_ELEMENTS)]
     return len(dumps(some)) // max(1, len(some))
 
 
@@ -155,15 +155,15 @@ class KeyedBundleWrite(Operator):
     """Sends elements to their key groups unchanged: for stateful DoFns."""
 
     label: str
-    address: Address
+    address: StepAddress
     groups: KeyGroups
-    outbox: list[Row]
+    outbox: list[StageRow]
 
     def push(self, bundle: Bundle) -> None:
         """Send the elements of a bundle, one row for each key group."""
         for group, own in _by_key_group(self.label, bundle, self.groups):
             payload = _payload(self.label, pack(own))
-            self.outbox.append(Row(self.address.level, self.address.step, group, payload))
+            self.outbox.append(StageRow(self.address.level, self.address.step, group, payload))
 
 
 def _by_key_group(label: str, bundle: Bundle, groups: KeyGroups) -> Iterator[tuple[int, Bundle]]:
@@ -190,17 +190,17 @@ class SideInputWrite(Operator):
     """
 
     step: StepWithSides
-    address: Address
+    address: StepAddress
     groups: KeyGroups
     batch: bool
-    outbox: list[Row]
+    outbox: list[StageRow]
     scope: Scope
     _pieces: int = attrs.field(default=0, init=False)
 
     def push(self, bundle: Bundle) -> None:
         """Send elements of the main input."""
         step = self.address.step + ELEMENTS if self.batch else self.address.step
-        for piece in bundle.pieces(PIECE):
+        for piece in bundle.pieces(SENT_PIECE):
             group = (self.scope.task + self._pieces) % self.groups.number
             self._send([group], step, _payload(self.step.node.label, (0, pack(piece))))
             self._pieces += not self.step.node.inputs[0].changing
@@ -224,7 +224,7 @@ class SideInputWrite(Operator):
 
     def _send(self, groups: Iterable[int], step: int, payload: bytes) -> None:
         for group in groups:
-            self.outbox.append(Row(self.address.level, step, group, payload))
+            self.outbox.append(StageRow(self.address.level, step, group, payload))
 
 
 @attrs.define(eq=False)
@@ -246,16 +246,16 @@ class BundleWrite(Operator):
     """Sends whole bundles to the key groups in turn: for reshuffles and for nodes of later levels."""
 
     label: str
-    address: Address
+    address: StepAddress
     groups: int
-    outbox: list[Row]
+    outbox: list[StageRow]
     _next_group: count[int] = attrs.field(factory=count, init=False)
 
     def push(self, bundle: Bundle) -> None:
         """Send a bundle."""
         group = next(self._next_group) % self.groups
         payload = _payload(self.label, pack(bundle))
-        self.outbox.append(Row(self.address.level, self.address.step, group, payload))
+        self.outbox.append(StageRow(self.address.level, self.address.step, group, payload))
 
 
 @attrs.define(eq=False)
@@ -266,9 +266,9 @@ class SinkWrite(Operator):
     """
 
     node: Write
-    address: Address
+    address: StepAddress
     groups: int
-    outbox: list[Row]
+    outbox: list[StageRow]
     scope: Scope
     _waiting: list[Bundle] = attrs.field(factory=list, init=False)
     _rows: int = attrs.field(default=0, init=False)
@@ -306,7 +306,7 @@ class SinkWrite(Operator):
             what = pack(bundle)
         payload = _payload(self.node.label, (number, scope.now, what))
         group = number % self.groups
-        self.outbox.append(Row(self.address.level, self.address.step, group, payload))
+        self.outbox.append(StageRow(self.address.level, self.address.step, group, payload))
 
 
 PARTS: Final = 1 << 20
@@ -344,11 +344,11 @@ class Scope:
 
 def write_for(
     node: Node,
-    step: Step | None,
-    address: Address,
+    step: StepWithState | None,
+    address: StepAddress,
     groups: KeyGroups,
     batch: bool,
-    outbox: list[Row],
+    outbox: list[StageRow],
     scope: Scope,
 ) -> Operator:
     """Return the shuffle writer for a node of a later level."""

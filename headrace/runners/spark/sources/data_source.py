@@ -22,7 +22,7 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPart
 
 from headrace.grouping.bundle import Bundle
 from headrace.runners.error_context import label_errors
-from headrace.runners.sources.batch_size import Delivery
+from headrace.runners.sources.batch_size import BatchDelivery
 from headrace.runners.sources.source_positions import Position, drained, position_of
 from headrace.runners.sources.source_ranges import NO_WORKER_READS, WorkerReads
 from headrace.runners.sources.source_rounds import SourceRounds
@@ -31,7 +31,7 @@ from headrace.runners.spark.cluster.spark_versions import source_reader
 from headrace.runners.spark.cluster.unpickling import Packed, reduced
 from headrace.runners.spark.shuffle.bundle_columns import pack
 from headrace.runners.spark.shuffle.control_rows import CONTROL, Control
-from headrace.runners.spark.shuffle.wire import SCHEMA, Row, dumps
+from headrace.runners.spark.shuffle.wire import SCHEMA, StageRow, dumps
 from headrace.runners.spark.sources.worker_reads import observed_by_driver, rows_of_ranges
 from headrace.sdk.coders.stored.registered import Registrations
 from headrace.sdk.coders.stored.stable import refuse_pickle
@@ -42,7 +42,7 @@ NAME: Final = "headrace"
 P = ParamSpec("P")
 T = TypeVar("T")
 
-FirstLevel = Callable[[Iterable[Row]], Iterator[pa.RecordBatch]]
+FirstLevel = Callable[[Iterable[StageRow]], Iterator[pa.RecordBatch]]
 """Runs level 0 over the rows of a task."""
 
 
@@ -92,7 +92,7 @@ class SourcePlan:
 class TaskRows(InputPartition):
     """The rows of one task in a round."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[StageRow, ...]
 
 
 def transported(method: Callable[P, T]) -> Callable[P, T]:
@@ -131,17 +131,17 @@ class RoundsReader(DataSourceStreamReader):
         self._prefetched: dict[int, dict[str, Any]] = {}
         self._started = False
 
-    def _delivery(self, now: float) -> Delivery:
+    def _delivery(self, now: float) -> BatchDelivery:
         """Return what the driver tells of the last batch.
 
         A batch does not take the time up to the next trigger, if that waits.
         """
         path = self._plan.delivered
         if not os.path.exists(path):
-            return Delivery(now)
+            return BatchDelivery(now)
         with open(path) as file:
             size = int(file.read())
-        return Delivery(os.stat(path).st_mtime if self._plan.waits else now, size)
+        return BatchDelivery(os.stat(path).st_mtime if self._plan.waits else now, size)
 
     @transported
     def initialOffset(self) -> dict[str, object]:
@@ -181,8 +181,8 @@ class RoundsReader(DataSourceStreamReader):
     def _input_partitions(self, after: Position, bundles: dict[str, Any]) -> list[InputPartition]:
         refuse_pickle(self._plan.no_pickle)
         control = Control(after.round, after.now, after.watermarks, after.done)
-        tasks: list[list[Row]] = [[] for _ in range(self._plan.width)]
-        tasks[0].append(Row(0, CONTROL, 0, dumps(control)))
+        tasks: list[list[StageRow]] = [[] for _ in range(self._plan.width)]
+        tasks[0].append(StageRow(0, CONTROL, 0, dumps(control)))
         for label in sorted(self._plan.workers.observed):
             tasks[0].append(observed_by_driver(label, after))
         for index, read in self._plan.reads:
@@ -205,9 +205,9 @@ def _pieces(bundle: Bundle, index: int, tasks: int) -> Iterator[tuple[int, Bundl
     return ((number % tasks, piece) for number, piece in enumerate(pieces, first))
 
 
-def _row(read: Read, index: int, now: int, piece: Bundle) -> Row:
+def _row(read: Read, index: int, now: int, piece: Bundle) -> StageRow:
     with label_errors(read.label):
-        return Row(0, index, 0, dumps((now, pack(piece))))
+        return StageRow(0, index, 0, dumps((now, pack(piece))))
 
 
 def data_source(plan: SourcePlan, first: FirstLevel) -> type[DataSource]:

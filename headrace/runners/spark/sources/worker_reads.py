@@ -20,7 +20,7 @@ from headrace.runners.plan.planning import Plan
 from headrace.runners.sources.source_positions import Position
 from headrace.runners.sources.source_ranges import SourceRange, WorkerReads, read_range
 from headrace.runners.spark.shuffle.bundle_columns import pack, unpack
-from headrace.runners.spark.shuffle.wire import Row, dumps
+from headrace.runners.spark.shuffle.wire import StageRow, dumps
 from headrace.runners.spark.sources.native import is_native
 from headrace.runners.spark.sources.native_watermarks import OBSERVED, Observed
 from headrace.sdk.io.frames.frame_source import SourcePartition
@@ -64,7 +64,7 @@ def _is_reported(node: Read) -> bool:
 
 def rows_of_ranges(
     index: int, after: Position, ranges: Sequence[SourceRange], width: int
-) -> Iterator[tuple[int, Row]]:
+) -> Iterator[tuple[int, StageRow]]:
     """Return the rows of a round of a source, each with the number of its task.
 
     Args:
@@ -78,11 +78,11 @@ def rows_of_ranges(
     for each in filter(len, ranges):
         if each.elements is not None:
             each = attrs.evolve(each, elements=pack(each.elements))
-        yield before * width // total, Row(0, index, 0, dumps((after.now, each)))
+        yield before * width // total, StageRow(0, index, 0, dumps((after.now, each)))
         before += len(each)
 
 
-def observed_by_driver(label: str, after: Position) -> Row:
+def observed_by_driver(label: str, after: Position) -> StageRow:
     """Return the row with what the driver knows of a source: its partitions, ends and reports."""
     position = after.reads[label]
     partitions: dict[SourcePartition, list[int]] = {(n,): [] for n in range(len(position.names))}
@@ -90,7 +90,7 @@ def observed_by_driver(label: str, after: Position) -> Row:
         (n,): watermark for n, watermark in (position.observed or {}).items()
     }
     reports.update(((n,), MAX_MICROS) for n, p in enumerate(position.partitions) if p.finished)
-    return Row(0, OBSERVED, 0, dumps(Observed(label, -1, after.now, partitions, reports)))
+    return StageRow(0, OBSERVED, 0, dumps(Observed(label, -1, after.now, partitions, reports)))
 
 
 def elements_of(read: Read, found: SourceRange) -> Bundle:

@@ -20,7 +20,13 @@ from pyspark.sql import Column, SparkSession
 
 from headrace.errors import PipelineError
 from headrace.runners.contents.grouping_paths import Execution
-from headrace.runners.plan.planning import Plan, SideInputStep, StatefulStep, Step, StepWithSides
+from headrace.runners.plan.planning import (
+    Plan,
+    SideInputStep,
+    StatefulStep,
+    StepWithSides,
+    StepWithState,
+)
 from headrace.runners.spark.cluster.spark_versions import minor, spark_version
 from headrace.runners.spark.shuffle.placement import place_column
 from headrace.runners.spark.sources.native import native_labels
@@ -100,7 +106,7 @@ def manifest_of(plan: Plan, key_groups: int, partitions: int, spark: str) -> Man
     )
 
 
-def _properties(step: Step) -> dict[str, str]:
+def _properties(step: StepWithState) -> dict[str, str]:
     if isinstance(step, SideInputStep):
         return _properties_of_sides(step)
     if isinstance(step, StatefulStep):

@@ -19,17 +19,17 @@ from headrace.runners.spark.shuffle.wire import dumps, loads
 from headrace.triggers.trigger import NEVER, Clock
 from headrace.windowing.time.timestamps import MIN_MICROS
 
-KEYS: Final = 64
+KEYS_PER_CHUNK: Final = 64
 """Average number of keys per chunk at which a chunk is split."""
 
-WHOLE: Final = 2_048
+SINGLE_CHUNK_KEYS: Final = 2_048
 """Maximum number of keys in a single chunk: writing all of them is cheaper than several calls to Spark."""
 
 
 _GOLDEN: Final = 0x9E3779B97F4A7C15
 
 
-Kept = TypeVar("Kept")
+KeptT = TypeVar("KeptT")
 
 
 class ChunkStore(Protocol):
@@ -96,13 +96,13 @@ class Directory:
         self.output_watermark = max(self.output_watermark, min(watermark, hold))
 
 
-class ChunkKind(Protocol[Kept]):
+class ChunkKind(Protocol[KeptT]):
     """The format of chunks: conversion to a table, and splitting of chunks and arrivals by key."""
 
-    def thaw(self, chunk: Any) -> Kept:
+    def thaw(self, chunk: Any) -> KeptT:
         """Return a chunk as a table; None is an empty chunk."""
 
-    def freeze(self, table: Kept) -> Any:
+    def freeze(self, table: KeptT) -> Any:
         """Return a table as a chunk."""
 
     def spread(
@@ -179,8 +179,8 @@ class ChunkedStore:
 
     def _grow(self) -> None:
         """Split chunks until their average size is small enough."""
-        if self.directory.keys > WHOLE:
-            while self.directory.keys > KEYS * self.directory.chunks:
+        if self.directory.keys > SINGLE_CHUNK_KEYS:
+            while self.directory.keys > KEYS_PER_CHUNK * self.directory.chunks:
                 self._split()
 
     def _split(self) -> None:

@@ -16,11 +16,11 @@ from typing import Any, Final
 
 from headrace.errors import ElementError, HeadraceError, PipelineError, shorten
 from headrace.sdk.coders.stored.fields import fields_of, is_positional, record_values
-from headrace.sdk.coders.stored.names import OWN, can_be_found, name_of
+from headrace.sdk.coders.stored.names import OWN_NAMES, can_be_found, name_of
 from headrace.sdk.coders.stored.registered import coder_of, is_registered, reducers
 from headrace.sdk.coders.stored.restoring import decoded, stored_class, stored_record
 from headrace.sdk.coders.stored.stable import (
-    REMEDY,
+    REGISTER_REMEDY,
     STANDARD,
     is_own,
     is_stable,
@@ -124,7 +124,7 @@ def _reduced_class(kind: Any) -> object:
 
 
 def _is_known(value: Any) -> bool:
-    return (value.__module__, value.__qualname__) in OWN
+    return (value.__module__, value.__qualname__) in OWN_NAMES
 
 
 class StrictPickler(Pickler):
@@ -141,7 +141,7 @@ class StrictPickler(Pickler):
         raise ElementError(
             f"{shorten(value)} would be pickled, which --no-pickle forbids: nothing says how to write values "
             f"of {name_of(kind)}",
-            remedy=REMEDY,
+            remedy=REGISTER_REMEDY,
         )
 
 
@@ -149,7 +149,7 @@ class _StrictUnpickler(pickle.Unpickler):
     """Finds only what :class:`StrictPickler` writes."""
 
     def find_class(self, module: str, name: str) -> object:
-        if f"{module}.{name}" in STANDARD or (module, name) in OWN:
+        if f"{module}.{name}" in STANDARD or (module, name) in OWN_NAMES:
             return super().find_class(module, name)
         if is_own(module):
             found = super().find_class(module, name)

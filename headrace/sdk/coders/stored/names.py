@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from headrace.errors import PipelineError
 
-OWN: Final = frozenset(
+OWN_NAMES: Final = frozenset(
     {
         ("headrace.runners.contents.side_input_files", "ValuesFile"),
         ("headrace.runners.stateful.stateful_state", "TimerId"),

@@ -1,4 +1,4 @@
-"""The functions that stored data calls (:data:`~.names.OWN`)."""
+"""The functions that stored data calls (:data:`~.names.OWN_NAMES`)."""
 
 from __future__ import annotations
 

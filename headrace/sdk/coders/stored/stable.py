@@ -32,7 +32,7 @@ STANDARD: Final = frozenset(
 )
 """Classes of Python whose values have a fixed form in the format."""
 
-REMEDY: Final = (
+REGISTER_REMEDY: Final = (
     "register a coder for the class (coders.registry.register_coder), or make it a named tuple, a dataclass "
     "or an attrs class of a module"
 )

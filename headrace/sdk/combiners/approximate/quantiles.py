@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from itertools import accumulate, chain, repeat
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -12,11 +12,10 @@ from headrace.sdk.coders.keys import encode_value
 from headrace.sdk.combiners.approximate.quantile_buffers import BoundedQuantilesCombineFn
 from headrace.sdk.combiners.combine import CombineGlobally, CombinePerKey
 from headrace.sdk.combiners.ready import Ready
+from headrace.sdk.combiners.top import KeyFunction
 from headrace.sdk.elements.type_variables import KeyT, T
 from headrace.sdk.groups.combine_fn import CombineFn
 from headrace.sdk.pipelines.pvalue import PCollection
-
-KeyFunction: TypeAlias = Callable[[Any], Any]
 
 _MAX_ELEMENTS: Final = 10**9
 

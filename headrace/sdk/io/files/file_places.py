@@ -61,7 +61,7 @@ class Places:
     is_known: bool = True
 
 
-UNKNOWN: Final = Places(is_known=False)
+UNKNOWN_PLACES: Final = Places(is_known=False)
 """The places cannot be told."""
 
 
@@ -78,7 +78,7 @@ def places_of_lines(
         blank_lines: whether an empty line is a record.
     """
     if not place.is_found:
-        return UNKNOWN
+        return UNKNOWN_PLACES
     found: list[FilePlace] = []
     with reading(path), open(path, "rb") as file:
         at = _after_header(file, place, header)
@@ -98,7 +98,7 @@ def places_of_csv(
 ) -> Places:
     """Return the ends of parts of a CSV file, whose quoted fields may contain lines."""
     if not place.is_found:
-        return UNKNOWN
+        return UNKNOWN_PLACES
     found: list[FilePlace] = []
     with reading(path), open(path, "rb") as file:
         at = place

@@ -16,7 +16,7 @@ import attrs
 from headrace.errors import FileError, PipelineError, TimeError, shorten
 from headrace.grouping.bundle import Bundle
 from headrace.sdk.io.files.compression import compression_of
-from headrace.sdk.io.files.file_places import UNKNOWN, FilePlace, Places
+from headrace.sdk.io.files.file_places import UNKNOWN_PLACES, FilePlace, Places
 from headrace.sdk.io.files.opening import matching, patterns_of, require_matching
 from headrace.sdk.sources.source import BoundedSource, ReadsBundles
 from headrace.sdk.typehints.display_data import HasDisplayData
@@ -145,7 +145,7 @@ class FileSource(BoundedSource[Any], ReadsBundles, HasDisplayData):
             place: where the first part begins.
             limit: maximum number of records of all parts.
         """
-        return UNKNOWN
+        return UNKNOWN_PLACES
 
     def columns_from(self, path: str, place: FilePlace) -> Iterator[Columns]:
         """Read a file in chunks, from a place on."""

@@ -28,7 +28,7 @@ ColumnTypes: TypeAlias = dict[str, type]
 GivenSchema: TypeAlias = Mapping[str, type] | type | None
 """Types by the names of columns, or a class of records; None to infer them."""
 
-SAMPLE: Final = 1_000
+INFERRED_RECORDS: Final = 1_000
 """Number of records of the first file from which a schema is inferred."""
 
 _BOOLEANS: Final = {"true": True, "false": False}

@@ -23,13 +23,13 @@ from headrace.sdk.sources.source import Batch, ReadsClock, UnboundedSource
 from headrace.windowing.time.timestamps import MAX_MICROS, Timestamp
 from headrace.windowing.timestamped_value import TimestampedValue
 
-REMEMBERED: Final = 1_000
+RETURNED_FILES: Final = 1_000
 """Number of files that were returned and that the offset names."""
 
-PLANNED: Final = 1_000
+LISTED_FILES: Final = 1_000
 """Maximum number of new files that one listing adds to the offset."""
 
-Found = tuple[float, str, int]
+SizedFile = tuple[float, str, int]
 """A file: its modification time in seconds, its path, and its size."""
 
 
@@ -52,12 +52,12 @@ class Matches(NamedTuple):
     start: int
     polls: int = 0
     time: int = 0
-    ahead: tuple[Found, ...] = ()
+    ahead: tuple[SizedFile, ...] = ()
     before: tuple[float, str, int] | tuple[()] = ()
-    returned: tuple[Found, ...] = ()
+    returned: tuple[SizedFile, ...] = ()
     cursor: int = 0
 
-    def after(self, files: Iterable[Found], cursor: bool) -> Matches:
+    def after(self, files: Iterable[SizedFile], cursor: bool) -> Matches:
         """Return the position after some files.
 
         Args:
@@ -74,7 +74,7 @@ class Matches(NamedTuple):
             )
         # A file without a modification time is never older than others.
         dated = [file for file in known if file[0]]
-        forgotten = dated[: max(0, len(known) - REMEMBERED)]
+        forgotten = dated[: max(0, len(known) - RETURNED_FILES)]
         before = max(self.before, forgotten[-1]) if forgotten else self.before
         return self._replace(before=before, returned=tuple(f for f in known if f not in forgotten))
 
@@ -156,19 +156,19 @@ class MatchedFiles(UnboundedSource[FileMetadata], ReadsClock):
             refuse_empty(self.pattern, self.empty)
         found = sorted(_with_time(file, self.updated) for file in files)
         new = self._new(at, found) if self.deduplicates else found
-        more = self.deduplicates and len(new) > PLANNED
+        more = self.deduplicates and len(new) > LISTED_FILES
         polls = at.polls if more else at.polls + 1
         if self.deduplicates and not new:  # what was missed while nothing ran is found by one poll
             polls = max(
                 polls, min((now - at.start) // self.interval + 1, self._number_of_polls(at.start))
             )
-        ahead = tuple(new[:PLANNED] if self.deduplicates else new)
+        ahead = tuple(new[:LISTED_FILES] if self.deduplicates else new)
         time = self._due(at)
         # Files that are found later can be as old as the newest one, unless there are no new ones.
         watermark = at.cursor if new else max(at.cursor, time)
         return at._replace(polls=polls, time=time, ahead=ahead, cursor=watermark)
 
-    def _new(self, at: Matches, found: list[Found]) -> list[Found]:
+    def _new(self, at: Matches, found: list[SizedFile]) -> list[SizedFile]:
         if self.updated:
             known: set[Any] = {(changed, path) for changed, path, _ in at.returned}
             return [file for file in found if file > at.before and file[:2] not in known]
@@ -196,7 +196,7 @@ class MatchedFiles(UnboundedSource[FileMetadata], ReadsClock):
         return at.time if at.ahead else self._due(at)
 
 
-def _with_time(file: FileMetadata, needed: bool) -> Found:
+def _with_time(file: FileMetadata, needed: bool) -> SizedFile:
     changed = file.last_updated_in_seconds
     if needed and not changed:
         raise FileError(

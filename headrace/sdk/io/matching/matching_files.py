@@ -106,7 +106,7 @@ class MatchAll(PTransform[PCollection[str], PCollection[FileMetadata]]):
         self.empty_match_treatment = setting_of(empty_match_treatment)
 
     def expand(self, pcoll: PCollection[str]) -> PCollection[FileMetadata]:
-        return pcoll | "Match" >> FlatMap(_Match(self.empty_match_treatment))
+        return pcoll | "Match" >> FlatMap(_MatchPattern(self.empty_match_treatment))
 
 
 class MatchFiles(PTransform[Any, PCollection[FileMetadata]]):
@@ -228,7 +228,7 @@ class ReadableFile:
 
 
 @attrs.frozen
-class _Match:
+class _MatchPattern:
     """Returns the files that match a pattern."""
 
     treatment: str

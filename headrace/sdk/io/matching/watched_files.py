@@ -26,17 +26,17 @@ from headrace.sdk.io.files.file_systems import file_system_of
 from headrace.sdk.io.files.opening import is_compressed, modified
 from headrace.sdk.sources.source import Batch, LatestOffset, UnboundedSource
 
-REMEMBERED: Final = 1_000
+READ_FILES: Final = 1_000
 """Number of files that were read and that the offset names."""
 
-PLANNED: Final = 1_000
+PLANNED_FILES: Final = 1_000
 """Maximum number of files to read that one listing adds to the offset."""
 
-Found = tuple[int, str]
+DatedFile = tuple[int, str]
 """A file: its modification time in nanoseconds, and its path."""
 
 
-class Position(NamedTuple):
+class WatchProgress(NamedTuple):
     """The progress of reading a directory: plain data, the offset of :class:`WatchedFiles`.
 
     Attributes:
@@ -47,13 +47,13 @@ class Position(NamedTuple):
         byte: number of bytes of this file before the next record; 0 if unknown.
         line: number of lines before it, if the bytes are known.
 
-    >>> Position().after((7, "a.txt")).read
+    >>> WatchProgress().after((7, "a.txt")).read
     ((7, 'a.txt'),)
     """
 
-    before: Found | tuple[()] = ()
-    read: tuple[Found, ...] = ()
-    ahead: tuple[Found, ...] = ()
+    before: DatedFile | tuple[()] = ()
+    read: tuple[DatedFile, ...] = ()
+    ahead: tuple[DatedFile, ...] = ()
     records: int = 0
     byte: int = 0
     line: int = 0
@@ -63,18 +63,18 @@ class Position(NamedTuple):
         """The place of the next record in the first file ahead."""
         return FilePlace(self.records, self.byte, self.line)
 
-    def at(self, place: FilePlace) -> Position:
+    def at(self, place: FilePlace) -> WatchProgress:
         """Return the position at another place of the first file ahead."""
         return self._replace(records=place.records, byte=place.byte, line=place.line)
 
-    def after(self, file: Found) -> Position:
+    def after(self, file: DatedFile) -> WatchProgress:
         """Return the position after the first file ahead."""
         read = sorted([*self.read, file])
-        forgotten, kept = read[:-REMEMBERED], read[-REMEMBERED:]
+        forgotten, kept = read[:-READ_FILES], read[-READ_FILES:]
         before = max(self.before, forgotten[-1]) if forgotten else self.before
-        return Position(before, tuple(kept), self.ahead[1:])
+        return WatchProgress(before, tuple(kept), self.ahead[1:])
 
-    def new(self, files: Iterable[Found]) -> Iterator[Found]:
+    def new(self, files: Iterable[DatedFile]) -> Iterator[DatedFile]:
         """Return the files that have not been read."""
         known = {path for _, path in self.read}
         return (file for file in files if file > self.before and file[1] not in known)
@@ -110,7 +110,7 @@ class WatchedFiles(UnboundedSource[Any]):
         return self.files.dataset
 
     def read(self, partition: Any, offset: Any, limit: int) -> Batch[Any]:
-        position = Position() if offset is None else Position(*offset)
+        position = WatchProgress() if offset is None else WatchProgress(*offset)
         if not position.ahead:
             listed = self._list(position)
             return Batch([], tuple(listed), finished=self.once and not listed.ahead)
@@ -130,7 +130,7 @@ class WatchedFiles(UnboundedSource[Any]):
 
     def latest_offset(self, partition: object, start: Any, limit: int) -> LatestOffset | None:
         """Return the next offset; None if the next file is one that must be read to be divided."""
-        position = Position() if start is None else Position(*start)
+        position = WatchProgress() if start is None else WatchProgress(*start)
         if not position.ahead:
             listed = self._list(position)
             return LatestOffset(tuple(listed), 0, finished=self.once and not listed.ahead)
@@ -157,17 +157,17 @@ class WatchedFiles(UnboundedSource[Any]):
         """Return a source that ends with the files of its first listing."""
         return WatchedFiles(self.files, self.interval, once=True)
 
-    def _list(self, position: Position) -> Position:
+    def _list(self, position: WatchProgress) -> WatchProgress:
         """Add unread files to the position; list the directory at most once per interval."""
         new = list(position.new(self._cache.backlog))
         now = time.monotonic()
         if not new and now >= self._cache.next_listing:
             self._cache.next_listing = float("inf") if self.once else now + self.interval
             new = sorted(position.new(_with_times(self.files.files())))
-        self._cache.backlog = new[PLANNED:]
-        return position._replace(ahead=tuple(new[:PLANNED]))
+        self._cache.backlog = new[PLANNED_FILES:]
+        return position._replace(ahead=tuple(new[:PLANNED_FILES]))
 
-    def _read_next(self, position: Position, limit: int) -> tuple[Bundle, Position]:
+    def _read_next(self, position: WatchProgress, limit: int) -> tuple[Bundle, WatchProgress]:
         """Read the next records of the first file ahead."""
         file = position.ahead[0]
         cursor = self._cache.cursor_at(self.files, file[1], position.place)
@@ -191,7 +191,7 @@ class _ReadCache:
     """
 
     next_listing: float = float("-inf")
-    backlog: list[Found] = attrs.field(factory=list)
+    backlog: list[DatedFile] = attrs.field(factory=list)
     cursor: Cursor | None = None
     path: str = ""
     records: int = 0
@@ -213,7 +213,7 @@ class _ReadCache:
         self.cursor, self.path, self.records = cursor, path, records
 
 
-def _with_times(paths: list[str]) -> Iterator[Found]:
+def _with_times(paths: list[str]) -> Iterator[DatedFile]:
     for path in paths:
         try:
             yield modified(path), path
@@ -221,9 +221,9 @@ def _with_times(paths: list[str]) -> Iterator[Found]:
             continue  # deleted before it was read
 
 
-def _alone(position: Position) -> Position:
+def _alone(position: WatchProgress) -> WatchProgress:
     """Return a position with only the first file ahead."""
-    return Position((), (), position.ahead[:1]).at(position.place)
+    return WatchProgress((), (), position.ahead[:1]).at(position.place)
 
 
 def _require_file(path: str) -> None:

@@ -16,7 +16,7 @@ import attrs
 from headrace.errors import ElementError, shorten
 from headrace.grouping.bundle import INSERT
 from headrace.sdk.coders.keys import encode_value
-from headrace.sdk.io.table.rows import Values
+from headrace.sdk.io.table.rows import RowValues
 
 
 @attrs.frozen
@@ -28,15 +28,15 @@ class Changes:
         writes: rows to insert, or with which to replace the rows of the same keys.
     """
 
-    deletes: list[Values]
-    writes: list[Values]
+    deletes: list[RowValues]
+    writes: list[RowValues]
 
     def __len__(self) -> int:
         return len(self.deletes) + len(self.writes)
 
 
 def changes_of(
-    rows: list[Values], diffs: Iterable[int], key: tuple[str, ...], step: str
+    rows: list[RowValues], diffs: Iterable[int], key: tuple[str, ...], step: str
 ) -> Changes:
     """Return the net changes of rows and their diffs.
 
@@ -63,15 +63,15 @@ def changes_of(
     return _net(rows, diffs, identify)
 
 
-def _net(rows: list[Values], diffs: Iterable[int], identify: Any) -> Changes:
-    keys: dict[Any, dict[bytes, _Count]] = {}
+def _net(rows: list[RowValues], diffs: Iterable[int], identify: Any) -> Changes:
+    keys: dict[Any, dict[bytes, _CountedRow]] = {}
     for row, diff in zip(rows, diffs, strict=False):
         counts = keys.setdefault(identify(row), {})
         encoded = encode_value(tuple(row.values()))
         previous = counts.pop(encoded, None)  # reinserted, so that the last row is at the end
-        counts[encoded] = _Count(row, diff + (previous.count if previous else 0))
-    deletes: list[Values] = []
-    writes: list[Values] = []
+        counts[encoded] = _CountedRow(row, diff + (previous.count if previous else 0))
+    deletes: list[RowValues] = []
+    writes: list[RowValues] = []
     for counts in keys.values():
         remaining = [c.row for c in counts.values() if c.count > 0]
         if remaining:
@@ -82,12 +82,12 @@ def _net(rows: list[Values], diffs: Iterable[int], identify: Any) -> Changes:
 
 
 @attrs.frozen
-class _Count:
-    row: Values
+class _CountedRow:
+    row: RowValues
     count: int
 
 
-def _check_key(row: Values, key: tuple[str, ...], step: str) -> None:
+def _check_key(row: RowValues, key: tuple[str, ...], step: str) -> None:
     for name in key:
         value = row[name]
         if value is None or value.__hash__ is None:

@@ -13,7 +13,7 @@ from sqlalchemy.dialects.postgresql import JSONB
 
 from headrace.errors import ElementError, PipelineError, shorten
 from headrace.sdk.elements.schemas import plain_type, schema_of
-from headrace.sdk.io.table.rows import WINDOW_COLUMNS, Values
+from headrace.sdk.io.table.rows import WINDOW_COLUMNS, RowValues
 from headrace.windowing.time.timestamps import Duration, Timestamp
 
 
@@ -85,7 +85,7 @@ def declared_types(kind: object) -> dict[str, Any]:
 
 
 def columns_for(
-    rows: list[Values], types: Mapping[str, object], key: tuple[str, ...], step: str
+    rows: list[RowValues], types: Mapping[str, object], key: tuple[str, ...], step: str
 ) -> list[sa.Column[Any]]:
     """Return the columns of a new table.
 
@@ -110,7 +110,7 @@ def columns_for(
     ]
 
 
-def _type_in(rows: list[Values], name: str, step: str) -> Any:
+def _type_in(rows: list[RowValues], name: str, step: str) -> Any:
     values = {type(row[name]): row[name] for row in rows if row[name] is not None}
     remedy = f"set types={{{name!r}: …}} to a Python or SQLAlchemy type"
     if not values:

@@ -16,7 +16,7 @@ from sqlalchemy.exc import DBAPIError, OperationalError, StatementError
 from headrace.errors import ElementError, PipelineError, UnsupportedError, shorten
 from headrace.sdk.io.table.changes import Changes
 from headrace.sdk.io.table.columns import columns_for
-from headrace.sdk.io.table.rows import Values
+from headrace.sdk.io.table.rows import RowValues
 from headrace.sdk.io.table.statements import (
     BATCHES,
     INSERTS,
@@ -157,7 +157,7 @@ class Database:
         """Close all connections."""
         self.engine.dispose()
 
-    def _table(self, rows: list[Values], step: str) -> sa.Table:
+    def _table(self, rows: list[RowValues], step: str) -> sa.Table:
         if self.table is None:
             schema, _, name = self.name.rpartition(".")
             columns = columns_for(rows, self.types, self.key, step)
@@ -208,14 +208,14 @@ class Database:
             "types={…} for a new table",
         ) from error
 
-    def _find_rejected(self, table: sa.Table, rows: list[Values]) -> Values | None:
+    def _find_rejected(self, table: sa.Table, rows: list[RowValues]) -> RowValues | None:
         """Find a row that cannot be written on its own, by bisection."""
         while len(rows) > 1:
             half = rows[: len(rows) // 2]
             rows = half if self._fails(table, half) else rows[len(half) :]
         return rows[0] if rows and self._fails(table, rows) else None
 
-    def _fails(self, table: sa.Table, rows: list[Values]) -> bool:
+    def _fails(self, table: sa.Table, rows: list[RowValues]) -> bool:
         with self.engine.connect() as connection:  # never committed
             try:
                 self._execute(connection, table, Changes([], rows))
@@ -224,7 +224,7 @@ class Database:
         return False
 
 
-def _chunks(rows: list[Values]) -> Iterator[list[Values]]:
+def _chunks(rows: list[RowValues]) -> Iterator[list[RowValues]]:
     return (rows[start : start + CHUNK] for start in range(0, len(rows), CHUNK))
 
 
@@ -245,7 +245,7 @@ def _check_key(inspector: sa.Inspector, table: sa.Table, key: tuple[str, ...]) -
         )
 
 
-def _check_columns(table: sa.Table, row: Values, step: str) -> None:
+def _check_columns(table: sa.Table, row: RowValues, step: str) -> None:
     for name in row:
         if name not in table.c:
             raise ElementError(
@@ -256,7 +256,7 @@ def _check_columns(table: sa.Table, row: Values, step: str) -> None:
             )
 
 
-def _mistyped_column(table: sa.Table, row: Values) -> str | None:
+def _mistyped_column(table: sa.Table, row: RowValues) -> str | None:
     """Return the first column whose value does not have the column's type."""
     for name, value in row.items():
         with suppress(NotImplementedError):

@@ -19,7 +19,7 @@ from headrace.sdk.elements.schemas import Reader, reader_of
 from headrace.windowing.time.timestamps import Duration, Timestamp
 from headrace.windowing.window import BoundedWindow
 
-Values: TypeAlias = dict[str, Any]
+RowValues: TypeAlias = dict[str, Any]
 """A row: values by column."""
 
 Pattern: TypeAlias = "str | tuple[Pattern, ...]"
@@ -43,7 +43,7 @@ class Shape:
     windows: bool
     columns: frozenset[str] | None = attrs.field(default=None, init=False)
 
-    def rows(self, bundle: Bundle, step: str) -> tuple[list[Values], Iterable[int]]:
+    def rows(self, bundle: Bundle, step: str) -> tuple[list[RowValues], Iterable[int]]:
         """Return the elements of a bundle as rows, and their diffs.
 
         Raises:
@@ -56,7 +56,7 @@ class Shape:
         diffs = [diff for _, windows, diff in windowed for _ in windows]
         return [row | _bounds(window) for row, windows, _ in windowed for window in windows], diffs
 
-    def _row(self, element: Any, step: str) -> Values:
+    def _row(self, element: Any, step: str) -> RowValues:
         try:
             row = dict(self._named(element))
         except _ShapeError as error:
@@ -82,7 +82,7 @@ class Shape:
     def _flat(self) -> bool:
         return all(isinstance(name, str) for name in self.pattern or ())
 
-    def _first_columns(self, row: Values, step: str) -> frozenset[str]:
+    def _first_columns(self, row: RowValues, step: str) -> frozenset[str]:
         columns = frozenset(row)
         own = columns.union(WINDOW_COLUMNS if self.windows else ())
         for name in self.key:
@@ -94,7 +94,7 @@ class Shape:
                 )
         return columns
 
-    def _refuse(self, element: object, row: Values, step: str) -> None:
+    def _refuse(self, element: object, row: RowValues, step: str) -> None:
         columns = self.columns or frozenset()
         missing = sorted(columns - row.keys())
         what = f"has no column {missing[0]!r}" if missing else f"has the columns {sorted(row)}"
@@ -184,5 +184,5 @@ def plain(value: object) -> Any:
 
 
 @lru_cache
-def _bounds(window: BoundedWindow) -> Values:
+def _bounds(window: BoundedWindow) -> RowValues:
     return dict(zip(WINDOW_COLUMNS, map(plain, (window.start, window.end)), strict=True))

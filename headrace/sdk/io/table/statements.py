@@ -8,7 +8,7 @@ from typing import Any, Final
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
-from headrace.sdk.io.table.rows import Values
+from headrace.sdk.io.table.rows import RowValues
 
 INSERTS: Final[dict[str, Callable[[sa.Table], Any]]] = {
     "sqlite": sqlite.insert,
@@ -54,7 +54,7 @@ def delete(table: sa.Table, columns: Iterable[str], key: tuple[str, ...]) -> Any
     return sa.delete(table).where(*conditions)
 
 
-def delete_parameters(rows: list[Values]) -> list[Values]:
+def delete_parameters(rows: list[RowValues]) -> list[RowValues]:
     """Return rows as parameters of the statement of :func:`delete`."""
     return [{f"was_{name}": value for name, value in row.items()} for row in rows]
 

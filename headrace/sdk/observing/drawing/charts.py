@@ -7,13 +7,14 @@ from typing import Any, Final, NamedTuple
 
 from headrace.sdk.metrics.step_metrics import StepMetrics
 from headrace.sdk.observing.drawing import theme as colors
-from headrace.sdk.observing.drawing.layers import LINES, spec_of
-from headrace.sdk.observing.drawing.marks import KINDS, RETRACTION, thinned
+from headrace.sdk.observing.drawing.layers import LINE_STYLES, spec_of
+from headrace.sdk.observing.drawing.marks import PANE_KINDS, RETRACTION, thinned
 from headrace.sdk.observing.drawing.over_time import Series, bars, lines, time_line
 from headrace.sdk.observing.drawing.picture import marks_of_key
-from headrace.sdk.observing.drawing.scales import DAY, UP, TimeAxis, time_axis
+from headrace.sdk.observing.drawing.scales import UP, TimeAxis, time_axis
 from headrace.sdk.observing.history import History, Span
 from headrace.windowing.time.timestamps import END_OF_TIME_MICROS
+from headrace.windowing.time.units import DAY
 
 MOST_SERIES: Final = 6
 """Maximum number of steps in a chart."""
@@ -146,8 +147,8 @@ def _rates(spans: Sequence[Span], label: str) -> list[tuple[int, float]]:
 
 def _panes(spans: Sequence[Span], axis: TimeAxis) -> TitledChart | None:
     series = [
-        Series(kind, _sums(spans, _count_panes(timing)), LINES[kind][0])
-        for timing, kind in KINDS.items()
+        Series(kind, _sums(spans, _count_panes(timing)), LINE_STYLES[kind][0])
+        for timing, kind in PANE_KINDS.items()
     ]
     return _bars("Panes by timing", series, axis, "panes")
 

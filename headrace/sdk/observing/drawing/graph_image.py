@@ -14,19 +14,19 @@ from headrace.sdk.observing.drawing.labels import short
 from headrace.sdk.observing.drawing.text_width import end_of, rows_of
 from headrace.sdk.observing.history import History
 
-WIDTH: Final = 214
+BOX_WIDTH: Final = 214
 ROW: Final = 34
 PANES: Final = 15
 GAP: Final = 10
 FALL: Final = 30
 _PADDING: Final = 8
 _INDENT: Final = 10
-_ROOM: Final = WIDTH - 2 * _INDENT
+_ROOM: Final = BOX_WIDTH - 2 * _INDENT
 _LABEL_SIZE: Final = 12
 _NUMBERS_SIZE: Final = 11
 """Sizes of the fonts in pixels, as the style sheet has them."""
 
-TIMINGS: Final = {"EARLY": "early", "ON_TIME": "on time", "LATE": "late", "UNKNOWN": "panes"}
+TIMING_LABELS: Final = {"EARLY": "early", "ON_TIME": "on time", "LATE": "late", "UNKNOWN": "panes"}
 """Names of timings in the graph."""
 
 
@@ -39,7 +39,7 @@ def graph_svg(history: History, seconds: float) -> str:
     """
     steps = history.run.steps if history.run else ()
     boxes = _placed(history, chains_of(steps), seconds)
-    width = max((box.x + WIDTH for box in boxes), default=WIDTH) + 2
+    width = max((box.x + BOX_WIDTH for box in boxes), default=BOX_WIDTH) + 2
     height = max((box.y + box.height for box in boxes), default=0) + 2
     parts = [*_edges(boxes), *(_drawn(history, box, seconds) for box in boxes)]
     size = f'width="{width}" height="{height}" viewBox="-1 -1 {width} {height}"'
@@ -52,7 +52,7 @@ Chain = tuple[StepOutline, ...]
 
 
 @attrs.frozen
-class Box:
+class ChainBox:
     """A box of the graph.
 
     Attributes:
@@ -70,7 +70,7 @@ class Box:
     @property
     def middle(self) -> int:
         """The middle of its upper side."""
-        return self.x + WIDTH // 2
+        return self.x + BOX_WIDTH // 2
 
 
 def chains_of(steps: Sequence[StepOutline]) -> list[Chain]:
@@ -93,17 +93,18 @@ def chains_of(steps: Sequence[StepOutline]) -> list[Chain]:
     return [tuple(chain) for chain in chains.values()]
 
 
-def _placed(history: History, chains: Sequence[Chain], seconds: float) -> list[Box]:
+def _placed(history: History, chains: Sequence[Chain], seconds: float) -> list[ChainBox]:
     """Return the boxes: each in the layer below its inputs, as far under them as there is room."""
     layers: dict[int, list[Chain]] = {}
     for chain, depth in zip(chains, _depths(chains), strict=True):
         layers.setdefault(depth, []).append(chain)
-    homes: dict[str, Box] = {}
-    boxes: list[Box] = []
+    homes: dict[str, ChainBox] = {}
+    boxes: list[ChainBox] = []
     y = 0
     for _, layer in sorted(layers.items()):
         row = [
-            Box(chain, x, y, _height(history, chain, seconds)) for chain, x in _across(layer, homes)
+            ChainBox(chain, x, y, _height(history, chain, seconds))
+            for chain, x in _across(layer, homes)
         ]
         homes |= {step.label: box for box in row for step in box.chain}
         boxes += row
@@ -112,20 +113,20 @@ def _placed(history: History, chains: Sequence[Chain], seconds: float) -> list[B
     return [attrs.evolve(box, x=box.x - left) for box in boxes]
 
 
-def _across(layer: Sequence[Chain], homes: Mapping[str, Box]) -> list[tuple[Chain, int]]:
+def _across(layer: Sequence[Chain], homes: Mapping[str, ChainBox]) -> list[tuple[Chain, int]]:
     """Return the left sides of the boxes of a layer, which do not overlap; 0 is the middle of the graph."""
     wanted = sorted(((_below(chain, homes), n) for n, chain in enumerate(layer)))
     places: list[int] = []
     for x, _ in wanted:
-        places.append(max(x, places[-1] + WIDTH + GAP) if places else x)
+        places.append(max(x, places[-1] + BOX_WIDTH + GAP) if places else x)
     shift = sum(place - x for place, (x, _) in zip(places, wanted, strict=True)) // len(places)
     return [(layer[n], place - shift) for place, (_, n) in zip(places, wanted, strict=True)]
 
 
-def _below(chain: Chain, homes: Mapping[str, Box]) -> int:
+def _below(chain: Chain, homes: Mapping[str, ChainBox]) -> int:
     """Return the left side of a box in the middle below its inputs."""
     inputs = [homes[label].x for label in chain[0].inputs if label in homes]
-    return sum(inputs) // len(inputs) if inputs else -WIDTH // 2
+    return sum(inputs) // len(inputs) if inputs else -BOX_WIDTH // 2
 
 
 def _depths(chains: Sequence[Chain]) -> list[int]:
@@ -152,7 +153,7 @@ def _metrics(history: History, step: StepOutline) -> StepMetrics:
     return history.totals.get(step.label, StepMetrics())
 
 
-def _edges(boxes: Sequence[Box]) -> Iterator[str]:
+def _edges(boxes: Sequence[ChainBox]) -> Iterator[str]:
     homes = {step.label: box for box in boxes for step in box.chain}
     for box in boxes:
         for label in box.chain[0].inputs:
@@ -166,7 +167,7 @@ def _edge(x1: int, y1: int, x2: int, y2: int) -> str:
     return f'<path class="edge" d="M{x1} {y1}C{x1} {middle} {x2} {middle} {x2} {y2}"/>'
 
 
-def _drawn(history: History, box: Box, seconds: float) -> str:
+def _drawn(history: History, box: ChainBox, seconds: float) -> str:
     first = box.chain[0]
     kind = "grouping" if first.groups else "steps" if first.inputs else "source"
     rows = []
@@ -176,7 +177,7 @@ def _drawn(history: History, box: Box, seconds: float) -> str:
         lines = _lines(step, metrics, seconds)
         rows.append(_row(step, lines, y))
         y += _room_of(lines)
-    frame = f'<rect class="{kind}" width="{WIDTH}" height="{box.height}" rx="6"/>'
+    frame = f'<rect class="{kind}" width="{BOX_WIDTH}" height="{box.height}" rx="6"/>'
     return f'<g class="box" transform="translate({box.x} {box.y})">{frame}{"".join(rows)}</g>'
 
 
@@ -243,7 +244,7 @@ def _panes(metrics: StepMetrics) -> Iterator[list[tuple[str, str]]]:
     """Yield the panes by timing, then the retractions and dropped elements, as (class, text)."""
     yield [
         (timing.lower(), f"{short(metrics.panes[timing])} {name}")
-        for timing, name in TIMINGS.items()
+        for timing, name in TIMING_LABELS.items()
         if metrics.panes[timing]
     ]
     yield [

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-SMALL: Final = 240
-LARGE: Final = 620
-NEVER: Final = 100_000
+PHONE_WIDTH: Final = 240
+PAGE_WIDTH: Final = 620
+ANY_WIDTH: Final = 100_000
 """Widths of a picture in pixels: on a phone, on a page, and wider than any screen."""
 
 HEIGHT: Final = 340
@@ -91,14 +91,14 @@ def room_for(labels: Iterable[Label]) -> list[int]:
     [240, 620, 240]
     """
     labels = list(labels)
-    found = [NEVER] * len(labels)
-    for width in (SMALL, LARGE):
+    found = [ANY_WIDTH] * len(labels)
+    for width in (PHONE_WIDTH, PAGE_WIDTH):
         taken = [
             _area(label, width) for label, need in zip(labels, found, strict=True) if need < width
         ]
         for n, label in enumerate(labels[:_MOST]):
             area = _area(label, width)
-            if found[n] == NEVER and not any(_overlap(area, other) for other in taken):
+            if found[n] == ANY_WIDTH and not any(_overlap(area, other) for other in taken):
                 taken.append(area)
                 found[n] = width
     return found
@@ -120,7 +120,7 @@ def shares(
     >>> shares(labels, room_for(labels))
     [0.5, 0.5, 1.0]
     """
-    shown = [(label, width) for label, width in zip(labels, room, strict=True) if width < NEVER]
+    shown = [(label, width) for label, width in zip(labels, room, strict=True) if width < ANY_WIDTH]
     dots = list(dots)
     return [
         2
@@ -140,7 +140,7 @@ def _sides(label: Label, width: int, shown: Iterable[tuple[Label, int]]) -> Iter
 def _to_dots(label: Label, dots: Iterable[tuple[float, float]]) -> Iterator[float]:
     for x, y in dots:
         if abs(y - label.y) * HEIGHT < _LINE / 2 + _RADIUS:
-            yield abs(x - label.x) - _RADIUS / SMALL
+            yield abs(x - label.x) - _RADIUS / PHONE_WIDTH
 
 
 def _half(text: str) -> float:

@@ -12,18 +12,18 @@ from headrace.sdk.metrics.run_records import SHOWN
 from headrace.sdk.observing.drawing.labels import (
     CHARACTER,
     HEIGHT,
-    LARGE,
+    PAGE_WIDTH,
     Label,
     long,
     room_for,
     shares,
     short,
 )
-from headrace.sdk.observing.drawing.legend import ACTUAL, IDEAL, WINDOW, legend
+from headrace.sdk.observing.drawing.legend import ACTUAL, IDEAL, WINDOW_MARK, legend
 from headrace.sdk.observing.drawing.marks import (
     ELEMENT,
-    KINDS,
     LATE_ELEMENT,
+    PANE_KINDS,
     RETRACTED_ELEMENT,
     RETRACTION,
     Bounds,
@@ -48,11 +48,11 @@ from headrace.sdk.observing.packages import require
 if TYPE_CHECKING:
     from altair import LayerChart
 
-LINES: Final = {
-    KINDS["EARLY"]: (EARLY, [8, 3]),
-    KINDS["ON_TIME"]: (ON_TIME, [1, 0]),
-    KINDS["LATE"]: (LATE, [3, 2]),
-    KINDS["UNKNOWN"]: (ON_TIME, [1, 0]),
+LINE_STYLES: Final = {
+    PANE_KINDS["EARLY"]: (EARLY, [8, 3]),
+    PANE_KINDS["ON_TIME"]: (ON_TIME, [1, 0]),
+    PANE_KINDS["LATE"]: (LATE, [3, 2]),
+    PANE_KINDS["UNKNOWN"]: (ON_TIME, [1, 0]),
     RETRACTION: (RETRACTED, [1, 2]),
     ACTUAL: (WATERMARK, [1, 0]),
     IDEAL: (MIDDLE, [6, 5]),
@@ -62,7 +62,7 @@ LINES: Final = {
 RINGS: Final = {ELEMENT: "transparent", LATE_ELEMENT: LATE, RETRACTED_ELEMENT: RETRACTED}
 """The colour of the ring around each kind of element."""
 
-FEW: Final = 40
+LABELLED_ELEMENTS: Final = 40
 """Maximum number of elements with their value in a circle; more are dots."""
 
 _SHOWN: Final = SHOWN
@@ -78,10 +78,10 @@ _FORM: Final = (
 )
 """As much of a value as there is room for, in Vega's expressions."""
 
-Row = dict[str, Any]
+MarkRow = dict[str, Any]
 
 
-def chart_of(marks: Marks, *, title: str = "", width: int | str = LARGE) -> LayerChart:
+def chart_of(marks: Marks, *, title: str = "", width: int | str = PAGE_WIDTH) -> LayerChart:
     """Return the chart of marks, which a notebook shows.
 
     Args:
@@ -109,7 +109,7 @@ def spec_of(marks: Marks) -> dict[str, Any]:
     return {**spec, "width": "container", "height": HEIGHT, "datasets": data}
 
 
-def _drawn(marks: Marks) -> tuple[Any, dict[str, list[Row]]]:
+def _drawn(marks: Marks) -> tuple[Any, dict[str, list[MarkRow]]]:
     """Return the layers without data, and the data of each."""
     canvas = _Canvas.of(marks)
     rows = _pane_rows(canvas, marks)
@@ -133,7 +133,7 @@ class _Canvas:
     x: Any
     y: Any
     kind: tuple[Any, Any]
-    data: dict[str, list[Row]] = attrs.field(factory=dict)
+    data: dict[str, list[MarkRow]] = attrs.field(factory=dict)
 
     @staticmethod
     def of(marks: Marks) -> _Canvas:
@@ -143,14 +143,14 @@ class _Canvas:
         y = alt.Y("y", type=processing.type, scale=processing.scale(), axis=processing.axis())
         return _Canvas(alt, event, processing, x, y, _kinds(alt, marks))
 
-    def layer(self, name: str, rows: Iterable[Row]) -> Any:
+    def layer(self, name: str, rows: Iterable[MarkRow]) -> Any:
         self.data[name] = list(rows)
         return self.alt.Chart(self.alt.NamedData(name=name))
 
-    def place(self, across: int, up: int) -> Row:
+    def place(self, across: int, up: int) -> MarkRow:
         return {"x": self.event.number(across), "y": self.processing.number(up)}
 
-    def span(self, start: int, end: int, up: int) -> Row:
+    def span(self, start: int, end: int, up: int) -> MarkRow:
         return {**self.place(start, up), "x2": self.event.number(end)}
 
     def share(self, across: int, up: int) -> tuple[float, float]:
@@ -183,9 +183,12 @@ def _kinds(alt: Any, marks: Marks) -> tuple[Any, Any]:
     """Return the encoding of the kind of a line; the legend lists those that are in the picture."""
     there = {line.kind for line in marks.lines}
     there |= {kind for kind, some in ((ACTUAL, marks.watermark), (IDEAL, marks.ideal)) if some}
-    kinds = [kind for kind in LINES if kind in there]
+    kinds = [kind for kind in LINE_STYLES if kind in there]
     shown = legend(alt, symbolType="stroke", symbolSize=500, symbolStrokeWidth=2.5)
-    colors, dashes = [LINES[kind][0] for kind in kinds], [LINES[kind][1] for kind in kinds]
+    colors, dashes = (
+        [LINE_STYLES[kind][0] for kind in kinds],
+        [LINE_STYLES[kind][1] for kind in kinds],
+    )
     return (
         alt.Color("kind:N", scale={"domain": kinds, "range": colors}, legend=shown),
         alt.StrokeDash("kind:N", scale={"domain": kinds, "range": dashes}, legend=shown),
@@ -197,21 +200,21 @@ def _nothing(canvas: _Canvas) -> Any:
 
 
 def _boxes(canvas: _Canvas, marks: Marks) -> list[Any]:
-    rows: list[Row] = [
+    rows: list[MarkRow] = [
         {**canvas.span(box.start, box.end, box.first), "y2": canvas.processing.number(box.last)}
         for box in marks.boxes
     ]
     mark = canvas.layer("windows", rows).mark_rect(
         fillOpacity=0.14, stroke=MIDDLE, strokeOpacity=0.5, strokeWidth=0.8
     )
-    mark = mark.transform_calculate(kind=f"'{WINDOW}'")
+    mark = mark.transform_calculate(kind=f"'{WINDOW_MARK}'")
     x2, y2 = canvas.alt.X2("x2"), canvas.alt.Y2("y2")
     return [mark.encode(canvas.x, canvas.y, x2, y2, _window_fill(canvas.alt))] if rows else []
 
 
 def _window_fill(alt: Any) -> object:
     shown = legend(alt, symbolType="square", symbolSize=160, symbolOpacity=0.35)
-    scale = {"domain": [WINDOW], "range": [MIDDLE]}
+    scale = {"domain": [WINDOW_MARK], "range": [MIDDLE]}
     return alt.Fill("kind:N", scale=scale, legend=shown)
 
 
@@ -229,8 +232,10 @@ def _curve(canvas: _Canvas, kind: str, points: Iterable[Bounds], width: float) -
 def _elements(canvas: _Canvas, marks: Marks) -> list[Any]:
     if not marks.dots:
         return []
-    few = len(marks.dots) <= FEW and all(len(short(dot.value)) < 5 for dot in marks.dots)
-    rows: list[Row] = [
+    few = len(marks.dots) <= LABELLED_ELEMENTS and all(
+        len(short(dot.value)) < 5 for dot in marks.dots
+    )
+    rows: list[MarkRow] = [
         {**canvas.place(dot.timestamp, dot.now), "kind": dot.kind, "value": str(dot.value)[:_SHOWN]}
         for dot in marks.dots
     ]
@@ -254,7 +259,7 @@ def _elements(canvas: _Canvas, marks: Marks) -> list[Any]:
     return [points, texts] if few else [points]
 
 
-def _rings(alt: Any, rows: Sequence[Row]) -> object:
+def _rings(alt: Any, rows: Sequence[MarkRow]) -> object:
     there = {row["kind"] for row in rows}
     kinds = [kind for kind in RINGS if kind in there]
     scale = {"domain": kinds, "range": [RINGS[kind] for kind in kinds]}
@@ -269,9 +274,9 @@ def _rings(alt: Any, rows: Sequence[Row]) -> object:
     return alt.Stroke("kind:N", scale=scale, legend=shown)
 
 
-def _pane_rows(canvas: _Canvas, marks: Marks) -> list[Row]:
+def _pane_rows(canvas: _Canvas, marks: Marks) -> list[MarkRow]:
     """Return the rows of panes and retractions, with the places of their values as far as there is room."""
-    dots = [canvas.share(dot.timestamp, dot.now) for dot in marks.dots[:FEW]]
+    dots = [canvas.share(dot.timestamp, dot.now) for dot in marks.dots[:LABELLED_ELEMENTS]]
     rows = [_pane_row(canvas, line, dots) for line in marks.lines]
     last: Mapping[Bounds, int] = {(line.start, line.end): n for n, line in enumerate(marks.lines)}
     shown_first = frozenset(last.values())
@@ -285,7 +290,7 @@ def _pane_rows(canvas: _Canvas, marks: Marks) -> list[Row]:
     return rows
 
 
-def _pane_row(canvas: _Canvas, line: Line, dots: Sequence[tuple[float, float]]) -> Row:
+def _pane_row(canvas: _Canvas, line: Line, dots: Sequence[tuple[float, float]]) -> MarkRow:
     sign = "−" if line.kind == RETRACTION else ""
     full = long(line.value)
     return {
@@ -312,14 +317,14 @@ def _free_place(canvas: _Canvas, line: Line, dots: Sequence[tuple[float, float]]
     return next(filter(is_free, places), places[0])
 
 
-def _label(canvas: _Canvas, line: Line, row: Row) -> Label:
+def _label(canvas: _Canvas, line: Line, row: MarkRow) -> Label:
     _, y = canvas.share(line.start, line.now)
     (x0, x1) = canvas.event.domain
     offset = VALUE_OFFSETS[line.kind == RETRACTION]
     return Label((row["at"] - x0) / (x1 - x0), y - offset / HEIGHT, row["text"])
 
 
-def _panes(canvas: _Canvas, rows: Sequence[Row]) -> list[object]:
+def _panes(canvas: _Canvas, rows: Sequence[MarkRow]) -> list[object]:
     back = [row for row in rows if row["kind"] == RETRACTION]
     forth = [row for row in rows if row["kind"] != RETRACTION]
     return [
@@ -328,7 +333,7 @@ def _panes(canvas: _Canvas, rows: Sequence[Row]) -> list[object]:
     ]
 
 
-def _rules(canvas: _Canvas, name: str, rows: Sequence[Row], offset: int) -> list[Any]:
+def _rules(canvas: _Canvas, name: str, rows: Sequence[MarkRow], offset: int) -> list[Any]:
     rule = canvas.layer(name, rows).mark_rule(strokeWidth=3, yOffset=offset)
     x2, tooltip = canvas.alt.X2("x2"), _pane_tooltip(canvas)
     encoded = rule.encode(canvas.x, canvas.y, *canvas.kind, x2, tooltip=tooltip)
@@ -342,7 +347,7 @@ def _pane_tooltip(canvas: _Canvas) -> list[object]:
     )
 
 
-def _values(canvas: _Canvas, rows: Sequence[Row]) -> list[Any]:
+def _values(canvas: _Canvas, rows: Sequence[MarkRow]) -> list[Any]:
     back = [row for row in rows if row["kind"] == RETRACTION]
     forth = [row for row in rows if row["kind"] != RETRACTION]
     return [
@@ -351,7 +356,7 @@ def _values(canvas: _Canvas, rows: Sequence[Row]) -> list[Any]:
     ]
 
 
-def _texts(canvas: _Canvas, name: str, rows: Sequence[Row], style: str, dy: int) -> list[Any]:
+def _texts(canvas: _Canvas, name: str, rows: Sequence[MarkRow], style: str, dy: int) -> list[Any]:
     """Return texts, over a halo that keeps them legible on lines; in their long form if there is room."""
     shown = canvas.layer(name, rows).transform_filter("datum.room <= width")
     if any("long" in row for row in rows):

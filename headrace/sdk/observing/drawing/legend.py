@@ -7,22 +7,22 @@ from typing import Any, Final
 
 from headrace.sdk.observing.drawing.marks import (
     ELEMENT,
-    KINDS,
     LATE_ELEMENT,
+    PANE_KINDS,
     RETRACTED_ELEMENT,
     RETRACTION,
 )
 
 ACTUAL: Final = "watermark"
 IDEAL: Final = "ideal watermark"
-WINDOW: Final = "window"
+WINDOW_MARK: Final = "window"
 
 MEANINGS: Final = {
-    WINDOW: "window, from its first result to its last",
-    KINDS["EARLY"]: "early: before the window is complete",
-    KINDS["ON_TIME"]: "on time: the watermark says it is complete",
-    KINDS["LATE"]: "late: after a late element",
-    KINDS["UNKNOWN"]: "result of a window",
+    WINDOW_MARK: "window, from its first result to its last",
+    PANE_KINDS["EARLY"]: "early: before the window is complete",
+    PANE_KINDS["ON_TIME"]: "on time: the watermark says it is complete",
+    PANE_KINDS["LATE"]: "late: after a late element",
+    PANE_KINDS["UNKNOWN"]: "result of a window",
     RETRACTION: "retracted: no longer valid",
     ACTUAL: "watermark: data is complete up to here",
     IDEAL: "ideal watermark: no element is delayed",
@@ -32,11 +32,11 @@ MEANINGS: Final = {
 }
 """The meaning of each kind of mark, for readers who see a picture for the first time."""
 
-WIDE: Final = 560
+EXPLAINED_WIDTH: Final = 560
 """Minimum width of a picture whose legend has meanings, in pixels."""
 
-_LABEL: Final = f"width < {WIDE} ? datum.label : {json.dumps(MEANINGS)}[datum.label]"
-_COLUMNS: Final = f"width < {WIDE} ? max(1, floor(width / 150)) : 2"
+_LABEL: Final = f"width < {EXPLAINED_WIDTH} ? datum.label : {json.dumps(MEANINGS)}[datum.label]"
+_COLUMNS: Final = f"width < {EXPLAINED_WIDTH} ? max(1, floor(width / 150)) : 2"
 """Expressions of Vega; the width of a picture on a page is known only there."""
 
 

@@ -14,12 +14,12 @@ import attrs
 
 from headrace.sdk.observing.history import SeenElement, SeenPane
 from headrace.windowing.time.timestamps import END_OF_TIME_MICROS
+from headrace.windowing.time.units import SECOND
 
 Bounds = tuple[int, int]
 
-SECOND: Final = 1_000_000
 
-KINDS: Final = {
+PANE_KINDS: Final = {
     "EARLY": "early pane",
     "ON_TIME": "on-time pane",
     "LATE": "late pane",
@@ -34,7 +34,7 @@ RETRACTED_ELEMENT: Final = "retracted element"
 
 
 @attrs.frozen
-class Box:
+class WindowBox:
     """A window from its first firing to its last one."""
 
     start: int
@@ -81,7 +81,7 @@ class Marks:
 
     event_time: Bounds
     processing_time: Bounds
-    boxes: tuple[Box, ...]
+    boxes: tuple[WindowBox, ...]
     lines: tuple[Line, ...]
     dots: tuple[Dot, ...]
     watermark: tuple[tuple[int, int], ...]
@@ -146,7 +146,7 @@ def _clip(instant: int, bounds: Bounds) -> int:
 
 def _line(seen: SeenPane, across: Bounds) -> Line:
     pane = seen.pane
-    kind = KINDS[pane.timing] if pane.diff > 0 else RETRACTION
+    kind = PANE_KINDS[pane.timing] if pane.diff > 0 else RETRACTION
     start, end = _clip(pane.start, across), _clip(pane.end, across)
     return Line(start, end, seen.now, kind, pane.value, pane.pane_index)
 
@@ -159,12 +159,12 @@ def _dot(seen: SeenElement) -> Dot:
     )
 
 
-def _boxes(lines: Iterable[Line], room: int) -> list[Box]:
+def _boxes(lines: Iterable[Line], room: int) -> list[WindowBox]:
     """Return a box for each window, with room for a value above its last line."""
     fired: dict[Bounds, list[int]] = {}
     for line in lines:
         fired.setdefault((line.start, line.end), []).append(line.now)
-    return [Box(*window, min(times), max(times) + room) for window, times in fired.items()]
+    return [WindowBox(*window, min(times), max(times) + room) for window, times in fired.items()]
 
 
 def _steps(watermarks: Sequence[tuple[int, int]], across: Bounds, up: Bounds) -> Iterator[Bounds]:

@@ -12,7 +12,7 @@ import attrs
 from headrace.sdk.observing.drawing.scales import TimeAxis, time_axis
 from headrace.sdk.observing.packages import require
 
-HEIGHT: Final = 170
+CHART_HEIGHT: Final = 170
 BINS: Final = 60
 
 DASHES: Final = ((1, 0), (7, 3), (2, 2), (9, 2, 2, 2))
@@ -172,7 +172,7 @@ def _colors(alt: Any, series: Sequence[Series]) -> list[Any]:
 def _spec(rows: list[dict[str, Any]], chart: Any) -> dict[str, Any]:
     """Return the specification of a chart; Altair does not see its data, since that takes long."""
     spec: dict[str, Any] = chart.to_dict(validate=False)
-    return {**spec, "width": "container", "height": HEIGHT, "datasets": {"series": rows}}
+    return {**spec, "width": "container", "height": CHART_HEIGHT, "datasets": {"series": rows}}
 
 
 def time_line(times: Sequence[int]) -> TimeAxis:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from altair import LayerChart
 
 
-class Captured(Protocol):
+class CapturedOutput(Protocol):
     """The object that :func:`headrace.testing.capture` returns."""
 
     @property
@@ -27,11 +27,11 @@ class Captured(Protocol):
 
 
 def picture(
-    source: Captured | History,
+    source: CapturedOutput | History,
     *,
     key: object = None,
     label: str | None = None,
-    elements: Captured | None = None,
+    elements: CapturedOutput | None = None,
 ) -> LayerChart:
     """Draw the panes of one key as the Dataflow paper does; a notebook shows the result.
 
@@ -116,7 +116,7 @@ def _chosen(key: object, keys: Sequence[str]) -> str:
     return str(key)
 
 
-def _from_capture(panes: Captured, elements: Captured | None) -> GroupingHistory:
+def _from_capture(panes: CapturedOutput, elements: CapturedOutput | None) -> GroupingHistory:
     """Return the records of captures; their elements should be (key, value) pairs."""
     records = GroupingHistory()
     records.add(
@@ -147,7 +147,7 @@ def _from_capture(panes: Captured, elements: Captured | None) -> GroupingHistory
     return records
 
 
-def _pairs(captured: Captured) -> Iterator[tuple[Any, str, Any]]:
+def _pairs(captured: CapturedOutput) -> Iterator[tuple[Any, str, Any]]:
     paired = all(isinstance(one.value, tuple) and len(one.value) == 2 for one in captured.elements)
     for one in captured.elements:
         key, value = one.value if paired else ("", one.value)

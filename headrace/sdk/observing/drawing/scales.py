@@ -6,9 +6,7 @@ from typing import Any, Final
 
 import attrs
 
-SECOND: Final = 1_000_000
-HOUR: Final = 3_600 * SECOND
-DAY: Final = 24 * HOUR
+from headrace.windowing.time.units import DAY, HOUR, SECOND
 
 _RELATIVE: Final = ((3 * 60, 1, "s"), (3 * 3600, 60, "min"), (3 * 86_400, 3600, "h"))
 """Units of spans: up to how many seconds, how long the unit is, and its name."""

@@ -14,13 +14,13 @@ WINDOWS: Final = 24
 MOMENTS: Final = 5
 """The minimum number of windows of a stretch, and of moments of processing time with panes."""
 
-LINES: Final = 160
+PANES_OF_STRETCH: Final = 160
 """The maximum number of panes and retractions of a stretch."""
 
-ALL: Final = ""
-FIRST: Final = "first windows"
-BUSIEST: Final = "windows with most firings"
-LAST: Final = "last windows"
+ALL_WINDOWS: Final = ""
+FIRST_WINDOWS: Final = "first windows"
+BUSIEST_WINDOWS: Final = "windows with most firings"
+LAST_WINDOWS: Final = "last windows"
 
 
 @attrs.frozen
@@ -42,13 +42,13 @@ def stretches(elements: Iterable[SeenElement], panes: Iterable[SeenPane]) -> lis
     """Return the windows with most firings, the first and the last ones; or all, if they are few."""
     elements, panes = list(elements), list(panes)
     windows = sorted(by_window := _by_window(panes))
-    whole = Stretch(ALL, tuple(panes), tuple(elements))
+    whole = Stretch(ALL_WINDOWS, tuple(panes), tuple(elements))
     if len(windows) <= 2 * WINDOWS:
         return [whole]
     chosen = {
-        BUSIEST: _busiest(windows, by_window),
-        FIRST: _enough(windows, by_window),
-        LAST: _enough(windows[::-1], by_window),
+        BUSIEST_WINDOWS: _busiest(windows, by_window),
+        FIRST_WINDOWS: _enough(windows, by_window),
+        LAST_WINDOWS: _enough(windows[::-1], by_window),
     }
     return [_stretch(name, some, elements, panes) for name, some in chosen.items()]
 
@@ -88,7 +88,7 @@ def _until_enough(
     for number, window in enumerate(windows):
         lines += len(by_window[window])
         enough = number >= WINDOWS and len(moments) >= MOMENTS
-        if number and (enough or lines > LINES or _is_far(window, windows[:number])):
+        if number and (enough or lines > PANES_OF_STRETCH or _is_far(window, windows[:number])):
             return
         moments |= {seen.now for seen in by_window[window]}
         yield window

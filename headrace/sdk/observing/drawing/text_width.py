@@ -9,10 +9,10 @@ _NARROW: Final = frozenset("iIjlrtf.,;:'|!()[] ·-")
 _WIDE: Final = frozenset("mwMW@%&…→")
 _EAST_ASIAN: Final = 0x1100
 
-NARROW: Final = 0.42
-USUAL: Final = 0.66
-CAPITAL: Final = 0.78
-WIDE: Final = 1.02
+NARROW_LETTER: Final = 0.42
+USUAL_LETTER: Final = 0.66
+CAPITAL_LETTER: Final = 0.78
+WIDE_LETTER: Final = 1.02
 """Widths of letters in the size of the font, from DejaVu Sans, which is wider than other fonts."""
 
 BOLD: Final = 1.1
@@ -30,10 +30,10 @@ def text_width(text: str, size: float, bold: bool = False) -> float:
 
 def _share(letter: str) -> float:
     if letter in _NARROW:
-        return NARROW
+        return NARROW_LETTER
     if letter in _WIDE or ord(letter) >= _EAST_ASIAN:
-        return WIDE
-    return CAPITAL if letter.isupper() else USUAL
+        return WIDE_LETTER
+    return CAPITAL_LETTER if letter.isupper() else USUAL_LETTER
 
 
 def end_of(text: str, width: float, size: float, bold: bool = False) -> str:

@@ -20,10 +20,11 @@ from starlette.types import ASGIApp
 
 from headrace.sdk.observing.drawing.charts import TitledChart, over_time, pictures, theme
 from headrace.sdk.observing.drawing.graph_image import graph_svg
-from headrace.sdk.observing.live.guard import Guard
-from headrace.sdk.observing.live.plain_data import SECOND, RunView, as_json, run_data
+from headrace.sdk.observing.live.guard import RequestGuard
+from headrace.sdk.observing.live.plain_data import RunView, as_json, run_data
 from headrace.sdk.observing.live.snapshot import first_moment, since
 from headrace.sdk.observing.reports.vega_bundle import VegaBundle
+from headrace.windowing.time.units import SECOND
 
 JSON: Final = "application/json"
 SVG: Final = "http://www.w3.org/2000/svg"
@@ -55,7 +56,7 @@ def live_app(view: Callable[[], RunView], hosts: frozenset[str] | None) -> ASGIA
         Route("/vega.js", _vega()),
         Route("/health", lambda request: PlainTextResponse("ok\n")),
     ]
-    return Guard(Starlette(routes=pages + routes), hosts)
+    return RequestGuard(Starlette(routes=pages + routes), hosts)
 
 
 def _fixed(name: str, media_type: str) -> Callable[[Request], Response]:

@@ -30,7 +30,7 @@ HEADERS: Final = {
 """The headers of every answer."""
 
 
-class Guard:
+class RequestGuard:
     """Passes on requests that only read, and adds the fixed headers to all answers.
 
     Args:

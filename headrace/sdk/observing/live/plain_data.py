@@ -16,13 +16,12 @@ from headrace.sdk.observing.history import GroupingHistory, History, Span
 from headrace.sdk.observing.live.recent_logs import LoggedRecord
 from headrace.sdk.pipelines.result import PipelineState
 from headrace.windowing.time.timestamps import END_OF_TIME_MICROS
-
-SECOND: Final = 1_000_000
+from headrace.windowing.time.units import SECOND
 
 RATE_SECONDS: Final = 30
 """Over how much processing time rates are computed while a run goes on."""
 
-Plain = dict[str, Any]
+PlainData = dict[str, Any]
 
 
 @attrs.frozen
@@ -39,10 +38,10 @@ class RunView:
     history: History
     logs: list[LoggedRecord]
     engine: Mapping[str, float]
-    metrics: list[Plain]
+    metrics: list[PlainData]
 
 
-def run_data(view: RunView, spans: bool = True) -> Plain:
+def run_data(view: RunView, spans: bool = True) -> PlainData:
     """Return a run as plain data.
 
     Args:
@@ -65,7 +64,7 @@ def run_data(view: RunView, spans: bool = True) -> Plain:
     return found | ({"spans": [_span(span) for span in history.spans]} if spans else {})
 
 
-def _outline(history: History) -> Plain | None:
+def _outline(history: History) -> PlainData | None:
     run = history.run
     if run is None:
         return None
@@ -78,7 +77,7 @@ def _outline(history: History) -> Plain | None:
     }
 
 
-def _step(step: StepOutline, history: History) -> Plain:
+def _step(step: StepOutline, history: History) -> PlainData:
     totals = history.totals[step.label]
     return {
         "label": step.label,
@@ -94,7 +93,7 @@ def _step(step: StepOutline, history: History) -> Plain:
     }
 
 
-def step_data(metrics: StepMetrics) -> Plain:
+def step_data(metrics: StepMetrics) -> PlainData:
     """Return the metrics of a step as plain data.
 
     >>> step_data(StepMetrics(elements_in=3))["elements_in"]
@@ -110,7 +109,7 @@ def step_data(metrics: StepMetrics) -> Plain:
     }
 
 
-def _span(span: Span) -> Plain:
+def _span(span: Span) -> PlainData:
     return {
         "start": span.start,
         "end": span.end,
@@ -122,11 +121,11 @@ def _span(span: Span) -> Plain:
     }
 
 
-def _grouping(label: str, grouping: GroupingHistory) -> Plain:
+def _grouping(label: str, grouping: GroupingHistory) -> PlainData:
     return {"label": label, "keys": grouping.ranked(), "thinned": grouping.thinned}
 
 
-def rates(history: History, label: str) -> Plain | None:
+def rates(history: History, label: str) -> PlainData | None:
     """Return the elements per second of a step: in the last half minute, or over a whole run that has ended.
 
     The time before the end of the first round is unknown, so that it does not count.
@@ -154,7 +153,7 @@ def lag(history: History, watermark: int) -> float | None:
     return (history.spans[-1].end - watermark) / SECOND
 
 
-def metrics_data(results: MetricResults) -> list[Plain]:
+def metrics_data(results: MetricResults) -> list[PlainData]:
     """Return user-defined metrics as plain data.
 
     >>> metrics_data(MetricResults({}))
@@ -163,7 +162,7 @@ def metrics_data(results: MetricResults) -> list[Plain]:
     return [_metric(metric) for kind in results.query().values() for metric in kind]
 
 
-def _metric(metric: MetricResult) -> Plain:
+def _metric(metric: MetricResult) -> PlainData:
     value = metric.committed
     if isinstance(value, GaugeResult):
         value = value.value

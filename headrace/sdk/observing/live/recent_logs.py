@@ -10,9 +10,9 @@ import attrs
 
 from headrace.sdk.metrics.step_logging import StepLogFilter
 
-LOGGER: Final = logging.getLogger("headrace")
+HEADRACE_LOGGER: Final = logging.getLogger("headrace")
 
-KEPT: Final = 50
+KEPT_LOGS: Final = 50
 """Number of records that are kept."""
 
 LONGEST: Final = 2_000
@@ -45,7 +45,7 @@ class RecentLogs(logging.Handler):
 
     >>> logs = RecentLogs()
     >>> logs.attach()
-    >>> LOGGER.warning("3 elements are malformed", extra={"step": "Read"})
+    >>> HEADRACE_LOGGER.warning("3 elements are malformed", extra={"step": "Read"})
     >>> logs.detach()
     >>> [(record.step, record.message) for record in logs.records()]
     [('Read', '3 elements are malformed')]
@@ -54,15 +54,15 @@ class RecentLogs(logging.Handler):
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
         self.addFilter(StepLogFilter())
-        self._records: deque[LoggedRecord] = deque(maxlen=KEPT)
+        self._records: deque[LoggedRecord] = deque(maxlen=KEPT_LOGS)
 
     def attach(self) -> None:
         """Begin to listen to the logger."""
-        LOGGER.addHandler(self)
+        HEADRACE_LOGGER.addHandler(self)
 
     def detach(self) -> None:
         """Stop listening; the records stay."""
-        LOGGER.removeHandler(self)
+        HEADRACE_LOGGER.removeHandler(self)
 
     def emit(self, record: logging.LogRecord) -> None:
         """Keep a record; called under the lock of the handler."""

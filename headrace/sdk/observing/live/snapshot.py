@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from copy import copy
-from typing import Final
 
 import attrs
 
 from headrace.sdk.metrics.step_metrics import StepMetrics
 from headrace.sdk.observing.history import GroupingHistory, History
-
-MINUTE: Final = 60_000_000
+from headrace.windowing.time.units import MINUTE
 
 
 def snapshot(history: History) -> History:

@@ -19,8 +19,8 @@ from typing import Final
 from headrace.sdk.metrics.run_records import RunOutline, StepOutline
 from headrace.sdk.metrics.step_metrics import StepMetrics
 from headrace.sdk.observing.drawing.charts import over_time, pictures, theme
-from headrace.sdk.observing.drawing.graph_image import TIMINGS, graph_svg
-from headrace.sdk.observing.drawing.marks import KINDS
+from headrace.sdk.observing.drawing.graph_image import TIMING_LABELS, graph_svg
+from headrace.sdk.observing.drawing.marks import PANE_KINDS
 from headrace.sdk.observing.history import History
 from headrace.sdk.observing.packages import require_for
 from headrace.sdk.observing.reports.vega_bundle import VegaBundle
@@ -35,7 +35,7 @@ MOST_KEYS: Final = 12
 """Maximum number of keys in a report, over all groupings."""
 
 
-class Report(History):
+class HtmlReport(History):
     """Writes a report at the end of a run, also of one that fails.
 
     Args:
@@ -189,7 +189,7 @@ def _totals(history: History) -> Iterator[str]:
     state = sum(history.spans[-1].state.values()) if history.spans else 0
     numbers = {
         "elements read": read,
-        **{f"{kind}s": of_all.panes[timing] for timing, kind in KINDS.items()},
+        **{f"{kind}s": of_all.panes[timing] for timing, kind in PANE_KINDS.items()},
         "retractions": of_all.retractions,
         "late, dropped": of_all.late_dropped,
         "states at the end": state,
@@ -199,8 +199,8 @@ def _totals(history: History) -> Iterator[str]:
             yield f"<div><dt>{escape(name)}</dt><dd>{number:,}</dd></div>"
 
 
-_COLUMNS: Final = ("in", "out", *TIMINGS.values(), "retractions", "dropped", "states")
-_CLASSES: Final = ("", "", *(timing.lower() for timing in TIMINGS), "retraction", "late", "")
+_COLUMNS: Final = ("in", "out", *TIMING_LABELS.values(), "retractions", "dropped", "states")
+_CLASSES: Final = ("", "", *(timing.lower() for timing in TIMING_LABELS), "retraction", "late", "")
 
 
 def _table(history: History) -> str:
@@ -217,7 +217,7 @@ def _table_row(history: History, step: StepOutline) -> str:
     numbers = (
         metrics.elements_in,
         metrics.elements_out,
-        *(metrics.panes[timing] for timing in TIMINGS),
+        *(metrics.panes[timing] for timing in TIMING_LABELS),
         metrics.retractions,
         metrics.late_dropped,
         state.get(step.label, 0),

@@ -16,7 +16,7 @@ from typing import Any, Final, TypeAlias
 
 import attrs
 
-from headrace.grouping.facts import Needs, Panes, facts_of
+from headrace.grouping.facts import Firing, Needs, facts_of
 from headrace.sdk.pipelines.runner_lookup import DEFAULT_RUNNER, find_runner
 from headrace.sdk.testing.conformance.report import Report, Verdict
 from headrace.sdk.testing.laws.law import IN_ANY_ORDER, LIKE_ITS_BATCH, LawBroken
@@ -27,7 +27,7 @@ from headrace.sdk.testing.laws.run_laws import (
     IN_TIME,
     UNWATCHED,
     Judgement,
-    Key,
+    LawInMode,
     RunPanes,
     in_reverse,
     of_capturing,
@@ -77,10 +77,10 @@ AT_LEAST: Final = 100
 AT_ALL: Final = 3
 """Runs with fewer elements are small."""
 
-FEW: Final = 30
+SMALL_RUNS: Final = 30
 """At most one run in this many is small."""
 
-REMEMBERED: Final = 100
+REMEMBERED_DRAWS: Final = 100
 """Number of draws of a kind of runs that are remembered."""
 
 RUNS: Final = "every pipeline runs"
@@ -150,7 +150,7 @@ def _packs(
             yield runs[first : min(first + pack, count)]
 
 
-@lru_cache(maxsize=REMEMBERED)
+@lru_cache(maxsize=REMEMBERED_DRAWS)
 def _drawn(pipelines: st.SearchStrategy[Run], cases: int, random_seed: int) -> tuple[Run, ...]:
     """Draw runs, always the same for a seed, and extend each to the end of time.
 
@@ -174,12 +174,12 @@ def _drawn(pipelines: st.SearchStrategy[Run], cases: int, random_seed: int) -> t
         run = attrs.evolve(run, script=ended(run.script), other=other)
         if len(rows_of(run.script)) < AT_ALL:
             small.append(run)
-            assume(len(small) * FEW <= cases)
+            assume(len(small) * SMALL_RUNS <= cases)
         else:
             found.append(run)
 
     draw()
-    few = cases // FEW
+    few = cases // SMALL_RUNS
     return tuple((small[:few] + found + small[few:])[:cases])
 
 
@@ -203,9 +203,9 @@ class _VerdictCounter:
     """Counts cases by law, and keeps the first run that breaks each law."""
 
     drawn: int = 0
-    tried: Counter[Key] = attrs.field(factory=Counter)
-    after: dict[Key, int] = attrs.field(factory=dict)
-    broken: dict[Key, tuple[Run, LawBroken]] = attrs.field(factory=dict)
+    tried: Counter[LawInMode] = attrs.field(factory=Counter)
+    after: dict[LawInMode, int] = attrs.field(factory=dict)
+    broken: dict[LawInMode, tuple[Run, LawBroken]] = attrs.field(factory=dict)
 
     def add(self, runs: Sequence[Run], judgements: Sequence[Judgement]) -> None:
         """Add the judgements of a pack."""
@@ -216,10 +216,10 @@ class _VerdictCounter:
                 if broken is not None and key not in self.broken:
                     self.broken[key], self.after[key] = (run, broken), self.drawn
 
-    def verdicts(self, keys: Sequence[Key]) -> tuple[Verdict, ...]:
+    def verdicts(self, keys: Sequence[LawInMode]) -> tuple[Verdict, ...]:
         return tuple(map(self._verdict, keys))
 
-    def _verdict(self, key: Key) -> Verdict:
+    def _verdict(self, key: LawInMode) -> Verdict:
         law, mode = key
         if key not in self.broken:
             return Verdict(law, mode, self.tried[key])
@@ -236,7 +236,7 @@ class Kit:
     batch: bool
     reference: Reference | None
 
-    def keys(self) -> list[Key]:
+    def keys(self) -> list[LawInMode]:
         """Return all laws and modes, in the order of the report."""
         modes = ["streaming"] * self.streaming + ["batch"] * self.batch
         keys = [(RUNS, mode) for mode in modes]
@@ -331,7 +331,7 @@ class Kit:
                     found[key] = found.get(key) or _broken(law, each, run)
         return found
 
-    def _seeing(self, key: Key) -> Kit:
+    def _seeing(self, key: LawInMode) -> Kit:
         """Return the part of the kit that is needed to check a law."""
         law, mode = key
         both = law == LIKE_ITS_BATCH
@@ -343,7 +343,7 @@ class Kit:
         )
 
     def shrunk(
-        self, key: Key, broken: tuple[Run, LawBroken], pack: int, packs: int
+        self, key: LawInMode, broken: tuple[Run, LawBroken], pack: int, packs: int
     ) -> tuple[Run, LawBroken]:
         """Return a smaller run that breaks a law, if one is found."""
         narrow = self._seeing(key)
@@ -380,7 +380,7 @@ def parts(run: Run, observed: Sequence[Observation], mode: str) -> Iterator[Part
 def _needs_little_state(step: Step) -> bool:
     """Return whether the engine can keep windows of a step without full states, unless it is watched."""
     facts = facts_of(step.windowing)
-    return facts.needs is Needs.VALUES and facts.panes in {Panes.ONE, Panes.FIRST_AT_END}
+    return facts.needs is Needs.VALUES and facts.panes in {Firing.ONE, Firing.FIRST_AT_END}
 
 
 def _broken(law: Any, each: Part, run: Run) -> LawBroken | None:

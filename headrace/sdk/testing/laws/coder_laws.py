@@ -11,7 +11,7 @@ from headrace.sdk.testing.laws.law_runner import Drawn, check_law, drawn_from
 from headrace.sdk.testing.property_testing import st
 
 
-class Coder(Protocol):
+class AnyCoder(Protocol):
     """Anything that encodes values as bytes and decodes them, such as a Beam coder."""
 
     def encode(self, value: Any) -> bytes:
@@ -38,7 +38,7 @@ class StoredData:
 
 
 def check_coder(
-    coder: Coder | None, values: Drawn, keys: bool | None = None, cases: int = 100
+    coder: AnyCoder | None, values: Drawn, keys: bool | None = None, cases: int = 100
 ) -> None:
     """Check that a coder preserves values, and that each key has one encoding.
 
@@ -71,7 +71,7 @@ def check_coder(
     check_law(st.tuples(drawn, drawn), law, cases)
 
 
-def _check_round_trip(coder: Coder, value: object) -> None:
+def _check_round_trip(coder: AnyCoder, value: object) -> None:
     encoded = coder.encode(value)
     decoded = coder.decode(encoded)
     if decoded != value or type(decoded) is not type(value):
@@ -83,7 +83,7 @@ def _check_round_trip(coder: Coder, value: object) -> None:
         )
 
 
-def _check_keys(coder: Coder, encode: Any, one: object, other: object) -> None:
+def _check_keys(coder: AnyCoder, encode: Any, one: object, other: object) -> None:
     """Check that keys have equal encodings exactly if they are equal, also after a round trip."""
     decoded = coder.decode(coder.encode(one))
     for second in (decoded, other):

@@ -16,13 +16,12 @@ import attrs
 from headrace.errors import shorten
 from headrace.sdk.coders.keys import encode_value
 from headrace.sdk.groups.combine_fn import CombineFn
+from headrace.sdk.testing.assertions.matchers import Equal
 from headrace.sdk.testing.laws.law import VALUES_UNCHANGED, LawBroken, Unquoted
 from headrace.sdk.testing.laws.law_runner import Drawn, check_law, drawn_from
 from headrace.sdk.testing.property_testing import st
 
-Equal: TypeAlias = Callable[[Any, Any], bool]
-
-Sides: TypeAlias = tuple[str, str, Any, Any, str]
+Comparison: TypeAlias = tuple[str, str, Any, Any, str]
 """A law, an operation, its result, the expected result, and the remedy if these differ."""
 
 
@@ -30,7 +29,7 @@ NEW_ACCUMULATOR: Final = "create_accumulator returns a new accumulator each time
 
 OWN_ACCUMULATOR: Final = "an accumulator shares nothing with other accumulators"
 
-ORDER: Final = (
+COMBINE_LAWS: Final = (
     VALUES_UNCHANGED,
     NEW_ACCUMULATOR,
     OWN_ACCUMULATOR,
@@ -96,7 +95,7 @@ def check_combine_fn(
             if not same(found, expected):
                 raise LawBroken(sentence, given, {operation: found, "expected": expected}, remedy)
 
-    check_law(parts, law, cases, ORDER)
+    check_law(parts, law, cases, COMBINE_LAWS)
 
 
 def _equal(one: object, other: object) -> bool:
@@ -109,7 +108,7 @@ class _Combining:
 
     fn: CombineFn
 
-    def of(self, a: list[Any], b: list[Any], c: list[Any]) -> Iterator[Sides]:
+    def of(self, a: list[Any], b: list[Any], c: list[Any]) -> Iterator[Comparison]:
         """Yield the two sides of each law for some inputs."""
         yield from self._adding(a, b)
         yield from self._merging(a, b, c)
@@ -174,7 +173,7 @@ class _Combining:
     def out(self, accumulator: object) -> Any:
         return self.fn.extract_output(accumulator)
 
-    def _adding(self, a: list[object], b: list[object]) -> Iterator[Sides]:
+    def _adding(self, a: list[object], b: list[object]) -> Iterator[Comparison]:
         expected = self.out(self.add(a + b))
         yield (
             "inputs can be added in any order",
@@ -199,7 +198,7 @@ class _Combining:
             "create a new object for each accumulator, and do not keep one in the CombineFn",
         )
 
-    def _merging(self, a: list[object], b: list[object], c: list[object]) -> Iterator[Sides]:
+    def _merging(self, a: list[object], b: list[object], c: list[object]) -> Iterator[Comparison]:
         one, two, three = (partial(self.add, inputs) for inputs in (a, b, c))
         whole = self.out(self.add(a + b + c))
         yield (
@@ -237,7 +236,7 @@ class _Combining:
                 "make create_accumulator return an accumulator that changes nothing when it is merged",
             )
 
-    def _preserving(self, a: list[object], b: list[object]) -> Iterator[Sides]:
+    def _preserving(self, a: list[object], b: list[object]) -> Iterator[Comparison]:
         expected = self.out(self.add(a))
         yield (
             "pickling preserves an accumulator",
@@ -270,7 +269,7 @@ class _Combining:
             "do not change the accumulator in extract_output; it is called at every firing",
         )
 
-    def _subtracting(self, a: list[object], b: list[object]) -> Iterator[Sides]:
+    def _subtracting(self, a: list[object], b: list[object]) -> Iterator[Comparison]:
         subtract: Any = self.fn.subtract_input  # type: ignore[attr-defined]  # can_subtract is true
         later, earlier = self.add(a + b), self.fn.create_accumulator()
         for element in b:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from textwrap import indent
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from headrace.errors import shorten
 
 LIKE_ITS_BATCH: Final = "a stream has the same result as a batch of the same elements"
 VALUES_UNCHANGED: Final = "values are not changed"
 IN_ANY_ORDER: Final = "the final result does not depend on the order of arrival"
+
+Violation: TypeAlias = tuple[str, dict[str, Any], str]
+"""A broken law, what was seen, and the remedy."""
 
 
 class LawBroken(AssertionError):

@@ -21,10 +21,10 @@ from headrace.sdk.testing.streams.script import rows_of, with_rows
 RunPanes: TypeAlias = Sequence[Sequence[Any]]
 """The panes of each grouping of a run; any objects with the attributes of a Pane."""
 
-Key: TypeAlias = tuple[str, str]
+LawInMode: TypeAlias = tuple[str, str]
 """A law and a mode."""
 
-Judgement: TypeAlias = dict[Key, LawBroken | None]
+Judgement: TypeAlias = dict[LawInMode, LawBroken | None]
 """The result of each law that applies to a run: the violation, or None."""
 
 AGREES: Final = "the panes are the same as the reference's"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any, Final
 
-from headrace.grouping.facts import Panes, panes_of
+from headrace.grouping.facts import Firing, panes_of
 from headrace.sdk.testing.laws.pane_law import Broken, PaneLaw
 from headrace.sdk.testing.runs.batch_oracle import Part
-from headrace.sdk.testing.runs.run_on_runner import Input, SideObservation
+from headrace.sdk.testing.runs.run_on_runner import GroupingInput, SideObservation
 from headrace.sdk.testing.runs.steps import side_windowing
 from headrace.sdk.testing.runs.weights import weight
 from headrace.windowing.window import BoundedWindow
@@ -33,7 +33,7 @@ def _wrong_content(part: Part) -> Broken:
         }
 
 
-def _row(e: Input, window: BoundedWindow, value: Any) -> tuple[object, ...]:
+def _row(e: GroupingInput, window: BoundedWindow, value: Any) -> tuple[object, ...]:
     return e.key, value, e.timestamp, e.diff, window
 
 
@@ -50,7 +50,7 @@ def _fires_once(part: Part) -> bool:
     if seen is None or seen.side_dropped:
         return False
     changing = any(e.diff < 0 for e in seen.side)
-    return panes_of(side_windowing(part.step), changing) is Panes.ONE
+    return panes_of(side_windowing(part.step), changing) is Firing.ONE
 
 
 SIDE_CONTENT: Final = PaneLaw(

@@ -25,7 +25,7 @@ from headrace.sdk.testing.laws.law import (
 )
 from headrace.sdk.testing.laws.law_runner import Drawn, check_law, drawn_from
 from headrace.sdk.testing.property_testing import st
-from headrace.sdk.testing.runs.batch_oracle import merged_windows
+from headrace.sdk.testing.runs.batch_oracle import KeyWindow, merged_windows
 from headrace.sdk.testing.runs.run import ordered
 from headrace.sdk.testing.runs.run_on_runner import RunnerOrName
 from headrace.sdk.testing.runs.shrinking import smaller_scripts
@@ -49,7 +49,7 @@ Transform: TypeAlias = PTransform[Any, Any] | Callable[[], PTransform[Any, Any]]
 AddUp: TypeAlias = Callable[[list[Any]], Any]
 """Combines the values of several panes."""
 
-Content: TypeAlias = Counter[str]
+ElementCounts: TypeAlias = Counter[str]
 """The content of a collection: values with their windows, as text, and their counts."""
 
 
@@ -308,11 +308,11 @@ def _showing(script: Script) -> Iterator[None]:
         raise
 
 
-def _listed(content: Content) -> list[object]:
+def _listed(content: ElementCounts) -> list[object]:
     return [Unquoted(text) for text in sorted(content.elements())]
 
 
-def content(outcome: Outcome, add_up: AddUp | None) -> Content:
+def content(outcome: Outcome, add_up: AddUp | None) -> ElementCounts:
     """Return the result of an output, interpreted by its accumulation mode.
 
     Raises:
@@ -335,9 +335,9 @@ def content(outcome: Outcome, add_up: AddUp | None) -> Content:
     return _net(outcome.elements)
 
 
-def _net(elements: Iterable[Captured]) -> Content:
+def _net(elements: Iterable[Captured]) -> ElementCounts:
     """Return values minus their retractions."""
-    left: Content = Counter()
+    left: ElementCounts = Counter()
     for e in elements:
         for window in e.windows:
             left[_spelling(ordered(e.value), window)] += e.diff
@@ -346,9 +346,6 @@ def _net(elements: Iterable[Captured]) -> Content:
 
 def _spelling(value: object, window: BoundedWindow) -> str:
     return f"{value!r} in {window!r}"
-
-
-KeyWindow: TypeAlias = tuple[Any, BoundedWindow]
 
 
 def _by_window(outcome: Outcome) -> dict[KeyWindow, list[Captured]]:

@@ -10,26 +10,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import permutations
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 import attrs
 
-from headrace.sdk.testing.laws.law import LawBroken
+from headrace.sdk.testing.laws.law import LawBroken, Violation
 from headrace.sdk.testing.laws.law_runner import check_law
 from headrace.sdk.testing.property_testing import st
 from headrace.triggers import Trigger, WindowingStrategy
 from headrace.triggers.trigger import ASLEEP, Arrived, Clock, TriggerState, Wake
 from headrace.windowing.time.timestamps import DurationTypes, duration_micros
 
-WINDOW: Final = 10
+WINDOW_LENGTH: Final = 10
 """Length of the window, in units."""
 
-FAR: Final = Clock(1 << 62, 1 << 62)
+FAR_CLOCK: Final = Clock(1 << 62, 1 << 62)
 
-Sides: TypeAlias = tuple[str, dict[str, Any], str]
-"""A broken law, what was seen, and the remedy."""
-
-ORDER: Final = (
+TRIGGER_LAWS: Final = (
     "a state is plain data",
     "a trigger with fires_only_at_end does not fire before the end of its window",
     "a trigger with fires_only_at_end fires at the end of its window",
@@ -42,7 +39,7 @@ ORDER: Final = (
 
 
 @attrs.frozen
-class Elements:
+class Arrive:
     """Elements arrive together."""
 
     count: int
@@ -64,7 +61,7 @@ class Now:
     by: int
 
 
-Event: TypeAlias = Elements | Watermark | Now
+TriggerEvent: TypeAlias = Arrive | Watermark | Now
 
 
 def check_trigger(trigger: Trigger, unit: DurationTypes = 1, cases: int = 100) -> None:
@@ -91,23 +88,21 @@ def check_trigger(trigger: Trigger, unit: DurationTypes = 1, cases: int = 100) -
     lateness = st.sampled_from([0, 5 * step])
     stories = st.lists(st.lists(_events(trigger, step), max_size=8), min_size=1, max_size=3)
 
-    def law(case: tuple[int, list[list[Event]]]) -> None:
+    def law(case: tuple[int, list[list[TriggerEvent]]]) -> None:
         lateness, stories = case
-        for sentence, seen, remedy in _broken(trigger, WINDOW * step, lateness, stories):
-            given = (
-                f"{trigger!r}, a window of {WINDOW * step} microseconds and the events {stories}"
-            )
+        for sentence, seen, remedy in _broken(trigger, WINDOW_LENGTH * step, lateness, stories):
+            given = f"{trigger!r}, a window of {WINDOW_LENGTH * step} microseconds and the events {stories}"
             raise LawBroken(sentence, given, seen, remedy)
 
-    check_law(st.tuples(lateness, stories), law, cases, ORDER)
+    check_law(st.tuples(lateness, stories), law, cases, TRIGGER_LAWS)
 
 
-def _events(trigger: Trigger, step: int) -> st.SearchStrategy[Event]:
+def _events(trigger: Trigger, step: int) -> st.SearchStrategy[TriggerEvent]:
     near = st.sampled_from([0, 0, 1, -1])
     steps = st.builds(lambda n, off: max(n * step + off, 1), st.integers(0, 12), near)
     matched = st.sets(st.sampled_from(trigger.predicates)) if trigger.predicates else st.just(set())
     return st.one_of(
-        st.builds(Elements, st.integers(1, 4), st.integers(1, 40), matched.map(frozenset)),
+        st.builds(Arrive, st.integers(1, 4), st.integers(1, 40), matched.map(frozenset)),
         st.builds(Watermark, steps),
         st.builds(Now, steps),
     )
@@ -125,7 +120,7 @@ class _Window:
     trigger: Trigger
     last: int
     until: int
-    told: Callable[[Trigger, Elements], Arrived]
+    told: Callable[[Trigger, Arrive], Arrived]
     clock: Clock = attrs.field(factory=lambda: Clock(-1, 0))
     firings: list[Clock] = attrs.field(factory=list)
     elements: int = 0
@@ -149,7 +144,7 @@ class _Window:
     def wake(self) -> Wake:
         return self.trigger.wake(self.state, self.last, self.clock)
 
-    def take(self, event: Event) -> None:
+    def take(self, event: TriggerEvent) -> None:
         """Let an event happen."""
         watermark, now = self.clock
         if isinstance(event, Watermark):
@@ -168,7 +163,7 @@ class _Window:
             self.state = self.trigger.on_fire(self.state, self.last, self.clock)
 
 
-def _by_the_engine(trigger: Trigger, event: Elements) -> Arrived:
+def _by_the_engine(trigger: Trigger, event: Arrive) -> Arrived:
     """Return what the engine tells a trigger: sizes and predicates only if it asks for them."""
     if trigger.needs_only_counts:
         return Arrived(event.count)
@@ -176,13 +171,13 @@ def _by_the_engine(trigger: Trigger, event: Elements) -> Arrived:
     return Arrived(event.count, size, event.matched_predicates)
 
 
-def _everything(trigger: Trigger, event: Elements) -> Arrived:
+def _everything(trigger: Trigger, event: Arrive) -> Arrived:
     return Arrived(event.count, event.size, event.matched_predicates)
 
 
 def _broken(
-    trigger: Trigger, length: int, lateness: int, stories: Sequence[Sequence[Event]]
-) -> Iterator[Sides]:
+    trigger: Trigger, length: int, lateness: int, stories: Sequence[Sequence[TriggerEvent]]
+) -> Iterator[Violation]:
     last = length - 1
     windows = [
         _Window(trigger, last + n, last + n + lateness, _by_the_engine)
@@ -195,21 +190,21 @@ def _broken(
     yield from _badly_merged(trigger, windows, clock)
 
 
-def _badly_lived(window: _Window, events: Iterable[Event]) -> Iterator[Sides]:
+def _badly_lived(window: _Window, events: Iterable[TriggerEvent]) -> Iterator[Violation]:
     windowing = WindowingStrategy(allowed_lateness=window.until - window.last)
     for event in events:
         if window.closed:
             return
         wake, was_ready = window.wake, window.ready
         window.take(event)
-        if not isinstance(event, Elements) and not was_ready:
+        if not isinstance(event, Arrive) and not was_ready:
             yield from _badly_woken(window, wake)
         window.fire()
         yield from _badly_promised(window, windowing)
         yield from _badly_kept(window)
 
 
-def _badly_woken(window: _Window, wake: Wake) -> Iterator[Sides]:
+def _badly_woken(window: _Window, wake: Wake) -> Iterator[Violation]:
     clock = window.clock
     woken = wake.watermark <= clock.watermark or wake.now <= clock.now
     if not woken and not window.finished and window.ready:
@@ -220,7 +215,7 @@ def _badly_woken(window: _Window, wake: Wake) -> Iterator[Sides]:
         )
 
 
-def _badly_promised(window: _Window, windowing: WindowingStrategy) -> Iterator[Sides]:
+def _badly_promised(window: _Window, windowing: WindowingStrategy) -> Iterator[Violation]:
     trigger, firings = window.trigger, window.firings
     if trigger.fires_only_at_end:
         yield from _badly_at_end(window, windowing)
@@ -238,7 +233,7 @@ def _badly_promised(window: _Window, windowing: WindowingStrategy) -> Iterator[S
         )
 
 
-def _badly_at_end(window: _Window, windowing: WindowingStrategy) -> Iterator[Sides]:
+def _badly_at_end(window: _Window, windowing: WindowingStrategy) -> Iterator[Violation]:
     """Runners make the first pane at the end of the window, without a look at the trigger."""
     trigger, firings, ended = window.trigger, window.firings, window.clock.watermark > window.last
     seen = {"last instant of the window": window.last, "fired at": firings, "now": window.clock}
@@ -256,7 +251,7 @@ def _badly_at_end(window: _Window, windowing: WindowingStrategy) -> Iterator[Sid
         )
 
 
-def _badly_kept(window: _Window) -> Iterator[Sides]:
+def _badly_kept(window: _Window) -> Iterator[Violation]:
     trigger, state, clock = window.trigger, window.state, window.clock
     if not _is_plain(state):
         yield (
@@ -265,7 +260,7 @@ def _badly_kept(window: _Window) -> Iterator[Sides]:
             "use None, bool, int, str, or tuples of them",
         )
     if window.finished:
-        if trigger.should_fire(state, window.last, FAR) or window.wake != ASLEEP:
+        if trigger.should_fire(state, window.last, FAR_CLOCK) or window.wake != ASLEEP:
             yield (
                 "a finished trigger never fires, and sleeps",
                 {"state": state, "wake returned": window.wake},
@@ -279,7 +274,7 @@ def _badly_kept(window: _Window) -> Iterator[Sides]:
         )
 
 
-def _badly_informed(window: _Window, events: Iterable[Event]) -> Iterator[Sides]:
+def _badly_informed(window: _Window, events: Iterable[TriggerEvent]) -> Iterator[Violation]:
     """Compare a window with one whose trigger is told everything about the elements."""
     informed = _Window(window.trigger, window.last, window.until, _everything)
     for event in events:
@@ -296,7 +291,9 @@ def _badly_informed(window: _Window, events: Iterable[Event]) -> Iterator[Sides]
         )
 
 
-def _badly_merged(trigger: Trigger, windows: Sequence[_Window], clock: Clock) -> Iterator[Sides]:
+def _badly_merged(
+    trigger: Trigger, windows: Sequence[_Window], clock: Clock
+) -> Iterator[Violation]:
     last = windows[-1].last
     states = [window.state for window in windows]
     merged = [trigger.on_merge(order, last, clock) for order in permutations(states)]

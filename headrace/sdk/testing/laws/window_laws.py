@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 
-from headrace.sdk.testing.laws.law import LawBroken
+from headrace.sdk.testing.laws.law import LawBroken, Violation
 from headrace.sdk.testing.laws.law_runner import Drawn, check_law, drawn_from
 from headrace.sdk.testing.property_testing import st
 from headrace.sdk.testing.runs.batch_oracle import merged_windows
@@ -21,9 +21,6 @@ from headrace.windowing.window_fn import WindowFn, is_window
 
 Dated: TypeAlias = tuple[Any, int]
 """An element and its timestamp in microseconds."""
-
-Sides: TypeAlias = tuple[str, dict[str, Any], str]
-"""A broken law, the results on both sides, and the remedy."""
 
 
 def check_window_fn(
@@ -65,7 +62,7 @@ def check_window_fn(
     check_law(dated, law, cases)
 
 
-def _broken(window_fn: WindowFn, dated: Sequence[Dated]) -> Iterator[Sides]:
+def _broken(window_fn: WindowFn, dated: Sequence[Dated]) -> Iterator[Violation]:
     for element, instant in dated:
         yield from _badly_assigned(window_fn, element, instant)
     windows = [window for one in dated for window in _assigned(window_fn, *one)]
@@ -83,7 +80,7 @@ def _broken(window_fn: WindowFn, dated: Sequence[Dated]) -> Iterator[Sides]:
     yield from _badly_merged(window_fn, windows, targets)
 
 
-def _badly_assigned(window_fn: WindowFn, element: object, instant: int) -> Iterator[Sides]:
+def _badly_assigned(window_fn: WindowFn, element: object, instant: int) -> Iterator[Violation]:
     windows, again = (_assigned(window_fn, element, instant) for _ in range(2))
     if windows != again:
         yield (
@@ -104,7 +101,7 @@ def _badly_merged(
     window_fn: WindowFn,
     windows: Sequence[BoundedWindow],
     targets: dict[BoundedWindow, BoundedWindow],
-) -> Iterator[Sides]:
+) -> Iterator[Violation]:
     merged = set(targets.values())
     again = merged_windows(window_fn, merged)
     if set(again.values()) != merged:

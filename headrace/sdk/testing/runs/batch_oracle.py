@@ -18,8 +18,8 @@ import attrs
 from headrace.sdk.coders.keys import encode_value
 from headrace.sdk.testing.runs.linked_windows import LinkedWindows
 from headrace.sdk.testing.runs.run import has_late_output
-from headrace.sdk.testing.runs.run_on_runner import Input, Observation, Pane
-from headrace.sdk.testing.runs.steps import LAST, SUBTRACTING, Step, emits_panes, mode_of
+from headrace.sdk.testing.runs.run_on_runner import GroupingInput, Observation, Pane
+from headrace.sdk.testing.runs.steps import LAST_VALUES, SUBTRACTING, Step, emits_panes, mode_of
 from headrace.sdk.testing.runs.validity_windows import ValidityWindows
 from headrace.sdk.testing.streams.script import Script
 from headrace.triggers.refinement import AccumulationMode
@@ -34,7 +34,7 @@ KeyWindow: TypeAlias = tuple[Any, BoundedWindow]
 Result: TypeAlias = dict[KeyWindow, Any]
 """The value of each key and window."""
 
-Change: TypeAlias = tuple[Any, int]
+SignedValue: TypeAlias = tuple[Any, int]
 """A value and its diff, +1 or -1."""
 
 DISCARDING = AccumulationMode.DISCARDING
@@ -44,14 +44,14 @@ RETRACTING = AccumulationMode.RETRACTING
 SUMS: Final = ("sum", "state")
 """The kinds of results that are sums."""
 
-COUNTED: Final = (*SUMS, *SUBTRACTING)
+COUNTED_KINDS: Final = (*SUMS, *SUBTRACTING)
 """The kinds of results that are empty if there are as many retractions as values."""
 
 
 # Results of values
 
 
-def remaining_values(changes: Iterable[Change]) -> list[Any]:
+def remaining_values(changes: Iterable[SignedValue]) -> list[Any]:
     """Return the values that were added more often than retracted, sorted by their repr."""
     values: dict[str, Any] = {}
     counts: Counter[str] = Counter()
@@ -61,7 +61,7 @@ def remaining_values(changes: Iterable[Change]) -> list[Any]:
     return [values[spelling] for spelling in sorted((+counts).elements())]
 
 
-def result_of(kind: str, changes: Iterable[Change]) -> Any:
+def result_of(kind: str, changes: Iterable[SignedValue]) -> Any:
     """Return the result of a grouping of a kind for values that were added and retracted.
 
     If the kind is "last", the values are pairs of timestamps and values.
@@ -76,21 +76,21 @@ def result_of(kind: str, changes: Iterable[Change]) -> Any:
     values = remaining_values(changes)
     if kind == "last":
         by_time = sorted(values, key=lambda pair: (pair[0], encode_value(pair[1])))
-        return sorted((value for _, value in by_time[-LAST:]), key=repr)
+        return sorted((value for _, value in by_time[-LAST_VALUES:]), key=repr)
     if kind == "distinct":
         return len(set(map(repr, values)))
     return values if kind == "list" else max(values, default=0)
 
 
-def _spread(changes: Sequence[Change]) -> object:
+def _spread(changes: Sequence[SignedValue]) -> object:
     number = sum(diff for _, diff in changes)
     total = sum(value * diff for value, diff in changes)
     return number * sum(value**2 * diff for value, diff in changes) - total**2 if number > 0 else 0
 
 
-def is_empty(kind: str, changes: Sequence[Change]) -> bool:
+def is_empty(kind: str, changes: Sequence[SignedValue]) -> bool:
     """Return whether no values remain after retractions."""
-    if kind in COUNTED:
+    if kind in COUNTED_KINDS:
         return sum(diff for _, diff in changes) <= 0
     return not remaining_values(changes)
 
@@ -98,7 +98,7 @@ def is_empty(kind: str, changes: Sequence[Change]) -> bool:
 # Windows
 
 
-class _MergeRecorder(WindowFn.MergeContext):
+class _MergeTargets(WindowFn.MergeContext):
     """Records the target of each window."""
 
     def __init__(self, windows: Iterable[BoundedWindow]) -> None:
@@ -113,7 +113,7 @@ def merged_windows(
     window_fn: WindowFn, windows: Iterable[BoundedWindow]
 ) -> dict[BoundedWindow, BoundedWindow]:
     """Return the window that each of a key's windows becomes if all exist at once."""
-    recorder = _MergeRecorder(sorted(set(windows)))
+    recorder = _MergeTargets(sorted(set(windows)))
     if window_fn.is_merging():
         window_fn.merge(recorder)
     return recorder.targets
@@ -143,7 +143,7 @@ class AcceptedElement:
 
     event: int
     window: BoundedWindow
-    element: Input
+    element: GroupingInput
 
 
 def accepted_elements(observed: Observation) -> list[AcceptedElement]:
@@ -160,7 +160,7 @@ def accepted_elements(observed: Observation) -> list[AcceptedElement]:
     return found
 
 
-def _spelling(e: Input) -> tuple[object, ...]:
+def _spelling(e: GroupingInput) -> tuple[object, ...]:
     return e.key, repr(e.value), e.timestamp, e.diff
 
 
@@ -281,7 +281,7 @@ def _non_empty_parts(
     }
 
 
-def changes_in(step: Step, elements: Iterable[AcceptedElement]) -> list[Change]:
+def changes_in(step: Step, elements: Iterable[AcceptedElement]) -> list[SignedValue]:
     """Return the values and diffs of elements; values with their timestamps if the step needs them."""
     if step.kind == "last":
         return [((t.element.timestamp, t.element.value), t.element.diff) for t in elements]
@@ -361,7 +361,7 @@ def end_result(step: Step, panes: Sequence[Pane]) -> Result:
     }
 
 
-def changes_of(step: Step, panes: Iterable[Pane]) -> Iterator[Change]:
+def changes_of(step: Step, panes: Iterable[Pane]) -> Iterator[SignedValue]:
     """Yield the values and diffs of discarding panes; the value of a pane can be a list of values."""
     for pane in panes:
         for value in pane.value if step.kind == "list" else [pane.value]:

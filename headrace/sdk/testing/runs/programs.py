@@ -14,7 +14,7 @@ import attrs
 from headrace.sdk.sources.scripted_stream import in_seconds
 from headrace.sdk.testing.runs.stateful_sum import SEEN
 from headrace.sdk.testing.runs.steps import (
-    LAST,
+    LAST_VALUES,
     UNSAFE,
     Step,
     has_stateful_side,
@@ -24,7 +24,7 @@ from headrace.sdk.testing.runs.steps import (
     side_windowing,
     suffixes,
 )
-from headrace.sdk.testing.streams.script import Event, Script, retracts, stream
+from headrace.sdk.testing.streams.script import Script, ScriptEvent, retracts, stream
 from headrace.triggers.strategy import WindowingStrategy
 from headrace.triggers.trigger import Trigger
 from headrace.windowing.time.timestamps import Duration, Timestamp
@@ -53,7 +53,7 @@ class Steps(Protocol):
     """The scripts and groupings of a :class:`~headrace.sdk.testing.runs.run.Run`."""
 
     @property
-    def scripts(self) -> tuple[tuple[Event, ...], ...]:
+    def scripts(self) -> tuple[tuple[ScriptEvent, ...], ...]:
         """The scripts that are played."""
 
     @property
@@ -218,7 +218,7 @@ def _grouping(step: Step) -> str:
     if step.kind == "list":
         return "hr.GroupByKey()"
     if step.kind == "last":
-        return f"hr.GroupByKey(evictor=hr.CountEvictor({LAST}))"
+        return f"hr.GroupByKey(evictor=hr.CountEvictor({LAST_VALUES}))"
     if step.kind == "state":
         return "hr.ParDo(StatefulSum())"
     return f"hr.CombinePerKey({_COMBINE_FNS[step.kind]})"

@@ -37,7 +37,7 @@ from headrace.sdk.testing.assertions.capturing import Capture, capture
 from headrace.sdk.testing.runs.programs import code, program
 from headrace.sdk.testing.runs.stateful_sum import SEEN, StatefulSum, StatefulSumBeside
 from headrace.sdk.testing.runs.steps import (
-    LAST,
+    LAST_VALUES,
     UNSAFE,
     Step,
     emits_panes,
@@ -53,7 +53,7 @@ from headrace.sdk.testing.runs.steps import (
 )
 from headrace.sdk.testing.runs.weights import weight, with_side
 from headrace.sdk.testing.streams.pipelines import TestPipeline
-from headrace.sdk.testing.streams.script import END_OF_DATES, Event
+from headrace.sdk.testing.streams.script import END_OF_DATES, ScriptEvent
 from headrace.windowing.timestamped_value import TimestampedValue
 
 
@@ -151,12 +151,12 @@ class Run:
         other: the events of a second source, if a step uses it.
     """
 
-    script: tuple[Event, ...]
+    script: tuple[ScriptEvent, ...]
     steps: tuple[Step, ...] = attrs.field(converter=in_parts)
-    other: tuple[Event, ...] = ()
+    other: tuple[ScriptEvent, ...] = ()
 
     @property
-    def scripts(self) -> tuple[tuple[Event, ...], ...]:
+    def scripts(self) -> tuple[tuple[ScriptEvent, ...], ...]:
         """The scripts of all sources."""
         return (self.script, self.other) if self.has_other else (self.script,)
 
@@ -242,7 +242,7 @@ def grouping(step: Step) -> PTransform[Any, Any]:
     if step.kind == "list":
         return GroupByKey()
     if step.kind == "last":
-        return GroupByKey(evictor=CountEvictor(LAST))
+        return GroupByKey(evictor=CountEvictor(LAST_VALUES))
     if step.kind == "state":
         return ParDo(StatefulSum())
     if step.kind == "sum":

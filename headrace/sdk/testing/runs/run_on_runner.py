@@ -59,7 +59,7 @@ class Pane:
 
 
 @attrs.frozen
-class Input:
+class GroupingInput:
     """An input of a grouping: a value of a key, in its windows, with times as in a Pane."""
 
     key: Any
@@ -80,8 +80,8 @@ class SideObservation:
         side_dropped: number of elements of the side input that were dropped.
     """
 
-    before: list[Input]
-    side: list[Input]
+    before: list[GroupingInput]
+    side: list[GroupingInput]
     dropped: int
     side_dropped: int
 
@@ -101,14 +101,14 @@ class Observation:
     """
 
     panes: list[Pane] = attrs.field(factory=list)
-    inputs: list[tuple[int, Input]] = attrs.field(factory=list)
-    late: list[tuple[int, Input]] = attrs.field(factory=list)
+    inputs: list[tuple[int, GroupingInput]] = attrs.field(factory=list)
+    late: list[tuple[int, GroupingInput]] = attrs.field(factory=list)
     dropped: list[int] = attrs.field(factory=list)
     watermarks: list[int] = attrs.field(factory=list)
     side: SideObservation | None = None
 
 
-UNKNOWN = -1
+UNKNOWN_EVENT = -1
 """The number of an unknown event."""
 
 EventOf: TypeAlias = Callable[[Captured], int]
@@ -134,10 +134,10 @@ def pane(row: Captured, event: int) -> Pane:
     )
 
 
-def input_of(row: Captured) -> Input:
+def input_of(row: Captured) -> GroupingInput:
     """Return a captured element as an input."""
     key, value = row.value
-    return Input(key, ordered(value), row.timestamp.micros, row.diff, row.windows)
+    return GroupingInput(key, ordered(value), row.timestamp.micros, row.diff, row.windows)
 
 
 def observation(tap: StepCaptures, counted: Any, event_of: EventOf) -> Observation:
@@ -182,7 +182,7 @@ def event_by_clock(row: Captured) -> int:
 
 def unknown_event(row: Captured) -> int:
     """Return the number of an unknown event."""
-    return UNKNOWN
+    return UNKNOWN_EVENT
 
 
 class _RunTransform(PTransform[Any, Any]):

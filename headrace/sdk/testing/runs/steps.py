@@ -17,7 +17,7 @@ Kind: TypeAlias = Literal["sum", "list", "largest", "spread", "distinct", "last"
 SUBTRACTING: Final[tuple[Kind, ...]] = ("sum", "spread")
 """Results of CombineFns that can subtract."""
 
-WHOLE: Final[tuple[Kind, ...]] = ("spread", "distinct", "last")
+UNDIVIDED_KINDS: Final[tuple[Kind, ...]] = ("spread", "distinct", "last")
 """Results that cannot be combined from the results of parts, so discarding panes have another kind."""
 
 _SKETCHES: Final[tuple[Kind, ...]] = ("distinct",) if find_spec("datasketches") else ()
@@ -27,7 +27,7 @@ KINDS: Final[tuple[Kind, ...]] = ("sum", "list", "largest", "spread", "last", *_
 variance, which can subtract; the last values by event time, which an evictor keeps; and, if the package
 datasketches is there, a sketch, which cannot subtract."""
 
-LAST: Final = 2
+LAST_VALUES: Final = 2
 """The number of values that the evictor keeps."""
 
 Beside: TypeAlias = Literal["flatten", "join", "side"]
@@ -78,7 +78,7 @@ def in_parts(steps: Iterable[Step]) -> tuple[Step, ...]:
 
 def _kind_in_parts(step: Step) -> Kind:
     discards = step.windowing.accumulation_mode is AccumulationMode.DISCARDING
-    return "sum" if discards and step.kind in WHOLE else step.kind
+    return "sum" if discards and step.kind in UNDIVIDED_KINDS else step.kind
 
 
 def has_stateful_side(step: Step) -> bool:

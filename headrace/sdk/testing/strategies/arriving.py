@@ -15,7 +15,7 @@ import attrs
 from headrace.errors import PipelineError
 from headrace.sdk.sources.scripted_stream import TestStream
 from headrace.sdk.testing.property_testing import st
-from headrace.sdk.testing.streams.script import SECOND, Event, Row, stream
+from headrace.sdk.testing.streams.script import ScriptEvent, ScriptRow, stream
 from headrace.windowing.time.timestamps import (
     MAX_MICROS,
     DurationTypes,
@@ -23,6 +23,7 @@ from headrace.windowing.time.timestamps import (
     TimestampTypes,
     duration_micros,
 )
+from headrace.windowing.time.units import HOUR, SECOND
 from headrace.windowing.timestamped_value import TimestampedValue
 
 T = TypeVar("T")
@@ -47,7 +48,6 @@ class Scale:
 
 
 SECONDS: Final = Scale()
-HOUR: Final = 3_600 * SECOND
 SUMMER_TIME_BEGINS: Final = Scale(int(datetime(2013, 3, 10, tzinfo=UTC).timestamp()) * SECOND, HOUR)
 """Hours around the start of daylight saving time in New York."""
 
@@ -101,7 +101,7 @@ def _events(
     scale: Scale,
     to_infinity: bool | None,
     partitions: int,
-) -> tuple[Event, ...]:
+) -> tuple[ScriptEvent, ...]:
     """Draw bursts of elements between steps of the watermark and the clock, which never go back.
 
     The slowest partition determines the watermark.
@@ -116,7 +116,7 @@ def _events(
     """
     start, clock = scale.origin + draw(st.sampled_from([0, -1])), 0
     watermarks = [start] * partitions
-    events: list[Event] = []
+    events: list[ScriptEvent] = []
     for n, parts, by_watermark, by_clock in draw(_rounds(burst, partitions)):
         elements = tuple(place(part, watermarks[n]) for part in parts)
         before = min(watermarks)
@@ -145,14 +145,14 @@ def _rows(
     diffs: Sequence[int],
     lateness: int | None,
     edges: tuple[int, ...],
-) -> st.SearchStrategy[list[Row]]:
+) -> st.SearchStrategy[list[ScriptRow]]:
     """Draw rows with timestamps relative to the watermark, and small values, some of them equal."""
     apart = offsets(scale.unit, lateness, edges)
     one = st.tuples(st.sampled_from(keys), st.integers(0, 9), apart, st.sampled_from(diffs))
     return st.lists(one, max_size=4)
 
 
-def _row(row: Row, watermark: int) -> Row:
+def _row(row: ScriptRow, watermark: int) -> ScriptRow:
     key, value, apart, diff = row
     return key, value, watermark + apart, diff
 
@@ -166,7 +166,7 @@ def scripts(
     to_infinity: bool | None = None,
     lateness: int | None = None,
     edges: tuple[int, ...] = (),
-) -> tuple[Event, ...]:
+) -> tuple[ScriptEvent, ...]:
     """Draw scripts of rows from one to three partitions, with some late and some equal rows.
 
     Args:
@@ -192,7 +192,7 @@ def timelines(
     scale: Scale = SECONDS,
     duplicates: bool = True,
     partitions: int = 1,
-) -> tuple[Event, ...]:
+) -> tuple[ScriptEvent, ...]:
     """Draw scripts like :func:`streams`; the lateness is in microseconds."""
     copies = st.sampled_from([1, 1, 1, 2] if duplicates else [1])
     one = st.tuples(copies, elements, offsets(scale.unit, lateness))

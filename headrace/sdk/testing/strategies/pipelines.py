@@ -18,11 +18,11 @@ from headrace.sdk.testing.strategies.windowing import (
     wheres,
     windowings,
 )
-from headrace.sdk.testing.streams.script import SECOND
 from headrace.triggers.composite_triggers import Repeatedly
 from headrace.triggers.refinement import AccumulationMode
 from headrace.triggers.strategy import WindowingStrategy
 from headrace.windowing.calendar import CalendarWindows
+from headrace.windowing.time.units import SECOND
 from headrace.windowing.window_fn import WindowFn
 from headrace.windowing.windows import GlobalWindows
 

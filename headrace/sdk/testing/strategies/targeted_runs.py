@@ -19,7 +19,7 @@ from headrace.sdk.testing.runs.steps import (
     mode_of,
     output_windowing,
 )
-from headrace.sdk.testing.strategies.arriving import HOUR, scripts
+from headrace.sdk.testing.strategies.arriving import scripts
 from headrace.sdk.testing.strategies.pipelines import (
     MOSTLY_RETRACTING,
     edges,
@@ -33,7 +33,7 @@ from headrace.sdk.testing.strategies.pipelines import (
     with_state,
 )
 from headrace.sdk.testing.strategies.windowing import Where, aligned, growing, windowings
-from headrace.sdk.testing.streams.script import SECOND, Event, Row, punctual
+from headrace.sdk.testing.streams.script import ScriptEvent, ScriptRow, punctual
 from headrace.triggers.clock_triggers import AfterProcessingTime
 from headrace.triggers.composite_triggers import AfterAll, AfterAny, AfterEach, Repeatedly
 from headrace.triggers.data_triggers import AfterCount
@@ -43,6 +43,7 @@ from headrace.triggers.trigger import Trigger
 from headrace.triggers.watermark_triggers import AfterWatermark
 from headrace.windowing.sessions import Sessions
 from headrace.windowing.time.timestamps import MAX_MICROS
+from headrace.windowing.time.units import HOUR, SECOND
 from headrace.windowing.windows import FixedWindows, GlobalWindows
 
 SLOW = (
@@ -106,7 +107,7 @@ def counting(draw: st.DrawFn) -> Run:
     return Run(script, (Step(windowing, "list"),))
 
 
-def _one_by_one(numbers: Sequence[tuple[int, int]]) -> tuple[Event, ...]:
+def _one_by_one(numbers: Sequence[tuple[int, int]]) -> tuple[ScriptEvent, ...]:
     """Return a script in which values arrive one by one at their times in seconds, then the end of time."""
     rows = [("a", value, second * SECOND, 1) for value, second in numbers]
     return (*(("elements", (row,)) for row in rows), ("watermark", MAX_MICROS))
@@ -212,7 +213,7 @@ def _updating(lateness: int, kind: Kind) -> Step:
 
 
 @cache
-def _updates() -> st.SearchStrategy[tuple[Event, ...]]:
+def _updates() -> st.SearchStrategy[tuple[ScriptEvent, ...]]:
     """Draw scripts of one key in which elements arrive one by one, the first in a window of its own."""
     first = st.tuples(st.integers(0, 9), st.just(4))
     others = st.tuples(st.integers(0, 9), st.sampled_from([1, 2, 3, 5, 6, 9]))
@@ -221,10 +222,10 @@ def _updates() -> st.SearchStrategy[tuple[Event, ...]]:
 
 
 @st.composite
-def _taken_back(draw: st.DrawFn, script: Sequence[Event]) -> tuple[Event, ...]:
+def _taken_back(draw: st.DrawFn, script: Sequence[ScriptEvent]) -> tuple[ScriptEvent, ...]:
     """Draw a script in which some rows are retracted later, alone or together with other rows."""
-    found: list[Event] = []
-    rows: list[Row] = []
+    found: list[ScriptEvent] = []
+    rows: list[ScriptRow] = []
     for event in script:
         back = [(*row[:3], -1) for row in rows if draw(st.sampled_from([False, False, True]))]
         rows = [row for row in rows if (*row[:3], -1) not in back]
@@ -444,7 +445,7 @@ def state_beside_side_inputs(draw: st.DrawFn) -> Run:
     run = draw(runs(draw(st.integers(1, 2)), windows, to_infinity=True, lateness=lateness))
     first = draw(with_state(run.steps[:1], [True]))
     steps = draw(with_side_input(inherited((*first, *run.steps[1:])), 0))
-    pause: tuple[Event, ...] = (("elements", ()),) * draw(st.sampled_from([0, 5, 10]))
+    pause: tuple[ScriptEvent, ...] = (("elements", ()),) * draw(st.sampled_from([0, 5, 10]))
     other = *pause, *draw(scripts(to_infinity=True, lateness=0))
     run = attrs.evolve(run, steps=steps, other=other)
     if not in_time:

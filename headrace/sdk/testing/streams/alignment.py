@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import chain
 
-from headrace.sdk.sources.scripted_stream import NOTHING, Event, ProcessingTimeEvent, TestStream
+from headrace.sdk.sources.scripted_stream import NO_ELEMENTS, Event, ProcessingTimeEvent, TestStream
 
-Script = Sequence[Event]
+StreamEvents = Sequence[Event]
 
 
-def steps(script: Script) -> tuple[int, ...]:
+def steps(script: StreamEvents) -> tuple[int, ...]:
     """Return the clock steps of a script, in microseconds."""
     return tuple(e.advance_by.micros for e in script if isinstance(e, ProcessingTimeEvent))
 
@@ -32,7 +32,7 @@ def aligned(streams: Sequence[TestStream]) -> list[TestStream]:
     return [TestStream(events=script) for script in scripts]
 
 
-def _between_steps(script: Script) -> list[list[Event]]:
+def _between_steps(script: StreamEvents) -> list[list[Event]]:
     """Split a script at the clock steps."""
     parts: list[list[Event]] = [[]]
     for event in script:
@@ -44,12 +44,12 @@ def _between_steps(script: Script) -> list[list[Event]]:
 
 
 def _joined(
-    script: Script, parts: Sequence[Script], lengths: Sequence[int], moves: bool
+    script: StreamEvents, parts: Sequence[StreamEvents], lengths: Sequence[int], moves: bool
 ) -> list[Event]:
     """Join the parts of a script, each padded to its length; the last part is not padded."""
-    clock = [event if moves else NOTHING for event in script if _is_step(event)]
+    clock = [event if moves else NO_ELEMENTS for event in script if _is_step(event)]
     longer = [
-        [*part, *[NOTHING] * (length - len(part)), step]
+        [*part, *[NO_ELEMENTS] * (length - len(part)), step]
         for part, length, step in zip(parts, lengths, clock, strict=False)
     ]
     return [*chain.from_iterable(longer), *parts[-1]]

@@ -11,20 +11,20 @@ from typing import Any, Final, TypeAlias
 from headrace.errors import PipelineError
 from headrace.sdk.sources.scripted_stream import TestStream
 from headrace.windowing.time.timestamps import MAX_MICROS, MIN_MICROS, Duration, Timestamp
+from headrace.windowing.time.units import SECOND
 from headrace.windowing.timestamped_value import TimestampedValue
 
-Row: TypeAlias = tuple[str, int, int, int]
+ScriptRow: TypeAlias = tuple[str, int, int, int]
 """Key, value, timestamp in microseconds, diff."""
 
-Event: TypeAlias = tuple[str, Any]
+ScriptEvent: TypeAlias = tuple[str, Any]
 """("elements", rows), ("watermark", microseconds) or ("clock", microseconds).
 
 Rows can also be TimestampedValues of any values.
 """
 
-Script: TypeAlias = Sequence[Event]
+Script: TypeAlias = Sequence[ScriptEvent]
 
-SECOND: Final = 1_000_000
 
 END_OF_DATES: Final = 250_000_000_000 * SECOND
 """A time in the year 9892: later ones stand for the end of time."""
@@ -49,7 +49,7 @@ def retracts(script: Script) -> bool:
     return any(isinstance(row, tuple) and row[3] < 0 for row in rows_of(script))
 
 
-def stamped(row: Row | TimestampedValue[object]) -> TimestampedValue[Any]:
+def stamped(row: ScriptRow | TimestampedValue[object]) -> TimestampedValue[Any]:
     """Return a row as an element: a pair with its timestamp.
 
     Raises:
@@ -83,7 +83,7 @@ def stream(script: Script) -> TestStream:
     return result
 
 
-def ticking(script: Script, ticks: int = 0) -> tuple[Event, ...]:
+def ticking(script: Script, ticks: int = 0) -> tuple[ScriptEvent, ...]:
     """Return a script whose clock advances by one second before each event.
 
     A clock step of the script becomes one second, too. So all scripts with the same number of events have the
@@ -99,7 +99,7 @@ def ticking(script: Script, ticks: int = 0) -> tuple[Event, ...]:
     return tuple(_ticks(script, ticks))
 
 
-def _ticks(script: Script, ticks: int) -> Iterator[Event]:
+def _ticks(script: Script, ticks: int) -> Iterator[ScriptEvent]:
     for number, event in enumerate(script, start=1):
         yield "clock", number * SECOND
         if event[0] != "clock":
@@ -113,7 +113,7 @@ def event_at(now: int) -> int:
     return now // SECOND - 1
 
 
-def with_rows(script: Script, rows: Iterable[object]) -> tuple[Event, ...]:
+def with_rows(script: Script, rows: Iterable[object]) -> tuple[ScriptEvent, ...]:
     """Return the script with its rows replaced."""
     remaining = iter(rows)
     return tuple(
@@ -122,7 +122,7 @@ def with_rows(script: Script, rows: Iterable[object]) -> tuple[Event, ...]:
     )
 
 
-def ended(script: Script) -> tuple[Event, ...]:
+def ended(script: Script) -> tuple[ScriptEvent, ...]:
     """Return the script with a watermark at the end of time as its last event.
 
     >>> ended([("watermark", 5)])[1] == ("watermark", MAX_MICROS)
@@ -134,7 +134,7 @@ def ended(script: Script) -> tuple[Event, ...]:
     return tuple(script) if end in script else (*script, end)
 
 
-def punctual(script: Script, lateness: int = 0) -> tuple[Event, ...]:
+def punctual(script: Script, lateness: int = 0) -> tuple[ScriptEvent, ...]:
     """Return the script with a watermark that is delayed, so that elements are late by at most ``lateness``.
 
     Args:
@@ -145,7 +145,7 @@ def punctual(script: Script, lateness: int = 0) -> tuple[Event, ...]:
     >>> punctual([("elements", rows[:1]), ("watermark", 5), ("elements", rows[1:])])[1]
     ('watermark', 3)
     """
-    events: list[Event] = []
+    events: list[ScriptEvent] = []
     reached = MIN_MICROS
     for n, (kind, what) in enumerate(script):
         if kind != "watermark":
@@ -159,5 +159,5 @@ def punctual(script: Script, lateness: int = 0) -> tuple[Event, ...]:
     return tuple(events)
 
 
-def _instant(row: Row | TimestampedValue[object]) -> int:
+def _instant(row: ScriptRow | TimestampedValue[object]) -> int:
     return row.micros if isinstance(row, TimestampedValue) else row[2]

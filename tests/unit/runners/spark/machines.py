@@ -12,8 +12,9 @@ from headrace.sdk.testing.runs.run import Run
 from headrace.sdk.testing.strategies.arriving import offsets
 from headrace.sdk.testing.strategies.pipelines import runs
 from headrace.sdk.testing.strategies.targeted_runs import merging_after_firing
-from headrace.sdk.testing.streams.script import SECOND, Event
+from headrace.sdk.testing.streams.script import ScriptEvent
 from headrace.windowing.time.timestamps import MAX_MICROS
+from headrace.windowing.time.units import SECOND
 from tests.laws.event_by_event import EventRunner
 
 from .stage_runner import StageRunner, unordered
@@ -85,12 +86,12 @@ class StreamMachine(RuleBasedStateMachine):
     def rest(self) -> None:
         """Do nothing, so that there always is a rule to run."""
 
-    def _write(self, event: Event) -> None:
+    def _write(self, event: ScriptEvent) -> None:
         self.run = Run((*self.run.script, event), self.run.steps)
         self.happen(event, self._dying)
         self._dying = False
 
-    def happen(self, event: Event, dying: bool) -> None:
+    def happen(self, event: ScriptEvent, dying: bool) -> None:
         """Process an event."""
 
     def teardown(self) -> None:
@@ -105,7 +106,7 @@ class SideBySide(StreamMachine):
         super().__init__()
         self._sides: tuple[Any, Any] | None = None
 
-    def happen(self, event: Event, dying: bool) -> None:
+    def happen(self, event: ScriptEvent, dying: bool) -> None:
         if self._sides is None:
             self._sides = (
                 EventRunner(self.run),

@@ -8,7 +8,7 @@ from typing import Any
 from headrace.sdk.coders.keys import encode_value
 from headrace.sdk.testing.runs.run import Run
 from headrace.sdk.testing.runs.run_on_runner import Observation
-from headrace.sdk.testing.streams.script import Event
+from headrace.sdk.testing.streams.script import ScriptEvent
 from tests.laws.event_by_event import Time, graph_of, observe
 
 from .stages import Stream
@@ -28,7 +28,7 @@ class StageRunner:
         self._stream = Stream(graph, groups, tasks)
         self._time = Time()
 
-    def play(self, event: Event, killed: bool = False) -> None:
+    def play(self, event: ScriptEvent, killed: bool = False) -> None:
         """Process an event; if the workers are killed, process it again after a restart."""
         brought = self._time.advance(event)
         bundles = {} if brought is None else {self._read: brought}

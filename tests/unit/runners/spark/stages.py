@@ -22,7 +22,7 @@ from headrace.runners.spark.cluster.driver_sinks import DriverSinks
 from headrace.runners.spark.keyed_processor import states_of
 from headrace.runners.spark.shuffle.bundle_columns import pack
 from headrace.runners.spark.shuffle.control_rows import CONTROL, Control
-from headrace.runners.spark.shuffle.wire import Row, dumps, record_batch, rows_of
+from headrace.runners.spark.shuffle.wire import StageRow, dumps, record_batch, rows_of
 from headrace.runners.spark.stage import stage_plans
 from headrace.runners.spark.streaming import FirstStage, KeyedStage, StreamPlan
 from headrace.sdk.metrics.cells import MetricResults
@@ -124,14 +124,16 @@ class Stream:
 
     def _rows(
         self, bundles: Mapping[str, Bundle], watermarks: Mapping[str, int], now: int
-    ) -> list[Row]:
+    ) -> list[StageRow]:
         """The rows that reach the sinks."""
         control = Control(self._round, now, watermarks, done=False)
-        rows = [Row(0, CONTROL, 0, dumps(control))]
+        rows = [StageRow(0, CONTROL, 0, dumps(control))]
         for label, bundle in bundles.items():
             size = -(-len(bundle) // self._tasks)
             pieces = bundle.pieces(max(1, size))
-            rows += [Row(0, self._places[label], 0, dumps((now, pack(piece)))) for piece in pieces]
+            rows += [
+                StageRow(0, self._places[label], 0, dumps((now, pack(piece)))) for piece in pieces
+            ]
         found = [
             r for n in range(self._tasks) for r in rows_of(self._first(rows[n :: self._tasks]))
         ]
@@ -139,7 +141,9 @@ class Stream:
             found = list(self._level(stage, state, found))
         return found
 
-    def _level(self, stage: StreamPlan, state: State, rows: Iterable[Row]) -> Iterator[Row]:
+    def _level(
+        self, stage: StreamPlan, state: State, rows: Iterable[StageRow]
+    ) -> Iterator[StageRow]:
         groups = defaultdict(list)
         for row in rows:
             groups[row.group].append(row)
@@ -148,7 +152,7 @@ class Stream:
         processor.open(states_of(state, processor.observes))  # type: ignore[arg-type]
         for state.group, some in groups.items():
             made = processor.handle(iter(some))  # type: ignore[arg-type]
-            yield from (Row(*row) for row in made)
+            yield from (StageRow(*row) for row in made)
 
 
 def run_batch(
@@ -176,11 +180,11 @@ def run_batch(
     return delivery.metrics()
 
 
-def _order(row: Row) -> tuple[int, int, int, bytes]:
+def _order(row: StageRow) -> tuple[int, int, int, bytes]:
     return row.level, row.group, row.step, row.payload
 
 
-def _run(stage: BatchStage, rows: list[Any]) -> list[Row]:
+def _run(stage: BatchStage, rows: list[Any]) -> list[StageRow]:
     numbers = stage.plan.level == 0
     batch = pa.RecordBatch.from_pydict({"id": rows}) if numbers else record_batch(rows)
     return list(rows_of(stage([batch])))

@@ -9,13 +9,13 @@ from hypothesis import given, strategies as st
 from headrace.runners.spark.shuffle.control_rows import Control
 from headrace.runners.spark.sources.native_watermarks import Observed, SourceClock
 from headrace.sdk.pipelines.graph import Read
-from headrace.sdk.sources.reading import Values
+from headrace.sdk.sources.reading import ValuesSource
 from headrace.windowing import BoundedOutOfOrderness, FromSource, Monotonic, Percentile
 from headrace.windowing.time.timestamps import MAX_MICROS, MIN_MICROS
 
 SECOND = 1_000_000
 
-NOTHING = Values(())
+NOTHING = ValuesSource(())
 
 READS = (
     Read("fed", (), (), NOTHING),

@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from headrace.errors import PipelineError
 from headrace.runners.spark.cluster.code.packaging import (
     ALWAYS,
-    Source,
+    SourceFile,
     send_code,
     sources,
     user_modules,
@@ -125,7 +125,7 @@ def test_nothing_is_sent_twice(spark: SparkSession) -> None:
 def test_files_that_are_given(spark: SparkSession, tmp_path: Path) -> None:
     module, archive = tmp_path / "millrace.py", tmp_path / "ponds.zip"
     module.write_text("DEPTH = 3\n")
-    archive.write_bytes(zipped([Source("ponds.py", module)]))
+    archive.write_bytes(zipped([SourceFile("ponds.py", module)]))
     send_code(spark, [str(module), str(archive)])
 
     def depth(_):

@@ -17,7 +17,7 @@ from headrace.runners.engine.executor import Executor
 from headrace.runners.engine.operators import operators_of
 from headrace.runners.plan.planning import plan
 from headrace.runners.side_inputs.side_input_operators import BatchSideInputs
-from headrace.runners.side_inputs.side_input_state import Content
+from headrace.runners.side_inputs.side_input_state import SideContent
 from headrace.runners.side_inputs.side_input_views import Views
 from headrace.runners.spark.cluster.error_transport import unwrapping
 from headrace.runners.spark.shuffle import write
@@ -55,7 +55,7 @@ ROUNDS = st.lists(
 @pytest.fixture(autouse=True)
 def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     """Elements that arrive together are spread over all key groups."""
-    monkeypatch.setattr(write, "PIECE", 1)
+    monkeypatch.setattr(write, "SENT_PIECE", 1)
 
 
 def program(own: Any, of: Any, options: dict[str, Any], grouped: bool) -> tuple[Graph, Capture]:
@@ -150,27 +150,27 @@ def test_key_groups_see_what_one_process_sees(files, in_files, run):
 
 def retraction_ignored(patch: pytest.MonkeyPatch) -> None:
     """A retraction of the values in a file does not remove them."""
-    add_file = Content._add_file
+    add_file = SideContent._add_file
     patch.setattr(
-        Content, "_add_file", lambda self, file, diff: diff > 0 and add_file(self, file, diff)
+        SideContent, "_add_file", lambda self, file, diff: diff > 0 and add_file(self, file, diff)
     )
 
 
 def file_not_replaced(patch: pytest.MonkeyPatch) -> None:
     """A pane that accumulates replaces the values that are kept, but not those in files."""
-    clear = Content._clear
+    clear = SideContent._clear
 
     def keep_files(self: Any) -> None:
         stored = self.stored
         clear(self)
         self.stored = stored
 
-    patch.setattr(Content, "_clear", keep_files)
+    patch.setattr(SideContent, "_clear", keep_files)
 
 
 def moved_and_kept(patch: pytest.MonkeyPatch) -> None:
     """What is moved to a file stays in the state."""
-    pack = Content.pack
+    pack = SideContent.pack
 
     def keep(self: Any) -> None:
         before = self.stored, self._values
@@ -178,7 +178,7 @@ def moved_and_kept(patch: pytest.MonkeyPatch) -> None:
         if self.stored != before[0]:
             self._values, self.data = before[1], dumps((before[1], self._unmatched))
 
-    patch.setattr(Content, "pack", keep)
+    patch.setattr(SideContent, "pack", keep)
 
 
 @pytest.mark.parametrize("bug", [retraction_ignored, file_not_replaced, moved_and_kept])

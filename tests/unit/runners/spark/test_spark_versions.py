@@ -21,7 +21,7 @@ from headrace.runners.spark.cluster.spark_versions import (
     spark_version,
     with_state,
 )
-from headrace.runners.spark.shuffle.wire import SCHEMA, Row
+from headrace.runners.spark.shuffle.wire import SCHEMA, StageRow
 from headrace.runners.spark.stage import in_batches
 from headrace.runners.spark.state.checkpoint_manifest import Manifest, resumed
 
@@ -101,7 +101,9 @@ def test_the_reader_has_the_methods_that_its_spark_calls(monkeypatch, version) -
 class Doubling:
     """A processor of rows: each one twice."""
 
-    def handleInputRows(self, key: Any, rows: Iterator[Row], timers: Any) -> Iterator[Row]:
+    def handleInputRows(
+        self, key: Any, rows: Iterator[StageRow], timers: Any
+    ) -> Iterator[StageRow]:
         assert all(type(part) is int for part in key)
         for row in rows:
             assert type(row.level) is int
@@ -111,18 +113,22 @@ class Doubling:
 
 
 def test_a_processor_of_rows_runs_on_frames() -> None:
-    rows = [Row(1, 2, 3, b"a"), Row(1, 4, 3, b"b")]
-    frames = [pd.DataFrame([row], columns=Row._fields).astype({"level": "int32"}) for row in rows]
-    processor = OnFrames(Doubling(), Row, in_batches)
+    rows = [StageRow(1, 2, 3, b"a"), StageRow(1, 4, 3, b"b")]
+    frames = [
+        pd.DataFrame([row], columns=StageRow._fields).astype({"level": "int32"}) for row in rows
+    ]
+    processor = OnFrames(Doubling(), StageRow, in_batches)
     key = (frames[0]["group"][0],)
     (found,) = processor.handleInputRows(key, iter(frames), None)
-    assert list(found.columns) == list(Row._fields)
+    assert list(found.columns) == list(StageRow._fields)
     assert list(found["level"]) == [1, 2, 1, 2]
     assert list(found["payload"]) == [b"a", b"a", b"b", b"b"]
 
 
 def test_a_key_without_results_has_no_frame() -> None:
-    assert list(OnFrames(Doubling(), Row, in_batches).handleInputRows((1,), iter([]), None)) == []
+    assert (
+        list(OnFrames(Doubling(), StageRow, in_batches).handleInputRows((1,), iter([]), None)) == []
+    )
 
 
 class Grouped:
@@ -140,7 +146,7 @@ class Grouped:
 )
 def test_only_the_oldest_spark_has_state_on_frames(monkeypatch, release: str, called: str) -> None:
     monkeypatch.setattr(spark_versions, "_pyspark", lambda: release)
-    assert with_state(Grouped(), Doubling(), SCHEMA, Row, in_batches) == called
+    assert with_state(Grouped(), Doubling(), SCHEMA, StageRow, in_batches) == called
 
 
 def manifest(spark: str) -> Manifest:

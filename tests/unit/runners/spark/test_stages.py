@@ -40,8 +40,8 @@ WINDOWS = st.sampled_from([None, aligned(), merging()])
 @pytest.fixture(autouse=True, params=[0, 3])
 def small_chunks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Chunks are split as soon as they hold more than one key, or once there are more than three keys."""
-    monkeypatch.setattr(chunks, "KEYS", 1)
-    monkeypatch.setattr(chunks, "WHOLE", request.param)
+    monkeypatch.setattr(chunks, "KEYS_PER_CHUNK", 1)
+    monkeypatch.setattr(chunks, "SINGLE_CHUNK_KEYS", request.param)
 
 
 class Site(NamedTuple):

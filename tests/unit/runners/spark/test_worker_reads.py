@@ -15,7 +15,7 @@ import headrace as hr
 from headrace.io import Batch, LatestOffset, UnboundedSource
 from headrace.options import PipelineOptions
 from headrace.runners.plan.planning import plan
-from headrace.runners.sources.batch_size import Delivery
+from headrace.runners.sources.batch_size import BatchDelivery
 from headrace.runners.sources.source_positions import Position
 from headrace.runners.sources.source_ranges import SourceRange
 from headrace.runners.spark import SparkRunner
@@ -23,7 +23,7 @@ from headrace.runners.spark.cluster.driver_sinks import DriverSinks
 from headrace.runners.spark.cluster.error_transport import TransportError, unwrap
 from headrace.runners.spark.cluster.unpickling import Packed
 from headrace.runners.spark.shuffle.bundle_columns import pack
-from headrace.runners.spark.shuffle.wire import READ_SIZE, Row, dumps, rows_of
+from headrace.runners.spark.shuffle.wire import READ_SIZE, StageRow, dumps, rows_of
 from headrace.runners.spark.sources.data_source import RoundsReader, SourcePlan
 from headrace.runners.spark.sources.worker_reads import (
     observed_labels,
@@ -157,7 +157,7 @@ def panes(runner: Any, home: Path, *flags: str) -> tuple[list[Log], list[Any]]:
     )
 
 
-def rows(*ranges: Any) -> list[Row]:
+def rows(*ranges: Any) -> list[StageRow]:
     """The rows of a round of the first node."""
     after = Position(1, 5_000_000, {})
     return [row for _, row in rows_of_ranges(0, after, ranges, width=2)]
@@ -201,12 +201,14 @@ def test_workers_tell_the_driver_and_the_driver_the_reader_how_large_records_are
     told = tmp_path / "delivered"
     of = SourcePlan(((0, node),), 9, 0, 1, "", "", delivered=str(told))
     reader = RoundsReader(of, Packed.of(stage))
-    assert reader._delivery(5.0) == Delivery(5.0)
+    assert reader._delivery(5.0) == BatchDelivery(5.0)
     told.write_text("8765")
     os.utime(told, (3, 3))
-    assert reader._delivery(5.0) == Delivery(5.0, 8765)
+    assert reader._delivery(5.0) == BatchDelivery(5.0, 8765)
     waiting = RoundsReader(attrs.evolve(of, waits=True), Packed.of(stage))
-    assert waiting._delivery(5.0) == Delivery(3.0, 8765), "without the wait for the next trigger"
+    assert waiting._delivery(5.0) == BatchDelivery(3.0, 8765), (
+        "without the wait for the next trigger"
+    )
 
 
 def test_consecutive_ranges_are_read_by_the_same_or_consecutive_tasks() -> None:

@@ -146,8 +146,8 @@ def test_a_cursor_is_the_newest_time_of_a_file(tmp_path):
 
 
 def test_all_files_are_returned_though_few_are_remembered(tmp_path, monkeypatch):
-    monkeypatch.setattr(matched_files, "PLANNED", 3)
-    monkeypatch.setattr(matched_files, "REMEMBERED", 3)
+    monkeypatch.setattr(matched_files, "LISTED_FILES", 3)
+    monkeypatch.setattr(matched_files, "RETURNED_FILES", 3)
     polls = Polls(tmp_path)
     for n in range(8):
         file(tmp_path, str(n), 1000 + n)

@@ -80,7 +80,7 @@ def test_the_same_offset_gives_the_same_records_again(tmp_path):
 
 
 def test_the_offset_stays_small(tmp_path, monkeypatch):
-    monkeypatch.setattr(watched_files, "REMEMBERED", 3)
+    monkeypatch.setattr(watched_files, "READ_FILES", 3)
     monkeypatch.setattr(watched_files, "PLANNED", 4)
     for number in range(20):
         put(tmp_path, f"{number:02}", f"{number}\n", number)

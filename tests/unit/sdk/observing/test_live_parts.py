@@ -5,7 +5,7 @@ import logging
 import headrace as hr
 from headrace.sdk.metrics.step_metrics import StepMetrics
 from headrace.sdk.observing.live.plain_data import lag, rates
-from headrace.sdk.observing.live.recent_logs import KEPT, RecentLogs
+from headrace.sdk.observing.live.recent_logs import KEPT_LOGS, RecentLogs
 from headrace.sdk.observing.live.snapshot import first_moment, since, snapshot
 from headrace.transforms.window import FixedWindows
 from tests.unit.sdk.observing.served_runs import HOSTILE, SECOND, a_round, data, history_of
@@ -58,13 +58,13 @@ def test_only_the_last_warnings_are_kept():
     logs = RecentLogs()
     logs.attach()
     logger = logging.getLogger("headrace.tests")
-    for number in range(KEPT + 5):
+    for number in range(KEPT_LOGS + 5):
         logger.warning("%s", number)
     logger.info("no warning")
     logs.detach()
     logger.warning("after the run")
     found = [record.message for record in logs.records()]
-    assert found == [str(number) for number in reversed(range(5, KEPT + 5))]
+    assert found == [str(number) for number in reversed(range(5, KEPT_LOGS + 5))]
 
 
 def test_without_handlers_of_the_program_warnings_still_go_to_stderr(monkeypatch, capsys):

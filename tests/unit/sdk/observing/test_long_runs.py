@@ -15,7 +15,13 @@ from headrace.runners.engine import sampler
 from headrace.sdk.metrics.run_records import ElementRecord
 from headrace.sdk.observing.drawing.charts import over_time
 from headrace.sdk.observing.drawing.graph_image import graph_svg
-from headrace.sdk.observing.history import FEW, RECORDS, GroupingHistory, History, SeenElement
+from headrace.sdk.observing.history import (
+    FEW_RECORDS,
+    KEPT_RECORDS,
+    GroupingHistory,
+    History,
+    SeenElement,
+)
 from headrace.sdk.observing.live.plain_data import RunView, run_data
 from headrace.sdk.observing.reports.report import chosen_keys
 from headrace.testing import TestStream
@@ -91,14 +97,14 @@ def test_the_keys_of_a_report_live_or_have_many_elements(history: History) -> No
     _, first = chosen[0]
     last_pane = int(first.removeprefix("order ")) * BIRTHS + LIFE + WINDOW + DELAY
     assert last_pane >= MINUTES * 60 * 9 // 10
-    assert all(records_of(history, key) >= FEW for _, key in chosen)
+    assert all(records_of(history, key) >= FEW_RECORDS for _, key in chosen)
 
 
 def test_keys_are_followed_during_all_the_run(history: History) -> None:
     (grouping,) = history.groupings.values()
     minutes = Counter((seen.now // 1_000_000 - START) // 60 for seen in grouping.elements)
-    assert len(grouping.elements) <= RECORDS
-    assert all(minutes[minute] >= FEW for minute in range(MINUTES - 5, MINUTES))
+    assert len(grouping.elements) <= KEPT_RECORDS
+    assert all(minutes[minute] >= FEW_RECORDS for minute in range(MINUTES - 5, MINUTES))
 
 
 def test_the_live_page_offers_a_key_that_lives_first(history: History) -> None:
@@ -111,14 +117,14 @@ def test_the_live_page_offers_a_key_that_lives_first(history: History) -> None:
 def test_keys_that_have_gone_make_room() -> None:
     grouping = GroupingHistory()
     number = itertools.count()
-    for second in range(3 * RECORDS):
+    for second in range(3 * KEPT_RECORDS):
         for n in living(second):
             element = ElementRecord(f"k{n}", next(number), second, 1)
             grouping.add([SeenElement(second * 1_000_000, element, late=False)], [])
     assert grouping.thinned
-    assert len(grouping.elements) <= RECORDS
-    assert {f"k{n}" for n in living(3 * RECORDS - 1)} <= set(grouping.keys)
-    assert int(grouping.ranked()[0][1:]) * BIRTHS > 3 * RECORDS - 2 * LIFE - 60
+    assert len(grouping.elements) <= KEPT_RECORDS
+    assert {f"k{n}" for n in living(3 * KEPT_RECORDS - 1)} <= set(grouping.keys)
+    assert int(grouping.ranked()[0][1:]) * BIRTHS > 3 * KEPT_RECORDS - 2 * LIFE - 60
 
 
 def test_keys_that_were_left_out_come_in_again_when_others_have_gone() -> None:

@@ -11,7 +11,7 @@ import pytest
 import headrace as hr
 from headrace.sdk.metrics.observer import RunObserver
 from headrace.sdk.metrics.run_records import ElementRecord, Round, RunOutline
-from headrace.sdk.observing.history import RECORDS, GroupingHistory, History, SeenElement
+from headrace.sdk.observing.history import KEPT_RECORDS, GroupingHistory, History, SeenElement
 from headrace.testing import TestStream
 
 MINUTE = 60
@@ -204,20 +204,22 @@ def test_the_history_of_many_rounds_is_bounded() -> None:
 
 def test_a_history_of_too_many_records_leaves_out_keys_that_have_gone_or_the_middle() -> None:
     grouping = GroupingHistory()
-    for n in range(2 * RECORDS):
+    for n in range(2 * KEPT_RECORDS):
         element = ElementRecord(f"k{min(n // 100, 5)}", n, n, 1)
         grouping.add([SeenElement(n, element, late=False)], [])
     numbers = [seen.element.value for seen in grouping.elements]
     assert grouping.thinned
     assert grouping.keys == ["k3", "k4", "k5"]
     assert numbers[:200] == list(range(300, 500))
-    assert numbers[-RECORDS // 3 :] == list(range(2 * RECORDS - RECORDS // 3, 2 * RECORDS))
+    assert numbers[-KEPT_RECORDS // 3 :] == list(
+        range(2 * KEPT_RECORDS - KEPT_RECORDS // 3, 2 * KEPT_RECORDS)
+    )
     grouping = GroupingHistory()
-    for n in range(RECORDS + 1):
+    for n in range(KEPT_RECORDS + 1):
         grouping.add([SeenElement(n, ElementRecord("k", n, n, 1), late=False)], [])
     numbers = [seen.element.value for seen in grouping.elements]
-    third = RECORDS // 3
-    assert numbers == [*range(third), *range(RECORDS + 1 - third, RECORDS + 1)]
+    third = KEPT_RECORDS // 3
+    assert numbers == [*range(third), *range(KEPT_RECORDS + 1 - third, KEPT_RECORDS + 1)]
 
 
 def test_the_outline_says_where_is_read_and_written(tmp_path: Path) -> None:

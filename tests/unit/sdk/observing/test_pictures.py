@@ -22,15 +22,16 @@ from headrace.sdk.metrics.run_records import (
 )
 from headrace.sdk.metrics.step_metrics import StepMetrics
 from headrace.sdk.observing.drawing.charts import charts_of, over_time, pictures, theme
-from headrace.sdk.observing.drawing.layers import LINES, RINGS
-from headrace.sdk.observing.drawing.legend import MEANINGS, WIDE, WINDOW
+from headrace.sdk.observing.drawing.layers import LINE_STYLES, RINGS
+from headrace.sdk.observing.drawing.legend import EXPLAINED_WIDTH, MEANINGS, WINDOW_MARK
 from headrace.sdk.observing.drawing.marks import marks_of
 from headrace.sdk.observing.drawing.picture import picture
-from headrace.sdk.observing.drawing.scales import DAY, HOUR, SECOND, axes_of, time_axis
+from headrace.sdk.observing.drawing.scales import axes_of, time_axis
 from headrace.sdk.observing.drawing.theme import DARK, dark_rules
 from headrace.sdk.observing.history import History, SeenElement, SeenPane
 from headrace.testing import TestPipeline, TestStream, capture
 from headrace.windowing.time.timestamps import MAX_MICROS, MIN_MICROS
+from headrace.windowing.time.units import DAY, HOUR, SECOND
 from headrace.windowing.window import GLOBAL_WINDOW
 from tests.model.figures import Case, cases
 from tests.model.test_figures import stream, windowing
@@ -293,12 +294,15 @@ def test_kinds_of_lines_differ_without_colour() -> None:
 
 
 def test_the_legend_explains_each_kind_of_mark() -> None:
-    assert MEANINGS.keys() == {WINDOW, *LINES, *RINGS}
+    assert MEANINGS.keys() == {WINDOW_MARK, *LINE_STYLES, *RINGS}
 
 
 def test_the_legend_of_a_wide_picture_has_meanings_and_that_of_a_narrow_one_names() -> None:
     spec = {**pictures(run(FOURTEEN))[0].spec, "config": theme()}
-    wide, narrow = (vl_convert.vegalite_to_svg({**spec, "width": w}) for w in (WIDE, WIDE - 1))
+    wide, narrow = (
+        vl_convert.vegalite_to_svg({**spec, "width": w})
+        for w in (EXPLAINED_WIDTH, EXPLAINED_WIDTH - 1)
+    )
     texts = ("retracted: no longer valid", "late: after a late element", "window, from its first")
     assert all(f">{text}" in wide and f">{text}" not in narrow for text in texts)
     assert all(f">{name}<" in narrow for name in ("retraction", "late pane", "window"))

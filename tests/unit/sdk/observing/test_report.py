@@ -21,7 +21,7 @@ from headrace.errors import PipelineError
 from headrace.sdk.metrics.run_records import StepOutline
 from headrace.sdk.observing import packages
 from headrace.sdk.observing.history import History
-from headrace.sdk.observing.reports.report import Report, chart_data, duration, report_page
+from headrace.sdk.observing.reports.report import HtmlReport, chart_data, duration, report_page
 from tests.docs.examples.conftest import EXAMPLES
 from tests.model.test_figures import stream, windowing
 from tests.support.repository import ROOT
@@ -78,7 +78,7 @@ def figure(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.mode("streaming")
 def test_figure_14_is_in_the_report(runner: Any, browser: Browser, tmp_path: Path) -> None:
     path = tmp_path / "report.html"
-    with hr.Pipeline(runner, argv=[], observers=[Report(path)]) as p:
+    with hr.Pipeline(runner, argv=[], observers=[HtmlReport(path)]) as p:
         build_figure(p)
     page = opened(browser, path)
     assert picture_marks(page) == {"rect": 7, "rule": 7 + 5, "symbol": 10, "line": 2}
@@ -98,7 +98,7 @@ def test_the_flights_job_has_a_report(runner: Any, browser: Browser, tmp_path: P
     path = tmp_path / "report.html"
     job = runpy.run_path(str(EXAMPLES / "flights.py"))
     argv = ["--streaming", "--max-records-per-batch=100"]
-    with hr.Pipeline(runner, argv=argv, observers=[Report(path)]) as p:
+    with hr.Pipeline(runner, argv=argv, observers=[HtmlReport(path)]) as p:
         job["build"](p, FLIGHTS, "retracting", 20 * 3600, job["sinks_for"]("retracting"))
     page = opened(browser, path)
     assert p.result is not None
@@ -150,7 +150,7 @@ def test_a_reader_chooses_the_grouping_the_key_and_the_part(
 
 def write(history: History, folder: Path) -> Path:
     """The report of a history, with the real Vega."""
-    report = Report(folder / "report.html")
+    report = HtmlReport(folder / "report.html")
     vega = report._vega.text()
     path = folder / "report.html"
     path.write_text(report_page(history, vega, 5_000_000), encoding="utf-8")
@@ -159,7 +159,7 @@ def write(history: History, folder: Path) -> Path:
 
 def test_what_a_run_is_called_is_shown_as_text(browser: Browser, tmp_path: Path) -> None:
     path = tmp_path / "report.html"
-    with hr.Pipeline("local", argv=[], observers=[Report(path)]) as p:
+    with hr.Pipeline("local", argv=[], observers=[HtmlReport(path)]) as p:
         _ = p | HOSTILE >> hr.Create([(HOSTILE, HOSTILE)]) | "<b>group</b>" >> hr.GroupByKey()
     page = opened(browser, path)
     assert page.count("img") == page.count("b") == 0

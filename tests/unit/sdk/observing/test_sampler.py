@@ -9,18 +9,19 @@ import attrs
 from hypothesis import given, strategies as st
 
 import headrace as hr
-from headrace.grouping.bundle import Bundle, Windows
+from headrace.grouping.bundle import Bundle
 from headrace.runners.engine.sampler import (
     ALLOWANCE,
-    KEYS,
     LOOKED_AT,
-    RECORDS,
+    SAMPLED_KEYS,
+    SAMPLED_RECORDS,
     SHARE,
     Budget,
     Sampler,
 )
 from headrace.sdk.pipelines.graph import Collection
 from headrace.windowing.window import GLOBAL_WINDOW, interval
+from headrace.windowing.window_fn import Windows
 
 ANY_TIME = Budget(lambda: 0.0)
 
@@ -40,7 +41,7 @@ def test_the_keys_with_the_smallest_hashes_are_followed(parts: list[list[int]]) 
     sampler = Sampler(ANY_TIME)
     sampled(sampler, [elements(part) for part in parts])
     every = [key for part in parts for key in part]
-    lowest = sorted(set(every))[:KEYS]
+    lowest = sorted(set(every))[:SAMPLED_KEYS]
     found = [record.key for record in sampler.take(0).elements]
     for key in lowest:
         assert found.count(str(key)) == every.count(key)
@@ -68,12 +69,12 @@ def test_all_panes_are_seen_up_to_a_limit() -> None:
     send = sampler.sending(lambda collection, bundle: sent.append(len(bundle)))
     main = collection()
     late = attrs.evolve(main, tag="late")
-    send(main, panes(RECORDS - 1))
+    send(main, panes(SAMPLED_RECORDS - 1))
     send(late, panes(3))
     send(main, panes(5))
     found = sampler.take(0).panes
-    assert sent == [RECORDS - 1, 3, 5]
-    assert [record.start for record in found] == [*range(RECORDS - 1), 0]
+    assert sent == [SAMPLED_RECORDS - 1, 3, 5]
+    assert [record.start for record in found] == [*range(SAMPLED_RECORDS - 1), 0]
 
 
 def test_values_are_short_and_numbers_stay_numbers() -> None:

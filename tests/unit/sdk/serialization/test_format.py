@@ -26,7 +26,7 @@ import headrace as hr
 from headrace.coders import registry
 from headrace.errors import ElementError, PipelineError
 from headrace.sdk.coders.stored.data import FORMAT, dumps, loads
-from headrace.sdk.coders.stored.names import OWN
+from headrace.sdk.coders.stored.names import OWN_NAMES
 from headrace.sdk.coders.stored.stable import without_pickle
 from headrace.triggers.pane import PaneInfo, PaneInfoTiming
 from headrace.windowing import GlobalWindow, IntervalWindow
@@ -89,7 +89,7 @@ def test_plain_data_needs_no_class(value: Any) -> None:
 
 
 def test_what_stored_data_refers_to_is_there() -> None:
-    for module, name in OWN:
+    for module, name in OWN_NAMES:
         assert getattr(import_module(module), name) is not None
 
 

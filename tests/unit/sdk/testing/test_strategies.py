@@ -22,7 +22,7 @@ from headrace.sdk.testing.strategies.targeted_runs import (
     unsafe,
     waiting_for_all,
 )
-from headrace.sdk.testing.streams.script import SECOND, rows_of
+from headrace.sdk.testing.streams.script import rows_of
 from headrace.testing import TestPipeline, TestStream, capture
 from headrace.testing.strategies import (
     Run,
@@ -57,6 +57,7 @@ from headrace.windowing import (
     TimestampCombiner,
     WindowFn,
 )
+from headrace.windowing.time.units import SECOND
 from tests.unit.sdk.testing.pair_elements import PAIRS
 
 EASILY = settings(

@@ -36,7 +36,7 @@ _NOT_CODE: Final = ("__pycache__", "site-packages", "dist-packages", "node_modul
 
 
 @attrs.frozen
-class Source:
+class SourceFile:
     """A file of Python source.
 
     Args:
@@ -84,7 +84,7 @@ def user_modules() -> list[str]:
     return sorted(name for name in names if _is_users(name))
 
 
-def sources(names: Iterable[str]) -> Iterator[Source]:
+def sources(names: Iterable[str]) -> Iterator[SourceFile]:
     """Yield the source files of imported top-level modules, including all files of packages."""
     for name in names:
         module = sys.modules.get(name) or importlib.import_module(name)
@@ -92,16 +92,16 @@ def sources(names: Iterable[str]) -> Iterator[Source]:
             if path.is_dir():
                 yield from _in_package(name, path)
             elif path.suffix == ".py":
-                yield Source(f"{name}.py", path)
+                yield SourceFile(f"{name}.py", path)
 
 
-def zipped(files: Iterable[Source]) -> bytes:
+def zipped(files: Iterable[SourceFile]) -> bytes:
     """Return a zip file of source files and their byte code; the same files give the same bytes.
 
     Of files with the same name, in a package that is in several directories, the first one is taken, as
     Python imports it.
     """
-    by_name: dict[str, Source] = {}
+    by_name: dict[str, SourceFile] = {}
     for file in files:
         by_name.setdefault(file.name, file)
     buffer = io.BytesIO()
@@ -118,7 +118,7 @@ def zipped(files: Iterable[Source]) -> bytes:
     return buffer.getvalue()
 
 
-def _digest(files: Iterable[Source]) -> str:
+def _digest(files: Iterable[SourceFile]) -> str:
     digest = hashlib.sha256()
     for file in files:
         digest.update(f"{file.name}\0{file.path.stat().st_size}\0".encode())
@@ -172,13 +172,13 @@ def _is_installed(path: Path) -> bool:
     return in_python or not set(_NOT_CODE).isdisjoint(path.parts)
 
 
-def _in_package(name: str, directory: Path) -> Iterator[Source]:
+def _in_package(name: str, directory: Path) -> Iterator[SourceFile]:
     for here, below, files in os.walk(directory):
         below[:] = sorted(d for d in below if not d.startswith(".") and d not in _NOT_CODE)
         for file in sorted(files):
             if file.endswith(".py"):
                 path = Path(here, file)
-                yield Source(f"{name}/{path.relative_to(directory).as_posix()}", path)
+                yield SourceFile(f"{name}/{path.relative_to(directory).as_posix()}", path)
 
 
 def _is_added(context: SparkContext, name: str) -> bool:

@@ -20,7 +20,7 @@ from headrace.runners.spark.cluster.requirements import check_versions, installe
 from headrace.runners.spark.cluster.unpickling import first_missing, in_parts
 from headrace.sdk.pipelines.graph import Node
 
-Report = tuple[str, dict[str, str | None], tuple[str, str, str] | None]
+WorkerReport = tuple[str, dict[str, str | None], tuple[str, str, str] | None]
 """The host of a worker, its versions, and the first part of the pipeline that it cannot unpickle."""
 
 
@@ -47,7 +47,7 @@ def check_workers(spark: SparkSession, nodes: Iterable[Node] = ()) -> int:
     return len(reports)
 
 
-def _reports(spark: SparkSession, parts: Mapping[str, bytes]) -> list[Report]:
+def _reports(spark: SparkSession, parts: Mapping[str, bytes]) -> list[WorkerReport]:
     if is_connect(spark):
         rows = spark.range(0, 1 << 16).mapInArrow(_Ask(parts), "report binary").collect()
         return [pickle.loads(row.report) for row in rows]
@@ -57,7 +57,7 @@ def _reports(spark: SparkSession, parts: Mapping[str, bytes]) -> list[Report]:
     return list(found)
 
 
-def report(parts: Mapping[str, bytes]) -> Report:
+def report(parts: Mapping[str, bytes]) -> WorkerReport:
     """Return what this worker has."""
     return socket.gethostname(), installed_versions(), first_missing(parts)
 

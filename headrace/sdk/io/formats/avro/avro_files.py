@@ -11,7 +11,7 @@ import attrs
 from headrace.errors import FileError, PipelineError
 from headrace.sdk.elements.row import Row
 from headrace.sdk.elements.schemas import arguments_of, checked_records, required_schema
-from headrace.sdk.io.files.file_places import START, UNKNOWN, FilePlace, Places
+from headrace.sdk.io.files.file_places import START, UNKNOWN_PLACES, FilePlace, Places
 from headrace.sdk.io.files.file_source import Columns, FileSource, require_columns
 from headrace.sdk.io.files.opening import is_compressed, open_file
 from headrace.sdk.io.files.read_errors import reading
@@ -74,7 +74,7 @@ class AvroFiles(FileSource):
     def places(self, path: str, place: FilePlace, limit: int) -> Places:
         """Return the ends of the parts, one for each block."""
         if is_compressed(path, self.compression) or not self.can_start_at(place):
-            return UNKNOWN
+            return UNKNOWN_PLACES
         found: list[FilePlace] = []
         last = place.records + limit
         before = place.line

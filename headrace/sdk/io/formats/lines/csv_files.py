@@ -13,7 +13,13 @@ import attrs
 from headrace.errors import FileError, PipelineError, shorten
 from headrace.sdk.elements.row import Row
 from headrace.sdk.elements.schemas import arguments_of, records_of
-from headrace.sdk.io.files.file_places import START, UNKNOWN, FilePlace, Places, places_of_csv
+from headrace.sdk.io.files.file_places import (
+    START,
+    UNKNOWN_PLACES,
+    FilePlace,
+    Places,
+    places_of_csv,
+)
 from headrace.sdk.io.files.file_source import (
     CHUNK_ROWS,
     Columns,
@@ -27,7 +33,7 @@ from headrace.sdk.io.files.read_errors import reading
 from headrace.sdk.io.files.text_record import KeptLines, TextRecord
 from headrace.sdk.io.formats import column_types as schemas
 
-Records = list[list[str]]
+CsvRecords = list[list[str]]
 
 
 @attrs.frozen(eq=False)
@@ -80,7 +86,7 @@ class CsvFiles(FileSource):
         first = existing(self.patterns, "ReadFromCsv")[0]
         with reading(first), self._open(first) as file:
             names = self._first_line(file, first)
-            records = list(islice(self._text_records(file), schemas.SAMPLE))
+            records = list(islice(self._text_records(file), schemas.INFERRED_RECORDS))
         texts = zip(*(r.fields for r in records if len(r.fields or []) == len(names)), strict=True)
         kinds = list(map(schemas.read_type, texts)) or [str] * len(names)
         return dict(zip(names, kinds, strict=True))
@@ -135,7 +141,7 @@ class CsvFiles(FileSource):
 
     def places(self, path: str, place: FilePlace, limit: int) -> Places:
         if is_compressed(path, self.compression):
-            return UNKNOWN
+            return UNKNOWN_PLACES
         return places_of_csv(path, place, limit, self.header, self.delimiter, self.quotechar)
 
     def columns_from(self, path: str, place: FilePlace) -> Iterator[Columns]:
@@ -182,7 +188,7 @@ class CsvFiles(FileSource):
             if fields or error:
                 yield TextRecord(text, number, fields, error)
 
-    def _columns(self, records: Records, path: str, before: int) -> Columns:
+    def _columns(self, records: CsvRecords, path: str, before: int) -> Columns:
         """Return the columns of records that follow the first ``before`` records of the file."""
         if set(map(len, records)) - {len(self.schema)}:
             self._refuse_length(records, path, before)
@@ -219,7 +225,7 @@ class CsvFiles(FileSource):
                 "or read files with other columns separately",
             )
 
-    def _refuse_length(self, records: Records, path: str, before: int) -> NoReturn:
+    def _refuse_length(self, records: CsvRecords, path: str, before: int) -> NoReturn:
         index = next(n for n, r in enumerate(records) if len(r) != len(self.schema))
         raise FileError(
             f"the record has {len(records[index])} fields, not {len(self.schema)}",

@@ -14,7 +14,13 @@ import attrs
 from headrace.errors import FileError, shorten
 from headrace.sdk.elements.row import rows_of
 from headrace.sdk.elements.schemas import checked_records
-from headrace.sdk.io.files.file_places import START, UNKNOWN, FilePlace, Places, places_of_lines
+from headrace.sdk.io.files.file_places import (
+    START,
+    UNKNOWN_PLACES,
+    FilePlace,
+    Places,
+    places_of_lines,
+)
 from headrace.sdk.io.files.file_source import Columns, FileSource, needed, require_columns
 from headrace.sdk.io.files.opening import existing, is_compressed
 from headrace.sdk.io.files.text_record import TextRecord
@@ -70,7 +76,9 @@ class JsonFiles(FileSource):
             return schemas.checked(self.given_schema, _KINDS)
         first = existing(self.patterns, "ReadFromJson")[0]
         chunks = (chunk["value"] for chunk in self._text().read_columns(first))
-        lines = list(islice((line for chunk in chunks for line in chunk if line), schemas.SAMPLE))
+        lines = list(
+            islice((line for chunk in chunks for line in chunk if line), schemas.INFERRED_RECORDS)
+        )
         objects = _readable(lines) or _objects(lines, first, 0)
         names = dict.fromkeys(name for each in objects for name in each)
         return {name: schemas.value_type(each.get(name) for each in objects) for name in names}
@@ -98,7 +106,7 @@ class JsonFiles(FileSource):
 
     def places(self, path: str, place: FilePlace, limit: int) -> Places:
         if is_compressed(path, self.compression):
-            return UNKNOWN
+            return UNKNOWN_PLACES
         return places_of_lines(path, place, limit, blank_lines=False)
 
     def columns_from(self, path: str, place: FilePlace) -> Iterator[Columns]:

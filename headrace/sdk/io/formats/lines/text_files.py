@@ -9,7 +9,13 @@ from typing import Any, ClassVar
 
 import attrs
 
-from headrace.sdk.io.files.file_places import START, UNKNOWN, FilePlace, Places, places_of_lines
+from headrace.sdk.io.files.file_places import (
+    START,
+    UNKNOWN_PLACES,
+    FilePlace,
+    Places,
+    places_of_lines,
+)
 from headrace.sdk.io.files.file_source import CHUNK_ROWS, Columns, FileSource
 from headrace.sdk.io.files.opening import is_compressed, open_file
 from headrace.sdk.io.files.read_errors import reading
@@ -49,7 +55,7 @@ class TextFiles(FileSource):
 
     def places(self, path: str, place: FilePlace, limit: int) -> Places:
         if is_compressed(path, self.compression):
-            return UNKNOWN
+            return UNKNOWN_PLACES
         return places_of_lines(path, place, limit, self.skip_header_lines)
 
     def columns_from(self, path: str, place: FilePlace) -> Iterator[Columns]:

@@ -52,10 +52,10 @@ class ParquetTables(ParquetFiles):
 
 
 @attrs.frozen(eq=False)
-class TableSink(ParquetSink):
+class ArrowTableSink(ParquetSink):
     """Writes the records of Arrow tables to Parquet files.
 
-    >>> TableSink(hr.io.FileNaming("out"), {"airport": str}).accepts_retractions
+    >>> ArrowTableSink(hr.io.FileNaming("out"), {"airport": str}).accepts_retractions
     False
     """
 
@@ -209,4 +209,4 @@ class WriteToParquetBatched(WriteTo):
             num_shards,
             windowed_writes=windowed_writes,
         )
-        super().__init__(files.sink(TableSink, schema, codec))
+        super().__init__(files.sink(ArrowTableSink, schema, codec))

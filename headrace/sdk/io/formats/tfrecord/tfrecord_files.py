@@ -10,7 +10,7 @@ import attrs
 
 from headrace.errors import ElementError, PipelineError, shorten
 from headrace.grouping.bundle import Bundle
-from headrace.sdk.io.files.file_places import PART, START, UNKNOWN, FilePlace, Places
+from headrace.sdk.io.files.file_places import PART, START, UNKNOWN_PLACES, FilePlace, Places
 from headrace.sdk.io.files.file_source import CHUNK_ROWS, Columns, FileSource
 from headrace.sdk.io.files.opening import is_compressed, open_file
 from headrace.sdk.io.files.read_errors import reading
@@ -71,7 +71,7 @@ class TFRecordFiles(FileSource):
     def places(self, path: str, place: FilePlace, limit: int) -> Places:
         """Return the ends of the parts of a file that is not compressed."""
         if is_compressed(path, self.compression) or not place.is_found:
-            return UNKNOWN
+            return UNKNOWN_PLACES
         found: list[FilePlace] = []
         with reading(path), open_file(path, "rb", self.compression) as file:
             ends = islice(ends_of_records(file, crc32c(), place.byte), limit)

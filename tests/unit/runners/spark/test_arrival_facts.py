@@ -13,7 +13,7 @@ from hypothesis import given, strategies as st
 from headrace.grouping.bundle import Bundle, Element
 from headrace.grouping.pane_output import Arrival, merge_arrivals
 from headrace.runners.spark.shuffle import facts
-from headrace.runners.spark.shuffle.facts import arrivals_of, facts_of
+from headrace.runners.spark.shuffle.arrival_facts import arrivals_of, facts_of
 from headrace.triggers.trigger import Arrived
 from headrace.windowing.window import interval
 

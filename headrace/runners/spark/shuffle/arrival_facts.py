@@ -22,7 +22,7 @@ from headrace.windowing.window import BoundedWindow
 Predicates = Sequence[Callable[..., Any]]
 
 
-class Facts(NamedTuple):
+class ArrivalFacts(NamedTuple):
     """The facts of arrivals: of each field of :class:`~headrace.grouping.pane_output.Arrival` a column.
 
     Attributes:
@@ -46,13 +46,13 @@ class Facts(NamedTuple):
     elements: bytes
 
 
-def facts_of(arrivals: Sequence[Arrival], predicates: Predicates) -> Facts:
+def facts_of(arrivals: Sequence[Arrival], predicates: Predicates) -> ArrivalFacts:
     """Return the facts of arrivals."""
     indexes = {predicate: n for n, predicate in enumerate(predicates)}
     arrived = [a.arrived for a in arrivals]
     elements = [list(chain.from_iterable(a.elements)) for a in arrivals]
     bundle = Bundle.of(list(chain.from_iterable(elements)))
-    return Facts(
+    return ArrivalFacts(
         counts=[a.count for a in arrived],
         sizes=[a.size for a in arrived],
         matched=[tuple(sorted(map(indexes.__getitem__, a.matched_predicates))) for a in arrived],
@@ -65,7 +65,7 @@ def facts_of(arrivals: Sequence[Arrival], predicates: Predicates) -> Facts:
 
 
 def arrivals_of(
-    facts: Facts,
+    facts: ArrivalFacts,
     windows: Iterable[BoundedWindow],
     contents: Iterable[object],
     predicates: Predicates,
@@ -79,7 +79,7 @@ def arrivals_of(
     )
 
 
-def _elements(facts: Facts) -> Iterator[tuple[Iterable[Element], ...]]:
+def _elements(facts: ArrivalFacts) -> Iterator[tuple[Iterable[Element], ...]]:
     """Yield the elements of each arrival, which are not read yet."""
     packed = _PackedElements(facts.elements)
     ends = accumulate(facts.lengths)
