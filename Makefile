@@ -14,7 +14,7 @@ OLDER_SPARK ?= $(word $(shell expr $$(date +%j) % 3 + 1),4.0 4.1 4.2)
 SAMPLE := tests/model/test_figures.py tests/faults/test_failing.py
 # `make test` runs these tests on Spark beside the others, in a process of their own.
 BESIDE := tests/model/semantics tests/faults tests/unit/sdk/observing tests/beam/nexmark tests/docs/test_docs.py
-SPARK_VENVS := $(foreach version,4.0 4.1 4.2 4.3,$(VENV)/spark-$(version)/with-dev)
+SPARK_VENVS := $(foreach version,4.0 4.1 4.2 4.3,$(VENV)/spark-$(version)/installed)
 # The local demo runs in streaming mode; `make demo STREAMING=` runs it in batch mode.
 STREAMING ?= $(if $(filter local,$(RUNNER)),1)
 # The streaming demo on Spark is killed once; its checkpoint and results are here.
@@ -25,12 +25,12 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test test-chaos test-fast test-older-spark test-spark-versions laws laws-runner laws-beam beam-paths beam-reference beam-tests conformance comparison coverage mutants check format bench bench-spark reference pictures docs changelog hooks release-check need-java need-chromium clean
+.PHONY: help demo test test-chaos test-fast older-spark test-older-spark test-spark-versions laws laws-runner laws-beam beam-paths beam-reference beam-tests conformance comparison coverage mutants check format bench bench-spark reference pictures docs changelog hooks release-check need-java need-chromium clean
 
 help: ## list the tasks
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: $(VENV)/.with-demo $(if $(filter spark,$(RUNNER)),need-java $(VENV)/.with-spark) ## run the example job on real flights [RUNNER=local|spark] [STREAMING=1|] [ARGS=...]
+demo: $(if $(filter spark,$(RUNNER)),need-java) $(VENV)/.with-demo$(if $(filter spark,$(RUNNER)),+spark) ## run the example job on real flights [RUNNER=local|spark] [STREAMING=1|] [ARGS=...]
 ifeq ($(RUNNER)$(if $(STREAMING),streaming),sparkstreaming)
 	rm -rf $(SPARK_DEMO)
 	$(BIN)/python tools/kill_once.py --after 5 $(SPARK_DEMO)/checkpoint -- \
@@ -40,7 +40,7 @@ else
 	$(BIN)/python examples/flights.py --runner=$(RUNNER) $(if $(STREAMING),--streaming) $(ARGS)
 endif
 
-test: need-java need-chromium $(VENV)/.with-dev $(VENV)/.with-beam $(VENV)/.with-spark $(VENV)/.with-connect $(VENV)/.with-demo $(if $(OLDER_SPARK),test-older-spark) ## run all tests, on Spark too, with a tenth of the kills and of the first commands in fresh clones; install Java and Chromium if possible [ARGS=...]
+test: need-java need-chromium $(VENV)/.with-dev+beam+spark+connect+demo $(if $(OLDER_SPARK),test-older-spark) ## run all tests, on Spark too, with a tenth of the kills and of the first commands in fresh clones; install Java and Chromium if possible [ARGS=...]
 	$(BIN)/pytest -n auto --dist worksteal -m "not spark and not chaos" $(ARGS)
 	@mkdir -p out
 	$(BIN)/pytest -n 0 -m "spark and not chaos" $(BESIDE) $(ARGS) >out/beside.txt 2>&1 & \
@@ -50,13 +50,15 @@ test: need-java need-chromium $(VENV)/.with-dev $(VENV)/.with-beam $(VENV)/.with
 	HEADRACE_KILLS=5 HEADRACE_FIRST_KILL=$(FIRST_KILL) HEADRACE_TENTH=$(TENTH) \
 		$(BIN)/pytest -n 2 --dist loadscope -m sampled $(ARGS)
 
-test-chaos: need-java $(VENV)/.with-dev $(VENV)/.with-spark $(VENV)/.with-demo ## run the long tests: kills and restarts of drivers, clusters and a Kafka broker, and each task in a fresh clone [KILLS=50] [ARGS=...]
+test-chaos: need-java $(VENV)/.with-dev+spark+demo ## run the long tests: kills and restarts of drivers, clusters and a Kafka broker, and each task in a fresh clone [KILLS=50] [ARGS=...]
 	HEADRACE_KILLS=$(KILLS) $(BIN)/pytest -n 0 -m chaos $(ARGS)
 
-test-older-spark: need-java $(VENV)/spark-$(OLDER_SPARK)/installed ## run a sample of the tests on an older Spark [OLDER_SPARK=4.0|4.1|4.2] [ARGS=...]
+older-spark: $(VENV)/spark-$(OLDER_SPARK)/installed
+
+test-older-spark: need-java $(VENV)/.with-dev+spark $(VENV)/spark-$(OLDER_SPARK)/installed ## run a sample of the tests on an older Spark [OLDER_SPARK=4.0|4.1|4.2] [ARGS=...]
 	$(VENV)/spark-$(OLDER_SPARK)/bin/python -m pytest -m "spark and spark_versions" $(SAMPLE) $(ARGS)
 
-test-spark-versions: need-java $(SPARK_VENVS) ## run all tests on Spark with each supported version, and write docs/reference/spark-versions.md [ARGS=--only=4.0]
+test-spark-versions: need-java $(VENV)/.with-dev+spark+demo $(SPARK_VENVS) ## run all tests on Spark with each supported version, and write docs/reference/spark-versions.md [ARGS=--only=4.0]
 	$(VENV)/spark-4.3/bin/python tools/spark_test_runs.py $(ARGS)
 
 test-fast: $(VENV)/.with-dev ## run the tests on the local runner, without slow ones [ARGS=...]
@@ -65,25 +67,25 @@ test-fast: $(VENV)/.with-dev ## run the tests on the local runner, without slow 
 laws: $(VENV)/.with-dev ## check each law on N random cases; store failures in tests/laws/found [N=1000] [ARGS=...]
 	HEADRACE_CASES=$(N) $(BIN)/pytest tests/laws -n 0 -m "not spark" --hypothesis-show-statistics $(ARGS)
 
-laws-runner: $(VENV)/.with-dev $(if $(filter spark,$(RUNNER)),need-java $(VENV)/.with-spark) ## check a runner against all laws, N cases each; store failures [RUNNER=local|spark] [N=1000] [ARGS=...]
+laws-runner: $(if $(filter spark,$(RUNNER)),need-java) $(VENV)/.with-dev$(if $(filter spark,$(RUNNER)),+spark) ## check a runner against all laws, N cases each; store failures [RUNNER=local|spark] [N=1000] [ARGS=...]
 	$(BIN)/python -m tests.laws --runner=$(RUNNER) --each=$(N) $(ARGS)
 
-laws-beam: $(VENV)/.with-dev $(VENV)/.with-beam ## compare with Beam's trigger code on N random cases each [N=1000] [ARGS=...]
+laws-beam: $(VENV)/.with-dev+beam ## compare with Beam's trigger code on N random cases each [N=1000] [ARGS=...]
 	HEADRACE_CASES=$(N) $(BIN)/pytest tests/beam/reference/test_trigger_driver.py -n 0 --hypothesis-show-statistics $(ARGS)
 
 beam-tests: $(VENV)/.with-beam-tests ## run Beam's own tests with one import changed, and write docs/reference/beam-tests.md [ARGS=--only='transforms/*']
 	$(BIN)/python tools/beam_tests.py $(ARGS)
 
-beam-reference: $(VENV)/.with-dev $(VENV)/.with-beam ## write docs/reference/beam.md: each name of Beam's, and what Headrace has for it
+beam-reference: $(VENV)/.with-dev+beam ## write docs/reference/beam.md: each name of Beam's, and what Headrace has for it
 	$(BIN)/python tools/beam_reference.py
 
 beam-paths: $(VENV)/.with-dev ## write the modules under Beam's paths, such as headrace/transforms, from headrace/sdk/beam/paths.toml
 	$(BIN)/python tools/beam_paths.py
 
-conformance: $(VENV)/.with-dev $(VENV)/.with-beam ## write docs/reference/conformance.md and capabilities.md [PRISM=path/to/prism]
+conformance: $(VENV)/.with-dev+beam ## write docs/reference/conformance.md and capabilities.md [PRISM=path/to/prism]
 	$(BIN)/python -m tests.beam.conformance $(if $(PRISM),--prism=$(PRISM))
 
-comparison: need-java $(VENV)/.with-dev $(VENV)/.with-beam $(VENV)/.with-spark $(if $(FLINK),$(VENV)/flink/installed) ## ask Headrace, Beam and Structured Streaming the same questions, and write docs/reference/comparison.md [FLINK=1]
+comparison: need-java $(VENV)/.with-dev+beam+spark $(if $(FLINK),$(VENV)/flink/installed) ## ask Headrace, Beam and Structured Streaming the same questions, and write docs/reference/comparison.md [FLINK=1]
 	$(BIN)/python -m tests.beam.comparison $(if $(FLINK),--flink=$(VENV)/flink/bin/python)
 
 coverage: $(VENV)/.with-dev ## measure branch coverage; windowing, triggers and grouping need at least 95 % each [ARGS=...]
@@ -100,12 +102,14 @@ mutants: $(VENV)/.with-mutants ## run mutation tests of windowing, triggers and 
 	$(BIN)/mutmut export-cicd-stats
 	$(BIN)/python tools/mutants_killed.py --least=90 mutants/mutmut-cicd-stats.json
 
-check: $(VENV)/.with-dev $(VENV)/.with-beam $(VENV)/.with-spark ## check format, lint, types, imports between packages, doctests, public names and the reference
+check: $(VENV)/.with-dev+beam+spark ## check format, lint, types, imports between packages, doctests, public names and the reference
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy
-	$(BIN)/lint-imports
-	$(BIN)/pytest --quiet --doctest-modules headrace tests/unit/test_public_api.py tests/unit/typing
+	@mkdir -p out
+	$(BIN)/mypy >out/mypy.txt 2>&1 & \
+	mypy=$$!; status=0; \
+	{ $(BIN)/lint-imports && $(BIN)/pytest --quiet --doctest-modules headrace tests/unit/test_public_api.py; } || status=1; \
+	wait $$mypy || status=1; cat out/mypy.txt; exit $$status
 	$(BIN)/python tools/reference.py --check
 	$(BIN)/python tools/beam_paths.py --check
 	$(BIN)/python tools/beam_reference.py --check
@@ -115,13 +119,13 @@ format: $(VENV)/.with-dev ## format the code and fix what ruff can fix
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: $(VENV)/.with-beam $(VENV)/.with-bench ## compare the speed of the local runner with a dict loop, Beam and bytewax [ARGS=...]
+bench: $(VENV)/.with-beam+bench ## compare the speed of the local runner with a dict loop, Beam and bytewax [ARGS=...]
 	$(BIN)/python benchmarks/local.py $(ARGS)
 
 bench-spark: need-java $(VENV)/.with-spark ## compare the speed of the Spark runner with RDDs, DataFrames and Structured Streaming [ARGS=...]
 	$(BIN)/python benchmarks/spark.py $(ARGS)
 
-reference: $(VENV)/.with-dev $(VENV)/.with-spark ## write the reference of the public names in docs/reference, from docstrings
+reference: $(VENV)/.with-dev+spark ## write the reference of the public names in docs/reference, from docstrings
 	$(BIN)/python tools/reference.py
 
 pictures: $(VENV)/.with-dev ## draw the figures of the paper and the book from runs, into docs/pictures [ARGS=--screens]
@@ -136,7 +140,7 @@ changelog: $(VENV)/.with-dev ## write the unreleased part of CHANGELOG.md from t
 hooks: $(VENV)/.with-hooks ## check format and types before each commit, with pre-commit
 	$(BIN)/pre-commit install
 
-release-check: $(VENV)/.with-dev $(VENV)/.with-release ## build the packages into dist/, and check their metadata and the change log
+release-check: $(VENV)/.with-dev+release ## build the packages into dist/, and check their metadata and the change log
 	$(BIN)/python tools/changelog.py --check
 	rm -rf dist
 	$(BIN)/python -m build
@@ -153,26 +157,22 @@ clean: ## remove the virtual environment and all build output
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# One stamp per extra: `.venv/.with-demo` means that headrace[demo] is installed.
+# `.venv/.with-dev+spark` means that headrace[dev,spark] is installed: one run of pip installs what is missing.
 $(VENV)/.with-%: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
+	@tools/install-extras $(VENV) $(subst +, ,$*)
 	@touch $@
 
 # One virtual environment per version of Spark: `.venv/spark-4.0/installed` means that it has Spark 4.0.
+# All other packages are those of .venv.
 .PRECIOUS: $(VENV)/spark-%/installed
 $(VENV)/spark-%/installed: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m venv $(@D)
-	$(@D)/bin/python -m pip install --quiet --no-compile --disable-pip-version-check --editable '.[spark,testing]' pyyaml 'pyspark==$*.*'
+	tools/make-spark-venv $(VENV) $(@D) $*
 	@touch $@
 
 # PyFlink needs an environment of its own, since it depends on an old apache-beam.
 $(VENV)/flink/installed: | $(BIN)/python
 	$(BIN)/python -m venv $(@D)
 	$(@D)/bin/python -m pip install --quiet --no-compile --disable-pip-version-check --prefer-binary 'apache-flink==2.3.*' 'attrs>=23.2' 'setuptools<80'
-	@touch $@
-
-$(VENV)/spark-%/with-dev: $(VENV)/spark-%/installed
-	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[spark,dev,demo]' 'pyspark==$*.*'
 	@touch $@
 
 $(BIN)/python:

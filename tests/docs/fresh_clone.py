@@ -16,7 +16,7 @@ from tests.support.repository import ROOT
 
 T = TypeVar("T")
 
-STAMP = re.compile(r"\.venv/\.with-\w+")
+STAMP = re.compile(r"\.venv/\.with-[\w+-]+")
 PROGRAM = re.compile(r"\.venv/bin/([\w-]+)")
 OF_THE_OUTER_MAKE = (
     "MAKEFLAGS",

@@ -13,6 +13,7 @@ from tests.docs.fresh_clone import (
     FIRST_COMMANDS,
     IN_EVERY_RUN,
     MORE_FIRST_COMMANDS,
+    STAMP,
     TENTHS,
     clone,
     make,
@@ -57,10 +58,13 @@ def test_the_first_commands_of_ten_days_in_a_row_are_all_of_them() -> None:
 def test_continuous_integration_begins_with_the_checks_and_leaves_nothing_out() -> None:
     script = (ROOT / ".ci/run").read_text()
     commands = re.findall(r"^(?:exec )?make (.*?)(?: >.*)?$", script, re.MULTILINE)
-    beside = "test-older-spark"
-    assert commands == [".venv/bin/python", beside, f"{IN_EVERY_RUN} docs", "test OLDER_SPARK="]
+    python, *installs, beside, checks, tests = commands
+    assert (python, checks) == (".venv/bin/python", f"{IN_EVERY_RUN} docs")
+    assert (beside, tests) == ("test-older-spark", "test OLDER_SPARK=")
+    of_the_checks = set(STAMP.findall(make(ROOT, "--dry-run", "--always-make", IN_EVERY_RUN)))
+    assert installs == ["older-spark", *of_the_checks]
     older = make(ROOT, "--dry-run", beside).splitlines()
-    others = make(ROOT, "--dry-run", *commands[-1].split()).splitlines()
+    others = make(ROOT, "--dry-run", *tests.split()).splitlines()
     assert set(make(ROOT, "--dry-run", "test").splitlines()) == {*older, *others}
     assert any("pytest" in line for line in older if line not in others)
 
