@@ -48,7 +48,7 @@ test: need-java need-chromium $(VENV)/.with-dev+beam+spark+connect+demo $(if $(O
 	$(BIN)/pytest -n 0 -m "spark and not chaos" $(BESIDE:%=--ignore=%) $(ARGS) || status=1; \
 	wait $$beside || status=1; cat out/beside.txt; exit $$status
 	HEADRACE_KILLS=5 HEADRACE_FIRST_KILL=$(FIRST_KILL) HEADRACE_TENTH=$(TENTH) \
-		$(BIN)/pytest -n 2 --dist loadscope -m sampled $(ARGS)
+		$(BIN)/pytest -n 2 --dist worksteal -m sampled $(ARGS)
 
 test-chaos: need-java $(VENV)/.with-dev+spark+demo ## run the long tests: kills and restarts of drivers, clusters and a Kafka broker, and each task in a fresh clone [KILLS=50] [ARGS=...]
 	HEADRACE_KILLS=$(KILLS) $(BIN)/pytest -n 0 -m chaos $(ARGS)

@@ -52,7 +52,7 @@ FIRST_COMMANDS = {
     "test-spark-versions": SMALL(("ARGS=--page",)),
     "test-fast": SMALL(),
     "laws": SMALL(("N=10", "ARGS=-k lateness")),
-    "laws-runner": SMALL(("N=2",)),
+    "laws-runner": SMALL(("N=2", "ARGS=--cases=50")),
     "laws-beam": SMALL(("N=10",)),
     "beam-paths": SMALL(),
     "beam-reference": SMALL(),
@@ -79,8 +79,8 @@ FIRST_COMMANDS = {
 
 MORE_FIRST_COMMANDS = {
     "demo RUNNER=spark": SMALL(),
-    "demo RUNNER=spark STREAMING=1": SMALL(),
-    "laws-runner RUNNER=spark": SMALL(("N=1",)),
+    "demo RUNNER=spark STREAMING=1": SMALL(("ARGS=--max-records-per-batch=50000",)),
+    "laws-runner RUNNER=spark": SMALL(("N=1", "ARGS=--cases=1 --pack=60")),
 }
 """Other commands of the README and of ``make help``."""
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -16,14 +14,6 @@ from tests.support.repository import ROOT
 @pytest.fixture(autouse=True)
 def tools_can_be_imported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "path", [str(ROOT / "tools"), *sys.path])
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(importlib.util.find_spec("apache_beam") is None, reason="Beam is not installed")
-def test_the_page_is_current() -> None:
-    check = [sys.executable, str(ROOT / "tools/beam_reference.py"), "--check"]
-    done = subprocess.run(check, capture_output=True, text=True)
-    assert (done.returncode, done.stdout.strip()) == (0, ""), done.stdout + done.stderr
 
 
 class Theirs:

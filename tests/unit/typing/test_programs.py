@@ -19,7 +19,7 @@ words = hr.Pipeline() | hr.Create(["to", "be"])
 """
 
 
-@pytest.mark.slow  # and `make check` runs it
+@pytest.mark.slow
 def test_mypy_says_of_each_program_what_its_comments_say() -> None:
     assert differences(PROGRAMS) == []
 

@@ -125,7 +125,7 @@ def test_a_transform_that_is_left_to_chance_is_shown() -> None:
 def test_elements_that_are_dropped_are_reported() -> None:
     impatient = Grouped(AccumulationMode.RETRACTING, hr.CombinePerKey(sum))
     with pytest.raises(LawBroken, match="nothing is dropped") as raised:
-        check_streaming_equals_batch(impatient, PAIRS, lateness=100, cases=500)
+        check_streaming_equals_batch(impatient, PAIRS, lateness=100, cases=100)
     assert "allowed_lateness" in raised.value.remedy
     assert raised.value.sides["dropped"] == 1
 
