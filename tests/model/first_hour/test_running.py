@@ -264,6 +264,7 @@ def test_a_dependence_on_order_is_shrunk_to_two_elements() -> None:
     assert str(broken.value).count("TestStream()") == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("law", [check_streaming_equals_batch, check_order_independence])
 def test_an_error_of_a_transform_is_shrunk(law: Callable[..., None]) -> None:
     with pytest.raises(ZeroDivisionError) as error:

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-pytest.importorskip("pyarrow", reason="chunks are pickled as Spark's rows are")
-pytest.importorskip("cloudpickle", reason="chunks are pickled as Spark's rows are")
+pytest.importorskip("pyspark", reason="chunks are pickled as Spark's rows are")
 
 import headrace as hr
 from headrace.grouping.bundle import Bundle

@@ -31,6 +31,7 @@ def test_there_are_programs_for_both() -> None:
     assert kinds.count("error") >= 60
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("comment", "line", "difference"),
     [

@@ -69,6 +69,7 @@ def wait_until(condition) -> None:
     raise AssertionError("the condition did not become true")
 
 
+@pytest.mark.slow
 def test_the_charts_are_of_the_chosen_grouping_and_key(page):
     run(page, scores())
     found = data(page, "/charts.json?grouping=Sum&key=b&minutes=all")

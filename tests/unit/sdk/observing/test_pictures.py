@@ -178,6 +178,7 @@ def long_run(windows: int, keys: str = "ab") -> History:
     return history
 
 
+@pytest.mark.slow
 def test_a_long_run_is_drawn_in_stretches_of_neighbouring_windows() -> None:
     charts = pictures(long_run(3_000), all_parts=True)
     assert [(chart.key, chart.part) for chart in charts] == [

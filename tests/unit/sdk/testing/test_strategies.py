@@ -292,6 +292,7 @@ def test_triggers_that_close_windows_are_drawn() -> None:
     assert run.steps[0].windowing.window_fn.is_merging()
 
 
+@pytest.mark.slow
 def test_windows_that_merge_stand_behind_retractions() -> None:
     run = smallest(splitting(), lambda run: len(run.steps) == 3)
     assert run.steps[0].windowing.accumulation_mode is AccumulationMode.RETRACTING

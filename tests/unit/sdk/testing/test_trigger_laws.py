@@ -126,6 +126,7 @@ SPOILT = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("trigger", SPOILT, ids=lambda trigger: type(trigger).__name__)
 def test_a_law_that_is_broken_is_named(trigger: Trigger) -> None:
     with pytest.raises(LawBroken, match=SPOILT[trigger]) as raised:
