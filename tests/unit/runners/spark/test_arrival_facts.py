@@ -12,7 +12,7 @@ from hypothesis import given, strategies as st
 
 from headrace.grouping.bundle import Bundle, Element
 from headrace.grouping.pane_output import Arrival, merge_arrivals
-from headrace.runners.spark.shuffle import facts
+from headrace.runners.spark.shuffle import arrival_facts
 from headrace.runners.spark.shuffle.arrival_facts import arrivals_of, facts_of
 from headrace.triggers.trigger import Arrived
 from headrace.windowing.window import interval
@@ -63,7 +63,7 @@ def test_elements_are_unpickled_only_if_one_is_needed(monkeypatch: pytest.Monkey
         unpacked.append(data)
         return Bundle([1, 2])
 
-    monkeypatch.setattr(facts, "unpack", unpack)
+    monkeypatch.setattr(arrival_facts, "unpack", unpack)
     one = Arrival(WINDOW, 0, Arrived(1), 0, 0, ([Element(1, 0, (WINDOW,))],))
     found = shuffled([one, one])
     whole = merge_arrivals(WINDOW, found, int.__add__)
