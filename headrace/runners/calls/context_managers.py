@@ -23,7 +23,7 @@ class ContextManagers:
     def __init__(self) -> None:
         self._asked: dict[ContextScope, dict[int, ContextParam]] = {scope: {} for scope in _SCOPES}
         self._open: dict[ContextScope, ExitStack] = {}
-        self._values: dict[int, Any] = {}
+        self._values: dict[int, object] = {}
 
     def bound(self, fn: Callable[..., object]) -> Callable[..., Any]:
         """Return a function whose parameters for contexts are passed; the function itself if it has none."""

@@ -57,7 +57,7 @@ def _check(value: object) -> None:
 def _write_by_value() -> Callable[[Any], object]:
     """Return what writes values of classes that have no name, or copies them if cloudpickle is missing."""
     try:
-        write: Callable[[Any], Any] = import_module("cloudpickle").dumps
+        write: Callable[[Any], object] = import_module("cloudpickle").dumps
     except ImportError:
         return deepcopy
     return write

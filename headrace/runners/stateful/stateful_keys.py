@@ -187,7 +187,7 @@ class StatefulKeys:
             return None
         self._in_bundle, self._window = False, None
         if self.emitted is None:
-            outputs: Iterable[Any] | None = self._finish()
+            outputs: Iterable[object] | None = self._finish()
             return outputs
         return self.emitted.compared(self._finish)
 

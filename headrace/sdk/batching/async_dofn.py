@@ -202,7 +202,7 @@ class AsyncWrapper(DoFn):
             to_process: the state with the elements of the key.
             timer: the timer of the key, which is set again if calls are left.
         """
-        outputs: list[Any] = []
+        outputs: list[object] = []
         left: list[WaitingPair] = []
         before = list(map(self._waiting, to_process.read()))
         if before:

@@ -218,7 +218,7 @@ class _WriteShards(PTransform[PCollection[Any], PCollection[Any]]):
     def expand(self, pcoll: PCollection[object]) -> PCollection[Any]:
         numbered = pcoll | "Shard" >> ParDo(_Shard(self._shards))
         write = FlatMap(_write_shard, self._sink, AsSingleton(self._started))
-        written: PCollection[Any] = numbered | "Group" >> GroupByKey() | "Write" >> write
+        written: PCollection[object] = numbered | "Group" >> GroupByKey() | "Write" >> write
         return written
 
 

@@ -96,7 +96,7 @@ class OffsetRangeTracker(RangeTracker):
         self._last_attempted = -1
         self._last_split_point = -1
         self._seen = 0
-        self._unclaimed: Callable[[Any], Any] | None = None
+        self._unclaimed: Callable[[Any], object] | None = None
         self._lock = RLock()
 
     def start_position(self) -> int:

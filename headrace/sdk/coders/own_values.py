@@ -95,7 +95,7 @@ def _copied_list(values: list[object], memo: dict[int, object]) -> list[object]:
 
 
 def _copied_dict(items: dict[object, object], memo: dict[int, object]) -> dict[object, object]:
-    made: dict[Any, Any] = {}
+    made: dict[object, Any] = {}
     memo[id(items)] = made
     if are_immutable(items) and are_immutable(items.values()):
         made.update(items)

@@ -290,7 +290,7 @@ class _SingletonView(PTransform[PCollection[Any], Any]):
         return self._combine.label
 
     def expand(self, pcoll: PCollection[object]) -> Any:
-        combined: PCollection[Any] = self._combine.without_defaults().expand(pcoll)
+        combined: PCollection[object] = self._combine.without_defaults().expand(pcoll)
         if not self._combine.has_defaults:
             return AsSingleton(combined)
         fn = self._combine.combine_fn

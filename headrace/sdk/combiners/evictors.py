@@ -59,7 +59,7 @@ class Evictor(ABC):
         key, value = pair_types(pcoll.element_type)
         kind = pair_type(key, GenericAlias(list, (value,)))
         evict = CombinePerKey(EvictCombineFn(self)).with_output_types(kind)
-        kept: PCollection[Any] = pcoll | "Stamp" >> each(_stamp) | "Evict" >> evict
+        kept: PCollection[object] = pcoll | "Stamp" >> each(_stamp) | "Evict" >> evict
         return kept
 
 

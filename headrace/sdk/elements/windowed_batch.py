@@ -46,7 +46,7 @@ class WindowedBatch(ABC):
         >>> [(batch.timestamp, batch.values) for batch in batches]
         [(Timestamp(0), 2), (Timestamp(1), 4)]
         """
-        together: dict[WindowedValue, list[Any]] = {}
+        together: dict[WindowedValue, list[object]] = {}
         for element in windowed_values:
             together.setdefault(element.with_value(None), []).append(element.value)
         for common, values in together.items():

@@ -306,7 +306,7 @@ class ExtremeCombineFn(CallableCombineFn):
         return self.fn(accumulator, *args, **kwargs) if accumulator else None
 
 
-_BUILT_IN: dict[Any, Callable[[Any], CombineFn]] = {
+_BUILT_IN: dict[object, Callable[[Any], CombineFn]] = {
     sum: SumCombineFn,
     min: ExtremeCombineFn,
     max: ExtremeCombineFn,

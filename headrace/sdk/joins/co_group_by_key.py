@@ -140,7 +140,7 @@ class Join(PTransform[Both[Any, Any, Any], PCollection[Any]]):
                 remedy="apply it to a tuple of two collections: (left, right) | hr.InnerJoin()",
             )
         matched = FlatMap(_Match(*self.alone))
-        joined: PCollection[Any] = pcoll | CoGroupByKey() | "Match" >> matched
+        joined: PCollection[object] = pcoll | CoGroupByKey() | "Match" >> matched
         return joined
 
 

@@ -218,7 +218,7 @@ class Enrichment(PTransform[PCollection[InT], PCollection[OutT]], Generic[InT, O
             )
         batches = dict(self._lookup.handler.batch_elements_kwargs())
         lookup: DoFn = LookUpBatch(self._lookup) if batches else LookUpEach(self._lookup)
-        requests: PCollection[Any] = pcoll
+        requests: PCollection[object] = pcoll
         if batches:
             requests = pcoll | "Time" >> ParDo(WithTime()) | "Batch" >> _batching(batches)
         outcomes = requests | "Lookup" >> ParDo(lookup)

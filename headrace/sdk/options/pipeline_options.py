@@ -60,7 +60,7 @@ class PipelineOptions(HasDisplayData):
             )
         self._flags: list[str] = sys.argv[1:] if flags is None else list(flags)
         self._given = GivenFlags.of(self._flags, overrides)
-        self._values: dict[str, Any] = overrides
+        self._values: dict[str, object] = overrides
         self._assigned: set[str] = set()
         self._parsed: dict[type, frozenset[str]] = {}
         self._parse_own()

@@ -47,7 +47,7 @@ class ErrorHandler:
             raise TypeError(f"an ErrorHandler needs a transform, not {shorten(consumer)}")
         self._consumer = consumer
         self._created_at = _place()
-        self._errors: list[PCollection[Any]] = []
+        self._errors: list[PCollection[object]] = []
         self._output: Any = None
         self._closed = False
 

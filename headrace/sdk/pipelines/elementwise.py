@@ -95,7 +95,7 @@ class ProcessEach:
 
 def method_of(dofn: DoFn, batches: Batches | None) -> Callable[..., Any]:
     """Return the method of a DoFn that is called for elements or batches."""
-    method: Callable[..., Any] = dofn.process
+    method: Callable[..., object] = dofn.process
     return method if batches is None or batches.takes is None else dofn.process_batch
 
 

@@ -185,7 +185,7 @@ def _multiplied(column: Column[Any], number: int) -> Column[Any]:
     """Return a column with each cell repeated N times."""
     if isinstance(column, repeat):
         return column
-    cells: list[Any] = [None] * (len(column) * number)
+    cells: list[object] = [None] * (len(column) * number)
     for offset in range(number):
         cells[offset::number] = column
     return cells

@@ -207,7 +207,7 @@ class Pipeline(HasDisplayData):
         if found is None:
             found = attrs.evolve(node.outputs[0], tag=tag, element_type=Any)
             self._nodes[label] = attrs.evolve(node, outputs=(*node.outputs, found))
-        pcoll: PCollection[Any] = PCollection(self, found)
+        pcoll: PCollection[object] = PCollection(self, found)
         return checked_output(pcoll, label) if self._runtime_type_checks else pcoll
 
     def accept_any_tag(self, label: str) -> None:

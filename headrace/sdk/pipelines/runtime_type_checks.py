@@ -70,7 +70,7 @@ def checked_collection(
     check = MapEach(Function(CheckElement(hint, label, which)))
     output = attrs.evolve(given, node=pipeline.free_node(f"{label}/{name}"), tag=MAIN)
     pipeline.add(ParDo(output.node, (given,), (output,), check))
-    checked: PCollection[Any] = PCollection(pipeline, output)
+    checked: PCollection[object] = PCollection(pipeline, output)
     checked.element_type = pcoll.element_type
     checked.producer = pcoll.producer
     return checked

@@ -111,7 +111,9 @@ class PeriodicImpulse(PTransform[PBegin, PCollection[Any]]):
             return read_node(pcoll, source, bounded=False)
         begin: Any = pcoll
         impulses = begin | "Impulses" >> _Impulses(source)
-        windowed: PCollection[Any] = impulses | "Window" >> WindowInto(FixedWindows(self._interval))
+        windowed: PCollection[object] = impulses | "Window" >> WindowInto(
+            FixedWindows(self._interval)
+        )
         return windowed
 
 

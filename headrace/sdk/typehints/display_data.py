@@ -69,7 +69,7 @@ class DisplayDataItem:
         if shortValue is None and self.type == "CLASS":
             shortValue = value.__name__
         self.shortValue = shortValue
-        self._dropped: list[Any] = []
+        self._dropped: list[object] = []
 
     def drop_if_none(self) -> DisplayDataItem:
         """Leave the item out if its value is None, and return it."""

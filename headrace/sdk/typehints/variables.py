@@ -26,7 +26,7 @@ def bindings(hint: TypeHint, kind: TypeHint) -> dict[Any, Any]:
     offered = items_of_tuple(kind) if get_origin(hint) is tuple else get_args(kind)
     if not offered or len(offered) != len(asked):
         return {}
-    found: dict[Any, Any] = {}
+    found: dict[object, Any] = {}
     for one, other in zip(asked, offered, strict=True):
         for variable, value in bindings(one, other).items():
             found[variable] = value if found.get(variable, value) == value else Any

@@ -134,7 +134,7 @@ class RememberingReader:
     def __init__(self, reader: Any) -> None:
         self._reader = reader
         self._first: dict[str, Any] | None = None
-        self._last: dict[str, Any] | None = None
+        self._last: dict[str, object] | None = None
 
     def initialOffset(self) -> dict[str, object]:
         """Return the offset before the first batch: the same one each time."""

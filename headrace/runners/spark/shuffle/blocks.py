@@ -76,7 +76,7 @@ def blocks_of_columns(
 
 def _divide_one_window(some: ArrivalColumns, groups: list[int]) -> Iterator[tuple[int, Block]]:
     (window,) = _one(some.windows)
-    found: dict[int, tuple[list[Any], list[Any]]] = {g: ([], []) for g in set(groups)}
+    found: dict[int, tuple[list[object], list[Any]]] = {g: ([], []) for g in set(groups)}
     for key, content, group in zip(some.keys, some.contents, groups, strict=True):
         keys, contents = found[group]
         keys.append(key)
@@ -88,7 +88,7 @@ def _divide_one_window(some: ArrivalColumns, groups: list[int]) -> Iterator[tupl
 
 
 def _divide(some: ArrivalColumns, groups: list[int]) -> Iterator[tuple[int, Block]]:
-    found: dict[int, tuple[list[Any], list[Any], list[Any]]] = {
+    found: dict[int, tuple[list[object], list[Any], list[Any]]] = {
         g: ([], [], []) for g in set(groups)
     }
     rows = zip(some.keys, some.windows, some.contents, groups, strict=False)

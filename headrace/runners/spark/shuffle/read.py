@@ -105,7 +105,7 @@ class ReadArrivals:
 
     def columns(self) -> Iterator[ArrivalColumns]:
         """Return the arrivals of one window at a time."""
-        found: dict[BoundedWindow, list[tuple[Any, Any, int]]] = defaultdict(list)
+        found: dict[BoundedWindow, list[tuple[object, Any, int]]] = defaultdict(list)
         for _, key, arrivals in self.drain():
             for arrival in arrivals:
                 found[arrival.window].append((key, arrival.content, arrival.arrived.count))

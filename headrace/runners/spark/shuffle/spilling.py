@@ -56,7 +56,7 @@ class SpilledList(Sequence[Any]):
     def __init__(self, file: SpillFile) -> None:
         self._file = file
         self._locations: list[tuple[int, int, int]] = []
-        self._tail: list[Any] = []
+        self._tail: list[object] = []
 
     def extend(self, values: Iterable[object]) -> None:
         """Add values at the end, in memory."""

@@ -35,7 +35,7 @@ class CoderRegistry:
     """
 
     def __init__(self) -> None:
-        self._coders: dict[Any, type[Coder]] = {}
+        self._coders: dict[object, type[Coder]] = {}
         self._fallback: Coder | None = None
 
     def register_coder(

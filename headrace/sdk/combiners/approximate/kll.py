@@ -69,7 +69,7 @@ class KllQuantilesCombineFn(CombineFn):
         if not accumulator:
             return []
         sketch = self._sketch(accumulator)
-        ends: dict[float, Any] = {0: sketch.get_min_value(), 1: sketch.get_max_value()}
+        ends: dict[float, object] = {0: sketch.get_min_value(), 1: sketch.get_max_value()}
         found = sketch.get_quantiles(self._ranks, inclusive=True)
         return [ends.get(rank, value) for rank, value in zip(self._ranks, found, strict=True)]
 

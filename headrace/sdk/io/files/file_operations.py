@@ -361,7 +361,7 @@ def _each_pair(
             f"FileSystems.{name} has {len(sources)} sources and {len(targets)} destinations",
             remedy="pass as many destinations as sources",
         )
-    errors: dict[Any, Exception] = {}
+    errors: dict[object, Exception] = {}
     for source, target in zip(sources, targets, strict=True):
         try:
             operation(file_system_of(source), source, target)
@@ -377,7 +377,7 @@ def _each(name: str, paths: Iterable[str], operation: Callable[[str], T]) -> lis
         FileError: it names the paths that fail; the operation was applied to the others.
     """
     results: list[T] = []
-    errors: dict[Any, Exception] = {}
+    errors: dict[object, Exception] = {}
     for path in paths:
         try:
             results.append(operation(path))

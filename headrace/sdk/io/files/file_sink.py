@@ -86,7 +86,7 @@ class FileSink(PartSink, HasDisplayData):
 
     def write_part(self, part: SinkPart) -> list[tuple[Any, ...]]:
         """Stage the files of a part; return their pieces, as plain tuples."""
-        pieces: list[tuple[Any, ...]] = []
+        pieces: list[tuple[object, ...]] = []
         directory = self._staging(part) / f"{part.number:05}-{uuid4().hex}"
         for (window, shard), bundle in self._by_window_and_shard(part.bundle):
             directory.mkdir(parents=True, exist_ok=True)

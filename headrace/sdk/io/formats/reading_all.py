@@ -122,5 +122,5 @@ class ReadContinuously(PTransform[PBegin, PCollection[Any]]):
         self._read = self.reader(**format_arguments)
 
     def expand(self, pcoll: PBegin) -> PCollection[Any]:
-        files: PCollection[Any] = pcoll | "Match" >> self._match
+        files: PCollection[object] = pcoll | "Match" >> self._match
         return files | "ReadAll" >> self._read

@@ -170,7 +170,7 @@ class MatchedFiles(UnboundedSource[FileMetadata], ReadsClock):
 
     def _new(self, at: Matches, found: list[SizedFile]) -> list[SizedFile]:
         if self.updated:
-            known: set[Any] = {(changed, path) for changed, path, _ in at.returned}
+            known: set[object] = {(changed, path) for changed, path, _ in at.returned}
             return [file for file in found if file > at.before and file[:2] not in known]
         known = {path for _, path, _ in at.returned}
         return [file for file in found if file > at.before and file[1] not in known]

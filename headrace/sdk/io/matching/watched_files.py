@@ -134,7 +134,7 @@ class WatchedFiles(UnboundedSource[Any]):
         if not position.ahead:
             listed = self._list(position)
             return LatestOffset(tuple(listed), 0, finished=self.once and not listed.ahead)
-        splits: list[tuple[Any, int]] = []
+        splits: list[tuple[object, int]] = []
         end, records = position, 0
         while records < limit and end.ahead:
             path = end.ahead[0][1]

@@ -73,7 +73,7 @@ class TimeAxis:
 
     def axis(self) -> dict[str, Any]:
         """Return the properties of the axis for Vega-Lite."""
-        shown: dict[str, Any] = {"title": self.title, "labelOverlap": True, "labelSeparation": 8}
+        shown: dict[str, object] = {"title": self.title, "labelOverlap": True, "labelSeparation": 8}
         if self.ticks is None:
             return {**shown, "tickCount": 6}
         step, form = self.ticks

@@ -100,7 +100,7 @@ class Charts:
 
     def __init__(self, view: Callable[[], RunView]) -> None:
         self._view, self._lock = view, Lock()
-        self._drawn: tuple[Any, bytes] = None, b""
+        self._drawn: tuple[object, bytes] = None, b""
 
     def answer(self, request: Request) -> Response:
         """Answer a request for charts."""

@@ -8,7 +8,7 @@ import socket
 import sys
 from collections.abc import Mapping
 from threading import Lock
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from headrace.sdk.metrics.observer import RunObserver
 from headrace.sdk.metrics.run_records import Round, RunOutline
@@ -50,7 +50,7 @@ class LivePage(RunObserver):
         self._history = History()
         self._logs = RecentLogs()
         self._engine: Mapping[str, float] = {}
-        self._metrics: list[dict[str, Any]] = []
+        self._metrics: list[dict[str, object]] = []
         self._server: PageServer | None = None
         self.url = ""
 

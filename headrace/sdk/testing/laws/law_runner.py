@@ -76,7 +76,7 @@ def _shrunk(
     law: Callable[[Any], None], strategy: st.SearchStrategy[Any], cases: int, reported: str
 ) -> tuple[object, Exception]:
     """Return a case that is shrunk by Hypothesis, and its error."""
-    failed: list[tuple[Any, Exception]] = []
+    failed: list[tuple[object, Exception]] = []
 
     def report(case: object) -> None:
         original = _copied(case)

@@ -129,7 +129,7 @@ def panes_of(part: Part, key_window: KeyWindow) -> list[tuple[Any, ...]]:
 
 
 def _wrongly_standing(part: Part) -> Broken:
-    current_panes: dict[KeyWindow, Any] = {}
+    current_panes: dict[KeyWindow, object] = {}
     for pane in part.observed.panes:
         key_window = pane.key, pane.window
         current = current_panes.pop(key_window, None)

@@ -70,7 +70,7 @@ UNTIL: Final = PaneLaw(
 def _wrongly_left(part: Part) -> Broken:
     """Compare the net panes after each event with a batch of the elements that have fired."""
     net: Counter[tuple[Any, ...]] = Counter()
-    fired: dict[Any, dict[int, AcceptedElement]] = defaultdict(dict)
+    fired: dict[object, dict[int, AcceptedElement]] = defaultdict(dict)
     accepted = part.accepted
     for event, panes in by_event(part):
         for pane in panes:
