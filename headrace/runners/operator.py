@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from headrace.errors import ElementError, shorten
 from headrace.grouping.bundle import Bundle
@@ -30,7 +30,7 @@ def send_outputs(node: Node, made: Mapping[str, Bundle], send: Send) -> None:
         send(output, made[output.tag])
 
 
-def refuse_tags(node: Any, made: Mapping[str, Bundle]) -> None:
+def refuse_tags(node: Node, made: Mapping[str, Bundle]) -> None:
     """Refuse outputs with a tag that is not declared, unless the node has outputs for any tag.
 
     Raises:
@@ -38,7 +38,7 @@ def refuse_tags(node: Any, made: Mapping[str, Bundle]) -> None:
     """
     declared = [output.tag for output in node.outputs]
     others = [tag for tag in made if tag not in declared]
-    if not others or node.any_tag:
+    if not others or getattr(node, "any_tag", False):
         return
     tag, known = others[0], [repr(tag) for tag in declared if tag != MAIN]
     near = get_close_matches(tag, declared, 1)

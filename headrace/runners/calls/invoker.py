@@ -40,6 +40,7 @@ from headrace.sdk.pipelines.elementwise import (
     PairEach,
     ProcessEach,
     StampEach,
+    Uncaught,
     method_of,
 )
 from headrace.sdk.pipelines.graph import MAIN, ParDo, ParDoWithSideInputs
@@ -168,13 +169,17 @@ class ParDoInvoker:
             return with_batches(self._flat_map(call), kind.batches, self._step)
         return self._flat_map(call) if make is None else self._each(call, make)
 
-    def _call_of(self, kind: Any, timeout: float | None = None) -> BoundCall:
-        processes = isinstance(kind, ProcessEach)
-        fn = method_of(self._dofn, kind.batches) if processes else kind.function.fn
+    def _call_of(self, kind: Uncaught, timeout: float | None = None) -> BoundCall:
+        assert not isinstance(kind, _CANNOT_FAIL)  # they call no function
+        fn = (
+            method_of(self._dofn, kind.batches)
+            if isinstance(kind, ProcessEach)
+            else kind.function.fn
+        )
         if timeout is not None:
-            fn = within(timeout, fn, many=processes or isinstance(kind, FlatMapEach))
+            fn = within(timeout, fn, many=isinstance(kind, (ProcessEach, FlatMapEach)))
         fn = self._contexts.bound(fn)
-        if processes:
+        if isinstance(kind, ProcessEach):
             call = bind(fn, kind.args, kind.kwargs)
         else:
             call = bind_function(attrs.evolve(kind.function, fn=fn))

@@ -7,7 +7,6 @@ outputs to ``send``. At the end of a round an operator returns its output waterm
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import attrs
 
@@ -188,37 +187,56 @@ def operator_for(node: graph.Node, context: OperatorContext) -> Operator:
     return make(node, context)
 
 
-def _forward(node: Any, context: OperatorContext) -> Operator:
+def _read(node: graph.Node, context: OperatorContext) -> Operator:
+    assert isinstance(node, graph.Read)
+    return Read(node, context.send, context.metrics)
+
+
+def _forward(node: graph.Node, context: OperatorContext) -> Operator:
     return Forward(node, context.send)
 
 
-def _group(node: object, context: OperatorContext) -> Operator:
+def _assign_windows(node: graph.Node, context: OperatorContext) -> Operator:
+    assert isinstance(node, graph.AssignWindows)
+    return AssignWindows(node, context.send, context.deferred)
+
+
+def _pardo(node: graph.Node, context: OperatorContext) -> Operator:
+    assert isinstance(node, graph.ParDo)
+    invoker = ParDoInvoker(node, context.check_mutation)
+    return ParDo(node, context.send, context.metrics, invoker)
+
+
+def _write(node: graph.Node, context: OperatorContext) -> Operator:
+    assert isinstance(node, graph.Write)
+    return Write(node, streaming=not context.batch)
+
+
+def _group(node: graph.Node, context: OperatorContext) -> Operator:
     assert isinstance(context.step, KeyedStep)
     make = batch_group if context.batch else streaming_group
     return make(context.step, context.send, context.metrics)
 
 
-def _stateful(node: object, context: OperatorContext) -> Operator:
+def _stateful(node: graph.Node, context: OperatorContext) -> Operator:
     assert isinstance(context.step, StatefulStep)
     return operator_of_dofn(context.step, context.send, context.metrics, context.batch)
 
 
-def _side_inputs(node: object, context: OperatorContext) -> Operator:
+def _side_inputs(node: graph.Node, context: OperatorContext) -> Operator:
     assert isinstance(context.step, SideInputStep)
     return side_input_operator(context.step, context.send, context.metrics, context.batch)
 
 
-OPERATORS: dict[type[graph.Node], Callable[[Any, OperatorContext], Operator]] = {
-    graph.Read: lambda node, context: Read(node, context.send, context.metrics),
+OPERATORS: dict[type[graph.Node], Callable[[graph.Node, OperatorContext], Operator]] = {
+    graph.Read: _read,
     graph.Flatten: _forward,
     graph.Reshuffle: _forward,
-    graph.AssignWindows: lambda node, context: AssignWindows(node, context.send, context.deferred),
-    graph.ParDo: lambda node, context: ParDo(
-        node, context.send, context.metrics, ParDoInvoker(node, context.check_mutation)
-    ),
+    graph.AssignWindows: _assign_windows,
+    graph.ParDo: _pardo,
     graph.StatefulParDo: _stateful,
     graph.ParDoWithSideInputs: _side_inputs,
     graph.GroupByKey: _group,
     graph.CombinePerKey: _group,
-    graph.Write: lambda node, context: Write(node, streaming=not context.batch),
+    graph.Write: _write,
 }

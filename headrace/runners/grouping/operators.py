@@ -30,6 +30,7 @@ from headrace.runners.grouping.table import table_of
 from headrace.runners.grouping.window_tier import in_time
 from headrace.runners.operator import Operator, Send
 from headrace.runners.plan.planning import KeyedStep
+from headrace.runners.precombine import GroupInput
 from headrace.sdk.metrics.cells import MetricsContainer, recording
 from headrace.sdk.metrics.step_metrics import StepMetrics
 from headrace.triggers.pane import PaneInfoTiming
@@ -49,7 +50,7 @@ class Group(Operator):
     step: KeyedStep
     send: Send
     metrics: StepMetrics
-    precombiner: Any
+    precombiner: GroupInput
     counted: MetricsContainer = attrs.field(factory=MetricsContainer, init=False)
     grouping: Grouping = attrs.field(init=False)
 
@@ -140,9 +141,9 @@ class StreamingGroup(Group):
     def _arrivals(self, out: KeyedPanes) -> Iterable[object]:
         """Return the collected elements, as the table takes them."""
         if self.keep is Keep.FULL:
-            return self.precombiner.drain()  # type: ignore[no-any-return]
+            return self.precombiner.drain()
         if self.keep is Keep.SESSIONS:
-            return self.precombiner.sessions()  # type: ignore[no-any-return]
+            return self.precombiner.sessions()
         columns = self.precombiner.columns()
         return in_time(columns, self.step.strategy, self.store.watermark, out)
 
@@ -211,7 +212,7 @@ def resized(bundles: Iterable[Bundle]) -> Iterator[Bundle]:
 
 
 def batch_group(
-    step: KeyedStep, send: Send, metrics: StepMetrics, received: object = None
+    step: KeyedStep, send: Send, metrics: StepMetrics, received: GroupInput | None = None
 ) -> Group:
     """Return the operator of a grouping in batch mode.
 
@@ -230,7 +231,7 @@ def streaming_group(
     step: KeyedStep,
     send: Send,
     metrics: StepMetrics,
-    received: Any = None,
+    received: GroupInput | None = None,
     values: SessionValues | None = None,
 ) -> StreamingGroup:
     """Return the operator of a grouping in streaming mode, with its table in memory.

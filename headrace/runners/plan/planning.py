@@ -25,7 +25,7 @@ from headrace.runners.contents.grouping_paths import Execution, GroupingPath, pa
 from headrace.runners.contents.number_tables import NumberTable, number_table_of
 from headrace.runners.contents.reductions import reduction_of, removable_of
 from headrace.runners.contents.side_input_files import SideInputFiles
-from headrace.runners.precombine import Input, precombiner_for
+from headrace.runners.precombine import GroupInput, Input, precombiner_for
 from headrace.sdk.groups.combine_fn import StampedCombineFn
 from headrace.sdk.pipelines.graph import (
     MAIN,
@@ -125,7 +125,7 @@ class KeyedStep:
         """Return how the step is executed."""
         return path_of(self.facts, execution)
 
-    def precombiner(self, execution: Execution) -> Any:
+    def precombiner(self, execution: Execution) -> GroupInput:
         """Return a new, empty precombiner for this step's input."""
         collect = self.path(execution).collect
         return precombiner_for(collect, self._input(execution), self.reduction, self.number_table)

@@ -17,7 +17,7 @@ NumberPrecombiner   sums and counts, without a list of values, if each window ha
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
+from typing import Final, cast
 
 from headrace.grouping.reduction import Reduction
 from headrace.runners.contents.grouping_paths import Collect
@@ -26,14 +26,14 @@ from headrace.runners.precombine.column_sums import NumberPrecombiner
 from headrace.runners.precombine.per_element import ElementPrecombiner
 from headrace.runners.precombine.per_session import SessionPrecombiner
 from headrace.runners.precombine.plain import PlainPrecombiner
-from headrace.runners.precombine.protocol import Arrivals, Input, Precombiner
+from headrace.runners.precombine.protocol import Arrivals, GroupInput, Input, Precombiner
 
-__all__ = ["Arrivals", "Input", "precombiner_for"]
+__all__ = ["Arrivals", "GroupInput", "Input", "precombiner_for"]
 
 
 def precombiner_for(
     collect: Collect, input_: Input, reduction: Reduction, numbers: NumberTable | None = None
-) -> object:
+) -> GroupInput:
     """Return a new, empty precombiner; numbers can be read only as columns.
 
     Args:
@@ -44,8 +44,8 @@ def precombiner_for(
     """
     if collect is Collect.NUMBERS:
         assert numbers is not None
-        return NumberPrecombiner(input_, numbers)
-    return _PRECOMBINERS[collect](input_, reduction)
+        return cast(GroupInput, NumberPrecombiner(input_, numbers))
+    return cast(GroupInput, _PRECOMBINERS[collect](input_, reduction))
 
 
 _PRECOMBINERS: Final[dict[Collect, Callable[[Input, Reduction], Precombiner]]] = {

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from itertools import repeat
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import attrs
 
 from headrace.grouping.bundle import Bundle
-from headrace.grouping.pane_output import Arrival
+from headrace.grouping.pane_output import Arrival, ArrivalColumns
 from headrace.runners.error_context import label_errors
 from headrace.triggers.strategy import WindowingStrategy
 from headrace.windowing.column import Column
 from headrace.windowing.window_fn import Windows
+
+if TYPE_CHECKING:
+    from headrace.runners.precombine.per_session import KeySessions, OpenSession
 
 Arrivals = Iterator[tuple[Hashable, Any, Sequence[Arrival]]]
 """For each key: its identity, the key itself, and its arrivals, one per window."""
@@ -38,6 +41,26 @@ class Precombiner(Protocol):
 
     def drain(self) -> Arrivals:
         """Return all arrivals by key, and remove them from the precombiner."""
+
+
+class GroupInput(Precombiner, Protocol):
+    """The input of a grouping in a round: a precombiner, or the reader of a shuffle.
+
+    No class has all of these methods. The path of the grouping
+    (:mod:`headrace.runners.contents.grouping_paths`) names the class, and calls only the methods that it has.
+    """
+
+    def take(self, blocks: list[Any], size: int) -> None:
+        """Add blocks of a shuffle, whose pickled size is ``size`` bytes."""
+
+    def columns(self) -> Iterator[ArrivalColumns]:
+        """Return all arrivals, one window at a time, and remove them."""
+
+    def sessions(self) -> Iterator[KeySessions]:
+        """Return the sessions of all keys, and remove them."""
+
+    def arrival(self, key: Any, session: OpenSession) -> Arrival:
+        """Return a session of a key as an arrival."""
 
 
 @attrs.frozen

@@ -38,7 +38,7 @@ from headrace.runners.spark.shuffle.blocks import unpacked_blocks
 from headrace.runners.spark.shuffle.bundle_columns import unpack
 from headrace.runners.spark.shuffle.control_rows import CONTROL, Control, merged
 from headrace.runners.spark.shuffle.placement import PLACE
-from headrace.runners.spark.shuffle.read import READ_SESSIONS, ShuffleRead, shuffle_read_for
+from headrace.runners.spark.shuffle.read import READ_SESSIONS, shuffle_read_for
 from headrace.runners.spark.shuffle.wire import (
     READ_SIZE,
     SCHEMA,
@@ -347,8 +347,7 @@ class KeyedStage:
     def _take(self, stage: Stage, row: StageRow) -> None:
         operator, payload = stage.operator(row.step), loads(row.payload)
         if isinstance(operator, StreamingGroup):
-            received: ShuffleRead = operator.precombiner
-            received.take(unpacked_blocks(payload), len(row.payload))
+            operator.precombiner.take(unpacked_blocks(payload), len(row.payload))
         else:
             stage.push(row.step, payload)
 

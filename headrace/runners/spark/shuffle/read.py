@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator
 from itertools import islice
 from operator import itemgetter
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias, cast
 
 import attrs
 
@@ -20,7 +20,7 @@ from headrace.runners.contents.reductions import BagOf
 from headrace.runners.grouping.session_tier import SessionValues
 from headrace.runners.grouping.window_contents import WindowContents, columns_of
 from headrace.runners.plan.planning import KeyedStep
-from headrace.runners.precombine import Arrivals
+from headrace.runners.precombine import Arrivals, GroupInput
 from headrace.runners.precombine.per_session import (
     COLUMN_ROWS,
     KeySessions,
@@ -250,10 +250,10 @@ READ_SESSIONS: Final = SessionValues(itemgetter(0), _arrival)
 """How the sessions of :class:`ReadArrivals` are read."""
 
 
-def shuffle_read_for(step: KeyedStep, batch: bool) -> object:
+def shuffle_read_for(step: KeyedStep, batch: bool) -> GroupInput:
     """Return the reader for the blocks of a step: by columns if the step needs only contents."""
     execution = Execution.BATCH if batch else Execution.SPARK
-    return _READS[execution, step.path(execution).keep](step)
+    return cast(GroupInput, _READS[execution, step.path(execution).keep](step))
 
 
 _READS: Final[dict[tuple[Execution, Keep], Callable[[KeyedStep], ShuffleRead]]] = {

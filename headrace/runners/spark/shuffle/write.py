@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import count
 from operator import length_hint
-from typing import Any, Final
+from typing import Final
 
 import attrs
 
@@ -26,6 +26,7 @@ from headrace.runners.plan.planning import (
     StepWithState,
     has_sides,
 )
+from headrace.runners.precombine import GroupInput
 from headrace.runners.spark.shuffle.blocks import (
     Block,
     blocks_of_arrivals,
@@ -74,7 +75,7 @@ class KeyedWrite(Operator):
     outbox: list[StageRow]
     counted: MetricsContainer = attrs.field(factory=MetricsContainer, init=False)
     _in_columns: bool = attrs.field(init=False)
-    _precombiner: Any = attrs.field(init=False)
+    _precombiner: GroupInput = attrs.field(init=False)
     _rows: int = attrs.field(default=0, init=False)
     _bytes: int = attrs.field(default=0, init=False)
 
