@@ -69,7 +69,7 @@ def truncated(text: str) -> str:
 
 
 def newer_data(text: str) -> str:
-    return text.replace('"data": 1', '"data": 9')
+    return re.sub(r'"data": ?\d+', '"data": 9', text)
 
 
 def of_format(number: int) -> Callable[[str], str]:
