@@ -7,9 +7,12 @@ from importlib import import_module
 from types import ModuleType
 from typing import Final
 
-from headrace.errors import PipelineError, TimeError, shorten
+from headrace.errors import PipelineError, TimeError, TimeTypeError, shorten
 
 MICROS_PER_SECOND: Final = 1_000_000
+
+UNITS: Final[tuple[int, ...]] = tuple(10**precision for precision in range(10))
+"""Units in a second, by precision."""
 
 FLOAT_MAX: Final = 4e9
 FLOAT_MIN: Final = -FLOAT_MAX
@@ -69,3 +72,14 @@ def micros_of_iso(text: str) -> int:
 def micros_of_timedelta(duration: timedelta) -> int:
     """Return a timedelta as microseconds."""
     return duration // MICROSECOND
+
+
+def digits(precision: int) -> int:
+    """Return a precision that is possible."""
+    if not isinstance(precision, int):
+        raise TimeTypeError(
+            f"the precision {shorten(precision)} is not an int", remedy="use 0 to 9"
+        )
+    if not 0 <= precision < len(UNITS):
+        raise TimeError(f"the precision {precision} is not within 0 to 9", remedy="use 0 to 9")
+    return precision

@@ -27,6 +27,8 @@ from headrace.windowing.time.forms import (
     FLOAT_MIN,
     MICROS_PER_SECOND as MICROS_PER_SECOND,
     MICROSECOND,
+    UNITS,
+    digits,
     micros_of_datetime,
     micros_of_iso,
     micros_of_timedelta,
@@ -43,8 +45,6 @@ _SECONDS_MAX: Final = MAX_MICROS // MICROS_PER_SECOND
 _SECONDS_MIN: Final = -_SECONDS_MAX
 
 _MICROS_PRECISION: Final = 6
-_UNITS: Final[tuple[int, ...]] = tuple(10**precision for precision in range(10))
-"""Units in a second, by precision."""
 
 END_OF_TIME_MICROS: Final = MAX_MICROS - 86_400 * MICROS_PER_SECOND - 1
 """The last instant of the global window, a day before the last timestamp, as in Beam."""
@@ -123,6 +123,9 @@ class _Micros:
 
     __slots__ = ("micros",)
 
+    _in_micros: ClassVar[bool] = True
+    """Whether it is held in microseconds."""
+
     micros: int
 
     def __init__(self, seconds: float = 0, micros: int = 0) -> None:
@@ -155,10 +158,8 @@ class _Micros:
 
     def _minus(self, other: object) -> float | None:
         """Return the difference in any unit, or in seconds for a float; None if not comparable."""
-        if isinstance(other, _ScaledTimestamp):
-            return self.nanos - other.nanos
         if isinstance(other, _Micros):
-            return self.micros - other.micros
+            return self.micros - other.micros if other._in_micros else self.nanos - other.nanos
         if isinstance(other, int):
             return self.micros - other * MICROS_PER_SECOND
         return float(self) - other if isinstance(other, float) else None
@@ -196,6 +197,9 @@ class Timestamp(_Micros):
     MICROS_PRECISION: ClassVar[int] = 6
     NANOS_PRECISION: ClassVar[int] = 9
 
+    _scale: ClassVar[Callable[[Any, float, float, int, float | None], None]]
+    """Sets up a timestamp of another precision; defined by :mod:`~.scaled`."""
+
     def __init__(
         self,
         seconds: float = 0,
@@ -205,9 +209,7 @@ class Timestamp(_Micros):
         micros: float | None = None,
     ) -> None:
         if precision is not _MICROS_PRECISION:
-            # The class of few timestamps changes, so that the creation of others stays fast.
-            object.__setattr__(self, "__class__", _ScaledTimestamp)
-            self._scaled = _units_and_precision(seconds, subseconds, precision, micros)
+            Timestamp._scale(self, seconds, subseconds, precision, micros)
         elif micros is None:
             self.micros = (units_of_seconds(seconds) if seconds else 0) + int(subseconds)
         elif not subseconds:
@@ -267,7 +269,7 @@ class Timestamp(_Micros):
                 f"the time {shorten(rfc3339)} has more digits than nanoseconds, so it cannot be parsed",
                 remedy="write at most nine digits of a second",
             )
-        units = whole * _UNITS[precision - Timestamp.MICROS_PRECISION]
+        units = whole * UNITS[precision - Timestamp.MICROS_PRECISION]
         return Timestamp(0, units + int(found[1][Timestamp.MICROS_PRECISION :]), precision)
 
     @staticmethod
@@ -357,7 +359,7 @@ class Timestamp(_Micros):
         """
         if precision == self.precision():
             return self
-        nanos_per_unit = NANOS_PER_SECOND // _UNITS[_digits(precision)]
+        nanos_per_unit = NANOS_PER_SECOND // UNITS[digits(precision)]
         units, lost = divmod(self.nanos, nanos_per_unit)
         if lost and not allow_lossy_conversion:
             raise TimeError(
@@ -396,107 +398,6 @@ class Timestamp(_Micros):
 
     def __mod__(self, other: DurationTypes) -> Duration:
         return Duration(micros=self.micros % duration_micros(other))
-
-
-class _ScaledTimestamp(Timestamp):
-    """A timestamp in a precision other than microseconds, as a number of units of that precision."""
-
-    __slots__ = ()
-
-    _scaled: tuple[int, int]
-
-    @property
-    def _units(self) -> int:
-        return self._scaled[0]
-
-    @property
-    def _precision(self) -> int:
-        return self._scaled[1]
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Timestamp, (0, self._units, self._precision)
-
-    @property
-    def nanos(self) -> int:
-        return self._units * _UNITS[Timestamp.NANOS_PRECISION - self._precision]
-
-    @property
-    def micros(self) -> int:  # type: ignore[override]  # it is only read
-        """The microseconds.
-
-        Raises:
-            TimeError: the instant is not a whole number of them.
-        """
-        return self.to_precision(Timestamp.MICROS_PRECISION).micros
-
-    def __float__(self) -> float:
-        return self.nanos / NANOS_PER_SECOND
-
-    def __int__(self) -> int:
-        return self.nanos // NANOS_PER_SECOND
-
-    def _minus(self, other: object) -> float | None:
-        if isinstance(other, _Micros):
-            return self.nanos - other.nanos
-        if isinstance(other, int):
-            return self.nanos - other * NANOS_PER_SECOND
-        return super()._minus(other)
-
-    def __repr__(self) -> str:
-        whole, rest = divmod(abs(self._units), _UNITS[self._precision])
-        sign = "-" if self._units < 0 else ""
-        fraction = f".{rest:0{self._precision}d}" if rest else ""
-        return f"Timestamp({sign}{whole}{fraction})"
-
-    def __str__(self) -> str:
-        return repr(self)
-
-    def to_utc_datetime(
-        self, has_tz: bool = False, allow_lossy_conversion: bool = False
-    ) -> datetime:
-        micros = self.to_precision(Timestamp.MICROS_PRECISION, allow_lossy_conversion)
-        return micros.to_utc_datetime(has_tz)
-
-    def to_rfc3339(self) -> str:
-        fraction = f".{self.subseconds():0{self._precision}d}" if self.subseconds() else ""
-        return Timestamp(int(self)).to_rfc3339().replace("Z", f"{fraction}Z")
-
-    def subseconds(self) -> int:
-        return self._units % _UNITS[self._precision]
-
-    def precision(self) -> int:
-        return self._precision
-
-    def predecessor(self) -> Timestamp:
-        return Timestamp(0, self._units - 1, self._precision)
-
-    def successor(self) -> Timestamp:
-        return Timestamp(0, self._units + 1, self._precision)
-
-    def __neg__(self) -> Timestamp:
-        return Timestamp(0, -self._units, self._precision)
-
-    def __add__(self, other: DurationTypes) -> Timestamp:
-        return self._moved(duration_micros(other))
-
-    __radd__ = __add__
-
-    def __sub__(self, other: Timestamp | DurationTypes) -> Any:
-        if not isinstance(other, Timestamp):
-            return self._moved(-duration_micros(other))
-        micros, rest = divmod(self.nanos - other.nanos, NANOS_PER_MICRO)
-        if not rest:
-            return Duration(micros=micros)
-        raise TimeError(
-            f"the difference of {self!r} and {other!r} is not a whole number of microseconds",
-            remedy="subtract their nanos",
-        )
-
-    def _moved(self, micros: int) -> Timestamp:
-        """Return a later instant, with at least the precision of microseconds."""
-        precision = max(self._precision, Timestamp.MICROS_PRECISION)
-        nanos = self.nanos + micros * NANOS_PER_MICRO
-        return Timestamp(0, nanos // _UNITS[Timestamp.NANOS_PRECISION - precision], precision)
 
 
 class Duration(_Micros):
@@ -603,28 +504,6 @@ def positive(duration: DurationTypes) -> Duration:
     raise TimeError(
         f"the duration {shorten(duration)} is not positive", remedy="use more than 0 seconds"
     )
-
-
-def _units_and_precision(
-    seconds: float, subseconds: float, precision: int, micros: float | None
-) -> tuple[int, int]:
-    if micros is not None:
-        raise TimeError(
-            f"micros have the precision 6, not {precision}",
-            remedy="use subseconds in place of micros",
-        )
-    return units_of_seconds(seconds, _UNITS[_digits(precision)]) + int(subseconds), precision
-
-
-def _digits(precision: int) -> int:
-    """Return a precision that is possible."""
-    if not isinstance(precision, int):
-        raise TimeTypeError(
-            f"the precision {shorten(precision)} is not an int", remedy="use 0 to 9"
-        )
-    if not 0 <= precision <= Timestamp.NANOS_PRECISION:
-        raise TimeError(f"the precision {precision} is not within 0 to 9", remedy="use 0 to 9")
-    return precision
 
 
 _Conversions: TypeAlias = Mapping[type, Callable[[Any], int]]

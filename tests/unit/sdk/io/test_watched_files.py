@@ -81,7 +81,7 @@ def test_the_same_offset_gives_the_same_records_again(tmp_path):
 
 def test_the_offset_stays_small(tmp_path, monkeypatch):
     monkeypatch.setattr(watched_files, "READ_FILES", 3)
-    monkeypatch.setattr(watched_files, "PLANNED", 4)
+    monkeypatch.setattr(watched_files, "PLANNED_FILES", 4)
     for number in range(20):
         put(tmp_path, f"{number:02}", f"{number}\n", number)
     source = reader(tmp_path)
