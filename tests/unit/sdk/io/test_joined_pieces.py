@@ -122,7 +122,7 @@ def test_parts_of_a_window_are_joined(tmp_path):
     assert list(visible(tmp_path).values()) == ["top\na\n", "top\nb\nc\n"]
 
 
-INHERIT = ("FileSink", "LineSink", "DataFrameSink", "TableSink")
+INHERIT = ("FileSink", "LineSink", "DataFrameSink", "ArrowTableSink")
 """Sinks that write files as another one does."""
 
 
