@@ -74,6 +74,26 @@ class Bundle:
         """Return the number of rows."""
         return len(self.values)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Bundle.from_data, (self.as_data(),)
+
+    def as_data(self) -> tuple[Any, ...]:
+        """Return the columns as plain data: a repeated value is a tuple of one value.
+
+        Python 3.14 cannot pickle ``itertools.repeat``.
+
+        >>> Bundle(["a", "b"], [1, 2]).as_data()[:2]
+        (['a', 'b'], [1, 2])
+        """
+        columns = self.timestamps, self.windows, self.panes, self.diffs
+        return self.values, *((next(c),) if isinstance(c, repeat) else c for c in columns)
+
+    @staticmethod
+    def from_data(data: tuple[Any, ...]) -> Bundle:
+        """Return the bundle of which :meth:`as_data` returned the columns."""
+        values, *columns = data
+        return Bundle(values, *(repeat(c[0]) if isinstance(c, tuple) else c for c in columns))
+
     def rows(self) -> Iterator[Element]:
         """Iterate over the rows as elements; slower than working on columns."""
         return map(Element, self.values, self.timestamps, self.windows, self.panes, self.diffs)

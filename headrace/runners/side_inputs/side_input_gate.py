@@ -220,7 +220,7 @@ class SideInputGate:
         contents = {key: content.freeze() for key, content in state.contents.items()}
         self._note_files(state)
         waiting = [
-            (needs, waiting.hold, _columns(Bundle.concat(waiting.bundles)))
+            (needs, waiting.hold, Bundle.concat(waiting.bundles).as_data())
             for needs, waiting in state.waiting.items()
         ]
         return SIDE_INPUT_STATE, contents, waiting
@@ -231,7 +231,7 @@ class SideInputGate:
         _, contents, waiting = frozen
         return GateState(
             {key: SideContent.thaw(content, self._files) for key, content in contents.items()},
-            {needs: Waiting([Bundle(*columns)], hold) for needs, hold, columns in waiting},
+            {needs: Waiting([Bundle.from_data(columns)], hold) for needs, hold, columns in waiting},
         )
 
 
@@ -252,7 +252,3 @@ def _divided(
     for row, windows in enumerate(bundle.windows):
         rows.setdefault(needs_of[windows], []).append(row)
     return [(needs, bundle.take(some)) for needs, some in rows.items()]
-
-
-def _columns(bundle: Bundle) -> tuple[object, ...]:
-    return bundle.values, bundle.timestamps, bundle.windows, bundle.panes, bundle.diffs

@@ -29,6 +29,11 @@ from headrace.sdk.pipelines.graph import (
 _NEED_PAIRS: Final = (GroupByKey, CombinePerKey, StatefulParDo)
 _PASS_ON: Final = (AssignWindows, Flatten, Reshuffle)
 
+_RETURN_CONST: Final = "RETURN_CONST"
+"""The instruction that returns a constant in Python 3.12 and 3.13."""
+
+_RETURNS: Final = ("RETURN_VALUE", _RETURN_CONST)
+
 
 def warn_of_annotation(fn: Callable[..., object], called: str) -> None:
     """Warn if the result of a function is annotated as a tuple of some items, such as ``tuple[str, int]``.
@@ -100,9 +105,12 @@ def line_of_returned_tuple(fn: Callable[..., object]) -> int:
         return 0
     line, item, made = code.co_firstlineno, None, None
     for instruction in dis.get_instructions(code):
-        line = instruction.starts_line or line
-        if instruction.opname == "RETURN_VALUE" and _is_tuple(made) and not _is_tuple(item):
-            return int(line)
+        place = instruction.positions
+        line = (place and place.lineno) or line
+        if instruction.opname == _RETURN_CONST:
+            item, made = made, instruction
+        if instruction.opname in _RETURNS and _is_tuple(made) and not _is_tuple(item):
+            return line
         item, made = made, instruction
     return 0
 
@@ -113,7 +121,7 @@ def _is_tuple(made: dis.Instruction | None) -> bool:
         return False
     if made.opname == "BUILD_TUPLE":
         return made.arg is not None and made.arg > 1
-    value = made.argval if made.opname == "LOAD_CONST" else None
+    value = made.argval if made.opname in ("LOAD_CONST", _RETURN_CONST) else None
     return isinstance(value, tuple) and len(value) > 1 and not isinstance(value[-1], tuple)
 
 

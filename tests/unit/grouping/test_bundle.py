@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from itertools import repeat
 from typing import Any
 
@@ -96,3 +97,10 @@ def test_panes_want_a_key_for_each_row() -> None:
     with pytest.raises(ValueError, match="zip"):
         panes.bundle(["a", "b"])
     assert panes.bundle(["a"]).values == [("a", 1)]
+
+
+@given(st.lists(elements, max_size=4))
+def test_a_bundle_is_pickled_without_iterators(drawn: list[Element]) -> None:
+    for bundle in (Bundle.of(drawn), Bundle([e.value for e in drawn])):
+        assert rows(pickle.loads(pickle.dumps(bundle))) == rows(bundle)
+        assert b"itertools" not in pickle.dumps(bundle)
