@@ -29,7 +29,7 @@ from tests.unit.sdk.observing.chromium import Browser
 from tests.unit.sdk.observing.test_pictures import FOURTEEN, long_run
 
 SCREENSHOTS = ROOT / "out" / "screenshots"
-FLIGHTS = ROOT / "tests" / "examples" / "flights.csv"
+FLIGHTS = ROOT / "tests/docs/examples/flights.csv"
 DRAWN = "document.body.dataset.drawn"
 HOSTILE = "</script><img src=x onerror=\"document.title='hacked'\">{{job}}"
 
