@@ -26,9 +26,7 @@ if TYPE_CHECKING:
 
 settings.register_profile("quick", max_examples=20, deadline=None)
 settings.register_profile("fast", max_examples=100, deadline=None)
-settings.register_profile(
-    "ci", settings.get_profile("fast"), max_examples=50, derandomize=True, print_blob=True
-)
+settings.register_profile("ci", settings.get_profile("fast"), derandomize=True, print_blob=True)
 settings.register_profile(
     "deep",
     settings.get_profile("fast"),

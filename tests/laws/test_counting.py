@@ -91,14 +91,14 @@ def test_the_kind_of_runs_for_the_rarest_law_is_drawn_next() -> None:
 @pytest.mark.slow
 def test_each_law_gets_its_number_of_cases() -> None:
     options = Namespace(
-        runner="local", cases=20, each=20, pack=20, batch=False, processes=2, seed=0, kind=MIXED
+        runner="local", cases=20, each=60, pack=20, batch=False, processes=2, seed=0, kind=MIXED
     )
     *_, report = reports(options)
     assert report.passed, report
     seen = {verdict.law: verdict.cases for verdict in report.verdicts}
-    assert min(seen.values()) >= 20
-    assert seen[COUNTED.sentence] >= 20
-    assert report.cases < 500
+    assert min(seen.values()) >= 60
+    assert seen[COUNTED.sentence] >= 60
+    assert report.cases < 1_200
 
 
 @pytest.mark.slow
