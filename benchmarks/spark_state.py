@@ -2,7 +2,8 @@
 
 A one-day window stays open, so that all keys stay live. The first batches add many keys that are idle
 afterwards; the following batches touch a thousand of them. The baseline is the same without idle keys.
-The sums are those of a grouping, and of a stateful DoFn.
+The sums are computed by groupings of windows, of sessions and of windows with late panes, and by a stateful
+DoFn.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ DAY: Final = 86_400
 BATCHES_PER_ROUND: Final = 3
 """Batches per round; they are short."""
 
+SESSIONS: Final = "Headrace, sessions"
+
 Start = Callable[[SparkSession, Path], RunningQuery]
 
 
@@ -41,6 +44,16 @@ def by_headrace(spark: SparkSession, directory: Path) -> RunningQuery:
     return stream_by_headrace.start(spark, directory, partial(stream_by_headrace.sums, size=DAY))
 
 
+def by_sessions(spark: SparkSession, directory: Path) -> RunningQuery:
+    sums = partial(stream_by_headrace.sums_of_sessions, gap=DAY // 2)
+    return stream_by_headrace.start(spark, directory, sums)
+
+
+def with_late_panes(spark: SparkSession, directory: Path) -> RunningQuery:
+    sums = partial(stream_by_headrace.sums_with_late_panes, size=DAY)
+    return stream_by_headrace.start(spark, directory, sums)
+
+
 def by_dofn(spark: SparkSession, directory: Path) -> RunningQuery:
     return stream_by_headrace.start(
         spark, directory, partial(stream_by_headrace.sums_by_state, size=DAY)
@@ -50,6 +63,8 @@ def by_dofn(spark: SparkSession, directory: Path) -> RunningQuery:
 STARTS: Final[dict[str, Start]] = {
     "Spark's own": by_spark,
     "Headrace": by_headrace,
+    SESSIONS: by_sessions,
+    "Headrace, windows with late panes": with_late_panes,
     "Headrace, a stateful DoFn": by_dofn,
 }
 
@@ -85,9 +100,9 @@ def _measure(
     directory.mkdir()
     stream = Stream(directory)
     loading = write_keys(stream, keys)
-    names = [f"user-{number}" for number in range(0, keys, keys // touched)][:touched]
+    touched_keys = range(0, keys, keys // touched)[:touched]
     for number in range(touches):
-        stream.put([(float(2_000 + number), key, 1) for key in names])
+        stream.put([(float(2_000 + number), f"user-{key}", 1) for key in touched_keys])
     stream.end(DAY)
     running = start(spark, directory)
     try:
@@ -95,10 +110,15 @@ def _measure(
         wait_for_batches(running, loading + touches)
     finally:
         running.stop()
-    expected: Results = {(f"user-{number}", 0.0): 1 for number in range(keys)}
-    expected.update(((key, 0.0), 1 + touches) for key in names)
+    expected: Results = {_window_of(number, name): 1 for number in range(keys)}
+    expected.update((_window_of(number, name), 1 + touches) for number in touched_keys)
     require_same(f"{name}, {keys:,} keys", running.results(), expected)
     return batch_seconds(running, loading + touches, loading + WARM_UP)
+
+
+def _window_of(number: int, name: str) -> tuple[str, float]:
+    """Return a key and the start of its window, which for sessions is the time of its first element."""
+    return f"user-{number}", float(number // KEYS_PER_BATCH) if name == SESSIONS else 0.0
 
 
 def write_keys(stream: Stream, keys: int) -> int:

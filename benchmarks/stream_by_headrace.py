@@ -92,6 +92,22 @@ def sums(pairs: Any, size: int = WINDOW) -> Any:
     return pairs | hr.WindowInto(hr.window.FixedWindows(size)) | hr.CombinePerKey(sum)
 
 
+def sums_of_sessions(pairs: Any, gap: int) -> Any:
+    """Sum up by key and session."""
+    return pairs | hr.WindowInto(hr.window.Sessions(gap)) | hr.CombinePerKey(sum)
+
+
+def sums_with_late_panes(pairs: Any, size: int = WINDOW) -> Any:
+    """Sum up by key and window, with a pane for each late element."""
+    windowed = pairs | hr.WindowInto(
+        hr.window.FixedWindows(size),
+        trigger=hr.trigger.AfterWatermark(late=hr.trigger.AfterCount(1)),
+        accumulation_mode=hr.AccumulationMode.ACCUMULATING,
+        allowed_lateness=size,
+    )
+    return windowed | hr.CombinePerKey(sum)
+
+
 class Total(hr.DoFn):
     """Sums up by key and window in a state, and emits the sum when the window expires."""
 
