@@ -25,7 +25,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test test-chaos test-fast older-spark test-older-spark test-spark-versions laws laws-runner laws-beam beam-paths beam-reference beam-tests conformance comparison coverage mutants check format bench bench-spark reference pictures docs changelog hooks release-check need-java need-chromium clean
+.PHONY: help demo test test-chaos test-fast older-spark test-older-spark test-spark-versions laws laws-runner laws-beam beam-paths beam-reference beam-tests conformance comparison coverage mutants check format bench bench-spark reference pictures docs changelog hooks release-check need-java need-chromium need-services clean
 
 help: ## list the tasks
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -40,7 +40,7 @@ else
 	$(BIN)/python examples/flights.py --runner=$(RUNNER) $(if $(STREAMING),--streaming) $(ARGS)
 endif
 
-test: need-java need-chromium $(VENV)/.with-dev+beam+spark+connect+demo $(if $(OLDER_SPARK),test-older-spark) ## run all tests, on Spark too, with a tenth of the kills and of the first commands in fresh clones; install Java and Chromium if possible [ARGS=...]
+test: need-java need-chromium need-services $(VENV)/.with-dev+beam+spark+connect+demo $(if $(OLDER_SPARK),test-older-spark) ## run all tests, on Spark too, with a tenth of the kills and of the first commands in fresh clones; install Java, Chromium and servers if possible [ARGS=...]
 	$(BIN)/pytest -n auto --dist worksteal -m "not spark and not chaos" $(ARGS)
 	@mkdir -p out
 	$(BIN)/pytest -n 0 -m "spark and not chaos" $(BESIDE) $(ARGS) >out/beside.txt 2>&1 & \
@@ -50,7 +50,7 @@ test: need-java need-chromium $(VENV)/.with-dev+beam+spark+connect+demo $(if $(O
 	HEADRACE_KILLS=5 HEADRACE_FIRST_KILL=$(FIRST_KILL) HEADRACE_TENTH=$(TENTH) \
 		$(BIN)/pytest -n 2 --dist worksteal -m sampled $(ARGS)
 
-test-chaos: need-java $(VENV)/.with-dev+spark+demo ## run the long tests: kills and restarts of drivers, clusters and a Kafka broker, and each task in a fresh clone [KILLS=50] [ARGS=...]
+test-chaos: need-java need-services $(VENV)/.with-dev+spark+demo ## run the long tests: kills and restarts of drivers, clusters and a Kafka broker, and each task in a fresh clone [KILLS=50] [ARGS=...]
 	HEADRACE_KILLS=$(KILLS) $(BIN)/pytest -n 0 -m chaos $(ARGS)
 
 older-spark: $(VENV)/spark-$(OLDER_SPARK)/installed
@@ -151,6 +151,9 @@ need-java:
 
 need-chromium:
 	@tools/need-chromium
+
+need-services:
+	@tools/need-services
 
 clean: ## remove the virtual environment and all build output
 	rm -rf $(VENV) site dist build .coverage .coverage.* htmlcov mutants

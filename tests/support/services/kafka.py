@@ -13,9 +13,13 @@ import subprocess
 import time
 import uuid
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
+
+from tests.support.repository import ROOT
+from tests.support.services.ports import free_port
 
 NOT_INSTALLED = "Kafka is started from jars that Maven fetches: apt-get install maven (and Java)"
 
@@ -53,7 +57,9 @@ listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT
 inter.broker.listener.name=PLAINTEXT
 log.dirs={folder}/data
 num.partitions={partitions}
-auto.create.topics.enable=true
+auto.create.topics.enable={auto_create}
+broker.session.timeout.ms=2000
+broker.heartbeat.interval.ms=500
 offsets.topic.replication.factor=1
 offsets.topic.num.partitions=1
 transaction.state.log.replication.factor=1
@@ -91,33 +97,87 @@ def _dependency(artifact: str, alone: bool) -> str:
     )
 
 
+class Broker:
+    """A broker in a folder of its own, which can be killed and started again with its data.
+
+    Args:
+        folder: an empty folder.
+        auto_create: whether topics are made when they are first written to or asked for.
+    """
+
+    def __init__(self, folder: Path, auto_create: bool = True) -> None:
+        self.folder = folder
+        self.port, controller = free_port(), free_port()
+        self._properties = folder / "server.properties"
+        self._properties.write_text(
+            PROPERTIES.format(
+                port=self.port,
+                controller=controller,
+                folder=folder,
+                partitions=PARTITIONS,
+                auto_create=str(auto_create).lower(),
+            )
+        )
+        cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+        tool = ["kafka.tools.StorageTool", "format", "-t", cluster, "-c", str(self._properties)]
+        assert _java(folder, tool).wait(60) == 0, _log(folder)
+        self.process = self._start()
+
+    @property
+    def address(self) -> str:
+        """Host and port, as clients need them."""
+        return f"127.0.0.1:{self.port}"
+
+    def kill(self) -> None:
+        """End the process at once, as a crash does."""
+        self.process.kill()
+        self.process.wait()
+
+    def restart(self) -> None:
+        """Kill the process if it runs, and start it again with its data."""
+        self.kill()
+        self.process = self._start()
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        server = _java(self.folder, ["kafka.Kafka", str(self._properties)])
+        _wait_for(self.port, server, self.folder)
+        return server
+
+
+@contextmanager
+def broker(auto_create: bool = True) -> Iterator[Broker]:
+    """A new, empty broker, which is gone afterwards."""
+    with TemporaryDirectory(prefix="headrace-kafka-") as name:
+        started = Broker(Path(name), auto_create)
+        try:
+            yield started
+        finally:
+            started.kill()
+
+
 @contextmanager
 def running() -> Iterator[str]:
     """The address of a new, empty broker, which is gone afterwards."""
-    with TemporaryDirectory(prefix="headrace-kafka-") as name:
-        folder = Path(name)
-        fetch(BROKER, folder / "jars")
-        port, controller = _free_port(), _free_port()
-        said = PROPERTIES.format(
-            port=port, controller=controller, folder=folder, partitions=PARTITIONS
-        )
-        properties = folder / "server.properties"
-        properties.write_text(said)
-        cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
-        tool = ["kafka.tools.StorageTool", "format", "-t", cluster, "-c", str(properties)]
-        assert _java(folder, tool).wait(60) == 0, _log(folder)
-        server = _java(folder, ["kafka.Kafka", str(properties)])
-        try:
-            _wait_for(port, server, folder)
-            yield f"127.0.0.1:{port}"
-        finally:
-            server.kill()
-            server.wait()
+    with broker() as started:
+        yield started.address
+
+
+@cache
+def broker_jars() -> Path:
+    """The folder with the broker's jars, fetched once for a checkout."""
+    jars = ROOT / "out" / "kafka-jars" / BROKER[0].rpartition(":")[2]
+    if not jars.exists():
+        jars.parent.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(dir=jars.parent) as name:
+            fetch(BROKER, Path(name, "jars"))
+            with suppress(OSError):  # another process was faster
+                Path(name, "jars").rename(jars)
+    return jars
 
 
 def _java(folder: Path, command: list[str]) -> subprocess.Popen[bytes]:
     java = ["java", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
-    java += ["-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-cp", f"{folder}/jars/*"]
+    java += ["-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-cp", f"{broker_jars()}/*"]
     env = {key: value for key, value in os.environ.items() if key != "JAVA_TOOL_OPTIONS"}
     with open(folder / "log", "ab") as log:
         return subprocess.Popen([*java, *command], stdout=log, stderr=log, env=env)
@@ -125,13 +185,6 @@ def _java(folder: Path, command: list[str]) -> subprocess.Popen[bytes]:
 
 def _log(folder: Path) -> str:
     return (folder / "log").read_text()
-
-
-def _free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port: int = found.getsockname()[1]
-        return port
 
 
 def _wait_for(

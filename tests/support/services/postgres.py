@@ -10,7 +10,6 @@ import os
 import pwd
 import shutil
 import signal
-import socket
 import subprocess
 import time
 from collections.abc import Iterator
@@ -19,6 +18,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
+
+from tests.support.services.ports import free_port
 
 NOT_INSTALLED = (
     "PostgreSQL is not installed: apt-get install postgresql (or brew install postgresql, or pip install "
@@ -64,7 +65,7 @@ def running() -> Iterator[str]:
         shutil.chown(folder, _user()["user"])
     try:
         _run([home / "initdb", "-D", f"{folder}/data", *INIT], folder).wait_and_check()
-        port = _free_port()
+        port = free_port()
         place = ["-p", str(port), "-k", folder, "-c", "listen_addresses=127.0.0.1", "-F"]
         server = _run([home / "postgres", "-D", f"{folder}/data", *place], folder)
         try:
@@ -101,13 +102,6 @@ def _run(command: list[Any], folder: str) -> _Process:
     with open(log, "ab") as out:
         popen = subprocess.Popen(command, cwd=folder, stdout=out, stderr=out, **_user())
     return _Process(popen, log)
-
-
-def _free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port: int = found.getsockname()[1]
-        return port
 
 
 def _wait_for(port: int, server: _Process, seconds: float = 30) -> None:

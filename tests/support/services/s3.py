@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import subprocess
 import sys
 import time
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+from tests.support.services.ports import free_port
 
 TIMEOUT = 60
 """Maximum time to wait for the server, in seconds."""
@@ -19,9 +20,7 @@ TIMEOUT = 60
 @contextmanager
 def running() -> Iterator[dict[str, str]]:
     """Start a server; yield the environment in which fsspec and boto3 use it."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     url = f"http://127.0.0.1:{port}"
     command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
     server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
