@@ -196,7 +196,7 @@ def _differences(before: Manifest, now: Manifest) -> Iterator[tuple[str, str]]:
         if label in now.steps:
             yield from _changes(label, properties, now.steps[label])
         else:
-            yield label, f"the grouping {label!r} was removed"
+            yield label, f"the step {label!r} was removed; its state is in the checkpoint"
     for name in ("levels", "key_groups", "partitions"):
         one, other = getattr(before, name), getattr(now, name)
         if one != other:
@@ -207,8 +207,11 @@ def _changes(
     label: str, before: Mapping[str, str], now: Mapping[str, str]
 ) -> Iterator[tuple[str, str]]:
     for name, value in before.items():
-        if now.get(name) != value:
-            yield label, f"its {name} changed from {value} to {now.get(name)}"
+        own = name.removeprefix("the ")
+        if name not in now:
+            yield label, f"its {own} was removed"
+        elif now[name] != value:
+            yield label, f"its {own} changed from {value} to {now[name]}"
 
 
 def _why(name: str) -> str:
