@@ -335,7 +335,7 @@ class KeyedStage:
         if stored is not None:
             version, directories = loads(stored)
             check_format(
-                "the checkpoint's state", version, CHUNKS, "the directory state in the checkpoint"
+                "the checkpoint's state", version, "chunks", "the directory state in the checkpoint"
             )
         for label in self._own(self._plan.stage.plan.steps):
             for name, operator in _with_stores(label, stage.executor[label]):

@@ -36,6 +36,7 @@ from headrace.runners.spark.sources.worker_reads import observed_by_driver, rows
 from headrace.sdk.coders.stored.registered import Registrations
 from headrace.sdk.coders.stored.stable import refuse_pickle
 from headrace.sdk.pipelines.graph import Read
+from headrace.windowing.time.timestamps import MIN_MICROS
 
 NAME: Final = "headrace"
 
@@ -178,9 +179,15 @@ class RoundsReader(DataSourceStreamReader):
     def read(self, partition: Any) -> Iterator[pa.RecordBatch]:
         return self._first.value()(partition.rows)
 
+    def _control(self, after: Position) -> Control:
+        """Return the control of a round; sources that are newer than the round have not started yet."""
+        new = [read.label for _, read in self._plan.reads if read.label not in after.reads]
+        watermarks = {**after.watermarks, **dict.fromkeys(new, MIN_MICROS)}
+        return Control(after.round, after.now, watermarks, after.done and not new)
+
     def _input_partitions(self, after: Position, bundles: dict[str, Any]) -> list[InputPartition]:
         refuse_pickle(self._plan.no_pickle)
-        control = Control(after.round, after.now, after.watermarks, after.done)
+        control = self._control(after)
         tasks: list[list[StageRow]] = [[] for _ in range(self._plan.width)]
         tasks[0].append(StageRow(0, CONTROL, 0, dumps(control)))
         for label in sorted(self._plan.workers.observed):
