@@ -18,11 +18,12 @@ from headrace.sdk.io.table import mysql
 from headrace.sdk.io.table.changes import Changes
 from headrace.sdk.io.table.columns import columns_for, stored_type
 from headrace.sdk.io.table.retries import is_transient, retried
-from headrace.sdk.io.table.rows import RowValues
+from headrace.sdk.io.table.rows import WINDOW_COLUMNS, RowValues
 from headrace.sdk.io.table.statements import (
     BATCHES,
     INSERTS,
     delete,
+    delete_expired,
     delete_parameters,
     record_batch,
     upsert,
@@ -102,6 +103,7 @@ def _new_engine(url: sa.URL) -> sa.Engine:
     # Under the default isolation, a DELETE locks the gap around a row that is not there.
     engine = sa.create_engine(url, poolclass=sa.NullPool, isolation_level="READ COMMITTED")
     sa.event.listen(engine, "connect", mysql.set_session)
+    sa.event.listen(engine, "before_cursor_execute", mysql.refuse_collections)
     return engine
 
 
@@ -150,13 +152,20 @@ class Database:
             raise
         self.table, self.unchecked = found, set(found.c.keys())
 
+    def let_readers_in(self) -> None:
+        """Put an SQLite file in WAL mode, so that readers do not wait; it stays in this mode."""
+        if self.engine.dialect.name == "sqlite":
+            with self.engine.connect() as connection:
+                connection.exec_driver_sql("PRAGMA journal_mode = WAL")
+
     def apply(self, changes: Changes, batch: SinkBatch) -> None:
         """Apply the changes of a batch, unless the batch was applied before.
 
         Raises:
             ElementError: the table does not accept a row.
         """
-        retried(lambda: self._apply(changes, batch), batch.step)
+        if len(changes) or self.table is not None:
+            retried(lambda: self._apply(changes, batch), batch.step)
 
     def _apply(self, changes: Changes, batch: SinkBatch) -> None:
         table = self._table(changes.deletes + changes.writes, batch.step)
@@ -194,8 +203,9 @@ class Database:
             columns = columns_for(rows, self.types, self.key, step)
             self.table = sa.Table(name, sa.MetaData(), *columns, schema=schema or None)
             self._create(self.table)
-        _check_columns(self.table, rows[0], step)
-        if self.unchecked:
+        if rows:
+            _check_columns(self.table, rows[0], step)
+        if rows and self.unchecked:
             self.table = self._adapted(self.table, rows)
         return self.table
 
@@ -236,6 +246,8 @@ class Database:
             connection.execute(delete(table, chunk[0], self.key, dialect), delete_parameters(chunk))
         for chunk in _chunks(changes.writes):
             connection.execute(upsert(table, chunk[0], self.key, dialect.name), chunk)
+        if changes.expired is not None:
+            connection.execute(delete_expired(table, changes.expired))
 
     def _raise_element_error(
         self, table: sa.Table, changes: Changes, step: str, error: Exception
@@ -277,6 +289,25 @@ class Database:
             except _REFUSALS:
                 return True
         return False
+
+
+def first_rows(url: str, name: str, limit: int) -> list[RowValues] | None:
+    """Return the first rows of a table, those of the newest windows first; None if it cannot be read.
+
+    Args:
+        url: URL of the database.
+        name: name of the table, optionally ``schema.table``.
+        limit: maximum number of rows.
+    """
+    schema, _, own = name.rpartition(".")
+    try:
+        with engine_of(url).connect() as connection:
+            table = sa.Table(own, sa.MetaData(), schema=schema or None, autoload_with=connection)
+            newest = [column.desc() for column in table.c if column.name == WINDOW_COLUMNS[1]]
+            first = sa.select(table).order_by(*newest, *table.primary_key).limit(limit)
+            return [dict(row) for row in connection.execute(first).mappings()]
+    except sa.exc.SQLAlchemyError:
+        return None
 
 
 def _chunks(rows: list[RowValues]) -> Iterator[list[RowValues]]:

@@ -102,9 +102,6 @@ def table_options(dialect: Any) -> dict[str, str]:
 
 def set_session(connection: DBAPIConnection, record: object) -> None:
     """Refuse values that do not fit, and have times in UTC, in a new connection."""
-    encoders = getattr(connection, "encoders", None)
-    if encoders is not None:
-        _refuse_collections(encoders)
     cursor = connection.cursor()
     cursor.execute(
         "SET time_zone = '+00:00', sql_mode = CONCAT(@@sql_mode, ',STRICT_ALL_TABLES,NO_ZERO_DATE')"
@@ -112,16 +109,20 @@ def set_session(connection: DBAPIConnection, record: object) -> None:
     cursor.close()
 
 
-def _refuse_collections(encoders: dict[type, Any]) -> None:
-    """Refuse what PyMySQL would paste into a statement: a set of one number as this number."""
-    text = encoders[str]
+def refuse_collections(*event: Any) -> None:
+    """Refuse what PyMySQL would paste into a statement: a set of one number as this number.
 
-    def refuse(value: object, *rest: object) -> str:
-        if isinstance(value, str):
-            return str(text(value, *rest))
-        raise TypeError(f"type {type(value).__name__} is not supported")
+    Args:
+        event: the arguments of SQLAlchemy's event ``before_cursor_execute``.
 
-    encoders.update(dict.fromkeys((str, set, frozenset, list, tuple, dict), refuse))
+    Raises:
+        TypeError: a value is a collection.
+    """
+    rows = event[3] if isinstance(event[3], (list, tuple)) else [event[3]]
+    for row in rows:
+        for value in row.values() if isinstance(row, dict) else ():
+            if isinstance(value, (set, frozenset, list, tuple, dict)):
+                raise TypeError(f"type '{type(value).__name__}' is not supported")
 
 
 def check_table(connection: sa.Connection, table: sa.Table, key: tuple[str, ...]) -> None:
@@ -189,6 +190,5 @@ def check_unique(
 
 def same_text(column: Any, value: Any, dialect: Any) -> Any:
     """Return the condition that a text is the same, character by character, whatever its collation."""
-    exact = exact_collation(dialect)
     converted = sa.cast(column, mysql.CHAR(charset="utf8mb4"))
     return sa.collate(converted, exact_collation(dialect)).is_not_distinct_from(value)

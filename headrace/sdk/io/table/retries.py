@@ -18,13 +18,20 @@ DELAYS: Final = (0.05, 0.2, 0.5, 1.0, 2.0, 4.0, 8.0)
 """Seconds before each retry; a server that was killed has about 15 seconds to return."""
 
 _SQLSTATES: Final = ("08", "40", "57P", "55P03", "53300")
-"""PostgreSQL: no connection, rolled back for others, shutdown or start, lock timeout, too many connections."""
+"""PostgreSQL: no connection, rolled back for others, shutdown or start, lock timeout, too busy."""
 
 _MYSQL: Final = frozenset(
-    # locks: wait timeout, deadlock; servers: too many connections, shutdown, killed
-    [1205, 1213, 1040, 1053, 1317, 1927]
-    # packets: read and write errors and timeouts; clients: no connection, gone, lost
-    + [1158, 1159, 1160, 1161, 2002, 2003, 2006, 2013, 2055]
+    [
+        *(1205, 1213),  # a lock was not released in time; a deadlock
+        *(
+            1040,
+            1053,
+            1317,
+            1927,
+        ),  # the server: too many connections, shutdown, interrupted, killed
+        *(1158, 1159, 1160, 1161),  # packets: errors and timeouts of reads and writes
+        *(2002, 2003, 2006, 2013, 2055),  # the client: no connection, gone, lost
+    ]
 )
 
 _SQLITE_BUSY: Final = (5, 6)

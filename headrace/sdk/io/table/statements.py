@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from datetime import datetime
 from typing import Any, Final
 
 import sqlalchemy as sa
 from sqlalchemy.dialects import mysql, postgresql, sqlite
 
 from headrace.sdk.io.table.mysql import DIALECTS, also, same_text
-from headrace.sdk.io.table.rows import RowValues
+from headrace.sdk.io.table.rows import WINDOW_COLUMNS, RowValues
 
 INSERTS: Final[dict[str, Callable[[sa.Table], Any]]] = {
     "sqlite": sqlite.insert,
@@ -63,6 +64,11 @@ def delete(
         elif not isinstance(column.type, sa.JSON):
             conditions.append(column.is_not_distinct_from(was))
     return sa.delete(table).where(*conditions)
+
+
+def delete_expired(table: sa.Table, until: datetime) -> Any:
+    """Return the statement that deletes the rows of windows that end at a time or before."""
+    return sa.delete(table).where(table.c[WINDOW_COLUMNS[1]] <= until)
 
 
 def delete_parameters(rows: list[RowValues]) -> list[RowValues]:
