@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
+from pathlib import Path
 from typing import Any, Final
 
 import attrs
@@ -97,6 +98,14 @@ def engine_of(url: str) -> sa.Engine:
     return engine
 
 
+def missing_file(url: str) -> str | None:
+    """Return the path of an SQLite file that does not exist; connecting would create it."""
+    found = url_of(url)
+    if found.get_backend_name() != "sqlite" or Path(str(found.database)).exists():
+        return None
+    return str(found.database)
+
+
 def _new_engine(url: sa.URL) -> sa.Engine:
     if url.get_backend_name() not in mysql.DIALECTS:
         return sa.create_engine(url, poolclass=sa.NullPool)
@@ -116,12 +125,14 @@ class Database:
         name: name of the table, optionally ``schema.table``.
         key: columns of the key; if empty, rows are only added.
         types: types of columns, used to create the table.
+        indexed: a column that gets an index when the table is created; None for none.
     """
 
     url: str
     name: str
     key: tuple[str, ...]
     types: dict[str, Any]
+    indexed: str | None = None
     engine: sa.Engine = attrs.field(init=False)
     table: sa.Table | None = attrs.field(default=None, init=False)
     unchecked: set[str] = attrs.field(factory=set, init=False)
@@ -202,6 +213,8 @@ class Database:
             schema, _, name = self.name.rpartition(".")
             columns = columns_for(rows, self.types, self.key, step)
             self.table = sa.Table(name, sa.MetaData(), *columns, schema=schema or None)
+            if self.indexed is not None:
+                sa.Index(f"{name}_{self.indexed}", self.table.c[self.indexed])
             self._create(self.table)
         if rows:
             _check_columns(self.table, rows[0], step)
@@ -299,6 +312,8 @@ def first_rows(url: str, name: str, limit: int) -> list[RowValues] | None:
         name: name of the table, optionally ``schema.table``.
         limit: maximum number of rows.
     """
+    if missing_file(url) is not None:
+        return None
     schema, _, own = name.rpartition(".")
     try:
         with engine_of(url).connect() as connection:

@@ -47,6 +47,10 @@ class ViewSink(TableSink):
 
     wants_watermarks: ClassVar[bool] = True
 
+    @property
+    def indexed(self) -> str | None:
+        return WINDOW_COLUMNS[1] if self.windows else None
+
     def open(self) -> None:
         super().open()
         if self.database is not None:
@@ -155,7 +159,7 @@ class MaterializedView(PTransform[PCollection[Any], PDone]):
             windowed,
             keep=self._kept(strategy) if windowed else None,
         )
-        return pcoll | Write(sink)
+        return Write(sink).expand(pcoll)
 
     def _kept(self, strategy: WindowingStrategy) -> int:
         return strategy.allowed_lateness if self._keep is None else self._keep

@@ -179,11 +179,11 @@ def _of_database(url: str, names: set[str], only: str | None = None) -> Iterator
     require_extra("sqlalchemy", "sql", "hr.query needs SQLAlchemy")
     import sqlalchemy as sa
 
-    from headrace.sdk.io.table.database import engine_of, url_of
+    from headrace.sdk.io.table.database import engine_of, missing_file
 
-    found = url_of(url)
-    if found.get_backend_name() == "sqlite" and not Path(str(found.database)).exists():
-        raise PipelineError(f"there is no file {found.database}", remedy="run the pipeline first")
+    missing = missing_file(url)
+    if missing is not None:
+        raise PipelineError(f"there is no file {missing}", remedy="run the pipeline first")
     engine = engine_of(url)
     isolated = {"isolation_level": "REPEATABLE READ"} if engine.dialect.name != "sqlite" else {}
     with engine.connect().execution_options(**isolated) as connection:

@@ -36,6 +36,11 @@ class TableSink(Sink):
     accepts_retractions: ClassVar[bool] = True
 
     @property
+    def indexed(self) -> str | None:
+        """The column that gets an index in a new table, beside the key; None for none."""
+        return None
+
+    @property
     def dataset(self) -> str:  # type: ignore[override]
         """The database, without user and password, and the table."""
         scheme, separator, rest = self.url.partition("://")
@@ -56,7 +61,7 @@ class TableSink(Sink):
         from headrace.sdk.io.table.database import Database
 
         self.shape = self._shape()
-        self.database = Database(self.url, self.table, self.key, self.types)
+        self.database = Database(self.url, self.table, self.key, self.types, self.indexed)
         self.database.find()
 
     def changes_of(self, batch: SinkBatch) -> Changes:
