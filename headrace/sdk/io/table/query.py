@@ -7,7 +7,8 @@ read through SQLAlchemy, as one snapshot, and DuckDB gets them as Arrow. Delta a
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from html import escape
@@ -104,8 +105,8 @@ def query(view: MaterializedView | str | PathLike[str], sql: str) -> QueryResult
         view: a :class:`~headrace.io.MaterializedView`; the URL of a database or the path of an SQLite file,
             as in :class:`~headrace.io.WriteToTable`; or the path of a Delta table, a Parquet file or a folder
             of them.
-        sql: the query. It finds tables by their names; the only table of a view, of Delta or of Parquet is
-            also called ``view``.
+        sql: the query. It finds the tables of the database's default schema by name; the table of a view, of
+            Delta or of Parquet is also called ``view``.
 
     Raises:
         PipelineError: DuckDB is not installed, or there is no such table.
@@ -121,8 +122,7 @@ def query(view: MaterializedView | str | PathLike[str], sql: str) -> QueryResult
     require_extra("pyarrow", "query", "hr.query needs pyarrow")
     with duckdb.connect() as connection:
         connection.execute("SET python_enable_replacements = false")
-        names = set(connection.get_table_names(sql))
-        for name, table in _tables(view, names):
+        for name, table in _tables(view, sql):
             connection.register(name, table)
         try:
             return QueryResult(_with_integers(connection.sql(sql).to_arrow_table()))
@@ -152,15 +152,14 @@ def _called(view: MaterializedView | str | PathLike[str]) -> str:
     return "the database" if "://" in fspath(view) else shorten(fspath(view))
 
 
-def _tables(
-    view: MaterializedView | str | PathLike[str], names: set[str]
-) -> Iterable[tuple[str, Any]]:
+def _tables(view: MaterializedView | str | PathLike[str], sql: str) -> Iterable[tuple[str, Any]]:
     if isinstance(view, MaterializedView):
-        return _of_database(view.url, names, view.name)
+        own = view.name.rpartition(".")[2]
+        return _of_database(view.url, sql, {VIEW: view.name, own: view.name})
     place = fspath(view)
     dataset = _dataset(place)
     if dataset is None:
-        return _of_database(place, names)
+        return _of_database(place, sql, {})
     return [(name, dataset) for name in {VIEW, Path(place).stem}]
 
 
@@ -174,8 +173,14 @@ def _dataset(place: str) -> Any:
     return None
 
 
-def _of_database(url: str, names: set[str], only: str | None = None) -> Iterator[tuple[str, Any]]:
-    """Yield the tables of a database that a query names, all from one snapshot."""
+def _of_database(url: str, sql: str, known: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
+    """Yield the tables of a database whose names are words of a query, all from one snapshot.
+
+    Args:
+        url: URL of the database.
+        sql: the query.
+        known: names of tables in the query, and in the database, where they are not the same.
+    """
     require_extra("sqlalchemy", "sql", "hr.query needs SQLAlchemy")
     import sqlalchemy as sa
 
@@ -187,13 +192,19 @@ def _of_database(url: str, names: set[str], only: str | None = None) -> Iterator
     engine = engine_of(url)
     isolated = {"isolation_level": "REPEATABLE READ"} if engine.dialect.name != "sqlite" else {}
     with engine.connect().execution_options(**isolated) as connection:
-        for name in sorted(names):
-            schema, _, own = (only if only and name == VIEW else name).rpartition(".")
-            if sa.inspect(connection).has_table(own, schema or None):
+        inspector = sa.inspect(connection)
+        found = [*inspector.get_table_names(), *inspector.get_view_names()]
+        for name, place in ({each: each for each in found} | dict(known)).items():
+            schema, _, own = place.rpartition(".")
+            if _is_word(name, sql) and inspector.has_table(own, schema or None):
                 table = sa.Table(
                     own, sa.MetaData(), schema=schema or None, autoload_with=connection
                 )
                 yield name, _as_arrow(table.c.keys(), connection.execute(sa.select(table)))
+
+
+def _is_word(name: str, sql: str) -> bool:
+    return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", sql, re.IGNORECASE) is not None
 
 
 def _as_arrow(names: Sequence[str], rows: Any) -> Any:
