@@ -61,6 +61,8 @@ from headrace.sdk.io.matching.matching_files import (
     ReadMatches,
 )
 from headrace.sdk.io.matching.watched_files import WatchedFiles
+from headrace.sdk.io.table.materialized_view import MaterializedView
+from headrace.sdk.io.table.query import QueryResult
 from headrace.sdk.io.table.sink import WriteToTable
 from headrace.sdk.polling.watch import ReadByPolling
 from headrace.sdk.sources.reading import Read
@@ -95,9 +97,11 @@ __all__ = [
     "LatestOffset",
     "MatchAll",
     "MatchFiles",
+    "MaterializedView",
     "ParquetFiles",
     "ParquetSink",
     "PartSink",
+    "QueryResult",
     "Read",
     "ReadAllFromAvro",
     "ReadAllFromAvroContinuously",
