@@ -63,6 +63,7 @@ from headrace.sdk.io.matching.matching_files import (
 from headrace.sdk.io.matching.watched_files import WatchedFiles
 from headrace.sdk.io.table.sink import WriteToTable
 from headrace.sdk.polling.watch import ReadByPolling
+from headrace.sdk.sources.delivery import Delivery
 from headrace.sdk.sources.reading import Read
 from headrace.sdk.sources.sink import Commit, PartSink, Sink, SinkBatch, SinkPart
 from headrace.sdk.sources.source import (
@@ -84,6 +85,7 @@ __all__ = [
     "Console",
     "CsvFiles",
     "CsvSink",
+    "Delivery",
     "EmptyMatchTreatment",
     "FileNaming",
     "FileSink",

@@ -25,6 +25,7 @@ from headrace.sdk.io.table.statements import (
     record_batch,
     upsert,
 )
+from headrace.sdk.sources.delivery import Delivery
 from headrace.sdk.sources.sink import SinkBatch
 
 CHUNK: Final = 10_000
@@ -135,8 +136,8 @@ class Database:
             raise
         self.table = found
 
-    def apply(self, changes: Changes, batch: SinkBatch) -> None:
-        """Apply the changes of a batch, unless the batch was applied before.
+    def apply(self, changes: Changes, batch: SinkBatch, delivery: Delivery) -> None:
+        """Apply the changes of a batch, unless the batch was applied before and the delivery forbids it.
 
         Raises:
             ElementError: the table does not accept a row.
@@ -146,12 +147,22 @@ class Database:
         _check_columns(table, rows[0], batch.step)
         self._create_batches_table(batch)
         try:
-            with self.engine.begin() as connection:
-                if self._is_new(connection, batch):
-                    self._execute(connection, table, changes)
+            self._apply(table, changes, batch, delivery)
         except _REFUSALS as error:
             self._raise_element_error(table, changes, batch.step, error)
             raise
+
+    def _apply(
+        self, table: sa.Table, changes: Changes, batch: SinkBatch, delivery: Delivery
+    ) -> None:
+        with self.engine.begin() as connection:
+            if delivery is not Delivery.AT_LEAST_ONCE and not self._is_new(connection, batch):
+                return
+            if delivery is not Delivery.AT_MOST_ONCE:
+                self._execute(connection, table, changes)
+                return
+        with self.engine.begin() as connection:  # the number is committed
+            self._execute(connection, table, changes)
 
     def close(self) -> None:
         """Close all connections."""
