@@ -61,6 +61,7 @@ from headrace.sdk.io.matching.matching_files import (
     ReadMatches,
 )
 from headrace.sdk.io.matching.watched_files import WatchedFiles
+from headrace.sdk.io.secret import Secret
 from headrace.sdk.io.table.sink import WriteToTable
 from headrace.sdk.polling.watch import ReadByPolling
 from headrace.sdk.sources.reading import Read
@@ -122,6 +123,7 @@ __all__ = [
     "ReadableFile",
     "ReadsBundles",
     "ReadsClock",
+    "Secret",
     "Sink",
     "SinkBatch",
     "SinkPart",
