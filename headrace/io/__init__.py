@@ -62,6 +62,11 @@ from headrace.sdk.io.matching.matching_files import (
 )
 from headrace.sdk.io.matching.watched_files import WatchedFiles
 from headrace.sdk.io.secret import Secret
+from headrace.sdk.io.serdes.avro import AvroSerde
+from headrace.sdk.io.serdes.base import Serde
+from headrace.sdk.io.serdes.plain import BytesSerde, JsonSerde, NumberSerde, StringSerde
+from headrace.sdk.io.serdes.protobuf import ProtobufSerde
+from headrace.sdk.io.serdes.registry import SchemaRegistry
 from headrace.sdk.io.table.sink import WriteToTable
 from headrace.sdk.polling.watch import ReadByPolling
 from headrace.sdk.sources.reading import Read
@@ -78,9 +83,11 @@ from headrace.sdk.sources.writing import Write
 
 __all__ = [
     "AvroFiles",
+    "AvroSerde",
     "AvroSink",
     "Batch",
     "BoundedSource",
+    "BytesSerde",
     "Commit",
     "Console",
     "CsvFiles",
@@ -92,13 +99,16 @@ __all__ = [
     "ForeachBatch",
     "FromDataFrame",
     "JsonFiles",
+    "JsonSerde",
     "JsonSink",
     "LatestOffset",
     "MatchAll",
     "MatchFiles",
+    "NumberSerde",
     "ParquetFiles",
     "ParquetSink",
     "PartSink",
+    "ProtobufSerde",
     "Read",
     "ReadAllFromAvro",
     "ReadAllFromAvroContinuously",
@@ -123,10 +133,13 @@ __all__ = [
     "ReadableFile",
     "ReadsBundles",
     "ReadsClock",
+    "SchemaRegistry",
     "Secret",
+    "Serde",
     "Sink",
     "SinkBatch",
     "SinkPart",
+    "StringSerde",
     "TFRecordFiles",
     "TFRecordSink",
     "TextFiles",
