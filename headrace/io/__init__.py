@@ -3,7 +3,7 @@
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
-from headrace.io import fileio, filesystem, filesystems, iobase, watch
+from headrace.io import fileio, filesystem, filesystems, iobase, kafka, watch
 from headrace.sdk.beam.names import missing_names_of as _missing_names_of
 from headrace.sdk.io.console import Console, WriteToConsole
 from headrace.sdk.io.files.file_naming import FileNaming
@@ -53,6 +53,8 @@ from headrace.sdk.io.formats.tfrecord.tfrecord_io import (
 from headrace.sdk.io.frames.foreach_batch import ForeachBatch
 from headrace.sdk.io.frames.read_from_spark import FromDataFrame, ReadFromSpark
 from headrace.sdk.io.frames.to_dataframe import ToDataFrame
+from headrace.sdk.io.kafka.kafka_record import KafkaRecord
+from headrace.sdk.io.kafka.read_from_kafka import ReadFromKafka
 from headrace.sdk.io.matching.matching_files import (
     EmptyMatchTreatment,
     MatchAll,
@@ -101,6 +103,7 @@ __all__ = [
     "JsonFiles",
     "JsonSerde",
     "JsonSink",
+    "KafkaRecord",
     "LatestOffset",
     "MatchAll",
     "MatchFiles",
@@ -123,6 +126,7 @@ __all__ = [
     "ReadFromAvro",
     "ReadFromCsv",
     "ReadFromJson",
+    "ReadFromKafka",
     "ReadFromParquet",
     "ReadFromParquetBatched",
     "ReadFromSpark",
@@ -161,6 +165,7 @@ __all__ = [
     "filesystem",
     "filesystems",
     "iobase",
+    "kafka",
     "watch",
 ]
 
