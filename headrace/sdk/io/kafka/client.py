@@ -46,7 +46,7 @@ _REFUSED: Final = {
     "ssl.truststore.password": "use ssl.ca.location, a file in PEM format",
     "ssl.truststore.type": "use ssl.ca.location, a file in PEM format",
     "ssl.keystore.type": "use ssl.keystore.location with a PKCS #12 file",
-    "max.poll.records": "remove it: the runner decides on the size of batches (--max-batch-records)",
+    "max.poll.records": "remove it: the runner decides on the size of batches (--max-records-per-batch)",
     "buffer.memory": "use queue.buffering.max.kbytes",
     "max.block.ms": "use delivery.timeout.ms",
     "schema.registry.url": "give a registry to the serializers: hr.io.SchemaRegistry(url)",

@@ -55,9 +55,8 @@ class Topic:
 
     def grow(self, partitions: int) -> None:
         """Add partitions."""
-        for future in (
-            self.admin().create_partitions([NewPartitions(self.name, partitions)]).values()
-        ):
+        admin = self.admin()
+        for future in admin.create_partitions([NewPartitions(self.name, partitions)]).values():
             future.result(30)
 
     def producer(self, **settings: Any) -> Producer:
@@ -69,7 +68,7 @@ class Topic:
         self,
         partition: int,
         messages: Iterable[Message],
-        seconds: float = 0.0,
+        seconds: float = 1.0,
         headers: Sequence[tuple[str, bytes]] = (),
     ) -> None:
         """Write messages to a partition; the n-th has the time ``seconds + n``, in seconds."""
@@ -82,7 +81,7 @@ class Topic:
         producer = self.producer(transactional_id=uuid4().hex)
         producer.init_transactions(30)
         producer.begin_transaction()
-        self._produce(producer, partition, messages, 0.0, ())
+        self._produce(producer, partition, messages, 1.0, ())
         producer.flush(30)
         if commit:
             producer.commit_transaction(30)
