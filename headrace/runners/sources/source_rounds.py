@@ -208,6 +208,24 @@ class SourceRounds:
             started, batch = self._running
             self._running = started, attrs.evolve(batch, size=size)
 
+    def lags(self) -> dict[str, tuple[tuple[str, int], ...]]:
+        """Return the gauges of the sources that tell their lag, by label, for the last round."""
+        readers = self._readers.items()
+        return {label: r.take_lags() for label, r in readers if isinstance(r, PartitionReader)}
+
+    def committed(self, position: Position) -> None:
+        """Tell the sources that all results up to a position have been written."""
+        for label, reader in self._readers.items():
+            if isinstance(reader, PartitionReader) and label in position.reads:
+                with label_errors(label):
+                    reader.committed(position.reads[label])
+
+    def close(self) -> None:
+        """Close the connections of the sources in this process."""
+        for reader in self._readers.values():
+            if isinstance(reader, PartitionReader):
+                reader.close()
+
     def _set_limit(self, before: Position) -> int:
         """Let a round read as many records of a partition as the last batches tell; return that number."""
         if not self._sizer.follows_time:

@@ -196,6 +196,7 @@ class FirstStage:
     ) -> Iterator[StageRow]:
         """Read a range of a source, and pass the elements on."""
         bundle = elements_of(read, wanted)
+        stage.executor.note_lags(read, wanted.lags)
         if wanted.elements is None:
             found.size += size_of(bundle)
         if read.label in self.plan.native:

@@ -176,6 +176,13 @@ class RoundsReader(DataSourceStreamReader):
             bundles = self._rounds.replay(before, after)
         return self._input_partitions(after, bundles)
 
+    @transported
+    def commit(self, end: dict[str, Any]) -> None:
+        self._rounds.committed(position_of(end))
+
+    def stop(self) -> None:
+        self._rounds.close()
+
     def read(self, partition: Any) -> Iterator[pa.RecordBatch]:
         return self._first.value()(partition.rows)
 

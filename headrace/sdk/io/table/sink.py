@@ -12,6 +12,7 @@ from headrace.errors import PipelineError, require_extra, shorten, warn
 from headrace.sdk.io.table.changes import Changes, changes_of
 from headrace.sdk.io.table.rows import WINDOW_COLUMNS, Pattern, Shape, names_in
 from headrace.sdk.pipelines.pvalue import PCollection, PDone, require_collection
+from headrace.sdk.sources.delivery import Delivery
 from headrace.sdk.sources.sink import Sink, SinkBatch
 from headrace.sdk.sources.writing import Write, warn_of_repeats
 from headrace.windowing.windows import GlobalWindows
@@ -30,10 +31,12 @@ class TableSink(Sink):
     pattern: tuple[Pattern, ...] | None
     types: dict[str, Any]
     windows: bool
+    delivery: Delivery = Delivery.EXACTLY_ONCE
     shape: Shape = attrs.field(init=False, repr=False)
     database: Database | None = attrs.field(default=None, init=False, repr=False)
 
     accepts_retractions: ClassVar[bool] = True
+    deliveries: ClassVar[tuple[Delivery, ...]] = tuple(Delivery)
 
     @property
     def indexed(self) -> str | None:
@@ -72,7 +75,7 @@ class TableSink(Sink):
     def write(self, batch: SinkBatch) -> None:
         changes = self.changes_of(batch)
         if len(changes) and self.database is not None:
-            self.database.apply(changes, batch)
+            self.database.apply(changes, batch, self.delivery)
 
     def close(self) -> None:
         if self.database is not None:
@@ -102,6 +105,8 @@ class WriteToTable(Write):
         windows: whether to add the bounds of the element's window as columns ``window_start`` and
             ``window_end``, which become part of the key. False by default; for windowed collections set it
             to True, or to False if only the newest window of a key is wanted.
+        delivery: exactly once by default. At least once does not store the number of the batch; at most
+            once commits it before the rows.
 
     Raises:
         PipelineError: the arguments contradict each other, or SQLAlchemy or a driver is not installed.
@@ -127,6 +132,7 @@ class WriteToTable(Write):
         columns: Iterable[Any] | None = None,
         types: Mapping[str, Any] | None = None,
         windows: bool | None = None,
+        delivery: Delivery = Delivery.EXACTLY_ONCE,
     ) -> None:
         pattern = None if columns is None else pattern_of(columns)
         keys = names_of_key(key)
@@ -135,7 +141,7 @@ class WriteToTable(Write):
         check_names(keys, pattern, bool(windows))
         check_database(fspath(url), types or {})
         sink = TableSink(fspath(url), table, keys, pattern, dict(types or {}), bool(windows))
-        super().__init__(sink)
+        super().__init__(sink, delivery=delivery)
         self._table = table
         self._keyed = bool(keys)
         self._windows = windows
