@@ -16,7 +16,7 @@ _PATH: Final = re.compile(r'"[^"]*(/state/\d+/_stateSchema/[^"]*)"')
 def adapt(checkpoint: Checkpoint) -> None:
     """Let the paths in a checkpoint lead to where it is now.
 
-    On a local disk each file is replaced at once, so that a run that is killed meanwhile can be started again.
+    On a local disk each file is replaced at once, so that a run that is killed meanwhile can start again.
 
     Args:
         checkpoint: the checkpoint; no run may be active on it.
