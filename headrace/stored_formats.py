@@ -35,7 +35,7 @@ HISTORY: Final[Mapping[str, Mapping[str, int]]] = {
 }
 """The formats that each version has changed, by version, in order; the first one has all."""
 
-OLDEST: Final = "0.1.0.dev27"
+OLDEST_READABLE: Final = "0.1.0.dev27"
 """The first version whose checkpoints this version reads."""
 
 VERSION: Final = [*HISTORY][-1]
@@ -88,7 +88,7 @@ LEASE: Final = _CURRENT["lease"]
 _VERSIONS: Final = [*HISTORY]
 
 READABLE: Final[Mapping[str, range]] = {
-    kind: range(number, _CURRENT[kind] + 1) for kind, number in formats_of(OLDEST).items()
+    kind: range(number, _CURRENT[kind] + 1) for kind, number in formats_of(OLDEST_READABLE).items()
 }
 """The numbers that this version reads, by kind."""
 

@@ -19,12 +19,6 @@ FOLDER: Final = Path(__file__).parent / "checkpoints"
 ARCHIVE: Final = "run.tar.xz"
 EXPECTED: Final = "expected.json"
 
-PATHS: Final = "checkpoint/state/*/_metadata/v2/[0-9]*"
-"""The files in which Spark notes absolute paths of the checkpoint."""
-
-HOME: Final = "file:{home}/"
-"""What stands for the directory of the run in a packed file."""
-
 ROUND: Final = 3
 """Records per partition and round."""
 
@@ -59,14 +53,10 @@ class Kept:
         """Unpack what the run has left: checkpoint, sources and sinks."""
         with tarfile.open(self.folder / ARCHIVE) as archive:
             archive.extractall(home, filter="data")
-        for path in home.glob(PATHS):
-            path.write_text(path.read_text().replace(HOME, f"file:{home}/"))
 
     def pack(self, home: Path) -> None:
         """Pack what a run has left, without the checksums that Hadoop writes beside each file."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        for path in home.glob(PATHS):
-            path.write_text(path.read_text().replace(f"file:{home}/", HOME))
         with tarfile.open(self.folder / ARCHIVE, "w:xz") as archive:
             for path in sorted(home.rglob("*")):
                 if path.is_file() and path.suffix != ".crc":

@@ -240,8 +240,10 @@ def build(p: hr.Pipeline, home: Path) -> None:
         | "values" >> hr.GroupByKey()
         | "by text" >> hr.MapTuple(lambda key, values: (key, sorted(values, key=repr)))
     )
-    changes = {"sums": sums, "sessions": sessions, "most": most}
-    found = {name: each | f"{name} changes" >> hr.ToChangelog() for name, each in changes.items()}
+    changes: dict[str, Any] = {"sums": sums, "sessions": sessions, "most": most}
+    found: dict[str, Any] = {
+        name: each | f"{name} changes" >> hr.ToChangelog() for name, each in changes.items()
+    }
     found |= {"means": means, "kept": kept, "shares": shares, "values": values, "records": records}
     for name, each in found.items():
         sink = hr.io.WriteToText(home / "files" / name, num_shards=0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import os
 from collections import Counter
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import pytest
 import headrace as hr
 from headrace.stored_formats import (
     HISTORY,
-    OLDEST,
+    OLDEST_READABLE,
     READABLE,
     VERSION,
     check_format,
@@ -30,7 +31,7 @@ TOOL = "keep one: python -m tests.compatibility.make"
 
 def test_a_checkpoint_of_each_readable_version_is_kept() -> None:
     versions = [*HISTORY]
-    assert [each.version for each in KEPT] == versions[versions.index(OLDEST) :], TOOL
+    assert [each.version for each in KEPT] == versions[versions.index(OLDEST_READABLE) :], TOOL
 
 
 @each_kept
@@ -100,6 +101,33 @@ def test_a_kept_checkpoint_is_resumed(unpacked, spark) -> None:
     assert sinks(home) == expected["sinks"]
     written = json.loads(manifest.read_text())
     assert (written["headrace"], written["finished"]) == (VERSION, True)
+
+
+@pytest.mark.spark
+@pytest.mark.xdist_group("faults")
+@pytest.mark.parametrize("local", [True, False], ids=["python", "hadoop"])
+def test_the_paths_in_a_moved_checkpoint_lead_to_it(spark, tmp_path, monkeypatch, local) -> None:
+    """The files are written by Python on a local disk, and by Hadoop elsewhere."""
+    from headrace.runners.spark.state.checkpoint_manifest import Checkpoint
+    from headrace.runners.spark.state.moved_checkpoint import adapt
+
+    KEPT[-1].unpack(tmp_path)
+    if not local:
+        monkeypatch.setattr(Checkpoint, "local_directory", None)
+    checkpoint = Checkpoint(spark, str(tmp_path / "checkpoint"))
+    assert not any(map(os.path.exists, schemas(tmp_path)))
+    for _ in range(2):
+        adapt(checkpoint)
+        assert len(schemas(tmp_path)) == 3
+        assert all(map(os.path.exists, schemas(tmp_path)))
+
+
+def schemas(home: Path) -> list[str]:
+    """The paths in Spark's notes of the state of each operator."""
+    notes = (home / "checkpoint" / "state").glob("*/_metadata/v2/[0-9]*")
+    stores = [json.loads(note.read_text().split("\n", 1)[1])["stateStoreInfo"] for note in notes]
+    found = [path for each in stores for store in each for path in store["stateSchemaFilePaths"]]
+    return [path.removeprefix("file:") for path in found]
 
 
 @each_kept

@@ -20,6 +20,7 @@ FILES = [
     "tests/compatibility/test_kept_checkpoints.py",
     "tests/faults/test_changed_classes.py",
     "tests/unit/runners/spark/test_checkpoint_manifest.py",
+    "tests/unit/sdk/serialization/test_classes.py",
 ]
 OF_NO_ROW = {"test_a_refusal_leaves_the_checkpoint_as_it_is"}
 """Tests of all refusals."""

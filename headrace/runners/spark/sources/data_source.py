@@ -23,7 +23,7 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPart
 from headrace.grouping.bundle import Bundle
 from headrace.runners.error_context import label_errors
 from headrace.runners.sources.batch_size import BatchDelivery
-from headrace.runners.sources.source_positions import Position, drained, position_of
+from headrace.runners.sources.source_positions import Position, position_of
 from headrace.runners.sources.source_ranges import NO_WORKER_READS, WorkerReads
 from headrace.runners.sources.source_rounds import SourceRounds
 from headrace.runners.spark.cluster.error_transport import wrapping
@@ -158,7 +158,7 @@ class RoundsReader(DataSourceStreamReader):
             return start
         if ended or os.path.exists(self._plan.drain):
             self._started = True  # after a restart, a finished run sends its end once more
-            return drained(before).as_json()
+            return self._rounds.drained(before).as_json()
         after, bundles = self._rounds.read(before)
         if after is before:
             return start

@@ -68,6 +68,7 @@ class Manifest:
         data: the format of stored data.
         finished: whether the run is finished.
         headrace: the version of Headrace that wrote it last, or an earlier one with the same formats.
+        directory: where the checkpoint was then.
     """
 
     run: str
@@ -82,6 +83,7 @@ class Manifest:
     data: int
     finished: bool = False
     headrace: str = ""
+    directory: str = ""
 
     @property
     def place(self) -> Column:
@@ -269,13 +271,26 @@ class Checkpoint:
         path: str = self._files.makeQualified(self._path).getParent().toUri().getPath()
         return path
 
+    @property
+    def uri(self) -> str:
+        """The directory with its file system."""
+        return str(self._files.makeQualified(self._path).getParent().toString())
+
     def lease_files(self) -> LeaseFiles:
         """Return the files of the leases of the runs on the checkpoint."""
+        return self.files(DIRECTORY)
+
+    def files(self, directory: str) -> LeaseFiles:
+        """Return the files of a directory in the checkpoint.
+
+        Args:
+            directory: its path in the checkpoint.
+        """
         local = self.local_directory
         if local is not None:
-            return LocalLeaseFiles(pathlib.Path(local, DIRECTORY))
-        directory = self._path.getParent().suffix(f"/{DIRECTORY}")
-        return HadoopLeaseFiles(self._files, directory, self._io)
+            return LocalLeaseFiles(pathlib.Path(local, directory))
+        path = self._path.getParent().suffix(f"/{directory}")
+        return HadoopLeaseFiles(self._files, path, self._io)
 
     def read(self) -> Manifest | None:
         """Return the manifest; None if the checkpoint is new.
