@@ -36,11 +36,13 @@ class Shape:
         pattern: the columns; None for the columns of the first record.
         key: the columns of the key.
         windows: whether to add two columns for the bounds of the window.
+        fixed: whether an element with other columns than the first one is an error.
     """
 
     pattern: tuple[Pattern, ...] | None
     key: tuple[str, ...]
     windows: bool
+    fixed: bool = True
     columns: frozenset[str] | None = attrs.field(default=None, init=False)
 
     def rows(self, bundle: Bundle, step: str) -> tuple[list[RowValues], Iterable[int]]:
@@ -63,7 +65,7 @@ class Shape:
             raise ElementError(
                 f"the element {shorten(element)} {error}", where=step, remedy=error.remedy
             ) from None
-        if self.columns is None:
+        if self.columns is None or (not self.fixed and row.keys() != self.columns):
             self.columns = self._first_columns(row, step)
         if row.keys() != self.columns:
             self._refuse(element, row, step)
