@@ -128,7 +128,7 @@ class Partitioning:
         start = 0
         for found, run in groupby(rows):
             length = len(list(run))
-            yield tuple(map(_as_text, found)), table.slice(start, length)
+            yield tuple(map(as_text, found)), table.slice(start, length)
             start += length
 
 
@@ -162,8 +162,12 @@ def value_of(table: Any, name: str) -> Any:
     return arrow().nulls(table.num_rows, arrow().string())
 
 
-def _as_text(value: Any) -> str | None:
-    """Return the text of a value of a partition column."""
+def as_text(value: Any) -> str | None:
+    """Return the text of a value of a partition column.
+
+    >>> as_text(True), as_text(date(2013, 1, 1)), as_text(None)
+    ('true', '2013-01-01', None)
+    """
     if value is None:
         return None
     if isinstance(value, bool):

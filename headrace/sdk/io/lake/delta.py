@@ -6,23 +6,29 @@ transaction*: the format's own way to say who wrote what.
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import unquote
 
 import attrs
 
 from headrace.errors import UnsupportedError, require_extra
 from headrace.sdk.io.formats.parquet.arrow import arrow
 from headrace.sdk.io.lake.arrow_columns import normal
-from headrace.sdk.io.lake.data_files import DataFile, Partitioning, Storage
+from headrace.sdk.io.lake.compaction import LiveFile, joinable
+from headrace.sdk.io.lake.data_files import DataFile, Partitioning, Storage, as_text
 from headrace.sdk.io.lake.lake_table import ConflictError, Mark
 from headrace.sdk.io.lake.net_rows import AT, NetRows, conform
 
 OPERATION: Final = "__headrace_op"
 """Column of the merge's source: 1 for a row to write, -1 for a row to delete."""
+
+_PLAIN_PATH: Final = re.compile("[A-Za-z0-9_./=%-]+")
+"""Paths that the package is known to write into the log as they were; others are not compacted."""
 
 _GENERATED: Final = "delta.generationExpression"
 
@@ -100,7 +106,7 @@ class DeltaLakeTable:
                 self._handle = delta().DeltaTable(self.uri, storage_options=dict(self.options))
             except exceptions.TableNotFoundError:
                 return None
-        return DeltaVersion(self._handle)
+        return DeltaVersion(self._handle, self.storage())
 
     def create(self, schema: Any, partition_by: tuple[str, ...]) -> None:
         """Create the table without rows; raise ConflictError if it exists."""
@@ -123,9 +129,11 @@ class DeltaVersion:
 
     Args:
         table: the handle of the package.
+        storage: where its files are.
     """
 
     table: Any
+    storage: Storage
 
     @property
     def schema(self) -> Any:
@@ -171,26 +179,8 @@ class DeltaVersion:
     def append(self, files: Sequence[DataFile], mark: Mark) -> None:
         """Add data files to the table, in one commit with the number of the batch."""
         now = time.time_ns() // 1_000_000
-        names = self.partitioning.names
-        actions = [
-            delta("deltalake.transaction").AddAction(
-                path=file.path,
-                size=file.size,
-                partition_values=dict(zip(names, file.partition, strict=True)),
-                modification_time=now,
-                data_change=True,
-                stats=file.stats,
-            )
-            for file in files
-        ]
-        with _conflicts():
-            self.table.create_write_transaction(
-                actions,
-                "append",
-                self.table.schema(),
-                list(names),
-                commit_properties=_properties(mark),
-            )
+        actions = [self._addition(file, now, True) for file in files]
+        self._write(actions, _properties(mark))
 
     def merge(self, rows: NetRows, mark: Mark, target_bytes: int) -> None:
         """Apply net changes by key, in one commit with the number of the batch."""
@@ -207,16 +197,72 @@ class DeltaVersion:
                 source_alias="s",
                 target_alias="t",
                 streamed_exec=len(rows) > FEW,
-                commit_properties=_properties(mark),
+                commit_properties=_properties(mark, alone=True),
             )
             merge = merge.when_matched_delete(f"{operation} = -1")
             merge = merge.when_matched_update(values, f"{operation} = 1")
             merge.when_not_matched_insert(values, f"{operation} = 1").execute()
 
     def compact(self, target_bytes: int) -> None:
-        """Join small data files, in a commit of its own."""
+        """Join small data files, in a commit of its own.
+
+        The package's own compaction does not see that another one has removed the same files meanwhile.
+        """
+        now = time.time_ns() // 1_000_000
+        actions: list[Any] = []
+        for joined in joinable(self._files(), target_bytes):
+            actions += [self._removal(file, now) for file in joined]
+            rows = arrow().concat_tables([self._rows(file.handle) for file in joined])
+            partition = joined[0].partition
+            actions.append(self._addition(self.storage.write(rows, "part", partition), now, False))
+        if actions:
+            self._write(actions, delta().CommitProperties(max_commit_retries=0))
+
+    def _files(self) -> Iterator[LiveFile]:
+        """Yield the data files whose rows can be read without the log."""
+        pyarrow, names = arrow(), self.partitioning.names
+        marked = pyarrow.RecordBatchReader.from_stream(self.table.deletion_vectors()).read_all()
+        if "delta.columnMapping.mode" in self.table.metadata().configuration or marked.num_rows:
+            return
+        for file in pyarrow.table(self.table.get_add_actions(flatten=True)).to_pylist():
+            path = unquote(file["path"])
+            if _PLAIN_PATH.fullmatch(path) and path.replace("%", "%25") == file["path"]:
+                partition = tuple(as_text(file[f"partition.{name}"]) for name in names)
+                yield LiveFile(partition, file["size_bytes"], path)
+
+    def _rows(self, path: str) -> Any:
+        names = self.partitioning.names
+        fields = [field for field in self.schema if field.name not in names]
+        return conform(self.storage.read(path), arrow().schema(fields))
+
+    def _removal(self, file: LiveFile, now: int) -> Any:
+        return delta("deltalake.transaction").RemoveAction(
+            path=file.handle,
+            data_change=False,
+            deletion_timestamp=now,
+            size=file.size,
+            partition_values=dict(zip(self.partitioning.names, file.partition, strict=True)),
+        )
+
+    def _addition(self, file: DataFile, now: int, changes: bool) -> Any:
+        return delta("deltalake.transaction").AddAction(
+            path=file.path,
+            size=file.size,
+            partition_values=dict(zip(self.partitioning.names, file.partition, strict=True)),
+            modification_time=now,
+            data_change=changes,
+            stats=file.stats,
+        )
+
+    def _write(self, actions: Sequence[Any], properties: Any) -> None:
         with _conflicts():
-            self.table.optimize.compact(target_size=target_bytes)
+            self.table.create_write_transaction(
+                list(actions),
+                "append",
+                self.table.schema(),
+                list(self.partitioning.names),
+                commit_properties=properties,
+            )
 
 
 def _quoted(name: str) -> str:
@@ -227,11 +273,18 @@ def _of(alias: str, name: str) -> str:
     return f"{alias}.{_quoted(name)}"
 
 
-def _properties(mark: Mark) -> Any:
-    if not mark.recorded:
-        return None
-    transaction = delta().Transaction(mark.writer, mark.batch)
-    return delta().CommitProperties(app_transactions=[transaction])
+def _properties(mark: Mark, alone: bool = False) -> Any:
+    """Return the properties of a commit.
+
+    Args:
+        mark: the number of the batch.
+        alone: whether any commit of others in between is a conflict. The package itself does not see all that
+            matters: it lets two compactions of the same files succeed.
+    """
+    transactions = [delta().Transaction(mark.writer, mark.batch)] if mark.recorded else None
+    return delta().CommitProperties(
+        app_transactions=transactions, max_commit_retries=0 if alone else None
+    )
 
 
 def _source(rows: NetRows) -> Any:

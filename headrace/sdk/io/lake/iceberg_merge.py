@@ -6,13 +6,13 @@ deleted. Other files stay.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any, Final, NamedTuple, Protocol
 
 from headrace.errors import require_extra
 from headrace.sdk.io.formats.parquet.arrow import arrow
+from headrace.sdk.io.lake.compaction import LiveFile, joinable
 from headrace.sdk.io.lake.data_files import DataFile, Partitioning, Storage, written
 from headrace.sdk.io.lake.net_rows import AT, NetRows, conform
 from headrace.sdk.io.lake.parts import identity
@@ -182,7 +182,8 @@ def _without(content: Any, indices: Any) -> Any:
 
 def _other_values(content: Any, replaced: Any, others: Sequence[str]) -> Any:
     """Return the values of the columns that are not written, by the position of the new row."""
-    return content.select(list(others)).take(replaced[_INDEX]).append_column(AT, replaced[AT])
+    values = {name: content[name].take(replaced[_INDEX]) for name in others}
+    return arrow().table(values | {AT: replaced[AT]})
 
 
 def _filled(table: Any, kept_values: list[Any], others: Sequence[str], schema: Any) -> Any:
@@ -202,30 +203,14 @@ def compacted(version: ReadsFiles, target_bytes: int) -> Replaced:
         version: the version of the table.
         target_bytes: the size up to which files are joined.
     """
-    groups: dict[Any, list[Any]] = defaultdict(list)
-    for task in _tasks(version):
-        if task.file.file_size_in_bytes < target_bytes // 2:
-            groups[repr(task.file.partition), task.file.spec_id].append(task)
+    files = [
+        LiveFile((task.file.spec_id, repr(task.file.partition)), task.file.file_size_in_bytes, task)
+        for task in _tasks(version)
+    ]
     removed: list[Any] = []
     added: list[DataFile] = []
-    for tasks in groups.values():
-        for joined in _batches(tasks, target_bytes):
-            rows = arrow().concat_tables([read(version, task) for task in joined])
-            removed += [task.file for task in joined]
-            added += written(rows, version.storage, version.partitioning, max(rows.nbytes, 1))
+    for joined in joinable(files, target_bytes):
+        rows = arrow().concat_tables([read(version, file.handle) for file in joined])
+        removed += [file.handle.file for file in joined]
+        added += written(rows, version.storage, version.partitioning, max(rows.nbytes, 1))
     return Replaced(removed, added)
-
-
-def _batches(tasks: Sequence[Any], target_bytes: int) -> Iterator[list[Any]]:
-    """Yield files to join into one, at least two each."""
-    batch: list[Any] = []
-    size = 0
-    for task in tasks:
-        if batch and size + task.file.file_size_in_bytes > target_bytes:
-            if len(batch) > 1:
-                yield batch
-            batch, size = [], 0
-        batch.append(task)
-        size += task.file.file_size_in_bytes
-    if len(batch) > 1:
-        yield batch

@@ -9,7 +9,7 @@ from typing import Any
 import attrs
 import duckdb
 import pyarrow as pa
-from deltalake import DeltaTable
+from deltalake import DeltaTable, write_deltalake
 from pyiceberg.catalog import load_catalog
 from pyiceberg.exceptions import NoSuchTableError
 
@@ -37,8 +37,20 @@ class Lake:
         """The paths of the data files that the table has."""
         raise NotImplementedError
 
+    def append(self, rows: pa.Table) -> None:
+        """Append rows as another writer, with the format's own library."""
+        raise NotImplementedError
+
+    def rewrite(self) -> None:
+        """Write all rows again into other files, as a compaction of others does."""
+        raise NotImplementedError
+
+    def set_property(self, number: int) -> None:
+        """Change the table in another way."""
+        raise NotImplementedError
+
     def sink(self, key: Any = None, **arguments: Any) -> LakeSink:
-        sink = self.write(key=key, **arguments)._sink  # noqa: SLF001
+        sink = self.write(key=key, **arguments)._sink
         sink.open()
         return sink
 
@@ -72,6 +84,17 @@ class Delta(Lake):
     def table(self) -> DeltaTable:
         return DeltaTable(self.path)
 
+    def append(self, rows: pa.Table) -> None:
+        write_deltalake(self.path, rows, mode="append")
+
+    def rewrite(self) -> None:
+        self.table().optimize.compact()
+
+    def set_property(self, number: int) -> None:
+        self.table().alter.set_table_properties(
+            {"delta.logRetentionDuration": f"interval {number} days"}
+        )
+
     def arrow(self) -> pa.Table:
         if not DeltaTable.is_deltatable(self.path):
             return pa.table({})
@@ -98,6 +121,17 @@ class Iceberg(Lake):
 
     def table(self) -> Any:
         return load_catalog("default", **self.properties).load_table("shop.t")
+
+    def append(self, rows: pa.Table) -> None:
+        self.table().append(rows)
+
+    def rewrite(self) -> None:
+        table = self.table()
+        table.overwrite(table.scan().to_arrow())
+
+    def set_property(self, number: int) -> None:
+        with self.table().transaction() as transaction:
+            transaction.set_properties({"number": str(number)})
 
     def arrow(self) -> pa.Table:
         try:
