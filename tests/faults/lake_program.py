@@ -56,8 +56,10 @@ def build(p: hr.Pipeline, home: Path, source: Any) -> None:
     columns = ["account", "amount"]
     summed: dict[str, Any] = {"key": "account", "columns": columns, "windows": True, "optimize": 3}
     properties = catalog(home)
-    _ = booked | "delta log" >> hr.io.WriteToDelta(home / "log", columns=columns, optimize=4)
-    _ = sums | "delta sums" >> hr.io.WriteToDelta(home / "sums", **summed)
+    _ = booked | "delta log" >> hr.io.WriteToDelta(
+        home / "delta" / "log", columns=columns, optimize=4
+    )
+    _ = sums | "delta sums" >> hr.io.WriteToDelta(home / "delta" / "sums", **summed)
     _ = booked | "iceberg log" >> hr.io.WriteToIceberg(
         "lake.log", catalog_properties=properties, columns=columns, optimize=4
     )
@@ -70,8 +72,9 @@ def contents(home: Path) -> dict[str, list[tuple[Any, ...]]]:
     """The rows of the tables that exist, sorted, as readers see them now."""
     found: dict[str, pa.Table] = {}
     for name in ("log", "sums"):
-        if DeltaTable.is_deltatable(str(home / name)):
-            found[f"delta {name}"] = DeltaTable(home / name).to_pyarrow_table()
+        place = home / "delta" / name
+        if DeltaTable.is_deltatable(str(place)):
+            found[f"delta {name}"] = DeltaTable(place).to_pyarrow_table()
         if (home / "catalog.db").exists():
             try:
                 table = load_catalog("default", **catalog(home)).load_table(f"lake.{name}")
