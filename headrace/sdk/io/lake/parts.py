@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from hashlib import blake2b
 from operator import itemgetter
 from typing import Any
@@ -25,14 +26,22 @@ def names_of(rows: Iterable[RowValues]) -> tuple[str, ...]:
 
 
 def arrow_table(
-    rows: Sequence[RowValues], names: Iterable[str], types: Mapping[str, ArrowType], step: str
+    rows: Sequence[RowValues],
+    names: Iterable[str],
+    types: Mapping[str, ArrowType],
+    partition_by: Sequence[str],
+    step: str,
 ) -> Any:
     """Return rows as an Arrow table, without the columns that are always None and have no type.
+
+    Such columns stay if no column is left besides those by which rows are divided, for a file has rows only
+    if it has a column.
 
     Args:
         rows: the rows.
         names: the columns.
         types: the known types of columns.
+        partition_by: columns by which rows are divided.
         step: label of the step, for errors.
 
     Raises:
@@ -41,7 +50,7 @@ def arrow_table(
     pyarrow = arrow()
     columns = {name: column_of(rows, name, types.get(name), step) for name in names}
     known = {name: column for name, column in columns.items() if column.type != pyarrow.null()}
-    return pyarrow.table(known)
+    return pyarrow.table(columns if known.keys() <= set(partition_by) else known)
 
 
 def counted(
@@ -91,8 +100,14 @@ def identity(row: RowValues) -> bytes:
     >>> identity({"a": 1, "b": None}) == identity({"a": 1})
     True
     """
-    values = tuple((name, row[name]) for name in sorted(row) if row[name] is not None)
-    return blake2b(encode_value(values), digest_size=16).digest()
+    names = tuple(sorted(name for name, value in row.items() if value is not None))
+    values = encode_value(tuple([row[name] for name in names]))
+    return blake2b(values, key=_header(names), digest_size=16).digest()
+
+
+@lru_cache(maxsize=256)
+def _header(names: tuple[str, ...]) -> bytes:
+    return blake2b(encode_value(names), digest_size=32).digest()
 
 
 def with_counts(table: Any, identities: list[bytes], counts: list[int]) -> Any:

@@ -96,14 +96,18 @@ class LakeSink(PartSink):
             return ()
         version = self.table.find()
         names = names_of(rows) if self.evolves else tuple(rows[0])
-        table = arrow_table(rows, names, self._known_types(version, rows, part.step), part.step)
+        types = self._known_types(version, rows, part.step)
+        partitioning = self._partitioning(version)
+        if version is not None and not self.key and set(names) <= set(partitioning.names):
+            names += _other_column(version)  # a file has rows only if it has a column
+        table = arrow_table(rows, names, types, partitioning.names, part.step)
         if version is None:
-            _check_new(names, table.schema, self.partition_by, self.key)
+            _check_new(names, table.schema, partitioning, self.key)
         storage = self.table.storage()
         if self.key:
             files = [storage.write(with_counts(table, identities, counts), "staged")]
         else:
-            files = written(table, storage, self._partitioning(version), self.target_bytes)
+            files = written(table, storage, partitioning, self.target_bytes)
         schema = table.schema.serialize().to_pybytes()
         return [tuple(file) for file in files], names, schema, shorten(rows[0])
 
@@ -230,13 +234,24 @@ class LakeSink(PartSink):
 
 
 def _check_new(
-    names: Sequence[str], schema: Any, partition_by: Sequence[str], key: Sequence[str]
+    names: Sequence[str], schema: Any, partitioning: Partitioning, key: Sequence[str]
 ) -> None:
     """Check that a table with these columns can be divided and searched."""
-    pyarrow = arrow()
+    pyarrow, partition_by = arrow(), partitioning.names
+    if not partitioning.stored and set(names) <= set(partition_by):
+        raise PipelineError(
+            f"the table is partitioned by all its columns, {', '.join(names)}, so its files have none",
+            remedy="partition it by fewer columns",
+        )
     kinds = {name: pyarrow.null() for name in names} | {f.name: f.type for f in schema}
     check_columns(pyarrow.schema(list(kinds.items())), partition_by, "partition column")
     check_columns(schema, key, "key column")
+
+
+def _other_column(version: LakeVersion) -> tuple[str, ...]:
+    """Return a column of the table by which it is not partitioned."""
+    others = (n for n in version.schema.names if n not in version.partitioning.names)
+    return tuple(others)[:1]
 
 
 def _fitting(part: WrittenPart, version: LakeVersion, storage: Storage) -> list[DataFile]:

@@ -45,7 +45,7 @@ def schema_of_parts(parts: Iterable[WrittenPart], step: str) -> dict[str, ArrowT
             if not fits(field.type, known) and not fits(known, field.type):
                 _refuse(part, field.name, field.type, known, step)
             types[field.name] = known if fits(field.type, known) else field.type
-    return types
+    return {name: kind for name, kind in types.items() if kind != arrow().null()}
 
 
 def _refuse(part: WrittenPart, name: str, found: ArrowType, known: ArrowType, step: str) -> None:

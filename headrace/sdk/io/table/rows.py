@@ -44,6 +44,13 @@ class Shape:
     windows: bool
     fixed: bool = True
     columns: frozenset[str] | None = attrs.field(default=None, init=False)
+    _flat: tuple[str, ...] | None = attrs.field(init=False)
+
+    @_flat.default
+    def _find_flat(self) -> tuple[str, ...] | None:
+        """The names of a pattern that is not nested; None if it is nested."""
+        names = self.pattern or ()
+        return tuple(map(str, names)) if all(isinstance(name, str) for name in names) else None
 
     def rows(self, bundle: Bundle, step: str) -> tuple[list[RowValues], Iterable[int]]:
         """Return the elements of a bundle as rows, and their diffs.
@@ -60,7 +67,7 @@ class Shape:
 
     def _row(self, element: Any, step: str) -> RowValues:
         try:
-            row = dict(self._named(element))
+            row = self._named(element)
         except _ShapeError as error:
             raise ElementError(
                 f"the element {shorten(element)} {error}", where=step, remedy=error.remedy
@@ -71,18 +78,15 @@ class Shape:
             self._refuse(element, row, step)
         return row
 
-    def _named(self, element: object) -> Iterator[tuple[str, object]]:
-        """Yield the columns of an element with their values."""
+    def _named(self, element: Any) -> RowValues:
+        """Return the columns of an element with their values."""
         kind: Any = type(element)
+        if kind is tuple and self._flat and len(element) == len(self._flat):
+            return dict(zip(self._flat, map(plain, element), strict=True))
         read = reader_of(kind)
-        if self.pattern is None or (read is not None and self._flat):
-            yield from _cells(element, read, self.pattern)
-        else:
-            yield from _matched(self.pattern, element)
-
-    @property
-    def _flat(self) -> bool:
-        return all(isinstance(name, str) for name in self.pattern or ())
+        if self.pattern is None or (read is not None and self._flat is not None):
+            return dict(_cells(element, read, self.pattern))
+        return dict(_matched(self.pattern, element))
 
     def _first_columns(self, row: RowValues, step: str) -> frozenset[str]:
         columns = frozenset(row)

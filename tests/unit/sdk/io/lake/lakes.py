@@ -58,7 +58,7 @@ class Lake:
         return sorted(self.arrow().to_pylist(), key=repr)
 
     def tuples(self) -> list[tuple[Any, ...]]:
-        return sorted(tuple(row.values()) for row in self.arrow().to_pylist())
+        return sorted((tuple(row.values()) for row in self.arrow().to_pylist()), key=repr)
 
     def query(self, text: str) -> list[tuple[Any, ...]]:
         """The answer of DuckDB over the Parquet files that the table has."""

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections import namedtuple
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, timezone
 from decimal import Decimal
+from pathlib import Path
 from uuid import UUID
 
 import attrs
 import pyarrow as pa
 import pytest
+from hypothesis import given, settings, strategies as st
 
 import headrace as hr
 from headrace.testing import TestPipeline
 from headrace.windowing import Duration, Timestamp
+from tests.unit.sdk.io.lake import lakes
 from tests.unit.sdk.io.lake.lakes import batch, parts
 
 pytestmark = pytest.mark.mode("batch")
@@ -227,7 +231,25 @@ def test_a_partition_column_must_be_there(lake) -> None:
     with pytest.raises(hr.PipelineError, match="partition column 'day' is not a column"):
         lake.sink(partition_by="day").write(batch(0, (1, {"k": 1})))
     with pytest.raises(hr.PipelineError, match="values are not compared"):
-        lake.sink(partition_by="k").write(batch(0, (1, {"k": [1]})))
+        lake.sink(partition_by="k").write(batch(0, (1, {"k": [1], "n": 1})))
+
+
+def test_parts_without_a_known_column_beside_the_partition(lake) -> None:
+    sink = lake.sink(partition_by="k")
+    sink.commit(parts(sink, 0, [(1, {"k": "a", "n": None})], [(1, {"k": "b", "n": 1})]))
+    assert lake.rows() == [{"k": "a", "n": None}, {"k": "b", "n": 1}]
+
+
+def test_only_the_partition_column_is_written(lake) -> None:
+    lake.sink(partition_by="k").write(batch(0, (1, {"k": "a", "n": 1})))
+    lake.sink(columns=["k"]).write(batch(1, (1, {"k": "b"}), (1, {"k": "c"})))
+    assert lake.tuples() == [("a", 1), ("b", None), ("c", None)]
+
+
+def test_a_delta_table_has_a_column_beside_the_partition(tmp_path) -> None:
+    sink = lakes.lake("delta", tmp_path).sink(partition_by=["k", "n"])
+    with pytest.raises(hr.PipelineError, match="partitioned by all its columns"):
+        sink.write(batch(0, (1, {"k": "a", "n": 1})))
 
 
 def test_files_have_a_target_size(lake) -> None:
@@ -286,3 +308,28 @@ def test_files_of_others_are_compacted(lake) -> None:
     assert len(lake.live()) == 2
     expected = [row | {"m": None} for row in rows * 3] + [{"p": None, "n": 7, "m": 1}]
     assert lake.rows() == sorted(expected, key=repr)
+
+
+@pytest.mark.parametrize("name", ["delta", "iceberg"])
+@settings(max_examples=10, deadline=None)
+@given(data=st.data())
+def test_any_batches_with_replays_are_the_list(name, data) -> None:
+    rows = st.tuples(st.sampled_from("abc"), st.one_of(st.none(), st.integers(0, 3)))
+    parts_of_batches = data.draw(
+        st.lists(st.lists(st.lists(rows, max_size=3), max_size=3), min_size=1, max_size=4)
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        lake = lakes.lake(name, Path(folder))
+        sink = lake.sink(
+            columns=["k", "n"],
+            types={"n": int, "k": str},
+            partition_by=data.draw(st.sampled_from([(), ("k",), ("n",)])),
+            optimize=data.draw(st.integers(0, 2)),
+        )
+        expected = []
+        for number, contents in enumerate(parts_of_batches):
+            for again in (number, *data.draw(st.lists(st.integers(0, number), max_size=2))):
+                batches = [[(1, row) for row in part] for part in parts_of_batches[again]]
+                sink.commit(parts(sink, again, *batches))
+            expected += [row for part in contents for row in part]
+            assert sorted(lake.tuples(), key=repr) == sorted(expected, key=repr)
