@@ -117,8 +117,8 @@ class IcebergLakeTable:
 def _storage(location: str, io: Any) -> Storage:
     return Storage(
         f"{location.rstrip('/')}/data/",
-        lambda path: io.new_output(path).create(overwrite=True),  # type: ignore[no-any-return]
-        lambda path: io.new_input(path).open(),  # type: ignore[no-any-return]
+        lambda path: io.new_output(path).create(overwrite=True),
+        lambda path: io.new_input(path).open(),
         io.delete,
     )
 

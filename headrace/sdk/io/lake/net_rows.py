@@ -15,7 +15,7 @@ from headrace.errors import ElementError
 from headrace.sdk.io.formats.parquet.arrow import arrow
 from headrace.sdk.io.lake.data_files import DataFile, Storage
 
-ROW: Final = "__headrace_row"
+ROW_ID: Final = "__headrace_row"
 """Column of the number that identifies a row: equal rows have the same."""
 
 COUNT: Final = "__headrace_count"
@@ -24,7 +24,7 @@ COUNT: Final = "__headrace_count"
 AT: Final = "__headrace_at"
 """Column of the position of a row among all staged rows."""
 
-STAGED: Final = (ROW, COUNT)
+STAGED: Final = (ROW_ID, COUNT)
 
 
 @attrs.frozen(eq=False)
@@ -85,7 +85,7 @@ def net_rows(
     staged = [_keyed(storage.read(file.path, names), keys) for file in files]
     table = pyarrow.concat_tables(staged)
     table = table.append_column(AT, pyarrow.array(range(table.num_rows), pyarrow.int64()))
-    rows = table.group_by([*key, ROW]).aggregate([(COUNT, "sum"), (AT, "max")])
+    rows = table.group_by([*key, ROW_ID]).aggregate([(COUNT, "sum"), (AT, "max")])
     present = rows.filter(compute.greater(rows[f"{COUNT}_sum"], 0))
     absent = rows.filter(compute.less(rows[f"{COUNT}_sum"], 0))
     writes = present.group_by(list(key)).aggregate([(f"{AT}_max", "max")])

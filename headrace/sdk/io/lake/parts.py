@@ -11,7 +11,7 @@ from typing import Any
 from headrace.sdk.coders.keys import encode_value
 from headrace.sdk.io.formats.parquet.arrow import arrow
 from headrace.sdk.io.lake.arrow_columns import ArrowType, column_of
-from headrace.sdk.io.lake.net_rows import COUNT, ROW
+from headrace.sdk.io.lake.net_rows import COUNT, ROW_ID
 from headrace.sdk.io.table.changes import check_key
 from headrace.sdk.io.table.rows import RowValues
 
@@ -113,6 +113,6 @@ def _header(names: tuple[str, ...]) -> bytes:
 def with_counts(table: Any, identities: list[bytes], counts: list[int]) -> Any:
     """Return a table of rows with the columns of their identities and counts."""
     pyarrow = arrow()
-    return table.append_column(ROW, pyarrow.array(identities, pyarrow.binary())).append_column(
+    return table.append_column(ROW_ID, pyarrow.array(identities, pyarrow.binary())).append_column(
         COUNT, pyarrow.array(counts, pyarrow.int64())
     )

@@ -72,11 +72,11 @@ class WriteToLake(PTransform[PCollection[Any], PDone]):
     def __init__(self, table: LakeTable, label: str, options: LakeOptions) -> None:
         super().__init__()
         self._sink = options.sink(table)
-        self._label = label
+        self._table = label
         self._windows = options.windows
 
     def default_label(self) -> str:
-        return f"{type(self).__name__}({self._label})"
+        return f"{type(self).__name__}({self._table})"
 
     def expand(self, pcoll: PCollection[object]) -> PDone:
         require_collection(pcoll)

@@ -16,6 +16,7 @@ from pyiceberg.exceptions import NoSuchTableError
 import headrace as hr
 from headrace.grouping.bundle import Bundle, Element
 from headrace.sdk.io.lake.sink import LakeSink
+from headrace.sdk.io.lake.write import WriteToLake
 from headrace.sdk.sources.sink import Commit, SinkBatch, SinkPart
 from headrace.windowing import IntervalWindow
 
@@ -26,7 +27,7 @@ class Lake:
 
     folder: Path
 
-    def write(self, **arguments: Any) -> hr.PTransform:
+    def write(self, **arguments: Any) -> WriteToLake:
         raise NotImplementedError
 
     def arrow(self) -> pa.Table:
@@ -78,7 +79,7 @@ class Delta(Lake):
     def path(self) -> str:
         return str(self.folder / "t")
 
-    def write(self, **arguments: Any) -> hr.PTransform:
+    def write(self, **arguments: Any) -> WriteToLake:
         return hr.io.WriteToDelta(self.path, **arguments)
 
     def table(self) -> DeltaTable:
@@ -116,7 +117,7 @@ class Iceberg(Lake):
             "warehouse": f"file://{self.folder}/warehouse",
         }
 
-    def write(self, **arguments: Any) -> hr.PTransform:
+    def write(self, **arguments: Any) -> WriteToLake:
         return hr.io.WriteToIceberg("shop.t", catalog_properties=self.properties, **arguments)
 
     def table(self) -> Any:

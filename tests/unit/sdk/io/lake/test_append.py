@@ -215,14 +215,16 @@ def test_partitions(lake) -> None:
         lake.sink(partition_by="n")
 
 
-@pytest.mark.parametrize("kind", [int, str, bool, datetime])
-def test_partition_values_come_back(lake, kind) -> None:
-    values = {
-        int: [-1, 7],
-        str: ["a/b c%=é", " "],
-        bool: [True, False],
-        datetime: [datetime(2013, 1, 1, 2, 3, 4, 5, tzinfo=UTC), datetime(2014, 1, 1, tzinfo=UTC)],
-    }[kind]
+@pytest.mark.parametrize(
+    "values",
+    [
+        [-1, 7],
+        ["a/b c%=é", " "],
+        [True, False],
+        [datetime(2013, 1, 1, 2, 3, 4, 5, tzinfo=UTC), datetime(2014, 1, 1, tzinfo=UTC)],
+    ],
+)
+def test_partition_values_come_back(lake, values) -> None:
     lake.sink(partition_by="k").write(batch(0, *((1, {"k": k, "n": 1}) for k in values)))
     assert {row["k"] for row in lake.rows()} == set(values)
 
