@@ -24,7 +24,6 @@ from headrace.grouping.pane_output import Arrival, Panes
 from headrace.runners.contents.grouping_paths import Execution, Keep
 from headrace.runners.error_context import label_errors, note_key
 from headrace.runners.grouping.output import KeyedPanes
-from headrace.runners.grouping.session_tier import SessionValues
 from headrace.runners.grouping.store import MemoryStore, Store
 from headrace.runners.grouping.table import table_of
 from headrace.runners.grouping.window_tier import in_time
@@ -228,26 +227,13 @@ def batch_group(
 
 
 def streaming_group(
-    step: KeyedStep,
-    send: Send,
-    metrics: StepMetrics,
-    received: GroupInput | None = None,
-    values: SessionValues | None = None,
+    step: KeyedStep, send: Send, metrics: StepMetrics, received: GroupInput | None = None
 ) -> StreamingGroup:
     """Return the operator of a grouping in streaming mode, with its table in memory.
 
-    Args:
-        step: the grouping.
-        send: receives the outputs.
-        metrics: the metrics of the step.
-        received: as in :func:`batch_group`.
-        values: how the values of received sessions are read.
+    The arguments are those of :func:`batch_group`.
     """
     execution = Execution.MEMORY if received is None else Execution.SPARK
     keep, collected = step.path(execution).keep, received or step.precombiner(execution)
-    if values is None and keep is Keep.SESSIONS:
-        numbers = step.number_table
-        of = step.reduction.of if numbers is None else numbers.of
-        values = SessionValues(of, collected.arrival)
-    store = MemoryStore(table_of(step, keep, values))
+    store = MemoryStore(table_of(step, keep))
     return StreamingGroup(step, send, metrics, collected, keep, store)

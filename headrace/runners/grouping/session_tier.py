@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import deque
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from itertools import chain
 from operator import attrgetter
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import attrs
 
@@ -19,15 +19,15 @@ from headrace.grouping.bundle import Bundle
 from headrace.grouping.first_pane import FirstPaneWindow
 from headrace.grouping.grouping import Grouping
 from headrace.grouping.keyed_operator import Moments
-from headrace.grouping.pane_output import Arrival, ArrivalColumns
+from headrace.grouping.pane_output import ArrivalColumns
 from headrace.grouping.state.key_state import Output
-from headrace.runners.error_context import note_combined, note_key
+from headrace.runners.error_context import note_key
 from headrace.runners.grouping.end_queue import EndQueue, REtests
 from headrace.runners.grouping.keyed_table import KeyArrivals, KeyedTable
 from headrace.runners.grouping.light_tier import LightState, Rows
 from headrace.runners.grouping.output import KeyedPanes
 from headrace.runners.plan.planning import KeyedStep
-from headrace.runners.precombine.per_session import KeySessions, OpenSession
+from headrace.runners.precombine.per_session import KeySessions, arrival_of
 from headrace.sdk.coders.keys import identities
 from headrace.triggers.refinement import AccumulationMode
 from headrace.triggers.trigger import NEVER, Clock
@@ -70,18 +70,6 @@ class KeptSession:
     output: Output | None = None
 
 
-class SessionValues(NamedTuple):
-    """How the values of collected sessions are read.
-
-    Attributes:
-        of: returns a content of the values of a session.
-        arrival: returns a session of a key as an arrival.
-    """
-
-    of: Callable[[Any], Any]
-    arrival: Callable[[Any, OpenSession], Arrival]
-
-
 @attrs.define(eq=False)
 class SessionTier:
     """The sessions of a grouping by key; an item of the full tier is a key.
@@ -89,12 +77,10 @@ class SessionTier:
     Args:
         step: the grouping.
         grouping: makes panes.
-        values: how the values of collected sessions are read.
     """
 
     step: KeyedStep
     grouping: Grouping
-    values: SessionValues
     _keys: dict[Hashable, list[KeptSession]] = attrs.field(factory=dict, init=False)
     _live: EndQueue[KeptSession] = attrs.field(init=False)
     _fired: deque[KeptSession] = attrs.field(factory=deque, init=False)
@@ -111,7 +97,7 @@ class SessionTier:
         self, arrivals: Iterable[KeySessions], clock: Clock, full: KeyedTable
     ) -> Iterator[KeyArrivals]:
         """Add sessions to those of their keys, unless elements are behind the watermark."""
-        watermark, keys, (of, arrival) = clock.watermark, self._keys, self.values
+        watermark, keys = clock.watermark, self._keys
         closed_until = watermark - self.step.strategy.allowed_lateness - self.step.strategy.reach
         new: list[KeptSession] = []
         some_full = len(full) > 0
@@ -120,16 +106,11 @@ class SessionTier:
             full_now = kept is None and some_full and identity in full
             if late or sessions[0][0] < watermark or full_now:
                 some_full = True
-                yield identity, key, [arrival(key, each) for each in (*sessions, *late)]
+                yield identity, key, [arrival_of(session) for session in (*sessions, *late)]
                 continue
             if kept is None:
                 kept = keys[identity] = []
-            for start, end, values in sessions:
-                try:
-                    content = of(values)
-                except Exception as error:
-                    note_combined(error, of, key, values)
-                    raise
+            for start, end, content, _ in sessions:
                 if kept and kept[-1].end > start:
                     self._insert(kept, start, end, content)
                 else:

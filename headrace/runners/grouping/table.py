@@ -18,7 +18,7 @@ from headrace.runners.contents.grouping_paths import Keep
 from headrace.runners.grouping.keyed_table import KeyedTable
 from headrace.runners.grouping.light_tier import LightState, LightTier
 from headrace.runners.grouping.output import KeyedPanes
-from headrace.runners.grouping.session_tier import SessionTier, SessionValues
+from headrace.runners.grouping.session_tier import SessionTier
 from headrace.runners.grouping.window_tier import WindowTier
 from headrace.runners.plan.planning import KeyedStep
 from headrace.triggers.trigger import Clock
@@ -79,29 +79,21 @@ class GroupingTable:
         return len(self.light) + len(self.full)
 
 
-def light_tier_of(
-    step: KeyedStep, keep: Keep, grouping: Grouping, values: SessionValues | None
-) -> LightTier:
+def light_tier_of(step: KeyedStep, keep: Keep, grouping: Grouping) -> LightTier:
     """Return an empty light tier.
 
     Args:
         step: the grouping.
         keep: what is kept; not full states of all keys.
         grouping: makes panes.
-        values: how the values of collected sessions are read; required for sessions.
     """
-    if keep is not Keep.SESSIONS:
-        return WindowTier(step, grouping)
-    assert values is not None
-    return SessionTier(step, grouping, values)
+    return (SessionTier if keep is Keep.SESSIONS else WindowTier)(step, grouping)
 
 
-def table_of(
-    step: KeyedStep, keep: Keep, values: SessionValues | None = None
-) -> KeyedTable | GroupingTable:
-    """Return an empty table; the arguments are those of :func:`light_tier_of`."""
+def table_of(step: KeyedStep, keep: Keep) -> KeyedTable | GroupingTable:
+    """Return an empty table of a grouping that keeps this."""
     grouping = step.grouping()
     full = KeyedTable(grouping)
     if keep is Keep.FULL:
         return full
-    return GroupingTable(grouping, light_tier_of(step, keep, grouping, values), full)
+    return GroupingTable(grouping, light_tier_of(step, keep, grouping), full)

@@ -16,7 +16,7 @@ from headrace.windowing.column import Column
 from headrace.windowing.window_fn import Windows
 
 if TYPE_CHECKING:
-    from headrace.runners.precombine.per_session import KeySessions, OpenSession
+    from headrace.runners.precombine.per_session import KeySessions
 
 Arrivals = Iterator[tuple[Hashable, Any, Sequence[Arrival]]]
 """For each key: its identity, the key itself, and its arrivals, one per window."""
@@ -58,9 +58,6 @@ class GroupInput(Precombiner, Protocol):
 
     def sessions(self) -> Iterator[KeySessions]:
         """Return the sessions of all keys, and remove them."""
-
-    def arrival(self, key: Any, session: OpenSession) -> Arrival:
-        """Return a session of a key as an arrival."""
 
 
 @attrs.frozen

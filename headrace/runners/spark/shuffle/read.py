@@ -6,9 +6,7 @@ They work like the precombiners before the shuffle, but merge contents instead o
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterator
-from itertools import islice
-from operator import itemgetter
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Any, Final, Protocol, TypeAlias, cast
 
 import attrs
@@ -17,23 +15,22 @@ from headrace.grouping.pane_output import Arrival, ArrivalColumns, merge_arrival
 from headrace.grouping.reduction import Reduction
 from headrace.runners.contents.grouping_paths import Execution, Keep
 from headrace.runners.contents.reductions import BagOf
-from headrace.runners.grouping.session_tier import SessionValues
 from headrace.runners.grouping.window_contents import WindowContents, columns_of
 from headrace.runners.plan.planning import KeyedStep
 from headrace.runners.precombine import Arrivals, GroupInput
 from headrace.runners.precombine.per_session import (
-    COLUMN_ROWS,
     KeySessions,
     OpenSession,
+    Session,
     expired_until,
     merge_sessions,
+    session_columns,
 )
 from headrace.runners.spark.shuffle.blocks import Block, arrivals_in, unpacked_windows
 from headrace.runners.spark.shuffle.spilling import SpilledList, SpillFile
 from headrace.sdk.coders.keys import identities, identity
-from headrace.triggers.trigger import Arrived
 from headrace.windowing.time.timestamps import MIN_MICROS
-from headrace.windowing.window import BoundedWindow, interval
+from headrace.windowing.window import BoundedWindow
 
 SPILL_AT: Final = 1 << 25
 """Pickled size, in bytes, at which lists spill to disk; in memory the values can be ten times as large."""
@@ -120,7 +117,7 @@ class ReadArrivals:
         for known, key, arrivals in self.drain():
             own = [[*a.window, (a.content, a.arrived.count)] for a in arrivals]
             merged = merge_sessions([s for s in own if s[1] > expired], self._merge)
-            yield known, key, merged, [s for s in own if s[1] <= expired]
+            yield known, key, _counted(merged), _counted(s for s in own if s[1] <= expired)
 
     def _merge(self, one: Counted, other: Counted) -> Counted:
         return self.step.reduction.merge(one[0], other[0]), one[1] + other[1]
@@ -193,20 +190,11 @@ class ReadSessions:
         held, self._sessions = self._sessions, {}
         self.bags = Bags(self.step.reduction)
         merge = self.step.reduction.merge
-        rows = (
-            (key, *session)
+        return session_columns(
+            (key, start, end, content, 1)
             for key, some in held.values()
-            for session in merge_sessions(some, merge)
+            for start, end, content in merge_sessions(some, merge)
         )
-        while chunk := list(islice(rows, COLUMN_ROWS)):
-            keys, starts, ends, contents = map(list, zip(*chunk, strict=True))
-            yield ArrivalColumns(
-                keys=keys,
-                windows=[(interval(*bounds),) for bounds in zip(starts, ends, strict=True)],
-                lasts=[end - 1 for end in ends],
-                contents=contents,
-                count=len(keys),
-            )
 
 
 @attrs.define
@@ -241,13 +229,8 @@ Counted: TypeAlias = tuple[Any, int]
 """A content with the number of its elements."""
 
 
-def _arrival(key: object, session: OpenSession) -> Arrival:
-    start, end, (content, count) = session
-    return Arrival(interval(start, end), content, Arrived(count), end - 1, end - 1)
-
-
-READ_SESSIONS: Final = SessionValues(itemgetter(0), _arrival)
-"""How the sessions of :class:`ReadArrivals` are read."""
+def _counted(sessions: Iterable[OpenSession]) -> list[Session]:
+    return [(start, end, content, count) for start, end, (content, count) in sessions]
 
 
 def shuffle_read_for(step: KeyedStep, batch: bool) -> GroupInput:
