@@ -124,7 +124,7 @@ class Grouping:
             self._update_start_hold(key)
 
     def run_to_completion(
-        self, arrivals: Sequence[Arrival], start: Clock, end: Clock, out: Panes
+        self, arrivals: Sequence[Arrival], merged: bool, start: Clock, end: Clock, out: Panes
     ) -> None:
         """Process all elements of a key, then advance the time to its end.
 
@@ -132,20 +132,27 @@ class Grouping:
         elements arrive has only one pane, which needs no state.
 
         Args:
-            arrivals: one per window; windows that can merge have been merged.
+            arrivals: one per window.
+            merged: whether windows that can merge have been merged.
             start: the watermark and the processing time at which the elements arrive.
             end: the end of time.
             out: receives the panes.
         """
+        if not merged:
+            self._run(arrivals, start, end, out)
+            return
         trigger = self._trigger
         for arrival in arrivals:
             state = trigger.on_elements(trigger.start, arrival.arrived, start.now)
             if trigger.should_fire(state, arrival.window.last, start):
-                key = KeyState()
-                self.process(key, [arrival], start, out)
-                self.wake(key, end, out)
+                self._run([arrival], start, end, out)
             else:
                 self._emitter.emit_final(arrival, out)
+
+    def _run(self, arrivals: Sequence[Arrival], start: Clock, end: Clock, out: Panes) -> None:
+        key = KeyState()
+        self.process(key, arrivals, start, out)
+        self.wake(key, end, out)
 
     def final_panes(self, arrivals: ArrivalColumns) -> Bundle:
         """Run many keys to completion, by columns, if each window has only one pane."""

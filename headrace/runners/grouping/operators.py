@@ -11,7 +11,7 @@ BatchGroup      batch mode: one round from the start to the end of time, of whic
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import chain
 from typing import Any, TypeVar
@@ -19,9 +19,9 @@ from typing import Any, TypeVar
 import attrs
 
 from headrace.grouping.bundle import RETRACT, Bundle
+from headrace.grouping.facts import WindowMerging
 from headrace.grouping.grouping import Grouping
-from headrace.grouping.pane_output import Arrival, Panes
-from headrace.runners.contents.grouping_paths import Execution, Keep
+from headrace.runners.contents.grouping_paths import Collect, Execution, Keep
 from headrace.runners.error_context import label_errors, note_key
 from headrace.runners.grouping.output import KeyedPanes
 from headrace.runners.grouping.store import MemoryStore, Store
@@ -154,9 +154,11 @@ class BatchGroup(Group):
     Args:
         by_columns: whether each window has only one pane, so that whole columns of panes are sent; otherwise
             each key runs to completion in one call.
+        merged: whether the collected windows need not merge any more.
     """
 
     by_columns: bool
+    merged: bool
 
     def end_round(self, clock: Clock) -> int:
         """Group all elements, many keys at a time, and send the panes."""
@@ -174,7 +176,7 @@ class BatchGroup(Group):
         start, out = Clock(MIN_MICROS, clock.now), KeyedPanes()
         for _, key, arrivals in self.precombiner.drain():
             try:
-                self._run_to_completion(arrivals, start, clock, out.panes)
+                self.grouping.run_to_completion(arrivals, self.merged, start, clock, out.panes)
             except Exception as error:
                 note_key(error, key)
                 raise
@@ -183,16 +185,6 @@ class BatchGroup(Group):
                 yield out
                 out = KeyedPanes()
         yield out
-
-    def _run_to_completion(
-        self, arrivals: Sequence[Arrival], start: Clock, end: Clock, out: Panes
-    ) -> None:
-        if self.precombiner.windows_merged:
-            self.grouping.run_to_completion(arrivals, start, end, out)
-            return
-        state = self.grouping.new_state()
-        self.grouping.process(state, arrivals, start, out)
-        self.grouping.wake(state, end, out)
 
 
 def resized(bundles: Iterable[Bundle]) -> Iterator[Bundle]:
@@ -221,9 +213,10 @@ def batch_group(
         metrics: the metrics of the step.
         received: used instead of a precombiner, if the input was precombined before a shuffle.
     """
-    collected = received or step.precombiner(Execution.BATCH)
-    by_columns = step.path(Execution.BATCH).keep is not Keep.FULL
-    return BatchGroup(step, send, metrics, collected, by_columns)
+    path, collected = step.path(Execution.BATCH), received or step.precombiner(Execution.BATCH)
+    by_columns, merges = path.keep is not Keep.FULL, step.facts.windows is not WindowMerging.ALIGNED
+    merged = not merges or (received is None and path.collect is Collect.SESSIONS)
+    return BatchGroup(step, send, metrics, collected, by_columns, merged)
 
 
 def streaming_group(

@@ -22,7 +22,7 @@ from headrace.grouping.keyed_operator import Moments
 from headrace.grouping.pane_output import ArrivalColumns
 from headrace.grouping.state.key_state import Output
 from headrace.runners.error_context import note_key
-from headrace.runners.grouping.end_queue import EndQueue, REtests
+from headrace.runners.grouping.end_queue import REMOVED, EndQueue
 from headrace.runners.grouping.keyed_table import KeyArrivals, KeyedTable
 from headrace.runners.grouping.light_tier import LightState, Rows
 from headrace.runners.grouping.output import KeyedPanes
@@ -143,7 +143,7 @@ class SessionTier:
         last_end = kept[stop - 1].end
         for other in kept[begin + 1 : stop]:
             first.content = merge(first.content, other.content)
-            other.end = REtests
+            other.end = REMOVED
         del kept[begin + 1 : stop]
         first.content = merge(first.content, content)
         first.start, first.end = min(first.start, start), max(last_end, end)
@@ -196,7 +196,7 @@ class SessionTier:
         fired = self._fired
         while fired and fired[0].end <= until:
             session = fired.popleft()
-            if session.end != REtests:
+            if session.end != REMOVED:
                 yield session
         yield from self._returned.pop(until)
 
@@ -204,7 +204,7 @@ class SessionTier:
     def _first_fired(self) -> int:
         """The earliest end of a fired session that is kept; NEVER if there is none."""
         fired = self._fired
-        while fired and fired[0].end == REtests:
+        while fired and fired[0].end == REMOVED:
             fired.popleft()
         return min(fired[0].end if fired else NEVER, self._returned.first)
 
@@ -217,7 +217,7 @@ class SessionTier:
             FirstPaneWindow(interval(s.start, s.end), s.content, s.fired, s.output) for s in kept
         ]
         for session in kept:
-            session.end = REtests
+            session.end = REMOVED
         return LightState(windows, kept[0].closed_until)
 
     def put(self, identity: Hashable, key: object, state: LightState) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import attrs
 
 from headrace.grouping.bundle import Bundle
-from headrace.grouping.pane_output import ArrivalColumns
+from headrace.grouping.pane_output import ArrivalColumns, columns_in
 from headrace.runners.contents.number_tables import Numbers, NumberTable
 from headrace.runners.precombine.key_index import KeyIndex, pairs
 from headrace.runners.precombine.protocol import Input
@@ -30,9 +30,9 @@ class NumberPrecombiner:
     _tables: dict[BoundedWindow, Numbers] = attrs.field(init=False)
     _counts: Counter[BoundedWindow] = attrs.field(factory=Counter, init=False)
 
-    def __attrs_post_init__(self) -> None:
-        """Start empty."""
-        self._tables = defaultdict(self.number_table.table)
+    @_tables.default
+    def _no_tables(self) -> dict[BoundedWindow, Numbers]:
+        return defaultdict(self.number_table.table)
 
     def add(self, bundle: Bundle) -> None:
         """Take the elements of a bundle."""
@@ -57,16 +57,9 @@ class NumberPrecombiner:
 
     def columns(self) -> Iterator[ArrivalColumns]:
         """Yield the arrivals of one window at a time."""
-        tables, self._tables = self._tables, defaultdict(self.number_table.table)
-        keys, self._keys = self._keys, KeyIndex()
-        counts, self._counts = self._counts, Counter()
-        for window, table in tables.items():
-            windows: Windows = (window,)
-            contents = list(table.values())
-            yield ArrivalColumns(
-                keys=keys.named(table),
-                windows=repeat(windows),
-                lasts=repeat(window.last),
-                contents=contents,
-                count=counts[window],
-            )
+        for window, table in self._tables.items():
+            keys, contents = self._keys.named(table), list(table.values())
+            yield columns_in(window, keys, contents, count=self._counts[window])
+        self._tables.clear()
+        self._counts.clear()
+        self._keys = KeyIndex()

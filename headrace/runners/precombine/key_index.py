@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from operator import length_hint
 from typing import Any
 
@@ -10,8 +10,10 @@ import attrs
 
 from headrace.errors import ElementError, shorten
 from headrace.grouping.bundle import Bundle
+from headrace.grouping.pane_output import Arrival, ArrivalColumns
 from headrace.runners.error_context import note_combined
 from headrace.sdk.coders.keys import identities
+from headrace.triggers.trigger import Arrived
 
 
 @attrs.define
@@ -44,6 +46,15 @@ class KeyIndex:
 
     def __getitem__(self, identity: Hashable) -> object:
         return self.names.get(identity, identity)
+
+
+def arrivals_of(columns: ArrivalColumns) -> Iterator[tuple[Hashable, Any, Arrival]]:
+    """Yield the arrivals of columns in one window, each with the identity of its key, and the key."""
+    (window,), last = next(iter(columns.windows)), next(iter(columns.lasts))
+    keys = columns.keys
+    rows = zip(identities(keys), keys, columns.contents, columns.counts, strict=True)
+    for identity, key, content, count in rows:
+        yield identity, key, Arrival(window, content, Arrived(count), last, last)
 
 
 def pairs(bundle: Bundle, label: str) -> tuple[list[Any], list[Any]]:

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from itertools import islice, repeat
 from operator import itemgetter
-from typing import Any, ClassVar
+from typing import Any
 
 import attrs
 
@@ -20,7 +20,7 @@ from headrace.triggers.strategy import WindowingStrategy
 from headrace.triggers.trigger import Arrived
 from headrace.windowing.time.timestamps import MAX_MICROS, MIN_MICROS
 from headrace.windowing.window import interval, intervals
-from headrace.windowing.window_fn import fact
+from headrace.windowing.window_fn import Windows, fact
 
 COLUMN_ROWS = 1 << 12
 """The number of sessions in one set of columns."""
@@ -35,7 +35,6 @@ class SessionPrecombiner:
 
     input: Input
     content_of: Callable[[list[Any]], Any]
-    windows_merged: ClassVar[bool] = True
     watermark: int = MIN_MICROS
     _keys: KeyIndex = attrs.field(factory=KeyIndex, init=False)
     _open: dict[Hashable, OpenSession] = attrs.field(factory=dict, init=False)
@@ -141,7 +140,7 @@ def session_columns(rows: Iterator[tuple[Any, int, int, Any, int]]) -> Iterator[
     """Yield the sessions of many keys at a time, given keys with their sessions."""
     while some := list(islice(rows, COLUMN_ROWS)):
         keys, starts, ends, contents, counts = map(list, zip(*some, strict=True))
-        windows = list(zip(intervals(zip(starts, ends, strict=True))))
+        windows: list[Windows] = list(zip(intervals(zip(starts, ends, strict=True))))
         yield ArrivalColumns(keys, windows, [end - 1 for end in ends], contents, sum(counts))
 
 

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterator
 from itertools import repeat
-from typing import ClassVar
 
 import attrs
 
 from headrace.grouping.bundle import Bundle
-from headrace.grouping.pane_output import Arrival, ArrivalColumns
+from headrace.grouping.pane_output import Arrival, ArrivalColumns, columns_in
 from headrace.grouping.reduction import Reduction
-from headrace.runners.precombine.key_index import KeyIndex, pairs
+from headrace.runners.precombine.key_index import KeyIndex, arrivals_of, pairs
 from headrace.runners.precombine.protocol import Arrivals, Input
-from headrace.triggers.trigger import Arrived
 from headrace.windowing.time.timestamps import MIN_MICROS
 from headrace.windowing.window import BoundedWindow
 from headrace.windowing.window_fn import Windows
@@ -29,17 +27,15 @@ class PlainPrecombiner:
 
     input: Input
     reduction: Reduction
-    windows_merged: ClassVar[bool] = True
     watermark: int = MIN_MICROS
     _keys: KeyIndex = attrs.field(factory=KeyIndex, init=False)
-    _waiting: dict[Windows, dict[Hashable, list[object]]] = attrs.field(init=False)
+    _waiting: dict[Windows, dict[Hashable, list[object]]] = attrs.field(
+        factory=lambda: defaultdict(lambda: defaultdict(list)), init=False
+    )
     _rows: int = attrs.field(default=0, init=False)
-    _folded: dict[BoundedWindow, dict[Hashable, tuple[object, int]]] = attrs.field(init=False)
-
-    def __attrs_post_init__(self) -> None:
-        """Start empty."""
-        self._clear()
-        self._folded = defaultdict(dict)
+    _folded: dict[BoundedWindow, dict[Hashable, tuple[object, int]]] = attrs.field(
+        factory=lambda: defaultdict(dict), init=False
+    )
 
     def add(self, bundle: Bundle) -> None:
         """Take the elements of a bundle."""
@@ -60,57 +56,35 @@ class PlainPrecombiner:
 
     def drain(self) -> Arrivals:
         """Yield each key with one arrival per window."""
-        by_key: dict[Hashable, list[Arrival]] = defaultdict(list)
-        for key, arrival in self._arrivals():
-            by_key[key].append(arrival)
-        keys, self._keys = self._keys, KeyIndex()
-        for key, arrivals in by_key.items():
-            yield key, keys[key], arrivals
+        found: dict[Hashable, tuple[object, list[Arrival]]] = {}
+        for columns in self.columns():
+            for identity, key, arrival in arrivals_of(columns):
+                found.setdefault(identity, (key, []))[1].append(arrival)
+        for identity, (key, arrivals) in found.items():
+            yield identity, key, arrivals
 
     def columns(self) -> Iterator[ArrivalColumns]:
         """Yield the arrivals of one window at a time."""
         if self._folded or any(len(windows) != 1 for windows in self._waiting):
             self._fold()
-        for windows, values in self._waiting.items():
+        for (window,), values in self._waiting.items():
             counts = list(map(len, values.values()))  # contents may take over the lists
             contents = self._keys.combine(self.reduction.of, values)
-            yield self._column(windows, values, contents, counts)
+            yield columns_in(window, self._keys.named(values), contents, counts)
         for window, folded in self._folded.items():
-            contents = [content for content, _ in folded.values()]
-            yield self._column((window,), folded, contents, [n for _, n in folded.values()])
-        self._clear()
-        self._folded = defaultdict(dict)
-        self._keys = KeyIndex()
-
-    def _column(
-        self, windows: Windows, found: Iterable[Hashable], contents: list[object], counts: list[int]
-    ) -> ArrivalColumns:
-        keys, last = self._keys.named(found), windows[0].last
-        return ArrivalColumns(keys, repeat(windows), repeat(last), contents, sum(counts), counts)
-
-    def _arrivals(self) -> Iterator[tuple[Hashable, Arrival]]:
-        """Yield each arrival with the identity of its key, window by window, and clear the precombiner."""
-        if self._folded or any(len(windows) != 1 for windows in self._waiting):
-            self._fold()
-        for (window,), group in self._waiting.items():
-            last = window.last
-            counts = list(map(len, group.values()))  # contents may take over the lists
-            contents = self._keys.combine(self.reduction.of, group)
-            for key, content, count in zip(group, contents, counts, strict=True):
-                yield key, Arrival(window, content, Arrived(count), last, last)
-        for window, folded in self._folded.items():
-            last = window.last
-            for key, (content, count) in folded.items():
-                yield key, Arrival(window, content, Arrived(count), last, last)
-        self._clear()
-        self._folded = defaultdict(dict)
+            contents, counts = map(list, zip(*folded.values(), strict=True))
+            yield columns_in(window, self._keys.named(folded), contents, counts)
+        self._waiting.clear()
+        self._folded.clear()
+        self._rows, self._keys = 0, KeyIndex()
 
     def _fold(self) -> None:
         """Combine the collected values into contents; an element counts in each of its windows."""
         for windows, group in self._waiting.items():
             for window in windows:
                 self._fold_into(self._folded[window], group)
-        self._clear()
+        self._waiting.clear()
+        self._rows = 0
 
     def _fold_into(
         self, folded: dict[Hashable, tuple[object, int]], group: dict[Hashable, list[object]]
@@ -123,7 +97,3 @@ class PlainPrecombiner:
                 folded[key] = reduction.merge(before, content), count + len(values)
             else:
                 folded[key] = content, len(values)
-
-    def _clear(self) -> None:
-        self._waiting = defaultdict(lambda: defaultdict(list))
-        self._rows = 0

@@ -32,10 +32,6 @@ class Precombiner(Protocol):
 
     watermark: int
 
-    @property
-    def windows_merged(self) -> bool:
-        """Whether the windows of the returned arrivals have merged with each other."""
-
     def add(self, bundle: Bundle) -> None:
         """Take the elements of a bundle; they must be pairs."""
 

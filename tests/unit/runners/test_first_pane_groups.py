@@ -9,7 +9,7 @@ from hypothesis import given, strategies as st
 import headrace as hr
 from headrace.grouping.bundle import Bundle
 from headrace.grouping.facts import Firing
-from headrace.runners.grouping.end_queue import EndQueue, REtests
+from headrace.runners.grouping.end_queue import REMOVED, EndQueue
 from headrace.runners.grouping.keyed_table import KeyedTable
 from headrace.runners.grouping.operators import streaming_group
 from headrace.runners.grouping.session_tier import SessionTier
@@ -206,6 +206,6 @@ def test_a_queue_gives_its_items_in_order_of_end(changes, width):
             items = [item for item in items if item.end > number]
         elif items:
             item = items[number % len(items)]
-            item.end = item.end + number if change == "grow" else REtests
-            items = [item for item in items if item.end != REtests]
+            item.end = item.end + number if change == "grow" else REMOVED
+            items = [item for item in items if item.end != REMOVED]
         assert queue.first == min((item.end for item in items), default=NEVER)

@@ -201,7 +201,7 @@ def test_elements_are_gathered_as_cheaply_as_can_be(words, windows, more, kind):
     [
         (Sessions(60), SessionPrecombiner),
         (Sessions(len, max_gap=9), SessionPrecombiner),
-        (Own(60), ElementPrecombiner),
+        (Own(60), PlainPrecombiner),
     ],
 )
 @pytest.mark.parametrize("execution", [Execution.MEMORY, Execution.BATCH])

@@ -11,11 +11,11 @@ from typing import Any, Final, Protocol, TypeAlias, cast
 
 import attrs
 
-from headrace.grouping.pane_output import Arrival, ArrivalColumns, merge_arrivals
+from headrace.grouping.pane_output import Arrival, ArrivalColumns, columns_in, merge_arrivals
 from headrace.grouping.reduction import Reduction
 from headrace.runners.contents.grouping_paths import Execution, Keep
 from headrace.runners.contents.reductions import BagOf
-from headrace.runners.grouping.window_contents import WindowContents, columns_of
+from headrace.runners.grouping.window_contents import WindowContents
 from headrace.runners.plan.planning import KeyedStep
 from headrace.runners.precombine import Arrivals, GroupInput
 from headrace.runners.precombine.per_session import (
@@ -58,7 +58,7 @@ class Blocks:
         """Return all blocks, one window each, and clear them."""
         blocks, self._blocks = self._blocks, []
         for block in blocks:
-            yield columns_of(block.windows, block.keys, block.contents)._replace(count=block.count)
+            yield columns_in(block.windows, block.keys, block.contents, count=block.count)
 
 
 @attrs.define
@@ -68,14 +68,12 @@ class ReadArrivals:
     step: KeyedStep
     watermark: int = MIN_MICROS
     bags: Bags = attrs.field(init=False)
-    windows_merged: bool = attrs.field(init=False)
     _keys: dict[Hashable, tuple[object, dict[BoundedWindow, Arrival]]] = attrs.field(
         factory=dict, init=False
     )
 
     def __attrs_post_init__(self) -> None:
-        """Note whether windows still have to merge: from two workers they may overlap."""
-        self.windows_merged = not self.step.strategy.window_fn.is_merging()
+        """Start empty."""
         self.bags = Bags(self.step.reduction)
 
     def take(self, blocks: list[Block], size: int) -> None:
@@ -108,8 +106,7 @@ class ReadArrivals:
                 found[arrival.window].append((key, arrival.content, arrival.arrived.count))
         for window, rows in found.items():
             keys, contents, counts = map(list, zip(*rows, strict=True))
-            columns = columns_of(window, keys, contents)
-            yield columns._replace(count=sum(counts), counts=counts)
+            yield columns_in(window, keys, contents, counts)
 
     def sessions(self) -> Iterator[KeySessions]:
         """Return each key with its sessions in order, and with late elements in their own windows."""
@@ -129,30 +126,29 @@ class ReadColumns:
 
     step: KeyedStep
     bags: Bags = attrs.field(init=False)
-    _contents: WindowContents = attrs.field(init=False)
+    _windows: dict[BoundedWindow, WindowContents] = attrs.field(factory=dict, init=False)
 
     def __attrs_post_init__(self) -> None:
         """Start empty."""
-        self._clear()
+        self.bags = Bags(self.step.reduction)
 
     def take(self, blocks: list[Block], size: int) -> None:
         """Add blocks, one window each."""
         for block in blocks:
-            self._contents.add(block.windows, block.keys, block.contents)
+            window = block.windows
+            if window not in self._windows:
+                self._windows[window] = WindowContents(self.step, window)
+            self._windows[window].add(block.keys, block.contents)
         if self.bags.full(size):
-            for _, table in self._contents.tables():
-                table.update({k: self.bags.spilled(content) for k, content in table.items()})
+            for held in self._windows.values():
+                held.contents.update({k: self.bags.spilled(c) for k, c in held.contents.items()})
 
     def columns(self) -> Iterator[ArrivalColumns]:
         """Return the contents of one window at a time."""
-        contents = self._contents
-        self._clear()
-        for window in [window for window, _ in contents.tables()]:
-            yield contents.take(window)
-
-    def _clear(self) -> None:
-        self._contents = WindowContents(self.step)
+        windows, self._windows = self._windows, {}
         self.bags = Bags(self.step.reduction)
+        for window in list(windows):
+            yield windows.pop(window).columns()
 
 
 @attrs.define
