@@ -20,7 +20,7 @@ from headrace.grouping.reduction import Content, Reduction
 from headrace.grouping.state.contents import Contents
 from headrace.grouping.state.key_state import KeyState, Output, WindowState
 from headrace.triggers.pane import PaneInfo, PaneInfoTiming, pane_info
-from headrace.triggers.refinement import AccumulationMode, ClosingBehavior, OnTimeBehavior
+from headrace.triggers.refinement import ClosingBehavior, OnTimeBehavior
 from headrace.triggers.strategy import WindowingStrategy
 from headrace.triggers.trigger import NEVER
 from headrace.windowing.column import Column
@@ -69,11 +69,7 @@ class PaneEmitter:
             strategy.on_time is OnTimeBehavior.FIRE_ALWAYS and strategy.trigger.has_on_time
         )
         self._empty_last = strategy.closing is ClosingBehavior.FIRE_ALWAYS
-        self._send = {
-            AccumulationMode.DISCARDING: self._send_and_discard,
-            AccumulationMode.ACCUMULATING: self._send_all,
-            AccumulationMode.RETRACTING: self._retract_and_send,
-        }[strategy.accumulation_mode]
+        self._discards, self._retracts = strategy.discards, strategy.retracts
 
     def fire(
         self,
@@ -104,7 +100,8 @@ class PaneEmitter:
         early = timing is _EARLY
         pane = pane_info(timing, state.index, -1 if early else state.nonspeculative, closing)
         timestamp = self._times.timestamp(key, window, watermark)
-        if self._send(key, window, timestamp, pane, out):
+        send = self._send_and_discard if self._discards else self._retract_and_send
+        if send(key, window, timestamp, pane, out):
             state.index += 1
             state.nonspeculative += not early
             state.past_early = state.past_early or not early
@@ -139,8 +136,9 @@ class PaneEmitter:
             arrivals: the windows; in discarding mode their contents must not be used afterwards.
             watermark: the input watermark, in microseconds.
         """
-        discarding = self._strategy.accumulation_mode is AccumulationMode.DISCARDING
-        pairs = _pairs(arrivals, self._reduction.final if discarding else self._reduction.result)
+        pairs = _pairs(
+            arrivals, self._reduction.final if self._discards else self._reduction.result
+        )
         panes = self._first_pane_infos(arrivals.lasts, watermark)
         return Bundle(pairs, arrivals.lasts, arrivals.windows, panes)
 
@@ -155,10 +153,9 @@ class PaneEmitter:
 
     def _final_values(self, content: Content) -> Iterable[tuple[object, int]]:
         """Return the rows of the only pane of a window; in every mode it holds all elements."""
-        mode = self._strategy.accumulation_mode
-        if mode is AccumulationMode.DISCARDING:
+        if self._discards:
             return self._reduction.deltas(content)
-        if mode is AccumulationMode.RETRACTING and self._reduction.is_empty(content):
+        if self._retracts and self._reduction.is_empty(content):
             return ()
         return ((self._reduction.result(content), INSERT),)
 
@@ -171,27 +168,22 @@ class PaneEmitter:
         state.content = self._reduction.empty()
         return True
 
-    def _send_all(
-        self, key: KeyState, window: BoundedWindow, timestamp: int, pane: PaneInfo, out: Panes
-    ) -> bool:
-        content = self._contents.of(key, window)
-        out.emit(self._reduction.result(content), timestamp, window, pane)
-        return True
-
     def _retract_and_send(
         self, key: KeyState, window: BoundedWindow, timestamp: int, pane: PaneInfo, out: Panes
     ) -> bool:
+        """Retract the old panes, if they may have to be, and emit one with all elements, if there are any."""
         state = key.windows[window]
         for old in state.outputs:
             out.emit(old.value, old.timestamp, old.window, old.pane, RETRACT)
         state.outputs = ()
         content = self._contents.of(key, window)
-        if self._reduction.is_empty(content):
+        if self._retracts and self._reduction.is_empty(content):
             return False
         value = self._reduction.result(content)
         out.emit(value, timestamp, window, pane)
-        kept = self._reduction.copy_result(value)  # a reader of the pane may change it
-        state.outputs = (Output(kept, timestamp, window, pane),)
+        if self._retracts:
+            kept = self._reduction.copy_result(value)  # a reader of the pane may change it
+            state.outputs = (Output(kept, timestamp, window, pane),)
         return True
 
 

@@ -169,7 +169,9 @@ class BatchGroup(Group):
 
     def _columns(self) -> Iterator[KeyedPanes]:
         """Yield the panes of all windows, which are made as they are sent."""
-        yield KeyedPanes(on_time=[map(self.grouping.final_panes, self.precombiner.columns())])
+        yield KeyedPanes(
+            on_time=[map(self.grouping.emitter.final_panes, self.precombiner.columns())]
+        )
 
     def _keys(self, clock: Clock) -> Iterator[KeyedPanes]:
         """Yield the panes of keys, as many as a bundle has at a time."""

@@ -29,7 +29,6 @@ from headrace.runners.grouping.output import KeyedPanes
 from headrace.runners.plan.planning import KeyedStep
 from headrace.runners.precombine.per_session import KeySessions, arrival_of
 from headrace.sdk.coders.keys import identities
-from headrace.triggers.refinement import AccumulationMode
 from headrace.triggers.trigger import NEVER, Clock
 from headrace.windowing.time.timestamps import MAX_MICROS
 from headrace.windowing.window import interval, intervals
@@ -85,11 +84,9 @@ class SessionTier:
     _live: EndQueue[KeptSession] = attrs.field(init=False)
     _fired: deque[KeptSession] = attrs.field(factory=deque, init=False)
     _returned: EndQueue[KeptSession] = attrs.field(init=False)
-    _mode: AccumulationMode = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
         """Start empty."""
-        self._mode = self.step.strategy.accumulation_mode
         width = max(self.step.strategy.reach // BUCKETS_PER_GAP, 1)
         self._live, self._returned = EndQueue(width), EndQueue(width)
 
@@ -165,13 +162,13 @@ class SessionTier:
             contents=[session.content for session in due],
             count=0,
         )
-        bundle = self.grouping.first_panes(columns, watermark)
+        bundle = self.grouping.emitter.first_panes(columns, watermark)
         self._fired.extend(due)
-        if self._mode is AccumulationMode.DISCARDING:
+        if self.step.strategy.discards:
             for session in due:
                 session.fired, session.content = True, None
             return bundle
-        retracting = self._mode is AccumulationMode.RETRACTING
+        retracting = self.step.strategy.retracts
         rows = zip(due, columns.windows, bundle.panes, bundle.values, strict=False)
         for session, (window,), pane, (_, value) in rows:
             session.fired = True
@@ -256,10 +253,7 @@ class SessionTier:
         if fired != NEVER:
             cleanup_time = strategy.cleanup_time(fired - 1)
             event = min(event, cleanup_time)
-            if (
-                self._mode is AccumulationMode.RETRACTING
-                and fired + strategy.allowed_lateness < cleanup_time
-            ):
+            if strategy.retracts and fired + strategy.allowed_lateness < cleanup_time:
                 hold = min(hold, fired - 1 + strategy.allowed_lateness)
         return Moments(event, NEVER, hold)
 

@@ -12,6 +12,7 @@ from collections.abc import Hashable, Iterable
 
 import attrs
 
+from headrace.grouping.first_pane import first_pane_windows, key_state
 from headrace.grouping.grouping import Grouping
 from headrace.grouping.keyed_operator import Moments
 from headrace.runners.contents.grouping_paths import Keep
@@ -55,7 +56,7 @@ class GroupingTable:
         """Replace a light state by a full one, if there is one."""
         found = self.light.take(identity)
         if found is not None:
-            state = self.grouping.key_state(found.windows, found.closed_until, clock)
+            state = key_state(self.grouping, found.windows, found.closed_until, clock)
             self.full.put(identity, key, state)
 
     def _compact(self, identity: Hashable, clock: Clock) -> None:
@@ -63,7 +64,7 @@ class GroupingTable:
         if identity not in self.full:
             return
         key, state = self.full.get(identity)
-        windows = self.grouping.first_pane_windows(state, clock)
+        windows = first_pane_windows(self.grouping.strategy, state, clock)
         if windows is not None:
             self.full.remove(identity)
             self.light.put(identity, key, LightState(windows, state.closed_until))

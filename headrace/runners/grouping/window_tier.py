@@ -27,7 +27,6 @@ from headrace.runners.grouping.window_contents import WindowContents
 from headrace.runners.plan.planning import KeyedStep
 from headrace.runners.precombine.key_index import arrivals_of
 from headrace.triggers.pane import PaneInfo
-from headrace.triggers.refinement import AccumulationMode
 from headrace.triggers.strategy import WindowingStrategy
 from headrace.triggers.trigger import NEVER, Clock
 from headrace.windowing.time.timestamps import MAX_MICROS, MIN_MICROS
@@ -50,10 +49,9 @@ class TierWindow(WindowContents):
 
     def fire(self, panes: Bundle) -> None:
         """Keep what a second pane of each key needs, given the first ones."""
-        mode = self.step.strategy.accumulation_mode
-        if mode is AccumulationMode.DISCARDING:
+        if self.step.strategy.discards:
             self.contents = dict.fromkeys(self.contents)
-        elif mode is AccumulationMode.RETRACTING:
+        elif self.step.strategy.retracts:
             self.pane = next(iter(panes.panes))
             values = map(itemgetter(1), panes.values)
             self.values = dict(zip(self.contents, values, strict=True))
@@ -160,11 +158,11 @@ class WindowTier:
             if is_late(self.step.strategy, window.last, clock.watermark):
                 expired.append(ended.columns())
                 continue
-            bundle = self.grouping.first_panes(ended.columns(), clock.watermark)
+            bundle = self.grouping.emitter.first_panes(ended.columns(), clock.watermark)
             out.on_time.append((bundle,))
             ended.fire(bundle)
             self._keep(ended)
-        out.on_time.append(map(self.grouping.final_panes, expired))
+        out.on_time.append(map(self.grouping.emitter.final_panes, expired))
         for window in self._expiries.pop(clock.watermark):
             del self._fired[window]
 

@@ -216,7 +216,7 @@ def test_the_columns_of_whole_lives_have_to_fit():
     window = (interval(0, 10 * SECOND),)
     columns = ArrivalColumns(["k"], [window], [0], [["a"], ["b"]], 2)
     with pytest.raises(ValueError, match="longer"):
-        grouping.final_panes(columns)
+        grouping.emitter.final_panes(columns)
 
 
 def by_window(panes):
