@@ -127,6 +127,9 @@ class _Composite(Trigger):
         columns = zip(self.children, zip(*states, strict=True), strict=True)
         return tuple([trigger.on_merge(column, last, clock) for trigger, column in columns])
 
+    def may_finish(self, windowing: Windowing) -> bool:
+        return any(trigger.may_finish(windowing) for trigger in self.children)
+
     def _continuations(self) -> list[Trigger]:
         return [trigger.get_continuation_trigger() for trigger in self.children]
 
@@ -193,9 +196,6 @@ class AfterAny(_AnyNumber):
 
     def get_continuation_trigger(self) -> Trigger:
         return AfterAny(*self._continuations())
-
-    def may_finish(self, windowing: Windowing) -> bool:
-        return any(trigger.may_finish(windowing) for trigger in self.triggers)
 
 
 class AfterAll(_AnyNumber):
@@ -353,9 +353,6 @@ class OrFinally(_Composite):
 
     def get_continuation_trigger(self) -> Trigger:
         return Repeatedly(OrFinally(*self._continuations()))
-
-    def may_finish(self, windowing: Windowing) -> bool:
-        return self.trigger.may_finish(windowing) or self.until.may_finish(windowing)
 
 
 def _finished(trigger: Trigger, state: TriggerState) -> bool:

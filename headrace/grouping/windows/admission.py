@@ -91,25 +91,18 @@ class Admission:
         return [a for a in arrivals if not self.contents.joins(key, a, a.window in in_time)]
 
     def _drop(self, key: KeyState, arrivals: Sequence[Arrival], watermark: int, out: Panes) -> None:
-        """Drop arrivals, and keep their contents if retractions of them can come."""
+        """Drop arrivals, and keep their contents until no retraction of them is accepted."""
         out.dropped.extend(arrivals)
-        if self.changing:
-            cleanup_time = self.strategy.cleanup_time
-            kept = [a for a in arrivals if cleanup_time(a.window.last) > watermark]
-            self.keep_dropped(key, [a.window for a in kept if self.contents.keep_dropped(key, a)])
-
-    def keep_dropped(self, key: KeyState, windows: Iterable[BoundedWindow]) -> None:
-        """Set the timers at which what was dropped from windows that are not live is forgotten."""
-        for window in windows if key.dropped else ():
-            if window in key.dropped and window not in key.windows:
-                key.event_timers.set(window, self.strategy.cleanup_time(window.last))
+        for arrival in arrivals if self.changing else ():
+            window, until = arrival.window, self.strategy.cleanup_time(arrival.window.last)
+            kept = until > watermark and self.contents.keep_dropped(key, arrival)
+            if kept and window not in key.windows:
+                key.event_timers.set(window, until)
 
     def _plan(self, key: KeyState, arrivals: Sequence[Arrival], watermark: int) -> Admitted:
         """Merge arrivals in time with windows that are kept, then add late arrivals that join live ones."""
         in_time = self._in_time(arrivals, watermark)
-        late_arrivals = (
-            [] if len(in_time) == len(arrivals) else _without(arrivals, {a.window for a in in_time})
-        )
+        late_arrivals = _without(arrivals, {a.window for a in in_time})
         while True:
             plan = self._merges(key.order, in_time)
             late = {w for m in plan if self._is_late(key, m, watermark) for w in m.sources}

@@ -23,10 +23,12 @@ from headrace.grouping.facts import WindowMerging
 from headrace.grouping.grouping import Grouping
 from headrace.runners.contents.grouping_paths import Collect, Execution, Keep
 from headrace.runners.error_context import label_errors, note_key
+from headrace.runners.grouping.keyed_table import KeyedTable
 from headrace.runners.grouping.output import KeyedPanes
+from headrace.runners.grouping.session_tier import SessionTier
 from headrace.runners.grouping.store import MemoryStore, Store
-from headrace.runners.grouping.table import table_of
-from headrace.runners.grouping.window_tier import in_time
+from headrace.runners.grouping.table import GroupingTable, LightTier
+from headrace.runners.grouping.window_tier import WindowTier, in_time
 from headrace.runners.operator import Operator, Send
 from headrace.runners.plan.planning import KeyedStep
 from headrace.runners.precombine import GroupInput
@@ -230,5 +232,20 @@ def streaming_group(
     """
     execution = Execution.MEMORY if received is None else Execution.SPARK
     keep, collected = step.path(execution).keep, received or step.precombiner(execution)
-    store = MemoryStore(table_of(step, keep))
+    grouping = step.grouping()
+    full = KeyedTable(grouping)
+    store = MemoryStore(full)
+    if keep is not Keep.FULL:
+        store.table = GroupingTable(grouping, light_tier_of(step, keep, grouping), full)
     return StreamingGroup(step, send, metrics, collected, keep, store)
+
+
+def light_tier_of(step: KeyedStep, keep: Keep, grouping: Grouping) -> LightTier:
+    """Return an empty light tier.
+
+    Args:
+        step: the grouping.
+        keep: what is kept; not full states of all keys.
+        grouping: makes panes.
+    """
+    return (SessionTier if keep is Keep.SESSIONS else WindowTier)(step, grouping)

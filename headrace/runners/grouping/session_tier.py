@@ -24,8 +24,8 @@ from headrace.grouping.state.key_state import Output
 from headrace.runners.error_context import note_key
 from headrace.runners.grouping.end_queue import REMOVED, EndQueue
 from headrace.runners.grouping.keyed_table import KeyArrivals, KeyedTable
-from headrace.runners.grouping.light_tier import LightState, Rows
 from headrace.runners.grouping.output import KeyedPanes
+from headrace.runners.grouping.table import LightState, Rows
 from headrace.runners.plan.planning import KeyedStep
 from headrace.runners.precombine.per_session import KeySessions, arrival_of
 from headrace.sdk.coders.keys import identities

@@ -21,10 +21,9 @@ from typing import cast
 from headrace.grouping.reduction import Reduction
 from headrace.runners.contents.grouping_paths import Collect
 from headrace.runners.contents.number_tables import NumberTable
-from headrace.runners.precombine.column_sums import NumberPrecombiner
 from headrace.runners.precombine.per_element import ElementPrecombiner
 from headrace.runners.precombine.per_session import SessionPrecombiner
-from headrace.runners.precombine.plain import PlainPrecombiner
+from headrace.runners.precombine.per_window import NumberPrecombiner, PlainPrecombiner
 from headrace.runners.precombine.protocol import Arrivals, GroupInput, Input
 
 __all__ = ["Arrivals", "GroupInput", "Input", "precombiner_for"]

@@ -101,13 +101,12 @@ class SessionPrecombiner:
         """Return the start and end of the window of each element."""
         gap = fact(self.input.strategy.window_fn, "fixed_gap")
         times = bundle.timestamps
-        if not self.input.assigns_windows or isinstance(times, repeat) or gap is None:
-            return (window for (window,) in self.input.windows(bundle))
-        if max(times) > MAX_MICROS - gap:
+        fixed = self.input.assigns_windows and gap is not None and not isinstance(times, repeat)
+        if not fixed or max(times) > MAX_MICROS - gap:
             return (window for (window,) in self.input.windows(bundle))
         return zip(times, [instant + gap for instant in times], strict=True)
 
-    def _combined(self, key: object, sessions: Iterable[OpenSession]) -> list[Session]:
+    def _combined(self, key: object, sessions: Iterable[OpenSession]) -> list[CombinedSession]:
         """Combine the values of sessions of a key; an error names the element or key."""
         combined, content_of = [], self.content_of
         for start, end, values in sessions:
@@ -123,14 +122,14 @@ class SessionPrecombiner:
 OpenSession = list[Any]
 """Start, end, and what is merged with that of other sessions."""
 
-Session = tuple[int, int, Any, int]
+CombinedSession = tuple[int, int, Any, int]
 """Start, end, a content, and the number of its elements."""
 
-KeySessions = tuple[Hashable, Any, Sequence[Session], Sequence[Session]]
+KeySessions = tuple[Hashable, Any, Sequence[CombinedSession], Sequence[CombinedSession]]
 """The identity of a key, the key, its sessions in order, and the windows of its late elements."""
 
 
-def arrival_of(session: Session) -> Arrival:
+def arrival_of(session: CombinedSession) -> Arrival:
     """Return a session of a key as an arrival."""
     start, end, content, count = session
     return Arrival(interval(start, end), content, Arrived(count), end - 1, end - 1)

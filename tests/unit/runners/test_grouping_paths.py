@@ -26,10 +26,9 @@ from headrace.runners.contents.grouping_paths import (
     Keep,
     path_of,
 )
-from headrace.runners.precombine.column_sums import NumberPrecombiner
 from headrace.runners.precombine.per_element import ElementPrecombiner
 from headrace.runners.precombine.per_session import SessionPrecombiner
-from headrace.runners.precombine.plain import PlainPrecombiner
+from headrace.runners.precombine.per_window import NumberPrecombiner, PlainPrecombiner
 from headrace.triggers import (
     AfterBytes,
     AfterCount,

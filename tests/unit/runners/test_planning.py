@@ -7,7 +7,7 @@ from headrace.runners.contents.grouping_paths import Execution
 from headrace.runners.plan.planning import KeyedStep, plan
 from headrace.runners.precombine.per_element import ElementPrecombiner
 from headrace.runners.precombine.per_session import SessionPrecombiner
-from headrace.runners.precombine.plain import PlainPrecombiner
+from headrace.runners.precombine.per_window import PlainPrecombiner
 from headrace.sdk.pipelines.graph import Graph
 from headrace.triggers import (
     AccumulationMode,

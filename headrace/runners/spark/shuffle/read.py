@@ -15,13 +15,13 @@ from headrace.grouping.pane_output import Arrival, ArrivalColumns, columns_in, m
 from headrace.grouping.reduction import Reduction
 from headrace.runners.contents.grouping_paths import Execution, Keep
 from headrace.runners.contents.reductions import BagOf
-from headrace.runners.grouping.window_contents import WindowContents
+from headrace.runners.grouping.window_tier import WindowContents
 from headrace.runners.plan.planning import KeyedStep
 from headrace.runners.precombine import Arrivals, GroupInput
 from headrace.runners.precombine.per_session import (
+    CombinedSession,
     KeySessions,
     OpenSession,
-    Session,
     expired_until,
     merge_sessions,
     session_columns,
@@ -225,7 +225,7 @@ Counted: TypeAlias = tuple[Any, int]
 """A content with the number of its elements."""
 
 
-def _counted(sessions: Iterable[OpenSession]) -> list[Session]:
+def _counted(sessions: Iterable[OpenSession]) -> list[CombinedSession]:
     return [(start, end, content, count) for start, end, (content, count) in sessions]
 
 

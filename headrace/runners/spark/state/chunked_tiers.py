@@ -12,8 +12,8 @@ from headrace.grouping.grouping import Grouping
 from headrace.grouping.pane_output import ArrivalColumns
 from headrace.runners.contents.grouping_paths import Keep
 from headrace.runners.grouping.keyed_table import Entry, KeyedTable
-from headrace.runners.grouping.light_tier import Rows
-from headrace.runners.grouping.table import GroupingTable, light_tier_of
+from headrace.runners.grouping.operators import light_tier_of
+from headrace.runners.grouping.table import GroupingTable, Rows
 from headrace.runners.plan.planning import KeyedStep
 from headrace.runners.precombine.per_session import KeySessions
 from headrace.runners.spark.shuffle.wire import dumps, loads
