@@ -68,7 +68,7 @@ def _add(grouping: Grouping, key: KeyState, found: FirstPaneWindow, clock: Clock
         nonspeculative=1,
         past_early=True,
         outputs=() if found.output is None else (found.output,),
-        expired=strategy.expiry(window.last) <= clock.watermark,
+        expired=strategy.is_late(window.last, clock.watermark),
     )
     grouping.times.update_retraction_hold(key, window, clock.watermark)
 

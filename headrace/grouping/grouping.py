@@ -17,7 +17,7 @@ from typing import Any
 
 from headrace.grouping.keyed_operator import Moments
 from headrace.grouping.pane_output import Arrival, Panes
-from headrace.grouping.panes.emission import PaneEmitter, is_late
+from headrace.grouping.panes.emission import PaneEmitter
 from headrace.grouping.panes.output_times import output_times
 from headrace.grouping.reduction import Reduction
 from headrace.grouping.state.contents import Contents
@@ -159,7 +159,7 @@ class Grouping:
         window, trigger = arrival.window, self._trigger
         state = key.windows.get(window)
         if state is None:
-            if is_late(self.strategy, window.last, clock.watermark):
+            if self.strategy.is_late(window.last, clock.watermark):
                 out.dropped.append(arrival)
                 return False
             state = key.windows[window] = WindowState(trigger.start, arrival.content)
@@ -177,7 +177,7 @@ class Grouping:
         """Evaluate a window's trigger, fire if it is ready, and close the window if it has expired."""
         state, last, trigger = key.windows[window], window.last, self._trigger
         if not state.expired:
-            expired = is_late(self.strategy, last, clock.watermark)
+            expired = self.strategy.is_late(last, clock.watermark)
             closed = trigger.finished(state.trigger)
             fires = not closed and trigger.should_fire(state.trigger, last, clock)
             if fires:

@@ -113,6 +113,15 @@ class WindowingStrategy:
         """
         return min(last + self.allowed_lateness + 1, MAX_MICROS)
 
+    def is_late(self, last: int, watermark: int) -> bool:
+        """Return whether a window has expired, so that it takes no more elements.
+
+        Args:
+            last: the last instant of the window, in microseconds.
+            watermark: the input watermark of the grouping, in microseconds.
+        """
+        return self.expiry(last) <= watermark
+
     def cleanup_time(self, last: int) -> int:
         """Return the watermark at which no element can merge with a window any more, in microseconds.
 

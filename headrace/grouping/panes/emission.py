@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from itertools import repeat
-from operator import length_hint
 from typing import Any, Final
 
 from headrace.errors import shorten
@@ -23,7 +22,7 @@ from headrace.triggers.pane import PaneInfo, PaneInfoTiming, pane_info
 from headrace.triggers.refinement import ClosingBehavior, OnTimeBehavior
 from headrace.triggers.strategy import WindowingStrategy
 from headrace.triggers.trigger import NEVER
-from headrace.windowing.column import Column
+from headrace.windowing.column import Column, mapped
 from headrace.windowing.window import BoundedWindow
 
 _EARLY: Final = PaneInfoTiming.EARLY
@@ -31,17 +30,6 @@ _ON_TIME: Final = PaneInfoTiming.ON_TIME
 _LATE: Final = PaneInfoTiming.LATE
 _FINAL: Final = pane_info(_ON_TIME, 0, 0, True)
 _FIRST: Final = pane_info(_ON_TIME, 0, 0, False)
-
-
-def is_late(strategy: WindowingStrategy, last: int, watermark: int) -> bool:
-    """Return whether a window has expired, so that it takes no more elements.
-
-    Args:
-        strategy: where, when and how.
-        last: the last instant of the window, in microseconds.
-        watermark: the input watermark of the grouping, in microseconds.
-    """
-    return strategy.expiry(last) <= watermark
 
 
 class PaneEmitter:
@@ -113,7 +101,7 @@ class PaneEmitter:
         self, key: KeyState, window: BoundedWindow, watermark: int, out: Panes
     ) -> None:
         """Emit a pane without evaluating the trigger, since an earlier pane of its elements was retracted."""
-        expired = is_late(self._strategy, window.last, watermark)
+        expired = self._strategy.is_late(window.last, watermark)
         self.fire(key, window, watermark, expired, out, skip_empty=False)
         key.windows[window].expired = expired
 
@@ -148,8 +136,8 @@ class PaneEmitter:
         if strategy.trigger.may_finish(strategy):
             return repeat(_FINAL)
         if isinstance(lasts, repeat):
-            return repeat(_FINAL if is_late(strategy, next(lasts), watermark) else _FIRST)
-        return [_FINAL if is_late(strategy, last, watermark) else _FIRST for last in lasts]
+            return repeat(_FINAL if strategy.is_late(next(lasts), watermark) else _FIRST)
+        return [_FINAL if strategy.is_late(last, watermark) else _FIRST for last in lasts]
 
     def _final_values(self, content: Content) -> Iterable[tuple[object, int]]:
         """Return the rows of the only pane of a window; in every mode it holds all elements."""
@@ -189,14 +177,11 @@ class PaneEmitter:
 
 def _pairs(arrivals: ArrivalColumns, read: Callable[[Content], object]) -> list[Any]:
     """Return the values of contents with their keys; an error names the key."""
-    rows = iter(arrivals.contents)
-    try:
-        values = list(map(read, rows))
-    except Exception as error:
-        failed = arrivals.keys[len(arrivals.contents) - length_hint(rows) - 1]
-        error.add_note(f"for the key {shorten(failed)}")
-        raise
-    return list(zip(arrivals.keys, values, strict=True))
+
+    def note(error: Exception, row: int) -> None:
+        error.add_note(f"for the key {shorten(arrivals.keys[row])}")
+
+    return list(zip(arrivals.keys, mapped(read, arrivals.contents, note), strict=True))
 
 
 def _timing(state: WindowState, last: int, watermark: int) -> PaneInfoTiming:

@@ -19,7 +19,6 @@ from typing import NamedTuple
 import attrs
 
 from headrace.grouping.pane_output import Arrival, Panes
-from headrace.grouping.panes.emission import is_late
 from headrace.grouping.state.contents import Contents
 from headrace.grouping.state.key_state import KeyState
 from headrace.triggers.strategy import WindowingStrategy
@@ -114,14 +113,14 @@ class Admission:
         return Admitted([*in_time, *late_arrivals], plan)
 
     def _in_time(self, arrivals: Sequence[Arrival], watermark: int) -> list[Arrival]:
-        return [a for a in arrivals if not is_late(self.strategy, a.window.last, watermark)]
+        return [a for a in arrivals if not self.strategy.is_late(a.window.last, watermark)]
 
     def _merges(self, kept: Sequence[BoundedWindow], arrivals: Iterable[Arrival]) -> list[Merge]:
         return merges(self.strategy.window_fn, kept, [a.window for a in arrivals])
 
     def _is_late(self, key: KeyState, merge: Merge, watermark: int) -> bool:
         """Return whether the merged window has expired, and so has each source that is kept."""
-        if not is_late(self.strategy, merge.target.last, watermark):
+        if not self.strategy.is_late(merge.target.last, watermark):
             return False
         states = (key.windows[window] for window in merge.sources if window in key.windows)
         return all(state.expired for state in states)
@@ -160,7 +159,7 @@ class Admission:
     def _is_live(self, key: KeyState, window: BoundedWindow, watermark: int) -> bool:
         """Return whether a current window still takes elements."""
         state = key.windows.get(window)
-        return not (is_late(self.strategy, window.last, watermark) or (state and state.expired))
+        return not (self.strategy.is_late(window.last, watermark) or (state and state.expired))
 
     def _accepts(
         self,

@@ -219,12 +219,13 @@ class SessionTier:
 
     def put(self, identity: Hashable, key: object, state: LightState) -> None:
         """Add a key with its sessions."""
-        self._keys[identity] = [
-            KeptSession(identity, key, state.closed_until, start, end, content, fired, output)
-            for (start, end), content, fired, output in state.windows
-        ]
-        for session in self._keys[identity]:
-            (self._returned if session.fired else self._live).add(session)
+        for (start, end), *kept in state.windows:
+            self._keep(KeptSession(identity, key, state.closed_until, start, end, *kept))
+
+    def _keep(self, session: KeptSession) -> None:
+        """Add a session after the others of its key."""
+        self._keys.setdefault(session.identity, []).append(session)
+        (self._returned if session.fired else self._live).add(session)
 
     def freeze(self) -> list[Rows]:
         """Return the sessions of all keys, in order."""
@@ -241,9 +242,8 @@ class SessionTier:
             rows = zip(identities(keys), keys, *columns, strict=True)
             for identity, key, closed_until, start, end, content, fired, output in rows:
                 pane = output and Output(output[0], end - 1, interval(start, end), output[1])
-                session = KeptSession(identity, key, closed_until, start, end, content, fired, pane)
-                self._keys.setdefault(identity, []).append(session)
-                (self._returned if fired else self._live).add(session)
+                bounds = closed_until, start, end
+                self._keep(KeptSession(identity, key, *bounds, content, fired, pane))
 
     @property
     def moments(self) -> Moments:

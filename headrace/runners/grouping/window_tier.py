@@ -17,7 +17,6 @@ from headrace.grouping.first_pane import FirstPaneWindow
 from headrace.grouping.grouping import Grouping
 from headrace.grouping.keyed_operator import Moments
 from headrace.grouping.pane_output import ArrivalColumns, columns_in
-from headrace.grouping.panes.emission import is_late
 from headrace.grouping.state.key_state import Output
 from headrace.grouping.state.timer_queue import TimerQueue
 from headrace.runners.contents.number_tables import Numbers
@@ -194,7 +193,7 @@ class WindowTier:
         expired: list[ArrivalColumns] = []
         for window in self._ends.pop(clock.watermark):
             ended = self._live.pop(window)
-            if is_late(self.step.strategy, window.last, clock.watermark):
+            if self.step.strategy.is_late(window.last, clock.watermark):
                 expired.append(ended.columns())
                 continue
             bundle = self.grouping.emitter.first_panes(ended.columns(), clock.watermark)
@@ -238,7 +237,7 @@ def in_time(
 ) -> Iterator[ArrivalColumns]:
     """Yield columns of one window each, and drop those whose window has expired."""
     for columns in arrivals:
-        if is_late(strategy, next(iter(columns.lasts)), watermark):
+        if strategy.is_late(next(iter(columns.lasts)), watermark):
             out.dropped += columns.count
         else:
             yield columns

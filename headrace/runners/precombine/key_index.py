@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from operator import length_hint
 from typing import Any
 
 import attrs
@@ -14,6 +13,7 @@ from headrace.grouping.pane_output import Arrival, ArrivalColumns
 from headrace.runners.error_context import note_combined
 from headrace.sdk.coders.keys import identities
 from headrace.triggers.trigger import Arrived
+from headrace.windowing.column import mapped
 
 
 @attrs.define
@@ -36,13 +36,12 @@ class KeyIndex:
         self, of: Callable[[list[Any]], object], groups: Mapping[Hashable, list[object]]
     ) -> list[Any]:
         """Return the contents of groups of values by key identity; an error names the element or key."""
-        rows = iter(groups.values())
-        try:
-            return list(map(of, rows))
-        except Exception as error:
-            failed = list(groups)[len(groups) - length_hint(rows) - 1]
+
+        def note(error: Exception, row: int) -> None:
+            failed = list(groups)[row]
             note_combined(error, of, self[failed], groups[failed])
-            raise
+
+        return mapped(of, groups.values(), note)
 
     def __getitem__(self, identity: Hashable) -> object:
         return self.names.get(identity, identity)
