@@ -50,6 +50,9 @@ if TYPE_CHECKING:
         ApproximateQuantiles as ApproximateQuantiles,
     )
     from headrace.sdk.combiners.approximate.unique import ApproximateUnique as ApproximateUnique
+    from headrace.sdk.changelogs.from_changelog import FromChangelog as FromChangelog
+    from headrace.sdk.changelogs.from_debezium import FromDebezium as FromDebezium
+    from headrace.sdk.changelogs.from_upserts import FromUpserts as FromUpserts
     from headrace.sdk.combiners.combine import (
         CombineGlobally as CombineGlobally,
         CombinePerKey as CombinePerKey,
@@ -206,6 +209,9 @@ _NAMES: Final = {
         "DeduplicatePerKey",
     ),
     "headrace.sdk.pardo.dofn": ("DoFn",),
+    "headrace.sdk.changelogs.from_changelog": ("FromChangelog",),
+    "headrace.sdk.changelogs.from_debezium": ("FromDebezium",),
+    "headrace.sdk.changelogs.from_upserts": ("FromUpserts",),
     "headrace.sdk.combiners.evictors": ("CountEvictor", "TimeEvictor"),
     "headrace.sdk.pardo.flatten": (
         "Flatten",
