@@ -61,6 +61,7 @@ from headrace.sdk.io.matching.matching_files import (
     ReadMatches,
 )
 from headrace.sdk.io.matching.watched_files import WatchedFiles
+from headrace.sdk.io.postgres.read_from_postgres import ReadFromPostgres
 from headrace.sdk.io.table.sink import WriteToTable
 from headrace.sdk.polling.watch import ReadByPolling
 from headrace.sdk.sources.reading import Read
@@ -114,6 +115,7 @@ __all__ = [
     "ReadFromJson",
     "ReadFromParquet",
     "ReadFromParquetBatched",
+    "ReadFromPostgres",
     "ReadFromSpark",
     "ReadFromTFRecord",
     "ReadFromText",
