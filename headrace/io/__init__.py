@@ -53,6 +53,7 @@ from headrace.sdk.io.formats.tfrecord.tfrecord_io import (
 from headrace.sdk.io.frames.foreach_batch import ForeachBatch
 from headrace.sdk.io.frames.read_from_spark import FromDataFrame, ReadFromSpark
 from headrace.sdk.io.frames.to_dataframe import ToDataFrame
+from headrace.sdk.io.lake.read_lake import ReadFromDelta, ReadFromIceberg
 from headrace.sdk.io.matching.matching_files import (
     EmptyMatchTreatment,
     MatchAll,
@@ -112,6 +113,8 @@ __all__ = [
     "ReadByPolling",
     "ReadFromAvro",
     "ReadFromCsv",
+    "ReadFromDelta",
+    "ReadFromIceberg",
     "ReadFromJson",
     "ReadFromParquet",
     "ReadFromParquetBatched",
