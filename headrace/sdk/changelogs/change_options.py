@@ -148,8 +148,7 @@ class ChangeOptions:
             origin: the input of the transform.
             element_type: the known type of the values.
         """
-        limit = MAX_MICROS if self.lateness is None else self.lateness
-        lateness = 0 if origin.is_bounded else limit
+        lateness = MAX_MICROS if self.lateness is None else self.lateness
         return changes | "Changes" >> ApplyChanges(
             attrs.evolve(origin.windowing, accumulation_mode=AccumulationMode.RETRACTING),
             element_type,

@@ -58,9 +58,9 @@ class FromChangelog(PTransform[PCollection[Any], Any]):
             element of an unmatched retraction is (-1, value). ``"pass"`` passes all retractions on; a
             grouping then keeps a debt until the value arrives.
         allowed_lateness: how far behind the watermark a value or a retraction can be, in seconds; None for no
-            limit. Later ones are dropped, and counted as ``late_dropped``, except with ``"pass"``. A grouping
-            after it must allow as much lateness; a grouping of an unbounded collection without a limit needs
-            ``hr.window.FOREVER``, or the global window.
+            limit. Later ones are dropped, and counted as ``late_dropped``, except with ``"pass"``. A
+            grouping after it must allow as much lateness: without a limit ``hr.window.FOREVER``, unless it
+            is in the global window.
 
     Raises:
         PipelineError: an argument is not valid, or the input is not in the global window.

@@ -79,8 +79,8 @@ class FromDebezium(PTransform[PCollection[Any], Any]):
             of the exception, its repr, lines of its traceback)).
         allowed_lateness: how far behind the watermark a row can be, in seconds; None for no limit. A change
             is dropped, and counted as ``late_dropped``, if its row or the one that it replaces is later. A
-            grouping after it must allow as much lateness; a grouping of an unbounded collection without a
-            limit needs ``hr.window.FOREVER``, or the global window.
+            grouping after it must allow as much lateness: without a limit ``hr.window.FOREVER``, unless it
+            is in the global window.
 
     Raises:
         PipelineError: an argument is not valid, or the input is not in the global window.

@@ -47,8 +47,8 @@ class FromUpserts(PTransform[PCollection[Any], PCollection[Any]]):
             the element.
         allowed_lateness: how far behind the watermark a value can be, in seconds; None for no limit. An
             upsert is dropped, and counted as ``late_dropped``, if its value or the one that it replaces is
-            later. A grouping after it must allow as much lateness; a grouping of an unbounded collection
-            without a limit needs ``hr.window.FOREVER``, or the global window.
+            later. A grouping after it must allow as much lateness: without a limit
+            ``hr.window.FOREVER``, unless it is in the global window.
 
     Raises:
         PipelineError: an argument is not valid, or the input is not in the global window.

@@ -62,12 +62,14 @@ class ReadsVersions(PTransform[PBegin, PCollection[Any]]):
 
     def expand(self, pcoll: PBegin) -> PCollection[Any]:
         read: Any = Read(self._source)
+        rows: PCollection[Any]
         if isinstance(self._source, ChangesSource):
-            return pcoll | "Changes" >> read | "Rows" >> self._log
-        rows: PCollection[Any] = pcoll | "Rows" >> read
-        if self._time is None:
-            return rows
-        return rows | "Times" >> WithTimestamps(_time_of(self._time))
+            rows = pcoll | "Changes" >> read | "Rows" >> self._log
+        elif self._time is None:
+            rows = pcoll | "Rows" >> read
+        else:
+            rows = pcoll | "Rows" >> read | "Times" >> WithTimestamps(_time_of(self._time))
+        return rows
 
 
 class ReadFromDelta(ReadsVersions):

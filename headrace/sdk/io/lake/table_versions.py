@@ -106,8 +106,11 @@ class ChangesSource(UnboundedSource["RowDiff"]):
     def read(self, partition: Any, offset: Any, limit: int) -> Batch[RowDiff]:
         if offset is None:
             return Batch([], self._start())
-        stage, *place = offset
-        return self._rows(*place, limit) if stage == "rows" else self._changes(*place, limit)
+        if offset[0] == "rows":
+            _, version, part, row = offset
+            return self._rows(version, part, row, limit)
+        _, version, row = offset
+        return self._changes(version, row, limit)
 
     def _start(self) -> list[Any]:
         """Return the first position; that it is chosen is a read of its own, since it cannot be repeated."""
