@@ -46,13 +46,13 @@ if TYPE_CHECKING:
         DeduplicatePerKey as DeduplicatePerKey,
     )
     from headrace.sdk.batching.group_into_batches import GroupIntoBatches as GroupIntoBatches
+    from headrace.sdk.changelogs.from_changelog import FromChangelog as FromChangelog
+    from headrace.sdk.changelogs.from_debezium import FromDebezium as FromDebezium
+    from headrace.sdk.changelogs.from_upserts import FromUpserts as FromUpserts
     from headrace.sdk.combiners.approximate.quantiles import (
         ApproximateQuantiles as ApproximateQuantiles,
     )
     from headrace.sdk.combiners.approximate.unique import ApproximateUnique as ApproximateUnique
-    from headrace.sdk.changelogs.from_changelog import FromChangelog as FromChangelog
-    from headrace.sdk.changelogs.from_debezium import FromDebezium as FromDebezium
-    from headrace.sdk.changelogs.from_upserts import FromUpserts as FromUpserts
     from headrace.sdk.combiners.combine import (
         CombineGlobally as CombineGlobally,
         CombinePerKey as CombinePerKey,

@@ -30,9 +30,9 @@ from headrace.sdk.changelogs.debezium_messages import (
 from headrace.sdk.changelogs.latest_rows import (
     LatestRows,
     LatestTables,
+    RowAtTime,
     RowChange,
     RowRules,
-    TimedRow,
 )
 from headrace.sdk.pardo.transforms import ParDo
 from headrace.sdk.pipelines.pvalue import PCollection
@@ -197,7 +197,7 @@ class ReadsMessages:
                 yield before, RowChange(position, None)
         if change.after is not None:
             plain = dict(change.after)
-            row = TimedRow(plain, self.time(plain, timestamp))
+            row = RowAtTime(plain, self.time(plain, timestamp))
         yield key, RowChange(position, row)
 
     def _key_of(self, change: TableChange) -> object:

@@ -14,7 +14,7 @@ from headrace.sdk.changelogs.change_options import (
     reads_column,
     reads_time,
 )
-from headrace.sdk.changelogs.latest_rows import LatestRows, RowChange, RowRules, TimedRow
+from headrace.sdk.changelogs.latest_rows import LatestRows, RowAtTime, RowChange, RowRules
 from headrace.sdk.pardo.transforms import ParDo
 from headrace.sdk.pipelines.pvalue import PCollection
 from headrace.sdk.pipelines.transform import PTransform
@@ -99,7 +99,7 @@ def _upsert(
     timestamp: Timestamp,
 ) -> list[tuple[Any, RowChange]]:
     key, value = pair(element)
-    row = None if value is None else TimedRow((key, value), time(value, timestamp))
+    row = None if value is None else RowAtTime((key, value), time(value, timestamp))
     return [(key, RowChange(None if position is None else position(element), row))]
 
 

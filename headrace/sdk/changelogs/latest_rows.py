@@ -25,7 +25,7 @@ from headrace.sdk.pardo.state.timers import TimeDomain, TimerSpec, on_timer
 from headrace.windowing.time.timestamps import MAX_MICROS, Timestamp
 
 
-class TimedRow(NamedTuple):
+class RowAtTime(NamedTuple):
     """A row with its event time, in microseconds."""
 
     value: Any
@@ -41,13 +41,13 @@ class RowChange(NamedTuple):
     """
 
     position: Any
-    row: TimedRow | None
+    row: RowAtTime | None
 
 
-KeptRow: TypeAlias = "tuple[Any, TimedRow | None]"
+KeptRow: TypeAlias = "tuple[Any, RowAtTime | None]"
 """(position, row): the last change of a key, and what is emitted of it."""
 
-NOTHING: Final[KeptRow] = (None, None)
+NO_ROW: Final[KeptRow] = (None, None)
 
 Fill: TypeAlias = "Callable[[Any, Any], Any]"
 """Returns a new value, with what it does not say from the one before."""
@@ -83,18 +83,18 @@ class RowRules:
             return kept, []
         position, new = last if change.position is None else change.position, change.row
         if new is not None and old is not None and self._fill is not None:
-            new = TimedRow(self._fill(old[0], new[0]), new[1])
+            new = RowAtTime(self._fill(old[0], new[0]), new[1])
         if self._is_late(old, new, watermark):
             self._late.inc()
             return (position, None if new is None else old), []
         return (position, new), self._changes(old, new)
 
-    def _is_late(self, old: TimedRow | None, new: TimedRow | None, watermark: int) -> bool:
+    def _is_late(self, old: RowAtTime | None, new: RowAtTime | None, watermark: int) -> bool:
         """Return whether a part of a change would be dropped; then all of it is, as the model demands."""
         times = [row[1] for row in (old, new) if row is not None]
         return any(is_behind(time, watermark, self.lateness) for time in times)
 
-    def _changes(self, old: TimedRow | None, new: TimedRow | None) -> list[Change]:
+    def _changes(self, old: RowAtTime | None, new: RowAtTime | None) -> list[Change]:
         if old is None and new is None:
             self._unknown.inc()
         if old is not None and new is not None and _same(old, new):
@@ -133,7 +133,7 @@ class LatestRows(DoFn):
     ) -> Iterator[Change]:
         key, change = pair[0], RowChange(*pair[1])
         watermark = forget.current_relative_time().micros
-        (position, row), changes = self._rules.apply(kept.read() or NOTHING, change, watermark, key)
+        (position, row), changes = self._rules.apply(kept.read() or NO_ROW, change, watermark, key)
         yield from changes
         if row is not None:
             kept.write((position, tuple(row)))
@@ -228,5 +228,5 @@ def is_stale(position: Any, last: Any, key: object) -> bool:
         ) from None
 
 
-def _same(old: TimedRow, new: TimedRow) -> bool:
+def _same(old: RowAtTime, new: RowAtTime) -> bool:
     return old[1] == new[1] and encode_value(old[0]) == encode_value(new[0])

@@ -63,7 +63,7 @@ class Relation(NamedTuple):
     columns: tuple[tuple[str, int], ...]
 
 
-class Cursor:
+class MessageFields:
     """Reads the fields of a message."""
 
     def __init__(self, data: bytes) -> None:
@@ -103,7 +103,7 @@ def transactions(messages: Iterable[bytes], load: Load) -> Iterator[SlotTransact
     xid = time = 0
     changes: list[SlotChange] = []
     for data in messages:
-        cursor, kind = Cursor(data), chr(data[0])
+        cursor, kind = MessageFields(data), chr(data[0])
         if kind == "B":
             cursor.number("Q")
             time, xid, changes = cursor.number("q") + EPOCH_MICROS, cursor.number("I"), []
@@ -122,7 +122,7 @@ def transactions(messages: Iterable[bytes], load: Load) -> Iterator[SlotTransact
             )
 
 
-def _relation(cursor: Cursor) -> Relation:
+def _relation(cursor: MessageFields) -> Relation:
     schema, table = cursor.text(), cursor.text()
     cursor.number("b")
     columns = []
@@ -133,13 +133,15 @@ def _relation(cursor: Cursor) -> Relation:
     return Relation(f"{schema or 'pg_catalog'}.{table}", tuple(columns))
 
 
-def _inserted(cursor: Cursor, relations: dict[int, Relation], load: Load) -> list[SlotChange]:
+def _inserted(
+    cursor: MessageFields, relations: dict[int, Relation], load: Load
+) -> list[SlotChange]:
     relation = relations[cursor.number("I")]
     cursor.take(1)
     return [SlotChange("c", relation.name, None, _row(cursor, relation, load))]
 
 
-def _updated(cursor: Cursor, relations: dict[int, Relation], load: Load) -> list[SlotChange]:
+def _updated(cursor: MessageFields, relations: dict[int, Relation], load: Load) -> list[SlotChange]:
     relation = relations[cursor.number("I")]
     before = None
     if cursor.take(1) != b"N":
@@ -148,20 +150,24 @@ def _updated(cursor: Cursor, relations: dict[int, Relation], load: Load) -> list
     return [SlotChange("u", relation.name, before, _row(cursor, relation, load))]
 
 
-def _deleted(cursor: Cursor, relations: dict[int, Relation], load: Load) -> list[SlotChange]:
+def _deleted(cursor: MessageFields, relations: dict[int, Relation], load: Load) -> list[SlotChange]:
     relation = relations[cursor.number("I")]
     cursor.take(1)
     return [SlotChange("d", relation.name, _row(cursor, relation, load), None)]
 
 
-def _truncated(cursor: Cursor, relations: dict[int, Relation], load: Load) -> list[SlotChange]:
+def _truncated(
+    cursor: MessageFields, relations: dict[int, Relation], load: Load
+) -> list[SlotChange]:
     number = cursor.number("I")
     cursor.number("b")
     names = [relations[cursor.number("I")].name for _ in range(number)]
     return [SlotChange("t", name, None, None) for name in names]
 
 
-_CHANGES: Final[dict[str, Callable[[Cursor, dict[int, Relation], Load], list[SlotChange]]]] = {
+_CHANGES: Final[
+    dict[str, Callable[[MessageFields, dict[int, Relation], Load], list[SlotChange]]]
+] = {
     "I": _inserted,
     "U": _updated,
     "D": _deleted,
@@ -169,7 +175,7 @@ _CHANGES: Final[dict[str, Callable[[Cursor, dict[int, Relation], Load], list[Slo
 }
 
 
-def _row(cursor: Cursor, relation: Relation, load: Load) -> RowData:
+def _row(cursor: MessageFields, relation: Relation, load: Load) -> RowData:
     row: RowData = {}
     cursor.number("H")
     for name, oid in relation.columns:

@@ -18,9 +18,9 @@ from headrace.sdk.changelogs.change_options import (
 from headrace.sdk.changelogs.latest_rows import (
     LatestRows,
     LatestTables,
+    RowAtTime,
     RowChange,
     RowRules,
-    TimedRow,
 )
 from headrace.sdk.io.postgres.server import Server
 from headrace.sdk.io.postgres.slot import Slot
@@ -164,7 +164,7 @@ class ReadsChanges:
             yield change.old_key, RowChange(change.position, None)
         if change.row is not None:
             value = (change.table, change.row) if self.several else change.row
-            row = TimedRow(value, self.time(change.row, timestamp))
+            row = RowAtTime(value, self.time(change.row, timestamp))
             yield change.key, RowChange(change.position, row)
 
     def _check_truncation(self, table: str) -> None:

@@ -13,7 +13,7 @@ from headrace.errors import PipelineError, require_extra
 
 ResultT = TypeVar("ResultT")
 
-PATIENCE: Final = 60.0
+SERVER_PATIENCE: Final = 60.0
 """For how many seconds a server that does not answer, or a slot in use, is tried again."""
 
 _PAUSE: Final = 0.2
@@ -51,7 +51,7 @@ class Server:
         if not callable(self._dsn):
             self._parts(self._dsn)
 
-    def run(self, work: Callable[[Any], ResultT], patience: float = PATIENCE) -> ResultT:
+    def run(self, work: Callable[[Any], ResultT], patience: float = SERVER_PATIENCE) -> ResultT:
         """Connect and do some work, again if the connection is lost; it must be safe to repeat.
 
         Args:

@@ -57,7 +57,7 @@ class Seen(NamedTuple):
         return near < self.xmin or (near < self.xmax and near not in self.running)
 
 
-class Snapshot(NamedTuple):
+class SnapshotInfo(NamedTuple):
     """What is known of present rows.
 
     Attributes:
@@ -82,7 +82,7 @@ class SnapshotPart(NamedTuple):
         next: where the file goes on; None at its end.
     """
 
-    snapshot: Snapshot
+    snapshot: SnapshotInfo
     rows: list[tuple[str, dict[str, Any]]]
     next: int | None
 
@@ -119,7 +119,7 @@ class SnapshotFile:
         """Return where the slot was; None if there is no file."""
         try:
             with open(self.path, "rb") as file:
-                return Snapshot(*pickle.load(file)).confirmed
+                return SnapshotInfo(*pickle.load(file)).confirmed
         except FileNotFoundError:
             return None
 
@@ -127,7 +127,7 @@ class SnapshotFile:
         """Return some rows, from a place in the file on; 0 is the first row."""
         with open(self.path, "rb") as file:
             size = os.fstat(file.fileno()).st_size
-            snapshot = Snapshot(*pickle.load(file))
+            snapshot = SnapshotInfo(*pickle.load(file))
             file.seek(place or file.tell())
             rows: list[tuple[str, dict[str, Any]]] = []
             while len(rows) < limit and file.tell() < size:

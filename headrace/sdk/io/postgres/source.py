@@ -46,7 +46,7 @@ class PositionedChange(NamedTuple):
     position: tuple[int, int]
 
 
-Keys: TypeAlias = "dict[str, tuple[str, ...]]"
+KeyColumns: TypeAlias = "dict[str, tuple[str, ...]]"
 """The columns of the key of each table."""
 
 
@@ -155,7 +155,7 @@ class PostgresSource(UnboundedSource[PositionedChange]):
         return min([*rest, last])
 
     def _records(
-        self, found: list[SlotTransaction], start: StreamPosition, limit: int, keys: Keys
+        self, found: list[SlotTransaction], start: StreamPosition, limit: int, keys: KeyColumns
     ) -> tuple[list[TimestampedValue[PositionedChange]], StreamPosition]:
         records: list[TimestampedValue[PositionedChange]] = []
         position = start
@@ -170,14 +170,14 @@ class PostgresSource(UnboundedSource[PositionedChange]):
         return records, position
 
 
-def _number(start: StreamPosition, keys: Keys, transaction: SlotTransaction) -> int:
+def _number(start: StreamPosition, keys: KeyColumns, transaction: SlotTransaction) -> int:
     """Return how many records a transaction is."""
     own = sum(change.table in keys for change in transaction.changes)
     return 0 if start.skips(transaction) else own
 
 
 def _positioned(
-    transaction: SlotTransaction, keys: Keys
+    transaction: SlotTransaction, keys: KeyColumns
 ) -> Iterator[TimestampedValue[PositionedChange]]:
     """Yield the changes of a transaction that concern the tables."""
     time = Timestamp(micros=transaction.time)
@@ -186,7 +186,7 @@ def _positioned(
             yield TimestampedValue(_change(change, (transaction.commit, number), keys), time)
 
 
-def _change(change: SlotChange, position: tuple[int, int], keys: Keys) -> PositionedChange:
+def _change(change: SlotChange, position: tuple[int, int], keys: KeyColumns) -> PositionedChange:
     op, table, before, after = change
     old, new = (_key(row, keys[table]) for row in (before, after))
     return PositionedChange(op, table, old, new, after, position)
