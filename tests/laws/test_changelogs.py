@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from functools import wraps
+from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, strategies as st
 
 from headrace.sdk.changelogs import latest_rows
 from headrace.sdk.changelogs.latest_rows import RowRules
 from headrace.sdk.changelogs.matched_retractions import MatchRetractions
-from headrace.testing import TestPipeline
+from headrace.testing import TestPipeline, TestStream
 from tests.laws.changelog_cases import (
     KINDS,
     Case,
@@ -23,6 +24,8 @@ from tests.laws.changelog_cases import (
     check_at_the_end,
     drawn_cases,
     grouped,
+    places,
+    told,
 )
 
 
@@ -46,6 +49,21 @@ def test_groupings_hold_the_present_rows_of_tables_that_can_be_truncated(case: C
 @given(cases(in_order=True))
 def test_groupings_hold_the_present_rows_of_unchecked_diffs(case: Case) -> None:
     check(run("diffs", [case], rows=Diffs("pass")), [case])
+
+
+@given(cases(), st.randoms(use_true_random=False))
+def test_diffs_that_overtake_each_other_add_up(case: Case, chance: Random) -> None:
+    """Each diff arrives alone, in any order; all are matched, since the watermark does not pass them."""
+    apart = [diff for place in range(places([case])) for diff in told("diffs", [case], place)]
+    chance.shuffle(apart)
+    stream = TestStream()
+    for diff in apart:
+        stream = stream.add_elements([diff]).advance_processing_time(1)
+    with TestPipeline() as p:
+        panes = grouped(
+            p, "diffs", [case], source=lambda *_: stream.advance_watermark_to_infinity()
+        )
+    check_at_the_end(panes.elements, [case])
 
 
 @pytest.mark.mode("streaming")
