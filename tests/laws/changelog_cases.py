@@ -124,7 +124,7 @@ def _joined(rows: list[Row]) -> Iterable[Any]:
         yield "join", who, *sides
 
 
-EACH: Final = {
+EACH: Final[dict[str, Any]] = {
     "trigger": Repeatedly(AfterCount(1)),
     "accumulation_mode": AccumulationMode.RETRACTING,
 }

@@ -83,13 +83,13 @@ def test_a_batch_holds_the_last_rows(runner: Any, kind: str) -> None:
 
 def old_row_stays(patch: pytest.MonkeyPatch) -> None:
     """An update retracts nothing."""
-    changes = RowRules._changes
+    changes: Any = RowRules._changes
     patch.setattr(RowRules, "_changes", lambda self, old, new: changes(self, new and None, new))
 
 
 def retracted_at_the_new_time(patch: pytest.MonkeyPatch) -> None:
     """A retraction is in the windows of the row that replaces it."""
-    changes = RowRules._changes
+    changes: Any = RowRules._changes
 
     def moved(self: Any, old: Any, new: Any) -> Any:
         return changes(self, old if old is None or new is None else (old[0], new[1]), new)

@@ -136,14 +136,19 @@ def change(table: Table, chance: Random, number: int) -> None:
         getattr(table, what)(key)
 
 
+def batch_of(source: ChangesSource, offset: Any, limit: int) -> Any:
+    """The batch at a position."""
+    return source.read(None, offset, limit)
+
+
 def read_all(source: ChangesSource, offset: Any, limit: int) -> tuple[list[Any], Any]:
     """The changes from a position on to the present end; each batch is read again, as after a crash."""
     found: list[Any] = []
     while True:
-        batch = source.read(None, offset, limit)
+        batch = batch_of(source, offset, limit)
         own = [record.value for record in batch.records]
         if own:
-            again = source.read(None, offset, len(own))
+            again = batch_of(source, offset, len(own))
             assert [record.value for record in again.records][: len(own)] == own
         found += own
         if not own and batch.next_offset == offset:
@@ -208,9 +213,9 @@ def test_a_table_that_is_empty_at_first(table: Table) -> None:
 def test_watermarks_follow_the_commits(table: Table) -> None:
     table.append(1)
     source = ChangesSource(table.versions(), table.versions().current())
-    offset = source.read(None, None, 1).next_offset
+    offset = batch_of(source, None, 1).next_offset
     table.append(2)
-    batch = source.read(None, offset, 1)
+    batch = batch_of(source, offset, 1)
     assert batch.watermark is not None
     (record,) = batch.records
     assert float(record.timestamp) == float(batch.watermark)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from decimal import Decimal
+from functools import partial
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -67,6 +68,11 @@ def database(postgresql: str, tmp_path: Path) -> Iterator[Database]:
     found.connection.close()
 
 
+def batch_of(source: PostgresSource, offset: Any, limit: int) -> Any:
+    """The batch at a position."""
+    return source.read(None, offset, limit)
+
+
 class Reading:
     """Reads a source from batch to batch."""
 
@@ -75,7 +81,7 @@ class Reading:
 
     def more(self) -> list[Change]:
         """The next batch."""
-        batch = self.source.read(None, self.offset, self.limit)
+        batch = batch_of(self.source, self.offset, self.limit)
         self.offset = batch.next_offset
         return list(map(told, batch.records))
 
@@ -230,11 +236,11 @@ def test_an_aborted_transaction_has_no_changes(database: Database) -> None:
 
 def test_watermarks_follow_the_commits(database: Database) -> None:
     source = database.source()
-    first = source.read(None, None, 10)
+    first = batch_of(source, None, 10)
     assert first.watermark is None
     start = datetime.now(UTC).timestamp()
     database.insert((1, "ann"))
-    second = source.read(None, first.next_offset, 10)
+    second = batch_of(source, first.next_offset, 10)
     (record,) = second.records
     assert second.watermark is not None
     assert float(second.watermark) <= float(record.timestamp)
@@ -251,6 +257,12 @@ def run(database: Database, **how: Any) -> list[tuple[int, Any]]:
     return [(e.diff, e.value) for e in found.elements]
 
 
+def taken_now(source: PostgresSource, connection: Any) -> None:
+    """Make the slot, and take the present rows."""
+    source.slot.create(connection)
+    source._file().prepare(connection)
+
+
 def test_rows_have_the_values_of_a_query(database: Database) -> None:
     at = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
     database.execute(f"insert into people values (1, 'ann', '{at.isoformat()}', 1.50)")
@@ -259,7 +271,7 @@ def test_rows_have_the_values_of_a_query(database: Database) -> None:
     reading = Reading(database.source())
     reading.rest()
     database.execute(f"insert into people values (2, 'ann', '{at.isoformat()}', 1.50)")
-    (record,) = reading.source.read(None, reading.offset, 9).records
+    (record,) = batch_of(reading.source, reading.offset, 9).records
     assert record.value.row == expected | {"id": 2}
 
 
@@ -269,7 +281,7 @@ def test_a_large_value_that_is_not_changed_stays(database: Database) -> None:
     reading.rest()
     database.execute("insert into people values (1, repeat('x', 10000))")
     database.execute("update people set paid = 3 where id = 1")
-    batch = reading.source.read(None, reading.offset, 9)
+    batch = batch_of(reading.source, reading.offset, 9)
     assert "name" not in batch.records[1].value.row
     read = database.read()._reads
     change = read(batch.records[1].value, hr.Timestamp(0))[0][1]
@@ -279,7 +291,7 @@ def test_a_large_value_that_is_not_changed_stays(database: Database) -> None:
 def test_updates_and_deletions_are_retractions(database: Database) -> None:
     """The present rows are those of the beginning, of which there are none."""
     source = database.source()
-    source.server.run(lambda c: (source.slot.create(c), source._file().prepare(c)))
+    source.server.run(partial(taken_now, source))
     database.insert((1, "ann"), (2, "bob"))
     database.execute("update people set name = 'anne' where id = 1")
     database.execute("update people set id = 3 where id = 2", "delete from people where id = 1")
@@ -309,7 +321,7 @@ def test_several_tables_are_told_apart(database: Database) -> None:
 @pytest.mark.parametrize("on_truncate", ["error", "retract"])
 def test_a_truncation(database: Database, on_truncate: str) -> None:
     source = database.source()
-    source.server.run(lambda c: (source.slot.create(c), source._file().prepare(c)))
+    source.server.run(partial(taken_now, source))
     database.insert((1, "ann"), (2, "bob"))
     database.execute("truncate people")
     database.insert((3, "cay"))
