@@ -176,7 +176,7 @@ def thaw(frozen: tuple[Any, ...], merging: bool) -> KeyState:
         PipelineError: the data has another version of the format.
     """
     version, *_ = frozen
-    check_format("the stored state", version, KEY_STATE)
+    check_format("the stored state", version, "key state")
     _, rows, moments, bounds, parts, window_of_part, retired_numbers, dropped = frozen
     windows = {window: WindowState(*values) for window, *values in rows}
     order = sorted(windows) if merging else []

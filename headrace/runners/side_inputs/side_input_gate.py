@@ -227,7 +227,7 @@ class SideInputGate:
 
     def thaw(self, frozen: tuple[Any, ...]) -> GateState:
         """Return the state that :meth:`freeze` stored."""
-        check_format("the stored state", frozen[0], SIDE_INPUT_STATE)
+        check_format("the stored state", frozen[0], "side input state")
         _, contents, waiting = frozen
         return GateState(
             {key: SideContent.thaw(content, self._files) for key, content in contents.items()},

@@ -196,6 +196,7 @@ class FirstStage:
     ) -> Iterator[StageRow]:
         """Read a range of a source, and pass the elements on."""
         bundle = elements_of(read, wanted)
+        stage.executor.note_lags(read, wanted.lags)
         if wanted.elements is None:
             found.size += size_of(bundle)
         if read.label in self.plan.native:
@@ -335,7 +336,7 @@ class KeyedStage:
         if stored is not None:
             version, directories = loads(stored)
             check_format(
-                "the checkpoint's state", version, CHUNKS, "the directory state in the checkpoint"
+                "the checkpoint's state", version, "chunks", "the directory state in the checkpoint"
             )
         for label in self._own(self._plan.stage.plan.steps):
             for name, operator in _with_stores(label, stage.executor[label]):

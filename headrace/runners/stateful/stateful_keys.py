@@ -317,7 +317,7 @@ class StatefulKeys:
 
     def thaw(self, frozen: tuple[Any, ...]) -> DoFnState:
         """Return the state that :meth:`freeze` stored, without what the DoFn no longer declares."""
-        check_format("the stored state", frozen[0], STATEFUL_STATE)
+        check_format("the stored state", frozen[0], "stateful state")
         _, key, windows, rows, timers = frozen
         state = DoFnState(key)
         for window, (cells, expire_at) in zip(unpacked(windows), rows, strict=True):

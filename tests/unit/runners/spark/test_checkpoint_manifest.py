@@ -21,9 +21,14 @@ HOW: dict[str, Any] = {
 }
 
 
-def manifest(grouped_again: bool = False, **windowing: Any) -> Manifest:
+def manifest(grouped_again: bool = False, retractions: bool = False, **windowing: Any) -> Manifest:
     with unchecked_pipeline() as p:
         pairs = p | "read" >> hr.Create([("a", 1)])
+        if retractions:
+            mode = AccumulationMode.RETRACTING
+            late = {**HOW, "accumulation_mode": mode, "allowed_lateness": 7}
+            pairs = pairs | "first" >> hr.WindowInto(FixedWindows(5), **late)
+            pairs = pairs | "corrected" >> hr.CombinePerKey(sum)
         windows = hr.WindowInto(FixedWindows(10), **HOW, **windowing)
         sums = pairs | windows | "sum" >> hr.CombinePerKey(sum)
         if grouped_again:
@@ -62,8 +67,13 @@ def test_the_same_sheet_is_resumed() -> None:
             {"allowed_lateness": 7, "grouped_again": True},
             "its firing changed from first at the end of the window to not before",
         ),
+        (
+            {"allowed_lateness": 7},
+            {"allowed_lateness": 7, "retractions": True},
+            "its firing changed from first at the end of the window to at any time",
+        ),
     ],
-    ids=["lateness", "late output", "grouped again"],
+    ids=["lateness", "late output", "grouped again", "retractions"],
 )
 def test_another_sheet_is_refused(before: dict[str, Any], now: dict[str, Any], what: str) -> None:
     with pytest.raises(hr.PipelineError, match=what) as refusal:
