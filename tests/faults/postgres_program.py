@@ -26,10 +26,15 @@ FOUND = """
 """
 
 
-def build(p: hr.Pipeline, home: Path, url: str) -> None:
+def build(p: hr.Pipeline, home: Path, url: str, password: str | None = None) -> None:
     """Add the steps of the pipeline."""
     read = hr.io.ReadFromPostgres(
-        url, slot="paid", tables="paid", timestamp="at", snapshot_dir=str(home / "snapshot")
+        url,
+        slot="paid",
+        tables="paid",
+        timestamp="at",
+        snapshot_dir=str(home / "snapshot"),
+        password=password,
     )
     windows = hr.WindowInto(
         hr.window.FixedWindows(10),
@@ -49,11 +54,11 @@ def _pair(row: Any) -> tuple[str, int]:
     return row["name"], row["amount"]
 
 
-def flags(home: Path) -> list[str]:
+def flags(home: Path, limit: int = 7) -> list[str]:
     return [
         "--streaming",
         f"--checkpoint={home / 'checkpoint'}",
-        "--max-records-per-batch=7",
+        f"--max-records-per-batch={limit}",
     ]
 
 

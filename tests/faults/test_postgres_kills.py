@@ -86,8 +86,8 @@ def test_a_resumed_run_goes_on_at_the_slot(
     chance = random.Random(3)
     for place in range(2):
         change(server, chance)
-        p = hr.Pipeline(runner=small_spark, options=PipelineOptions(flags(tmp_path)))
-        build(p, tmp_path, server.url)
+        p = hr.Pipeline(runner=small_spark, options=PipelineOptions(flags(tmp_path, 30)))
+        build(p, tmp_path, server.url, password="s3cr3t")
         run = p.run()
         wait_for_totals(server)
         if place == 1:
@@ -95,6 +95,9 @@ def test_a_resumed_run_goes_on_at_the_slot(
             change(server, chance)
             wait_for_totals(server)
         run.cancel()
+    kept = [path.read_bytes() for path in (tmp_path / "checkpoint").rglob("*") if path.is_file()]
+    assert kept
+    assert not any(b"s3cr3t" in content for content in kept)
 
 
 @pytest.mark.slow

@@ -129,8 +129,8 @@ def test_a_doubled_retraction_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
 
     @wraps(process)
     def twice(self: Any, pair: Any, *others: Any, **more: Any) -> Any:
-        for change in process(self, pair, *others, **more):
-            yield from [change] * (1 if change.diff > 0 else 2)
+        changes = process(self, pair, *others, **more)
+        return [each for change in changes for each in [change] * (1 if change.diff > 0 else 2)]
 
     monkeypatch.setattr(MatchRetractions, "process", twice)
     histories = drawn_cases(20)

@@ -10,7 +10,7 @@ the last one is ignored, so the rows that remain do not depend on the order of a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from headrace.errors import ElementError, shorten
@@ -130,11 +130,10 @@ class LatestRows(DoFn):
         timestamp: Any = DoFn.TimestampParam,
         kept: Any = DoFn.StateParam(KEPT),
         forget: Any = DoFn.TimerParam(FORGET),
-    ) -> Iterator[Change]:
+    ) -> list[Change]:
         key, change = pair[0], RowChange(*pair[1])
         watermark = forget.current_relative_time().micros
         (position, row), changes = self._rules.apply(kept.read() or NO_ROW, change, watermark, key)
-        yield from changes
         if row is not None:
             kept.write((position, tuple(row)))
             forget.clear()
@@ -143,6 +142,7 @@ class LatestRows(DoFn):
             self._forget_later(forget, timestamp.micros)
         else:
             kept.clear()
+        return changes  # a list is not copied, as what is yielded is
 
     def _forget_later(self, forget: Any, time: int) -> None:
         """Forget the position of a deleted row when no older change can arrive."""
@@ -184,7 +184,7 @@ class LatestTables(DoFn):
         pair: tuple[Any, tuple[Any, RowChange]],
         table: Any = DoFn.StateParam(TABLE),
         now: Any = DoFn.TimerParam(NOW),
-    ) -> Iterator[Change]:
+    ) -> list[Change]:
         key, change = pair[1][0], RowChange(*pair[1][1])
         watermark = now.current_relative_time().micros
         truncated, known = table.read() or (None, {})
@@ -194,14 +194,16 @@ class LatestTables(DoFn):
             changed_keys = list(rows)
         else:
             changed_keys = [encode_key(key)]
+        found: list[Change] = []
         for code in changed_keys:
             kept = rows.get(code, (truncated, None))
             (position, row), changes = self._rules.apply(kept, change, watermark, key)
-            yield from changes
+            found += changes
             rows.pop(code, None)
             if row is not None or position is not None:
                 rows[code] = (position, row if row is None else tuple(row))
         table.write((truncated, rows))
+        return found
 
     @on_timer(NOW)
     def nothing(self) -> None:
@@ -229,4 +231,21 @@ def is_stale(position: Any, last: Any, key: object) -> bool:
 
 
 def _same(old: RowAtTime, new: RowAtTime) -> bool:
-    return old[1] == new[1] and encode_value(old[0]) == encode_value(new[0])
+    if old[1] != new[1] or _differ(old[0], new[0]):
+        return False
+    return encode_value(old[0]) == encode_value(new[0])
+
+
+def _differ(one: Any, other: Any) -> bool:
+    """Return whether two values surely differ, which is faster than to encode them.
+
+    >>> _differ({"a": 1}, {"a": 2}), _differ({"a": 1}, {"a": 1})
+    (True, False)
+    """
+    if type(one) is not type(other):
+        return True
+    if isinstance(one, dict):
+        return one.keys() != other.keys() or any(_differ(one[name], other[name]) for name in one)
+    if isinstance(one, tuple):
+        return len(one) != len(other) or any(map(_differ, one, other))
+    return isinstance(one, (str, int, bytes)) and one != other

@@ -53,21 +53,21 @@ class MatchRetractions(DoFn):
         number: Any = DoFn.StateParam(NUMBER),
         waiting: Any = DoFn.StateParam(WAITING),
         end: Any = DoFn.TimerParam(END),
-    ) -> Iterator[Change]:
+    ) -> list[Change]:
         change = Change(*pair[1])
         limit = ANY_LATENESS if self._lateness is None else self._lateness
         if is_behind(change.timestamp, end.current_relative_time().micros, limit):
             self._late.inc()
-            return
+            return []
         before = number.read() or 0
         _write(number, before + change.diff)
         if before + change.diff < 0:
             waiting.write((change.value, change.timestamp))
         elif before < 0:
             waiting.clear()
-        if (before > 0) if change.diff < 0 else (before >= 0):
-            yield change
         self._set(end, timestamp.micros, change.timestamp, before + change.diff)
+        passes = before > 0 if change.diff < 0 else before >= 0
+        return [change] if passes else []  # a list is not copied, as what is yielded is
 
     def _set(self, end: Any, arrived: int, time: int, number: int) -> None:
         """Set the timer to when nothing can arrive; without a limit, present values have none."""

@@ -25,6 +25,7 @@ from headrace.sdk.changelogs.latest_rows import (
 from headrace.sdk.io.postgres.server import Server
 from headrace.sdk.io.postgres.slot import Slot
 from headrace.sdk.io.postgres.source import PositionedChange, PostgresSource
+from headrace.sdk.io.secret import Secret
 from headrace.sdk.pardo.transforms import ParDo
 from headrace.sdk.pipelines.pvalue import PBegin, PCollection
 from headrace.sdk.pipelines.transform import PTransform
@@ -55,8 +56,8 @@ class ReadFromPostgres(PTransform[PBegin, PCollection[Any]]):
     in a file of the driver until they are processed. The state has the present row of each key.
 
     Args:
-        dsn: the database, as a URL or as ``key=value`` pairs; or a function that returns it, which is called
-            on the driver. The password is shown nowhere; it can also be in ``PGPASSWORD`` or ``~/.pgpass``.
+        dsn: the database, as a URL or as ``key=value`` pairs; or a secret or a function with them, which the
+            driver looks up. The password is shown nowhere; it can also be in ``PGPASSWORD`` or ``~/.pgpass``.
         slot: the name of the replication slot, of lower-case letters, digits and ``_``.
         tables: a table, with or without its schema; the collection has its rows. Or several tables; the
             collection then has (table, row) pairs, with the schema in the table's name.
@@ -69,6 +70,7 @@ class ReadFromPostgres(PTransform[PBegin, PCollection[Any]]):
             :class:`~headrace.FromDebezium`.
         snapshot_dir: the folder for the file of the first rows; by default one for temporary files. Choose a
             shared folder if a driver is restarted on another machine.
+        password: the password, if it is not in the DSN, best as a :class:`~headrace.io.Secret`.
 
     Raises:
         PipelineError: an argument is not valid, or psycopg is not installed.
@@ -82,7 +84,7 @@ class ReadFromPostgres(PTransform[PBegin, PCollection[Any]]):
 
     def __init__(
         self,
-        dsn: str | Callable[[], str],
+        dsn: str | Secret | Callable[[], str],
         slot: str,
         tables: str | Sequence[str],
         publication: str | None = None,
@@ -90,11 +92,12 @@ class ReadFromPostgres(PTransform[PBegin, PCollection[Any]]):
         on_truncate: Literal["error", "retract"] = "error",
         allowed_lateness: DurationTypes | None = None,
         snapshot_dir: str | None = None,
+        password: str | Secret | None = None,
     ) -> None:
         super().__init__()
         check_choice("ReadFromPostgres", "on_truncate", on_truncate, _TRUNCATIONS)
         self._options = ChangeOptions.of("ReadFromPostgres", allowed_lateness)
-        server = Server(dsn)
+        server = Server(dsn, password)
         server.check()
         several = not isinstance(tables, str)
         names = tuple(map(_full_name, [tables] if isinstance(tables, str) else tables))

@@ -10,6 +10,7 @@ from typing import Any, Final, TypeVar
 import attrs
 
 from headrace.errors import PipelineError, require_extra
+from headrace.sdk.io.secret import Secret, resolved
 
 ResultT = TypeVar("ResultT")
 
@@ -24,10 +25,12 @@ class Server:
     """A database.
 
     Args:
-        dsn: its URL or its ``key=value`` pairs; or a function that returns them where it is connected.
+        dsn: its URL or its ``key=value`` pairs; or a secret or a function with them.
+        password: the password, if it is not in the DSN.
     """
 
-    _dsn: str | Callable[[], str]
+    _dsn: str | Secret | Callable[[], str]
+    _password: str | Secret | None = None
 
     def __repr__(self) -> str:
         """Show no secrets."""
@@ -36,7 +39,7 @@ class Server:
     @property
     def address(self) -> str:
         """The database without user and password; of a DSN from a function nothing is known."""
-        if callable(self._dsn):
+        if not isinstance(self._dsn, str):
             return "postgresql://"
         parts = self._parts(self._dsn)
         host, port = parts.get("host", "localhost"), parts.get("port", "5432")
@@ -48,8 +51,7 @@ class Server:
         Raises:
             PipelineError: it is not valid, or psycopg is not installed.
         """
-        if not callable(self._dsn):
-            self._parts(self._dsn)
+        self._parts(self._dsn if isinstance(self._dsn, str) else "")
 
     def run(self, work: Callable[[Any], ResultT], patience: float = SERVER_PATIENCE) -> ResultT:
         """Connect and do some work, again if the connection is lost; it must be safe to repeat.
@@ -81,8 +83,10 @@ class Server:
         """Open a connection, in which each statement is a transaction of its own."""
         import psycopg
 
-        dsn = self._dsn() if callable(self._dsn) else self._dsn
-        with psycopg.connect(dsn, autocommit=True, connect_timeout=10) as connection:
+        found = resolved({"dsn": self._dsn, "password": self._password})
+        dsn = found["dsn"]() if callable(found["dsn"]) else found["dsn"]
+        secrets = {} if self._password is None else {"password": found["password"]}
+        with psycopg.connect(dsn, autocommit=True, connect_timeout=10, **secrets) as connection:
             yield connection
 
     def _parts(self, dsn: str) -> dict[str, str]:

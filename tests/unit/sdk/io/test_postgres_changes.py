@@ -370,6 +370,20 @@ def test_the_password_is_not_shown() -> None:
     assert "s3cr3t" not in str(caught.value)
 
 
+def test_the_password_can_be_elsewhere(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    database.insert((1, "ann"))
+    monkeypatch.setenv("TEST_DSN", database.url)
+    monkeypatch.setenv("TEST_PASSWORD", "s3cr3t")
+    secret, password = hr.io.Secret.from_env("TEST_DSN"), hr.io.Secret.from_env("TEST_PASSWORD")
+    for dsn in (secret, secret.resolve, database.url):
+        read = hr.io.ReadFromPostgres(
+            dsn, slot="s", tables="people", snapshot_dir=database.folder, password=password
+        )
+        with TestPipeline(argv=["--until-caught-up", "--streaming"]) as p:
+            found = capture(p | read)
+        assert [e.value["name"] for e in found.elements] == ["ann"]
+
+
 def test_arguments_are_checked() -> None:
     wrong: list[dict[str, Any]] = [
         {"slot": "S"},
