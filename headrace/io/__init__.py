@@ -55,6 +55,7 @@ from headrace.sdk.io.frames.read_from_spark import FromDataFrame, ReadFromSpark
 from headrace.sdk.io.frames.to_dataframe import ToDataFrame
 from headrace.sdk.io.kafka.kafka_record import KafkaRecord
 from headrace.sdk.io.kafka.read_from_kafka import ReadFromKafka
+from headrace.sdk.io.kafka.write_to_kafka import WriteToKafka
 from headrace.sdk.io.matching.matching_files import (
     EmptyMatchTreatment,
     MatchAll,
@@ -158,6 +159,7 @@ __all__ = [
     "WriteToConsole",
     "WriteToCsv",
     "WriteToJson",
+    "WriteToKafka",
     "WriteToParquet",
     "WriteToParquetBatched",
     "WriteToTFRecord",
