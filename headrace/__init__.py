@@ -72,6 +72,7 @@ if TYPE_CHECKING:
     from headrace.sdk.groups.combine_fn import CombineFn as CombineFn
     from headrace.sdk.groups.group_by_key import GroupByKey as GroupByKey
     from headrace.sdk.groups.window_into import WindowInto as WindowInto
+    from headrace.sdk.io.table.query import query as query
     from headrace.sdk.joins.as_of_join import AsOfJoin as AsOfJoin
     from headrace.sdk.joins.co_group_by_key import (
         CoGroupByKey as CoGroupByKey,
@@ -183,6 +184,7 @@ _NAMES: Final = {
         "UnsupportedError",
     ),
     "headrace.runners.plan.show": ("show",),
+    "headrace.sdk.io.table.query": ("query",),
     "headrace.sdk.joins.as_of_join": ("AsOfJoin",),
     "headrace.sdk.batching.batch_elements": ("BatchElements",),
     "headrace.sdk.joins.co_group_by_key": (

@@ -56,6 +56,7 @@ from headrace.sdk.io.frames.to_dataframe import ToDataFrame
 from headrace.sdk.io.kafka.kafka_record import KafkaRecord
 from headrace.sdk.io.kafka.read_from_kafka import ReadFromKafka
 from headrace.sdk.io.kafka.write_to_kafka import WriteToKafka
+from headrace.sdk.io.lake.write import WriteToDelta, WriteToIceberg
 from headrace.sdk.io.matching.matching_files import (
     EmptyMatchTreatment,
     MatchAll,
@@ -70,6 +71,8 @@ from headrace.sdk.io.serdes.base import Serde
 from headrace.sdk.io.serdes.plain import BytesSerde, JsonSerde, NumberSerde, StringSerde
 from headrace.sdk.io.serdes.protobuf import ProtobufSerde
 from headrace.sdk.io.serdes.registry import SchemaRegistry
+from headrace.sdk.io.table.materialized_view import MaterializedView
+from headrace.sdk.io.table.query import QueryResult
 from headrace.sdk.io.table.sink import WriteToTable
 from headrace.sdk.polling.watch import ReadByPolling
 from headrace.sdk.sources.delivery import Delivery
@@ -110,11 +113,13 @@ __all__ = [
     "LatestOffset",
     "MatchAll",
     "MatchFiles",
+    "MaterializedView",
     "NumberSerde",
     "ParquetFiles",
     "ParquetSink",
     "PartSink",
     "ProtobufSerde",
+    "QueryResult",
     "Read",
     "ReadAllFromAvro",
     "ReadAllFromAvroContinuously",
@@ -158,6 +163,8 @@ __all__ = [
     "WriteToAvro",
     "WriteToConsole",
     "WriteToCsv",
+    "WriteToDelta",
+    "WriteToIceberg",
     "WriteToJson",
     "WriteToKafka",
     "WriteToParquet",

@@ -33,6 +33,7 @@ from headrace.sdk.pardo.binding import exploded
 from headrace.sdk.pipelines import graph
 from headrace.sdk.sources.sink import PartSink, SinkBatch
 from headrace.triggers.trigger import Clock
+from headrace.windowing.time.timestamps import MIN_MICROS
 
 
 @attrs.define(eq=False)
@@ -114,14 +115,15 @@ class Write(Operator):
     streaming: bool
     waiting: list[Bundle] = attrs.field(factory=list)
     batches: int = 0
+    watermark: int = MIN_MICROS
 
     def push(self, bundle: Bundle) -> None:
         """Collect a bundle until the round ends."""
         self.waiting.append(bundle)
 
     def end_round(self, clock: Clock) -> int:
-        """Write the collected elements, if there are any; in batch mode commit a part sink in any case."""
-        if self.waiting or (isinstance(self.node.sink, PartSink) and not self.streaming):
+        """Write the collected elements, if there are any, or what the sink also wants."""
+        if self.waiting or self._is_due(clock.watermark):
             bundle = Bundle.concat(self.waiting)
             self.waiting = []
             with label_errors(self.node.label):
@@ -132,10 +134,19 @@ class Write(Operator):
                         bundle,
                         step=self.node.label,
                         streaming=self.streaming,
+                        watermark=clock.watermark,
                     )
                 )
             self.batches += 1
+        self.watermark = clock.watermark
         return clock.watermark
+
+    def _is_due(self, watermark: int) -> bool:
+        """Whether to write a batch without elements: a part sink commits an empty collection too."""
+        sink = self.node.sink
+        if sink.wants_watermarks and watermark != self.watermark:
+            return True
+        return isinstance(sink, PartSink) and not self.streaming
 
     def open(self) -> None:
         """Open the sink."""

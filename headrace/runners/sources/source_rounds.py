@@ -22,7 +22,12 @@ from headrace.grouping.bundle import Bundle
 from headrace.runners.error_context import label_errors
 from headrace.runners.sources.batch_size import BatchDelivery, BatchSizer, MeasuredBatch, RoundSize
 from headrace.runners.sources.partition_reader import PartitionReader
-from headrace.runners.sources.source_positions import Partition, Position, ReadPosition
+from headrace.runners.sources.source_positions import (
+    Partition,
+    Position,
+    ReadPosition,
+    drained,
+)
 from headrace.runners.sources.source_ranges import (
     NO_WORKER_READS,
     RangeReader,
@@ -201,6 +206,11 @@ class SourceRounds:
             return before, {}
         self._start_batch(started, limit, bundles.values())
         return after, bundles
+
+    def drained(self, before: Position) -> Position:
+        """Return the position after a last round without records, also of sources that are new."""
+        reads = {label: self._start(before, label) for label in self._readers}
+        return drained(attrs.evolve(before, reads=reads))
 
     def note_size(self, size: int) -> None:
         """Note the size of the last round, in bytes as its records are sent to the workers."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import copy
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 import attrs
@@ -32,6 +32,8 @@ class SinkBatch:
         run: name of the run, kept when it resumes from a checkpoint; empty if it cannot resume.
         step: full label of the Write.
         streaming: whether this is one of many batches; if not, it contains the whole collection.
+        watermark: input watermark of the Write after the batch, in microseconds, which is at the end of time
+            when there is no more input; None if it is not known, as for parts.
 
     >>> batch = SinkBatch(id=7, now=0, bundle=Bundle(["a", "b"]))
     >>> batch.id, [(row.value, row.diff) for row in batch.bundle.rows()]
@@ -44,6 +46,7 @@ class SinkBatch:
     run: str = ""
     step: str = ""
     streaming: bool = attrs.field(default=False, kw_only=True)
+    watermark: int | None = attrs.field(default=None, kw_only=True)
 
 
 @attrs.frozen
@@ -72,6 +75,8 @@ class Commit:
         step: full label of the Write.
         written: the results of :meth:`PartSink.write_part` for all parts, in the order of their numbers.
         streaming: whether this is one of many batches; if not, it contains the whole collection.
+        watermark: input watermark of the Write after the batch, in microseconds, which is at the end of time
+            when there is no more input; None if it is not known.
 
     >>> Commit(id=7, run="", step="Write", written=["000007-000", "000007-001"]).written[1]
     '000007-001'
@@ -82,6 +87,7 @@ class Commit:
     step: str
     written: Sequence[Any]
     streaming: bool = attrs.field(default=False, kw_only=True)
+    watermark: int | None = attrs.field(default=None, kw_only=True)
 
 
 class Sink:
@@ -98,6 +104,9 @@ class Sink:
 
     accepts_retractions: ClassVar[bool] = False
     """Whether :meth:`write` handles the diffs of the elements."""
+
+    wants_watermarks: ClassVar[bool] = False
+    """Whether the sink also gets a batch without elements when only the watermark has advanced."""
 
     retraction_remedy: ClassVar[str] = (
         "apply hr.ToChangelog() first to write (diff, value) pairs, or use a sink that handles diffs and "
@@ -122,6 +131,16 @@ class Sink:
             kind: the type; ``typing.Any`` if it is not known.
         """
         return self
+
+    def first_rows(self, limit: int) -> Sequence[Mapping[str, Any]] | None:
+        """Return the first rows of what was written, for the live page; None if there is nothing to show.
+
+        It is called in a thread of its own, also while a batch is written and after the run.
+
+        Args:
+            limit: maximum number of rows.
+        """
+        return None
 
     def with_delivery(self, delivery: Delivery) -> Self:
         """Return the sink with another delivery.
@@ -197,4 +216,13 @@ class PartSink(Sink):
             batch.id, batch.now, batch.bundle, batch.run, batch.step, streaming=streaming
         )
         written = [self.write_part(part)]
-        self.commit(Commit(batch.id, batch.run, batch.step, written, streaming=streaming))
+        self.commit(
+            Commit(
+                batch.id,
+                batch.run,
+                batch.step,
+                written,
+                streaming=streaming,
+                watermark=batch.watermark,
+            )
+        )

@@ -7,6 +7,7 @@ last one counts, as in any upsert.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import datetime
 from itertools import repeat
 from operator import itemgetter
 from typing import Any
@@ -21,15 +22,18 @@ from headrace.sdk.io.table.rows import RowValues
 
 @attrs.frozen
 class Changes:
-    """The changes to a table, deletions first.
+    """The changes to a table, in order.
 
     Attributes:
         deletes: rows to delete if the table still contains them.
         writes: rows to insert, or with which to replace the rows of the same keys.
+        expired: the end of the last window that has expired: its rows and those of older windows are
+            deleted; None if none has.
     """
 
     deletes: list[RowValues]
     writes: list[RowValues]
+    expired: datetime | None = None
 
     def __len__(self) -> int:
         return len(self.deletes) + len(self.writes)
@@ -56,7 +60,7 @@ def changes_of(
     if not key:
         return Changes([], rows)
     for row in rows:
-        _check_key(row, key, step)
+        check_key(row, key, step)
     identify = itemgetter(*key)
     if isinstance(diffs, repeat) and next(diffs) == INSERT:
         return Changes([], list({identify(row): row for row in rows}.values()))
@@ -87,7 +91,21 @@ class _CountedRow:
     count: int
 
 
-def _check_key(row: RowValues, key: tuple[str, ...], step: str) -> None:
+def check_key(row: RowValues, key: tuple[str, ...], step: str) -> None:
+    """Check that a row can be found by its key.
+
+    Args:
+        row: the row.
+        key: columns of the key.
+        step: label of the step, for errors.
+
+    Raises:
+        ElementError: a key is None or not hashable.
+
+    >>> check_key({"k": None}, ("k",), "Write")
+    Traceback (most recent call last):
+    headrace.errors.ElementError: the element {'k': None} has None in the key column 'k'...
+    """
     for name in key:
         value = row[name]
         if value is None or value.__hash__ is None:

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import attrs
 
-from headrace.errors import PipelineError, require_extra, shorten, warn
-from headrace.sdk.io.table.changes import changes_of
-from headrace.sdk.io.table.rows import WINDOW_COLUMNS, Pattern, Shape, names_in
+from headrace.errors import require_extra
+from headrace.sdk.io.table.arguments import check_collection, key_columns, pattern_of
+from headrace.sdk.io.table.changes import Changes, changes_of
+from headrace.sdk.io.table.rows import Pattern, Shape
 from headrace.sdk.pipelines.pvalue import PCollection, PDone, require_collection
 from headrace.sdk.sources.delivery import Delivery
 from headrace.sdk.sources.sink import Sink, SinkBatch
-from headrace.sdk.sources.writing import Write, warn_of_repeats
-from headrace.windowing.windows import GlobalWindows
+from headrace.sdk.sources.writing import Write
 
 if TYPE_CHECKING:
     from headrace.sdk.io.table.database import Database
@@ -39,6 +39,11 @@ class TableSink(Sink):
     deliveries: ClassVar[tuple[Delivery, ...]] = tuple(Delivery)
 
     @property
+    def indexed(self) -> str | None:
+        """The column that gets an index in a new table, beside the key; None for none."""
+        return None
+
+    @property
     def dataset(self) -> str:  # type: ignore[override]
         """The database, without user and password, and the table."""
         scheme, separator, rest = self.url.partition("://")
@@ -59,12 +64,16 @@ class TableSink(Sink):
         from headrace.sdk.io.table.database import Database
 
         self.shape = self._shape()
-        self.database = Database(self.url, self.table, self.key, self.types)
+        self.database = Database(self.url, self.table, self.key, self.types, self.indexed)
         self.database.find()
 
-    def write(self, batch: SinkBatch) -> None:
+    def changes_of(self, batch: SinkBatch) -> Changes:
+        """Return the net changes of a batch."""
         rows, diffs = self.shape.rows(batch.bundle, batch.step)
-        changes = changes_of(rows, diffs, self.key, batch.step)
+        return changes_of(rows, diffs, self.key, batch.step)
+
+    def write(self, batch: SinkBatch) -> None:
+        changes = self.changes_of(batch)
         if len(changes) and self.database is not None:
             self.database.apply(changes, batch, self.delivery)
 
@@ -79,11 +88,12 @@ class WriteToTable(Write):
     With a key, an element replaces the row with its key, and a retraction deletes the row, unless the
     same batch has a newer row or the row has changed since. Without a key, rows are only added. Each
     batch is one transaction. A resumed run skips a batch that was written before: the table
-    ``headrace_batches`` stores the last batch of each run and step.
+    ``headrace_batches`` stores the last batch of each run and step. After a lost connection, a deadlock or a
+    lock that was not released in time, a batch is tried again, up to 7 times in about 15 seconds.
 
     Args:
-        url: URL of the database, ``sqlite:///sales.db`` or ``postgresql://user@host/sales``; a plain path
-            is an SQLite file.
+        url: URL of the database, ``sqlite:///sales.db``, ``postgresql://user@host/sales`` or
+            ``mariadb://user@host/sales`` (or ``mysql://``); a plain path is an SQLite file.
         table: name of the table, or ``schema.table``; it is created with the first rows if it does not
             exist.
         key: the column or columns that identify a row; None to only add rows.
@@ -100,7 +110,7 @@ class WriteToTable(Write):
 
     Raises:
         PipelineError: the arguments contradict each other, or SQLAlchemy or a driver is not installed.
-        UnsupportedError: the database is neither SQLite nor PostgreSQL.
+        UnsupportedError: the database is none of SQLite, PostgreSQL, MariaDB and MySQL.
 
     >>> import sqlite3, tempfile
     >>> file = tempfile.mkdtemp() + "/sales.db"
@@ -124,12 +134,9 @@ class WriteToTable(Write):
         windows: bool | None = None,
         delivery: Delivery = Delivery.EXACTLY_ONCE,
     ) -> None:
-        pattern = None if columns is None else _pattern(columns)
-        keys = _names(key)
-        if keys and windows:
-            keys += tuple(name for name in WINDOW_COLUMNS if name not in keys)
-        _check_names(keys, pattern, bool(windows))
-        _check_database(fspath(url), types or {})
+        pattern = None if columns is None else pattern_of(columns)
+        keys = key_columns(key, pattern, windows)
+        check_database(fspath(url), types or {})
         sink = TableSink(fspath(url), table, keys, pattern, dict(types or {}), bool(windows))
         super().__init__(sink, delivery=delivery)
         self._table = table
@@ -141,65 +148,14 @@ class WriteToTable(Write):
 
     def expand(self, pcoll: PCollection[object]) -> PDone:
         require_collection(pcoll)
-        if pcoll.collection.changing and not self._keyed:
-            raise PipelineError(
-                "the collection can contain retractions, but rows are only added to a table without a key",
-                remedy="set key to the columns of a key, or apply hr.ToChangelog() first to write "
-                "(diff, value) pairs",
-            )
-        windowed = not isinstance(pcoll.windowing.window_fn, GlobalWindows)
-        if self._windows and not windowed:
-            raise PipelineError(
-                "the global window has no bounds to write",
-                remedy="remove windows=True, or window the collection with hr.WindowInto",
-            )
-        if self._windows is None and self._keyed and windowed:
-            warn(
-                f"{pcoll!r} has windows, but the key has no window, so each key keeps the row of one window",
-                where=pcoll.pipeline.scope,
-                remedy="pass windows=True to add the window to the key, or windows=False if one is wanted",
-            )
-        if not self._keyed:
-            warn_of_repeats(pcoll, "rows")
+        check_collection(pcoll, self._keyed, self._windows)
         return super().expand(pcoll)
 
 
-def _names(key: str | Iterable[str] | None) -> tuple[str, ...]:
-    if key is None:
-        return ()
-    return (key,) if isinstance(key, str) else tuple(key)
-
-
-def _pattern(columns: Iterable[Any]) -> tuple[Pattern, ...]:
-    if isinstance(columns, str):
-        raise PipelineError(
-            f"columns must be a list, not the string {shorten(columns)}",
-            remedy=f"use [{columns!r}]",
-        )
-    return tuple(part if isinstance(part, str) else _pattern(part) for part in columns)
-
-
-def _check_names(keys: tuple[str, ...], pattern: tuple[Pattern, ...] | None, windows: bool) -> None:
-    if pattern is None:
-        return
-    names = [*names_in(pattern), *(WINDOW_COLUMNS if windows else ())]
-    for name in names:
-        if names.count(name) > 1:
-            raise PipelineError(
-                f"the column {name!r} is named twice", remedy="name each column once"
-            )
-    for name in keys:
-        if name not in names:
-            raise PipelineError(
-                f"the key {name!r} is not in the columns {names}",
-                remedy="add it to columns, or choose another key",
-            )
-
-
-def _check_database(url: str, types: Mapping[str, object]) -> None:
+def check_database(url: str, types: Mapping[str, object]) -> None:
     """Check the database and the types while the pipeline is built."""
-    postgres = ", and 'psycopg[binary]' for PostgreSQL"
-    require_extra("sqlalchemy", "sql", "WriteToTable needs SQLAlchemy", postgres)
+    drivers = ", and 'psycopg[binary]' for PostgreSQL or pymysql for MariaDB"
+    require_extra("sqlalchemy", "sql", "WriteToTable needs SQLAlchemy", drivers)
     from headrace.sdk.io.table import columns, database
 
     database.engine_of(url)

@@ -339,7 +339,7 @@ def test_a_table_without_that_key_is_refused(database) -> None:
 @pytest.mark.parametrize(
     ("arguments", "error", "words"),
     [
-        ({"url": "mysql://host/x"}, hr.UnsupportedError, "cannot write to mysql"),
+        ({"url": "oracle://host/x"}, hr.UnsupportedError, "cannot write to oracle"),
         ({"url": "sqlite://"}, hr.PipelineError, "in-memory database"),
         ({"url": "nothing://"}, hr.UnsupportedError, "nothing"),
         ({"url": "postgresql+nodriver://host/x"}, hr.PipelineError, "nodriver"),
