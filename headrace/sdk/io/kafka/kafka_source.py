@@ -86,6 +86,7 @@ class KafkaSource(UnboundedSource[Any], HasDisplayData):
         partitions_interval: seconds between two looks for new partitions.
         group: the group for which offsets are committed; empty for none.
         until: the ends of partitions; None if they have none.
+        after: the labels of reads that must have ended before.
     """
 
     reports_watermarks: ClassVar[bool] = False
@@ -97,6 +98,7 @@ class KafkaSource(UnboundedSource[Any], HasDisplayData):
     partitions_interval: float | None = None
     group: str = ""
     until: Mapping[TopicPartition, int] | None = None
+    after: tuple[str, ...] = ()
     uid: str = attrs.field(factory=lambda: uuid4().hex, repr=False)
     asked: Asked = attrs.field(factory=Asked, repr=False, init=False)
 

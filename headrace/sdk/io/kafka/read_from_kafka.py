@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from copy import copy
 from typing import Any, ClassVar, Final
 
 import attrs
@@ -165,6 +166,8 @@ class ReadFromKafka(PTransform[PBegin, PCollection[Any]]):
         self._interval = dynamic_read_poll_interval_seconds
         self._group = _group_of(settings) if commit_offset_in_finalize else ""
         self._watermark = watermark
+        self._timed = start is not None or start_read_time is not None
+        self._after: tuple[str, ...] = ()
 
     def default_label(self) -> str:
         return f"ReadFromKafka({self._topics})"
@@ -199,7 +202,23 @@ class ReadFromKafka(PTransform[PBegin, PCollection[Any]]):
             self._start,
             self._interval,
             self._group,
+            after=self._after,
         )
+
+    def following(self, at: Any, after: tuple[str, ...]) -> ReadFromKafka:
+        """Return a copy that starts at a point, and waits for other reads.
+
+        Args:
+            at: a time, or offsets by ``(topic, partition)``; a given start counts before a time, and if
+                event times come from a function, a time is no start.
+            after: the labels of the other reads.
+        """
+        read = copy(self)
+        read._after = after
+        by_record_time = not self._timed and self._form.timestamp is None
+        if isinstance(at, Mapping) or by_record_time:
+            read._start = start_of(at, "at")
+        return read
 
     def with_exception_handling(
         self,
@@ -267,6 +286,10 @@ class ReadWithDeadLetters(PTransform[PBegin, DoOutputsTuple]):
         self._transform = read
         self._tags = main_tag, dead_letter_tag
         self._caught = exc_class
+
+    def following(self, at: Any, after: tuple[str, ...]) -> ReadWithDeadLetters:
+        """Return a copy of this transform, as :meth:`ReadFromKafka.following` does."""
+        return ReadWithDeadLetters(self._transform.following(at, after), *self._tags, self._caught)
 
     def default_label(self) -> str:
         return self._transform.label

@@ -108,12 +108,12 @@ class AvroSerde(Serde):
             ElementError: the data does not fit the schema.
             PipelineError: the registry does not answer.
         """
-        framing, reader = self._framing, self.schema and parsed(self.schema)
+        framing, given = self._framing, self.schema and parsed(self.schema)
+        writer, reader = given, None
         if framing:
             number, data = framing.unframed(data)
-            writer = self._writer(number)
-        else:
-            writer, reader = reader, None
+            # The schema of a class has another name than the one in the registry; its fields are taken.
+            writer, reader = self._writer(number), None if self.kind else given
         stream = io.BytesIO(data)
         try:
             value = avro().schemaless_reader(stream, writer, reader)

@@ -88,7 +88,7 @@ class SchemaRegistry:
         """
         found = _SCHEMAS.get((self, number))
         if found is None:
-            with self._errors(f"the schema {number}"):
+            with self.errors(f"the schema {number}"):
                 found = _SCHEMAS[self, number] = self.client().get_schema(number)
         return found
 
@@ -113,7 +113,7 @@ class SchemaRegistry:
         return _NUMBERS[key]
 
     def _ask(self, subject: str, schema: Any) -> int:
-        with self._errors(f"the schema of the subject {subject}"):
+        with self.errors(f"the schema of the subject {subject}"):
             if self.registers:
                 return int(self.client().register_schema(subject, schema))
             return int(self.client().lookup_schema(subject, schema).schema_id)
@@ -126,21 +126,25 @@ class SchemaRegistry:
         return _CLIENTS[self]
 
     @contextmanager
-    def _errors(self, what: str) -> Iterator[None]:
-        """Turn errors of the client and of the connection into errors without secrets."""
-        failed = schema_registry().SchemaRegistryError
-        try:
-            yield
-        except (failed, OSError, schema_registry("httpx").HTTPError) as error:
-            raise self.error(what, error) from None
-
-    def error(self, what: str, error: BaseException) -> ElementError | PipelineError:
-        """Return the error for an error of the client: a bad message, if the registry lacks its schema.
+    def errors(self, what: str) -> Iterator[None]:
+        """Turn errors of the client and of the connection into errors without secrets.
 
         Args:
-            what: what was asked for.
-            error: the error of the client, or of its connection.
+            what: what is asked for.
+
+        Raises:
+            ElementError: the registry does not have it.
+            PipelineError: the registry does not answer.
         """
+        try:
+            yield
+        except PipelineError:
+            raise
+        except Exception as error:  # of the registry, or of any of the libraries of the connection
+            raise self._error(what, error) from None
+
+    def _error(self, what: str, error: BaseException) -> ElementError | PipelineError:
+        """Return the error for an error of the client: a bad message, if the registry lacks its schema."""
         missing = getattr(error, "http_status_code", 0) == _NOT_FOUND
         return (ElementError if missing else PipelineError)(
             f"the registry does not give {what}: {self.config.scrubbed(str(error))}",
