@@ -2,7 +2,7 @@
 
 Starts a broker of its own, and reads a topic of small messages with ``ReadFromKafka`` and with
 ``ReadFromSpark("kafka")``, in batch mode, in turns and in one session; then both in a stream from the
-beginning to the present end. It prints records per second, and the CPU time of the JVM and all Python workers.
+beginning to the present end. It prints records per second, and the CPU time of all processes.
 Run it with ``python benchmarks/kafka_source.py [--records N] [--repeat N]`` from a checkout.
 """
 
@@ -25,6 +25,7 @@ from table import table
 import headrace as hr
 from headrace.options.pipeline_options import PipelineOptions
 from headrace.runners.spark.cluster.session import prepare
+from headrace.windowing import FixedWindows, Monotonic
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
@@ -34,6 +35,9 @@ TOPIC: Final = "messages"
 PARTITIONS: Final = 4
 SIZE: Final = 100
 """Bytes of a message."""
+
+ALL: Final = 1 << 32
+"""The size of a window for all records, in seconds."""
 
 TICKS: Final = 100
 """Ticks of a CPU per second, as Linux counts them."""
@@ -45,7 +49,8 @@ def by_client(address: str, streaming: bool) -> Any:
     """The values, read by the client in the workers."""
     stop = None if streaming else "now"
     config = {"bootstrap.servers": address}
-    return hr.io.ReadFromKafka(config, TOPIC, stop=stop) | hr.Map(lambda pair: len(pair[1]))
+    read = hr.io.ReadFromKafka(config, TOPIC, stop=stop, watermark=Monotonic())
+    return read | hr.Map(lambda pair: len(pair[1]))
 
 
 def by_connector(address: str, streaming: bool) -> Any:
@@ -55,7 +60,9 @@ def by_connector(address: str, streaming: bool) -> Any:
         "subscribe": TOPIC,
         "startingOffsets": "earliest",
     }
-    read = hr.io.ReadFromSpark("kafka", options, streaming=streaming)
+    read = hr.io.ReadFromSpark(
+        "kafka", options, streaming=streaming, timestamp="timestamp", watermark=Monotonic()
+    )
     return read | hr.Map(lambda row: len(row.value))
 
 
@@ -80,7 +87,7 @@ def fill(address: str, records: int) -> None:
 
 
 def cpu_seconds() -> float:
-    """The CPU time of this process and its descendants that run now, with the ended ones that were waited for."""
+    """The CPU time of this process and its descendants, also of those that have ended."""
     parents, ticks = {}, {}
     for path in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -113,7 +120,8 @@ def measure(read: Any, options: PipelineOptions, records: int) -> tuple[float, f
     Lengths.total = 0
     cpu, started = cpu_seconds(), time.monotonic()
     with hr.Pipeline(options=options) as p:
-        sums = p | read | hr.CombineGlobally(sum).without_defaults()
+        windowed = p | read | hr.WindowInto(FixedWindows(ALL))
+        sums = windowed | hr.CombineGlobally(sum).without_defaults()
         _ = sums | hr.io.Write(Lengths())
     took, used = time.monotonic() - started, cpu_seconds() - cpu
     if Lengths.total != records * SIZE:
@@ -124,16 +132,14 @@ def measure(read: Any, options: PipelineOptions, records: int) -> tuple[float, f
 def rows(records: int, repeat: int, address: str, flags: list[str]) -> Iterator[list[str]]:
     """Measure each way to read, in turns."""
     prepare(PipelineOptions(flags))
-    for mode, streaming in (("batch", False), ("stream", True)):
-        more = ["--until-caught-up", "--max-records-per-batch=250000"] if streaming else []
+    streaming = ["--until-caught-up", "--max-records-per-batch=250000"]
+    for mode, more in (("batch", []), ("stream", streaming)):
+        options = PipelineOptions(["--runner=spark", *flags, *more])
         found: dict[str, list[tuple[float, float]]] = {name: [] for name in READS}
-        for turn in range(repeat + 1):
+        for _ in range(repeat + 1):
             for name, read in READS.items():
-                options = PipelineOptions(["--runner=spark", *flags, *more])
-                measured = measure(read(address, streaming), options, records)
-                if turn:  # the first run of each warms up
-                    found[name].append(measured)
-        for name, runs in found.items():
+                found[name].append(measure(read(address, bool(more)), options, records))
+        for name, (_, *runs) in found.items():  # the first run warms up
             seconds, cpu = median(s for s, _ in runs), median(c for _, c in runs)
             yield [f"{mode}: {name}", f"{records / seconds:,.0f}", f"{seconds:.1f}", f"{cpu:.1f}"]
 

@@ -43,17 +43,15 @@ class Backfill(PTransform[PBegin, Any]):
         PipelineError: the history is unbounded, or an argument is not valid.
         UnsupportedError: the history is one of Spark's own sources, in streaming mode.
 
-    >>> history = hr.io.ReadFromJson(
-    ...     "/archive/*.json", timestamp="time", validate=False, schema={"time": str}
-    ... )
+    >>> history = Create([TimestampedValue(("quay", {"total": 5}), "2025-12-31T23:00:00Z")])
     >>> topic = hr.io.ReadFromKafka(
     ...     {"bootstrap.servers": "localhost:9092"},
     ...     "sales",
+    ...     key_deserializer=hr.io.StringSerde(),
     ...     value_deserializer=hr.io.JsonSerde(),
     ...     watermark=BoundedOutOfOrderness(10),
     ... )
-    >>> pairs = history | Map(lambda row: (None, {"time": row.time}))
-    >>> sales = Pipeline() | hr.io.Backfill(pairs, then=topic, at="2026-01-01T00:00:00Z")
+    >>> sales = Pipeline() | hr.io.Backfill(history, then=topic, at="2026-01-01T00:00:00Z")
     """
 
     def __init__(
@@ -116,7 +114,7 @@ def _check_history(history: Any) -> None:
 
 def _reads(history: PCollection[Any]) -> Iterator[str]:
     """Return the labels of the reads from which a collection comes."""
-    nodes = {node.label: node for node in history.pipeline.graph_so_far}
+    nodes = {node.label: node for node in history.pipeline.graph}
     waiting, seen = [history.collection.node], set[str]()
     while waiting:
         label = waiting.pop()

@@ -13,7 +13,7 @@ from headrace.errors import PipelineError, UnsupportedError, shorten
 from headrace.sdk.io.kafka.client import ClientSettings, kafka
 from headrace.sdk.io.kafka.kafka_record import KafkaRecord, RecordForm, separated_records
 from headrace.sdk.io.kafka.kafka_source import BoundedKafkaSource, KafkaSource, Topics
-from headrace.sdk.io.kafka.offsets import EARLIEST, Start, start_of
+from headrace.sdk.io.kafka.offsets import EARLIEST, StartPoint, start_of
 from headrace.sdk.io.serdes.base import Serde
 from headrace.sdk.io.serdes.java_names import serde_of
 from headrace.sdk.pardo.exception_handling import (
@@ -30,10 +30,10 @@ from headrace.sdk.typehints.ignored_arguments import warn_of_ignored
 from headrace.windowing.time.timestamps import TimestampTypes
 from headrace.windowing.watermarks.policies import WatermarkPolicy
 
-NOW: Final = "now"
+PRESENT_END: Final = "now"
 """The present end of the partitions, as the end of a read."""
 
-_DEFAULTS: Final = {
+_DEFAULTS: Final[Mapping[str, Any]] = {
     "group_id": "headrace",
     "isolation_level": "read_committed",
     "fetch_wait_max_ms": 100,
@@ -160,7 +160,7 @@ class ReadFromKafka(PTransform[PBegin, PCollection[Any]]):
         self._settings = settings.with_defaults(**_DEFAULTS)
         self._topics = _topics_of(topics)
         self._start = _start_of(start, start_read_time, settings)
-        self._stop = None if stop is None or stop == NOW else _stop_of(stop)
+        self._stop = None if stop is None or stop == PRESENT_END else _stop_of(stop)
         self._most = _most_of(max_num_records)
         self._bounded = stop is not None or max_num_records is not None
         self._interval = dynamic_read_poll_interval_seconds
@@ -316,7 +316,7 @@ def _topics_of(topics: Any) -> Topics:
     return Topics(tuple(dict.fromkeys(names)))
 
 
-def _start_of(start: Any, start_read_time: int | None, settings: ClientSettings) -> Start:
+def _start_of(start: Any, start_read_time: int | None, settings: ClientSettings) -> StartPoint:
     if start is not None and start_read_time is not None:
         raise PipelineError("start and start_read_time are both given", remedy="use start")
     if start is not None:

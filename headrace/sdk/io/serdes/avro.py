@@ -147,7 +147,8 @@ class AvroSerde(Serde):
 
     def for_keys(self) -> AvroSerde:
         """Return the serde for keys."""
-        return AvroSerde(self.kind or self.schema, self.registry, is_key=True)
+        schema: Any = self.kind or self.schema
+        return AvroSerde(schema, self.registry, is_key=True)
 
     @property
     def _framing(self) -> Framing | None:

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit, urlunsplit
 import attrs
 
 from headrace.errors import ElementError, PipelineError, require_extra, shorten
-from headrace.sdk.io.kafka.client import ClientSettings
+from headrace.sdk.io.connection_settings import ConnectionSettings
 
 _HEADER: Final = struct.Struct(">bI")
 
@@ -41,6 +41,12 @@ def schema_registry(module: str = "confluent_kafka.schema_registry") -> Any:
     return require_extra(module, "schema-registry", use)
 
 
+def _settings(given: Any) -> ConnectionSettings:
+    if isinstance(given, ConnectionSettings):
+        return given
+    return ConnectionSettings.of(given, "config")
+
+
 @attrs.frozen(repr=False)
 class SchemaRegistry:
     """A schema registry with Confluent's API; needs ``headrace[schema-registry]``.
@@ -56,14 +62,7 @@ class SchemaRegistry:
     """
 
     url: str
-    config: ClientSettings = attrs.field(
-        factory=ClientSettings,
-        converter=lambda given: (
-            given
-            if isinstance(given, ClientSettings)
-            else ClientSettings.of(given, "config", server="")
-        ),
-    )
+    config: ConnectionSettings = attrs.field(factory=ConnectionSettings, converter=_settings)
     registers: bool = attrs.field(default=True, kw_only=True)
 
     def __repr__(self) -> str:
