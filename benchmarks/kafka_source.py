@@ -19,7 +19,8 @@ from typing import Any, Final
 
 from comparison import MismatchError
 from confluent_kafka import Producer
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
 from table import table
 
 import headrace as hr
@@ -35,6 +36,9 @@ TOPIC: Final = "messages"
 PARTITIONS: Final = 4
 SIZE: Final = 100
 """Bytes of a message."""
+
+LIMIT: Final = 100_000
+"""Records of a partition in a batch of a stream."""
 
 ALL: Final = 1 << 32
 """The size of a window for all records, in seconds."""
@@ -132,7 +136,8 @@ def measure(read: Any, options: PipelineOptions, records: int) -> tuple[float, f
 def rows(records: int, repeat: int, address: str, flags: list[str]) -> Iterator[list[str]]:
     """Measure each way to read, in turns."""
     prepare(PipelineOptions(flags))
-    streaming = ["--until-caught-up", "--max-records-per-batch=250000"]
+    # Spark's connector cannot follow a target time, so neither does the other.
+    streaming = ["--until-caught-up", "--batch-seconds=0", f"--max-records-per-batch={LIMIT}"]
     for mode, more in (("batch", []), ("stream", streaming)):
         options = PipelineOptions(["--runner=spark", *flags, *more])
         found: dict[str, list[tuple[float, float]]] = {name: [] for name in READS}

@@ -39,7 +39,7 @@ def _without_marks(schema: Any) -> Any:
     return [_without_marks(each) for each in schema] if isinstance(schema, list) else schema
 
 
-@attrs.frozen
+@attrs.frozen(init=False)
 class AvroSerde(Serde):
     """Avro; needs ``headrace[avro]``, and with a registry ``headrace[schema-registry]``.
 
@@ -79,7 +79,7 @@ class AvroSerde(Serde):
             )
         kind = schema if isinstance(schema, type) and schema_of(schema) is not None else None
         object.__setattr__(self, "kind", kind)
-        self.__attrs_init__(_as_text(schema), registry, is_key=is_key)  # type: ignore[attr-defined]
+        self.__attrs_init__(_as_text(schema), registry, is_key=is_key)
 
     def dump(self, topic: str, value: Any) -> bytes:
         """Return a value as Avro.

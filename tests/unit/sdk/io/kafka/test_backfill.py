@@ -70,12 +70,16 @@ def test_each_event_once_in_its_window(topic: Topic, tmp_path: Path, by: str) ->
         write(folder, own, events, seam, slack)
         at: Any = seam if by == "time" else {(own.name, n): 0 for n in range(3)}
         seen: list[Any] = []
+
+        def note(ns: Any, window: Any = hr.DoFn.WindowParam) -> None:
+            seen.append((window.start, sorted(ns)))
+
         flags = ["--until-caught-up", f"--max-records-per-batch={limit}"]
         with hr.Pipeline(argv=flags) as p:
             pairs = p | hr.io.Backfill(history(folder), then=topic_of(own), at=at)
             windows = pairs | hr.Values() | hr.WindowInto(FixedWindows(20))
             lists = windows | ToList().without_defaults()
-            _ = lists | hr.Map(lambda ns, w=hr.DoFn.WindowParam: seen.append((w.start, sorted(ns))))
+            _ = lists | hr.Map(note)
         expected: dict[Any, list[int]] = {}
         for t, n in events:
             expected.setdefault(hr.Timestamp(t - t % 20), []).append(n)

@@ -31,12 +31,15 @@ def test_dead_letters_have_their_place_and_the_bytes(
     good_ones: list[Any] = []
     letters: list[Any] = []
     times: list[Any] = []
+
+    def note(letter: Any, time: Any = hr.DoFn.TimestampParam) -> None:
+        letters.append(letter)
+        times.append(time)
+
     with hr.Pipeline(argv=flags) as p:
         good, bad = p | reading(topic, timestamp=by).with_exception_handling()
         _ = good | hr.Map(lambda pair: good_ones.append(pair[1]["n"]))
-        _ = bad | "Bad" >> hr.Map(
-            lambda letter, t=hr.DoFn.TimestampParam: times.append(t) or letters.append(letter)
-        )
+        _ = bad | "Bad" >> hr.Map(note)
     assert good_ones == ([1, 3] if by_function else [1, 3, "x"])
     record, (kind, text, lines) = letters[0]
     assert record == hr.io.KafkaRecord(topic.name, 1, 1, 51_000, (("from", b"quay"),), None, b"{")

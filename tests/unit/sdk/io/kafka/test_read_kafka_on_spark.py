@@ -42,6 +42,11 @@ def reading(topic: Topic, deserializer: Any, **arguments: Any) -> hr.io.ReadFrom
     )
 
 
+def named_count(key: str, n: int, window: Any = hr.DoFn.WindowParam) -> dict[str, Any]:
+    """A count as an object of JSON."""
+    return {"w": int(window.start), "key": key, "n": n}
+
+
 def build(p: hr.Pipeline, home: Path, topics: tuple[Topic, Topic], **arguments: Any) -> None:
     """Write counts of one topic with its dead letters, and of a history that goes on in the other topic."""
     letters, numbers = topics
@@ -56,9 +61,7 @@ def build(p: hr.Pipeline, home: Path, topics: tuple[Topic, Topic], **arguments: 
     pairs = p | "Numbers" >> hr.io.Backfill(history, then=then, at=SEAM)
     odd = pairs | "Odd" >> hr.Map(lambda pair: "odd" if pair[1] % 2 else "even")
     counts = (first, odd) | hr.Flatten() | hr.WindowInto(FixedWindows(20)) | Count.PerElement()
-    named = counts | hr.MapTuple(
-        lambda key, n, w=hr.DoFn.WindowParam: {"w": int(w.start), "key": key, "n": n}
-    )
+    named = counts | hr.MapTuple(named_count)
     _ = named | "Counts" >> hr.io.WriteToJson(home / "counts")
 
 

@@ -200,9 +200,9 @@ def test_messages_of_a_registry(registry: hr.io.SchemaRegistry) -> None:
 
 @pytest.mark.xdist_group("kafka")
 def test_the_format_is_that_of_confluents_serializers(registry: hr.io.SchemaRegistry) -> None:
-    from confluent_kafka.schema_registry import MessageField, SerializationContext
     from confluent_kafka.schema_registry.avro import AvroDeserializer, AvroSerializer
     from confluent_kafka.schema_registry.protobuf import ProtobufDeserializer, ProtobufSerializer
+    from confluent_kafka.serialization import MessageField, SerializationContext
 
     topic, client = f"t-{uuid4().hex}", registry.client()
     context = SerializationContext(topic, MessageField.VALUE)
