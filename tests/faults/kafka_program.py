@@ -87,9 +87,9 @@ def add_driver_kill_points() -> None:
 
 
 def add_worker_kill_points() -> None:
-    from headrace.sdk.io.kafka.message import EncodeMessages
+    from headrace.sdk.io.kafka.message import MessageForm
 
-    add_kill_points(EncodeMessages, "process", "encode", "")
+    add_kill_points(MessageForm, "message", "encode", "")
 
 
 def main() -> None:
