@@ -155,7 +155,7 @@ def test_an_idle_partition_does_not_hold_the_watermark_back(topic: Topic) -> Non
     result = p.run()
     try:
         # While partition 0 gets records, the others become idle.
-        until(lambda: topic.write(0, values("c"), seconds=600) or seen == [2])
+        until(lambda: seen == [2], meanwhile=lambda: topic.write(0, values("c"), seconds=600))
     finally:
         result.cancel()
 
