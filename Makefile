@@ -11,9 +11,10 @@ TENTH ?= $(shell expr $$(date +%j) % 10)
 FIRST_KILL ?= $(shell expr $(TENTH) \* 5)
 # `make test` runs a sample of the tests on one older Spark: each day of the year another one; none if this is empty.
 OLDER_SPARK ?= $(word $(shell expr $$(date +%j) % 3 + 1),4.0 4.1 4.2)
-SAMPLE := tests/model/test_figures.py tests/faults/test_failing.py
+SAMPLE := tests/model/test_figures.py tests/faults/test_failing.py tests/compatibility
 # `make test` runs these tests on Spark beside the others, in a process of their own.
-BESIDE := tests/model/semantics tests/faults tests/unit/sdk/observing tests/beam/nexmark tests/docs/test_docs.py
+BESIDE := tests/model/semantics tests/faults tests/compatibility tests/unit/sdk/observing tests/beam/nexmark
+BESIDE += tests/docs/test_docs.py
 SPARK_VENVS := $(foreach version,4.0 4.1 4.2 4.3,$(VENV)/spark-$(version)/installed)
 # The local demo runs in streaming mode; `make demo STREAMING=` runs it in batch mode.
 STREAMING ?= $(if $(filter local,$(RUNNER)),1)

@@ -3,7 +3,7 @@
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
-from headrace.io import fileio, filesystem, filesystems, iobase, watch
+from headrace.io import fileio, filesystem, filesystems, iobase, kafka, watch
 from headrace.sdk.beam.names import missing_names_of as _missing_names_of
 from headrace.sdk.io.console import Console, WriteToConsole
 from headrace.sdk.io.files.file_naming import FileNaming
@@ -53,6 +53,9 @@ from headrace.sdk.io.formats.tfrecord.tfrecord_io import (
 from headrace.sdk.io.frames.foreach_batch import ForeachBatch
 from headrace.sdk.io.frames.read_from_spark import FromDataFrame, ReadFromSpark
 from headrace.sdk.io.frames.to_dataframe import ToDataFrame
+from headrace.sdk.io.kafka.kafka_record import KafkaRecord
+from headrace.sdk.io.kafka.read_from_kafka import ReadFromKafka
+from headrace.sdk.io.lake.write import WriteToDelta, WriteToIceberg
 from headrace.sdk.io.matching.matching_files import (
     EmptyMatchTreatment,
     MatchAll,
@@ -61,10 +64,17 @@ from headrace.sdk.io.matching.matching_files import (
     ReadMatches,
 )
 from headrace.sdk.io.matching.watched_files import WatchedFiles
+from headrace.sdk.io.secret import Secret
+from headrace.sdk.io.serdes.avro import AvroSerde
+from headrace.sdk.io.serdes.base import Serde
+from headrace.sdk.io.serdes.plain import BytesSerde, JsonSerde, NumberSerde, StringSerde
+from headrace.sdk.io.serdes.protobuf import ProtobufSerde
+from headrace.sdk.io.serdes.registry import SchemaRegistry
 from headrace.sdk.io.table.materialized_view import MaterializedView
 from headrace.sdk.io.table.query import QueryResult
 from headrace.sdk.io.table.sink import WriteToTable
 from headrace.sdk.polling.watch import ReadByPolling
+from headrace.sdk.sources.delivery import Delivery
 from headrace.sdk.sources.reading import Read
 from headrace.sdk.sources.sink import Commit, PartSink, Sink, SinkBatch, SinkPart
 from headrace.sdk.sources.source import (
@@ -79,13 +89,16 @@ from headrace.sdk.sources.writing import Write
 
 __all__ = [
     "AvroFiles",
+    "AvroSerde",
     "AvroSink",
     "Batch",
     "BoundedSource",
+    "BytesSerde",
     "Commit",
     "Console",
     "CsvFiles",
     "CsvSink",
+    "Delivery",
     "EmptyMatchTreatment",
     "FileNaming",
     "FileSink",
@@ -93,14 +106,18 @@ __all__ = [
     "ForeachBatch",
     "FromDataFrame",
     "JsonFiles",
+    "JsonSerde",
     "JsonSink",
+    "KafkaRecord",
     "LatestOffset",
     "MatchAll",
     "MatchFiles",
     "MaterializedView",
+    "NumberSerde",
     "ParquetFiles",
     "ParquetSink",
     "PartSink",
+    "ProtobufSerde",
     "QueryResult",
     "Read",
     "ReadAllFromAvro",
@@ -116,6 +133,7 @@ __all__ = [
     "ReadFromAvro",
     "ReadFromCsv",
     "ReadFromJson",
+    "ReadFromKafka",
     "ReadFromParquet",
     "ReadFromParquetBatched",
     "ReadFromSpark",
@@ -126,9 +144,13 @@ __all__ = [
     "ReadableFile",
     "ReadsBundles",
     "ReadsClock",
+    "SchemaRegistry",
+    "Secret",
+    "Serde",
     "Sink",
     "SinkBatch",
     "SinkPart",
+    "StringSerde",
     "TFRecordFiles",
     "TFRecordSink",
     "TextFiles",
@@ -140,6 +162,8 @@ __all__ = [
     "WriteToAvro",
     "WriteToConsole",
     "WriteToCsv",
+    "WriteToDelta",
+    "WriteToIceberg",
     "WriteToJson",
     "WriteToParquet",
     "WriteToParquetBatched",
@@ -150,6 +174,7 @@ __all__ = [
     "filesystem",
     "filesystems",
     "iobase",
+    "kafka",
     "watch",
 ]
 

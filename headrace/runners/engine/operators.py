@@ -27,6 +27,7 @@ from headrace.runners.plan.planning import (
 )
 from headrace.runners.side_inputs.side_input_operators import side_input_operator
 from headrace.runners.stateful.stateful_side_input_operators import operator_of_dofn
+from headrace.sdk.metrics.cells import MetricsContainer
 from headrace.sdk.metrics.step_metrics import StepMetrics
 from headrace.sdk.pardo.binding import exploded
 from headrace.sdk.pipelines import graph
@@ -49,9 +50,14 @@ class Forward(Operator):
 
 @attrs.define(eq=False)
 class Read(Forward):
-    """Passes bundles of a source on, after a look at their timestamps."""
+    """Passes bundles of a source on, after a look at their timestamps; counts for the source."""
 
     metrics: StepMetrics
+    _counted: MetricsContainer = attrs.field(factory=MetricsContainer, init=False)
+
+    @property
+    def counted(self) -> MetricsContainer:
+        return self._counted
 
     def push(self, bundle: Bundle) -> None:
         """Pass a bundle on."""

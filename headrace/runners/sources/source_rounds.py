@@ -22,7 +22,12 @@ from headrace.grouping.bundle import Bundle
 from headrace.runners.error_context import label_errors
 from headrace.runners.sources.batch_size import BatchDelivery, BatchSizer, MeasuredBatch, RoundSize
 from headrace.runners.sources.partition_reader import PartitionReader
-from headrace.runners.sources.source_positions import Partition, Position, ReadPosition
+from headrace.runners.sources.source_positions import (
+    Partition,
+    Position,
+    ReadPosition,
+    drained,
+)
 from headrace.runners.sources.source_ranges import (
     NO_WORKER_READS,
     RangeReader,
@@ -202,11 +207,34 @@ class SourceRounds:
         self._start_batch(started, limit, bundles.values())
         return after, bundles
 
+    def drained(self, before: Position) -> Position:
+        """Return the position after a last round without records, also of sources that are new."""
+        reads = {label: self._start(before, label) for label in self._readers}
+        return drained(attrs.evolve(before, reads=reads))
+
     def note_size(self, size: int) -> None:
         """Note the size of the last round, in bytes as its records are sent to the workers."""
         if self._running is not None:
             started, batch = self._running
             self._running = started, attrs.evolve(batch, size=size)
+
+    def lags(self) -> dict[str, tuple[tuple[str, int], ...]]:
+        """Return the gauges of the sources that tell their lag, by label, for the last round."""
+        readers = self._readers.items()
+        return {label: r.take_lags() for label, r in readers if isinstance(r, PartitionReader)}
+
+    def committed(self, position: Position) -> None:
+        """Tell the sources that all results up to a position have been written."""
+        for label, reader in self._readers.items():
+            if isinstance(reader, PartitionReader) and label in position.reads:
+                with label_errors(label):
+                    reader.committed(position.reads[label])
+
+    def close(self) -> None:
+        """Close the connections of the sources in this process."""
+        for reader in self._readers.values():
+            if isinstance(reader, PartitionReader):
+                reader.close()
 
     def _set_limit(self, before: Position) -> int:
         """Let a round read as many records of a partition as the last batches tell; return that number."""

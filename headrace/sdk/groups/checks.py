@@ -67,8 +67,12 @@ def _check_trigger(pcoll: PCollection[object]) -> None:
         )
 
 
-def check_retractions(source: Collection) -> None:
-    """Refuse a grouping that could drop a retraction as late.
+def check_retractions(source: Collection, name: str = "the grouping") -> None:
+    """Refuse a step that could drop a retraction as late.
+
+    Args:
+        source: the input of the step.
+        name: the step, for the error.
 
     Raises:
         PipelineError: its allowed lateness is too small.
@@ -76,9 +80,9 @@ def check_retractions(source: Collection) -> None:
     allowed = source.windowing.allowed_lateness
     if source.changing and allowed < source.retraction_lateness:
         raise PipelineError(
-            f"the grouping allows a lateness of {allowed / 1e6:g} s, but retractions can be "
+            f"{name} allows a lateness of {allowed / 1e6:g} s, but retractions can be "
             f"{source.retraction_lateness / 1e6:g} s late and could be dropped without their replacements",
-            remedy="allow at least as much lateness in this grouping as in the previous one",
+            remedy="allow at least as much lateness in its windows as in the grouping before it",
         )
 
 

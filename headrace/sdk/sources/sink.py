@@ -9,13 +9,16 @@ parts of a batch on the workers; they take effect when that process commits the 
 
 from __future__ import annotations
 
+import copy
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 import attrs
 
+from headrace.errors import UnsupportedError
 from headrace.grouping.bundle import Bundle
+from headrace.sdk.sources.delivery import Delivery, check_delivery
 
 
 @attrs.frozen
@@ -111,6 +114,13 @@ class Sink:
     )
     """What to do if a collection with retractions is written to a sink that does not accept them."""
 
+    deliveries: ClassVar[tuple[Delivery, ...]] = (Delivery.AT_LEAST_ONCE,)
+    """The deliveries that the sink can do; a sink that stores the number of each batch lists others."""
+
+    delivery: Delivery = Delivery.AT_LEAST_ONCE
+    """The delivery that it does. A sink that offers several reads it in its methods; a :class:`PartSink`
+    declares it as a field, so that it is pickled."""
+
     dataset: str = ""
     """Where it writes, for reports and lineage: a path or a URL without secrets."""
 
@@ -131,6 +141,33 @@ class Sink:
             limit: maximum number of rows.
         """
         return None
+
+    def with_delivery(self, delivery: Delivery) -> Self:
+        """Return the sink with another delivery.
+
+        Args:
+            delivery: one of :attr:`deliveries`.
+
+        Raises:
+            UnsupportedError: the sink cannot do it.
+
+        >>> from headrace.io import Console, Delivery
+        >>> Console().with_delivery(Delivery.EXACTLY_ONCE)
+        Traceback (most recent call last):
+            ...
+        headrace.errors.UnsupportedError: Console cannot deliver exactly once
+          what to do: use delivery=hr.io.Delivery.AT_LEAST_ONCE
+        """
+        if check_delivery(delivery) is self.delivery:
+            return self
+        if delivery not in self.deliveries:
+            raise UnsupportedError(
+                f"{type(self).__name__} cannot deliver {delivery.text}",
+                remedy=f"use delivery={' or '.join(map(repr, self.deliveries))}",
+            )
+        changed = copy.copy(self)
+        object.__setattr__(changed, "delivery", delivery)  # sinks can be frozen
+        return changed
 
     def open(self) -> None:
         """Prepare to write; called once, before anything else."""

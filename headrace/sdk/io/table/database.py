@@ -29,6 +29,7 @@ from headrace.sdk.io.table.statements import (
     record_batch,
     upsert,
 )
+from headrace.sdk.sources.delivery import Delivery
 from headrace.sdk.sources.sink import SinkBatch
 
 DRIVERS: Final = {"postgresql": "psycopg", "mysql": "pymysql", "mariadb": "pymysql"}
@@ -168,32 +169,45 @@ class Database:
             with self.engine.connect() as connection:
                 connection.exec_driver_sql("PRAGMA journal_mode = WAL")
 
-    def apply(self, changes: Changes, batch: SinkBatch) -> None:
-        """Apply the changes of a batch, unless the batch was applied before.
+    def apply(self, changes: Changes, batch: SinkBatch, delivery: Delivery) -> None:
+        """Apply the changes of a batch, unless the batch was applied before and the delivery forbids it.
 
         Raises:
             ElementError: the table does not accept a row.
         """
-        if len(changes) or self.table is not None:
-            retried(lambda: self._apply(changes, batch), batch.step)
+        if not len(changes) and self.table is None:
+            return
+        if delivery is not Delivery.AT_MOST_ONCE:
+            retried(lambda: self._apply(changes, batch, delivery), batch.step)
+        elif retried(lambda: self._record(batch), batch.step):
+            self._apply(changes, batch, delivery)
 
-    def _apply(self, changes: Changes, batch: SinkBatch) -> None:
+    def _apply(self, changes: Changes, batch: SinkBatch, delivery: Delivery) -> None:
         table = self._table(changes.deletes + changes.writes, batch.step)
-        self._create_batches_table(batch)
+        together = delivery is Delivery.EXACTLY_ONCE
+        if together:
+            self._create_batches_table(batch)
         try:
             with self.engine.connect() as connection:
-                if self._is_new(connection, batch):
+                if not together or self._is_new(connection, batch):
                     self._execute(connection, table, changes)
-                self._commit(connection, batch)
+                self._commit(connection, batch, delivery)
         except _REFUSALS as error:
             self._raise_element_error(table, changes, batch.step, error)
             raise
 
-    def _commit(self, connection: sa.Connection, batch: SinkBatch) -> None:
+    def _record(self, batch: SinkBatch) -> bool:
+        """Record the number of a batch in a transaction of its own; return whether it is new."""
+        self._create_batches_table(batch)
+        with self.engine.begin() as connection:
+            return self._is_new(connection, batch)
+
+    def _commit(self, connection: sa.Connection, batch: SinkBatch, delivery: Delivery) -> None:
         try:
             connection.commit()
         except DBAPIError as error:
-            if self.key or batch.run or not is_transient(error):
+            may_repeat = self.key or batch.run or delivery is Delivery.AT_LEAST_ONCE
+            if may_repeat or not is_transient(error):
                 raise
             raise PipelineError(
                 f"the connection was lost while a batch was committed, so that rows of {self.name} may be "

@@ -9,16 +9,12 @@ from typing import Any, ClassVar, Final
 import attrs
 
 from headrace.errors import PipelineError
+from headrace.sdk.io.table.arguments import check_names, names_of_key, pattern_of
 from headrace.sdk.io.table.rows import WINDOW_COLUMNS
-from headrace.sdk.io.table.sink import (
-    TableSink,
-    check_database,
-    check_names,
-    names_of_key,
-    pattern_of,
-)
+from headrace.sdk.io.table.sink import TableSink, check_database
 from headrace.sdk.pipelines.pvalue import PCollection, PDone, require_collection
 from headrace.sdk.pipelines.transform import PTransform
+from headrace.sdk.sources.delivery import Delivery
 from headrace.sdk.sources.sink import SinkBatch
 from headrace.sdk.sources.writing import Write
 from headrace.triggers.strategy import WindowingStrategy
@@ -46,6 +42,7 @@ class ViewSink(TableSink):
     horizon: int | None = attrs.field(default=None, init=False)
 
     wants_watermarks: ClassVar[bool] = True
+    deliveries: ClassVar[tuple[Delivery, ...]] = (Delivery.EXACTLY_ONCE,)
 
     @property
     def indexed(self) -> str | None:
@@ -61,7 +58,7 @@ class ViewSink(TableSink):
         horizon = self._horizon_at(batch.watermark)
         if self.database is not None and (len(changes) or horizon != self.horizon):
             expired = None if horizon is None else Timestamp(micros=horizon).to_utc_datetime(True)
-            self.database.apply(attrs.evolve(changes, expired=expired), batch)
+            self.database.apply(attrs.evolve(changes, expired=expired), batch, self.delivery)
         self.horizon = horizon
 
     def _horizon_at(self, watermark: int | None) -> int | None:

@@ -12,6 +12,8 @@ from typing import Any, Final
 
 from sqlalchemy.exc import DBAPIError
 
+from headrace.sdk.elements.type_variables import T
+
 LOGGER: Final = logging.getLogger(__name__)
 
 DELAYS: Final = (0.05, 0.2, 0.5, 1.0, 2.0, 4.0, 8.0)
@@ -51,12 +53,15 @@ def is_transient(error: DBAPIError) -> bool:
     return state.startswith(_SQLSTATES) if state else type(cause).__name__ == "OperationalError"
 
 
-def retried(attempt: Callable[[], None], step: str) -> None:
+def retried(attempt: Callable[[], T], step: str) -> T:
     """Call a function that runs a transaction, again after an error that may pass.
 
     Args:
         attempt: the function.
         step: label of the step, for the log.
+
+    Returns:
+        What the function returns.
     """
     for delay in DELAYS:
         try:
