@@ -14,7 +14,7 @@ from sqlalchemy.dialects.postgresql import JSONB
 
 from headrace.errors import ElementError, PipelineError, shorten
 from headrace.sdk.elements.schemas import plain_type, schema_of
-from headrace.sdk.io.table.mysql import ExactDecimal, Moment, EpochInterval, also, key_type
+from headrace.sdk.io.table.mysql import EpochInterval, ExactDecimal, Moment, also, key_type
 from headrace.sdk.io.table.rows import WINDOW_COLUMNS, RowValues
 from headrace.windowing.time.timestamps import Duration, Timestamp
 
