@@ -33,6 +33,7 @@ from headrace.sdk.io.lake.table_schema import (
     unknown_column,
 )
 from headrace.sdk.io.table.rows import Pattern, RowValues, Shape
+from headrace.sdk.sources.delivery import Delivery
 from headrace.sdk.sources.sink import Commit, PartSink, SinkPart
 
 ATTEMPTS: Final = 20
@@ -71,6 +72,8 @@ class LakeSink(PartSink):
     changing: bool = True
 
     accepts_retractions: ClassVar[bool] = True
+    deliveries: ClassVar[tuple[Delivery, ...]] = (Delivery.EXACTLY_ONCE,)
+    delivery: ClassVar[Delivery] = Delivery.EXACTLY_ONCE  # type: ignore[misc]
 
     @property
     def dataset(self) -> str:  # type: ignore[override]
