@@ -44,7 +44,7 @@ class ExactDecimal(sa.TypeDecorator[Decimal]):
         return None if value is None else Decimal(value)
 
 
-class TimeSpan(sa.TypeDecorator[timedelta]):
+class EpochInterval(sa.TypeDecorator[timedelta]):
     """Durations as the time that is so long after 1970, as SQLAlchemy has them, with microseconds."""
 
     impl = mysql.DATETIME(fsp=6)

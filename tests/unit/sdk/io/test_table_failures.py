@@ -27,7 +27,7 @@ def database(request, tmp_path):
 def flaky(database):
     """A proxy to the database, and its URL by way of the proxy."""
     url = sa.make_url(database)
-    with proxy(url.port) as found:
+    with proxy(url.port or 0) as found:
         yield found, url.set(port=found.port).render_as_string(hide_password=False)
 
 
