@@ -53,9 +53,12 @@ from headrace.sdk.io.formats.tfrecord.tfrecord_io import (
 from headrace.sdk.io.frames.foreach_batch import ForeachBatch
 from headrace.sdk.io.frames.read_from_spark import FromDataFrame, ReadFromSpark
 from headrace.sdk.io.frames.to_dataframe import ToDataFrame
+from headrace.sdk.io.kafka.backfill import Backfill
 from headrace.sdk.io.kafka.kafka_record import KafkaRecord
 from headrace.sdk.io.kafka.read_from_kafka import ReadFromKafka
+from headrace.sdk.io.kafka.write_to_kafka import WriteToKafka
 from headrace.sdk.io.lake.read_lake import ReadFromDelta, ReadFromIceberg
+from headrace.sdk.io.lake.write import WriteToDelta, WriteToIceberg
 from headrace.sdk.io.matching.matching_files import (
     EmptyMatchTreatment,
     MatchAll,
@@ -92,6 +95,7 @@ __all__ = [
     "AvroFiles",
     "AvroSerde",
     "AvroSink",
+    "Backfill",
     "Batch",
     "BoundedSource",
     "BytesSerde",
@@ -166,7 +170,10 @@ __all__ = [
     "WriteToAvro",
     "WriteToConsole",
     "WriteToCsv",
+    "WriteToDelta",
+    "WriteToIceberg",
     "WriteToJson",
+    "WriteToKafka",
     "WriteToParquet",
     "WriteToParquetBatched",
     "WriteToTFRecord",

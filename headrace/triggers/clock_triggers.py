@@ -30,9 +30,7 @@ class _Deadline(Trigger):
 
     __slots__ = ()
 
-    @property
-    def start(self) -> TriggerState:
-        return None
+    start = None
 
     def on_merge(self, states: Sequence[TriggerState], last: int, clock: Clock) -> TriggerState:
         if FINISHED in states:

@@ -194,9 +194,7 @@ class EndlessTrigger(Trigger):
 
     __slots__ = ()
 
-    @property
-    def start(self) -> TriggerState:
-        return None
+    start: TriggerState = None
 
     def on_elements(self, state: TriggerState, arrived: Arrived, now: int) -> TriggerState:
         return None

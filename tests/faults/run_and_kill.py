@@ -21,10 +21,14 @@ ROUNDS = 16
 
 TIMEOUT = 300
 
+PROGRAM = "tests.faults.program"
 
-def run_program(home: Path, java: str = "", kill_point: KillPoint | None = None) -> int:
+
+def run_program(
+    home: Path, java: str = "", kill_point: KillPoint | None = None, program: str = PROGRAM
+) -> int:
     """Run the program once; return its exit code after all its processes have ended."""
-    with started(home, java, kill_point) as run:
+    with started(home, java, kill_point, program) as run:
         code = run.wait(TIMEOUT)
         wait_for_end_of(run.pid)
     return code
@@ -32,7 +36,7 @@ def run_program(home: Path, java: str = "", kill_point: KillPoint | None = None)
 
 @contextmanager
 def started(
-    home: Path, java: str = "", kill_point: KillPoint | None = None
+    home: Path, java: str = "", kill_point: KillPoint | None = None, program: str = PROGRAM
 ) -> Iterator[subprocess.Popen[bytes]]:
     """Start the program as a session of processes; kill those that are left at the end."""
     scratch = home / "tmp"  # killed processes do not clean up
@@ -42,7 +46,7 @@ def started(
     environment.pop(VARIABLE, None)
     if kill_point is not None:
         environment[VARIABLE] = str(kill_point)
-    command = [sys.executable, "-m", "tests.faults.program", str(home), str(ROUNDS), "1"]
+    command = [sys.executable, "-m", program, str(home), str(ROUNDS), "1"]
     with open(home / "log", "ab") as log:
         run = subprocess.Popen(
             command, stdout=log, stderr=log, env=environment, start_new_session=True

@@ -62,6 +62,11 @@ class PartitionReader:
         with label_errors(self.node.label):
             return list(self._source.partitions())
 
+    @property
+    def after(self) -> tuple[str, ...]:
+        """The labels of the reads that must have ended before this one begins."""
+        return getattr(self._source, "after", ())
+
     def committed(self, position: ReadPosition) -> None:
         """Tell the source that the results of all records up to a position have been written."""
         if isinstance(self._source, UnboundedSource):
@@ -207,7 +212,7 @@ class PartitionReader:
                 return self._bounded(self._source, name, offset or 0, limit)
             batch = self._batch(name, offset, limit, now)
             self._note_backlog(name, batch.backlog)
-            caught_up = not len(batch.records) and batch.next_offset == offset
+            caught_up = bool(limit) and not len(batch.records) and batch.next_offset == offset
             finished = batch.finished or (self.until_caught_up and caught_up)
             return batch.records, batch.next_offset, batch.watermark, finished
 

@@ -158,7 +158,7 @@ class RangeReader(PartitionReader):
             return self._read_here(number, name, start, now)
         self._check(name, latest)
         self._note_backlog(name, latest.backlog)
-        caught_up = not latest.records and latest.offset == start
+        caught_up = bool(self.limit) and not latest.records and latest.offset == start
         finished = latest.finished or (self.until_caught_up and caught_up)
         end = Partition(latest.offset, latest.records, finished, tuple(latest.splits))
         return end, latest.watermark, _ranges(number, name, start, end)

@@ -197,6 +197,8 @@ class SourceRounds:
         reads, bundles = {}, {}
         for label, reader in self._readers.items():
             start = self._start(before, label)
+            if self._must_wait(reader, before) and isinstance(reader, PartitionReader):
+                reader.limit = 0
             with label_errors(label):
                 reads[label], bundles[label] = reader.read(start, now)
             now = reader.time_after(start, now)
@@ -239,14 +241,23 @@ class SourceRounds:
     def _set_limit(self, before: Position) -> int:
         """Let a round read as many records of a partition as the last batches tell; return that number."""
         if not self._sizer.follows_time:
+            self._give_limit(self.limit)
             return self.limit
         starts = (self._start(before, label) for label in self._readers)
         partitions = sum(not p.finished for start in starts for p in start.partitions)
         limit = self._sizer.limit(before.limit, partitions)
+        self._give_limit(limit)
+        return limit
+
+    def _give_limit(self, limit: int) -> None:
         for reader in self._readers.values():
             if isinstance(reader, PartitionReader):
                 reader.limit = limit
-        return limit
+
+    def _must_wait(self, reader: RoundReader, before: Position) -> bool:
+        """Return whether a source must wait for others that have not ended."""
+        others = reader.after if isinstance(reader, PartitionReader) else ()
+        return not all(label in before.reads and before.reads[label].done for label in others)
 
     def _start_batch(self, started: float, limit: int, found: Iterable[list[object]]) -> None:
         if not self._sizer.follows_time:

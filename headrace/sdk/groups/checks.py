@@ -69,8 +69,12 @@ def _check_trigger(pcoll: PCollection[object]) -> None:
         )
 
 
-def check_retractions(source: Collection) -> None:
-    """Refuse a grouping that could drop a retraction as late.
+def check_retractions(source: Collection, name: str = "the grouping") -> None:
+    """Refuse a step that could drop a retraction as late.
+
+    Args:
+        source: the input of the step.
+        name: the step, for the error.
 
     Raises:
         PipelineError: its allowed lateness is too small.
@@ -80,15 +84,15 @@ def check_retractions(source: Collection) -> None:
         return
     if source.retraction_lateness >= MAX_MICROS:
         raise PipelineError(
-            f"the grouping allows a lateness of {allowed / 1e6:g} s, but retractions can be late without a "
-            "limit and could be dropped without their replacements",
+            f"{name} allows a lateness of {allowed / 1e6:g} s, but retractions can be late without a limit "
+            "and could be dropped without their replacements",
             remedy="set allowed_lateness in the transform that makes changes, such as hr.FromUpserts, and "
             "the same here; or keep windows with allowed_lateness=hr.window.FOREVER",
         )
     raise PipelineError(
-        f"the grouping allows a lateness of {allowed / 1e6:g} s, but retractions can be "
+        f"{name} allows a lateness of {allowed / 1e6:g} s, but retractions can be "
         f"{source.retraction_lateness / 1e6:g} s late and could be dropped without their replacements",
-        remedy="allow at least as much lateness in this grouping as in the previous one",
+        remedy="allow at least as much lateness in its windows as in the grouping before it",
     )
 
 

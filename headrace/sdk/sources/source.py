@@ -144,6 +144,9 @@ class UnboundedSource(Generic[T_co]):
     dataset: str = ""
     """Where it reads, for reports and lineage: a path or a URL without secrets."""
 
+    after: tuple[str, ...] = ()
+    """Labels of reads that must have ended before this source is read; until then reads have the limit 0."""
+
     partitions_interval: float | None = None
     """Seconds after which the partitions are asked for again, to notice new ones; None for never."""
 

@@ -69,6 +69,7 @@ IGNORED: Final[Mapping[str, Mapping[str, Ignored]]] = {
         "mime_type": Ignored("application/x-avro", "files have no MIME type"),
         "use_fastavro": _FASTAVRO,
     },
+    "WriteToKafka": {"expansion_service": _JAVA},
     "WriteToFiles": {
         "output_fn": Ignored(None, "the outputs are always FileResults"),
         "max_writers_per_bundle": Ignored(20, "a worker writes one file at a time"),

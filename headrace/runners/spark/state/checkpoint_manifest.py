@@ -208,12 +208,24 @@ def _differences(before: Manifest, now: Manifest) -> Iterator[tuple[str, str]]:
 def _changes(
     label: str, before: Mapping[str, str], now: Mapping[str, str]
 ) -> Iterator[tuple[str, str]]:
+    one, other = _kind(before), _kind(now)
+    if one != other:
+        yield label, f"it was {one} and is now {other}"
+        return
     for name, value in before.items():
         own = name.removeprefix("the ")
         if name not in now:
             yield label, f"its {own} was removed"
         elif now[name] != value:
             yield label, f"its {own} changed from {value} to {now[name]}"
+
+
+def _kind(properties: Mapping[str, str]) -> str:
+    """Return the kind of the step with these properties; each kind keeps state of its own."""
+    if "trigger" in properties:
+        return "a grouping"
+    has_cells = any(name.startswith(("the state ", "the timer ")) for name in properties)
+    return "a stateful DoFn" if has_cells else "a step with side inputs"
 
 
 def _why(name: str) -> str:

@@ -106,7 +106,8 @@ class PartitionConsumer:
             messages, self._ahead = self._ahead[:most], self._ahead[most:]
             return messages
         with self.settings.errors(f"read the topic {self.topic}"):
-            return self._client.consume(most, 0) or self._client.consume(1, WAIT_SECONDS)
+            found = self._client.consume(most, 0) or self._client.consume(1, WAIT_SECONDS)
+        return list(found)
 
     def _sorted_out(self, messages: list[Any], end: int) -> list[Any]:
         """Return the messages before the end; keep the others, and note how far that is."""

@@ -90,7 +90,7 @@ class RecordForm:
         if not messages:
             return Bundle([])
         kind: Any = type(messages[0])
-        raw = Columns(
+        raw = RecordColumns(
             topic,
             partition,
             list(map(kind.offset, messages)),
@@ -107,7 +107,7 @@ class RecordForm:
             found = list(self._one_by_one(raw, messages))
         return Bundle.concat(found)
 
-    def _decoded(self, raw: Columns) -> Bundle:
+    def _decoded(self, raw: RecordColumns) -> Bundle:
         keys = self.key.deserialize_all(raw.topic, raw.keys)
         values = self.value.deserialize_all(raw.topic, raw.values)
         elements = (
@@ -118,7 +118,7 @@ class RecordForm:
             return Bundle(found, micros_of_all(list(map(self.timestamp, found))))
         return Bundle(found, raw.micros())
 
-    def _one_by_one(self, raw: Columns, messages: Sequence[Any]) -> Iterator[Bundle]:
+    def _one_by_one(self, raw: RecordColumns, messages: Sequence[Any]) -> Iterator[Bundle]:
         """Return the elements of records of which at least one is bad."""
         for row in range(len(messages)):
             one = raw.row(row)
@@ -131,7 +131,7 @@ class RecordForm:
                 found = error
             yield self._bad(one, messages[row], found)
 
-    def _bad(self, one: Columns, message: Any, error: Exception) -> Bundle:
+    def _bad(self, one: RecordColumns, message: Any, error: Exception) -> Bundle:
         located = _located(error, one)
         if not isinstance(error, self.caught):
             raise located
@@ -151,7 +151,7 @@ class RecordForm:
 
 
 @attrs.frozen
-class Columns:
+class RecordColumns:
     """The raw columns of messages of one partition."""
 
     topic: str
@@ -182,14 +182,21 @@ class Columns:
         """Return the times of the records in microseconds."""
         return [each * _MICROS if each >= 0 else MIN_MICROS for each in self.millis]
 
-    def row(self, number: int) -> Columns:
+    def row(self, number: int) -> RecordColumns:
         """Return the columns of one record."""
         part = slice(number, number + 1)
-        columns = self.offsets, self.millis, self.headers, self.keys, self.values
-        return Columns(self.topic, self.partition, *(column[part] for column in columns))
+        return RecordColumns(
+            self.topic,
+            self.partition,
+            self.offsets[part],
+            self.millis[part],
+            self.headers[part],
+            self.keys[part],
+            self.values[part],
+        )
 
 
-def _located(error: Exception, one: Columns) -> Exception:
+def _located(error: Exception, one: RecordColumns) -> Exception:
     """Return an error that names the place of the record."""
     place = f"topic {one.topic}, partition {one.partition}, offset {one.offsets[0]}"
     if isinstance(error, HeadraceError):

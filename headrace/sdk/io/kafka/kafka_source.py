@@ -19,7 +19,7 @@ from headrace.grouping.bundle import Bundle
 from headrace.sdk.io.kafka.client import ClientSettings
 from headrace.sdk.io.kafka.consumers import close_consumers, consumer_of, forget, removed_records
 from headrace.sdk.io.kafka.kafka_record import RecordForm
-from headrace.sdk.io.kafka.offsets import EARLIEST, Brokers, Start, TopicPartition
+from headrace.sdk.io.kafka.offsets import EARLIEST, Brokers, StartPoint, TopicPartition
 from headrace.sdk.sources.source import (
     Batch,
     BoundedSource,
@@ -74,8 +74,8 @@ class Asked:
 class KafkaSource(UnboundedSource[Any], HasDisplayData):
     """Topics as an unbounded source; a partition is a topic and a number.
 
-    An offset is the number of the next record; or None or a name of :class:`Start` until the brokers have
-    been asked for a number. That is a read of its own without records, so that the number is stored
+    An offset is the number of the next record; or None or a :class:`StartPoint` until the brokers have been
+    asked for a number. That is a read of its own without records, so that the number is stored
     before records are read from it.
 
     Attributes:
@@ -86,6 +86,7 @@ class KafkaSource(UnboundedSource[Any], HasDisplayData):
         partitions_interval: seconds between two looks for new partitions.
         group: the group for which offsets are committed; empty for none.
         until: the ends of partitions; None if they have none.
+        after: the labels of reads that must have ended before.
     """
 
     reports_watermarks: ClassVar[bool] = False
@@ -93,10 +94,11 @@ class KafkaSource(UnboundedSource[Any], HasDisplayData):
     settings: ClientSettings
     topics: Topics
     form: RecordForm
-    start: Start = EARLIEST
+    start: StartPoint = EARLIEST
     partitions_interval: float | None = None
     group: str = ""
     until: Mapping[TopicPartition, int] | None = None
+    after: tuple[str, ...] = ()
     uid: str = attrs.field(factory=lambda: uuid4().hex, repr=False)
     asked: Asked = attrs.field(factory=Asked, repr=False, init=False)
 
@@ -221,14 +223,12 @@ class OffsetRange:
         partition: number of the partition.
         start: the first offset.
         end: the offset after the last one.
-        last: whether no other part of the partition follows.
     """
 
     topic: str
     partition: int
     start: int
     end: int
-    last: bool = True
 
 
 @attrs.frozen(eq=False)
@@ -278,10 +278,11 @@ class BoundedKafkaSource(BoundedSource[Any], ReadsBundles, HasDisplayData):
         """Read the records of ranges."""
         left = self.most
         for each in partition:
-            for bundle in self._bundles(each, left):
-                left = None if left is None else left - len(bundle)
-                yield bundle
-            if each.last:
+            try:
+                for bundle in self._bundles(each, left):
+                    left = None if left is None else left - len(bundle)
+                    yield bundle
+            finally:  # another process may read the next part
                 forget(self.source.uid, each.topic, each.partition)
 
     def _bundles(self, part: OffsetRange, most: int | None) -> Iterator[Bundle]:
@@ -302,5 +303,4 @@ class BoundedKafkaSource(BoundedSource[Any], ReadsBundles, HasDisplayData):
 def _parts(whole: OffsetRange) -> Iterable[OffsetRange]:
     """Return a range in parts of a limited size."""
     for start in range(whole.start, whole.end, RANGE_OFFSETS):
-        end = min(start + RANGE_OFFSETS, whole.end)
-        yield attrs.evolve(whole, start=start, end=end, last=end == whole.end)
+        yield attrs.evolve(whole, start=start, end=min(start + RANGE_OFFSETS, whole.end))

@@ -18,7 +18,7 @@ TopicPartition: TypeAlias = tuple[str, int]
 EARLIEST: Final = "earliest"
 LATEST: Final = "latest"
 
-Start: TypeAlias = str | int | Mapping[TopicPartition, int]
+StartPoint: TypeAlias = str | int | Mapping[TopicPartition, int]
 """Where reading starts: a name, a time in milliseconds, or offsets by partition."""
 
 ANSWER_SECONDS: Final = 30.0
@@ -27,7 +27,7 @@ ANSWER_SECONDS: Final = 30.0
 _MICROS: Final = 1000
 
 
-def start_of(given: Any, argument: str = "start") -> Start:
+def start_of(given: Any, argument: str = "start") -> StartPoint:
     """Return where reading starts, as plain data.
 
     Args:
@@ -119,7 +119,9 @@ class Brokers:
         latest = kafka("confluent_kafka.admin").OffsetSpec.latest()
         return self._offsets(dict.fromkeys(places, latest))
 
-    def starts(self, places: Sequence[TopicPartition], start: Start) -> dict[TopicPartition, int]:
+    def starts(
+        self, places: Sequence[TopicPartition], start: StartPoint
+    ) -> dict[TopicPartition, int]:
         """Return the offsets where reading starts.
 
         Args:

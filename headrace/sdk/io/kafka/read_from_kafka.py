@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from copy import copy
 from typing import Any, ClassVar, Final
 
 import attrs
@@ -12,7 +13,7 @@ from headrace.errors import PipelineError, UnsupportedError, shorten
 from headrace.sdk.io.kafka.client import ClientSettings, kafka
 from headrace.sdk.io.kafka.kafka_record import KafkaRecord, RecordForm, separated_records
 from headrace.sdk.io.kafka.kafka_source import BoundedKafkaSource, KafkaSource, Topics
-from headrace.sdk.io.kafka.offsets import EARLIEST, Start, start_of
+from headrace.sdk.io.kafka.offsets import EARLIEST, StartPoint, start_of
 from headrace.sdk.io.serdes.base import Serde
 from headrace.sdk.io.serdes.java_names import serde_of
 from headrace.sdk.pardo.exception_handling import (
@@ -29,10 +30,10 @@ from headrace.sdk.typehints.ignored_arguments import warn_of_ignored
 from headrace.windowing.time.timestamps import TimestampTypes
 from headrace.windowing.watermarks.policies import WatermarkPolicy
 
-NOW: Final = "now"
+PRESENT_END: Final = "now"
 """The present end of the partitions, as the end of a read."""
 
-_DEFAULTS: Final = {
+_DEFAULTS: Final[Mapping[str, Any]] = {
     "group_id": "headrace",
     "isolation_level": "read_committed",
     "fetch_wait_max_ms": 100,
@@ -159,12 +160,14 @@ class ReadFromKafka(PTransform[PBegin, PCollection[Any]]):
         self._settings = settings.with_defaults(**_DEFAULTS)
         self._topics = _topics_of(topics)
         self._start = _start_of(start, start_read_time, settings)
-        self._stop = None if stop is None or stop == NOW else _stop_of(stop)
+        self._stop = None if stop is None or stop == PRESENT_END else _stop_of(stop)
         self._most = _most_of(max_num_records)
         self._bounded = stop is not None or max_num_records is not None
         self._interval = dynamic_read_poll_interval_seconds
         self._group = _group_of(settings) if commit_offset_in_finalize else ""
         self._watermark = watermark
+        self._timed = start is not None or start_read_time is not None
+        self._after: tuple[str, ...] = ()
 
     def default_label(self) -> str:
         return f"ReadFromKafka({self._topics})"
@@ -199,7 +202,23 @@ class ReadFromKafka(PTransform[PBegin, PCollection[Any]]):
             self._start,
             self._interval,
             self._group,
+            after=self._after,
         )
+
+    def following(self, at: Any, after: tuple[str, ...]) -> ReadFromKafka:
+        """Return a copy that starts at a point, and waits for other reads.
+
+        Args:
+            at: a time, or offsets by ``(topic, partition)``; a given start counts before a time, and if
+                event times come from a function, a time is no start.
+            after: the labels of the other reads.
+        """
+        read = copy(self)
+        read._after = after
+        by_record_time = not self._timed and self._form.timestamp is None
+        if isinstance(at, Mapping) or by_record_time:
+            read._start = start_of(at, "at")
+        return read
 
     def with_exception_handling(
         self,
@@ -268,6 +287,10 @@ class ReadWithDeadLetters(PTransform[PBegin, DoOutputsTuple]):
         self._tags = main_tag, dead_letter_tag
         self._caught = exc_class
 
+    def following(self, at: Any, after: tuple[str, ...]) -> ReadWithDeadLetters:
+        """Return a copy of this transform, as :meth:`ReadFromKafka.following` does."""
+        return ReadWithDeadLetters(self._transform.following(at, after), *self._tags, self._caught)
+
     def default_label(self) -> str:
         return self._transform.label
 
@@ -293,7 +316,7 @@ def _topics_of(topics: Any) -> Topics:
     return Topics(tuple(dict.fromkeys(names)))
 
 
-def _start_of(start: Any, start_read_time: int | None, settings: ClientSettings) -> Start:
+def _start_of(start: Any, start_read_time: int | None, settings: ClientSettings) -> StartPoint:
     if start is not None and start_read_time is not None:
         raise PipelineError("start and start_read_time are both given", remedy="use start")
     if start is not None:

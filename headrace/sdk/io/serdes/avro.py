@@ -39,7 +39,7 @@ def _without_marks(schema: Any) -> Any:
     return [_without_marks(each) for each in schema] if isinstance(schema, list) else schema
 
 
-@attrs.frozen
+@attrs.frozen(init=False)
 class AvroSerde(Serde):
     """Avro; needs ``headrace[avro]``, and with a registry ``headrace[schema-registry]``.
 
@@ -79,7 +79,7 @@ class AvroSerde(Serde):
             )
         kind = schema if isinstance(schema, type) and schema_of(schema) is not None else None
         object.__setattr__(self, "kind", kind)
-        self.__attrs_init__(_as_text(schema), registry, is_key=is_key)  # type: ignore[attr-defined]
+        self.__attrs_init__(_as_text(schema), registry, is_key=is_key)
 
     def dump(self, topic: str, value: Any) -> bytes:
         """Return a value as Avro.
@@ -108,12 +108,12 @@ class AvroSerde(Serde):
             ElementError: the data does not fit the schema.
             PipelineError: the registry does not answer.
         """
-        framing, reader = self._framing, self.schema and parsed(self.schema)
+        framing, given = self._framing, self.schema and parsed(self.schema)
+        writer, reader = given, None
         if framing:
             number, data = framing.unframed(data)
-            writer = self._writer(number)
-        else:
-            writer, reader = reader, None
+            # The schema of a class has another name than the one in the registry; its fields are taken.
+            writer, reader = self._writer(number), None if self.kind else given
         stream = io.BytesIO(data)
         try:
             value = avro().schemaless_reader(stream, writer, reader)
@@ -147,7 +147,8 @@ class AvroSerde(Serde):
 
     def for_keys(self) -> AvroSerde:
         """Return the serde for keys."""
-        return AvroSerde(self.kind or self.schema, self.registry, is_key=True)
+        schema: Any = self.kind or self.schema
+        return AvroSerde(schema, self.registry, is_key=True)
 
     @property
     def _framing(self) -> Framing | None:

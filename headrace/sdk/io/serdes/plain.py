@@ -147,6 +147,12 @@ _FROM_JSON: Final[Mapping[Any, Any]] = {
 """Conversions to types that JSON does not have, or writes in several ways."""
 
 
+def _record_class(kind: Any) -> Any:
+    if kind is not None:
+        required_schema(kind)
+    return kind
+
+
 @attrs.frozen
 class JsonSerde(Serde):
     """JSON: dicts, lists, text and numbers, or records of a class.
@@ -171,9 +177,7 @@ class JsonSerde(Serde):
     b'{"shop":"weir","total":1.5}'
     """
 
-    schema: type | None = attrs.field(
-        default=None, converter=attrs.converters.optional(lambda kind: _record_class(kind))
-    )
+    schema: type | None = attrs.field(default=None, converter=_record_class)
     registry: SchemaRegistry | None = None
     json_schema: Any = attrs.field(default=None, eq=repr)
     is_key: bool = attrs.field(default=False, kw_only=True)
@@ -231,11 +235,6 @@ class JsonSerde(Serde):
         schema = self.json_schema
         text = schema if isinstance(schema, str) or schema is None else json.dumps(schema)
         return Framing(self.registry, "JSON", text, self.is_key)
-
-
-def _record_class(kind: Any) -> Any:
-    required_schema(kind)
-    return kind
 
 
 def _plain(value: Any) -> Any:

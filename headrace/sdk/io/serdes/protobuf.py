@@ -63,11 +63,9 @@ class ProtobufSerde(Serde):
         """Return a message with its number and its place in the schema, as the client writes it."""
         registry = schema_registry()
         field = registry.MessageField.KEY if self.is_key else registry.MessageField.VALUE
-        try:
+        assert self.registry is not None
+        with self.registry.errors(f"the schema of {self.message.__name__}"):
             return bytes(self._serializer()(value, registry.SerializationContext(topic, field)))
-        except (registry.SchemaRegistryError, OSError, schema_registry("httpx").HTTPError) as error:
-            assert self.registry is not None
-            raise self.registry.error(f"the schema of {self.message.__name__}", error) from None
 
     def _serializer(self) -> Any:
         if self not in _SERIALIZERS:

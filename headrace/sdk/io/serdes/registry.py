@@ -15,7 +15,7 @@ from urllib.parse import urlsplit, urlunsplit
 import attrs
 
 from headrace.errors import ElementError, PipelineError, require_extra, shorten
-from headrace.sdk.io.kafka.client import ClientSettings
+from headrace.sdk.io.connection_settings import ConnectionSettings
 
 _HEADER: Final = struct.Struct(">bI")
 
@@ -41,6 +41,12 @@ def schema_registry(module: str = "confluent_kafka.schema_registry") -> Any:
     return require_extra(module, "schema-registry", use)
 
 
+def _settings(given: Any) -> ConnectionSettings:
+    if isinstance(given, ConnectionSettings):
+        return given
+    return ConnectionSettings.of(given, "config")
+
+
 @attrs.frozen(repr=False)
 class SchemaRegistry:
     """A schema registry with Confluent's API; needs ``headrace[schema-registry]``.
@@ -56,14 +62,7 @@ class SchemaRegistry:
     """
 
     url: str
-    config: ClientSettings = attrs.field(
-        factory=ClientSettings,
-        converter=lambda given: (
-            given
-            if isinstance(given, ClientSettings)
-            else ClientSettings.of(given, "config", server="")
-        ),
-    )
+    config: ConnectionSettings = attrs.field(factory=ConnectionSettings, converter=_settings)
     registers: bool = attrs.field(default=True, kw_only=True)
 
     def __repr__(self) -> str:
@@ -88,7 +87,7 @@ class SchemaRegistry:
         """
         found = _SCHEMAS.get((self, number))
         if found is None:
-            with self._errors(f"the schema {number}"):
+            with self.errors(f"the schema {number}"):
                 found = _SCHEMAS[self, number] = self.client().get_schema(number)
         return found
 
@@ -113,7 +112,7 @@ class SchemaRegistry:
         return _NUMBERS[key]
 
     def _ask(self, subject: str, schema: Any) -> int:
-        with self._errors(f"the schema of the subject {subject}"):
+        with self.errors(f"the schema of the subject {subject}"):
             if self.registers:
                 return int(self.client().register_schema(subject, schema))
             return int(self.client().lookup_schema(subject, schema).schema_id)
@@ -126,21 +125,25 @@ class SchemaRegistry:
         return _CLIENTS[self]
 
     @contextmanager
-    def _errors(self, what: str) -> Iterator[None]:
-        """Turn errors of the client and of the connection into errors without secrets."""
-        failed = schema_registry().SchemaRegistryError
-        try:
-            yield
-        except (failed, OSError, schema_registry("httpx").HTTPError) as error:
-            raise self.error(what, error) from None
-
-    def error(self, what: str, error: BaseException) -> ElementError | PipelineError:
-        """Return the error for an error of the client: a bad message, if the registry lacks its schema.
+    def errors(self, what: str) -> Iterator[None]:
+        """Turn errors of the client and of the connection into errors without secrets.
 
         Args:
-            what: what was asked for.
-            error: the error of the client, or of its connection.
+            what: what is asked for.
+
+        Raises:
+            ElementError: the registry does not have it.
+            PipelineError: the registry does not answer.
         """
+        try:
+            yield
+        except PipelineError:
+            raise
+        except Exception as error:  # of the registry, or of any of the libraries of the connection
+            raise self._error(what, error) from None
+
+    def _error(self, what: str, error: BaseException) -> ElementError | PipelineError:
+        """Return the error for an error of the client: a bad message, if the registry lacks its schema."""
         missing = getattr(error, "http_status_code", 0) == _NOT_FOUND
         return (ElementError if missing else PipelineError)(
             f"the registry does not give {what}: {self.config.scrubbed(str(error))}",

@@ -60,7 +60,7 @@ def changes_of(
     if not key:
         return Changes([], rows)
     for row in rows:
-        _check_key(row, key, step)
+        check_key(row, key, step)
     identify = itemgetter(*key)
     if isinstance(diffs, repeat) and next(diffs) == INSERT:
         return Changes([], list({identify(row): row for row in rows}.values()))
@@ -91,7 +91,21 @@ class _CountedRow:
     count: int
 
 
-def _check_key(row: RowValues, key: tuple[str, ...], step: str) -> None:
+def check_key(row: RowValues, key: tuple[str, ...], step: str) -> None:
+    """Check that a row can be found by its key.
+
+    Args:
+        row: the row.
+        key: columns of the key.
+        step: label of the step, for errors.
+
+    Raises:
+        ElementError: a key is None or not hashable.
+
+    >>> check_key({"k": None}, ("k",), "Write")
+    Traceback (most recent call last):
+    headrace.errors.ElementError: the element {'k': None} has None in the key column 'k'...
+    """
     for name in key:
         value = row[name]
         if value is None or value.__hash__ is None:

@@ -9,14 +9,9 @@ from typing import Any, ClassVar, Final
 import attrs
 
 from headrace.errors import PipelineError
+from headrace.sdk.io.table.arguments import check_names, names_of_key, pattern_of
 from headrace.sdk.io.table.rows import WINDOW_COLUMNS
-from headrace.sdk.io.table.sink import (
-    TableSink,
-    check_database,
-    check_names,
-    names_of_key,
-    pattern_of,
-)
+from headrace.sdk.io.table.sink import TableSink, check_database
 from headrace.sdk.pipelines.pvalue import PCollection, PDone, require_collection
 from headrace.sdk.pipelines.transform import PTransform
 from headrace.sdk.sources.delivery import Delivery

@@ -36,12 +36,21 @@ class Shape:
         pattern: the columns; None for the columns of the first record.
         key: the columns of the key.
         windows: whether to add two columns for the bounds of the window.
+        fixed: whether an element with other columns than the first one is an error.
     """
 
     pattern: tuple[Pattern, ...] | None
     key: tuple[str, ...]
     windows: bool
+    fixed: bool = True
     columns: frozenset[str] | None = attrs.field(default=None, init=False)
+    _flat: tuple[str, ...] | None = attrs.field(init=False)
+
+    @_flat.default
+    def _find_flat(self) -> tuple[str, ...] | None:
+        """The names of a pattern that is not nested; None if it is nested."""
+        names = self.pattern or ()
+        return tuple(map(str, names)) if all(isinstance(name, str) for name in names) else None
 
     def rows(self, bundle: Bundle, step: str) -> tuple[list[RowValues], Iterable[int]]:
         """Return the elements of a bundle as rows, and their diffs.
@@ -58,29 +67,26 @@ class Shape:
 
     def _row(self, element: Any, step: str) -> RowValues:
         try:
-            row = dict(self._named(element))
+            row = self._named(element)
         except _ShapeError as error:
             raise ElementError(
                 f"the element {shorten(element)} {error}", where=step, remedy=error.remedy
             ) from None
-        if self.columns is None:
+        if self.columns is None or (not self.fixed and row.keys() != self.columns):
             self.columns = self._first_columns(row, step)
         if row.keys() != self.columns:
             self._refuse(element, row, step)
         return row
 
-    def _named(self, element: object) -> Iterator[tuple[str, object]]:
-        """Yield the columns of an element with their values."""
+    def _named(self, element: Any) -> RowValues:
+        """Return the columns of an element with their values."""
         kind: Any = type(element)
+        if kind is tuple and self._flat and len(element) == len(self._flat):
+            return dict(zip(self._flat, map(plain, element), strict=True))
         read = reader_of(kind)
-        if self.pattern is None or (read is not None and self._flat):
-            yield from _cells(element, read, self.pattern)
-        else:
-            yield from _matched(self.pattern, element)
-
-    @property
-    def _flat(self) -> bool:
-        return all(isinstance(name, str) for name in self.pattern or ())
+        if self.pattern is None or (read is not None and self._flat is not None):
+            return dict(_cells(element, read, self.pattern))
+        return dict(_matched(self.pattern, element))
 
     def _first_columns(self, row: RowValues, step: str) -> frozenset[str]:
         columns = frozenset(row)

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import attrs
 
-from headrace.errors import PipelineError, require_extra, shorten, warn
+from headrace.errors import require_extra
+from headrace.sdk.io.table.arguments import check_collection, key_columns, pattern_of
 from headrace.sdk.io.table.changes import Changes, changes_of
-from headrace.sdk.io.table.rows import WINDOW_COLUMNS, Pattern, Shape, names_in
+from headrace.sdk.io.table.rows import Pattern, Shape
 from headrace.sdk.pipelines.pvalue import PCollection, PDone, require_collection
 from headrace.sdk.sources.delivery import Delivery
 from headrace.sdk.sources.sink import Sink, SinkBatch
-from headrace.sdk.sources.writing import Write, warn_of_repeats
-from headrace.windowing.windows import GlobalWindows
+from headrace.sdk.sources.writing import Write
 
 if TYPE_CHECKING:
     from headrace.sdk.io.table.database import Database
@@ -135,10 +135,7 @@ class WriteToTable(Write):
         delivery: Delivery = Delivery.EXACTLY_ONCE,
     ) -> None:
         pattern = None if columns is None else pattern_of(columns)
-        keys = names_of_key(key)
-        if keys and windows:
-            keys += tuple(name for name in WINDOW_COLUMNS if name not in keys)
-        check_names(keys, pattern, bool(windows))
+        keys = key_columns(key, pattern, windows)
         check_database(fspath(url), types or {})
         sink = TableSink(fspath(url), table, keys, pattern, dict(types or {}), bool(windows))
         super().__init__(sink, delivery=delivery)
@@ -151,70 +148,8 @@ class WriteToTable(Write):
 
     def expand(self, pcoll: PCollection[object]) -> PDone:
         require_collection(pcoll)
-        if pcoll.collection.changing and not self._keyed:
-            raise PipelineError(
-                "the collection can contain retractions, but rows are only added to a table without a key",
-                remedy="set key to the columns of a key, or apply hr.ToChangelog() first to write "
-                "(diff, value) pairs",
-            )
-        windowed = not isinstance(pcoll.windowing.window_fn, GlobalWindows)
-        if self._windows and not windowed:
-            raise PipelineError(
-                "the global window has no bounds to write",
-                remedy="remove windows=True, or window the collection with hr.WindowInto",
-            )
-        if self._windows is None and self._keyed and windowed:
-            warn(
-                f"{pcoll!r} has windows, but the key has no window, so each key keeps the row of one window",
-                where=pcoll.pipeline.scope,
-                remedy="pass windows=True to add the window to the key, or windows=False if one is wanted",
-            )
-        if not self._keyed:
-            warn_of_repeats(pcoll, "rows")
+        check_collection(pcoll, self._keyed, self._windows)
         return super().expand(pcoll)
-
-
-def names_of_key(key: str | Iterable[str] | None) -> tuple[str, ...]:
-    """Return the columns of a key; none for None."""
-    if key is None:
-        return ()
-    return (key,) if isinstance(key, str) else tuple(key)
-
-
-def pattern_of(columns: Iterable[Any]) -> tuple[Pattern, ...]:
-    """Return column names in the shape of tuples, as plain data.
-
-    Raises:
-        PipelineError: a string is given in place of a list.
-    """
-    if isinstance(columns, str):
-        raise PipelineError(
-            f"columns must be a list, not the string {shorten(columns)}",
-            remedy=f"use [{columns!r}]",
-        )
-    return tuple(part if isinstance(part, str) else pattern_of(part) for part in columns)
-
-
-def check_names(keys: tuple[str, ...], pattern: tuple[Pattern, ...] | None, windows: bool) -> None:
-    """Check that each column is named once, and that the key is among them.
-
-    Raises:
-        PipelineError: it is not.
-    """
-    if pattern is None:
-        return
-    names = [*names_in(pattern), *(WINDOW_COLUMNS if windows else ())]
-    for name in names:
-        if names.count(name) > 1:
-            raise PipelineError(
-                f"the column {name!r} is named twice", remedy="name each column once"
-            )
-    for name in keys:
-        if name not in names:
-            raise PipelineError(
-                f"the key {name!r} is not in the columns {names}",
-                remedy="add it to columns, or choose another key",
-            )
 
 
 def check_database(url: str, types: Mapping[str, object]) -> None:

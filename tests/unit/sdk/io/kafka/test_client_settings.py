@@ -10,7 +10,8 @@ import pytest
 
 import headrace as hr
 from headrace.errors import PipelineError
-from headrace.sdk.io.kafka.client import ClientSettings, is_secret, kafka
+from headrace.sdk.io.connection_settings import is_secret
+from headrace.sdk.io.kafka.client import ClientSettings, kafka
 from headrace.sdk.io.secret import Secret
 
 SERVER = {"bootstrap.servers": "localhost:1"}

@@ -9,7 +9,8 @@ from uuid import uuid4
 
 import attrs
 from confluent_kafka import Producer
-from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewPartitions, NewTopic
 
 PARTITIONS = 3
 
@@ -112,9 +113,14 @@ def values(*texts: str) -> list[Message]:
     return [(None, text.encode()) for text in texts]
 
 
-def until(done: Callable[[], object], seconds: float = 60.0) -> None:
-    """Wait until something is true."""
+def until(
+    done: Callable[[], object],
+    seconds: float = 60.0,
+    meanwhile: Callable[[], object] = lambda: None,
+) -> None:
+    """Wait until something is true, and do something else again and again."""
     end = time.monotonic() + seconds
     while not done():
         assert time.monotonic() < end, "it did not happen"
+        meanwhile()
         time.sleep(0.05)
