@@ -69,7 +69,7 @@ def test_diffs_that_overtake_each_other_add_up(case: Case, chance: Random) -> No
 @pytest.mark.mode("streaming")
 @pytest.mark.parametrize("kind", KINDS)
 def test_each_runner_holds_the_present_rows(runner: Any, kind: str) -> None:
-    histories = drawn_cases(6)
+    histories = drawn_cases(12)
     check(run(kind, histories, runner), histories)
 
 

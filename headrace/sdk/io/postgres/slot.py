@@ -64,7 +64,10 @@ class Slot:
         self._check(connection)
         if not _rows(connection, _PUBLICATION, self.publication):
             names = ", ".join(map(quoted, self.tables))
-            connection.execute(f'create publication "{self.publication}" for table {names}')
+            connection.execute(
+                f'create publication "{self.publication}" for table {names} '
+                "with (publish_via_partition_root = true)"
+            )
         published = {table for (table,) in _rows(connection, _PUBLISHED, self.publication)}
         if not published.issuperset(self.tables):
             raise PipelineError(

@@ -167,6 +167,15 @@ def test_a_grouping_that_would_drop_retractions_is_refused() -> None:
         rows | "group" >> hr.GroupByKey()
 
 
+def test_the_global_window_takes_any_retraction_and_passes_the_lateness_on() -> None:
+    p = hr.Pipeline()
+    stream = TestStream().add_elements([pair(1, ("a", 1))]).advance_watermark_to_infinity()
+    sums = p | stream | hr.FromChangelog() | hr.CombinePerKey(sum)
+    later = sums | hr.WithTimestamps(lambda row: 0) | hr.WindowInto(hr.window.FixedWindows(10))
+    with pytest.raises(hr.PipelineError, match="late without a limit"):
+        later | hr.GroupByKey()
+
+
 @pytest.mark.parametrize("form", ["Csv", "Json", "Parquet"])
 def test_files_with_a_diff_column_are_read_back(form: str, tmp_path: Path) -> None:
     """Also if a retraction is in a file that is read before that of its value."""

@@ -227,6 +227,34 @@ def test_transactions_have_the_order_of_their_commits(database: Database) -> Non
     assert reading.rest() == [("c", 1, "slow")]
 
 
+def test_whole_old_rows_do_no_harm(database: Database) -> None:
+    database.execute("alter table people replica identity full")
+    reading = Reading(database.source())
+    reading.rest()
+    database.insert((1, "ann"))
+    database.execute(
+        "update people set name = 'anne'", "update people set id = 2", "delete from people"
+    )
+    assert reading.rest() == [("c", 1, "ann"), ("u", 1, "anne"), ("u", 2, "anne"), ("d", 2, None)]
+
+
+def test_a_partitioned_table_is_one_table(database: Database) -> None:
+    database.execute(
+        "create table parts (id int primary key, name text) partition by range (id)",
+        "create table low partition of parts for values from (0) to (10)",
+        "create table high partition of parts for values from (10) to (20)",
+        "insert into parts values (1, 'present')",
+    )
+    reading = Reading(database.source("parts"))
+    assert reading.rest() == [("r", 1, "present")]
+    database.execute(
+        "insert into parts values (11, 'new')", "update parts set id = 12 where id = 1"
+    )
+    found = reading.rest()
+    assert found[0] == ("c", 11, "new")
+    assert sorted(found[1:]) == [("c", 12, "present"), ("d", 1, None)]
+
+
 def test_an_aborted_transaction_has_no_changes(database: Database) -> None:
     reading = Reading(database.source())
     reading.rest()
@@ -339,6 +367,10 @@ def test_errors_name_the_remedy(database: Database) -> None:
         Reading(database.source("keyless")).more()
     with pytest.raises(hr.PipelineError, match="does not exist"):
         Reading(database.source("nowhere")).more()
+    database.execute("create table silent (id int primary key)")
+    database.execute("alter table silent replica identity nothing")
+    with pytest.raises(hr.PipelineError, match="has no primary key"):
+        Reading(database.source("silent")).more()
     reading = Reading(database.source())
     reading.rest()
     database.execute("select pg_drop_replication_slot('s')")
