@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any, Final
 
 import attrs
@@ -138,7 +139,7 @@ class MessageProducer:
                     message.topic,
                     message.value,
                     message.key,
-                    on_delivery=lambda error, _: error and self._failed.append((error, message)),
+                    on_delivery=partial(self._note, message),
                     **named,
                 )
                 return
@@ -146,6 +147,11 @@ class MessageProducer:
                 self._client.poll(0.1)
             except kafka().KafkaException as error:
                 raise self._refused(error.args[0], message) from None
+
+    def _note(self, message: Message, error: Any, _: object) -> None:
+        """Take the report of the brokers on a message."""
+        if error is not None:
+            self._failed.append((error, message))
 
     def _refused(self, error: Any, message: Message) -> BaseException:
         """Return the error for a message that was not sent."""

@@ -28,7 +28,11 @@ from headrace.sdk.sources.delivery import Delivery
 from headrace.sdk.sources.writing import Write
 from headrace.sdk.typehints.ignored_arguments import warn_of_ignored
 
-_DEFAULTS: Final = {"partitioner": "murmur2_random", "linger_ms": 5, "message_max_bytes": 1_000_000}
+_DEFAULTS: Final[dict[str, Any]] = {
+    "partitioner": "murmur2_random",
+    "linger_ms": 5,
+    "message_max_bytes": 1_000_000,
+}
 """Settings of the client, unless others are given; the partitioner is the one of Kafka's Java client."""
 
 _OWN: Final = ("transactional.id", "enable.idempotence", "acks", "request.required.acks")
