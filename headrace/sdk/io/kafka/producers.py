@@ -149,8 +149,8 @@ class MessageProducer:
                 raise self._refused(error.args[0], message) from None
 
     def _note(self, message: Message, error: Any, _: object) -> None:
-        """Note a message that the broker has not taken."""
-        if error:
+        """Take the report of the brokers on a message."""
+        if error is not None:
             self._failed.append((error, message))
 
     def _refused(self, error: Any, message: Message) -> BaseException:

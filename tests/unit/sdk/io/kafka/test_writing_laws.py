@@ -22,7 +22,7 @@ from tests.support.services import kafka
 from tests.unit.sdk.io.kafka.topics import Topic
 from tests.unit.sdk.io.kafka.written import Written, sent
 
-EXAMPLES = int(os.environ.get("HEADRACE_KAFKA_EXAMPLES", "5"))
+EXAMPLES = int(os.environ.get("HEADRACE_KAFKA_EXAMPLES", "3"))
 
 KEYS = ("a", "b", "c")
 

@@ -35,8 +35,9 @@ def sent(topic: Topic, isolation: str = "read_committed") -> list[Any]:
         while True:
             message = consumer.poll(10)
             assert message is not None
-            if message.error() is not None:
-                assert message.error().code() == KafkaError._PARTITION_EOF
+            error = message.error()
+            if error is not None:
+                assert error.code() == KafkaError._PARTITION_EOF
                 break
             found.append(message)
     consumer.close()
