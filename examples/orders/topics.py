@@ -6,7 +6,8 @@ import json
 from collections.abc import Iterable
 
 from confluent_kafka import Producer
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
 
 from .events import Order, Payment
 
