@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Final
 
 import attrs
@@ -72,16 +74,16 @@ class BatchLedger:
             PipelineError: the ledger cannot be read.
         """
         with settings.errors(f"read the ledger {self.topic}"):
-            consumer = kafka().Consumer({**_connection(settings), **_CONSUMER})
-            try:
-                return self._read(consumer)
-            finally:
-                consumer.close()
+            # To a consumer of committed messages, the end is the first open transaction.
+            with _consumer(settings, "read_uncommitted") as consumer:
+                place = kafka().TopicPartition(self.topic, 0)
+                _, end = consumer.get_watermark_offsets(place, READ_SECONDS, cached=False)
+            with _consumer(settings, "read_committed") as consumer:
+                return self._read(consumer, end)
 
-    def _read(self, consumer: Any) -> int:
+    def _read(self, consumer: Any, end: int) -> int:
+        """Return the number in the last entry before an offset."""
         module = kafka()
-        place = module.TopicPartition(self.topic, 0, 0)
-        _, end = consumer.get_watermark_offsets(place, timeout=READ_SECONDS, cached=False)
         consumer.assign([module.TopicPartition(self.topic, 0, module.OFFSET_BEGINNING)])
         last, at, patience = NO_BATCH, 0, time.monotonic() + READ_SECONDS
         while at < end:
@@ -100,7 +102,6 @@ class BatchLedger:
 
 _CONSUMER: Final = {
     "group.id": "headrace-ledger",
-    "isolation.level": "read_committed",
     "enable.auto.commit": False,
     "enable.partition.eof": True,
     "fetch.wait.max.ms": 100,
@@ -108,6 +109,16 @@ _CONSUMER: Final = {
 
 _CONNECTION: Final = ("bootstrap.servers", "security.", "sasl.", "ssl.", "client.", "socket.")
 """The beginnings of the names of the settings that all clients share."""
+
+
+@contextmanager
+def _consumer(settings: ClientSettings, isolation: str) -> Iterator[Any]:
+    given = {**_connection(settings), **_CONSUMER, "isolation.level": isolation}
+    consumer = kafka().Consumer(given)
+    try:
+        yield consumer
+    finally:
+        consumer.close()
 
 
 def _connection(settings: ClientSettings) -> dict[str, Any]:
@@ -122,12 +133,9 @@ def _after(message: Any) -> int:
     if error is None:
         return int(message.offset()) + 1
     module = kafka()
-    if error.code() == module.KafkaError._PARTITION_EOF:
+    codes = module.KafkaError
+    if error.code() == codes._PARTITION_EOF:
         return int(message.offset())
-    if error.retriable() or error.code() in _WAITS(module.KafkaError):
-        return 0
+    if error.retriable() or error.code() in (codes._TRANSPORT, codes._ALL_BROKERS_DOWN):
+        return 0  # the client tries again
     raise module.KafkaException(error)
-
-
-def _WAITS(codes: Any) -> tuple[int, ...]:
-    return codes._TRANSPORT, codes._ALL_BROKERS_DOWN

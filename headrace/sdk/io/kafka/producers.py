@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any, Final
 
@@ -69,12 +70,7 @@ class MessageProducer:
             ElementError: the brokers do not accept a message.
             PipelineError: messages could not be sent.
         """
-        try:
-            self._produce(messages)
-        except BaseException:
-            self._client.purge()
-            self._client.flush(1)
-            raise
+        self._produce_or(self._forget, messages)
 
     def transact(self, messages: Iterable[Message]) -> None:
         """Send messages in one transaction, and commit it.
@@ -84,17 +80,20 @@ class MessageProducer:
             StaleProducerError: another process has taken over.
             LostTransactionError: the transaction was aborted, and can be tried again with a new producer.
         """
-        errors = kafka().KafkaException
-        try:
-            self._client.begin_transaction()
-            self._produce(messages)
-        except errors as error:
-            self._abort()
-            raise self._lost(error.args[0]) from None
-        except BaseException:
-            self._abort()
-            raise
+        self._produce_or(self._abort, messages)
         self._commit()
+
+    def _produce_or(self, undo: Callable[[], None], messages: Iterable[Message]) -> None:
+        """Produce messages; if that fails, undo it and raise the error."""
+        try:
+            if self.transactional_id:
+                self._client.begin_transaction()
+            self._produce(messages)
+        except BaseException as error:
+            undo()
+            if isinstance(error, kafka().KafkaException):
+                raise self._lost(error.args[0]) from None
+            raise
 
     def _commit(self) -> None:
         try:
@@ -107,19 +106,24 @@ class MessageProducer:
     def close(self) -> None:
         """Disconnect."""
         if self._client is not None:
-            self._client.purge()
-            self._client.flush(1)
+            self._forget()
             self._client = None
+
+    def _forget(self) -> None:
+        """Remove what was not sent."""
+        with suppress(kafka().KafkaException):  # after a fatal error it does nothing any more
+            self._client.purge()
+            self._serve(self._client.flush, 1)
 
     def _produce(self, messages: Iterable[Message]) -> None:
         self._failed = []
         for number, message in enumerate(messages):
             self._produce_one(message)
             if number % POLL_MESSAGES == 0:
-                self._client.poll(0)
+                self._serve(self._client.poll, 0)
             if self._failed:
                 break
-        self._client.flush(COMMIT_SECONDS)
+        self._serve(self._client.flush, COMMIT_SECONDS)
         if self._failed:  # the brokers refuse messages together with those sent beside them
             raise self._refused(*max(self._failed, key=lambda failed: failed[1].size))
         if len(self._client):
@@ -144,9 +148,21 @@ class MessageProducer:
                 )
                 return
             except BufferError:  # the queue of the client is full
-                self._client.poll(0.1)
+                self._serve(self._client.poll, 0.1)
             except kafka().KafkaException as error:
                 raise self._refused(error.args[0], message) from None
+
+    def _serve(self, call: Callable[[float], object], seconds: float) -> None:
+        """Call a method of the client in which it reports on messages.
+
+        The client raises a fatal error in the middle of its reports, so that Python raises a SystemError.
+        """
+        try:
+            call(seconds)
+        except SystemError as error:
+            if isinstance(error.__cause__, kafka().KafkaException):
+                raise error.__cause__ from None
+            raise
 
     def _note(self, message: Message, error: Any, _: object) -> None:
         """Take the report of the brokers on a message."""
@@ -189,19 +205,16 @@ class MessageProducer:
 
     def _abort(self) -> None:
         """Abort the transaction as far as possible; else the next producer of this id does it."""
-        error_class = kafka().KafkaException
-        try:
+        with suppress(kafka().KafkaException):
             self._client.purge()
-            self._client.abort_transaction(10)
-        except error_class:
-            pass
+            self._serve(self._client.abort_transaction, 10)
 
     def _again(self, call: Any) -> None:
         """Call a method of the client again as long as it asks for it."""
         end = time.monotonic() + COMMIT_SECONDS
         while True:
             try:
-                call(10)
+                self._serve(call, 10)
                 return
             except kafka().KafkaException as error:
                 if not error.args[0].retriable() or time.monotonic() > end:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 from uuid import uuid4
 
@@ -15,7 +16,7 @@ from headrace.sdk.io.kafka.batch_ledger import BatchLedger
 from headrace.sdk.io.kafka.producers import MessageProducer, StaleProducerError
 from headrace.triggers import AccumulationMode, AfterCount, AfterWatermark
 from headrace.windowing import FixedWindows
-from tests.unit.sdk.io.kafka.topics import Topic
+from tests.unit.sdk.io.kafka.topics import Topic, until
 from tests.unit.sdk.io.kafka.written import Written, pairs, sent
 
 SERDES: dict[str, Any] = {"key_serializer": StringSerde(), "value_serializer": JsonSerde()}
@@ -221,6 +222,37 @@ def test_a_torn_batch_is_aborted_and_written_again(written: Written) -> None:
     assert len(sent(written.topic, "read_uncommitted")) == 3
     written.sink().write(written.batch(1, "b1", "c1", "d1"))
     assert written.values() == ["a1", "b1", "c1", "d1"]
+
+
+def test_an_open_transaction_of_another_run_does_not_hide_the_ledger(written: Written) -> None:
+    sink = written.sink()
+    sink.write(written.batch(0, "a1"))
+    other = MessageProducer(sink.settings, uuid4().hex)
+    other.open()
+    other._client.begin_transaction()
+    other._produce([BatchLedger("headrace-batches", "another", "step").entry(0)])
+    sink.write(written.batch(1, "b1"))  # behind the open transaction in the ledger
+    end = threading.Timer(1, other._client.abort_transaction, [30])
+    end.start()
+    written.sink().write(written.batch(1, "b1"))
+    end.join()
+    assert written.values() == ["a1", "b1"]
+
+
+def test_a_transaction_that_takes_too_long_is_an_error_that_says_so(written: Written) -> None:
+    sink = written.sink(**{"transaction.timeout.ms": 1_000})
+    sink.write(written.batch(0, "a1"))
+    client = sink._producer._client  # type: ignore[union-attr]
+    client.begin_transaction()
+    sink._producer._produce([written.message("b1")])  # type: ignore[union-attr]
+    other = Written(written.topic)
+    other.sink().write(other.batch(0, "b2"))
+    until(lambda: "b2" in written.values())  # so the broker has aborted the transaction before it
+    with pytest.raises(StaleProducerError, match=r"longer than transaction\.timeout\.ms"):
+        sink._producer._commit()  # type: ignore[union-attr]
+    sink.close()
+    written.sink().write(written.batch(1, "b1"))
+    assert written.values() == ["a1", "b1", "b2"]
 
 
 def test_a_stale_process_is_fenced(written: Written) -> None:
