@@ -128,7 +128,8 @@ class Broker:
                 auto_create=str(auto_create).lower(),
             )
         )
-        cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+        # "A" first: an id that begins with "-" would be read as an option.
+        cluster = base64.urlsafe_b64encode(b"\0" + uuid.uuid4().bytes[1:]).decode().rstrip("=")
         tool = ["kafka.tools.StorageTool", "format", "-t", cluster, "-c", str(self._properties)]
         assert _java(folder, tool).wait(60) == 0, _log(folder)
         self.process = self._start()

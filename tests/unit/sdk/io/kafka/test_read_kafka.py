@@ -12,6 +12,7 @@ from confluent_kafka import Consumer, TopicPartition
 
 import headrace as hr
 from headrace.errors import HeadraceWarning, PipelineError, UnsupportedError
+from headrace.sdk.io.kafka import offsets
 from headrace.sdk.io.kafka.consumers import open_consumers
 from headrace.testing.laws import check_source
 from headrace.testing.util import assert_that, equal_to
@@ -239,7 +240,10 @@ def test_offsets_are_committed_to_the_group(topic: Topic) -> None:
         read(topic, commit_offset_in_finalize=True)
 
 
-def test_removed_records_are_an_error_with_their_place(topic: Topic) -> None:
+def test_removed_records_are_an_error_with_their_place(
+    topic: Topic, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(offsets, "SETTLE_SECONDS", 0.1)
     topic.write(0, values(*"abcdef"))
     admin = topic.admin()
     for future in admin.delete_records([TopicPartition(topic.name, 0, 4)]).values():
@@ -251,6 +255,33 @@ def test_removed_records_are_an_error_with_their_place(topic: Topic) -> None:
             found(read(topic, start={(topic.name, 0): 1}, **arguments), *flags)
     with pytest.raises(PipelineError, match="the offset 9 of the topic"):
         found(read(topic, start={(topic.name, 0): 9}), "--until-caught-up")
+
+
+def test_a_run_survives_a_broker_that_is_killed(
+    topic: Topic, kafka_broker: kafka.Broker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(offsets, "ANSWER_SECONDS", 1.0)
+    topic.write(0, values("a"))
+    seen: list[str] = []
+    p = hr.Pipeline(argv=[])
+    _ = p | read(topic) | hr.Values() | hr.Map(seen.append)
+    result = p.run()
+    try:
+        until(lambda: seen == ["a"])
+        kafka_broker.restart()
+        topic.write(0, values("b"))
+        topic.write(1, values("c"))
+        until(lambda: sorted(seen) == ["a", "b", "c"])
+    finally:
+        result.cancel()
+
+
+def test_brokers_that_never_answer_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(offsets, "ANSWER_SECONDS", 0.1)
+    monkeypatch.setattr(offsets, "PATIENCE_SECONDS", 0.2)
+    with pytest.raises(PipelineError, match=r"cannot list the topics: .*") as caught:
+        found(hr.io.ReadFromKafka(SERVER, "t", stop="now"))
+    assert "brokers localhost:1" in str(caught.value)
 
 
 @pytest.mark.parametrize(
