@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
-from urllib.parse import urlsplit
 
 import attrs
 
 from headrace.errors import PipelineError, require_extra
+from headrace.sdk.io.lake.delta import without_secrets
 from headrace.sdk.io.lake.table_versions import RowDiff, net_changes
 
 _DIFFS: Final = {"insert": 1, "update_postimage": 1, "delete": -1, "update_preimage": -1}
@@ -32,10 +32,7 @@ class DeltaVersions:
     @property
     def dataset(self) -> str:
         """The path or URL, without secrets."""
-        if "://" not in self.uri:
-            return self.uri
-        parts = urlsplit(self.uri)
-        return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+        return without_secrets(self.uri)
 
     def current(self) -> int:
         """Return the last version."""

@@ -92,11 +92,11 @@ class ChangesSource(UnboundedSource["RowDiff"]):
 
     Args:
         table: the table.
-        after: the version whose changes are the last that are not read; None to begin with present rows.
+        since: the version whose changes are the last that are not read; None to begin with present rows.
     """
 
     table: TableVersions
-    after: Any = None
+    since: Any = None
 
     @property
     def dataset(self) -> str:  # type: ignore[override]  # it is only read
@@ -114,8 +114,8 @@ class ChangesSource(UnboundedSource["RowDiff"]):
 
     def _start(self) -> list[Any]:
         """Return the first position; that it is chosen is a read of its own, since it cannot be repeated."""
-        if self.after is not None:
-            return ["changes", self.after, 0]
+        if self.since is not None:
+            return ["changes", self.since, 0]
         version = self.table.current()
         return ["changes", None, 0] if version is None else ["rows", version, 0, 0]
 

@@ -1,13 +1,13 @@
 """The source: the present rows of tables, then their changes, each with its place in the log.
 
-A position is plain data: the number of a row in the snapshot, or the commit of a transaction and the number
-of a change in the one after it. What is before a position that is given to ``read`` has been processed, and a
-runner with a checkpoint has stored it; only then it is confirmed to the server, which forgets it.
+A position is plain data: a place in the snapshot's file, or the commit of a transaction and the number of a
+change in the one after it. What is before a position is confirmed to the server, which then forgets it, only
+when the runner says that its results have been written.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -102,6 +102,14 @@ class PostgresSource(UnboundedSource[PositionedChange]):
             return self.server.run(lambda c: self._snapshot(c, offset, limit))
         return self.server.run(lambda c: self._stream(c, StreamPosition(*offset[1:]), limit))
 
+    def committed(self, offsets: Sequence[tuple[Any, Any]]) -> None:
+        """Let the server forget what was processed, and remove the file of present rows after them."""
+        for _, offset in offsets:
+            if offset is not None and offset[0] == "stream":
+                self._file().remove()
+                end = StreamPosition(*offset[1:]).end
+                self.server.run(partial(self.slot.confirm, lsn=end))
+
     def _file(self) -> SnapshotFile:
         return SnapshotFile(self.folder, self.server.address, self.slot)
 
@@ -134,9 +142,7 @@ class PostgresSource(UnboundedSource[PositionedChange]):
     def _stream(
         self, connection: Any, start: StreamPosition, limit: int
     ) -> Batch[PositionedChange]:
-        """Read changes; what is before the start is confirmed now, because it is stored."""
-        self._file().remove()
-        self.slot.confirm(connection, start.end)
+        """Read changes."""
         # A cut transaction is peeked again as a whole, so the limit counts from its beginning.
         keys = self.slot.keys(connection)
         number = partial(_number, start, keys)

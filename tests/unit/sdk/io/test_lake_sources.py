@@ -193,6 +193,29 @@ def test_changes_after_a_version(table: Table) -> None:
     )
 
 
+@pytest.mark.parametrize("kind", ["Delta", "Iceberg"])
+def test_what_is_merged_into_a_table_is_read_as_changes(kind: str, tmp_path: Path) -> None:
+    """Upserts in several batches, into a table and out of it again."""
+    upserts = [(f"k{n % 3}", None if n % 5 == 0 else n) for n in range(1, 15)]
+    name, where = str(tmp_path / "totals"), dict[str, Any]()
+    if kind == "Iceberg":
+        name, where = "shop.totals", {"catalog_properties": Iceberg(tmp_path).properties}
+    with hr.Pipeline(argv=["--streaming", "--max-records-per-batch=2"]) as p:
+        rows = p | hr.Create(upserts) | hr.FromUpserts()
+        rows | getattr(hr.io, f"WriteTo{kind}")(name, key="k", columns=["k", "v"], **where)
+    read = getattr(hr.io, f"ReadFrom{kind}")(name, **where)._table
+    first = read.following(read.following(None))
+    found, _ = read_all(ChangesSource(read, first), None, 3)
+    present = [(1, row) for part in range(read.parts(first)) for row in _part(read, first, part)]
+    expected = {"k0": 12, "k1": 13, "k2": 14}
+    assert net(present + found) == net((1, {"k": k, "v": v}) for k, v in expected.items())
+    assert any(diff < 0 for diff, _ in found)
+
+
+def _part(read: TableVersions, version: Any, part: int) -> list[dict[str, Any]]:
+    return [row for rows in read.rows(version, part) for row in rows]
+
+
 def test_files_that_are_joined_change_nothing(table: Table) -> None:
     table.append(1)
     table.append(2)

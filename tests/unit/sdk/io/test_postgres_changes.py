@@ -80,7 +80,9 @@ class Reading:
         self.source, self.limit, self.offset = source, limit, None
 
     def more(self) -> list[Change]:
-        """The next batch."""
+        """The next batch, after the results of the last one have been written."""
+        if self.offset is not None:
+            self.source.committed([(None, self.offset)])
         batch = batch_of(self.source, self.offset, self.limit)
         self.offset = batch.next_offset
         return list(map(told, batch.records))
