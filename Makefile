@@ -26,7 +26,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test test-chaos test-fast older-spark test-older-spark test-spark-versions laws laws-runner laws-beam beam-paths beam-reference beam-tests conformance comparison coverage mutants check format bench bench-spark reference pictures docs changelog hooks release-check need-java need-chromium need-services clean
+.PHONY: help demo demo-orders test test-chaos test-fast older-spark test-older-spark test-spark-versions laws laws-runner laws-beam beam-paths beam-reference beam-tests conformance comparison coverage mutants check format bench bench-spark reference pictures docs changelog hooks release-check need-java need-chromium need-services clean
 
 help: ## list the tasks
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -40,6 +40,10 @@ ifeq ($(RUNNER)$(if $(STREAMING),streaming),sparkstreaming)
 else
 	$(BIN)/python examples/flights.py --runner=$(RUNNER) $(if $(STREAMING),--streaming) $(ARGS)
 endif
+
+demo-orders: need-services $(if $(filter spark,$(RUNNER)),need-java) $(VENV)/.with-dev$(if $(filter spark,$(RUNNER)),+spark) ## run the example of orders with a Kafka broker and a PostgreSQL server of its own [RUNNER=local|spark] [ARGS=...]
+	$(BIN)/python tools/with_servers.py -- $(BIN)/python -m examples.orders \
+		'--kafka={kafka}' '--database={database}' --runner=$(RUNNER) $(ARGS)
 
 test: need-java need-chromium need-services $(VENV)/.with-dev+beam+spark+connect+demo $(if $(OLDER_SPARK),test-older-spark) ## run all tests, on Spark too, with a tenth of the kills and of the first commands in fresh clones; install Java, Chromium and servers if possible [ARGS=...]
 	$(BIN)/pytest -n auto --dist worksteal -m "not spark and not chaos" $(ARGS)

@@ -46,6 +46,9 @@ if TYPE_CHECKING:
         DeduplicatePerKey as DeduplicatePerKey,
     )
     from headrace.sdk.batching.group_into_batches import GroupIntoBatches as GroupIntoBatches
+    from headrace.sdk.changelogs.from_changelog import FromChangelog as FromChangelog
+    from headrace.sdk.changelogs.from_debezium import FromDebezium as FromDebezium
+    from headrace.sdk.changelogs.from_upserts import FromUpserts as FromUpserts
     from headrace.sdk.combiners.approximate.quantiles import (
         ApproximateQuantiles as ApproximateQuantiles,
     )
@@ -208,6 +211,9 @@ _NAMES: Final = {
         "DeduplicatePerKey",
     ),
     "headrace.sdk.pardo.dofn": ("DoFn",),
+    "headrace.sdk.changelogs.from_changelog": ("FromChangelog",),
+    "headrace.sdk.changelogs.from_debezium": ("FromDebezium",),
+    "headrace.sdk.changelogs.from_upserts": ("FromUpserts",),
     "headrace.sdk.combiners.evictors": ("CountEvictor", "TimeEvictor"),
     "headrace.sdk.pardo.flatten": (
         "Flatten",

@@ -57,6 +57,7 @@ from headrace.sdk.io.kafka.backfill import Backfill
 from headrace.sdk.io.kafka.kafka_record import KafkaRecord
 from headrace.sdk.io.kafka.read_from_kafka import ReadFromKafka
 from headrace.sdk.io.kafka.write_to_kafka import WriteToKafka
+from headrace.sdk.io.lake.read_lake import ReadFromDelta, ReadFromIceberg
 from headrace.sdk.io.lake.write import WriteToDelta, WriteToIceberg
 from headrace.sdk.io.matching.matching_files import (
     EmptyMatchTreatment,
@@ -66,6 +67,7 @@ from headrace.sdk.io.matching.matching_files import (
     ReadMatches,
 )
 from headrace.sdk.io.matching.watched_files import WatchedFiles
+from headrace.sdk.io.postgres.read_from_postgres import ReadFromPostgres
 from headrace.sdk.io.secret import Secret
 from headrace.sdk.io.serdes.avro import AvroSerde
 from headrace.sdk.io.serdes.base import Serde
@@ -135,10 +137,13 @@ __all__ = [
     "ReadByPolling",
     "ReadFromAvro",
     "ReadFromCsv",
+    "ReadFromDelta",
+    "ReadFromIceberg",
     "ReadFromJson",
     "ReadFromKafka",
     "ReadFromParquet",
     "ReadFromParquetBatched",
+    "ReadFromPostgres",
     "ReadFromSpark",
     "ReadFromTFRecord",
     "ReadFromText",

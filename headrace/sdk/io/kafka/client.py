@@ -129,11 +129,20 @@ class ClientSettings(ConnectionSettings):
         try:
             yield
         except error_class as error:
-            raise PipelineError(
-                f"the Kafka client cannot {doing}: {self.scrubbed(_message(error))}",
-                where=f"brokers {self.servers}",
-                remedy="check that the brokers run, and the settings of the client",
-            ) from None
+            raise self.error(doing, error) from None
+
+    def error(self, doing: str, error: BaseException) -> PipelineError:
+        """Return the error for an error of the client, without secrets.
+
+        Args:
+            doing: what the client does.
+            error: the error of the client.
+        """
+        return PipelineError(
+            f"the Kafka client cannot {doing}: {self.scrubbed(_message(error))}",
+            where=f"brokers {self.servers}",
+            remedy="check that the brokers run, and the settings of the client",
+        )
 
 
 def _message(error: BaseException) -> str:
@@ -141,4 +150,6 @@ def _message(error: BaseException) -> str:
     cause = error.args[0] if error.args else error
     name = getattr(cause, "name", None)
     text = getattr(cause, "str", None)
-    return f"{name()}: {text()}" if callable(name) and callable(text) else str(cause)
+    if callable(name) and callable(text):
+        return f"{name()}: {text()}"
+    return str(cause) or "no answer in time"

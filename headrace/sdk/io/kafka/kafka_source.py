@@ -194,7 +194,7 @@ class KafkaSource(UnboundedSource[Any], HasDisplayData):
         ends = self.asked.ends
         if ends.get(place, -1) < offset:
             places = self.asked.places or list(self.until or ())
-            ends.update(self.brokers.ends({place, *places}))
+            ends.update(self.brokers.ends({place, *places}, {place: offset}))
         end = ends.pop(place)
         if end < offset:
             raise removed_records(*place, offset)

@@ -14,7 +14,7 @@ from sqlalchemy.dialects.postgresql import JSONB
 
 from headrace.errors import ElementError, PipelineError, shorten
 from headrace.sdk.elements.schemas import plain_type, schema_of
-from headrace.sdk.io.table.mysql import ExactDecimal, Moment, Span, also, key_type
+from headrace.sdk.io.table.mysql import EpochInterval, ExactDecimal, Moment, also, key_type
 from headrace.sdk.io.table.rows import WINDOW_COLUMNS, RowValues
 from headrace.windowing.time.timestamps import Duration, Timestamp
 
@@ -34,7 +34,7 @@ class Digits(sa.TypeDecorator[Decimal]):
 
 _INSTANT: Final = also(sa.DateTime(timezone=True), Moment())
 _JSON: Final = sa.JSON().with_variant(JSONB(), "postgresql")
-_INTERVAL: Final = also(sa.Interval(), Span())
+_INTERVAL: Final = also(sa.Interval(), EpochInterval())
 
 _SQL: Final[dict[type, Any]] = {
     bool: sa.Boolean(),
@@ -85,7 +85,7 @@ def stored_type(found: Any, value: object) -> Any:
         value: a value of the column.
     """
     if isinstance(value, timedelta) and isinstance(found, sa.DateTime):
-        return also(sa.Interval(native=False), Span())
+        return also(sa.Interval(native=False), EpochInterval())
     if not isinstance(found, sa.String):
         return found
     if isinstance(value, UUID):

@@ -108,12 +108,10 @@ def missing_file(url: str) -> str | None:
 
 
 def _new_engine(url: sa.URL) -> sa.Engine:
-    if url.get_backend_name() not in mysql.DIALECTS:
-        return sa.create_engine(url, poolclass=sa.NullPool)
-    # Under the default isolation, a DELETE locks the gap around a row that is not there.
-    engine = sa.create_engine(url, poolclass=sa.NullPool, isolation_level="READ COMMITTED")
-    sa.event.listen(engine, "connect", mysql.set_session)
-    sa.event.listen(engine, "before_cursor_execute", mysql.refuse_collections)
+    engine = sa.create_engine(url, poolclass=sa.NullPool)
+    if engine.dialect.name in mysql.DIALECTS:
+        sa.event.listen(engine, "connect", mysql.set_session)
+        sa.event.listen(engine, "before_cursor_execute", mysql.refuse_collections)
     return engine
 
 
@@ -136,6 +134,7 @@ class Database:
     indexed: str | None = None
     engine: sa.Engine = attrs.field(init=False)
     table: sa.Table | None = attrs.field(default=None, init=False)
+    is_checked: bool = attrs.field(default=False, init=False)
     unchecked: set[str] = attrs.field(factory=set, init=False)
     has_batches_table: bool = attrs.field(default=False, init=False)
 
@@ -230,11 +229,19 @@ class Database:
             if self.indexed is not None:
                 sa.Index(f"{name}_{self.indexed}", self.table.c[self.indexed])
             self._create(self.table)
-        if rows:
-            _check_columns(self.table, rows[0], step)
+        if rows and not self.is_checked:
+            self._check_columns(self.table, rows[0], step)
         if rows and self.unchecked:
             self.table = self._adapted(self.table, rows)
         return self.table
+
+    def _check_columns(self, table: sa.Table, row: RowValues, step: str) -> None:
+        """Check the columns of the first row; the shape of the elements sees that all have the same."""
+        _check_columns(table, row, step)
+        if self.engine.dialect.name in mysql.DIALECTS:
+            with self.engine.connect() as connection:
+                mysql.check_columns(connection, table, self.key, row, step)
+        self.is_checked = True
 
     def _create(self, table: sa.Table) -> None:
         table.dialect_kwargs.update(mysql.table_options(self.engine.dialect))

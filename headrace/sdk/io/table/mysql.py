@@ -6,6 +6,7 @@ fractions of seconds and of decimals, and have tables without transactions.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any, Final
@@ -14,7 +15,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import mysql
 from sqlalchemy.engine.interfaces import DBAPIConnection
 
-from headrace.errors import PipelineError
+from headrace.errors import ElementError, PipelineError
 
 DIALECTS: Final = ("mysql", "mariadb")
 
@@ -43,7 +44,7 @@ class ExactDecimal(sa.TypeDecorator[Decimal]):
         return None if value is None else Decimal(value)
 
 
-class Span(sa.TypeDecorator[timedelta]):
+class EpochInterval(sa.TypeDecorator[timedelta]):
     """Durations as the time that is so long after 1970, as SQLAlchemy has them, with microseconds."""
 
     impl = mysql.DATETIME(fsp=6)
@@ -101,8 +102,10 @@ def table_options(dialect: Any) -> dict[str, str]:
 
 
 def set_session(connection: DBAPIConnection, record: object) -> None:
-    """Refuse values that do not fit, and have times in UTC, in a new connection."""
+    """Refuse values that do not fit, have times in UTC, and lock little, in a new connection."""
     cursor = connection.cursor()
+    # By default a DELETE locks the gap around a row that is not there.
+    cursor.execute("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED")
     cursor.execute(
         "SET time_zone = '+00:00', sql_mode = CONCAT(@@sql_mode, ',STRICT_ALL_TABLES,NO_ZERO_DATE')"
     )
@@ -164,28 +167,40 @@ def _collation(connection: sa.Connection, table: sa.Table, column: str) -> str |
     return found
 
 
-def check_unique(
-    inspector: sa.Inspector, table: sa.Table, key: tuple[str, ...], columns: list[str]
+def check_columns(
+    connection: sa.Connection,
+    table: sa.Table,
+    key: tuple[str, ...],
+    columns: Iterable[str],
+    step: str,
 ) -> None:
-    """Check that an upsert cannot replace the row of another key, by another unique constraint.
+    """Check that the columns of the first rows have names that the driver can quote, and one key.
 
     Raises:
-        PipelineError: it can.
+        ElementError: a name has a character that the driver or SQLAlchemy does not quote rightly.
+        PipelineError: an upsert could replace the row of another key, by another unique constraint.
     """
-    unique = [
-        index["column_names"]
-        for index in inspector.get_indexes(table.name, table.schema)
-        if index["unique"]
-    ]
-    unique.append(inspector.get_pk_constraint(table.name, table.schema)["constrained_columns"])
-    for names in unique:
-        other = not set(names) >= set(key) and any(name in columns for name in names)
-        if key and other:
-            raise PipelineError(
-                f"{' and '.join(map(str, names))} are unique in the table {table.fullname} too, so that an "
-                "upsert could replace the row of another key",
-                remedy="remove that constraint, or choose its columns as the key",
+    for name in columns:
+        if not name.isprintable() or any(character in name for character in "%`"):
+            raise ElementError(
+                f"the column {name!r} has a character that cannot be written to {connection.dialect.name}",
+                where=step,
+                remedy="rename it with hr.Map, or with columns=[…]",
             )
+    for names in _unique(sa.inspect(connection), table):
+        if key and not set(names) >= set(key) and not set(names).isdisjoint(columns):
+            raise PipelineError(
+                f"{' and '.join(names)} must also be unique in the table {table.fullname}, so an upsert "
+                "could replace the row of another key",
+                where=step,
+                remedy="drop that constraint, or choose its columns as the key",
+            )
+
+
+def _unique(inspector: sa.Inspector, table: sa.Table) -> list[list[str]]:
+    indexes = inspector.get_indexes(table.name, table.schema)
+    unique = [[str(name) for name in index["column_names"]] for index in indexes if index["unique"]]
+    return [*unique, inspector.get_pk_constraint(table.name, table.schema)["constrained_columns"]]
 
 
 def same_text(column: Any, value: Any, dialect: Any) -> Any:

@@ -23,7 +23,7 @@ from headrace.errors import PipelineError, require_extra, shorten
 from headrace.sdk.elements.row import Row
 from headrace.sdk.io.table.materialized_view import MaterializedView
 
-SHOWN: Final = 50
+DISPLAYED: Final = 50
 """Number of rows that a result displays."""
 
 VIEW: Final = "view"
@@ -85,12 +85,12 @@ class QueryResult:
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
 
     def _shown(self) -> list[list[str]]:
-        first = self.table.slice(0, SHOWN)
+        first = self.table.slice(0, DISPLAYED)
         columns = [["" if v is None else str(v) for v in c.to_pylist()] for c in first.columns]
         return [list(cells) for cells in zip(*columns, strict=True)]
 
     def _more(self) -> list[str]:
-        hidden = len(self) - SHOWN
+        hidden = len(self) - DISPLAYED
         return [f"… and {hidden} more rows"] if hidden > 0 else []
 
 

@@ -44,12 +44,13 @@ def is_transient(error: DBAPIError) -> bool:
     if error.connection_invalidated:
         return True
     cause: Any = error.orig
+    code = cause.args[0] if cause is not None and cause.args else None
+    if isinstance(code, int):
+        return code in _MYSQL
     if hasattr(cause, "sqlite_errorcode"):
         return cause.sqlite_errorcode & 0xFF in _SQLITE_BUSY
-    if hasattr(cause, "sqlstate"):
-        operational = type(cause).__name__ == "OperationalError"
-        return cause.sqlstate.startswith(_SQLSTATES) if cause.sqlstate else operational
-    return bool(cause is not None and cause.args and cause.args[0] in _MYSQL)
+    state = getattr(cause, "sqlstate", None)
+    return state.startswith(_SQLSTATES) if state else type(cause).__name__ == "OperationalError"
 
 
 def retried(attempt: Callable[[], T], step: str) -> T:

@@ -30,6 +30,11 @@ def mariadb_server() -> Iterator[mariadb.Server]:
 @pytest.fixture(params=["sqlite", "postgresql", "mariadb"])
 def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """The URL of an empty database of each kind."""
+    return empty_database(request, tmp_path)
+
+
+def empty_database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The URL of an empty database of the kind that a fixture is for."""
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path}/test.db"
     if request.param == "mariadb":

@@ -37,6 +37,8 @@ def sinks(tmp_path, server):
     path = tmp_path / code.name
     path.write_text(code.text)
     spec = util.spec_from_file_location("guide_redis_sink", path)
+    assert spec is not None
+    assert spec.loader is not None
     module = sys.modules["guide_redis_sink"] = util.module_from_spec(spec)
     spec.loader.exec_module(module)
     opened = []
@@ -113,7 +115,8 @@ BATCHES = 60
 
 def test_through_kills_of_redis_each_reader_sees_whole_batches_only(server, sinks, client):
     """Written again at random, by a new process at random, while Redis is killed again and again."""
-    rng, ended, seen = random.Random(7), threading.Event(), []
+    rng, ended = random.Random(7), threading.Event()
+    seen: list[dict[str, str]] = []
     reader = threading.Thread(target=read, args=(server.url, ended, seen))
     killer = threading.Thread(target=kill, args=(server, ended, random.Random(8)))
     sink = sinks()

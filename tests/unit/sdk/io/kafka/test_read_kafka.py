@@ -12,12 +12,14 @@ from confluent_kafka import Consumer, TopicPartition
 
 import headrace as hr
 from headrace.errors import HeadraceWarning, PipelineError, UnsupportedError
+from headrace.sdk.io.kafka import offsets
 from headrace.sdk.io.kafka.consumers import open_consumers
 from headrace.testing.laws import check_source
 from headrace.testing.util import assert_that, equal_to
 from headrace.transforms.combiners import Count
 from headrace.transforms.window import FixedWindows
 from headrace.windowing import BoundedOutOfOrderness
+from tests.support.services import kafka
 from tests.unit.sdk.io.kafka.topics import Topic, until, values
 
 pytestmark = pytest.mark.xdist_group("kafka")
@@ -54,7 +56,7 @@ def test_the_source_keeps_the_laws(topic: Topic) -> None:
     topic.transact(0, values("i", "j"), commit=True)
     topic.transact(1, values("k"), commit=True)
     topic.transact(1, values("z"), commit=False)
-    check_source(read(topic).source(), cases=6)
+    check_source(read(topic).source(), cases=4)
 
 
 def test_only_committed_records_are_read(topic: Topic) -> None:
@@ -123,6 +125,25 @@ def test_topics_by_pattern_and_their_metadata(topic: Topic) -> None:
         found(hr.io.ReadFromKafka(topic.config, re.compile("nothing.*"), stop="now"))
     with pytest.raises(PipelineError, match="the topic nothing does not exist"):
         found(hr.io.ReadFromKafka(topic.config, "nothing", stop="now"))
+
+
+def test_a_login_with_a_secret(
+    topic: Topic, kafka_broker: kafka.Broker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    topic.write(0, values("a"))
+    login = {
+        "bootstrap.servers": kafka_broker.sasl_address,
+        "security.protocol": "SASL_PLAINTEXT",
+        "sasl.mechanism": "PLAIN",
+        "sasl.username": kafka.USER,
+        "sasl.password": hr.io.Secret.from_env("PASSWORD_OF_THE_BROKER"),
+    }
+    read = hr.io.ReadFromKafka(login, topic.name, stop="now")
+    with pytest.raises(PipelineError, match="PASSWORD_OF_THE_BROKER of a secret is not set"):
+        found(read)
+    monkeypatch.setenv("PASSWORD_OF_THE_BROKER", kafka.PASSWORD)
+    assert found(read) == [b"a"]
+    assert found(hr.io.ReadFromKafka(login, topic.name), "--until-caught-up") == [b"a"]
 
 
 def sums(p: hr.Pipeline, transform: hr.PTransform[Any, Any]) -> hr.PCollection[Any]:
@@ -219,7 +240,10 @@ def test_offsets_are_committed_to_the_group(topic: Topic) -> None:
         read(topic, commit_offset_in_finalize=True)
 
 
-def test_removed_records_are_an_error_with_their_place(topic: Topic) -> None:
+def test_removed_records_are_an_error_with_their_place(
+    topic: Topic, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(offsets, "SETTLE_SECONDS", 0.1)
     topic.write(0, values(*"abcdef"))
     admin = topic.admin()
     for future in admin.delete_records([TopicPartition(topic.name, 0, 4)]).values():
@@ -231,6 +255,33 @@ def test_removed_records_are_an_error_with_their_place(topic: Topic) -> None:
             found(read(topic, start={(topic.name, 0): 1}, **arguments), *flags)
     with pytest.raises(PipelineError, match="the offset 9 of the topic"):
         found(read(topic, start={(topic.name, 0): 9}), "--until-caught-up")
+
+
+def test_a_run_survives_a_broker_that_is_killed(
+    topic: Topic, kafka_broker: kafka.Broker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(offsets, "ANSWER_SECONDS", 1.0)
+    topic.write(0, values("a"))
+    seen: list[str] = []
+    p = hr.Pipeline(argv=[])
+    _ = p | read(topic) | hr.Values() | hr.Map(seen.append)
+    result = p.run()
+    try:
+        until(lambda: seen == ["a"])
+        kafka_broker.restart()
+        topic.write(0, values("b"))
+        topic.write(1, values("c"))
+        until(lambda: sorted(seen) == ["a", "b", "c"])
+    finally:
+        result.cancel()
+
+
+def test_brokers_that_never_answer_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(offsets, "ANSWER_SECONDS", 0.1)
+    monkeypatch.setattr(offsets, "PATIENCE_SECONDS", 0.2)
+    with pytest.raises(PipelineError, match=r"cannot list the topics: .*") as caught:
+        found(hr.io.ReadFromKafka(SERVER, "t", stop="now"))
+    assert "brokers localhost:1" in str(caught.value)
 
 
 @pytest.mark.parametrize(

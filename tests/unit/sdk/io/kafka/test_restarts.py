@@ -7,7 +7,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import Phase, given, settings, strategies as st
 
 import headrace as hr
 from headrace.grouping.bundle import Bundle
@@ -22,9 +22,10 @@ pytestmark = pytest.mark.xdist_group("kafka")
 WRITES = st.lists(
     st.tuples(
         st.integers(0, PARTITIONS - 1),
-        st.integers(1, 5),
+        st.integers(1, 12),
         st.sampled_from(["plain", "abort", "commit"]),
     ),
+    min_size=1,
     max_size=5,
 )
 
@@ -93,7 +94,7 @@ def test_each_record_is_read_once(topic: Topic) -> None:
     numbers = count()
 
     @given(WRITES, ROUNDS, WRITES, st.booleans())
-    @settings(max_examples=12, deadline=None)
+    @settings(max_examples=12, deadline=None, phases=[Phase.generate])  # connections are slow
     def law(first: Any, rounds: Any, more: Any, by_workers: bool) -> None:
         own = Topic.made(topic.address, f"t-{uuid4().hex[:12]}")
         expected = write(own, first)
