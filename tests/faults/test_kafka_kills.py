@@ -160,9 +160,9 @@ def run_killed(home: Path, first: int, kills: int) -> None:
     for number in range(first, first + kills):
         point = kill_point(number)
         code = run_program(home, kill_point=point, program=PROGRAM)
-        assert_killed(point, code)
-        if code == 0:
+        if code == 0:  # it ended before the kill point
             return
+        assert_killed(point, code)
 
 
 def test_a_consumer_sees_each_result_once(tmp_path):

@@ -26,7 +26,7 @@ from headrace.sdk.io.kafka.producers import (
 from headrace.sdk.sources.delivery import Delivery
 from headrace.sdk.sources.sink import Sink, SinkBatch
 
-PART_ATTEMPTS: Final = 3
+TRANSACTION_ATTEMPTS: Final = 3
 """Number of times that a transaction is tried, with a new producer each."""
 
 _DELIVERIES: Final = (Delivery.EXACTLY_ONCE, Delivery.AT_LEAST_ONCE, Delivery.AT_MOST_ONCE)
@@ -101,7 +101,7 @@ class KafkaSink(Sink):
     def _try(self, batch: SinkBatch, send: Any, messages: list[Message]) -> None:
         """Send the messages of a batch, with a new producer if a transaction is lost."""
         lost: LostTransactionError | None = None
-        for _ in range(PART_ATTEMPTS):
+        for _ in range(TRANSACTION_ATTEMPTS):
             try:
                 send(self._opened(batch), batch, messages)
                 return

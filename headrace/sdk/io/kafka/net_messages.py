@@ -5,7 +5,7 @@ Both are computed from all messages of a batch, so it does not matter in which o
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, Final, Literal, TypeAlias
 
 from headrace.sdk.io.kafka.message import Message
@@ -45,7 +45,7 @@ def messages_to_send(
 
 def _changelog(messages: Iterable[Message], diffs: Iterable[int]) -> list[Message]:
     """Return net changes, retractions first."""
-    counts, samples = _counted(messages, diffs)
+    counts, samples = _counted(messages, diffs, _whole)
     added = [samples[key] for key, count in counts.items() for _ in range(count)]
     removed = [samples[key] for key, count in counts.items() for _ in range(-count)]
     return [_with_diff(m, b"-1") for m in removed] + [_with_diff(m, b"+1") for m in added]
@@ -53,7 +53,7 @@ def _changelog(messages: Iterable[Message], diffs: Iterable[int]) -> list[Messag
 
 def _upserts(messages: Iterable[Message], diffs: Iterable[int]) -> Iterable[Message]:
     """Return one message for each key that changes: its last value, or a tombstone."""
-    counts, samples = _counted(messages, diffs)
+    counts, samples = _counted(messages, diffs, _timeless)
     latest: dict[tuple[Any, ...], Message] = {}
     for identity, count in counts.items():
         message = samples[identity]
@@ -66,14 +66,26 @@ def _upserts(messages: Iterable[Message], diffs: Iterable[int]) -> Iterable[Mess
     return latest.values()
 
 
+def _whole(message: Message) -> tuple[Any, ...]:
+    """Return what a retraction and its value have in common in a changelog: all."""
+    return message
+
+
+def _timeless(message: Message) -> tuple[Any, ...]:
+    """Return what makes messages equal as values of a key: all but the time."""
+    return message[:5]
+
+
 def _counted(
-    messages: Iterable[Message], diffs: Iterable[int]
+    messages: Iterable[Message],
+    diffs: Iterable[int],
+    identify: Callable[[Message], tuple[Any, ...]],
 ) -> tuple[dict[Any, int], dict[Any, Message]]:
     """Return the sums of the diffs of equal messages, in the order of the last one of each."""
     counts: dict[Any, int] = {}
     samples: dict[Any, Message] = {}
     for message, diff in zip(messages, diffs, strict=False):
-        identity = message[:5]  # without the time
+        identity = identify(message)
         counts[identity] = counts.pop(identity, 0) + diff
         if diff > 0 or identity not in samples:
             samples[identity] = message

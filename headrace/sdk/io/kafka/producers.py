@@ -54,7 +54,7 @@ class MessageProducer:
 
     def open(self) -> None:
         """Connect; with transactions, fence earlier producers of this id and end what they left open."""
-        given = self.settings.resolved()
+        given = {**self.settings.resolved(), "delivery.report.only.error": True}
         given["transactional.id" if self.transactional_id else "enable.idempotence"] = (
             self.transactional_id or True
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from typing import Any
 from uuid import uuid4
 
@@ -172,6 +173,31 @@ def test_a_changelog_adds_up_to_the_result(topic: Topic) -> None:
         (b"a", b"1", [("diff", b"-1")]),
         (b"a", b"3", [("diff", b"+1")]),
     ]
+
+
+def test_a_changelog_can_be_read_back(topic: Topic) -> None:
+    with hr.Pipeline() as p:
+        write = WriteToKafka(
+            topic.config, topic.name, **SERDES, retractions="changelog", timestamp="event"
+        )
+        _ = retracting(p) | write
+    kept = hr.io.ToDataFrame({"key": str, "total": int, "diff": int}, diff_column="diff")
+    with hr.Pipeline() as p:
+        records = p | hr.io.ReadFromKafka(
+            topic.config,
+            topic.name,
+            StringSerde(),
+            JsonSerde(),
+            with_metadata=True,
+            stop="now",
+        )
+        changes = records | hr.Map(lambda r: (int(dict(r.headers)["diff"]), (r.key, r.value)))
+        totals = changes | hr.FromChangelog() | hr.MapTuple(lambda k, n: hr.Row(key=k, total=n))
+        _ = totals | kept
+    found = Counter[tuple[str, int]]()
+    for row in kept.to_arrow().to_pylist():
+        found[row["key"], row["total"]] += row["diff"]
+    assert +found == Counter([("a", 3), ("b", 5)])
 
 
 def test_upserts_leave_the_result(topic: Topic) -> None:
