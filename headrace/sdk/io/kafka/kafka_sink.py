@@ -138,7 +138,14 @@ class KafkaSink(Sink):
                 return
             producer.transact([self._ledger.entry(batch.id)])
             self._last = batch.id
-        producer.transact(messages)
+        try:
+            producer.transact(messages)
+        except LostTransactionError as error:
+            raise PipelineError(
+                f"the batch {batch.id} was recorded, but its {len(messages)} messages could not be sent: "
+                f"{error}",
+                remedy="resume the run, which goes on with the next batch; or choose exactly once",
+            ) from None
 
     def _opened(self, batch: SinkBatch) -> MessageProducer:
         """Return the producer; if it is new, learn which batch was committed last."""

@@ -266,7 +266,7 @@ def test_an_open_transaction_of_another_run_does_not_hide_the_ledger(written: Wr
 
 
 def test_a_transaction_that_takes_too_long_is_an_error_that_says_so(written: Written) -> None:
-    sink = written.sink(Delivery.EXACTLY_ONCE, None, **{"transaction.timeout.ms": 1_000})
+    sink = written.sink(settings={"transaction.timeout.ms": 1_000})
     sink.write(written.batch(0, "a1"))
     client = sink._producer._client  # type: ignore[union-attr]
     client.begin_transaction()

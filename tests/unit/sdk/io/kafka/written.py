@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 from uuid import uuid4
 
@@ -59,9 +59,9 @@ class Written:
         self,
         delivery: Delivery = Delivery.EXACTLY_ONCE,
         retractions: str | None = None,
-        **settings: Any,
+        settings: Mapping[str, Any] | None = None,
     ) -> KafkaSink:
-        config = ClientSettings.of({**self.topic.config, **settings}, "producer_config")
+        config = ClientSettings.of({**self.topic.config, **(settings or {})}, "producer_config")
         sink = KafkaSink(config, self.topic.name, retractions, 0, "headrace-batches", delivery)
         sink.open()
         return sink
