@@ -149,7 +149,7 @@ class WriteToDelta(WriteToLake):
             schema_evolution=schema_evolution,
         )
         found = DeltaLakeTable(fspath(table), dict(storage_options or {}))
-        super().__init__(found, found.dataset, options)
+        super().__init__(found, found.dataset.rstrip("/").rpartition("/")[2], options)
 
 
 class WriteToIceberg(WriteToLake):
