@@ -11,9 +11,10 @@ TENTH ?= $(shell expr $$(date +%j) % 10)
 FIRST_KILL ?= $(shell expr $(TENTH) \* 5)
 # `make test` runs a sample of the tests on one older Spark: each day of the year another one; none if this is empty.
 OLDER_SPARK ?= $(word $(shell expr $$(date +%j) % 3 + 1),4.0 4.1 4.2)
-SAMPLE := tests/model/test_figures.py tests/faults/test_failing.py
+SAMPLE := tests/model/test_figures.py tests/faults/test_failing.py tests/compatibility
 # `make test` runs these tests on Spark beside the others, in a process of their own.
-BESIDE := tests/model/semantics tests/faults tests/unit/sdk/observing tests/beam/nexmark tests/docs/test_docs.py
+BESIDE := tests/model/semantics tests/faults tests/compatibility tests/unit/sdk/observing tests/beam/nexmark
+BESIDE += tests/docs/test_docs.py
 SPARK_VENVS := $(foreach version,4.0 4.1 4.2 4.3,$(VENV)/spark-$(version)/installed)
 # The local demo runs in streaming mode; `make demo STREAMING=` runs it in batch mode.
 STREAMING ?= $(if $(filter local,$(RUNNER)),1)
@@ -25,7 +26,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test test-chaos test-fast older-spark test-older-spark test-spark-versions laws laws-runner laws-beam beam-paths beam-reference beam-tests conformance comparison coverage mutants check format bench bench-spark reference pictures docs changelog hooks release-check need-java need-chromium need-services clean
+.PHONY: help demo demo-orders test test-chaos test-fast older-spark test-older-spark test-spark-versions laws laws-runner laws-beam beam-paths beam-reference beam-tests conformance comparison coverage mutants check format bench bench-spark reference pictures docs changelog hooks release-check need-java need-chromium need-services clean
 
 help: ## list the tasks
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -39,6 +40,10 @@ ifeq ($(RUNNER)$(if $(STREAMING),streaming),sparkstreaming)
 else
 	$(BIN)/python examples/flights.py --runner=$(RUNNER) $(if $(STREAMING),--streaming) $(ARGS)
 endif
+
+demo-orders: need-services $(if $(filter spark,$(RUNNER)),need-java) $(VENV)/.with-dev$(if $(filter spark,$(RUNNER)),+spark) ## run the example of orders with a Kafka broker and a PostgreSQL server of its own [RUNNER=local|spark] [ARGS=...]
+	$(BIN)/python tools/with_servers.py -- $(BIN)/python -m examples.orders \
+		'--kafka={kafka}' '--database={database}' --runner=$(RUNNER) $(ARGS)
 
 test: need-java need-chromium need-services $(VENV)/.with-dev+beam+spark+connect+demo $(if $(OLDER_SPARK),test-older-spark) ## run all tests, on Spark too, with a tenth of the kills and of the first commands in fresh clones; install Java, Chromium and servers if possible [ARGS=...]
 	$(BIN)/pytest -n auto --dist worksteal -m "not spark and not chaos" $(ARGS)

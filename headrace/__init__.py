@@ -46,6 +46,9 @@ if TYPE_CHECKING:
         DeduplicatePerKey as DeduplicatePerKey,
     )
     from headrace.sdk.batching.group_into_batches import GroupIntoBatches as GroupIntoBatches
+    from headrace.sdk.changelogs.from_changelog import FromChangelog as FromChangelog
+    from headrace.sdk.changelogs.from_debezium import FromDebezium as FromDebezium
+    from headrace.sdk.changelogs.from_upserts import FromUpserts as FromUpserts
     from headrace.sdk.combiners.approximate.quantiles import (
         ApproximateQuantiles as ApproximateQuantiles,
     )
@@ -72,6 +75,7 @@ if TYPE_CHECKING:
     from headrace.sdk.groups.combine_fn import CombineFn as CombineFn
     from headrace.sdk.groups.group_by_key import GroupByKey as GroupByKey
     from headrace.sdk.groups.window_into import WindowInto as WindowInto
+    from headrace.sdk.io.table.query import query as query
     from headrace.sdk.joins.as_of_join import AsOfJoin as AsOfJoin
     from headrace.sdk.joins.co_group_by_key import (
         CoGroupByKey as CoGroupByKey,
@@ -183,6 +187,7 @@ _NAMES: Final = {
         "UnsupportedError",
     ),
     "headrace.runners.plan.show": ("show",),
+    "headrace.sdk.io.table.query": ("query",),
     "headrace.sdk.joins.as_of_join": ("AsOfJoin",),
     "headrace.sdk.batching.batch_elements": ("BatchElements",),
     "headrace.sdk.joins.co_group_by_key": (
@@ -206,6 +211,9 @@ _NAMES: Final = {
         "DeduplicatePerKey",
     ),
     "headrace.sdk.pardo.dofn": ("DoFn",),
+    "headrace.sdk.changelogs.from_changelog": ("FromChangelog",),
+    "headrace.sdk.changelogs.from_debezium": ("FromDebezium",),
+    "headrace.sdk.changelogs.from_upserts": ("FromUpserts",),
     "headrace.sdk.combiners.evictors": ("CountEvictor", "TimeEvictor"),
     "headrace.sdk.pardo.flatten": (
         "Flatten",

@@ -48,6 +48,7 @@ from tests.unit.sdk.observing import chromium  # noqa: E402
 
 PICTURES = ROOT / "docs" / "pictures"
 PAGE = ROOT / "docs" / "explanation" / "figures.md"
+TUTORIAL = ROOT / "docs" / "tutorial" / "corrections.md"
 WIDTH = 640
 
 TEXTS = {
@@ -83,6 +84,7 @@ def main() -> int:
     runs = [(case, run(case)) for case in cases()]
     specs = {file_name(case): pictures(history)[0].spec for case, history in runs}
     specs["state.svg"] = stored_states()
+    specs["corrections.svg"] = corrections()
     stale = [name for name, spec in specs.items() if not drawn(name, spec, check)]
     stale += (
         []
@@ -178,6 +180,18 @@ def stored_states() -> dict[str, Any]:
     with hr.Pipeline("local", argv=[], observers=[history]) as p:
         _ = p | script.advance_watermark_to_infinity() | "Unpaid" >> hr.ParDo(Unpaid())
     return next(chart.spec for chart in over_time(history) if chart.title == "Stored states")
+
+
+def corrections() -> dict[str, Any]:
+    """Return the picture of the revenue in the tutorial's program, which its page contains."""
+    names: dict[str, Any] = {}
+    blocks = re.findall(r"```python\n(.*?)```", TUTORIAL.read_text(), re.DOTALL)
+    for code in blocks[:2]:
+        exec(compile(code, str(TUTORIAL), "exec", dont_inherit=True), names)
+    history = History()
+    with hr.Pipeline("local", argv=[], observers=[history]) as p:
+        _ = names["revenue"](p)
+    return next(chart.spec for chart in pictures(history) if chart.title.startswith("Revenue"))
 
 
 def side_input_graph() -> str:

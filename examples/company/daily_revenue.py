@@ -12,7 +12,7 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
-import orders
+import shop_orders
 
 import headrace as hr
 
@@ -29,7 +29,7 @@ class DailyRevenue(hr.PTransform):
     """Lines of orders to lines of results."""
 
     def expand(self, lines: hr.PCollection[str]) -> hr.PCollection[str]:
-        found = lines | "Parse" >> hr.Map(orders.parse)
+        found = lines | "Parse" >> hr.Map(shop_orders.parse)
         timed = found | hr.Map(lambda order: hr.TimestampedValue(order, order.second))
         days = timed | hr.WindowInto(hr.window.FixedWindows(DAY))
         pairs = days | hr.Map(lambda order: (order.shop, order.cents))
@@ -45,7 +45,7 @@ def main(argv: list[str]) -> None:
     known.output.mkdir(parents=True, exist_ok=True)
     source = known.input or known.output / "orders.yaml"
     if not source.exists():
-        orders.write(source, 3_000)
+        shop_orders.write(source, 3_000)
     with hr.Pipeline(argv=flags) as p:
         results = p | hr.io.ReadFromText(str(source)) | DailyRevenue()
         results | hr.io.WriteToText(str(known.output / "revenue"), file_name_suffix=".txt")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from datetime import UTC, datetime
 
-import orders
+import shop_orders
 from daily_revenue import DailyRevenue
 
 import headrace as hr
@@ -15,14 +15,14 @@ from headrace.testing import capture
 def expected(lines: list[str]) -> list[str]:
     """Return the results that plain Python computes."""
     totals: Counter[tuple[str, str]] = Counter()
-    for order in map(orders.parse, lines):
+    for order in map(shop_orders.parse, lines):
         day = datetime.fromtimestamp(order.second, UTC).date().isoformat()
         totals[day, order.shop] += order.cents
     return sorted(f"{day} {shop} {cents}" for (day, shop), cents in totals.items())
 
 
 def test_revenue_of_shops_and_days() -> None:
-    lines = list(orders.lines(200))
+    lines = list(shop_orders.lines(200))
     with hr.Pipeline() as p:
         found = capture(p | hr.Create(lines) | DailyRevenue())
     assert sorted(found.values) == expected(lines)

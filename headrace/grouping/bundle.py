@@ -85,8 +85,13 @@ class Bundle:
         >>> Bundle(["a", "b"], [1, 2]).as_data()[:2]
         (['a', 'b'], [1, 2])
         """
-        columns = self.timestamps, self.windows, self.panes, self.diffs
-        return self.values, *((next(c),) if isinstance(c, repeat) else c for c in columns)
+        columns = ((next(c),) if isinstance(c, repeat) else c for c in self._columns)
+        return self.values, *columns
+
+    @property
+    def _columns(self) -> tuple[Column[Any], ...]:
+        """All columns but the values."""
+        return self.timestamps, self.windows, self.panes, self.diffs
 
     @staticmethod
     def from_data(data: tuple[Any, ...]) -> Bundle:
@@ -96,31 +101,20 @@ class Bundle:
 
     def rows(self) -> Iterator[Element]:
         """Iterate over the rows as elements; slower than working on columns."""
-        return map(Element, self.values, self.timestamps, self.windows, self.panes, self.diffs)
+        return map(Element, self.values, *self._columns)
 
     def with_values(self, values: list[Any]) -> Bundle:
         """Return a bundle with other values, one for each row."""
-        return Bundle(values, self.timestamps, self.windows, self.panes, self.diffs)
+        return Bundle(values, *self._columns)
 
     def where(self, mask: Sequence[object]) -> Bundle:
         """Return the rows for which the mask is true."""
-        return Bundle(
-            list(compress(self.values, mask)),
-            select(self.timestamps, mask),
-            select(self.windows, mask),
-            select(self.panes, mask),
-            select(self.diffs, mask),
-        )
+        return Bundle(list(compress(self.values, mask)), *[select(c, mask) for c in self._columns])
 
     def take(self, rows: Sequence[int]) -> Bundle:
         """Return some rows, by number."""
-        return Bundle(
-            [self.values[row] for row in rows],
-            pick(self.timestamps, rows),
-            pick(self.windows, rows),
-            pick(self.panes, rows),
-            pick(self.diffs, rows),
-        )
+        values = self.values
+        return Bundle([values[row] for row in rows], *[pick(c, rows) for c in self._columns])
 
     def pieces(self, rows: int) -> Iterator[Bundle]:
         """Yield the rows as bundles of at most ``rows`` rows."""
@@ -135,13 +129,7 @@ class Bundle:
         if start == 0 and end >= len(self):
             return self
         part = slice(start, end)
-        return Bundle(
-            self.values[part],
-            cut(self.timestamps, part),
-            cut(self.windows, part),
-            cut(self.panes, part),
-            cut(self.diffs, part),
-        )
+        return Bundle(self.values[part], *[cut(c, part) for c in self._columns])
 
     def by_key(self, keys: Sequence[T]) -> Iterator[tuple[T, Bundle]]:
         """Yield the rows of each key, in the order of the first row of each key.
@@ -175,10 +163,6 @@ class Bundle:
         if not bundles:
             return Bundle([])
         rows = [len(b) for b in bundles]
-        return Bundle(
-            list(chain.from_iterable(b.values for b in bundles)),
-            concatenate([b.timestamps for b in bundles], rows),
-            concatenate([b.windows for b in bundles], rows),
-            concatenate([b.panes for b in bundles], rows),
-            concatenate([b.diffs for b in bundles], rows),
-        )
+        values = list(chain.from_iterable(b.values for b in bundles))
+        alike = zip(*(b._columns for b in bundles), strict=True)
+        return Bundle(values, *[concatenate(columns, rows) for columns in alike])

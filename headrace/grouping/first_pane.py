@@ -7,16 +7,14 @@ of it only when a second pane is possible, and replaced by it again if no window
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
-import attrs
-
-from headrace.grouping.panes.output_times import OutputTimes
-from headrace.grouping.reduction import Content, Reduction
+from headrace.grouping.grouping import Grouping
+from headrace.grouping.reduction import Content
 from headrace.grouping.state.key_state import KeyState, Output, WindowState
-from headrace.triggers.refinement import AccumulationMode
 from headrace.triggers.strategy import WindowingStrategy
-from headrace.triggers.trigger import NEVER, Clock, TriggerState
+from headrace.triggers.trigger import NEVER, Clock, Trigger, TriggerState
 from headrace.windowing.window import BoundedWindow
 
 
@@ -36,66 +34,74 @@ class FirstPaneWindow(NamedTuple):
     output: Output | None = None
 
 
-@attrs.frozen
-class FirstPaneStates:
-    """Conversion between windows with at most one pane and the state of a key.
+def key_state(
+    grouping: Grouping, windows: Iterable[FirstPaneWindow], closed_until: int, clock: Clock
+) -> KeyState:
+    """Return the state of a key with windows that have had at most one pane.
 
-    Attributes:
-        strategy: where, when and how.
-        reduction: what a pane holds.
-        times: timestamps and holds of panes.
+    Args:
+        grouping: the grouping of the key.
+        windows: the windows, in order.
+        closed_until: every window that ended later than this is still kept; only for merging windows.
+        clock: the current times.
     """
+    key = KeyState(closed_until=closed_until)
+    for found in windows:
+        _add(grouping, key, found, clock)
+        if grouping.merges:
+            key.order.append(found.window)
+        grouping.set_timers(key, found.window, clock)
+    return key
 
-    strategy: WindowingStrategy
-    reduction: Reduction
-    times: OutputTimes
 
-    def add(self, key: KeyState, found: FirstPaneWindow, clock: Clock) -> None:
-        """Add a window to the state of a key, without its timers."""
-        window = found.window
-        if not found.fired:
-            start = self.strategy.trigger.start
-            key.windows[window] = WindowState(start, found.content, pending=1)
-            key.holds.set(window, window.last)
-            return
-        key.windows[window] = WindowState(
-            trigger=self._after_firing(window, clock),
-            content=self.reduction.empty() if self._discards else found.content,
-            index=1,
-            nonspeculative=1,
-            past_early=True,
-            outputs=() if found.output is None else (found.output,),
-            expired=self.strategy.expiry(window.last) <= clock.watermark,
-        )
-        self.times.update_retraction_hold(key, window, clock.watermark)
+def _add(grouping: Grouping, key: KeyState, found: FirstPaneWindow, clock: Clock) -> None:
+    """Add a window to the state of a key, without its timers."""
+    window, strategy = found.window, grouping.strategy
+    if not found.fired:
+        key.windows[window] = WindowState(strategy.trigger.start, found.content, pending=1)
+        key.holds.set(window, window.last)
+        return
+    key.windows[window] = WindowState(
+        trigger=_after_firing(strategy.trigger, window, clock),
+        content=grouping.reduction.empty() if strategy.discards else found.content,
+        index=1,
+        nonspeculative=1,
+        past_early=True,
+        outputs=() if found.output is None else (found.output,),
+        expired=strategy.is_late(window.last, clock.watermark),
+    )
+    grouping.times.update_retraction_hold(key, window, clock.watermark)
 
-    def windows(self, key: KeyState, clock: Clock) -> list[FirstPaneWindow] | None:
-        """Return the windows of a key in order; None if one of them needs more than its content."""
-        if key.processing_timers.first != NEVER:
-            return None
-        found = [self._window(key, window, clock) for window in sorted(key.windows)]
-        known = [window for window in found if window is not None]
-        return known if len(known) == len(found) else None
 
-    def _window(self, key: KeyState, window: BoundedWindow, clock: Clock) -> FirstPaneWindow | None:
-        """Return a window if :meth:`add` makes the same state of it; else None.
+def first_pane_windows(
+    strategy: WindowingStrategy, key: KeyState, clock: Clock
+) -> list[FirstPaneWindow] | None:
+    """Return the windows of a key in order; None if one of them needs more than its content."""
+    if key.processing_timers.first != NEVER:
+        return None
+    found = [_window(strategy, key, window, clock) for window in sorted(key.windows)]
+    known = [window for window in found if window is not None]
+    return known if len(known) == len(found) else None
 
-        No pane is EARLY here, so that of its numbers only the index can differ.
-        """
-        state = key.windows[window]
-        if not state.past_early:
-            new = state.trigger == self.strategy.trigger.start
-            held = key.holds.get(window) == window.last
-            return FirstPaneWindow(window, state.content) if new and held else None
-        if state.index != 1 or state.pending or state.trigger != self._after_firing(window, clock):
-            return None
-        content = None if self._discards else state.content
-        return FirstPaneWindow(window, content, True, next(iter(state.outputs), None))
 
-    @property
-    def _discards(self) -> bool:
-        return self.strategy.accumulation_mode is AccumulationMode.DISCARDING
+def _window(
+    strategy: WindowingStrategy, key: KeyState, window: BoundedWindow, clock: Clock
+) -> FirstPaneWindow | None:
+    """Return a window if :func:`key_state` makes the same state of it; else None.
 
-    def _after_firing(self, window: BoundedWindow, clock: Clock) -> TriggerState:
-        trigger = self.strategy.trigger
-        return trigger.on_fire(trigger.start, window.last, clock)
+    No pane is EARLY here, so that of its numbers only the index can differ.
+    """
+    state, trigger = key.windows[window], strategy.trigger
+    if not state.past_early:
+        held = key.holds.get(window) == window.last
+        new = state.trigger == trigger.start
+        return FirstPaneWindow(window, state.content) if new and held else None
+    fired_once = state.index == 1 and not state.pending
+    if not fired_once or state.trigger != _after_firing(trigger, window, clock):
+        return None
+    content = None if strategy.discards else state.content
+    return FirstPaneWindow(window, content, True, next(iter(state.outputs), None))
+
+
+def _after_firing(trigger: Trigger, window: BoundedWindow, clock: Clock) -> TriggerState:
+    return trigger.on_fire(trigger.start, window.last, clock)

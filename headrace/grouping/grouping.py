@@ -15,11 +15,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from headrace.grouping.bundle import Bundle
-from headrace.grouping.first_pane import FirstPaneStates, FirstPaneWindow
 from headrace.grouping.keyed_operator import Moments
-from headrace.grouping.pane_output import Arrival, ArrivalColumns, Panes
-from headrace.grouping.panes.emission import PaneEmitter, is_late
+from headrace.grouping.pane_output import Arrival, Panes
+from headrace.grouping.panes.emission import PaneEmitter
 from headrace.grouping.panes.output_times import output_times
 from headrace.grouping.reduction import Reduction
 from headrace.grouping.state.contents import Contents
@@ -28,7 +26,6 @@ from headrace.grouping.state.stamping import stamping
 from headrace.grouping.windows.admission import Admission
 from headrace.grouping.windows.replacing import Replacing
 from headrace.grouping.windows.window_planners import planner
-from headrace.triggers.refinement import AccumulationMode
 from headrace.triggers.strategy import WindowingStrategy
 from headrace.triggers.trigger import NEVER, Clock
 from headrace.windowing.window import BoundedWindow
@@ -53,25 +50,28 @@ class Grouping:
         changing: bool = False,
         windows_are_reused: bool = False,
     ) -> None:
-        self._strategy = strategy
+        self.strategy = strategy
         self._trigger = strategy.trigger
         self._fires_only_at_end = self._trigger.fires_only_at_end
         self._stamping = stamping(strategy, reduction, changing)
-        self._reduction: Reduction = self._stamping or reduction
+        self.reduction: Reduction = self._stamping or reduction
         merging = strategy.window_fn.is_merging()
-        discarding = strategy.accumulation_mode is AccumulationMode.DISCARDING
-        can_split = merging and changing and not discarding
+        can_split = merging and changing and not strategy.discards
         sessions = fact(strategy.window_fn, "merges_overlapping")
-        self._contents = Contents(self._reduction, can_split, sessions)
-        self._times = output_times(strategy, self._contents, self._stamping)
-        self._emitter = PaneEmitter(strategy, self._reduction, self._contents, self._times)
-        self._first_pane_states = FirstPaneStates(strategy, self._reduction, self._times)
+        self._contents = Contents(self.reduction, can_split, sessions)
+        self.times = output_times(strategy, self._contents, self._stamping)
+        self.emitter = PaneEmitter(strategy, self.reduction, self._contents, self.times)
         self._windows_are_reused = merging and windows_are_reused
         self._replacing: Replacing | None = None
         if merging:
             admission = Admission(strategy, self._contents, changing, self._windows_are_reused)
-            common = strategy, self._contents, self._times, self._emitter
+            common = strategy, self._contents, self.times, self.emitter
             self._replacing = Replacing(*common, planner(admission))
+
+    @property
+    def merges(self) -> bool:
+        """Whether windows merge."""
+        return self._replacing is not None
 
     def new_state(self) -> KeyState:
         """Return the state of a new key."""
@@ -89,7 +89,7 @@ class Grouping:
 
     def thaw(self, frozen: tuple[object, ...]) -> KeyState:
         """Return the state that :meth:`freeze` stored."""
-        return thaw(frozen, merging=self._replacing is not None)
+        return thaw(frozen, self.merges)
 
     def process(self, key: KeyState, arrivals: Sequence[Arrival], clock: Clock, out: Panes) -> None:
         """Process elements that arrived together for a key: at most one arrival per window."""
@@ -124,7 +124,7 @@ class Grouping:
             self._update_start_hold(key)
 
     def run_to_completion(
-        self, arrivals: Sequence[Arrival], start: Clock, end: Clock, out: Panes
+        self, arrivals: Sequence[Arrival], merged: bool, start: Clock, end: Clock, out: Panes
     ) -> None:
         """Process all elements of a key, then advance the time to its end.
 
@@ -132,61 +132,34 @@ class Grouping:
         elements arrive has only one pane, which needs no state.
 
         Args:
-            arrivals: one per window; windows that can merge have been merged.
+            arrivals: one per window.
+            merged: whether windows that can merge have been merged.
             start: the watermark and the processing time at which the elements arrive.
             end: the end of time.
             out: receives the panes.
         """
+        if not merged:
+            self._run(arrivals, start, end, out)
+            return
         trigger = self._trigger
         for arrival in arrivals:
             state = trigger.on_elements(trigger.start, arrival.arrived, start.now)
             if trigger.should_fire(state, arrival.window.last, start):
-                key = KeyState()
-                self.process(key, [arrival], start, out)
-                self.wake(key, end, out)
+                self._run([arrival], start, end, out)
             else:
-                self._emitter.emit_final(arrival, out)
+                self.emitter.emit_final(arrival, out)
 
-    def final_panes(self, arrivals: ArrivalColumns) -> Bundle:
-        """Run many keys to completion, by columns, if each window has only one pane."""
-        return self._emitter.final_panes(arrivals)
-
-    def first_panes(self, arrivals: ArrivalColumns, watermark: int) -> Bundle:
-        """Fire the first panes of many windows, by columns; see :mod:`~headrace.grouping.first_pane`."""
-        return self._emitter.first_panes(arrivals, watermark)
-
-    def key_state(
-        self, windows: Iterable[FirstPaneWindow], closed_until: int, clock: Clock
-    ) -> KeyState:
-        """Return the state of a key with windows that have had at most one pane.
-
-        Args:
-            windows: the windows, in order.
-            closed_until: every window that ended later than this is still kept; only for merging windows.
-            clock: the current times.
-        """
-        key = KeyState(closed_until=closed_until)
-        for found in windows:
-            window = found.window
-            self._first_pane_states.add(key, found, clock)
-            if self._replacing is not None:
-                key.order.append(window)
-            if key.windows[window].expired:
-                self._retain(key, window)
-            else:
-                self._schedule(key, window, clock)
-        return key
-
-    def first_pane_windows(self, key: KeyState, clock: Clock) -> list[FirstPaneWindow] | None:
-        """Return the windows of a key in order; None if one of them needs more than its content."""
-        return self._first_pane_states.windows(key, clock)
+    def _run(self, arrivals: Sequence[Arrival], start: Clock, end: Clock, out: Panes) -> None:
+        key = KeyState()
+        self.process(key, arrivals, start, out)
+        self.wake(key, end, out)
 
     def _add(self, key: KeyState, arrival: Arrival, clock: Clock, out: Panes) -> bool:
         """Add elements to a window that does not merge; drop them if it has expired or closed."""
         window, trigger = arrival.window, self._trigger
         state = key.windows.get(window)
         if state is None:
-            if is_late(self._strategy, window.last, clock.watermark):
+            if self.strategy.is_late(window.last, clock.watermark):
                 out.dropped.append(arrival)
                 return False
             state = key.windows[window] = WindowState(trigger.start, arrival.content)
@@ -194,53 +167,53 @@ class Grouping:
             out.dropped.append(arrival)
             return False
         else:
-            state.content = self._reduction.merge(state.content, arrival.content)
+            state.content = self.reduction.merge(state.content, arrival.content)
         state.pending += arrival.arrived.count
         state.trigger = trigger.on_elements(state.trigger, arrival.arrived, clock.now)
-        self._times.on_arrival(key, arrival, clock.watermark)
+        self.times.on_arrival(key, arrival, clock.watermark)
         return True
 
     def _evaluate(self, key: KeyState, window: BoundedWindow, clock: Clock, out: Panes) -> None:
         """Evaluate a window's trigger, fire if it is ready, and close the window if it has expired."""
         state, last, trigger = key.windows[window], window.last, self._trigger
         if not state.expired:
-            expired = is_late(self._strategy, last, clock.watermark)
+            expired = self.strategy.is_late(last, clock.watermark)
             closed = trigger.finished(state.trigger)
             fires = not closed and trigger.should_fire(state.trigger, last, clock)
             if fires:
                 state.trigger = trigger.on_fire(state.trigger, last, clock)
             if (fires or expired) and (state.pending or not closed):
                 closing = expired or trigger.finished(state.trigger)
-                self._emitter.fire(key, window, clock.watermark, closing, out)
+                self.emitter.fire(key, window, clock.watermark, closing, out)
             state.expired = expired
-        if not state.expired:
-            self._schedule(key, window, clock)
-        elif self._strategy.cleanup_time(last) <= clock.watermark:
+        if state.expired and self.strategy.cleanup_time(last) <= clock.watermark:
             self._close(key, window)
         else:
-            self._retain(key, window)
+            self.set_timers(key, window, clock)
 
-    def _schedule(self, key: KeyState, window: BoundedWindow, clock: Clock) -> None:
-        """Set the timers at which the trigger of the window is evaluated again."""
+    def set_timers(self, key: KeyState, window: BoundedWindow, clock: Clock) -> None:
+        """Set the timers at which the trigger of a window is evaluated again, or the window is closed.
+
+        A window that has expired is retained, since elements in time can still merge with it.
+        """
         state = key.windows[window]
+        if state.expired:
+            key.event_timers.set(window, self.strategy.cleanup_time(window.last))
+            key.processing_timers.set(window, NEVER)
+            key.holds.set(window, NEVER)
+            return
         wake = self._trigger.wake(state.trigger, window.last, clock)
-        key.event_timers.set(window, min(wake.watermark, self._strategy.expiry(window.last)))
+        key.event_timers.set(window, min(wake.watermark, self.strategy.expiry(window.last)))
         key.processing_timers.set(window, wake.now)
-
-    def _retain(self, key: KeyState, window: BoundedWindow) -> None:
-        """Retain a window that has expired, since elements in time can still merge with it."""
-        key.event_timers.set(window, self._strategy.cleanup_time(window.last))
-        key.processing_timers.set(window, NEVER)
-        key.holds.set(window, NEVER)
 
     def _update_start_hold(self, key: KeyState) -> None:
         """Hold the output watermark while a downstream grouping still needs windows that may be joined.
 
         Elements join a session where they overlap it; they may join other windows before their start.
         """
-        known = self._strategy.reach if self._contents.sessions else 0
+        known = self.strategy.reach if self._contents.sessions else 0
         start = key.order[0][0] if key.order else NEVER
-        key.start_hold = min(start + self._strategy.allowed_lateness + known - 1, NEVER)
+        key.start_hold = min(start + self.strategy.allowed_lateness + known - 1, NEVER)
 
     def _close(self, key: KeyState, window: BoundedWindow) -> None:
         if self._replacing is None:

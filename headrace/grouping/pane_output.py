@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import reduce
-from itertools import chain
+from itertools import chain, repeat
 from typing import Any, NamedTuple
 
 import attrs
@@ -95,6 +95,19 @@ class ArrivalColumns(NamedTuple):
     contents: list[Content]
     count: int  # type: ignore[assignment]  # hides tuple.count, which is not needed
     counts: Sequence[int] = ()
+
+
+def columns_in(
+    window: BoundedWindow,
+    keys: list[Any],
+    contents: list[Content],
+    counts: Sequence[int] = (),
+    count: int = 0,
+) -> ArrivalColumns:
+    """Return arrivals in one window as columns, given the number of elements of each row, or of all."""
+    windows: Windows = (window,)
+    rows = count or sum(counts)
+    return ArrivalColumns(keys, repeat(windows), repeat(window.last), contents, rows, counts)
 
 
 @attrs.define(slots=True)

@@ -7,40 +7,55 @@ reads their results when a pane is fired. Contents are a commutative monoid unde
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterable
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
+
+from headrace.grouping.bundle import INSERT
 
 Content: TypeAlias = Any
 
 
-class Reduction(Protocol):
-    """How contents are made, merged and read; contents are plain, picklable data."""
+class Reduction:
+    """How contents are made, merged and read; contents are plain, picklable data.
 
+    The methods that are not abstract are right for contents from which nothing is removed.
+    """
+
+    __slots__ = ()
+
+    @abstractmethod
     def empty(self) -> Content:
         """Return an empty content."""
 
+    @abstractmethod
     def of(self, values: list[Any], diffs: list[int] | None = None) -> Content:
         """Make a content of values; without diffs, all values are insertions."""
 
-    def merge(self, one: Content, other: Content) -> Content:
+    @abstractmethod
+    def merge(self, one: Any, other: Any) -> Content:
         """Merge two contents; both may be changed and must not be used afterwards."""
 
-    def compact(self, content: Content) -> Content:
+    def compact(self, content: Any) -> Content:
         """Return the content in a smaller form, which is sent through a shuffle and merged there."""
+        return content
 
-    def copy(self, content: Content) -> Content:
+    @abstractmethod
+    def copy(self, content: Any) -> Content:
         """Return an independent copy of the content."""
 
-    def is_empty(self, content: Content) -> bool:
+    def is_empty(self, content: Any) -> bool:
         """Return whether no value is left in the content."""
+        return False
 
-    def can_forget(self, content: Content) -> bool:
+    def can_forget(self, content: Any) -> bool:
         """Return whether the content can be dropped, since it has neither values nor unmatched retractions.
 
         An empty content may still have an unmatched retraction, which arrived before its value.
         """
+        return self.is_empty(content)
 
-    def takes_back(self, dropped: Content, held: Content, change: Content, count: int) -> bool:
+    def takes_back(self, dropped: Any, held: Any, change: Any, count: int) -> bool:
         """Return whether a change retracts values that were dropped, and that are not held.
 
         Args:
@@ -49,19 +64,25 @@ class Reduction(Protocol):
             change: insertions and retractions.
             count: the number of elements in the change.
         """
+        return False
 
     @property
     def folds(self) -> bool:
         """Whether contents stay small when they merge, so that keeping merged blocks of them saves time."""
+        return False
 
-    def result(self, content: Content) -> Any:
+    @abstractmethod
+    def result(self, content: Any) -> Any:
         """Return the value of a pane; later merges into the content must not change it."""
 
+    @abstractmethod
     def copy_result(self, value: Any) -> object:
         """Return a copy of the value of a pane, which is kept for its retraction."""
 
-    def final(self, content: Content) -> object:
+    def final(self, content: Any) -> Any:
         """Return the value of a window's only pane; the content has no retractions, and is not used again."""
+        return self.result(content)
 
-    def deltas(self, content: Content) -> Iterable[tuple[Any, int]]:
+    def deltas(self, content: Any) -> Iterable[tuple[Any, int]]:
         """Return the rows of a discarding pane as (value, diff) pairs, usually one."""
+        return ((self.final(content), INSERT),)

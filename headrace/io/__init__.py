@@ -3,7 +3,7 @@
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
-from headrace.io import fileio, filesystem, filesystems, iobase, watch
+from headrace.io import fileio, filesystem, filesystems, iobase, kafka, watch
 from headrace.sdk.beam.names import missing_names_of as _missing_names_of
 from headrace.sdk.io.console import Console, WriteToConsole
 from headrace.sdk.io.files.file_naming import FileNaming
@@ -53,6 +53,11 @@ from headrace.sdk.io.formats.tfrecord.tfrecord_io import (
 from headrace.sdk.io.frames.foreach_batch import ForeachBatch
 from headrace.sdk.io.frames.read_from_spark import FromDataFrame, ReadFromSpark
 from headrace.sdk.io.frames.to_dataframe import ToDataFrame
+from headrace.sdk.io.kafka.backfill import Backfill
+from headrace.sdk.io.kafka.kafka_record import KafkaRecord
+from headrace.sdk.io.kafka.read_from_kafka import ReadFromKafka
+from headrace.sdk.io.kafka.write_to_kafka import WriteToKafka
+from headrace.sdk.io.lake.read_lake import ReadFromDelta, ReadFromIceberg
 from headrace.sdk.io.lake.write import WriteToDelta, WriteToIceberg
 from headrace.sdk.io.matching.matching_files import (
     EmptyMatchTreatment,
@@ -62,8 +67,18 @@ from headrace.sdk.io.matching.matching_files import (
     ReadMatches,
 )
 from headrace.sdk.io.matching.watched_files import WatchedFiles
+from headrace.sdk.io.postgres.read_from_postgres import ReadFromPostgres
+from headrace.sdk.io.secret import Secret
+from headrace.sdk.io.serdes.avro import AvroSerde
+from headrace.sdk.io.serdes.base import Serde
+from headrace.sdk.io.serdes.plain import BytesSerde, JsonSerde, NumberSerde, StringSerde
+from headrace.sdk.io.serdes.protobuf import ProtobufSerde
+from headrace.sdk.io.serdes.registry import SchemaRegistry
+from headrace.sdk.io.table.materialized_view import MaterializedView
+from headrace.sdk.io.table.query import QueryResult
 from headrace.sdk.io.table.sink import WriteToTable
 from headrace.sdk.polling.watch import ReadByPolling
+from headrace.sdk.sources.delivery import Delivery
 from headrace.sdk.sources.reading import Read
 from headrace.sdk.sources.sink import Commit, PartSink, Sink, SinkBatch, SinkPart
 from headrace.sdk.sources.source import (
@@ -78,13 +93,17 @@ from headrace.sdk.sources.writing import Write
 
 __all__ = [
     "AvroFiles",
+    "AvroSerde",
     "AvroSink",
+    "Backfill",
     "Batch",
     "BoundedSource",
+    "BytesSerde",
     "Commit",
     "Console",
     "CsvFiles",
     "CsvSink",
+    "Delivery",
     "EmptyMatchTreatment",
     "FileNaming",
     "FileSink",
@@ -92,13 +111,19 @@ __all__ = [
     "ForeachBatch",
     "FromDataFrame",
     "JsonFiles",
+    "JsonSerde",
     "JsonSink",
+    "KafkaRecord",
     "LatestOffset",
     "MatchAll",
     "MatchFiles",
+    "MaterializedView",
+    "NumberSerde",
     "ParquetFiles",
     "ParquetSink",
     "PartSink",
+    "ProtobufSerde",
+    "QueryResult",
     "Read",
     "ReadAllFromAvro",
     "ReadAllFromAvroContinuously",
@@ -112,9 +137,13 @@ __all__ = [
     "ReadByPolling",
     "ReadFromAvro",
     "ReadFromCsv",
+    "ReadFromDelta",
+    "ReadFromIceberg",
     "ReadFromJson",
+    "ReadFromKafka",
     "ReadFromParquet",
     "ReadFromParquetBatched",
+    "ReadFromPostgres",
     "ReadFromSpark",
     "ReadFromTFRecord",
     "ReadFromText",
@@ -123,9 +152,13 @@ __all__ = [
     "ReadableFile",
     "ReadsBundles",
     "ReadsClock",
+    "SchemaRegistry",
+    "Secret",
+    "Serde",
     "Sink",
     "SinkBatch",
     "SinkPart",
+    "StringSerde",
     "TFRecordFiles",
     "TFRecordSink",
     "TextFiles",
@@ -140,6 +173,7 @@ __all__ = [
     "WriteToDelta",
     "WriteToIceberg",
     "WriteToJson",
+    "WriteToKafka",
     "WriteToParquet",
     "WriteToParquetBatched",
     "WriteToTFRecord",
@@ -149,6 +183,7 @@ __all__ = [
     "filesystem",
     "filesystems",
     "iobase",
+    "kafka",
     "watch",
 ]
 

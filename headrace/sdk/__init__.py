@@ -16,6 +16,7 @@ groups      GroupByKey, WindowInto, CombineFn
 pardo       Map, ParDo and DoFns, with side inputs, outputs, states and timers
 combiners   Combine, and ready-made CombineFns
 batching    batches of elements, count windows, deduplication, asynchronous calls
+changelogs  diffs, upserts and messages of databases as values and retractions
 joins       CoGroupByKey, GroupBy, as-of joins, enrichment
 polling     Watch, and sources that poll
 small       regular expressions, branches, logging, waiting

@@ -21,6 +21,7 @@ from headrace.sdk.testing.runs.steps import Step
 from headrace.sdk.testing.runs.validity_windows import ValidityWindows
 from headrace.sdk.testing.runs.weights import weight
 from headrace.sdk.testing.strategies.arriving import Scale, scripts, streams, timestamps
+from headrace.sdk.testing.strategies.changelogs import TableLog, changelogs
 from headrace.sdk.testing.strategies.combining import combine_fns
 from headrace.sdk.testing.strategies.pipelines import pipelines, runs
 from headrace.sdk.testing.strategies.windowing import (
@@ -43,10 +44,12 @@ __all__ = [
     "StatefulSum",
     "StatefulSumBeside",
     "Step",
+    "TableLog",
     "ValidityWindows",
     "Where",
     "aligned",
     "calendars",
+    "changelogs",
     "combine_fns",
     "is_big",
     "is_odd",

@@ -8,6 +8,9 @@ from headrace.sdk.batching.count_windows import CountWindows
 from headrace.sdk.batching.deduplicate import Deduplicate, DeduplicatePerKey
 from headrace.sdk.batching.group_into_batches import GroupIntoBatches
 from headrace.sdk.beam.names import missing_names_of as _missing_names_of
+from headrace.sdk.changelogs.from_changelog import FromChangelog
+from headrace.sdk.changelogs.from_debezium import FromDebezium
+from headrace.sdk.changelogs.from_upserts import FromUpserts
 from headrace.sdk.combiners.approximate.quantiles import ApproximateQuantiles
 from headrace.sdk.combiners.approximate.unique import ApproximateUnique
 from headrace.sdk.combiners.combine import CombineGlobally, CombinePerKey, CombineValues
@@ -77,6 +80,9 @@ __all__ = [
     "FlatMapTuple",
     "Flatten",
     "FlattenWith",
+    "FromChangelog",
+    "FromDebezium",
+    "FromUpserts",
     "FullJoin",
     "GroupBy",
     "GroupByKey",

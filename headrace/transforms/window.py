@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from headrace.sdk.beam.names import missing_names_of as _missing_names_of
 from headrace.sdk.elements.windowed_value import WindowedValue
 from headrace.windowing import (
+    FOREVER,
     MAX_TIMESTAMP,
     MIN_TIMESTAMP,
     BoundedWindow,
@@ -23,6 +24,7 @@ from headrace.windowing import (
 )
 
 __all__ = [
+    "FOREVER",
     "MAX_TIMESTAMP",
     "MIN_TIMESTAMP",
     "BoundedWindow",

@@ -104,9 +104,39 @@ class Repeatedly(Trigger):
         return self.start if self.underlying.finished(state) else state
 
 
-@attrs.frozen(init=False, repr=False)
 class _Composite(Trigger):
     """A trigger composed of several others, each with its own state."""
+
+    __slots__ = ()
+
+    def on_elements(self, state: TriggerState, arrived: Arrived, now: int) -> TriggerState:
+        return tuple(
+            [
+                part if trigger.finished(part) else trigger.on_elements(part, arrived, now)
+                for trigger, part in zip(self.children, state, strict=True)
+            ]
+        )
+
+    def wake(self, state: TriggerState, last: int, clock: Clock) -> Wake:
+        if self.finished(state):
+            return ASLEEP
+        parts = zip(self.children, state, strict=True)
+        return _earliest([trigger.wake(part, last, clock) for trigger, part in parts])
+
+    def on_merge(self, states: Sequence[TriggerState], last: int, clock: Clock) -> TriggerState:
+        columns = zip(self.children, zip(*states, strict=True), strict=True)
+        return tuple([trigger.on_merge(column, last, clock) for trigger, column in columns])
+
+    def may_finish(self, windowing: Windowing) -> bool:
+        return any(trigger.may_finish(windowing) for trigger in self.children)
+
+    def _continuations(self) -> list[Trigger]:
+        return [trigger.get_continuation_trigger() for trigger in self.children]
+
+
+@attrs.frozen(init=False, repr=False)
+class _AnyNumber(_Composite):
+    """A trigger composed of any number of others."""
 
     triggers: tuple[Trigger, ...] = attrs.field(validator=_triggers)
     start: TriggerState = attrs.field(init=False, eq=False)
@@ -124,31 +154,8 @@ class _Composite(Trigger):
     def children(self) -> tuple[Trigger, ...]:
         return self.triggers
 
-    def on_elements(self, state: TriggerState, arrived: Arrived, now: int) -> TriggerState:
-        return tuple(
-            [
-                part if trigger.finished(part) else trigger.on_elements(part, arrived, now)
-                for trigger, part in zip(self.triggers, state, strict=True)
-            ]
-        )
 
-    def wake(self, state: TriggerState, last: int, clock: Clock) -> Wake:
-        if self.finished(state):
-            return ASLEEP
-        parts = zip(self.triggers, state, strict=True)
-        return _earliest([trigger.wake(part, last, clock) for trigger, part in parts])
-
-    def on_merge(self, states: Sequence[TriggerState], last: int, clock: Clock) -> TriggerState:
-        columns = zip(*states, strict=True)
-        return tuple(
-            [
-                trigger.on_merge(column, last, clock)
-                for trigger, column in zip(self.triggers, columns, strict=True)
-            ]
-        )
-
-
-class AfterAny(_Composite):
+class AfterAny(_AnyNumber):
     """Fires when any of its parts would, and finishes when any of them does (Beam's name).
 
     When it fires, the parts that are not ready restart, since their elements are in the pane, too.
@@ -188,13 +195,10 @@ class AfterAny(_Composite):
         return any(map(_finished, self.triggers, state))
 
     def get_continuation_trigger(self) -> Trigger:
-        return AfterAny(*[trigger.get_continuation_trigger() for trigger in self.triggers])
-
-    def may_finish(self, windowing: Windowing) -> bool:
-        return any(trigger.may_finish(windowing) for trigger in self.triggers)
+        return AfterAny(*self._continuations())
 
 
-class AfterAll(_Composite):
+class AfterAll(_AnyNumber):
     """Fires when each part is ready or has finished; finishes when all have finished (Beam's name).
 
     Args:
@@ -231,13 +235,13 @@ class AfterAll(_Composite):
         return all(map(_finished, self.triggers, state))
 
     def get_continuation_trigger(self) -> Trigger:
-        return AfterAll(*[trigger.get_continuation_trigger() for trigger in self.triggers])
+        return AfterAll(*self._continuations())
 
     def may_finish(self, windowing: Windowing) -> bool:
         return all(trigger.may_finish(windowing) for trigger in self.triggers)
 
 
-class AfterEach(_Composite):
+class AfterEach(_AnyNumber):
     """Fires as its first part until that finishes, then as the second, and so on (Beam's name).
 
     The paper's SequenceOf. It finishes with its last part. In a merge the parts merge in order; the first
@@ -291,8 +295,7 @@ class AfterEach(_Composite):
         return self._current(state).wake(state[-1], last, clock)
 
     def get_continuation_trigger(self) -> Trigger:
-        parts = [trigger.get_continuation_trigger() for trigger in self.triggers]
-        return Repeatedly(AfterAny(*parts))
+        return Repeatedly(AfterAny(*self._continuations()))
 
     def may_finish(self, windowing: Windowing) -> bool:
         return all(trigger.may_finish(windowing) for trigger in self.triggers)
@@ -302,7 +305,7 @@ class AfterEach(_Composite):
 
 
 @attrs.frozen(repr=False)
-class OrFinally(Trigger):
+class OrFinally(_Composite):
     """Fires as its first part, and as its second, with which it finishes (Beam's name).
 
     The paper's RepeatUntil, in which the first part is repeated. It finishes when either part does. When
@@ -331,20 +334,6 @@ class OrFinally(Trigger):
     def children(self) -> tuple[Trigger, ...]:
         return (self.trigger, self.until)
 
-    def on_elements(self, state: TriggerState, arrived: Arrived, now: int) -> TriggerState:
-        main, until = state
-        return (
-            self.trigger.on_elements(main, arrived, now),
-            self.until.on_elements(until, arrived, now),
-        )
-
-    def on_merge(self, states: Sequence[TriggerState], last: int, clock: Clock) -> TriggerState:
-        mains, untils = zip(*states, strict=True)
-        return (
-            self.trigger.on_merge(mains, last, clock),
-            self.until.on_merge(untils, last, clock),
-        )
-
     def should_fire(self, state: TriggerState, last: int, clock: Clock) -> bool:
         main, until = state
         return not self.finished(state) and (
@@ -362,23 +351,8 @@ class OrFinally(Trigger):
         main, until = state
         return self.until.finished(until) or self.trigger.finished(main)
 
-    def wake(self, state: TriggerState, last: int, clock: Clock) -> Wake:
-        if self.finished(state):
-            return ASLEEP
-        main, until = state
-        return _earliest(
-            (self.trigger.wake(main, last, clock), self.until.wake(until, last, clock))
-        )
-
     def get_continuation_trigger(self) -> Trigger:
-        return Repeatedly(
-            OrFinally(
-                self.trigger.get_continuation_trigger(), self.until.get_continuation_trigger()
-            )
-        )
-
-    def may_finish(self, windowing: Windowing) -> bool:
-        return self.trigger.may_finish(windowing) or self.until.may_finish(windowing)
+        return Repeatedly(OrFinally(*self._continuations()))
 
 
 def _finished(trigger: Trigger, state: TriggerState) -> bool:

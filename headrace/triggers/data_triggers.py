@@ -63,9 +63,7 @@ class AfterCount(_DataTrigger):
 
     count: int = attrs.field(validator=_positive)
 
-    @property
-    def start(self) -> TriggerState:
-        return 0
+    start = 0
 
     def on_elements(self, state: TriggerState, arrived: Arrived, now: int) -> TriggerState:
         return state + arrived.count
@@ -99,9 +97,7 @@ class AfterBytes(_DataTrigger):
 
     size: int = attrs.field(validator=_positive)
 
-    @property
-    def start(self) -> TriggerState:
-        return 0
+    start = 0
 
     def on_elements(self, state: TriggerState, arrived: Arrived, now: int) -> TriggerState:
         return state + arrived.size
@@ -112,9 +108,7 @@ class AfterBytes(_DataTrigger):
     def should_fire(self, state: TriggerState, last: int, clock: Clock) -> bool:
         return bool(state != FINISHED and state >= self.size)
 
-    @property
-    def wants_size(self) -> bool:
-        return True
+    wants_size = True
 
     def _arguments(self) -> Iterable[str]:
         yield repr(self.size)
@@ -147,9 +141,7 @@ class AfterElement(_DataTrigger):
 
     predicate: Predicate = attrs.field(validator=_callable)
 
-    @property
-    def start(self) -> TriggerState:
-        return False
+    start = False
 
     def on_elements(self, state: TriggerState, arrived: Arrived, now: int) -> TriggerState:
         return state or self.predicate in arrived.matched_predicates
@@ -176,9 +168,7 @@ class Always(EndlessTrigger):
     Always()
     """
 
-    @property
-    def start(self) -> TriggerState:
-        return False
+    start = False
 
     def on_elements(self, state: TriggerState, arrived: Arrived, now: int) -> TriggerState:
         return True

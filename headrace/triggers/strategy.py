@@ -81,8 +81,7 @@ class WindowingStrategy:
     def _reach(self) -> int:
         if not self.window_fn.is_merging():
             return 0
-        retracts = self.accumulation_mode is AccumulationMode.RETRACTING
-        if not retracts and not reach_is_known(self.window_fn):
+        if not self.retracts and not reach_is_known(self.window_fn):
             return MAX_MICROS
         return duration_micros(fact(self.window_fn, "reach")())
 
@@ -92,10 +91,19 @@ class WindowingStrategy:
         return self.window_fn == GlobalWindows() and self.trigger == DefaultTrigger()
 
     @property
+    def discards(self) -> bool:
+        """Whether a pane has only the elements since the last pane."""
+        return self.accumulation_mode is AccumulationMode.DISCARDING
+
+    @property
+    def retracts(self) -> bool:
+        """Whether a pane replaces the last pane, which is retracted."""
+        return self.accumulation_mode is AccumulationMode.RETRACTING
+
+    @property
     def stamps_all(self) -> bool:
         """Whether the timestamp of a pane depends on all its elements, not only on its window or new ones."""
-        retracting = self.accumulation_mode is AccumulationMode.RETRACTING
-        return retracting and self.timestamp_combiner is not TimestampCombiner.OUTPUT_AT_EOW
+        return self.retracts and self.timestamp_combiner is not TimestampCombiner.OUTPUT_AT_EOW
 
     def expiry(self, last: int) -> int:
         """Return the watermark at which a window expires and takes no more elements, in microseconds.
@@ -104,6 +112,15 @@ class WindowingStrategy:
             last: the last instant of the window, in microseconds.
         """
         return min(last + self.allowed_lateness + 1, MAX_MICROS)
+
+    def is_late(self, last: int, watermark: int) -> bool:
+        """Return whether a window has expired, so that it takes no more elements.
+
+        Args:
+            last: the last instant of the window, in microseconds.
+            watermark: the input watermark of the grouping, in microseconds.
+        """
+        return self.expiry(last) <= watermark
 
     def cleanup_time(self, last: int) -> int:
         """Return the watermark at which no element can merge with a window any more, in microseconds.

@@ -44,13 +44,9 @@ class DefaultTrigger(EndlessTrigger):
     def may_repeat(self, windowing: Windowing) -> bool:
         return windowing.allowed_lateness > 0
 
-    @property
-    def has_on_time(self) -> bool:
-        return True
+    has_on_time = True
 
-    @property
-    def fires_only_at_end(self) -> bool:
-        return True
+    fires_only_at_end = True
 
 
 def _repeated(trigger: Trigger | None) -> Repeatedly | None:
@@ -179,9 +175,7 @@ class AfterWatermark(Trigger):
         late = self.late is not None and windowing.allowed_lateness > 0
         return self.early is not None or late
 
-    @property
-    def has_on_time(self) -> bool:
-        return True
+    has_on_time = True
 
     @property
     def fires_only_at_end(self) -> bool:

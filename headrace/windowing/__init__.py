@@ -3,6 +3,7 @@
 from headrace.windowing.calendar import CalendarWindows
 from headrace.windowing.sessions import Sessions
 from headrace.windowing.time.timestamps import (
+    FOREVER,
     MAX_TIMESTAMP,
     MIN_TIMESTAMP,
     TIME_GRANULARITY,
@@ -27,6 +28,7 @@ from headrace.windowing.window_fn import NonMergingWindowFn, WindowFn
 from headrace.windowing.windows import FixedWindows, GlobalWindows, SlidingWindows
 
 __all__ = [
+    "FOREVER",
     "MAX_TIMESTAMP",
     "MIN_TIMESTAMP",
     "TIME_GRANULARITY",

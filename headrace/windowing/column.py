@@ -7,11 +7,13 @@ either a list or an endless ``itertools.repeat``. ``zip`` and ``map`` accept bot
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import chain, compress, islice, repeat
+from operator import length_hint
 from typing import TypeAlias, TypeVar
 
 T = TypeVar("T")
+U = TypeVar("U")
 
 Column: TypeAlias = "list[T] | repeat[T]"
 
@@ -39,6 +41,18 @@ def pick(column: Column[T], rows: Iterable[int]) -> Column[T]:
 def cut(column: Column[T], part: slice) -> Column[T]:
     """Keep the rows of a slice."""
     return column if isinstance(column, repeat) else column[part]
+
+
+def mapped(
+    function: Callable[[T], U], rows: Collection[T], note: Callable[[Exception, int], None]
+) -> list[U]:
+    """Return the result of a function for each row; ``note`` gets an error with the number of its row."""
+    remaining = iter(rows)
+    try:
+        return list(map(function, remaining))
+    except Exception as error:
+        note(error, len(rows) - length_hint(remaining) - 1)
+        raise
 
 
 def stretch(column: Column[T], counts: Iterable[int]) -> Column[T]:

@@ -46,6 +46,7 @@ SMALL = FirstCommand
 FIRST_COMMANDS = {
     "help": SMALL(),
     "demo": SMALL(),
+    "demo-orders": SMALL(),
     "test": SMALL(("ARGS=--collect-only -q",)),
     "test-chaos": SMALL(("ARGS=--collect-only -q",)),
     "test-older-spark": SMALL(("ARGS=--collect-only -q",)),

@@ -35,8 +35,8 @@ PLACEHOLDERS = {"my_pipeline.py", "job.py"}
 
 OF_SPARK_SUBMIT = {"--master", "--deploy-mode", "--archives", "--conf", "--name"}
 OF_OTHERS = {"--draft", "--version", "--strict", "--user", "--shutdown", "--cluster", "--region"}
-OF_OTHERS |= {"--python"}
-"""Flags of tools around the project, of gcloud and of uv."""
+OF_OTHERS |= {"--python", "--appendonly", "--appendfsync"}
+"""Flags of tools around the project, of gcloud, of uv and of redis-server."""
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -19,6 +21,7 @@ from tests.docs.doc_pages import (
 )
 from tests.docs.run_pages import agree, run_page, run_page_in_subprocess, run_program, run_python
 from tests.support.repository import ROOT
+from tests.support.services import redis
 
 README = ROOT / "README.md"
 GENERATED = "<!-- end of the reference -->"
@@ -52,8 +55,24 @@ def test_a_page_prints_what_it_shows(
 ) -> None:
     skip_if_not_installed(page)
     monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.setattr("sys.argv", [page.stem])
-    run_page(page)
+    with servers_of(page) as environment:
+        for name, value in environment.items():
+            monkeypatch.setenv(name, value)
+        run_page(page)
+
+
+@contextmanager
+def servers_of(page: Path) -> Iterator[dict[str, str]]:
+    """Start the servers that a page tells to start; yield the environment in which its code finds them."""
+    if not re.search(r"^redis-server ", page.read_text(), re.MULTILINE):
+        yield {}
+        return
+    if not redis.is_installed() or find_spec("redis") is None:
+        pytest.skip(redis.NOT_INSTALLED)
+    with redis.server() as server:
+        yield {"REDIS_URL": server.url}
 
 
 @pytest.mark.spark

@@ -187,6 +187,15 @@ def test_a_drained_position_is_at_the_end_of_time(clock):
     assert values(rounds(Topic(IDLE)).replay(position, end)) == {"0": []}
 
 
+def test_a_source_that_is_new_is_drained_with_the_others(clock):
+    position, _ = rounds(Topic(IDLE)).read(rounds(Topic(IDLE)).start())
+    both = rounds(Topic(IDLE), Topic({"p": [[at(2, "b")]]}))
+    end = logged(both.drained(position))
+    assert end.watermarks == {"0": MAX_MICROS, "1": MAX_MICROS}
+    assert both.is_finished(end)
+    assert values(both.replay(position, end)) == {"0": [], "1": []}
+
+
 def test_a_position_of_another_format_or_none_at_all():
     position = Position(1, 0, {})
     with pytest.raises(

@@ -20,7 +20,7 @@ from headrace.grouping.windows.admission import Admission
 from headrace.grouping.windows.replacing import Replacing
 from headrace.grouping.windows.window_planners import SessionSplitPlanner
 from headrace.runners.grouping.session_tier import SessionTier
-from headrace.runners.grouping.window_tier import FiredWindow
+from headrace.runners.grouping.window_tier import TierWindow
 from headrace.runners.side_inputs import side_input_gate
 from headrace.runners.side_inputs.side_input_gate import SideInputGate
 from headrace.runners.stateful import stateful_side_inputs
@@ -248,12 +248,12 @@ def side_input_of_another_window(patch: pytest.MonkeyPatch) -> None:
 
 def first_pane_not_retracted(patch: pytest.MonkeyPatch) -> None:
     """A late element does not retract the first pane of its window."""
-    take = FiredWindow.take
+    take = TierWindow.take
 
     def without_output(self, key):
         return take(self, key)._replace(output=None)
 
-    patch.setattr(FiredWindow, "take", without_output)
+    patch.setattr(TierWindow, "take", without_output)
 
 
 def first_pane_of_session_not_retracted(patch: pytest.MonkeyPatch) -> None:

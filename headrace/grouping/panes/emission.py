@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from itertools import repeat
-from operator import length_hint
 from typing import Any, Final
 
 from headrace.errors import shorten
@@ -20,10 +19,10 @@ from headrace.grouping.reduction import Content, Reduction
 from headrace.grouping.state.contents import Contents
 from headrace.grouping.state.key_state import KeyState, Output, WindowState
 from headrace.triggers.pane import PaneInfo, PaneInfoTiming, pane_info
-from headrace.triggers.refinement import AccumulationMode, ClosingBehavior, OnTimeBehavior
+from headrace.triggers.refinement import ClosingBehavior, OnTimeBehavior
 from headrace.triggers.strategy import WindowingStrategy
 from headrace.triggers.trigger import NEVER
-from headrace.windowing.column import Column
+from headrace.windowing.column import Column, mapped
 from headrace.windowing.window import BoundedWindow
 
 _EARLY: Final = PaneInfoTiming.EARLY
@@ -31,17 +30,6 @@ _ON_TIME: Final = PaneInfoTiming.ON_TIME
 _LATE: Final = PaneInfoTiming.LATE
 _FINAL: Final = pane_info(_ON_TIME, 0, 0, True)
 _FIRST: Final = pane_info(_ON_TIME, 0, 0, False)
-
-
-def is_late(strategy: WindowingStrategy, last: int, watermark: int) -> bool:
-    """Return whether a window has expired, so that it takes no more elements.
-
-    Args:
-        strategy: where, when and how.
-        last: the last instant of the window, in microseconds.
-        watermark: the input watermark of the grouping, in microseconds.
-    """
-    return strategy.expiry(last) <= watermark
 
 
 class PaneEmitter:
@@ -69,11 +57,7 @@ class PaneEmitter:
             strategy.on_time is OnTimeBehavior.FIRE_ALWAYS and strategy.trigger.has_on_time
         )
         self._empty_last = strategy.closing is ClosingBehavior.FIRE_ALWAYS
-        self._send = {
-            AccumulationMode.DISCARDING: self._send_and_discard,
-            AccumulationMode.ACCUMULATING: self._send_all,
-            AccumulationMode.RETRACTING: self._retract_and_send,
-        }[strategy.accumulation_mode]
+        self._discards, self._retracts = strategy.discards, strategy.retracts
 
     def fire(
         self,
@@ -104,7 +88,8 @@ class PaneEmitter:
         early = timing is _EARLY
         pane = pane_info(timing, state.index, -1 if early else state.nonspeculative, closing)
         timestamp = self._times.timestamp(key, window, watermark)
-        if self._send(key, window, timestamp, pane, out):
+        send = self._send_and_discard if self._discards else self._retract_and_send
+        if send(key, window, timestamp, pane, out):
             state.index += 1
             state.nonspeculative += not early
             state.past_early = state.past_early or not early
@@ -116,7 +101,7 @@ class PaneEmitter:
         self, key: KeyState, window: BoundedWindow, watermark: int, out: Panes
     ) -> None:
         """Emit a pane without evaluating the trigger, since an earlier pane of its elements was retracted."""
-        expired = is_late(self._strategy, window.last, watermark)
+        expired = self._strategy.is_late(window.last, watermark)
         self.fire(key, window, watermark, expired, out, skip_empty=False)
         key.windows[window].expired = expired
 
@@ -139,8 +124,9 @@ class PaneEmitter:
             arrivals: the windows; in discarding mode their contents must not be used afterwards.
             watermark: the input watermark, in microseconds.
         """
-        discarding = self._strategy.accumulation_mode is AccumulationMode.DISCARDING
-        pairs = _pairs(arrivals, self._reduction.final if discarding else self._reduction.result)
+        pairs = _pairs(
+            arrivals, self._reduction.final if self._discards else self._reduction.result
+        )
         panes = self._first_pane_infos(arrivals.lasts, watermark)
         return Bundle(pairs, arrivals.lasts, arrivals.windows, panes)
 
@@ -150,15 +136,14 @@ class PaneEmitter:
         if strategy.trigger.may_finish(strategy):
             return repeat(_FINAL)
         if isinstance(lasts, repeat):
-            return repeat(_FINAL if is_late(strategy, next(lasts), watermark) else _FIRST)
-        return [_FINAL if is_late(strategy, last, watermark) else _FIRST for last in lasts]
+            return repeat(_FINAL if strategy.is_late(next(lasts), watermark) else _FIRST)
+        return [_FINAL if strategy.is_late(last, watermark) else _FIRST for last in lasts]
 
     def _final_values(self, content: Content) -> Iterable[tuple[object, int]]:
         """Return the rows of the only pane of a window; in every mode it holds all elements."""
-        mode = self._strategy.accumulation_mode
-        if mode is AccumulationMode.DISCARDING:
+        if self._discards:
             return self._reduction.deltas(content)
-        if mode is AccumulationMode.RETRACTING and self._reduction.is_empty(content):
+        if self._retracts and self._reduction.is_empty(content):
             return ()
         return ((self._reduction.result(content), INSERT),)
 
@@ -171,40 +156,32 @@ class PaneEmitter:
         state.content = self._reduction.empty()
         return True
 
-    def _send_all(
-        self, key: KeyState, window: BoundedWindow, timestamp: int, pane: PaneInfo, out: Panes
-    ) -> bool:
-        content = self._contents.of(key, window)
-        out.emit(self._reduction.result(content), timestamp, window, pane)
-        return True
-
     def _retract_and_send(
         self, key: KeyState, window: BoundedWindow, timestamp: int, pane: PaneInfo, out: Panes
     ) -> bool:
+        """Retract the old panes, if they may have to be, and emit one with all elements, if there are any."""
         state = key.windows[window]
         for old in state.outputs:
             out.emit(old.value, old.timestamp, old.window, old.pane, RETRACT)
         state.outputs = ()
         content = self._contents.of(key, window)
-        if self._reduction.is_empty(content):
+        if self._retracts and self._reduction.is_empty(content):
             return False
         value = self._reduction.result(content)
         out.emit(value, timestamp, window, pane)
-        kept = self._reduction.copy_result(value)  # a reader of the pane may change it
-        state.outputs = (Output(kept, timestamp, window, pane),)
+        if self._retracts:
+            kept = self._reduction.copy_result(value)  # a reader of the pane may change it
+            state.outputs = (Output(kept, timestamp, window, pane),)
         return True
 
 
 def _pairs(arrivals: ArrivalColumns, read: Callable[[Content], object]) -> list[Any]:
     """Return the values of contents with their keys; an error names the key."""
-    rows = iter(arrivals.contents)
-    try:
-        values = list(map(read, rows))
-    except Exception as error:
-        failed = arrivals.keys[len(arrivals.contents) - length_hint(rows) - 1]
-        error.add_note(f"for the key {shorten(failed)}")
-        raise
-    return list(zip(arrivals.keys, values, strict=True))
+
+    def note(error: Exception, row: int) -> None:
+        error.add_note(f"for the key {shorten(arrivals.keys[row])}")
+
+    return list(zip(arrivals.keys, mapped(read, arrivals.contents, note), strict=True))
 
 
 def _timing(state: WindowState, last: int, watermark: int) -> PaneInfoTiming:

@@ -18,7 +18,6 @@ from headrace.grouping.pane_output import Arrival
 from headrace.grouping.state.contents import Contents
 from headrace.grouping.state.key_state import KeyState
 from headrace.grouping.state.stamping import Stamping
-from headrace.triggers.refinement import AccumulationMode
 from headrace.triggers.strategy import WindowingStrategy
 from headrace.triggers.trigger import NEVER
 from headrace.windowing.window import BoundedWindow
@@ -30,15 +29,9 @@ class OutputTimes:
 
     Attributes:
         strategy: where, when and how.
-        retracts: whether panes are retracted.
     """
 
     strategy: WindowingStrategy
-    retracts: bool = attrs.field(init=False)
-
-    @retracts.default
-    def _retracts(self) -> bool:
-        return self.strategy.accumulation_mode is AccumulationMode.RETRACTING
 
     def timestamp(self, key: KeyState, window: BoundedWindow, watermark: int) -> int:
         """Return the timestamp of a pane that fires now, in microseconds."""
@@ -101,7 +94,7 @@ class OutputTimes:
             watermark: the input watermark, in microseconds.
             pending: how early the next pane can be, if its own hold is not enough.
         """
-        if not self.retracts:
+        if not self.strategy.retracts:
             return
         limit, merging = pending, self.strategy.reach > 0
         for pane in key.windows[window].outputs:

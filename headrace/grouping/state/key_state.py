@@ -112,13 +112,13 @@ class KeyState:
     def forget(self, window: BoundedWindow) -> None:
         """Remove a live window, with its timers and holds."""
         del self.windows[window]
-        for timers in (
-            self.event_timers,
-            self.processing_timers,
-            self.holds,
-            self.retraction_holds,
-        ):
-            timers.set(window, NEVER)
+        for queue in self.queues:
+            queue.set(window, NEVER)
+
+    @property
+    def queues(self) -> tuple[TimerQueue[BoundedWindow], ...]:
+        """The timers and holds of windows."""
+        return self.event_timers, self.processing_timers, self.holds, self.retraction_holds
 
     def forget_retired(self, window: BoundedWindow) -> None:
         """Remove what is kept of a window that is not live, or of a part that belongs to no window."""
@@ -150,19 +150,10 @@ def freeze(key: KeyState) -> tuple[Any, ...]:
     True
     """
     windows = [(window, *_values_of(state)) for window, state in key.windows.items()]
-    timers = (key.event_timers, key.processing_timers, key.holds, key.retraction_holds)
-    moments = [queue.moments for queue in timers]
+    moments = [queue.moments for queue in key.queues]
     bounds = key.start_hold, key.closed_until
-    return (
-        KEY_STATE,
-        windows,
-        moments,
-        bounds,
-        key.parts.freeze(),
-        key.window_of_part,
-        key.retired_numbers,
-        key.dropped,
-    )
+    kept = key.window_of_part, key.retired_numbers, key.dropped
+    return (KEY_STATE, windows, moments, bounds, key.parts.freeze(), *kept)
 
 
 def thaw(frozen: tuple[Any, ...], merging: bool) -> KeyState:
@@ -176,23 +167,10 @@ def thaw(frozen: tuple[Any, ...], merging: bool) -> KeyState:
         PipelineError: the data has another version of the format.
     """
     version, *_ = frozen
-    check_format("the stored state", version, KEY_STATE)
+    check_format("the stored state", version, "key state")
     _, rows, moments, bounds, parts, window_of_part, retired_numbers, dropped = frozen
     windows = {window: WindowState(*values) for window, *values in rows}
     order = sorted(windows) if merging else []
-    event_timers, processing_timers, holds, retraction_holds = map(TimerQueue, moments)
-    start_hold, closed_until = bounds
-    return KeyState(
-        windows=windows,
-        order=order,
-        event_timers=event_timers,
-        processing_timers=processing_timers,
-        holds=holds,
-        retraction_holds=retraction_holds,
-        start_hold=start_hold,
-        closed_until=closed_until,
-        parts=Parts.thaw(parts),
-        window_of_part=window_of_part,
-        retired_numbers=retired_numbers,
-        dropped=dropped,
-    )
+    queues, kept = map(TimerQueue, moments), (window_of_part, retired_numbers, dropped)
+    fields: tuple[Any, ...] = windows, order, *queues, *bounds, Parts.thaw(parts), *kept
+    return KeyState(*fields)

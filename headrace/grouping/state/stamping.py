@@ -8,7 +8,6 @@ less the number of retractions; a timestamp counts while this is positive. Other
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from heapq import heappop, heappush
 from typing import Any, TypeAlias
 
@@ -28,7 +27,7 @@ Net: TypeAlias = tuple[dict[int, int], list[int]]
 
 
 @attrs.frozen
-class Stamping:
+class Stamping(Reduction):
     """A reduction whose contents include the timestamps of their elements.
 
     Attributes:
@@ -73,10 +72,6 @@ class Stamping:
         merged = self.inner.merge(one[0], other[0])
         return merged, _merged(one[1], other[1]) if self.changing else min(one[1], other[1])
 
-    def compact(self, content: Stamped) -> Stamped:
-        """Return the content in a smaller form."""
-        return self.inner.compact(content[0]), content[1]
-
     def copy(self, content: Stamped) -> Stamped:
         """Copy content and timestamps."""
         times = content[1]
@@ -107,14 +102,6 @@ class Stamping:
     def copy_result(self, value: object) -> object:
         """Return a copy of the value of a pane."""
         return self.inner.copy_result(value)
-
-    def final(self, content: Stamped) -> object:
-        """Return the value of a window's only pane."""
-        return self.inner.final(content[0])
-
-    def deltas(self, content: Stamped) -> Iterable[tuple[Any, int]]:
-        """Return the rows of a discarding pane."""
-        return self.inner.deltas(content[0])
 
 
 def stamping(strategy: WindowingStrategy, reduction: Reduction, changing: bool) -> Stamping | None:

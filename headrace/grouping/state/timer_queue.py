@@ -35,12 +35,8 @@ class TimerQueue(Generic[T]):
         self._entries: dict[T, tuple[int, int, T]] = {}
         self._heap: list[tuple[int, int, T]] = []
         self._serial = 0
-        if moments:
-            in_order = enumerate(moments.items())
-            self._entries = {item: (moment, n, item) for n, (item, moment) in in_order}
-            self._heap = list(self._entries.values())
-            self._serial = len(self._heap)
-            heapify(self._heap)
+        for item, moment in (moments or {}).items():
+            self.set(item, moment)
 
     @property
     def moments(self) -> dict[T, int]:

@@ -19,7 +19,6 @@ from typing import NamedTuple
 import attrs
 
 from headrace.grouping.pane_output import Arrival, Panes
-from headrace.grouping.panes.emission import is_late
 from headrace.grouping.state.contents import Contents
 from headrace.grouping.state.key_state import KeyState
 from headrace.triggers.strategy import WindowingStrategy
@@ -91,25 +90,18 @@ class Admission:
         return [a for a in arrivals if not self.contents.joins(key, a, a.window in in_time)]
 
     def _drop(self, key: KeyState, arrivals: Sequence[Arrival], watermark: int, out: Panes) -> None:
-        """Drop arrivals, and keep their contents if retractions of them can come."""
+        """Drop arrivals, and keep their contents until no retraction of them is accepted."""
         out.dropped.extend(arrivals)
-        if self.changing:
-            cleanup_time = self.strategy.cleanup_time
-            kept = [a for a in arrivals if cleanup_time(a.window.last) > watermark]
-            self.keep_dropped(key, [a.window for a in kept if self.contents.keep_dropped(key, a)])
-
-    def keep_dropped(self, key: KeyState, windows: Iterable[BoundedWindow]) -> None:
-        """Set the timers at which what was dropped from windows that are not live is forgotten."""
-        for window in windows if key.dropped else ():
-            if window in key.dropped and window not in key.windows:
-                key.event_timers.set(window, self.strategy.cleanup_time(window.last))
+        for arrival in arrivals if self.changing else ():
+            window, until = arrival.window, self.strategy.cleanup_time(arrival.window.last)
+            kept = until > watermark and self.contents.keep_dropped(key, arrival)
+            if kept and window not in key.windows:
+                key.event_timers.set(window, until)
 
     def _plan(self, key: KeyState, arrivals: Sequence[Arrival], watermark: int) -> Admitted:
         """Merge arrivals in time with windows that are kept, then add late arrivals that join live ones."""
         in_time = self._in_time(arrivals, watermark)
-        late_arrivals = (
-            [] if len(in_time) == len(arrivals) else _without(arrivals, {a.window for a in in_time})
-        )
+        late_arrivals = _without(arrivals, {a.window for a in in_time})
         while True:
             plan = self._merges(key.order, in_time)
             late = {w for m in plan if self._is_late(key, m, watermark) for w in m.sources}
@@ -121,14 +113,14 @@ class Admission:
         return Admitted([*in_time, *late_arrivals], plan)
 
     def _in_time(self, arrivals: Sequence[Arrival], watermark: int) -> list[Arrival]:
-        return [a for a in arrivals if not is_late(self.strategy, a.window.last, watermark)]
+        return [a for a in arrivals if not self.strategy.is_late(a.window.last, watermark)]
 
     def _merges(self, kept: Sequence[BoundedWindow], arrivals: Iterable[Arrival]) -> list[Merge]:
         return merges(self.strategy.window_fn, kept, [a.window for a in arrivals])
 
     def _is_late(self, key: KeyState, merge: Merge, watermark: int) -> bool:
         """Return whether the merged window has expired, and so has each source that is kept."""
-        if not is_late(self.strategy, merge.target.last, watermark):
+        if not self.strategy.is_late(merge.target.last, watermark):
             return False
         states = (key.windows[window] for window in merge.sources if window in key.windows)
         return all(state.expired for state in states)
@@ -167,7 +159,7 @@ class Admission:
     def _is_live(self, key: KeyState, window: BoundedWindow, watermark: int) -> bool:
         """Return whether a current window still takes elements."""
         state = key.windows.get(window)
-        return not (is_late(self.strategy, window.last, watermark) or (state and state.expired))
+        return not (self.strategy.is_late(window.last, watermark) or (state and state.expired))
 
     def _accepts(
         self,

@@ -6,9 +6,8 @@ chunks of state follow from it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from enum import Enum, auto
-from typing import Final, TypeAlias
+from typing import Final
 
 import attrs
 
@@ -76,14 +75,22 @@ class GroupingPath:
 def path_of(facts: GroupingFacts, execution: Execution) -> GroupingPath:
     """Return how a grouping is executed.
 
+    If windows merge, lateness depends on the own window of an element. So sessions merge before the grouping
+    only where it is known which elements are dropped, and custom windows never do.
+
     Args:
         facts: its fact sheet.
         execution: where and how the pipeline runs.
     """
-    late_output = facts.late_output and execution is not Execution.BATCH
-    if late_output or facts.needs is not Needs.VALUES:
+    streaming = execution is not Execution.BATCH
+    if facts.needs is not Needs.VALUES or (facts.late_output and streaming):
         return _BY_ELEMENT
-    path = PATHS[execution, facts.windows, facts.may_finish][facts.panes]
+    closes = facts.may_finish and streaming
+    if facts.windows is WindowMerging.CUSTOM or (
+        facts.windows is WindowMerging.SESSIONS and closes
+    ):
+        return _FULL
+    path = PATHS[execution, facts.windows][facts.panes]
     adds = facts.contents is ContentKind.NUMBERS and path.keep is Keep.WINDOWS
     return attrs.evolve(path, collect=Collect.NUMBERS) if adds else path
 
@@ -96,40 +103,18 @@ _SESSIONS: Final = GroupingPath(Collect.SESSIONS, Keep.SESSIONS)
 _SHUFFLED: Final = GroupingPath(Collect.VALUES, Keep.SESSIONS)
 _MERGED: Final = GroupingPath(Collect.SESSIONS, Keep.FULL)
 
-PathKey: TypeAlias = tuple[Execution, WindowMerging, bool]
-"""Where and how the pipeline runs, how windows merge, and whether the trigger may finish."""
-
-_BOTH: Final = (False, True)
-
-# If windows merge, lateness depends on the own window of an element: sessions merge before the grouping only
-# where it is known which elements are dropped.
 _ROWS: Final = (
-    #                                        may finish   ONE    FIRST_AT_END  NONE_EARLY  ANY
-    (Execution.BATCH, WindowMerging.ALIGNED, _BOTH, (_ONCE, _ONCE, _ONCE, _FULL)),
-    (Execution.BATCH, WindowMerging.SESSIONS, _BOTH, (None, _SESSIONS, _SESSIONS, _MERGED)),
-    (Execution.BATCH, WindowMerging.CUSTOM, _BOTH, (None, _BY_ELEMENT, _BY_ELEMENT, _BY_ELEMENT)),
-    (Execution.MEMORY, WindowMerging.ALIGNED, _BOTH, (_ONCE, _LATE, _FULL, _FULL)),
-    (Execution.MEMORY, WindowMerging.SESSIONS, (False,), (None, _SESSIONS, _MERGED, _MERGED)),
-    (Execution.MEMORY, WindowMerging.SESSIONS, (True,), (None, _FULL, _FULL, _FULL)),
-    (
-        Execution.MEMORY,
-        WindowMerging.CUSTOM,
-        (False,),
-        (None, _BY_ELEMENT, _BY_ELEMENT, _BY_ELEMENT),
-    ),
-    (Execution.MEMORY, WindowMerging.CUSTOM, (True,), (None, _FULL, _FULL, _FULL)),
-    (Execution.SPARK, WindowMerging.ALIGNED, _BOTH, (_ONCE, _LATE, _FULL, _FULL)),
-    (Execution.SPARK, WindowMerging.SESSIONS, (False,), (None, _SHUFFLED, _FULL, _FULL)),
-    (Execution.SPARK, WindowMerging.SESSIONS, (True,), (None, _FULL, _FULL, _FULL)),
-    (Execution.SPARK, WindowMerging.CUSTOM, _BOTH, (None, _FULL, _FULL, _FULL)),
+    #                                         ONE   FIRST_AT_END  NONE_EARLY  ANY
+    (Execution.BATCH, WindowMerging.ALIGNED, (_ONCE, _ONCE, _ONCE, _FULL)),
+    (Execution.BATCH, WindowMerging.SESSIONS, (None, _SESSIONS, _SESSIONS, _MERGED)),
+    (Execution.MEMORY, WindowMerging.ALIGNED, (_ONCE, _LATE, _FULL, _FULL)),
+    (Execution.MEMORY, WindowMerging.SESSIONS, (None, _SESSIONS, _MERGED, _MERGED)),
+    (Execution.SPARK, WindowMerging.ALIGNED, (_ONCE, _LATE, _FULL, _FULL)),
+    (Execution.SPARK, WindowMerging.SESSIONS, (None, _SHUFFLED, _FULL, _FULL)),
 )
 
-
-def _rows() -> Iterator[tuple[PathKey, dict[Firing, GroupingPath]]]:
-    for execution, windows, finishes, paths in _ROWS:
-        row = {panes: path for panes, path in zip(Firing, paths, strict=True) if path}
-        yield from (((execution, windows, may_finish), row) for may_finish in finishes)
-
-
-PATHS: Final = dict(_rows())
-"""The paths of groupings that need only values, by the time of their panes."""
+PATHS: Final = {
+    (execution, windows): {panes: path for panes, path in zip(Firing, row, strict=True) if path}
+    for execution, windows, row in _ROWS
+}
+"""The paths of groupings that need only values, by where they run, how windows merge and when they fire."""

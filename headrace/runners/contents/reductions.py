@@ -36,7 +36,7 @@ Multiset = dict[bytes, list[Any]]
 
 
 @attrs.frozen
-class BagOf:
+class BagOf(Reduction):
     """A list of values, in the order of arrival."""
 
     def empty(self) -> list[Any]:
@@ -54,10 +54,6 @@ class BagOf:
         one.extend(other)
         return one
 
-    def compact(self, content: list[Any]) -> list[object]:
-        """Return the list as it is."""
-        return content
-
     def copy(self, content: list[Any]) -> list[Any]:
         """Return a copy of the list."""
         return content.copy()
@@ -65,21 +61,6 @@ class BagOf:
     def is_empty(self, content: list[Any]) -> bool:
         """Return whether the list is empty."""
         return not content
-
-    def can_forget(self, content: list[object]) -> bool:
-        """Return whether the list is empty; a list has no unmatched retractions."""
-        return not content
-
-    def takes_back(
-        self, dropped: list[object], held: list[object], change: list[object], count: int
-    ) -> bool:
-        """Return False: there are no retractions."""
-        return False
-
-    @property
-    def folds(self) -> bool:
-        """False: lists grow."""
-        return False
 
     def result(self, content: list[Any]) -> list[Any]:
         """Return a copy, since the content may grow."""
@@ -93,13 +74,9 @@ class BagOf:
         """Return the list itself."""
         return content
 
-    def deltas(self, content: list[object]) -> Iterable[tuple[list[Any], int]]:
-        """Return the list itself, which is not used again."""
-        return ((content, INSERT),)
-
 
 @attrs.frozen
-class MultisetOf:
+class _Counts(Reduction):
     """Values with their counts; values are equal if their encodings are."""
 
     def empty(self) -> Multiset:
@@ -121,10 +98,6 @@ class MultisetOf:
             _count(one, encoding, value, count)
         return one
 
-    def compact(self, content: Multiset) -> Multiset:
-        """Return the multiset as it is."""
-        return content
-
     def copy(self, content: Multiset) -> Multiset:
         """Return a copy of the multiset."""
         return {encoding: entry.copy() for encoding, entry in content.items()}
@@ -144,22 +117,18 @@ class MultisetOf:
             for encoding, (_, number) in change.items()
         )
 
-    @property
-    def folds(self) -> bool:
-        """False: multisets grow."""
-        return False
+
+@attrs.frozen
+class MultisetOf(_Counts):
+    """A multiset of values, of which a pane holds the list."""
 
     def result(self, content: Multiset) -> list[Any]:
         """Return the values, each repeated by its count."""
         return _values(content, INSERT)
 
-    def copy_result(self, value: Any) -> object:
+    def copy_result(self, value: list[object]) -> list[object]:
         """Return a copy of the list."""
         return value.copy()
-
-    def final(self, content: Multiset) -> object:
-        """Return the values."""
-        return self.result(content)
 
     def deltas(self, content: Multiset) -> Iterable[tuple[list[Any], int]]:
         """Return the inserted values, and the retracted values as a retraction."""
@@ -172,140 +141,8 @@ class MultisetOf:
 
 
 @attrs.frozen
-class Accumulate:
-    """The accumulator of a CombineFn, for insertions only."""
-
-    fn: CombineFn
-
-    def empty(self) -> Any:
-        """Return an empty accumulator."""
-        return self.fn.create_accumulator()
-
-    def of(self, values: list[Any], diffs: list[int] | None = None) -> Any:
-        """Add the values, which are all insertions, to a new accumulator."""
-        return self.fn.add_inputs(self.fn.create_accumulator(), values)
-
-    def merge(self, one: object, other: object) -> Any:
-        """Merge accumulators."""
-        return self.fn.merge_accumulators([one, other])
-
-    def compact(self, content: object) -> object:
-        """Compact the accumulator, if its CombineFn can."""
-        return self.fn.compact(content)
-
-    def copy(self, content: object) -> Any:
-        """Return a copy of the accumulator."""
-        return deepcopy(content)
-
-    def is_empty(self, content: object) -> bool:
-        """Return False: inserted values are never removed."""
-        return False
-
-    def can_forget(self, content: object) -> bool:
-        """Return False: inserted values are never removed."""
-        return False
-
-    def takes_back(self, dropped: object, held: object, change: object, count: int) -> bool:
-        """Return False: there are no retractions."""
-        return False
-
-    @property
-    def folds(self) -> bool:
-        """True: accumulators stay small."""
-        return True
-
-    def result(self, content: object) -> Any:
-        """Extract the output, with copies of what may be the accumulator or a part of it."""
-        return _own(self.fn.extract_output(content))
-
-    def copy_result(self, value: object) -> object:
-        """Return a copy of an output that shares nothing with it that can change."""
-        return _own(value)
-
-    def final(self, content: object) -> object:
-        """Extract the output."""
-        return self.fn.extract_output(content)
-
-    def deltas(self, content: object) -> Iterable[tuple[Any, int]]:
-        """Extract the output of the elements since the last pane."""
-        return ((self.fn.extract_output(content), INSERT),)
-
-
-@attrs.frozen
-class Subtract:
-    """An accumulator from which inputs can be subtracted, with the number of its inputs."""
-
-    fn: Any
-    """A CombineFn with ``subtract_input``."""
-
-    def empty(self) -> tuple[Any, int]:
-        """Return an empty accumulator."""
-        return self.fn.create_accumulator(), 0
-
-    def of(self, values: list[Any], diffs: list[int] | None = None) -> tuple[Any, int]:
-        """Add the insertions and subtract the retractions."""
-        accumulator, number = self.empty()
-        for value, diff in zip(values, diffs or repeat(INSERT), strict=False):
-            change = self.fn.add_input if diff > 0 else self.fn.subtract_input
-            accumulator = change(accumulator, value)
-            number += diff
-        return accumulator, number
-
-    def merge(self, one: tuple[object, int], other: tuple[object, int]) -> tuple[Any, int]:
-        """Merge accumulators and add numbers."""
-        return self.fn.merge_accumulators([one[0], other[0]]), one[1] + other[1]
-
-    def compact(self, content: tuple[object, int]) -> tuple[object, int]:
-        """Compact the accumulator, if its CombineFn can."""
-        return self.fn.compact(content[0]), content[1]
-
-    def copy(self, content: tuple[object, int]) -> tuple[Any, int]:
-        """Return a copy of the accumulator."""
-        return deepcopy(content)
-
-    def is_empty(self, content: tuple[object, int]) -> bool:
-        """Return whether there are at least as many retractions as insertions."""
-        return content[1] <= 0
-
-    def can_forget(self, content: tuple[object, int]) -> bool:
-        """Return whether the accumulator equals an empty one; with rounding it may differ."""
-        return content[1] == 0 and bool(content[0] == self.fn.create_accumulator())
-
-    def takes_back(
-        self,
-        dropped: tuple[object, int],
-        held: tuple[object, int],
-        change: tuple[object, int],
-        count: int,
-    ) -> bool:
-        """Return whether there are more retractions than inputs held; inputs are only counted."""
-        return dropped[1] > 0 and held[1] < (count - change[1]) // 2
-
-    @property
-    def folds(self) -> bool:
-        """True: accumulators stay small."""
-        return True
-
-    def result(self, content: tuple[object, int]) -> Any:
-        """Extract the output, with copies of what may be a part of the accumulator."""
-        return _own(self.fn.extract_output(content[0]))
-
-    def copy_result(self, value: object) -> object:
-        """Return a copy of an output that shares nothing with it that can change."""
-        return _own(value)
-
-    def final(self, content: tuple[object, int]) -> object:
-        """Extract the output."""
-        return self.fn.extract_output(content[0])
-
-    def deltas(self, content: tuple[object, int]) -> Iterable[tuple[Any, int]]:
-        """Extract the output of the whole change: insertions less retractions."""
-        return ((self.fn.extract_output(content[0]), INSERT),)
-
-
-@attrs.frozen
-class Recompute(MultisetOf):
-    """A multiset of inputs, combined from scratch whenever a pane is fired."""
+class Recompute(_Counts):
+    """A multiset of inputs, combined from scratch whenever a pane is fired; no pane discards them."""
 
     fn: CombineFn
 
@@ -318,9 +155,90 @@ class Recompute(MultisetOf):
         """Return a copy of an output that shares nothing with it that can change."""
         return _own(value)
 
-    def deltas(self, content: Multiset) -> Iterable[tuple[Any, int]]:
-        """Combine the values; the SDK refuses discarding mode for this reduction."""
-        return ((self.result(content), INSERT),)
+
+@attrs.frozen
+class Accumulate(Reduction):
+    """The accumulator of a CombineFn, for insertions only."""
+
+    fn: CombineFn
+    folds = True
+
+    def empty(self) -> Any:
+        """Return an empty accumulator."""
+        return self.fn.create_accumulator()
+
+    def of(self, values: list[Any], diffs: list[int] | None = None) -> Any:
+        """Add the values, which are all insertions, to a new accumulator."""
+        return self.fn.add_inputs(self.fn.create_accumulator(), values)
+
+    def merge(self, one: Any, other: Any) -> Any:
+        """Merge accumulators."""
+        return self.fn.merge_accumulators([one, other])
+
+    def compact(self, content: Any) -> Any:
+        """Compact the accumulator, if its CombineFn can."""
+        return self.fn.compact(content)
+
+    def copy(self, content: Any) -> Any:
+        """Return a copy of the accumulator."""
+        return deepcopy(content)
+
+    def result(self, content: Any) -> Any:
+        """Extract the output, with copies of what may be the accumulator or a part of it."""
+        return _own(self.final(content))
+
+    def copy_result(self, value: object) -> object:
+        """Return a copy of an output that shares nothing with it that can change."""
+        return _own(value)
+
+    def final(self, content: Any) -> Any:
+        """Extract the output."""
+        return self.fn.extract_output(content)
+
+
+@attrs.frozen
+class Subtract(Accumulate):
+    """An accumulator from which inputs can be subtracted, with the number of its inputs."""
+
+    fn: Any
+    """A CombineFn with ``subtract_input``."""
+
+    def empty(self) -> tuple[Any, int]:
+        """Return an empty accumulator."""
+        return super().empty(), 0
+
+    def of(self, values: list[Any], diffs: list[int] | None = None) -> tuple[Any, int]:
+        """Add the insertions and subtract the retractions."""
+        accumulator, number = self.empty()
+        for value, diff in zip(values, diffs or repeat(INSERT), strict=False):
+            change = self.fn.add_input if diff > 0 else self.fn.subtract_input
+            accumulator = change(accumulator, value)
+            number += diff
+        return accumulator, number
+
+    def merge(self, one: tuple[object, int], other: tuple[object, int]) -> tuple[Any, int]:
+        """Merge accumulators and add numbers."""
+        return super().merge(one[0], other[0]), one[1] + other[1]
+
+    def compact(self, content: tuple[object, int]) -> tuple[object, int]:
+        """Compact the accumulator, if its CombineFn can."""
+        return super().compact(content[0]), content[1]
+
+    def is_empty(self, content: tuple[object, int]) -> bool:
+        """Return whether there are at least as many retractions as insertions."""
+        return content[1] <= 0
+
+    def can_forget(self, content: tuple[object, int]) -> bool:
+        """Return whether the accumulator equals an empty one; with rounding it may differ."""
+        return content[1] == 0 and bool(content[0] == super().empty())
+
+    def takes_back(self, dropped: Any, held: Any, change: Any, count: int) -> bool:
+        """Return whether there are more retractions than inputs held; inputs are only counted."""
+        return bool(dropped[1] > 0 and held[1] < (count - change[1]) // 2)
+
+    def final(self, content: tuple[object, int]) -> Any:
+        """Extract the output of the whole change: insertions less retractions."""
+        return super().final(content[0])
 
 
 def reduction_of(combine_fn: CombineFn | None, changing: bool) -> Reduction:

@@ -15,13 +15,19 @@ import sys
 from collections import deque
 from collections.abc import Callable, Container, Mapping, Sequence
 from contextlib import ExitStack
+from typing import Final
 
 import attrs
 
 from headrace.grouping.bundle import Bundle
 from headrace.runners.engine.sampler import Budget, Sampler
 from headrace.runners.operator import Operator, Send
-from headrace.sdk.metrics.cells import MetricResults, MetricsContainer
+from headrace.sdk.metrics.cells import (
+    GaugeResult,
+    MetricName,
+    MetricResults,
+    MetricsContainer,
+)
 from headrace.sdk.metrics.run_records import Samples
 from headrace.sdk.metrics.step_metrics import StepMetrics
 from headrace.sdk.pipelines.graph import Collection, Node
@@ -30,6 +36,9 @@ from headrace.triggers.trigger import Clock
 CollectionId = tuple[str, str]
 
 Receive = Callable[[Bundle], None]
+
+SOURCE: Final = "source"
+"""The namespace of the metrics of sources."""
 
 ReadingNode = tuple[StepMetrics, Receive]
 """A node that reads a collection: its metrics, and what takes a bundle."""
@@ -136,6 +145,11 @@ class Executor:
     def feed(self, read: Node, bundle: Bundle) -> None:
         """Pass a bundle of a source through all operators up to the next groupings."""
         self._operators[read.label].push(bundle)
+
+    def note_lags(self, read: Node, lags: Sequence[tuple[str, int]]) -> None:
+        """Set the gauges of a source: how many records it has not read yet."""
+        gauges = self._operators[read.label].counted.gauges
+        gauges.update((MetricName(SOURCE, name), GaugeResult(lag)) for name, lag in lags)
 
     def end_round(self, watermarks: Mapping[str, int], now: int) -> dict[str, int]:
         """End a round, and return the output watermark of each node.

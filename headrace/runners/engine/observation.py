@@ -17,12 +17,13 @@ from headrace.runners.plan.description import properties
 from headrace.runners.plan.planning import Plan
 from headrace.sdk.metrics.cells import MetricResults
 from headrace.sdk.metrics.observer import RunObserver
-from headrace.sdk.metrics.run_records import Round, RunOutline, Samples, StepOutline
+from headrace.sdk.metrics.run_records import FirstRows, Round, RunOutline, Samples, StepOutline
 from headrace.sdk.metrics.step_metrics import StepMetrics
 from headrace.sdk.observing.options import observers_of
 from headrace.sdk.options.pipeline_options import PipelineOptions, StandardOptions
 from headrace.sdk.pipelines.graph import CombinePerKey, GroupByKey, Node, Read, Write
 from headrace.sdk.pipelines.result import PipelineState
+from headrace.sdk.sources.sink import Sink
 
 _LOG: Final = logging.getLogger(__name__)
 
@@ -149,7 +150,15 @@ def _outlines(planned: Plan) -> Iterator[StepOutline]:
             properties={} if step is None else _joined(properties(step)),
             groups=is_sampled(node),
             place=_place(node),
+            first_rows=_first_rows(node),
         )
+
+
+def _first_rows(node: Node) -> FirstRows | None:
+    """Return the function that reads the first rows of a sink, if the sink has one."""
+    sink = node.sink if isinstance(node, Write) else None
+    shows = isinstance(sink, Sink) and type(sink).first_rows is not Sink.first_rows
+    return sink.first_rows if sink is not None and shows else None
 
 
 def _joined(facts: Iterable[tuple[str, str]]) -> dict[str, str]:

@@ -27,11 +27,13 @@ from headrace.runners.plan.planning import (
 )
 from headrace.runners.side_inputs.side_input_operators import side_input_operator
 from headrace.runners.stateful.stateful_side_input_operators import operator_of_dofn
+from headrace.sdk.metrics.cells import MetricsContainer
 from headrace.sdk.metrics.step_metrics import StepMetrics
 from headrace.sdk.pardo.binding import exploded
 from headrace.sdk.pipelines import graph
 from headrace.sdk.sources.sink import PartSink, SinkBatch
 from headrace.triggers.trigger import Clock
+from headrace.windowing.time.timestamps import MIN_MICROS
 
 
 @attrs.define(eq=False)
@@ -48,9 +50,14 @@ class Forward(Operator):
 
 @attrs.define(eq=False)
 class Read(Forward):
-    """Passes bundles of a source on, after a look at their timestamps."""
+    """Passes bundles of a source on, after a look at their timestamps; counts for the source."""
 
     metrics: StepMetrics
+    _counted: MetricsContainer = attrs.field(factory=MetricsContainer, init=False)
+
+    @property
+    def counted(self) -> MetricsContainer:
+        return self._counted
 
     def push(self, bundle: Bundle) -> None:
         """Pass a bundle on."""
@@ -108,14 +115,15 @@ class Write(Operator):
     streaming: bool
     waiting: list[Bundle] = attrs.field(factory=list)
     batches: int = 0
+    watermark: int = MIN_MICROS
 
     def push(self, bundle: Bundle) -> None:
         """Collect a bundle until the round ends."""
         self.waiting.append(bundle)
 
     def end_round(self, clock: Clock) -> int:
-        """Write the collected elements, if there are any; in batch mode commit a part sink in any case."""
-        if self.waiting or (isinstance(self.node.sink, PartSink) and not self.streaming):
+        """Write the collected elements, if there are any, or what the sink also wants."""
+        if self.waiting or self._is_due(clock.watermark):
             bundle = Bundle.concat(self.waiting)
             self.waiting = []
             with label_errors(self.node.label):
@@ -126,10 +134,19 @@ class Write(Operator):
                         bundle,
                         step=self.node.label,
                         streaming=self.streaming,
+                        watermark=clock.watermark,
                     )
                 )
             self.batches += 1
+        self.watermark = clock.watermark
         return clock.watermark
+
+    def _is_due(self, watermark: int) -> bool:
+        """Whether to write a batch without elements: a part sink commits an empty collection too."""
+        sink = self.node.sink
+        if sink.wants_watermarks and watermark != self.watermark:
+            return True
+        return isinstance(sink, PartSink) and not self.streaming
 
     def open(self) -> None:
         """Open the sink."""

@@ -8,8 +8,8 @@ promoted when a late element needs more, and a full state compacts to a light on
 module                              content
 ==================================  ================================================================
 operators                           elements collected in a round, and grouped when it ends
-table, light_tier                   the table with two tiers; what a light tier does, and which one fits
-window_tier, window_contents        contents by window and key
+table                               the table with two tiers, and what a light tier does
+window_tier                         contents by window and key
 session_tier, end_queue             sessions by key; their timer queue
 keyed_table                         the full tier: keys with their states, for any keyed operator
 output                              what tables give out

@@ -17,7 +17,7 @@ import attrs
 from headrace.triggers.trigger import NEVER
 from headrace.windowing.time.timestamps import MIN_MICROS
 
-REtests: Final = MIN_MICROS - 1
+REMOVED: Final = MIN_MICROS - 1
 """The end of an item that has been removed."""
 
 
@@ -44,7 +44,7 @@ class EndQueue(Generic[T]):
     _buckets: dict[int, list[T]] = attrs.field(factory=dict, init=False)
     _numbers: list[int] = attrs.field(factory=list, init=False)
     _first: list[tuple[int, int, T]] = attrs.field(factory=list, init=False)
-    _first_number: int = attrs.field(default=REtests, init=False)
+    _first_number: int = attrs.field(default=REMOVED, init=False)
     _serial: int = attrs.field(default=0, init=False)
 
     def add(self, item: T) -> None:
@@ -95,7 +95,7 @@ class EndQueue(Generic[T]):
             if item.end == end:
                 return True
             heappop(entries)
-            if item.end != REtests:
+            if item.end != REMOVED:
                 self.add(item)
         return False
 
@@ -110,7 +110,7 @@ class EndQueue(Generic[T]):
         number = heappop(self._numbers)
         taken = []
         for item in self._buckets.pop(number):
-            if item.end == REtests:
+            if item.end == REMOVED:
                 continue
             if item.end // self.width == number:
                 taken.append(item)

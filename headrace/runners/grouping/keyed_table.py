@@ -46,14 +46,7 @@ class KeyedTable:
     def process(self, arrivals: Iterable[KeyArrivals], clock: Clock, out: KeyedOutput) -> None:
         """Process elements that arrived together, key by key."""
         for identity, key, elements in arrivals:
-            known = self._states.get(identity) or self._state(identity, key)
-            try:
-                self.operator.process(known[1], elements, clock, out.panes)
-            except Exception as error:
-                note_key(error, known[0])
-                raise
-            out.assign_key(known[0])
-            self._update_timers(identity, known[1])
+            self._apply(identity, key, out, self.operator.process, elements, clock)
 
     def wake(self, clock: Clock, out: KeyedOutput) -> None:
         """Wake the keys whose timers are due, the earliest first."""
@@ -61,14 +54,25 @@ class KeyedTable:
         due = self._event_timers.pop(clock.watermark)
         due += self._processing_timers.pop(clock.now)
         for identity in dict.fromkeys(due):
-            key, state = self._states.get(identity) or self._state(identity, None)
-            try:
-                self.operator.wake(state, clock, out.panes)
-            except Exception as error:
-                note_key(error, key)
-                raise
-            out.assign_key(key)
-            self._update_timers(identity, state)
+            self._apply(identity, None, out, self.operator.wake, clock)
+
+    def _apply(
+        self,
+        identity: Hashable,
+        key: object,
+        out: KeyedOutput,
+        act: Callable[..., None],
+        *given: Any,
+    ) -> None:
+        """Let the operator act on a key: on a stored one, or on a new one with this key."""
+        key, state = self._states.get(identity) or self._state(identity, key)
+        try:
+            act(state, *given, out.panes)
+        except Exception as error:
+            note_key(error, key)
+            raise
+        out.assign_key(key)
+        self._update_timers(identity, state)
 
     def _set_due_timers(self, clock: Clock) -> None:
         """Set the timers of the stored keys that are due."""

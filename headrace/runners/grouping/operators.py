@@ -11,7 +11,7 @@ BatchGroup      batch mode: one round from the start to the end of time, of whic
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import chain
 from typing import Any, TypeVar
@@ -19,15 +19,16 @@ from typing import Any, TypeVar
 import attrs
 
 from headrace.grouping.bundle import RETRACT, Bundle
+from headrace.grouping.facts import WindowMerging
 from headrace.grouping.grouping import Grouping
-from headrace.grouping.pane_output import Arrival, Panes
-from headrace.runners.contents.grouping_paths import Execution, Keep
+from headrace.runners.contents.grouping_paths import Collect, Execution, Keep
 from headrace.runners.error_context import label_errors, note_key
+from headrace.runners.grouping.keyed_table import KeyedTable
 from headrace.runners.grouping.output import KeyedPanes
-from headrace.runners.grouping.session_tier import SessionValues
+from headrace.runners.grouping.session_tier import SessionTier
 from headrace.runners.grouping.store import MemoryStore, Store
-from headrace.runners.grouping.table import table_of
-from headrace.runners.grouping.window_tier import in_time
+from headrace.runners.grouping.table import GroupingTable, LightTier
+from headrace.runners.grouping.window_tier import WindowTier, in_time
 from headrace.runners.operator import Operator, Send
 from headrace.runners.plan.planning import KeyedStep
 from headrace.runners.precombine import GroupInput
@@ -155,9 +156,11 @@ class BatchGroup(Group):
     Args:
         by_columns: whether each window has only one pane, so that whole columns of panes are sent; otherwise
             each key runs to completion in one call.
+        merged: whether the collected windows need not merge any more.
     """
 
     by_columns: bool
+    merged: bool
 
     def end_round(self, clock: Clock) -> int:
         """Group all elements, many keys at a time, and send the panes."""
@@ -168,14 +171,16 @@ class BatchGroup(Group):
 
     def _columns(self) -> Iterator[KeyedPanes]:
         """Yield the panes of all windows, which are made as they are sent."""
-        yield KeyedPanes(on_time=[map(self.grouping.final_panes, self.precombiner.columns())])
+        yield KeyedPanes(
+            on_time=[map(self.grouping.emitter.final_panes, self.precombiner.columns())]
+        )
 
     def _keys(self, clock: Clock) -> Iterator[KeyedPanes]:
         """Yield the panes of keys, as many as a bundle has at a time."""
         start, out = Clock(MIN_MICROS, clock.now), KeyedPanes()
         for _, key, arrivals in self.precombiner.drain():
             try:
-                self._run_to_completion(arrivals, start, clock, out.panes)
+                self.grouping.run_to_completion(arrivals, self.merged, start, clock, out.panes)
             except Exception as error:
                 note_key(error, key)
                 raise
@@ -184,16 +189,6 @@ class BatchGroup(Group):
                 yield out
                 out = KeyedPanes()
         yield out
-
-    def _run_to_completion(
-        self, arrivals: Sequence[Arrival], start: Clock, end: Clock, out: Panes
-    ) -> None:
-        if self.precombiner.windows_merged:
-            self.grouping.run_to_completion(arrivals, start, end, out)
-            return
-        state = self.grouping.new_state()
-        self.grouping.process(state, arrivals, start, out)
-        self.grouping.wake(state, end, out)
 
 
 def resized(bundles: Iterable[Bundle]) -> Iterator[Bundle]:
@@ -222,32 +217,35 @@ def batch_group(
         metrics: the metrics of the step.
         received: used instead of a precombiner, if the input was precombined before a shuffle.
     """
-    collected = received or step.precombiner(Execution.BATCH)
-    by_columns = step.path(Execution.BATCH).keep is not Keep.FULL
-    return BatchGroup(step, send, metrics, collected, by_columns)
+    path, collected = step.path(Execution.BATCH), received or step.precombiner(Execution.BATCH)
+    by_columns, merges = path.keep is not Keep.FULL, step.facts.windows is not WindowMerging.ALIGNED
+    merged = not merges or (received is None and path.collect is Collect.SESSIONS)
+    return BatchGroup(step, send, metrics, collected, by_columns, merged)
 
 
 def streaming_group(
-    step: KeyedStep,
-    send: Send,
-    metrics: StepMetrics,
-    received: GroupInput | None = None,
-    values: SessionValues | None = None,
+    step: KeyedStep, send: Send, metrics: StepMetrics, received: GroupInput | None = None
 ) -> StreamingGroup:
     """Return the operator of a grouping in streaming mode, with its table in memory.
 
-    Args:
-        step: the grouping.
-        send: receives the outputs.
-        metrics: the metrics of the step.
-        received: as in :func:`batch_group`.
-        values: how the values of received sessions are read.
+    The arguments are those of :func:`batch_group`.
     """
     execution = Execution.MEMORY if received is None else Execution.SPARK
     keep, collected = step.path(execution).keep, received or step.precombiner(execution)
-    if values is None and keep is Keep.SESSIONS:
-        numbers = step.number_table
-        of = step.reduction.of if numbers is None else numbers.of
-        values = SessionValues(of, collected.arrival)
-    store = MemoryStore(table_of(step, keep, values))
+    grouping = step.grouping()
+    full = KeyedTable(grouping)
+    store = MemoryStore(full)
+    if keep is not Keep.FULL:
+        store.table = GroupingTable(grouping, light_tier_of(step, keep, grouping), full)
     return StreamingGroup(step, send, metrics, collected, keep, store)
+
+
+def light_tier_of(step: KeyedStep, keep: Keep, grouping: Grouping) -> LightTier:
+    """Return an empty light tier.
+
+    Args:
+        step: the grouping.
+        keep: what is kept; not full states of all keys.
+        grouping: makes panes.
+    """
+    return (SessionTier if keep is Keep.SESSIONS else WindowTier)(step, grouping)

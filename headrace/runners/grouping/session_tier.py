@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import deque
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from itertools import chain
 from operator import attrgetter
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import attrs
 
@@ -19,17 +19,16 @@ from headrace.grouping.bundle import Bundle
 from headrace.grouping.first_pane import FirstPaneWindow
 from headrace.grouping.grouping import Grouping
 from headrace.grouping.keyed_operator import Moments
-from headrace.grouping.pane_output import Arrival, ArrivalColumns
+from headrace.grouping.pane_output import ArrivalColumns
 from headrace.grouping.state.key_state import Output
-from headrace.runners.error_context import note_combined, note_key
-from headrace.runners.grouping.end_queue import EndQueue, REtests
+from headrace.runners.error_context import note_key
+from headrace.runners.grouping.end_queue import REMOVED, EndQueue
 from headrace.runners.grouping.keyed_table import KeyArrivals, KeyedTable
-from headrace.runners.grouping.light_tier import LightState, Rows
 from headrace.runners.grouping.output import KeyedPanes
+from headrace.runners.grouping.table import LightState, Rows
 from headrace.runners.plan.planning import KeyedStep
-from headrace.runners.precombine.per_session import KeySessions, OpenSession
+from headrace.runners.precombine.per_session import KeySessions, arrival_of
 from headrace.sdk.coders.keys import identities
-from headrace.triggers.refinement import AccumulationMode
 from headrace.triggers.trigger import NEVER, Clock
 from headrace.windowing.time.timestamps import MAX_MICROS
 from headrace.windowing.window import interval, intervals
@@ -70,18 +69,6 @@ class KeptSession:
     output: Output | None = None
 
 
-class SessionValues(NamedTuple):
-    """How the values of collected sessions are read.
-
-    Attributes:
-        of: returns a content of the values of a session.
-        arrival: returns a session of a key as an arrival.
-    """
-
-    of: Callable[[Any], Any]
-    arrival: Callable[[Any, OpenSession], Arrival]
-
-
 @attrs.define(eq=False)
 class SessionTier:
     """The sessions of a grouping by key; an item of the full tier is a key.
@@ -89,21 +76,17 @@ class SessionTier:
     Args:
         step: the grouping.
         grouping: makes panes.
-        values: how the values of collected sessions are read.
     """
 
     step: KeyedStep
     grouping: Grouping
-    values: SessionValues
     _keys: dict[Hashable, list[KeptSession]] = attrs.field(factory=dict, init=False)
     _live: EndQueue[KeptSession] = attrs.field(init=False)
     _fired: deque[KeptSession] = attrs.field(factory=deque, init=False)
     _returned: EndQueue[KeptSession] = attrs.field(init=False)
-    _mode: AccumulationMode = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
         """Start empty."""
-        self._mode = self.step.strategy.accumulation_mode
         width = max(self.step.strategy.reach // BUCKETS_PER_GAP, 1)
         self._live, self._returned = EndQueue(width), EndQueue(width)
 
@@ -111,7 +94,7 @@ class SessionTier:
         self, arrivals: Iterable[KeySessions], clock: Clock, full: KeyedTable
     ) -> Iterator[KeyArrivals]:
         """Add sessions to those of their keys, unless elements are behind the watermark."""
-        watermark, keys, (of, arrival) = clock.watermark, self._keys, self.values
+        watermark, keys = clock.watermark, self._keys
         closed_until = watermark - self.step.strategy.allowed_lateness - self.step.strategy.reach
         new: list[KeptSession] = []
         some_full = len(full) > 0
@@ -120,16 +103,11 @@ class SessionTier:
             full_now = kept is None and some_full and identity in full
             if late or sessions[0][0] < watermark or full_now:
                 some_full = True
-                yield identity, key, [arrival(key, each) for each in (*sessions, *late)]
+                yield identity, key, [arrival_of(session) for session in (*sessions, *late)]
                 continue
             if kept is None:
                 kept = keys[identity] = []
-            for start, end, values in sessions:
-                try:
-                    content = of(values)
-                except Exception as error:
-                    note_combined(error, of, key, values)
-                    raise
+            for start, end, content, _ in sessions:
                 if kept and kept[-1].end > start:
                     self._insert(kept, start, end, content)
                 else:
@@ -162,7 +140,7 @@ class SessionTier:
         last_end = kept[stop - 1].end
         for other in kept[begin + 1 : stop]:
             first.content = merge(first.content, other.content)
-            other.end = REtests
+            other.end = REMOVED
         del kept[begin + 1 : stop]
         first.content = merge(first.content, content)
         first.start, first.end = min(first.start, start), max(last_end, end)
@@ -184,13 +162,13 @@ class SessionTier:
             contents=[session.content for session in due],
             count=0,
         )
-        bundle = self.grouping.first_panes(columns, watermark)
+        bundle = self.grouping.emitter.first_panes(columns, watermark)
         self._fired.extend(due)
-        if self._mode is AccumulationMode.DISCARDING:
+        if self.step.strategy.discards:
             for session in due:
                 session.fired, session.content = True, None
             return bundle
-        retracting = self._mode is AccumulationMode.RETRACTING
+        retracting = self.step.strategy.retracts
         rows = zip(due, columns.windows, bundle.panes, bundle.values, strict=False)
         for session, (window,), pane, (_, value) in rows:
             session.fired = True
@@ -215,7 +193,7 @@ class SessionTier:
         fired = self._fired
         while fired and fired[0].end <= until:
             session = fired.popleft()
-            if session.end != REtests:
+            if session.end != REMOVED:
                 yield session
         yield from self._returned.pop(until)
 
@@ -223,7 +201,7 @@ class SessionTier:
     def _first_fired(self) -> int:
         """The earliest end of a fired session that is kept; NEVER if there is none."""
         fired = self._fired
-        while fired and fired[0].end == REtests:
+        while fired and fired[0].end == REMOVED:
             fired.popleft()
         return min(fired[0].end if fired else NEVER, self._returned.first)
 
@@ -236,17 +214,18 @@ class SessionTier:
             FirstPaneWindow(interval(s.start, s.end), s.content, s.fired, s.output) for s in kept
         ]
         for session in kept:
-            session.end = REtests
+            session.end = REMOVED
         return LightState(windows, kept[0].closed_until)
 
     def put(self, identity: Hashable, key: object, state: LightState) -> None:
         """Add a key with its sessions."""
-        self._keys[identity] = [
-            KeptSession(identity, key, state.closed_until, start, end, content, fired, output)
-            for (start, end), content, fired, output in state.windows
-        ]
-        for session in self._keys[identity]:
-            (self._returned if session.fired else self._live).add(session)
+        for (start, end), *kept in state.windows:
+            self._keep(KeptSession(identity, key, state.closed_until, start, end, *kept))
+
+    def _keep(self, session: KeptSession) -> None:
+        """Add a session after the others of its key."""
+        self._keys.setdefault(session.identity, []).append(session)
+        (self._returned if session.fired else self._live).add(session)
 
     def freeze(self) -> list[Rows]:
         """Return the sessions of all keys, in order."""
@@ -263,9 +242,8 @@ class SessionTier:
             rows = zip(identities(keys), keys, *columns, strict=True)
             for identity, key, closed_until, start, end, content, fired, output in rows:
                 pane = output and Output(output[0], end - 1, interval(start, end), output[1])
-                session = KeptSession(identity, key, closed_until, start, end, content, fired, pane)
-                self._keys.setdefault(identity, []).append(session)
-                (self._returned if fired else self._live).add(session)
+                bounds = closed_until, start, end
+                self._keep(KeptSession(identity, key, *bounds, content, fired, pane))
 
     @property
     def moments(self) -> Moments:
@@ -275,10 +253,7 @@ class SessionTier:
         if fired != NEVER:
             cleanup_time = strategy.cleanup_time(fired - 1)
             event = min(event, cleanup_time)
-            if (
-                self._mode is AccumulationMode.RETRACTING
-                and fired + strategy.allowed_lateness < cleanup_time
-            ):
+            if strategy.retracts and fired + strategy.allowed_lateness < cleanup_time:
                 hold = min(hold, fired - 1 + strategy.allowed_lateness)
         return Moments(event, NEVER, hold)
 

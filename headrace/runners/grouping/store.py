@@ -61,26 +61,16 @@ class MemoryStore:
     """A store with one table, in memory."""
 
     table: Table[Any, Any]
-    _watermark: int = attrs.field(default=MIN_MICROS, init=False)
-    _output_watermark: int = attrs.field(default=MIN_MICROS, init=False)
-
-    @property
-    def watermark(self) -> int:
-        """The input watermark of the last round, in microseconds."""
-        return self._watermark
+    watermark: int = attrs.field(default=MIN_MICROS, init=False)
+    output_watermark: int = attrs.field(default=MIN_MICROS, init=False)
 
     def round(self, arrivals: Iterable[object], clock: Clock, out: object) -> None:
         """Run a round."""
-        self.table.process(arrivals, Clock(self._watermark, clock.now), out)
+        self.table.process(arrivals, Clock(self.watermark, clock.now), out)
         self.table.wake(clock, out)
-        self._watermark = clock.watermark
+        self.watermark = clock.watermark
         complete = min(clock.watermark, self.table.moments.hold)
-        self._output_watermark = max(self._output_watermark, complete)
-
-    @property
-    def output_watermark(self) -> int:
-        """The output watermark after the last round, in microseconds."""
-        return self._output_watermark
+        self.output_watermark = max(self.output_watermark, complete)
 
     @property
     def size(self) -> int:

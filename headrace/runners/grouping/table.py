@@ -4,24 +4,78 @@ A key, or a window of a key, enters the light tier. It is promoted to the full t
 state of a :class:`~headrace.grouping.grouping.Grouping`: one behind the watermark. A full state compacts to a
 light one as soon as its windows have not fired, or have fired once, at their end
 (:mod:`headrace.grouping.first_pane`).
+
+The table of paths (:mod:`headrace.runners.contents.grouping_paths`) says which light tier a grouping has:
+contents by window (:mod:`~headrace.runners.grouping.window_tier`), or sessions by key
+(:mod:`~headrace.runners.grouping.session_tier`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Iterator
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import attrs
 
+from headrace.grouping.first_pane import FirstPaneWindow, first_pane_windows, key_state
 from headrace.grouping.grouping import Grouping
 from headrace.grouping.keyed_operator import Moments
-from headrace.runners.contents.grouping_paths import Keep
-from headrace.runners.grouping.keyed_table import KeyedTable
-from headrace.runners.grouping.light_tier import LightState, LightTier
+from headrace.runners.grouping.keyed_table import KeyArrivals, KeyedTable
 from headrace.runners.grouping.output import KeyedPanes
-from headrace.runners.grouping.session_tier import SessionTier, SessionValues
-from headrace.runners.grouping.window_tier import WindowTier
-from headrace.runners.plan.planning import KeyedStep
 from headrace.triggers.trigger import Clock
+
+
+class LightState(NamedTuple):
+    """What the light tier holds of an item of the full tier.
+
+    Attributes:
+        windows: its windows, in order.
+        closed_until: every window that ended later than this is still kept; only for sessions.
+    """
+
+    windows: list[FirstPaneWindow]
+    closed_until: int
+
+
+Rows: TypeAlias = tuple[Any, list[Any], tuple[list[Any], ...]]
+"""A part of a frozen light tier: what its rows have in common, the key of each row, and its other columns."""
+
+
+class LightTier(Protocol):
+    """The keys of a grouping, or their windows, without full states."""
+
+    def process(
+        self, arrivals: Iterable[Any], clock: Clock, full: KeyedTable
+    ) -> Iterator[KeyArrivals]:
+        """Add elements, and yield those that need full states.
+
+        Args:
+            arrivals: elements that arrived together.
+            clock: the input watermark of the round before, and the processing time of this round.
+            full: the full tier; the elements of its items are yielded.
+        """
+
+    def wake(self, clock: Clock, out: KeyedPanes) -> None:
+        """Fire the windows that have ended, and remove what no element can join any more."""
+
+    def take(self, identity: Hashable) -> LightState | None:
+        """Remove what is held of an item of the full tier, and return it."""
+
+    def put(self, identity: Hashable, key: Any, state: LightState) -> None:
+        """Add what an item of the full tier compacts to."""
+
+    def freeze(self) -> list[Rows]:
+        """Return all that is held as plain data."""
+
+    def thaw(self, frozen: Iterable[Rows]) -> None:
+        """Add what :meth:`freeze` returned, or some of its rows."""
+
+    @property
+    def moments(self) -> Moments:
+        """The earliest timers and hold."""
+
+    def __len__(self) -> int:
+        """Return the number of states."""
 
 
 @attrs.define(eq=False)
@@ -55,7 +109,7 @@ class GroupingTable:
         """Replace a light state by a full one, if there is one."""
         found = self.light.take(identity)
         if found is not None:
-            state = self.grouping.key_state(found.windows, found.closed_until, clock)
+            state = key_state(self.grouping, found.windows, found.closed_until, clock)
             self.full.put(identity, key, state)
 
     def _compact(self, identity: Hashable, clock: Clock) -> None:
@@ -63,7 +117,7 @@ class GroupingTable:
         if identity not in self.full:
             return
         key, state = self.full.get(identity)
-        windows = self.grouping.first_pane_windows(state, clock)
+        windows = first_pane_windows(self.grouping.strategy, state, clock)
         if windows is not None:
             self.full.remove(identity)
             self.light.put(identity, key, LightState(windows, state.closed_until))
@@ -77,31 +131,3 @@ class GroupingTable:
     def __len__(self) -> int:
         """Return the number of states of both tiers."""
         return len(self.light) + len(self.full)
-
-
-def light_tier_of(
-    step: KeyedStep, keep: Keep, grouping: Grouping, values: SessionValues | None
-) -> LightTier:
-    """Return an empty light tier.
-
-    Args:
-        step: the grouping.
-        keep: what is kept; not full states of all keys.
-        grouping: makes panes.
-        values: how the values of collected sessions are read; required for sessions.
-    """
-    if keep is not Keep.SESSIONS:
-        return WindowTier(step, grouping)
-    assert values is not None
-    return SessionTier(step, grouping, values)
-
-
-def table_of(
-    step: KeyedStep, keep: Keep, values: SessionValues | None = None
-) -> KeyedTable | GroupingTable:
-    """Return an empty table; the arguments are those of :func:`light_tier_of`."""
-    grouping = step.grouping()
-    full = KeyedTable(grouping)
-    if keep is Keep.FULL:
-        return full
-    return GroupingTable(grouping, light_tier_of(step, keep, grouping, values), full)

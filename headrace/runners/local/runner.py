@@ -8,6 +8,7 @@ which also set the clock.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import closing
 from functools import partial
 from threading import Event, Thread
 from time import perf_counter
@@ -188,15 +189,23 @@ class LocalRun(PipelineResult):
             wall=self._clock.now,
             seconds=self._size.seconds,
         )
+        with closing(rounds):
+            self._run_rounds(rounds)
+
+    def _run_rounds(self, rounds: SourceRounds) -> None:
         position = rounds.start()
         while not self._cancelled.is_set():
             self._began = perf_counter()
             position, bundles = (
                 (drained(position), {}) if self._drained.is_set() else rounds.read(position)
             )
+            lags = rounds.lags()
             fed = sum(self._feed(node, bundles.get(node.label, ())) for node in self._reads)
             self._rounds = position.round
+            for node in self._reads:
+                self._executor.note_lags(node, lags.get(node.label, ()))
             self._end_round(position.watermarks, position.now)
+            rounds.committed(position)
             if rounds.is_finished(position):
                 return
             if not fed and not rounds.scripted:

@@ -35,6 +35,7 @@ class StepDescription:
         shuffles: whether it reads from a shuffle.
         strategy: how it handles windows, by name.
         state: what it keeps, by name.
+        facts: other facts about it, by name.
     """
 
     label: str
@@ -42,6 +43,7 @@ class StepDescription:
     shuffles: bool = False
     strategy: NamedValues = ()
     state: NamedValues = ()
+    facts: NamedValues = ()
 
 
 @attrs.frozen
@@ -131,8 +133,13 @@ def _edges(planned: Plan) -> Iterator[Edge]:
 def _level(planned: Plan, depth: int, level: Level) -> LevelDescription:
     title = f"Level {depth}" + (", after a shuffle by key" if depth else "")
     shuffles = (_shuffle(node, planned.steps.get(node.label)) for node in level.shuffles)
-    chains = (tuple(StepDescription(n.label, _kind(n)) for n in chain) for chain in level.chains)
+    chains = (tuple(map(_fused, chain)) for chain in level.chains)
     return LevelDescription(title, tuple(shuffles), tuple(chains))
+
+
+def _fused(node: Node) -> StepDescription:
+    facts = (("delivers", node.sink.delivery.text),) if isinstance(node, Write) else ()
+    return StepDescription(node.label, _kind(node), facts=facts)
 
 
 def _shuffle(node: Node, step: StepWithState | None) -> StepDescription:

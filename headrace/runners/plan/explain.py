@@ -75,6 +75,7 @@ def _level(level: LevelDescription) -> Iterator[str]:
     for chain in level.chains:
         fused = "fused: " if len(chain) > 1 else ""
         yield "  " + fused + " -> ".join(map(_step, chain))
+        yield from (f"    {name}: {text}" for step in chain for name, text in step.facts)
 
 
 def _step(step: StepDescription) -> str:

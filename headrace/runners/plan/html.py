@@ -34,7 +34,8 @@ def _level(level: LevelDescription) -> str:
 
 
 def _step(step: StepDescription) -> str:
-    return f"<b>{escape(step.label)}</b> <small>{escape(step.kind)}</small>"
+    facts = "".join(f" <small>{escape(f'{n}: {text}')}</small>" for n, text in step.facts)
+    return f"<b>{escape(step.label)}</b> <small>{escape(step.kind)}</small>{facts}"
 
 
 def _facts(pairs: NamedValues) -> str:

@@ -42,7 +42,8 @@ def _lines(described: PlanDescription) -> Iterator[str]:
 
 def _node(step: StepDescription) -> str:
     before, after = _ENDS.get(step.kind, ('[["', '"]]') if step.shuffles else ('["', '"]'))
-    return f"{before}{_escaped(step.label)}<br>{step.kind}{after}"
+    facts = "".join(f"<br>{name}: {text}" for name, text in step.facts)
+    return f"{before}{_escaped(step.label)}<br>{step.kind}{facts}{after}"
 
 
 def _edge(edge: Edge, ids: dict[str, str]) -> str:

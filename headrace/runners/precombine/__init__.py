@@ -16,17 +16,15 @@ NumberPrecombiner   sums and counts, without a list of values, if each window ha
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Final, cast
+from typing import cast
 
 from headrace.grouping.reduction import Reduction
 from headrace.runners.contents.grouping_paths import Collect
 from headrace.runners.contents.number_tables import NumberTable
-from headrace.runners.precombine.column_sums import NumberPrecombiner
 from headrace.runners.precombine.per_element import ElementPrecombiner
 from headrace.runners.precombine.per_session import SessionPrecombiner
-from headrace.runners.precombine.plain import PlainPrecombiner
-from headrace.runners.precombine.protocol import Arrivals, GroupInput, Input, Precombiner
+from headrace.runners.precombine.per_window import NumberPrecombiner, PlainPrecombiner
+from headrace.runners.precombine.protocol import Arrivals, GroupInput, Input
 
 __all__ = ["Arrivals", "GroupInput", "Input", "precombiner_for"]
 
@@ -40,16 +38,13 @@ def precombiner_for(
         collect: how elements are collected.
         input_: the facts about the elements.
         reduction: what contents are made of.
-        numbers: how numbers are added; required if they are collected.
+        numbers: how numbers are added, if contents are numbers; required if they are collected.
     """
     if collect is Collect.NUMBERS:
         assert numbers is not None
         return cast(GroupInput, NumberPrecombiner(input_, numbers))
-    return cast(GroupInput, _PRECOMBINERS[collect](input_, reduction))
-
-
-_PRECOMBINERS: Final[dict[Collect, Callable[[Input, Reduction], Precombiner]]] = {
-    Collect.VALUES: PlainPrecombiner,
-    Collect.SESSIONS: SessionPrecombiner,
-    Collect.ELEMENTS: ElementPrecombiner,
-}
+    if collect is Collect.SESSIONS:
+        content_of = reduction.of if numbers is None else numbers.of
+        return cast(GroupInput, SessionPrecombiner(input_, content_of))
+    by_window = PlainPrecombiner if collect is Collect.VALUES else ElementPrecombiner
+    return cast(GroupInput, by_window(input_, reduction))

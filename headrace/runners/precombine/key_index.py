@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from operator import length_hint
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import attrs
 
 from headrace.errors import ElementError, shorten
 from headrace.grouping.bundle import Bundle
+from headrace.grouping.pane_output import Arrival, ArrivalColumns
 from headrace.runners.error_context import note_combined
 from headrace.sdk.coders.keys import identities
+from headrace.triggers.trigger import Arrived
+from headrace.windowing.column import mapped
 
 
 @attrs.define
@@ -34,16 +36,24 @@ class KeyIndex:
         self, of: Callable[[list[Any]], object], groups: Mapping[Hashable, list[object]]
     ) -> list[Any]:
         """Return the contents of groups of values by key identity; an error names the element or key."""
-        rows = iter(groups.values())
-        try:
-            return list(map(of, rows))
-        except Exception as error:
-            failed = list(groups)[len(groups) - length_hint(rows) - 1]
+
+        def note(error: Exception, row: int) -> None:
+            failed = list(groups)[row]
             note_combined(error, of, self[failed], groups[failed])
-            raise
+
+        return mapped(of, groups.values(), note)
 
     def __getitem__(self, identity: Hashable) -> object:
         return self.names.get(identity, identity)
+
+
+def arrivals_of(columns: ArrivalColumns) -> Iterator[tuple[Hashable, Any, Arrival]]:
+    """Yield the arrivals of columns in one window, each with the identity of its key, and the key."""
+    (window,), last = next(iter(columns.windows)), next(iter(columns.lasts))
+    keys = columns.keys
+    rows = zip(identities(keys), keys, columns.contents, columns.counts, strict=True)
+    for identity, key, content, count in rows:
+        yield identity, key, Arrival(window, content, Arrived(count), last, last)
 
 
 def pairs(bundle: Bundle, label: str) -> tuple[list[Any], list[Any]]:

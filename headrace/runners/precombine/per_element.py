@@ -27,7 +27,6 @@ class ElementPrecombiner:
     input: Input
     reduction: Reduction
     watermark: int = MIN_MICROS
-    windows_merged: bool = attrs.field(init=False)
     _only_counts: bool = attrs.field(init=False)
     _stamped: bool = attrs.field(init=False)
     _keys: KeyIndex = attrs.field(factory=KeyIndex, init=False)
@@ -36,8 +35,7 @@ class ElementPrecombiner:
     )
 
     def __attrs_post_init__(self) -> None:
-        """Derive whether windows still have to merge, and what the trigger needs of elements."""
-        self.windows_merged = not self.input.strategy.window_fn.is_merging()
+        """Derive what the trigger needs of elements."""
         self._only_counts = self.input.strategy.trigger.needs_only_counts
         self._stamped = self.input.changing and self.input.strategy.stamps_all
 

@@ -6,13 +6,12 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from itertools import islice, repeat
 from operator import itemgetter
-from typing import Any, ClassVar
+from typing import Any
 
 import attrs
 
 from headrace.grouping.bundle import Bundle
 from headrace.grouping.pane_output import Arrival, ArrivalColumns
-from headrace.grouping.reduction import Reduction
 from headrace.runners.error_context import note_combined
 from headrace.runners.precombine.key_index import KeyIndex, pairs
 from headrace.runners.precombine.protocol import Arrivals, Input
@@ -21,7 +20,7 @@ from headrace.triggers.strategy import WindowingStrategy
 from headrace.triggers.trigger import Arrived
 from headrace.windowing.time.timestamps import MAX_MICROS, MIN_MICROS
 from headrace.windowing.window import interval, intervals
-from headrace.windowing.window_fn import fact
+from headrace.windowing.window_fn import Windows, fact
 
 COLUMN_ROWS = 1 << 12
 """The number of sessions in one set of columns."""
@@ -35,8 +34,7 @@ class SessionPrecombiner:
     """
 
     input: Input
-    reduction: Reduction
-    windows_merged: ClassVar[bool] = True
+    content_of: Callable[[list[Any]], Any]
     watermark: int = MIN_MICROS
     _keys: KeyIndex = attrs.field(factory=KeyIndex, init=False)
     _open: dict[Hashable, OpenSession] = attrs.field(factory=dict, init=False)
@@ -76,7 +74,7 @@ class SessionPrecombiner:
     def drain(self) -> Arrivals:
         """Yield each key with its sessions in order, and with late elements in their own windows."""
         for identity, key, sessions, late in self.sessions():
-            yield identity, key, [self.arrival(key, each) for each in (*sessions, *late)]
+            yield identity, key, [arrival_of(session) for session in (*sessions, *late)]
 
     def sessions(self) -> Iterator[KeySessions]:
         """Yield each key with its sessions in order, and the windows of its late elements."""
@@ -85,59 +83,64 @@ class SessionPrecombiner:
         closed, self._closed = self._closed, defaultdict(list)
         names, self._keys = self._keys.names, KeyIndex()
         for identity, session in opened.items():
-            sessions = [session]
+            key, sessions = names.get(identity, identity), [session]
             if identity in closed:
                 sessions = merge_sessions([*closed[identity], session], list.__iadd__)
-            own = _own(late.pop(identity)) if identity in late else ()
-            yield identity, names.get(identity, identity), sessions, own
+            own = self._combined(key, _own(late.pop(identity))) if identity in late else ()
+            yield identity, key, self._combined(key, sessions), own
         for identity, windows in late.items():
-            yield identity, names.get(identity, identity), [], _own(windows)
+            key = names.get(identity, identity)
+            yield identity, key, [], self._combined(key, _own(windows))
 
     def columns(self) -> Iterator[ArrivalColumns]:
         """Yield the arrivals of many keys at a time."""
         found = self.sessions()
-        rows = ((key, *session) for _, key, sessions, _ in found for session in sessions)
-        while some := list(islice(rows, COLUMN_ROWS)):
-            keys, starts, ends, values = zip(*some, strict=True)
-            yield ArrivalColumns(
-                keys=list(keys),
-                windows=list(zip(intervals(zip(starts, ends, strict=True)))),
-                lasts=[end - 1 for end in ends],
-                count=sum(map(len, values)),
-                contents=list(map(self.content, keys, values)),
-            )
+        return session_columns((key, *each) for _, key, sessions, _ in found for each in sessions)
 
     def _bounds(self, bundle: Bundle) -> Iterable[tuple[int, int]]:
         """Return the start and end of the window of each element."""
         gap = fact(self.input.strategy.window_fn, "fixed_gap")
         times = bundle.timestamps
-        if not self.input.assigns_windows or isinstance(times, repeat) or gap is None:
-            return (window for (window,) in self.input.windows(bundle))
-        if max(times) > MAX_MICROS - gap:
+        fixed = self.input.assigns_windows and gap is not None and not isinstance(times, repeat)
+        if not fixed or max(times) > MAX_MICROS - gap:
             return (window for (window,) in self.input.windows(bundle))
         return zip(times, [instant + gap for instant in times], strict=True)
 
-    def arrival(self, key: Any, session: OpenSession) -> Arrival:
-        """Return a session of a key as an arrival."""
-        start, end, values = session
-        count = len(values)  # contents may take over the list
-        content = self.content(key, values)
-        return Arrival(interval(start, end), content, Arrived(count), end - 1, end - 1)
-
-    def content(self, key: object, values: list[Any]) -> Any:
-        """Return a content of values; an error names the element or key."""
-        try:
-            return self.reduction.of(values)
-        except Exception as error:
-            note_combined(error, self.reduction.of, key, values)
-            raise
+    def _combined(self, key: object, sessions: Iterable[OpenSession]) -> list[CombinedSession]:
+        """Combine the values of sessions of a key; an error names the element or key."""
+        combined, content_of = [], self.content_of
+        for start, end, values in sessions:
+            count = len(values)  # contents may take over the list
+            try:
+                combined.append((start, end, content_of(values), count))
+            except Exception as error:
+                note_combined(error, content_of, key, values)
+                raise
+        return combined
 
 
 OpenSession = list[Any]
-"""Start, end, and values or a content."""
+"""Start, end, and what is merged with that of other sessions."""
 
-KeySessions = tuple[Hashable, Any, list[OpenSession], Sequence[OpenSession]]
+CombinedSession = tuple[int, int, Any, int]
+"""Start, end, a content, and the number of its elements."""
+
+KeySessions = tuple[Hashable, Any, Sequence[CombinedSession], Sequence[CombinedSession]]
 """The identity of a key, the key, its sessions in order, and the windows of its late elements."""
+
+
+def arrival_of(session: CombinedSession) -> Arrival:
+    """Return a session of a key as an arrival."""
+    start, end, content, count = session
+    return Arrival(interval(start, end), content, Arrived(count), end - 1, end - 1)
+
+
+def session_columns(rows: Iterator[tuple[Any, int, int, Any, int]]) -> Iterator[ArrivalColumns]:
+    """Yield the sessions of many keys at a time, given keys with their sessions."""
+    while some := list(islice(rows, COLUMN_ROWS)):
+        keys, starts, ends, contents, counts = map(list, zip(*some, strict=True))
+        windows: list[Windows] = list(zip(intervals(zip(starts, ends, strict=True))))
+        yield ArrivalColumns(keys, windows, [end - 1 for end in ends], contents, sum(counts))
 
 
 def expired_until(strategy: WindowingStrategy, watermark: int) -> int:
@@ -145,9 +148,9 @@ def expired_until(strategy: WindowingStrategy, watermark: int) -> int:
     return watermark - strategy.allowed_lateness if watermark < MAX_MICROS else MAX_MICROS
 
 
-def _own(late: dict[tuple[int, int], list[Any]]) -> Sequence[OpenSession]:
-    """Return late elements in their own windows."""
-    return [[start, end, values] for (start, end), values in late.items()]
+def _own(late: dict[tuple[int, int], list[Any]]) -> Iterator[OpenSession]:
+    """Yield late elements in their own windows."""
+    return ([start, end, values] for (start, end), values in late.items())
 
 
 def merge_sessions(
@@ -156,7 +159,7 @@ def merge_sessions(
     """Sort sessions, and merge those that overlap.
 
     Args:
-        sessions: start, end, and values or a content of each.
+        sessions: start, end, and what is merged of each.
         merge: merges the values or contents of two sessions.
     """
     if len(sessions) < 2:

@@ -16,14 +16,17 @@ from headrace.windowing.column import Column
 from headrace.windowing.window_fn import Windows
 
 if TYPE_CHECKING:
-    from headrace.runners.precombine.per_session import KeySessions, OpenSession
+    from headrace.runners.precombine.per_session import KeySessions
 
 Arrivals = Iterator[tuple[Hashable, Any, Sequence[Arrival]]]
 """For each key: its identity, the key itself, and its arrivals, one per window."""
 
 
-class Precombiner(Protocol):
-    """Collects bundles, and returns arrivals by key.
+class GroupInput(Protocol):
+    """The input of a grouping in a round: a precombiner, or the reader of a shuffle.
+
+    No class has all of these methods. The path of the grouping
+    (:mod:`headrace.runners.contents.grouping_paths`) names the class, and calls only the methods that it has.
 
     Attributes:
         watermark: the input watermark, in microseconds; a late element may be combined only with elements
@@ -32,35 +35,20 @@ class Precombiner(Protocol):
 
     watermark: int
 
-    @property
-    def windows_merged(self) -> bool:
-        """Whether the windows of the returned arrivals have merged with each other."""
-
     def add(self, bundle: Bundle) -> None:
         """Take the elements of a bundle; they must be pairs."""
 
-    def drain(self) -> Arrivals:
-        """Return all arrivals by key, and remove them from the precombiner."""
-
-
-class GroupInput(Precombiner, Protocol):
-    """The input of a grouping in a round: a precombiner, or the reader of a shuffle.
-
-    No class has all of these methods. The path of the grouping
-    (:mod:`headrace.runners.contents.grouping_paths`) names the class, and calls only the methods that it has.
-    """
-
     def take(self, blocks: list[Any], size: int) -> None:
         """Add blocks of a shuffle, whose pickled size is ``size`` bytes."""
+
+    def drain(self) -> Arrivals:
+        """Return all arrivals by key, and remove them."""
 
     def columns(self) -> Iterator[ArrivalColumns]:
         """Return all arrivals, one window at a time, and remove them."""
 
     def sessions(self) -> Iterator[KeySessions]:
         """Return the sessions of all keys, and remove them."""
-
-    def arrival(self, key: Any, session: OpenSession) -> Arrival:
-        """Return a session of a key as an arrival."""
 
 
 @attrs.frozen

@@ -20,7 +20,6 @@ import attrs
 
 from headrace.grouping.bundle import Bundle
 from headrace.grouping.keyed_operator import Moments
-from headrace.grouping.panes.emission import is_late
 from headrace.runners.contents.side_input_files import SideInputFiles
 from headrace.runners.side_inputs.side_input_state import (
     GateState,
@@ -164,7 +163,7 @@ class SideInputGate:
             out.released.append(Released(bundle, needs, contents))
         needed = {pair for needs in state.waiting for pair in enumerate(needs)}
         for number, window in list(state.contents):
-            expired = is_late(self._strategy, window.last, clock.watermark)
+            expired = self._strategy.is_late(window.last, clock.watermark)
             if expired and (number, window) not in needed:
                 del state.contents[number, window]
         self._note_files(state)
@@ -173,7 +172,7 @@ class SideInputGate:
         return all(
             window is None
             or (number, window) in state.contents
-            or is_late(self._sides[number], window.last, self.watermarks[number])
+            or self._sides[number].is_late(window.last, self.watermarks[number])
             for number, window in enumerate(needs)
         )
 
@@ -201,7 +200,7 @@ class SideInputGate:
 
     def _needs(self, windows: Windows, watermark: int) -> NeededWindows | None:
         """Return the side windows that elements in some windows need; None if the elements are late."""
-        if all(is_late(self._strategy, window.last, watermark) for window in windows):
+        if all(self._strategy.is_late(window.last, watermark) for window in windows):
             return None
         return tuple(side_window(side.window_fn, windows[0]) for side in self._sides)
 
@@ -227,7 +226,7 @@ class SideInputGate:
 
     def thaw(self, frozen: tuple[Any, ...]) -> GateState:
         """Return the state that :meth:`freeze` stored."""
-        check_format("the stored state", frozen[0], SIDE_INPUT_STATE)
+        check_format("the stored state", frozen[0], "side input state")
         _, contents, waiting = frozen
         return GateState(
             {key: SideContent.thaw(content, self._files) for key, content in contents.items()},

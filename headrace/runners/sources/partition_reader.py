@@ -17,7 +17,12 @@ from headrace.sdk.pipelines.graph import Read
 from headrace.sdk.pipelines.outputs import as_bundle
 from headrace.sdk.sources.scripted_stream import TestStream
 from headrace.sdk.sources.source import Batch, BoundedSource, ReadsClock, UnboundedSource
-from headrace.windowing.time.timestamps import MAX_MICROS, micros
+from headrace.windowing.time.timestamps import (
+    MAX_MICROS,
+    MICROS_PER_SECOND,
+    MIN_MICROS,
+    micros,
+)
 from headrace.windowing.watermarks.policies import FromSource, PartitionedWatermark
 
 
@@ -30,6 +35,8 @@ class PartitionReader:
     until_caught_up: bool
     _source: BoundedSource[object] | UnboundedSource[object] = attrs.field(init=False)
     _names: list[object] = attrs.field(init=False)
+    _asked: int = attrs.field(default=MIN_MICROS, init=False)
+    _backlogs: dict[str, int] = attrs.field(factory=dict, init=False)
     _open: dict[bytes, tuple[int, Cursor]] = attrs.field(factory=dict, init=False)
     _watermarks: tuple[object, PartitionedWatermark | None] = attrs.field(
         default=(None, None), init=False
@@ -39,21 +46,54 @@ class PartitionReader:
     def _source_to_read(self) -> BoundedSource[object] | UnboundedSource[object]:
         source = self.node.source
         assert not isinstance(source, TestStream)  # a script has a reader of its own
-        if not self.until_caught_up or isinstance(source, BoundedSource):
+        if isinstance(source, BoundedSource):
+            with label_errors(self.node.label):
+                return source.as_stream() or source
+        if not self.until_caught_up:
             return source
         with label_errors(self.node.label):
             return source.available_now()
 
     @_names.default
     def _partitions(self) -> list[object]:
+        return self._ask_partitions()
+
+    def _ask_partitions(self) -> list[object]:
         with label_errors(self.node.label):
             return list(self._source.partitions())
+
+    @property
+    def after(self) -> tuple[str, ...]:
+        """The labels of the reads that must have ended before this one begins."""
+        return getattr(self._source, "after", ())
+
+    def committed(self, position: ReadPosition) -> None:
+        """Tell the source that the results of all records up to a position have been written."""
+        if isinstance(self._source, UnboundedSource):
+            ends = zip(position.names, position.partitions, strict=True)
+            self._source.committed([(name, end.offset) for name, end in ends])
+
+    def close(self) -> None:
+        """Close the connections of the source in this process."""
+        if isinstance(self._source, UnboundedSource):
+            self._source.close()
+
+    def take_lags(self) -> tuple[tuple[str, int], ...]:
+        """Return the gauges of the round: the lag of the source, and of each of its partitions."""
+        found, self._backlogs = self._backlogs, {}
+        each = sorted((f"lag {name}", lag) for name, lag in found.items())
+        return (("lag", sum(found.values())), *each) if each else ()
+
+    def _note_backlog(self, name: object, backlog: int | None) -> None:
+        if backlog is not None:
+            parts = name if isinstance(name, tuple) else (name,)
+            self._backlogs["/".join(map(str, parts))] = backlog
 
     def start(self) -> ReadPosition:
         return self._with_new_partitions(ReadPosition())
 
     def read(self, before: ReadPosition, now: int) -> tuple[ReadPosition, list[Any]]:
-        before = self._with_new_partitions(before)
+        before = self._with_new_partitions(before, now)
         names = before.names
         watermarks = self._watermarks_at(before)
         partitions, bundles = [], []
@@ -109,17 +149,34 @@ class PartitionReader:
     def time_after(self, before: ReadPosition, now: int) -> int:
         return now
 
-    def _with_new_partitions(self, position: ReadPosition) -> ReadPosition:
+    def _with_new_partitions(self, position: ReadPosition, now: int = MIN_MICROS) -> ReadPosition:
         """Add new partitions, which are read from their start."""
+        self._ask_again(now)
         known = set(map(encode_value, position.names))
         new = [name for name in self._names if encode_value(name) not in known]
         if not new:
             return position
+        starts = tuple(Partition(self._first_offset(name) if known else None) for name in new)
         return attrs.evolve(
             position,
             names=(*position.names, *new),
-            partitions=(*position.partitions, *(Partition() for _ in new)),
+            partitions=(*position.partitions, *starts),
         )
+
+    def _ask_again(self, now: int) -> None:
+        """Ask the source for its partitions, if it is time to."""
+        interval = getattr(self._source, "partitions_interval", None)
+        if interval is None or now == MIN_MICROS:
+            return
+        if self._asked != MIN_MICROS and now - self._asked >= interval * MICROS_PER_SECOND:
+            self._names = self._ask_partitions()
+        elif self._asked != MIN_MICROS:
+            return
+        self._asked = now
+
+    def _first_offset(self, name: object) -> object:
+        source = self._source
+        return source.first_offset(name) if isinstance(source, UnboundedSource) else None
 
     def _require_partition(self, name: object) -> None:
         """Raise an error if a partition that was not read to its end no longer exists."""
@@ -154,7 +211,8 @@ class PartitionReader:
             if isinstance(self._source, BoundedSource):
                 return self._bounded(self._source, name, offset or 0, limit)
             batch = self._batch(name, offset, limit, now)
-            caught_up = not len(batch.records) and batch.next_offset == offset
+            self._note_backlog(name, batch.backlog)
+            caught_up = bool(limit) and not len(batch.records) and batch.next_offset == offset
             finished = batch.finished or (self.until_caught_up and caught_up)
             return batch.records, batch.next_offset, batch.watermark, finished
 

@@ -121,7 +121,10 @@ def position_of(offset: Mapping[str, Any]) -> Position:
     version = offset.get("format")
     if isinstance(version, int):
         check_format(
-            "the checkpoint's offset", version, POSITIONS, "the directory offsets in the checkpoint"
+            "the checkpoint's offset",
+            version,
+            "positions",
+            "the directory offsets in the checkpoint",
         )
     try:
         position: Position = loads(base64.b64decode(offset["position"], validate=True))

@@ -18,7 +18,7 @@ from headrace.runners.sources.partition_reader import PartitionReader
 from headrace.runners.sources.source_positions import Partition, ReadPosition
 from headrace.sdk.io.cursor import Cursor
 from headrace.sdk.pipelines.outputs import as_bundle
-from headrace.sdk.sources.source import LatestOffset, ReadsClock, UnboundedSource
+from headrace.sdk.sources.source import Batch, LatestOffset, ReadsClock, UnboundedSource
 from headrace.windowing.time.timestamps import MAX_MICROS, MIN_MICROS, micros
 
 
@@ -50,6 +50,7 @@ class SourceRange:
         records: number of records, or a limit with which the source stops at ``end``.
         end: the offset after the last record; None if the number of records is exact.
         elements: the bundle of the elements, if the driver has read them, in the form that the runner sends.
+        lags: gauges of the source by name: the records that were not read yet.
     """
 
     number: int
@@ -58,6 +59,7 @@ class SourceRange:
     records: int
     end: Any = None
     elements: Any = None
+    lags: tuple[tuple[str, int], ...] = ()
 
     def __len__(self) -> int:
         return self.records
@@ -73,10 +75,7 @@ def read_range(source: Any, found: SourceRange) -> Bundle:
     Raises:
         PipelineError: the source returns fewer records, or another offset.
     """
-    if isinstance(source, ReadsClock):
-        batch = source.read_until(found.name, found.start, found.records, MAX_MICROS)
-    else:
-        batch = source.read(found.name, found.start, found.records)
+    batch = _read(source, found)
     bundle = Cursor(iter([as_bundle(batch.records)])).take(found.records)
     if len(bundle) < found.records and (found.end is None or batch.next_offset != found.end):
         raise PipelineError(
@@ -86,6 +85,13 @@ def read_range(source: Any, found: SourceRange) -> Bundle:
             "records that a checkpoint names must not be removed",
         )
     return bundle
+
+
+def _read(source: Any, found: SourceRange) -> Batch[Any]:
+    if isinstance(source, ReadsClock):
+        return source.read_until(found.name, found.start, found.records, MAX_MICROS)
+    batch = None if found.end is None else source.read_to(found.name, found.start, found.end)
+    return source.read(found.name, found.start, found.records) if batch is None else batch  # type: ignore[no-any-return]
 
 
 @attrs.define
@@ -101,7 +107,7 @@ class RangeReader(PartitionReader):
 
     def read(self, before: ReadPosition, now: int) -> tuple[ReadPosition, list[Any]]:
         """Return the position after a round, and the ranges of the round."""
-        before = self._with_new_partitions(before)
+        before = self._with_new_partitions(before, now)
         partitions, ranges, reports = [], list[SourceRange](), dict[int, int]()
         for number, (name, start) in enumerate(zip(before.names, before.partitions, strict=True)):
             end, reported, found = start, None, list[SourceRange]()
@@ -113,6 +119,8 @@ class RangeReader(PartitionReader):
             if reported is not None:
                 reports[number] = micros(reported)
         after = ReadPosition(before.names, tuple(partitions), before.watermark)
+        lags = self.take_lags()
+        ranges = [attrs.evolve(each, lags=lags) for each in ranges] if lags else ranges
         return self._with_watermark(before, after, ranges, reports, now), ranges
 
     def _with_watermark(
@@ -149,7 +157,8 @@ class RangeReader(PartitionReader):
         if latest is None:
             return self._read_here(number, name, start, now)
         self._check(name, latest)
-        caught_up = not latest.records and latest.offset == start
+        self._note_backlog(name, latest.backlog)
+        caught_up = bool(self.limit) and not latest.records and latest.offset == start
         finished = latest.finished or (self.until_caught_up and caught_up)
         end = Partition(latest.offset, latest.records, finished, tuple(latest.splits))
         return end, latest.watermark, _ranges(number, name, start, end)

@@ -22,7 +22,12 @@ from headrace.grouping.bundle import Bundle
 from headrace.runners.error_context import label_errors
 from headrace.runners.sources.batch_size import BatchDelivery, BatchSizer, MeasuredBatch, RoundSize
 from headrace.runners.sources.partition_reader import PartitionReader
-from headrace.runners.sources.source_positions import Partition, Position, ReadPosition
+from headrace.runners.sources.source_positions import (
+    Partition,
+    Position,
+    ReadPosition,
+    drained,
+)
 from headrace.runners.sources.source_ranges import (
     NO_WORKER_READS,
     RangeReader,
@@ -192,6 +197,8 @@ class SourceRounds:
         reads, bundles = {}, {}
         for label, reader in self._readers.items():
             start = self._start(before, label)
+            if self._must_wait(reader, before) and isinstance(reader, PartitionReader):
+                reader.limit = 0
             with label_errors(label):
                 reads[label], bundles[label] = reader.read(start, now)
             now = reader.time_after(start, now)
@@ -202,23 +209,55 @@ class SourceRounds:
         self._start_batch(started, limit, bundles.values())
         return after, bundles
 
+    def drained(self, before: Position) -> Position:
+        """Return the position after a last round without records, also of sources that are new."""
+        reads = {label: self._start(before, label) for label in self._readers}
+        return drained(attrs.evolve(before, reads=reads))
+
     def note_size(self, size: int) -> None:
         """Note the size of the last round, in bytes as its records are sent to the workers."""
         if self._running is not None:
             started, batch = self._running
             self._running = started, attrs.evolve(batch, size=size)
 
+    def lags(self) -> dict[str, tuple[tuple[str, int], ...]]:
+        """Return the gauges of the sources that tell their lag, by label, for the last round."""
+        readers = self._readers.items()
+        return {label: r.take_lags() for label, r in readers if isinstance(r, PartitionReader)}
+
+    def committed(self, position: Position) -> None:
+        """Tell the sources that all results up to a position have been written."""
+        for label, reader in self._readers.items():
+            if isinstance(reader, PartitionReader) and label in position.reads:
+                with label_errors(label):
+                    reader.committed(position.reads[label])
+
+    def close(self) -> None:
+        """Close the connections of the sources in this process."""
+        for reader in self._readers.values():
+            if isinstance(reader, PartitionReader):
+                reader.close()
+
     def _set_limit(self, before: Position) -> int:
         """Let a round read as many records of a partition as the last batches tell; return that number."""
         if not self._sizer.follows_time:
+            self._give_limit(self.limit)
             return self.limit
         starts = (self._start(before, label) for label in self._readers)
         partitions = sum(not p.finished for start in starts for p in start.partitions)
         limit = self._sizer.limit(before.limit, partitions)
+        self._give_limit(limit)
+        return limit
+
+    def _give_limit(self, limit: int) -> None:
         for reader in self._readers.values():
             if isinstance(reader, PartitionReader):
                 reader.limit = limit
-        return limit
+
+    def _must_wait(self, reader: RoundReader, before: Position) -> bool:
+        """Return whether a source must wait for others that have not ended."""
+        others = reader.after if isinstance(reader, PartitionReader) else ()
+        return not all(label in before.reads and before.reads[label].done for label in others)
 
     def _start_batch(self, started: float, limit: int, found: Iterable[list[object]]) -> None:
         if not self._sizer.follows_time:

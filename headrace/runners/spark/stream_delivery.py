@@ -15,7 +15,7 @@ from headrace.runners.spark.shuffle.wire import rows_of
 from headrace.runners.spark.stream_setup import StreamSetup
 
 
-class Delivery:
+class StreamDelivery:
     """Writes the batches of a run; Spark calls it with each.
 
     Args:

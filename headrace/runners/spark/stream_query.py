@@ -21,7 +21,7 @@ from headrace.runners.spark.stopped_queries import (
     stop_by_error,
     stop_of_session,
 )
-from headrace.runners.spark.stream_delivery import Delivery
+from headrace.runners.spark.stream_delivery import StreamDelivery
 from headrace.runners.spark.stream_setup import StreamSetup
 from headrace.sdk.pipelines.result import PipelineState
 
@@ -47,7 +47,9 @@ class StreamQuery:
         stopping: set by the program to end the query after the current batch.
     """
 
-    def __init__(self, setup: StreamSetup, delivery: Delivery, writer: Callable[[], Any]) -> None:
+    def __init__(
+        self, setup: StreamSetup, delivery: StreamDelivery, writer: Callable[[], Any]
+    ) -> None:
         self._setup = setup
         self._delivery = delivery
         self._writer = writer

@@ -13,7 +13,7 @@ from headrace.runners.plan.planning import Plan
 from headrace.runners.spark.cluster.error_transport import unwrapping
 from headrace.runners.spark.cluster.session import Session
 from headrace.runners.spark.signals import on_signals
-from headrace.runners.spark.stream_delivery import Delivery
+from headrace.runners.spark.stream_delivery import StreamDelivery
 from headrace.runners.spark.stream_query import POLL, StreamQuery
 from headrace.runners.spark.stream_setup import set_up
 from headrace.sdk.metrics.cells import MetricResults
@@ -42,7 +42,7 @@ class StreamRun(PipelineResult):
         self._ended = threading.Event()
         self._setup = set_up(planned, options, session)
         self._sinks = self._setup.sinks(self._progress)
-        self._delivery = Delivery(self._setup, self._sinks, self._observation)
+        self._delivery = StreamDelivery(self._setup, self._sinks, self._observation)
         self._query = StreamQuery(self._setup, self._delivery, self._writer)
 
     def start(self) -> StreamRun:

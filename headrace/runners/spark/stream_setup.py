@@ -38,6 +38,7 @@ from headrace.runners.spark.state.checkpoint_manifest import (
 )
 from headrace.runners.spark.state.control_files import ControlFiles
 from headrace.runners.spark.state.lease import Lease
+from headrace.runners.spark.state.moved_checkpoint import adapt
 from headrace.runners.spark.state.run_directory import new_run_directory
 from headrace.runners.spark.state.side_input_directory import files_of_run, remove, retention_of
 from headrace.sdk.coders.stored.registered import Registrations
@@ -248,6 +249,10 @@ def _manifest(
     if before is None:
         cores = session.cores
         groups = groups or (default_key_groups(cores) if settings.checkpoint else cores)
-        return manifest_of(planned, groups, min(groups, cores), spark)
+        new = manifest_of(planned, groups, min(groups, cores), spark)
+        return attrs.evolve(new, directory=checkpoint.uri)
     now = manifest_of(planned, groups or before.key_groups, before.partitions, spark)
-    return resumed(before, now, checkpoint.directory)
+    manifest = resumed(before, now, checkpoint.directory)
+    if before.directory != checkpoint.uri:
+        adapt(checkpoint)
+    return attrs.evolve(manifest, directory=checkpoint.uri)

@@ -38,7 +38,7 @@ from headrace.runners.spark.shuffle.blocks import unpacked_blocks
 from headrace.runners.spark.shuffle.bundle_columns import unpack
 from headrace.runners.spark.shuffle.control_rows import CONTROL, Control, merged
 from headrace.runners.spark.shuffle.placement import PLACE
-from headrace.runners.spark.shuffle.read import READ_SESSIONS, shuffle_read_for
+from headrace.runners.spark.shuffle.read import shuffle_read_for
 from headrace.runners.spark.shuffle.wire import (
     READ_SIZE,
     SCHEMA,
@@ -117,7 +117,7 @@ class StreamPlan:
         if not isinstance(step, KeyedStep):
             return operators_of(plan, batch=False)(node, send, metrics)
         received = shuffle_read_for(step, batch=False)
-        return streaming_group(step, send, metrics, received, READ_SESSIONS)
+        return streaming_group(step, send, metrics, received)
 
     @property
     def reads(self) -> tuple[Read, ...]:
@@ -196,6 +196,7 @@ class FirstStage:
     ) -> Iterator[StageRow]:
         """Read a range of a source, and pass the elements on."""
         bundle = elements_of(read, wanted)
+        stage.executor.note_lags(read, wanted.lags)
         if wanted.elements is None:
             found.size += size_of(bundle)
         if read.label in self.plan.native:
@@ -335,7 +336,7 @@ class KeyedStage:
         if stored is not None:
             version, directories = loads(stored)
             check_format(
-                "the checkpoint's state", version, CHUNKS, "the directory state in the checkpoint"
+                "the checkpoint's state", version, "chunks", "the directory state in the checkpoint"
             )
         for label in self._own(self._plan.stage.plan.steps):
             for name, operator in _with_stores(label, stage.executor[label]):
@@ -384,7 +385,7 @@ def _kind_of_chunk(operator: StreamingKeyed) -> ChunkKind[Any]:
         return KeyedChunks(operator.keys)
     if operator.keep is Keep.FULL:
         return KeyedChunks(operator.grouping)
-    return TieredChunks(operator.step, operator.grouping, operator.keep, READ_SESSIONS)
+    return TieredChunks(operator.step, operator.grouping, operator.keep)
 
 
 @attrs.frozen

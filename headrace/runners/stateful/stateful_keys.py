@@ -20,7 +20,6 @@ from typing import Any, Protocol
 
 from headrace.grouping.bundle import Bundle
 from headrace.grouping.keyed_operator import Moments
-from headrace.grouping.panes.emission import is_late
 from headrace.grouping.state.timer_queue import TimerQueue
 from headrace.runners.calls.context_managers import ContextManagers
 from headrace.runners.checks.emitted_check import EmittedCheck
@@ -126,7 +125,7 @@ class StatefulKeys:
         cells = self._cells(state, clock)
         state.key = own(elements.values[-1][0])
         for window, rows in _by_window(elements):
-            if is_late(self._strategy, window.last, clock.watermark):
+            if self._strategy.is_late(window.last, clock.watermark):
                 out.dropped += len(rows)
             else:
                 self._process_in(window, rows, cells, out)
@@ -317,7 +316,7 @@ class StatefulKeys:
 
     def thaw(self, frozen: tuple[Any, ...]) -> DoFnState:
         """Return the state that :meth:`freeze` stored, without what the DoFn no longer declares."""
-        check_format("the stored state", frozen[0], STATEFUL_STATE)
+        check_format("the stored state", frozen[0], "stateful state")
         _, key, windows, rows, timers = frozen
         state = DoFnState(key)
         for window, (cells, expire_at) in zip(unpacked(windows), rows, strict=True):

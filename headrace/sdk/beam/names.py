@@ -53,7 +53,7 @@ BEAM_NAMES: Final = {
         ),
         _SOURCES,
     ),
-    "ReadFromKafka": 'use hr.io.ReadFromSpark("kafka", …, streaming=True) on Spark',
+    "ReadFromKafka": "import it from headrace.io.kafka",
     **dict.fromkeys(
         (
             "WriteToBigQuery",
@@ -116,7 +116,7 @@ GOOGLE_MODULES: Final = {
     "io.gcp.gcsfilesystem": "install gcsfs: then readers, writers and FileSystems take gs:// URLs",
     "io.gcp.gcsio": "install gcsfs: then readers, writers and FileSystems take gs:// URLs",
     "io.gcp.pubsub": "write an hr.io.UnboundedSource that uses the client of Pub/Sub, or read Kafka with "
-    'hr.io.ReadFromSpark("kafka", …, streaming=True)',
+    "hr.io.ReadFromKafka",
     "io.gcp.spanner": "write an hr.io.BoundedSource and an hr.io.Sink that use its client",
 }
 """Modules for Google services, which Headrace does not connect to, with their substitutes."""

@@ -10,7 +10,9 @@ from headrace.sdk.pipelines.graph import Collection, CombinePerKey, Graph, Group
 from headrace.sdk.pipelines.pvalue import PCollection, require_collection
 from headrace.sdk.sources.source import UnboundedSource
 from headrace.sdk.typehints.element_types import cannot_be_pair
+from headrace.windowing.time.timestamps import MAX_MICROS
 from headrace.windowing.watermarks.policies import FromSource
+from headrace.windowing.windows import GlobalWindows
 
 
 def check_grouping(pcoll: Any) -> None:
@@ -67,19 +69,36 @@ def _check_trigger(pcoll: PCollection[object]) -> None:
         )
 
 
-def check_retractions(source: Collection) -> None:
-    """Refuse a grouping that could drop a retraction as late.
+def check_retractions(source: Collection, name: str = "the grouping") -> None:
+    """Refuse a step that could drop a retraction as late.
+
+    Args:
+        source: the input of the step.
+        name: the step, for the error.
 
     Raises:
         PipelineError: its allowed lateness is too small.
     """
     allowed = source.windowing.allowed_lateness
-    if source.changing and allowed < source.retraction_lateness:
+    if not source.changing or allowed >= source.retraction_lateness or _never_ends(source):
+        return
+    if source.retraction_lateness >= MAX_MICROS:
         raise PipelineError(
-            f"the grouping allows a lateness of {allowed / 1e6:g} s, but retractions can be "
-            f"{source.retraction_lateness / 1e6:g} s late and could be dropped without their replacements",
-            remedy="allow at least as much lateness in this grouping as in the previous one",
+            f"{name} allows a lateness of {allowed / 1e6:g} s, but retractions can be late without a limit "
+            "and could be dropped without their replacements",
+            remedy="set allowed_lateness in the transform that makes changes, such as hr.FromUpserts, and "
+            "the same here; or keep windows with allowed_lateness=hr.window.FOREVER",
         )
+    raise PipelineError(
+        f"{name} allows a lateness of {allowed / 1e6:g} s, but retractions can be "
+        f"{source.retraction_lateness / 1e6:g} s late and could be dropped without their replacements",
+        remedy="allow at least as much lateness in its windows as in the grouping before it",
+    )
+
+
+def _never_ends(source: Collection) -> bool:
+    """Return whether nothing is late, since there is only the global window."""
+    return isinstance(source.windowing.window_fn, GlobalWindows)
 
 
 def _check_accumulation(source: Collection) -> None:

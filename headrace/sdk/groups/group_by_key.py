@@ -92,7 +92,10 @@ def grouped(
         ),
         changing=changing,
         accumulated=mode is AccumulationMode.ACCUMULATING and strategy.trigger.may_repeat(strategy),
-        retraction_lateness=strategy.allowed_lateness if changing else 0,
+        # In the global window what arrives is never late, but what it corrects may be where it goes.
+        retraction_lateness=max(strategy.allowed_lateness, source.retraction_lateness)
+        if changing
+        else 0,
         element_type=element_type,
     )
     if strategy.late_tag is None:

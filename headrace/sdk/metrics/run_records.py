@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
 
 import attrs
 
@@ -12,6 +12,9 @@ from headrace.sdk.metrics.step_metrics import StepMetrics
 
 SHOWN: int = 60
 """Maximum length of a value or key in a record, as text."""
+
+
+FirstRows: TypeAlias = Callable[[int], Sequence[Mapping[str, Any]] | None]
 
 
 @attrs.frozen
@@ -25,6 +28,7 @@ class StepOutline:
         properties: what is known of the step, by name: windows, trigger, panes, allowed lateness.
         groups: whether it is a grouping, so that its panes are recorded.
         place: where a source reads or a sink writes, such as a path or a table; empty if unknown.
+        first_rows: returns at most that many rows of what a sink has written; None if there is no such view.
     """
 
     label: str
@@ -33,6 +37,7 @@ class StepOutline:
     properties: Mapping[str, str] = attrs.field(factory=dict)
     groups: bool = False
     place: str = ""
+    first_rows: FirstRows | None = attrs.field(default=None, repr=False, eq=False)
 
 
 @attrs.frozen

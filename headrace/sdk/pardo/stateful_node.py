@@ -7,6 +7,7 @@ from typing import Any
 import attrs
 
 from headrace.errors import PipelineError
+from headrace.sdk.groups.checks import check_retractions
 from headrace.sdk.pardo.pardo_node import output_like_input
 from headrace.sdk.pardo.side_input_node import names_of, side_panes, views_of
 from headrace.sdk.pardo.side_inputs import side_inputs_of, with_placeholders
@@ -15,6 +16,7 @@ from headrace.sdk.pipelines.elementwise import ProcessEach
 from headrace.sdk.pipelines.graph import StatefulParDo
 from headrace.sdk.pipelines.pvalue import PCollection
 from headrace.sdk.typehints.element_types import cannot_be_pair
+from headrace.windowing.windows import GlobalWindows
 
 
 def stateful_node(
@@ -84,3 +86,5 @@ def _check_retractions(pcoll: PCollection[object], kind: ProcessEach, declared: 
             remedy="add a parameter with hr.DoFn.DiffParam to process and remove retracted values from the "
             "state, or apply hr.ToChangelog() first",
         )
+    if pcoll.windowing.window_fn != GlobalWindows():  # in which no element is late
+        check_retractions(pcoll.collection, kind.dofn.default_label())

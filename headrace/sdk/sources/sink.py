@@ -9,13 +9,16 @@ parts of a batch on the workers; they take effect when that process commits the 
 
 from __future__ import annotations
 
+import copy
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 import attrs
 
+from headrace.errors import UnsupportedError
 from headrace.grouping.bundle import Bundle
+from headrace.sdk.sources.delivery import Delivery, check_delivery
 
 
 @attrs.frozen
@@ -29,6 +32,8 @@ class SinkBatch:
         run: name of the run, kept when it resumes from a checkpoint; empty if it cannot resume.
         step: full label of the Write.
         streaming: whether this is one of many batches; if not, it contains the whole collection.
+        watermark: input watermark of the Write after the batch, in microseconds, which is at the end of time
+            when there is no more input; None if it is not known, as for parts.
 
     >>> batch = SinkBatch(id=7, now=0, bundle=Bundle(["a", "b"]))
     >>> batch.id, [(row.value, row.diff) for row in batch.bundle.rows()]
@@ -41,6 +46,7 @@ class SinkBatch:
     run: str = ""
     step: str = ""
     streaming: bool = attrs.field(default=False, kw_only=True)
+    watermark: int | None = attrs.field(default=None, kw_only=True)
 
 
 @attrs.frozen
@@ -69,6 +75,8 @@ class Commit:
         step: full label of the Write.
         written: the results of :meth:`PartSink.write_part` for all parts, in the order of their numbers.
         streaming: whether this is one of many batches; if not, it contains the whole collection.
+        watermark: input watermark of the Write after the batch, in microseconds, which is at the end of time
+            when there is no more input; None if it is not known.
 
     >>> Commit(id=7, run="", step="Write", written=["000007-000", "000007-001"]).written[1]
     '000007-001'
@@ -79,6 +87,7 @@ class Commit:
     step: str
     written: Sequence[Any]
     streaming: bool = attrs.field(default=False, kw_only=True)
+    watermark: int | None = attrs.field(default=None, kw_only=True)
 
 
 class Sink:
@@ -96,11 +105,21 @@ class Sink:
     accepts_retractions: ClassVar[bool] = False
     """Whether :meth:`write` handles the diffs of the elements."""
 
+    wants_watermarks: ClassVar[bool] = False
+    """Whether the sink also gets a batch without elements when only the watermark has advanced."""
+
     retraction_remedy: ClassVar[str] = (
         "apply hr.ToChangelog() first to write (diff, value) pairs, or use a sink that handles diffs and "
         "sets accepts_retractions"
     )
     """What to do if a collection with retractions is written to a sink that does not accept them."""
+
+    deliveries: ClassVar[tuple[Delivery, ...]] = (Delivery.AT_LEAST_ONCE,)
+    """The deliveries that the sink can do; a sink that stores the number of each batch lists others."""
+
+    delivery: Delivery = Delivery.AT_LEAST_ONCE
+    """The delivery that it does. A sink that offers several reads it in its methods; a :class:`PartSink`
+    declares it as a field, so that it is pickled."""
 
     dataset: str = ""
     """Where it writes, for reports and lineage: a path or a URL without secrets."""
@@ -112,6 +131,43 @@ class Sink:
             kind: the type; ``typing.Any`` if it is not known.
         """
         return self
+
+    def first_rows(self, limit: int) -> Sequence[Mapping[str, Any]] | None:
+        """Return the first rows of what was written, for the live page; None if there is nothing to show.
+
+        It is called in a thread of its own, also while a batch is written and after the run.
+
+        Args:
+            limit: maximum number of rows.
+        """
+        return None
+
+    def with_delivery(self, delivery: Delivery) -> Self:
+        """Return the sink with another delivery.
+
+        Args:
+            delivery: one of :attr:`deliveries`.
+
+        Raises:
+            UnsupportedError: the sink cannot do it.
+
+        >>> from headrace.io import Console, Delivery
+        >>> Console().with_delivery(Delivery.EXACTLY_ONCE)
+        Traceback (most recent call last):
+            ...
+        headrace.errors.UnsupportedError: Console cannot deliver exactly once
+          what to do: use delivery=hr.io.Delivery.AT_LEAST_ONCE
+        """
+        if check_delivery(delivery) is self.delivery:
+            return self
+        if delivery not in self.deliveries:
+            raise UnsupportedError(
+                f"{type(self).__name__} cannot deliver {delivery.text}",
+                remedy=f"use delivery={' or '.join(map(repr, self.deliveries))}",
+            )
+        changed = copy.copy(self)
+        object.__setattr__(changed, "delivery", delivery)  # sinks can be frozen
+        return changed
 
     def open(self) -> None:
         """Prepare to write; called once, before anything else."""
@@ -160,4 +216,13 @@ class PartSink(Sink):
             batch.id, batch.now, batch.bundle, batch.run, batch.step, streaming=streaming
         )
         written = [self.write_part(part)]
-        self.commit(Commit(batch.id, batch.run, batch.step, written, streaming=streaming))
+        self.commit(
+            Commit(
+                batch.id,
+                batch.run,
+                batch.step,
+                written,
+                streaming=streaming,
+                watermark=batch.watermark,
+            )
+        )

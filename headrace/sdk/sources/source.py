@@ -46,6 +46,13 @@ class BoundedSource(Generic[T_co]):
             partition: one of :meth:`partitions`.
         """
 
+    def as_stream(self) -> UnboundedSource[T_co] | None:
+        """Return a source of the same records for streaming mode, whose partitions end; None for this one.
+
+        Define it if a partition can be read from an offset without reading the records before it.
+        """
+        return None
+
 
 class ReadsBundles:
     """A bounded source that can also return its elements in bundles, which is faster than ``read``.
@@ -78,6 +85,7 @@ class Batch(Generic[T_co]):
         next_offset: the offset of the next read, as plain data.
         watermark: no later record will be older than this (seconds or Timestamp); None if unknown.
         finished: whether the partition has no more records.
+        backlog: number of records after these that exist now, for the metric ``lag``; None if unknown.
 
     >>> Batch(["a", "b"], next_offset=2).finished
     False
@@ -87,6 +95,7 @@ class Batch(Generic[T_co]):
     next_offset: Any
     watermark: TimestampTypes | None = None
     finished: bool = False
+    backlog: int | None = None
 
 
 def _as_tuple(splits: Iterable[tuple[object, int]]) -> tuple[tuple[object, int], ...]:
@@ -104,6 +113,7 @@ class LatestOffset:
         finished: whether the partition has no more records.
         splits: the same records in parts that workers can read in parallel, in order: the offset and the
             exact number of records of each. By default a single part.
+        backlog: number of records after the offset that exist now, for the metric ``lag``; None if unknown.
 
     >>> LatestOffset(30, records=20, splits=[(10, 10), (20, 10)]).splits
     ((10, 10), (20, 10))
@@ -114,6 +124,7 @@ class LatestOffset:
     watermark: TimestampTypes | None = None
     finished: bool = False
     splits: Sequence[tuple[Any, int]] = attrs.field(default=(), converter=_as_tuple)
+    backlog: int | None = None
 
 
 class UnboundedSource(Generic[T_co]):
@@ -133,9 +144,34 @@ class UnboundedSource(Generic[T_co]):
     dataset: str = ""
     """Where it reads, for reports and lineage: a path or a URL without secrets."""
 
+    after: tuple[str, ...] = ()
+    """Labels of reads that must have ended before this source is read; until then reads have the limit 0."""
+
+    partitions_interval: float | None = None
+    """Seconds after which the partitions are asked for again, to notice new ones; None for never."""
+
     def partitions(self) -> Sequence[Any]:
         """Return the partitions, as plain data; by default a single one, ``None``."""
         return [None]
+
+    def first_offset(self, partition: Any) -> Any:
+        """Return the offset of the first read of a partition that is new in a stream that has begun.
+
+        By default None, as for the partitions with which the stream begins.
+        """
+        return None
+
+    def committed(self, offsets: Sequence[tuple[Any, Any]]) -> None:
+        """Note that all results of the records before these offsets have been written.
+
+        A runner calls it between rounds; it may leave out rounds, and calls again after a restart.
+
+        Args:
+            offsets: partitions and offsets.
+        """
+
+    def close(self) -> None:
+        """Close connections that reading has opened in this process; reading again opens new ones."""
 
     @abstractmethod
     def read(self, partition: Any, offset: Any, limit: int) -> Batch[T_co]:
@@ -173,7 +209,20 @@ class UnboundedSource(Generic[T_co]):
         ...         records = self.lines[offset or 0 :][:limit]
         ...         return Batch(records, (offset or 0) + len(records))
         >>> Log().latest_offset(None, 1, limit=10)
-        LatestOffset(offset=3, records=2, watermark=None, finished=False, splits=())
+        LatestOffset(offset=3, records=2, watermark=None, finished=False, splits=(), backlog=None)
+        """
+        return None
+
+    def read_to(self, partition: Any, offset: Any, end: Any) -> Batch[T_co] | None:
+        """Read the records up to an offset that :meth:`latest_offset` has returned.
+
+        Define it if the number of records up to there is not known; then ``LatestOffset.records`` is a
+        larger number. If it returns None, a worker calls :meth:`read` with that number as the limit.
+
+        Args:
+            partition: one of :meth:`partitions`.
+            offset: the offset before the first record.
+            end: the offset after the last record, which is the ``next_offset`` of the batch.
         """
         return None
 

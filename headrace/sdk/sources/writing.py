@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Protocol, runtime_checkable
 
-from headrace.errors import PipelineError, shorten, warn
+from headrace.errors import PipelineError, UnsupportedError, shorten, warn
 from headrace.sdk.pipelines.graph import Write as WriteNode
 from headrace.sdk.pipelines.pvalue import PCollection, PDone, require_collection
 from headrace.sdk.pipelines.transform import PTransform
+from headrace.sdk.sources.delivery import Delivery
 from headrace.sdk.sources.sink import Sink
 
 
@@ -25,6 +26,10 @@ class Write(PTransform[PCollection[Any], PDone]):
     Args:
         sink: the sink; it must accept retractions if the collection can contain them. Or a sink of Beam
             (:mod:`headrace.io.iobase`).
+        delivery: how often elements are written if a run fails and resumes; by default what the sink does.
+
+    Raises:
+        UnsupportedError: the sink cannot do this delivery.
 
     >>> class Shout(Sink):
     ...     def write(self, batch):
@@ -34,11 +39,11 @@ class Write(PTransform[PCollection[Any], PDone]):
     A B
     """
 
-    def __init__(self, sink: Sink | OffersTransform) -> None:
+    def __init__(self, sink: Sink | OffersTransform, *, delivery: Delivery | None = None) -> None:
         super().__init__()
         if not isinstance(sink, (Sink, OffersTransform)):
             raise TypeError(f"Write needs a Sink, not {shorten(sink)}")
-        self._sink = sink
+        self._sink = sink if delivery is None else _delivering(sink, delivery)
 
     def default_label(self) -> str:
         return f"Write({type(self._sink).__name__})"
@@ -57,6 +62,15 @@ class Write(PTransform[PCollection[Any], PDone]):
         sink = self._sink.with_element_type(pcoll.element_type)
         pipeline.add(WriteNode(pipeline.scope, (pcoll.collection,), (), sink))
         return PDone(pipeline)
+
+
+def _delivering(sink: Sink | OffersTransform, delivery: Delivery) -> Sink:
+    if not isinstance(sink, Sink):
+        raise UnsupportedError(
+            f"{type(sink).__name__} is a sink of Beam, which has no choice of delivery",
+            remedy="remove the argument delivery, or write an hr.io.Sink",
+        )
+    return sink.with_delivery(delivery)
 
 
 def warn_of_repeats(pcoll: PCollection[object], what: str) -> None:

@@ -30,6 +30,9 @@ _BATCH_TIMES: Final = (
     "steps run one after another on whole bundles, so batches do not follow their times"
 )
 
+_JAVA: Final = Ignored(None, "Kafka is read with confluent-kafka, and not in Java")
+_READ_PARTITIONS: Final = "an hr.Reshuffle() after the read distributes records over workers"
+
 _READ: Final = {"min_bundle_size": Ignored(0, _READ_SIZES)}
 _READ_ALL: Final = {**_READ, "desired_bundle_size": Ignored(0, _READ_SIZES)}
 
@@ -45,6 +48,17 @@ IGNORED: Final[Mapping[str, Mapping[str, Ignored]]] = {
         "variance": Ignored(0.25, _BATCH_TIMES),
         "clock": Ignored(None, _BATCH_TIMES),
     },
+    "ReadFromKafka": {
+        "consumer_polling_timeout": Ignored(
+            2, "a read takes the records that exist, and does not wait"
+        ),
+        "expansion_service": _JAVA,
+        "redistribute": Ignored(False, _READ_PARTITIONS),
+        "redistribute_num_keys": Ignored(0, _READ_PARTITIONS),
+        "allow_duplicates": Ignored(False, "a record is read once"),
+        "consumer_factory_fn_class": _JAVA,
+        "consumer_factory_fn_params": _JAVA,
+    },
     "ReadFromText": _READ,
     "ReadFromAvro": {**_READ, "use_fastavro": _FASTAVRO},
     "ReadAllFromText": _READ_ALL,
@@ -55,6 +69,7 @@ IGNORED: Final[Mapping[str, Mapping[str, Ignored]]] = {
         "mime_type": Ignored("application/x-avro", "files have no MIME type"),
         "use_fastavro": _FASTAVRO,
     },
+    "WriteToKafka": {"expansion_service": _JAVA},
     "WriteToFiles": {
         "output_fn": Ignored(None, "the outputs are always FileResults"),
         "max_writers_per_bundle": Ignored(20, "a worker writes one file at a time"),

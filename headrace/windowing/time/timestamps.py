@@ -556,5 +556,8 @@ MIN_TIMESTAMP: Final = Timestamp(micros=MIN_MICROS)
 MAX_TIMESTAMP: Final = Timestamp(micros=MAX_MICROS)
 """The end of time: a watermark there states that no more elements will arrive."""
 
+FOREVER: Final = Duration(micros=MAX_MICROS)
+"""An allowed lateness without a limit: windows are kept until the end of time."""
+
 TIME_GRANULARITY: Final = Duration(micros=1)
 """The smallest difference between two timestamps: one microsecond."""

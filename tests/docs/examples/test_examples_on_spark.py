@@ -9,6 +9,7 @@ from orders_join import read_books
 
 from tests.conftest import ON_SPARK
 from tests.docs.examples import (
+    test_delete_person as delete_person,
     test_fraud_sessions as fraud_sessions,
     test_gaming as gaming,
     test_laws_for_your_pipeline as laws_for_your_pipeline,
@@ -32,6 +33,12 @@ def test_fraud_sessions_while_files_are_written(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("spark")
 def test_sensors_in_streaming_mode(tmp_path: Path) -> None:
     sensors.check_streaming(tmp_path, *FLAGS, "--max-records-per-batch=90")
+
+
+@pytest.mark.usefixtures("spark")
+@pytest.mark.parametrize("mode", [[], ["--streaming"]])
+def test_a_person_is_deleted(mode: list[str], tmp_path: Path) -> None:
+    delete_person.check(tmp_path, *mode, *FLAGS, "--max-records-per-batch=200")
 
 
 @pytest.mark.usefixtures("spark")

@@ -29,6 +29,13 @@ class Recorder(Sink):
 
 
 @attrs.define
+class WatermarkRecorder(Recorder):
+    """Records the batches that only tell the watermark, too."""
+
+    wants_watermarks: ClassVar[bool] = True
+
+
+@attrs.define
 class PartRecorder(PartSink):
     """Records the parts of batches instead of writing them."""
 
@@ -45,7 +52,9 @@ class PartRecorder(PartSink):
 
 def recorder_for(sink: Sink) -> Recorder | PartRecorder:
     """A recorder that replaces a sink."""
-    return PartRecorder() if isinstance(sink, PartSink) else Recorder()
+    if isinstance(sink, PartSink):
+        return PartRecorder()
+    return WatermarkRecorder() if sink.wants_watermarks else Recorder()
 
 
 @attrs.frozen

@@ -46,14 +46,19 @@ ALONE = (
 
 COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
 
+USER, PASSWORD = "quay", "a-password-of-the-broker"
+"""Who may log in at the address for SASL."""
+
 PROPERTIES = """
 process.roles=broker,controller
 node.id=1
 controller.quorum.voters=1@127.0.0.1:{controller}
-listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}
-advertised.listeners=PLAINTEXT://127.0.0.1:{port}
+listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller},SASL://127.0.0.1:{sasl}
+advertised.listeners=PLAINTEXT://127.0.0.1:{port},SASL://127.0.0.1:{sasl}
 controller.listener.names=CONTROLLER
-listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT
+listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,SASL:SASL_PLAINTEXT
+sasl.enabled.mechanisms=PLAIN
+listener.name.sasl.plain.sasl.jaas.config={login} required user_{user}="{password}";
 inter.broker.listener.name=PLAINTEXT
 log.dirs={folder}/data
 num.partitions={partitions}
@@ -65,6 +70,7 @@ offsets.topic.num.partitions=1
 transaction.state.log.replication.factor=1
 transaction.state.log.min.isr=1
 transaction.state.log.num.partitions=1
+transaction.abort.timed.out.transaction.cleanup.interval.ms=500
 share.coordinator.state.topic.replication.factor=1
 share.coordinator.state.topic.min.isr=1
 share.coordinator.state.topic.num.partitions=1
@@ -107,18 +113,23 @@ class Broker:
 
     def __init__(self, folder: Path, auto_create: bool = True) -> None:
         self.folder = folder
-        self.port, controller = free_port(), free_port()
+        self.port, self.sasl_port, controller = free_port(), free_port(), free_port()
         self._properties = folder / "server.properties"
         self._properties.write_text(
             PROPERTIES.format(
                 port=self.port,
                 controller=controller,
+                sasl=self.sasl_port,
+                login="org.apache.kafka.common.security.plain.PlainLoginModule",
+                user=USER,
+                password=PASSWORD,
                 folder=folder,
                 partitions=PARTITIONS,
                 auto_create=str(auto_create).lower(),
             )
         )
-        cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+        # "A" first: an id that begins with "-" would be read as an option.
+        cluster = base64.urlsafe_b64encode(b"\0" + uuid.uuid4().bytes[1:]).decode().rstrip("=")
         tool = ["kafka.tools.StorageTool", "format", "-t", cluster, "-c", str(self._properties)]
         assert _java(folder, tool).wait(60) == 0, _log(folder)
         self.process = self._start()
@@ -127,6 +138,11 @@ class Broker:
     def address(self) -> str:
         """Host and port, as clients need them."""
         return f"127.0.0.1:{self.port}"
+
+    @property
+    def sasl_address(self) -> str:
+        """Host and port for clients that log in as the user with the password (SASL, PLAIN)."""
+        return f"127.0.0.1:{self.sasl_port}"
 
     def kill(self) -> None:
         """End the process at once, as a crash does."""

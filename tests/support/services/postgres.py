@@ -13,7 +13,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import mkdtemp
@@ -55,29 +55,67 @@ def _user() -> dict[str, Any]:
     return {"user": "postgres" if "postgres" in known else "nobody", "extra_groups": []}
 
 
-@contextmanager
-def running() -> Iterator[str]:
-    """The URL of a new, empty server, which is gone afterwards."""
-    home = binaries()
-    assert home is not None, NOT_INSTALLED
-    folder = mkdtemp(prefix="headrace-pg-")
-    if _user():
-        shutil.chown(folder, _user()["user"])
-    try:
+class Server:
+    """A server in a folder of its own, which can be killed and started again with its data."""
+
+    def __init__(self, folder: str) -> None:
+        home = binaries()
+        assert home is not None, NOT_INSTALLED
+        self.folder, self.port, self._home = folder, free_port(), home
+        if _user():
+            shutil.chown(folder, _user()["user"])
         _run([home / "initdb", "-D", f"{folder}/data", *INIT], folder).wait_and_check()
-        port = free_port()
-        place = ["-p", str(port), "-k", folder, "-c", "listen_addresses=127.0.0.1", "-F"]
-        server = _run([home / "postgres", "-D", f"{folder}/data", *place], folder)
+        self._process = self._start()
+
+    @property
+    def url(self) -> str:
+        """The URL of the database."""
+        return f"postgresql://postgres@127.0.0.1:{self.port}/postgres"
+
+    def kill(self) -> None:
+        """End all processes at once, as a crash does."""
+        self._process.kill()
+
+    def restart(self) -> None:
+        """Kill the processes if they run, and start the server again with its data."""
+        self.kill()
+        self._process = self._start()
+
+    def stop(self) -> None:
+        """Stop it, without keeping anything."""
+        self._process.stop()
+
+    def _start(self) -> _Process:
+        place = ["-p", str(self.port), "-k", self.folder, "-c", "listen_addresses=127.0.0.1", "-F"]
+        command = [self._home / "postgres", "-D", f"{self.folder}/data", *place, *SETTINGS]
+        process = _run(command, self.folder)
+        _wait_for(self.port, process)
+        return process
+
+
+@contextmanager
+def server() -> Iterator[Server]:
+    """A new, empty server, which is gone afterwards."""
+    folder = mkdtemp(prefix="headrace-pg-")
+    try:
+        started = Server(folder)
         try:
-            _wait_for(port, server)
-            yield f"postgresql://postgres@127.0.0.1:{port}/postgres"
+            yield started
         finally:
-            server.stop()
+            started.stop()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+@contextmanager
+def running() -> Iterator[str]:
+    """The URL of a new, empty server, which is gone afterwards."""
+    with server() as started:
+        yield started.url
+
+
 INIT = ["-A", "trust", "-U", "postgres", "--no-sync", "-E", "UTF8", "--locale=C"]
+SETTINGS = ["-c", "wal_level=logical", "-c", "max_replication_slots=20", "-c", "max_wal_senders=4"]
 
 
 class _Process:
@@ -88,6 +126,11 @@ class _Process:
     def wait_and_check(self) -> None:
         assert self.popen.wait(120) == 0, self.log.read_text()
 
+    def kill(self) -> None:
+        with suppress(ProcessLookupError):
+            os.killpg(self.popen.pid, signal.SIGKILL)
+        self.popen.wait()
+
     def stop(self) -> None:
         self.popen.send_signal(signal.SIGQUIT)  # at once, as nothing is to be kept
         try:
@@ -97,10 +140,14 @@ class _Process:
             self.popen.wait()
 
 
+NEW: Any = {"start_new_session": True}
+"""A process group of its own, which can be killed as a whole."""
+
+
 def _run(command: list[Any], folder: str) -> _Process:
     log = Path(folder, "log")
     with open(log, "ab") as out:
-        popen = subprocess.Popen(command, cwd=folder, stdout=out, stderr=out, **_user())
+        popen = subprocess.Popen(command, cwd=folder, stdout=out, stderr=out, **NEW, **_user())
     return _Process(popen, log)
 
 

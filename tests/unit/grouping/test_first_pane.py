@@ -8,6 +8,7 @@ import attrs
 import pytest
 from hypothesis import given, strategies as st
 
+from headrace.grouping.first_pane import first_pane_windows, key_state
 from headrace.grouping.state.key_state import KeyState
 from headrace.triggers import (
     AccumulationMode,
@@ -68,9 +69,9 @@ def key_of(
 def test_the_windows_of_a_state_make_the_same_state_again(key, script):
     for event in script:
         play(key, event)
-        windows = key.grouping.first_pane_windows(key.state, key.clock)
+        windows = first_pane_windows(key.grouping.strategy, key.state, key.clock)
         if windows is not None:
-            again = key.grouping.key_state(windows, key.state.closed_until, key.clock)
+            again = key_state(key.grouping, windows, key.state.closed_until, key.clock)
             assert again == with_pending_as_one(key.state)
 
 
@@ -81,7 +82,7 @@ def with_pending_as_one(key: KeyState) -> KeyState:
 
 
 def fired_windows(key: OneKey) -> list[bool] | None:
-    windows = key.grouping.first_pane_windows(key.state, key.clock)
+    windows = first_pane_windows(key.grouping.strategy, key.state, key.clock)
     return None if windows is None else [window.fired for window in windows]
 
 

@@ -190,7 +190,7 @@ def test_a_whole_life_in_one_call_says_what_its_events_say(strategy, rows):
     by_events.play([("elements", rows), ("watermark", MAX_MICROS)])
     at_once = Panes()
     arrivals = list(OneKey(strategy)._arrivals(rows))
-    Grouping(strategy, BagOf()).run_to_completion(arrivals, START, END, at_once)
+    Grouping(strategy, BagOf()).run_to_completion(arrivals, True, START, END, at_once)
     assert by_window(at_once) == by_window(by_events.panes)
 
 
@@ -205,7 +205,7 @@ def test_a_whole_life_says_the_same_of_changes(mode, diffs):
     came = Arrival(window, content, Arrived(len(diffs)), window.last, window.last)
     by_events = OneKey(strategy, reduction)
     at_once = Panes()
-    Grouping(strategy, reduction).run_to_completion([came], START, END, at_once)
+    Grouping(strategy, reduction).run_to_completion([came], True, START, END, at_once)
     by_events.take([came])
     by_events.watermark(MAX_MICROS)
     assert by_window(at_once) == by_window(by_events.panes)
@@ -216,7 +216,7 @@ def test_the_columns_of_whole_lives_have_to_fit():
     window = (interval(0, 10 * SECOND),)
     columns = ArrivalColumns(["k"], [window], [0], [["a"], ["b"]], 2)
     with pytest.raises(ValueError, match="longer"):
-        grouping.final_panes(columns)
+        grouping.emitter.final_panes(columns)
 
 
 def by_window(panes):

@@ -12,7 +12,7 @@ from headrace.runners.contents.reductions import reduction_of
 from headrace.sdk.groups.combine_fn import combine_fn_of
 from headrace.sdk.testing.strategies.arriving import scripts
 from headrace.sdk.testing.strategies.windowing import wheres, windowings
-from headrace.stored_formats import KEY_STATE
+from headrace.stored_formats import KEY_STATE, VERSION
 from headrace.triggers import (
     AccumulationMode,
     AfterCount,
@@ -123,7 +123,8 @@ def test_another_version_is_refused():
     with pytest.raises(HeadraceError) as refusal:
         thaw((KEY_STATE + 1, *rest), merging=False)
     assert refusal.value.problem == (
-        f"the stored state has format {KEY_STATE + 1}, but this version of Headrace reads format {KEY_STATE}"
+        f"the stored state has format {KEY_STATE + 1}, but this version of Headrace "
+        f"({VERSION}) reads format {KEY_STATE}"
     )
     assert "start with a new checkpoint" in refusal.value.remedy
 

@@ -6,7 +6,7 @@ from hypothesis import given, strategies as st
 import headrace as hr
 from headrace.grouping.bundle import Bundle
 from headrace.runners.grouping import operators
-from headrace.runners.precombine import plain
+from headrace.runners.precombine import per_window
 from headrace.runners.sources import source_bundles
 from headrace.sdk.testing.assertions.capturing import capture
 from headrace.triggers import AfterWatermark, DefaultTrigger, Repeatedly
@@ -80,6 +80,6 @@ def test_small_bundles_are_put_together_and_large_ones_cut(monkeypatch):
 def test_many_values_are_folded_as_they_come(monkeypatch, windows):
     events = [("a", number % 5, number) for number in range(20)]
     expected = panes(events, windows, GROUPINGS["max"])
-    monkeypatch.setattr(plain, "FOLD_AT", 3)
+    monkeypatch.setattr(per_window, "FOLD_AT", 3)
     monkeypatch.setattr(source_bundles, "BUNDLE_ROWS", 4)
     assert panes(events, windows, GROUPINGS["max"]) == expected

@@ -1,5 +1,7 @@
 """A streaming grouping that keeps windows without full states gives the panes of one with full states."""
 
+import gc
+import weakref
 from typing import Any
 
 import attrs
@@ -9,7 +11,7 @@ from hypothesis import given, strategies as st
 import headrace as hr
 from headrace.grouping.bundle import Bundle
 from headrace.grouping.facts import Firing
-from headrace.runners.grouping.end_queue import EndQueue, REtests
+from headrace.runners.grouping.end_queue import REMOVED, EndQueue
 from headrace.runners.grouping.keyed_table import KeyedTable
 from headrace.runners.grouping.operators import streaming_group
 from headrace.runners.grouping.session_tier import SessionTier
@@ -48,6 +50,7 @@ TRIGGERS = [
     AfterWatermark(late=AfterCount(2)),
     AfterWatermark(late=AfterProcessingTime(3)),
 ]
+LATE = AfterWatermark(late=AfterCount(1))
 KEYS = ["a", "b", 1, 1.0]
 
 rows = st.lists(st.tuples(st.sampled_from(KEYS), st.integers(0, 9), st.integers(0, 40)), max_size=8)
@@ -120,11 +123,31 @@ def test_windows_without_full_states_have_the_same_panes(
     assert len(light.operator.store.table) == 0
 
 
+@attrs.frozen
+class Shop:
+    """A key that is not its own identity."""
+
+    name: str
+
+
+@pytest.mark.parametrize("windows", WINDOWS[:3], ids=_name)
+def test_nothing_is_kept_of_a_key_whose_windows_have_expired(windows):
+    mode = AccumulationMode.RETRACTING
+    how = {"allowed_lateness": 7, "trigger": LATE, "accumulation_mode": mode}
+    played = Played(step_of(windows, GROUPINGS["max"], **how), full=False)
+    shop = Shop("a")
+    gone = weakref.ref(shop)
+    played.round([(shop, 1, 2)], 5 * SECOND, 1)
+    played.round([(shop, 2, 2)], 22 * SECOND, 2)
+    del shop
+    played.round([], 60 * SECOND, 3)
+    played.round([], 61 * SECOND, 4)
+    gc.collect()
+    assert gone() is None
+
+
 def table_of(windows, **strategy) -> Any:
     return Played(step_of(windows, GROUPINGS["sum"], **strategy), full=False).operator
-
-
-LATE = AfterWatermark(late=AfterCount(1))
 
 
 @pytest.mark.parametrize(
@@ -206,6 +229,6 @@ def test_a_queue_gives_its_items_in_order_of_end(changes, width):
             items = [item for item in items if item.end > number]
         elif items:
             item = items[number % len(items)]
-            item.end = item.end + number if change == "grow" else REtests
-            items = [item for item in items if item.end != REtests]
+            item.end = item.end + number if change == "grow" else REMOVED
+            items = [item for item in items if item.end != REMOVED]
         assert queue.first == min((item.end for item in items), default=NEVER)

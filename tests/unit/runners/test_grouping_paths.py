@@ -26,10 +26,9 @@ from headrace.runners.contents.grouping_paths import (
     Keep,
     path_of,
 )
-from headrace.runners.precombine.column_sums import NumberPrecombiner
 from headrace.runners.precombine.per_element import ElementPrecombiner
 from headrace.runners.precombine.per_session import SessionPrecombiner
-from headrace.runners.precombine.plain import PlainPrecombiner
+from headrace.runners.precombine.per_window import NumberPrecombiner, PlainPrecombiner
 from headrace.triggers import (
     AfterBytes,
     AfterCount,
@@ -120,10 +119,10 @@ def test_what_is_collected_can_be_read_as_it_is_kept(execution: Execution) -> No
 def test_the_table_has_no_path_that_none_takes() -> None:
     """Only groupings that need values, and no output for late elements, are in the table."""
     taken = {
-        (execution, facts.windows, facts.may_finish, facts.panes)
+        (execution, facts.windows, facts.panes)
         for facts in SHEETS
         for execution in Execution
-        if facts.needs is Needs.VALUES
+        if facts.needs is Needs.VALUES and facts.windows is not WindowMerging.CUSTOM
     }
     assert taken == {(*key, panes) for key, row in PATHS.items() for panes in row}
 

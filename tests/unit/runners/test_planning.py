@@ -7,7 +7,7 @@ from headrace.runners.contents.grouping_paths import Execution
 from headrace.runners.plan.planning import KeyedStep, plan
 from headrace.runners.precombine.per_element import ElementPrecombiner
 from headrace.runners.precombine.per_session import SessionPrecombiner
-from headrace.runners.precombine.plain import PlainPrecombiner
+from headrace.runners.precombine.per_window import PlainPrecombiner
 from headrace.sdk.pipelines.graph import Graph
 from headrace.triggers import (
     AccumulationMode,
@@ -201,7 +201,7 @@ def test_elements_are_gathered_as_cheaply_as_can_be(words, windows, more, kind):
     [
         (Sessions(60), SessionPrecombiner),
         (Sessions(len, max_gap=9), SessionPrecombiner),
-        (Own(60), ElementPrecombiner),
+        (Own(60), PlainPrecombiner),
     ],
 )
 @pytest.mark.parametrize("execution", [Execution.MEMORY, Execution.BATCH])

@@ -14,10 +14,10 @@ from headrace.grouping.bundle import Bundle
 from headrace.grouping.facts import facts_of
 from headrace.runners.contents.grouping_paths import Execution, path_of
 from headrace.runners.contents.reductions import BagOf, reduction_of
-from headrace.runners.precombine import Input, plain, precombiner_for
+from headrace.runners.precombine import Input, per_window, precombiner_for
 from headrace.runners.precombine.per_element import ElementPrecombiner
 from headrace.runners.precombine.per_session import SessionPrecombiner
-from headrace.runners.precombine.plain import PlainPrecombiner
+from headrace.runners.precombine.per_window import PlainPrecombiner
 from headrace.sdk.groups.combine_fn import combine_fn_of
 from headrace.sdk.testing.runs.run import patience
 from headrace.triggers import AfterBytes, AfterElement, Repeatedly, WindowingStrategy
@@ -113,7 +113,7 @@ def settled(arrivals):
 def test_every_kind_gathers_what_single_elements_say(
     monkeypatch, window_fn, kind, execution, reduction, assigns, rows, at_once, fold_at
 ):
-    monkeypatch.setattr(plain, "FOLD_AT", fold_at)
+    monkeypatch.setattr(per_window, "FOLD_AT", fold_at)
     input_ = input_of(window_fn, assigns)
     arriving = [bundle_of(each, at_once) for each in rows]
     if not assigns:
@@ -134,7 +134,7 @@ def test_a_gathering_is_empty_once_it_has_been_drained(window_fn):
 
 def test_values_are_folded_before_they_are_too_many(monkeypatch):
     """However many come, no more of them wait than that."""
-    monkeypatch.setattr(plain, "FOLD_AT", 10)
+    monkeypatch.setattr(per_window, "FOLD_AT", 10)
     largest: Counter[int] = Counter()
 
     class Watched(BagOf):

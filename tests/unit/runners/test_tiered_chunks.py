@@ -14,7 +14,7 @@ from headrace.grouping.bundle import Bundle
 from headrace.runners.grouping.operators import streaming_group
 from headrace.runners.spark.shuffle.blocks import unpacked_blocks
 from headrace.runners.spark.shuffle.key_group import KeyGroups
-from headrace.runners.spark.shuffle.read import READ_SESSIONS, shuffle_read_for
+from headrace.runners.spark.shuffle.read import shuffle_read_for
 from headrace.runners.spark.shuffle.wire import StageRow, dumps, loads
 from headrace.runners.spark.shuffle.write import KeyedWrite, StepAddress
 from headrace.runners.spark.state import chunks
@@ -54,8 +54,8 @@ class OnWorkers(Played):
     def __init__(self, step: Any) -> None:
         self.sent, self.metrics = [], StepMetrics()
         received = shuffle_read_for(step, batch=False)
-        self.operator: Any = streaming_group(step, self.send, self.metrics, received, READ_SESSIONS)
-        kind = TieredChunks(step, self.operator.grouping, self.operator.keep, READ_SESSIONS)
+        self.operator: Any = streaming_group(step, self.send, self.metrics, received)
+        kind = TieredChunks(step, self.operator.grouping, self.operator.keep)
         self.chunks = Bytes()
         self.operator.store = ChunkedStore(Directory(), self.chunks, kind)
         self.outbox: list[StageRow] = []

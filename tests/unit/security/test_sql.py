@@ -79,7 +79,10 @@ def test_postgresql_quotes_columns_and_binds_values(name):
     table = sa.Table("t", sa.MetaData(), sa.Column("k", sa.Text), sa.Column(name, sa.Text))
     quoted = '"' + name.replace('"', '""').replace("%", "%%") + '"'
     columns = ["k", name]
-    for statement in (upsert(table, columns, ("k",), "postgresql"), delete(table, columns, ("k",))):
+    for statement in (
+        upsert(table, columns, ("k",), "postgresql"),
+        delete(table, columns, ("k",), postgresql()),
+    ):
         compiled = statement.compile(dialect=postgresql())
         text = str(compiled)
         assert quoted in text or name.isidentifier()

@@ -32,6 +32,7 @@ from headrace.sdk.metrics.cells import MetricResults, MetricsContainer
 from headrace.sdk.metrics.step_metrics import StepMetrics
 from headrace.sdk.pipelines.graph import Read, Write
 from headrace.sdk.sources.sink import Commit, PartSink, SinkBatch
+from headrace.windowing.time.timestamps import MAX_MICROS
 
 
 @attrs.define
@@ -92,15 +93,16 @@ class DriverSinks:
         self.observed.take(parts.pop(SAMPLES, ()))
         self.read_size = sum(parts.pop(READ_SIZE, ()))
         controls = parts.pop(CONTROL, [])
-        for place, node in enumerate(self.plan.graph):
-            if isinstance(node, Write):
-                with label_errors(node.label):
-                    self._write(node, batch, sorted(parts[place], key=lambda part: part[0]))
-        if self.retention is not None:
-            self.retention.note(batch, parts.pop(FILES_IN_USE, ()))
         control = merged(controls) if controls else None
         if control is not None:
             self._record_watermarks(control)
+        for place, node in enumerate(self.plan.graph):
+            if isinstance(node, Write):
+                with label_errors(node.label):
+                    self._write(node, batch, sorted(parts[place], key=lambda p: p[0]), control)
+        if self.retention is not None:
+            self.retention.note(batch, parts.pop(FILES_IN_USE, ()))
+        if control is not None:
             self.progress.end_batch(
                 batch,
                 min((self._steps[label].watermark for label in self._reads), default=None),
@@ -122,16 +124,31 @@ class DriverSinks:
     def _writes(self) -> Iterable[Write]:
         return (node for node in self.plan.graph if isinstance(node, Write))
 
-    def _write(self, node: Write, batch: int, parts: list[tuple[int, int, Any]]) -> None:
+    def _write(
+        self,
+        node: Write,
+        batch: int,
+        parts: list[tuple[int, int, Any]],
+        control: Control | None,
+    ) -> None:
         written = [what for _, _, what in parts]
-        streaming, label = self.streaming, node.label
+        due = node.sink.wants_watermarks and control is not None
+        told: dict[str, Any] = {
+            "streaming": self.streaming,
+            "watermark": self._watermark(node, control),
+        }
         if isinstance(node.sink, PartSink):
-            if written or not streaming:  # in batch mode, commit an empty collection too
-                node.sink.commit(Commit(batch, self.run, label, written, streaming=streaming))
-        elif written:
-            now = max(now for _, now, _ in parts)
+            if written or due or not self.streaming:  # in batch mode, commit an empty collection
+                node.sink.commit(Commit(batch, self.run, node.label, written, **told))
+        elif written or due:
+            now = max((now for _, now, _ in parts), default=control.now if control else 0)
             bundle = Bundle.concat(list(map(unpack, written)))
-            node.sink.write(SinkBatch(batch, now, bundle, self.run, label, streaming=streaming))
+            node.sink.write(SinkBatch(batch, now, bundle, self.run, node.label, **told))
+
+    def _watermark(self, node: Write, control: Control | None) -> int | None:
+        if not self.streaming:
+            return MAX_MICROS
+        return None if control is None else self._steps[node.label].watermark
 
     def _count(self, counts: dict[str, tuple[StepMetrics, MetricsContainer]]) -> None:
         for label, (steps, container) in counts.items():

@@ -6,34 +6,31 @@ They work like the precombiners before the shuffle, but merge contents instead o
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterator
-from itertools import islice
-from operator import itemgetter
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Any, Final, Protocol, TypeAlias, cast
 
 import attrs
 
-from headrace.grouping.pane_output import Arrival, ArrivalColumns, merge_arrivals
+from headrace.grouping.pane_output import Arrival, ArrivalColumns, columns_in, merge_arrivals
 from headrace.grouping.reduction import Reduction
 from headrace.runners.contents.grouping_paths import Execution, Keep
 from headrace.runners.contents.reductions import BagOf
-from headrace.runners.grouping.session_tier import SessionValues
-from headrace.runners.grouping.window_contents import WindowContents, columns_of
+from headrace.runners.grouping.window_tier import WindowContents
 from headrace.runners.plan.planning import KeyedStep
 from headrace.runners.precombine import Arrivals, GroupInput
 from headrace.runners.precombine.per_session import (
-    COLUMN_ROWS,
+    CombinedSession,
     KeySessions,
     OpenSession,
     expired_until,
     merge_sessions,
+    session_columns,
 )
 from headrace.runners.spark.shuffle.blocks import Block, arrivals_in, unpacked_windows
 from headrace.runners.spark.shuffle.spilling import SpilledList, SpillFile
 from headrace.sdk.coders.keys import identities, identity
-from headrace.triggers.trigger import Arrived
 from headrace.windowing.time.timestamps import MIN_MICROS
-from headrace.windowing.window import BoundedWindow, interval
+from headrace.windowing.window import BoundedWindow
 
 SPILL_AT: Final = 1 << 25
 """Pickled size, in bytes, at which lists spill to disk; in memory the values can be ten times as large."""
@@ -61,7 +58,7 @@ class Blocks:
         """Return all blocks, one window each, and clear them."""
         blocks, self._blocks = self._blocks, []
         for block in blocks:
-            yield columns_of(block.windows, block.keys, block.contents)._replace(count=block.count)
+            yield columns_in(block.windows, block.keys, block.contents, count=block.count)
 
 
 @attrs.define
@@ -71,14 +68,12 @@ class ReadArrivals:
     step: KeyedStep
     watermark: int = MIN_MICROS
     bags: Bags = attrs.field(init=False)
-    windows_merged: bool = attrs.field(init=False)
     _keys: dict[Hashable, tuple[object, dict[BoundedWindow, Arrival]]] = attrs.field(
         factory=dict, init=False
     )
 
     def __attrs_post_init__(self) -> None:
-        """Note whether windows still have to merge: from two workers they may overlap."""
-        self.windows_merged = not self.step.strategy.window_fn.is_merging()
+        """Start empty."""
         self.bags = Bags(self.step.reduction)
 
     def take(self, blocks: list[Block], size: int) -> None:
@@ -111,8 +106,7 @@ class ReadArrivals:
                 found[arrival.window].append((key, arrival.content, arrival.arrived.count))
         for window, rows in found.items():
             keys, contents, counts = map(list, zip(*rows, strict=True))
-            columns = columns_of(window, keys, contents)
-            yield columns._replace(count=sum(counts), counts=counts)
+            yield columns_in(window, keys, contents, counts)
 
     def sessions(self) -> Iterator[KeySessions]:
         """Return each key with its sessions in order, and with late elements in their own windows."""
@@ -120,7 +114,7 @@ class ReadArrivals:
         for known, key, arrivals in self.drain():
             own = [[*a.window, (a.content, a.arrived.count)] for a in arrivals]
             merged = merge_sessions([s for s in own if s[1] > expired], self._merge)
-            yield known, key, merged, [s for s in own if s[1] <= expired]
+            yield known, key, _counted(merged), _counted(s for s in own if s[1] <= expired)
 
     def _merge(self, one: Counted, other: Counted) -> Counted:
         return self.step.reduction.merge(one[0], other[0]), one[1] + other[1]
@@ -132,30 +126,29 @@ class ReadColumns:
 
     step: KeyedStep
     bags: Bags = attrs.field(init=False)
-    _contents: WindowContents = attrs.field(init=False)
+    _windows: dict[BoundedWindow, WindowContents] = attrs.field(factory=dict, init=False)
 
     def __attrs_post_init__(self) -> None:
         """Start empty."""
-        self._clear()
+        self.bags = Bags(self.step.reduction)
 
     def take(self, blocks: list[Block], size: int) -> None:
         """Add blocks, one window each."""
         for block in blocks:
-            self._contents.add(block.windows, block.keys, block.contents)
+            window = block.windows
+            if window not in self._windows:
+                self._windows[window] = WindowContents(self.step, window)
+            self._windows[window].add(block.keys, block.contents)
         if self.bags.full(size):
-            for _, table in self._contents.tables():
-                table.update({k: self.bags.spilled(content) for k, content in table.items()})
+            for held in self._windows.values():
+                held.contents.update({k: self.bags.spilled(c) for k, c in held.contents.items()})
 
     def columns(self) -> Iterator[ArrivalColumns]:
         """Return the contents of one window at a time."""
-        contents = self._contents
-        self._clear()
-        for window in [window for window, _ in contents.tables()]:
-            yield contents.take(window)
-
-    def _clear(self) -> None:
-        self._contents = WindowContents(self.step)
+        windows, self._windows = self._windows, {}
         self.bags = Bags(self.step.reduction)
+        for window in list(windows):
+            yield windows.pop(window).columns()
 
 
 @attrs.define
@@ -193,20 +186,11 @@ class ReadSessions:
         held, self._sessions = self._sessions, {}
         self.bags = Bags(self.step.reduction)
         merge = self.step.reduction.merge
-        rows = (
-            (key, *session)
+        return session_columns(
+            (key, start, end, content, 1)
             for key, some in held.values()
-            for session in merge_sessions(some, merge)
+            for start, end, content in merge_sessions(some, merge)
         )
-        while chunk := list(islice(rows, COLUMN_ROWS)):
-            keys, starts, ends, contents = map(list, zip(*chunk, strict=True))
-            yield ArrivalColumns(
-                keys=keys,
-                windows=[(interval(*bounds),) for bounds in zip(starts, ends, strict=True)],
-                lasts=[end - 1 for end in ends],
-                contents=contents,
-                count=len(keys),
-            )
 
 
 @attrs.define
@@ -241,13 +225,8 @@ Counted: TypeAlias = tuple[Any, int]
 """A content with the number of its elements."""
 
 
-def _arrival(key: object, session: OpenSession) -> Arrival:
-    start, end, (content, count) = session
-    return Arrival(interval(start, end), content, Arrived(count), end - 1, end - 1)
-
-
-READ_SESSIONS: Final = SessionValues(itemgetter(0), _arrival)
-"""How the sessions of :class:`ReadArrivals` are read."""
+def _counted(sessions: Iterable[OpenSession]) -> list[CombinedSession]:
+    return [(start, end, content, count) for start, end, (content, count) in sessions]
 
 
 def shuffle_read_for(step: KeyedStep, batch: bool) -> GroupInput:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import count
-from operator import length_hint
 from typing import Final
 
 import attrs
@@ -41,6 +40,7 @@ from headrace.sdk.pardo.stateful_dofn import key_of_pair
 from headrace.sdk.pipelines.graph import GroupByKey, Node, Write
 from headrace.sdk.sources.sink import PartSink, SinkPart
 from headrace.triggers.trigger import Clock
+from headrace.windowing.column import mapped
 
 ROWS: Final = 1 << 20
 """Maximum number of buffered elements before a shuffle."""
@@ -124,12 +124,10 @@ class KeyedWrite(Operator):
         self._rows = self._bytes = 0
 
     def _compact(self, block: Block) -> None:
-        contents = iter(block.contents)
-        try:
-            block.contents[:] = list(map(self.step.reduction.compact, contents))
-        except Exception as error:
-            note_key(error, block.keys[len(block.keys) - length_hint(contents) - 1])
-            raise
+        def note(error: Exception, row: int) -> None:
+            note_key(error, block.keys[row])
+
+        block.contents[:] = mapped(self.step.reduction.compact, block.contents, note)
 
     def _blocks(self) -> dict[int, list[Block]]:
         if self._in_columns:

@@ -23,7 +23,7 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPart
 from headrace.grouping.bundle import Bundle
 from headrace.runners.error_context import label_errors
 from headrace.runners.sources.batch_size import BatchDelivery
-from headrace.runners.sources.source_positions import Position, drained, position_of
+from headrace.runners.sources.source_positions import Position, position_of
 from headrace.runners.sources.source_ranges import NO_WORKER_READS, WorkerReads
 from headrace.runners.sources.source_rounds import SourceRounds
 from headrace.runners.spark.cluster.error_transport import wrapping
@@ -36,6 +36,7 @@ from headrace.runners.spark.sources.worker_reads import observed_by_driver, rows
 from headrace.sdk.coders.stored.registered import Registrations
 from headrace.sdk.coders.stored.stable import refuse_pickle
 from headrace.sdk.pipelines.graph import Read
+from headrace.windowing.time.timestamps import MIN_MICROS
 
 NAME: Final = "headrace"
 
@@ -157,7 +158,7 @@ class RoundsReader(DataSourceStreamReader):
             return start
         if ended or os.path.exists(self._plan.drain):
             self._started = True  # after a restart, a finished run sends its end once more
-            return drained(before).as_json()
+            return self._rounds.drained(before).as_json()
         after, bundles = self._rounds.read(before)
         if after is before:
             return start
@@ -175,12 +176,25 @@ class RoundsReader(DataSourceStreamReader):
             bundles = self._rounds.replay(before, after)
         return self._input_partitions(after, bundles)
 
+    @transported
+    def commit(self, end: dict[str, Any]) -> None:
+        self._rounds.committed(position_of(end))
+
+    def stop(self) -> None:
+        self._rounds.close()
+
     def read(self, partition: Any) -> Iterator[pa.RecordBatch]:
         return self._first.value()(partition.rows)
 
+    def _control(self, after: Position) -> Control:
+        """Return the control of a round; sources that are newer than the round have not started yet."""
+        new = [read.label for _, read in self._plan.reads if read.label not in after.reads]
+        watermarks = {**after.watermarks, **dict.fromkeys(new, MIN_MICROS)}
+        return Control(after.round, after.now, watermarks, after.done and not new)
+
     def _input_partitions(self, after: Position, bundles: dict[str, Any]) -> list[InputPartition]:
         refuse_pickle(self._plan.no_pickle)
-        control = Control(after.round, after.now, after.watermarks, after.done)
+        control = self._control(after)
         tasks: list[list[StageRow]] = [[] for _ in range(self._plan.width)]
         tasks[0].append(StageRow(0, CONTROL, 0, dumps(control)))
         for label in sorted(self._plan.workers.observed):

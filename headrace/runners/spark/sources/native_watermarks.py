@@ -92,10 +92,10 @@ class SourceClock:
         self.restore(None)
 
     def restore(self, state: Any) -> None:
-        """Restore what :meth:`state` returned; None is the initial state."""
+        """Restore what :meth:`state` returned; None is the initial state, also of a source that is new."""
         sources = {read.label: MIN_MICROS for read in self.reads}
         last, each = state or (Control(0, MIN_MICROS, sources, done=False), {})
-        self._last = last
+        self._last = attrs.evolve(last, watermarks={**sources, **last.watermarks})
         self._watermarks = {
             read.label: PartitionedWatermark(read.watermark or FromSource(), ())
             for read in self.reads

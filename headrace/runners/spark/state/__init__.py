@@ -16,6 +16,7 @@ run_directory         the temporary directory of a run, which is deleted
 control_files         what a run and the process that reads its sources tell each other
 unloading             unloads the state of a query that has ended
 checkpoint_manifest   compares a checkpoint with the pipeline
+moved_checkpoint      lets the paths in a checkpoint lead to where it is now
 signature             signatures of strategies and functions, as stable text
 side_input_directory  where files with large side inputs are
 stored_encodings      checks that stored keys still have their encodings

@@ -4,6 +4,10 @@ Spark's offsets and state fit only a plan like the one that wrote them. The mani
 labels of its sources and groupings, and of each grouping the properties on which its state depends, among
 them its fact sheet (:mod:`headrace.grouping.facts`). A changed pipeline is compared step by step; it is
 resumed, or refused with the name of the step.
+
+A later version may add a field without a new format if a version that does not know it may ignore it, and if
+the field has a default for the manifests that do not have it. A property of a step that a manifest does not
+have is not compared. All other changes raise the number of the format.
 """
 
 from __future__ import annotations
@@ -42,7 +46,7 @@ from headrace.sdk.coders.stored.data import FORMAT
 from headrace.sdk.groups.combine_fn import CombineFn
 from headrace.sdk.pipelines.graph import CombinePerKey, Read
 from headrace.sdk.typehints.labels import callable_label
-from headrace.stored_formats import MANIFEST, check_format
+from headrace.stored_formats import MANIFEST, VERSION, check_format
 
 FILE: Final = "headrace.json"
 
@@ -63,6 +67,8 @@ class Manifest:
         spark: Spark's minor version.
         data: the format of stored data.
         finished: whether the run is finished.
+        headrace: the version of Headrace that wrote it last, or an earlier one with the same formats.
+        directory: where the checkpoint was then.
     """
 
     run: str
@@ -76,6 +82,8 @@ class Manifest:
     spark: str
     data: int
     finished: bool = False
+    headrace: str = ""
+    directory: str = ""
 
     @property
     def place(self) -> Column:
@@ -103,6 +111,7 @@ def manifest_of(plan: Plan, key_groups: int, partitions: int, spark: str) -> Man
         observed=observed_labels(plan),
         spark=minor(spark),
         data=FORMAT,
+        headrace=VERSION,
     )
 
 
@@ -189,7 +198,7 @@ def _differences(before: Manifest, now: Manifest) -> Iterator[tuple[str, str]]:
         if label in now.steps:
             yield from _changes(label, properties, now.steps[label])
         else:
-            yield label, f"the grouping {label!r} was removed"
+            yield label, f"the step {label!r} was removed; its state is in the checkpoint"
     for name in ("levels", "key_groups", "partitions"):
         one, other = getattr(before, name), getattr(now, name)
         if one != other:
@@ -199,15 +208,37 @@ def _differences(before: Manifest, now: Manifest) -> Iterator[tuple[str, str]]:
 def _changes(
     label: str, before: Mapping[str, str], now: Mapping[str, str]
 ) -> Iterator[tuple[str, str]]:
+    one, other = _kind(before), _kind(now)
+    if one != other:
+        yield label, f"it was {one} and is now {other}"
+        return
     for name, value in before.items():
-        if now.get(name) != value:
-            yield label, f"its {name} changed from {value} to {now.get(name)}"
+        own = name.removeprefix("the ")
+        if name not in now:
+            yield label, f"its {own} was removed"
+        elif now[name] != value:
+            yield label, f"its {own} changed from {value} to {now[name]}"
+
+
+def _kind(properties: Mapping[str, str]) -> str:
+    """Return the kind of the step with these properties; each kind keeps state of its own."""
+    if "trigger" in properties:
+        return "a grouping"
+    has_cells = any(name.startswith(("the state ", "the timer ")) for name in properties)
+    return "a stateful DoFn" if has_cells else "a step with side inputs"
 
 
 def _why(name: str) -> str:
     if name != "levels":
         return ""
     return " (Spark keeps state by level, so the depth of groupings must stay the same)"
+
+
+def _known(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields that this version knows."""
+    return {
+        field.name: fields[field.name] for field in attrs.fields(Manifest) if field.name in fields
+    }
 
 
 MANAGER: Final = "spark.sql.streaming.checkpointFileManagerClass"
@@ -252,13 +283,26 @@ class Checkpoint:
         path: str = self._files.makeQualified(self._path).getParent().toUri().getPath()
         return path
 
+    @property
+    def uri(self) -> str:
+        """The directory with its file system."""
+        return str(self._files.makeQualified(self._path).getParent().toString())
+
     def lease_files(self) -> LeaseFiles:
         """Return the files of the leases of the runs on the checkpoint."""
+        return self.files(DIRECTORY)
+
+    def files(self, directory: str) -> LeaseFiles:
+        """Return the files of a directory in the checkpoint.
+
+        Args:
+            directory: its path in the checkpoint.
+        """
         local = self.local_directory
         if local is not None:
-            return LocalLeaseFiles(pathlib.Path(local, DIRECTORY))
-        directory = self._path.getParent().suffix(f"/{DIRECTORY}")
-        return HadoopLeaseFiles(self._files, directory, self._io)
+            return LocalLeaseFiles(pathlib.Path(local, directory))
+        path = self._path.getParent().suffix(f"/{directory}")
+        return HadoopLeaseFiles(self._files, path, self._io)
 
     def read(self) -> Manifest | None:
         """Return the manifest; None if the checkpoint is new.
@@ -306,11 +350,13 @@ class Checkpoint:
             version = fields.pop("format")
         except (ValueError, KeyError, AttributeError, TypeError) as error:
             raise self._damaged() from error
-        check_format(f"the checkpoint {self.directory}", version, MANIFEST)
+        wrote = str(fields.get("headrace", ""))
+        check_format(f"the checkpoint {self.directory}", version, "manifest", wrote=wrote)
         try:
-            check_format(f"the data of the checkpoint {self.directory}", fields["data"], FORMAT)
+            what = f"the data of the checkpoint {self.directory}"
+            check_format(what, fields["data"], "data", wrote=wrote)
             labels = {name: tuple(fields[name]) for name in ("sources", "natives", "observed")}
-            return Manifest(**{**fields, **labels})
+            return Manifest(**{**_known(fields), **labels})
         except (TypeError, KeyError) as error:
             raise self._damaged() from error
 

@@ -12,9 +12,8 @@ from headrace.grouping.grouping import Grouping
 from headrace.grouping.pane_output import ArrivalColumns
 from headrace.runners.contents.grouping_paths import Keep
 from headrace.runners.grouping.keyed_table import Entry, KeyedTable
-from headrace.runners.grouping.light_tier import Rows
-from headrace.runners.grouping.session_tier import SessionValues
-from headrace.runners.grouping.table import GroupingTable, light_tier_of
+from headrace.runners.grouping.operators import light_tier_of
+from headrace.runners.grouping.table import GroupingTable, Rows
 from headrace.runners.plan.planning import KeyedStep
 from headrace.runners.precombine.per_session import KeySessions
 from headrace.runners.spark.shuffle.wire import dumps, loads
@@ -37,13 +36,11 @@ class TieredChunks:
         step: the step.
         grouping: its grouping.
         keep: what it keeps; not full states of all keys.
-        values: how the values of collected sessions are read; required for sessions.
     """
 
     step: KeyedStep
     grouping: Grouping
     keep: Keep
-    values: SessionValues | None = None
 
     def thaw(self, chunk: Chunk | None) -> GroupingTable:
         """Return a chunk as a table; full states are thawed on access.
@@ -55,7 +52,7 @@ class TieredChunks:
         for key in _keys(rows, full):
             check_encoding(key, stored)
             break
-        light = light_tier_of(self.step, self.keep, self.grouping, self.values)
+        light = light_tier_of(self.step, self.keep, self.grouping)
         light.thaw(rows)
         entries = {_identity(window, entry[0]): entry for window, entry in full}
         return GroupingTable(self.grouping, light, KeyedTable(self.grouping, loads, entries))

@@ -27,9 +27,10 @@ from headrace.sdk.coders.stored.stable import (
     is_written_by_name,
     pickle_is_refused,
 )
+from headrace.stored_formats import DATA
 from headrace.windowing.window import IntervalWindow, interval
 
-FORMAT: Final = 2
+FORMAT: Final = DATA
 """The number of the format."""
 
 Reduce = Callable[[Any], Any]

@@ -200,17 +200,20 @@ class _ApproximateQuantiles(Ready[Any, list[Any]]):
         fn = ApproximateQuantilesCombineFn(num_quantiles, key, reverse, weighted, input_batched)
         super().__init__(fn)
         self._num_quantiles = num_quantiles
-        self._arguments = {
-            "num_quantiles": num_quantiles,
-            "key": getattr(key, "__name__", type(key).__name__),
-            "reverse": str(reverse),
-            "weighted": str(weighted),
-            "input_batched": str(input_batched),
-        }
+        self._key = key
+        self._reverse = reverse
+        self._weighted = weighted
+        self._input_batched = input_batched
 
     def display_data(self) -> dict[str, object]:
         """Return the arguments; a sort key by its name."""
-        return self._arguments
+        return {
+            "num_quantiles": self._num_quantiles,
+            "key": getattr(self._key, "__name__", type(self._key).__name__),
+            "reverse": str(self._reverse),
+            "weighted": str(self._weighted),
+            "input_batched": str(self._input_batched),
+        }
 
 
 class ApproximateQuantiles:

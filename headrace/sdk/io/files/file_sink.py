@@ -28,6 +28,7 @@ from headrace.sdk.io.files.joined_pieces import Piece, Written, joined, small_by
 from headrace.sdk.io.files.ledger import Ledger
 from headrace.sdk.io.files.names_from_data import OWN_SUFFIX, below, short_name
 from headrace.sdk.io.files.url_path import AnyPath, any_path, delete_tree, rename, split_path
+from headrace.sdk.sources.delivery import Delivery
 from headrace.sdk.sources.sink import Commit, PartSink, SinkBatch, SinkPart
 from headrace.sdk.typehints.display_data import HasDisplayData
 from headrace.windowing.column import materialise, uniform
@@ -50,6 +51,9 @@ class FileSink(PartSink, HasDisplayData):
     retraction_remedy: ClassVar[str] = (
         "name a column for +1 and -1 where it is written: diff_column='diff'"
     )
+
+    deliveries: ClassVar[tuple[Delivery, ...]] = (Delivery.EXACTLY_ONCE,)
+    delivery: ClassVar[Delivery] = Delivery.EXACTLY_ONCE  # type: ignore[misc]
 
     naming: FileNaming
     num_shards: int = attrs.field(default=0, kw_only=True)

@@ -1,4 +1,4 @@
-"""Writing to Delta and Iceberg tables: data files by the workers, one commit for each batch by the driver.
+"""Delta and Iceberg tables: data files by the workers, a commit for each batch, and reading by versions.
 
 | module | content |
 |---|---|
@@ -9,7 +9,10 @@
 | `table_schema.py` | whether the columns of a batch fit a table, and the columns to add |
 | `compaction.py` | which small files are joined |
 | `lake_table.py` | what the sink needs of a table format |
-| `delta.py`, `iceberg.py`, `iceberg_merge.py` | the two formats |
+| `delta.py`, `iceberg.py`, `iceberg_merge.py` | writing the two formats |
 | `sink.py` | the sink: parts, commits, conflicts with other writers |
-| `write.py` | the transforms |
+| `write.py` | the transforms that write |
+| `table_versions.py` | reading rows of a version, and changes between versions, of any format |
+| `delta_source.py`, `iceberg_source.py` | the versions of the two formats |
+| `read_lake.py` | the transforms that read |
 """

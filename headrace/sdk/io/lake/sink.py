@@ -33,9 +33,10 @@ from headrace.sdk.io.lake.table_schema import (
     unknown_column,
 )
 from headrace.sdk.io.table.rows import Pattern, RowValues, Shape
+from headrace.sdk.sources.delivery import Delivery
 from headrace.sdk.sources.sink import Commit, PartSink, SinkPart
 
-ATTEMPTS: Final = 20
+COMMIT_ATTEMPTS: Final = 20
 """Number of times that a batch is tried if other writers change the table."""
 
 _FIRST_WAIT: Final = 0.05
@@ -71,6 +72,8 @@ class LakeSink(PartSink):
     changing: bool = True
 
     accepts_retractions: ClassVar[bool] = True
+    deliveries: ClassVar[tuple[Delivery, ...]] = (Delivery.EXACTLY_ONCE,)
+    delivery: ClassVar[Delivery] = Delivery.EXACTLY_ONCE  # type: ignore[misc]
 
     @property
     def dataset(self) -> str:  # type: ignore[override]
@@ -126,7 +129,7 @@ class LakeSink(PartSink):
 
     def _try(self, parts: Sequence[WrittenPart], mark: Mark, step: str) -> None:
         wait = _FIRST_WAIT
-        for attempt in range(ATTEMPTS):
+        for attempt in range(COMMIT_ATTEMPTS):
             version = self.table.find()
             last = None if version is None or not mark.recorded else version.last_batch(mark.writer)
             if last is not None and last >= mark.batch:
@@ -141,7 +144,7 @@ class LakeSink(PartSink):
             time.sleep(wait)
             wait = min(2 * wait, _LONGEST_WAIT)
         raise ConflictError(
-            f"other writers changed the table {self.dataset} during all {ATTEMPTS} attempts to commit",
+            f"other writers changed the table {self.dataset} during all {COMMIT_ATTEMPTS} attempts to commit",
             where=step,
             remedy="let them write less often, or write to a table of your own",
         ) from problem

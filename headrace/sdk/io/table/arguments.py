@@ -28,10 +28,10 @@ def key_columns(
     >>> key_columns("shop", None, windows=True)
     ('shop', 'window_start', 'window_end')
     """
-    keys = _names(key)
+    keys = names_of_key(key)
     if keys and windows:
         keys += tuple(name for name in WINDOW_COLUMNS if name not in keys)
-    _check_names(keys, pattern, bool(windows))
+    check_names(keys, pattern, bool(windows))
     return keys
 
 
@@ -85,13 +85,28 @@ def check_collection(pcoll: PCollection[Any], keyed: bool, windows: bool | None)
         warn_of_repeats(pcoll, "rows")
 
 
-def _names(key: str | Iterable[str] | None) -> tuple[str, ...]:
+def names_of_key(key: str | Iterable[str] | None) -> tuple[str, ...]:
+    """Return the columns of a key; none for None.
+
+    >>> names_of_key("shop")
+    ('shop',)
+    """
     if key is None:
         return ()
     return (key,) if isinstance(key, str) else tuple(key)
 
 
-def _check_names(keys: tuple[str, ...], pattern: tuple[Pattern, ...] | None, windows: bool) -> None:
+def check_names(keys: tuple[str, ...], pattern: tuple[Pattern, ...] | None, windows: bool) -> None:
+    """Check that each column is named once, and that the key is among them.
+
+    Args:
+        keys: the columns of the key.
+        pattern: the columns to write, if they are named.
+        windows: whether the bounds of the window are written.
+
+    Raises:
+        PipelineError: it is not so.
+    """
     if pattern is None:
         return
     names = [*names_in(pattern), *(WINDOW_COLUMNS if windows else ())]

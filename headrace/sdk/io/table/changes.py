@@ -7,6 +7,7 @@ last one counts, as in any upsert.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import datetime
 from itertools import repeat
 from operator import itemgetter
 from typing import Any
@@ -21,15 +22,18 @@ from headrace.sdk.io.table.rows import RowValues
 
 @attrs.frozen
 class Changes:
-    """The changes to a table, deletions first.
+    """The changes to a table, in order.
 
     Attributes:
         deletes: rows to delete if the table still contains them.
         writes: rows to insert, or with which to replace the rows of the same keys.
+        expired: the end of the last window that has expired: its rows and those of older windows are
+            deleted; None if none has.
     """
 
     deletes: list[RowValues]
     writes: list[RowValues]
+    expired: datetime | None = None
 
     def __len__(self) -> int:
         return len(self.deletes) + len(self.writes)

@@ -9,10 +9,12 @@ from typing import Any, Final, get_origin
 from uuid import UUID
 
 import sqlalchemy as sa
+from sqlalchemy.dialects import mysql
 from sqlalchemy.dialects.postgresql import JSONB
 
 from headrace.errors import ElementError, PipelineError, shorten
 from headrace.sdk.elements.schemas import plain_type, schema_of
+from headrace.sdk.io.table.mysql import EpochInterval, ExactDecimal, Moment, also, key_type
 from headrace.sdk.io.table.rows import WINDOW_COLUMNS, RowValues
 from headrace.windowing.time.timestamps import Duration, Timestamp
 
@@ -30,22 +32,23 @@ class Digits(sa.TypeDecorator[Decimal]):
         return None if value is None else Decimal(value)
 
 
-_INSTANT: Final = sa.DateTime(timezone=True)
+_INSTANT: Final = also(sa.DateTime(timezone=True), Moment())
 _JSON: Final = sa.JSON().with_variant(JSONB(), "postgresql")
+_INTERVAL: Final = also(sa.Interval(), EpochInterval())
 
 _SQL: Final[dict[type, Any]] = {
     bool: sa.Boolean(),
     int: sa.BigInteger(),
     float: sa.Double(),
-    str: sa.Text(),
-    bytes: sa.LargeBinary(),
-    Decimal: sa.Numeric().with_variant(Digits(), "sqlite"),
-    datetime: sa.DateTime(),
+    str: also(sa.Text(), mysql.LONGTEXT()),
+    bytes: also(sa.LargeBinary(), mysql.LONGBLOB()),
+    Decimal: also(sa.Numeric().with_variant(Digits(), "sqlite"), ExactDecimal()),
+    datetime: also(sa.DateTime(), Moment()),
     Timestamp: _INSTANT,
-    Duration: sa.Interval(),
-    timedelta: sa.Interval(),
+    Duration: _INTERVAL,
+    timedelta: _INTERVAL,
     date: sa.Date(),
-    time: sa.Time(),
+    time: also(sa.Time(), mysql.TIME(fsp=6)),
     UUID: sa.Uuid(),
     dict: _JSON,
     list: _JSON,
@@ -70,6 +73,26 @@ def sql_type(kind: object, column: str) -> Any:
         f"there is no SQL type for the column {column!r} of type {shorten(kind)}",
         remedy=f"use one of {', '.join(k.__name__ for k in _SQL)}, or a SQLAlchemy type",
     )
+
+
+def stored_type(found: Any, value: object) -> Any:
+    """Return the type under which a value goes to a column of an existing table.
+
+    A database without a type for it has a column of another type, which shows in a table that is found.
+
+    Args:
+        found: the type of the column in the database.
+        value: a value of the column.
+    """
+    if isinstance(value, timedelta) and isinstance(found, sa.DateTime):
+        return also(sa.Interval(native=False), EpochInterval())
+    if not isinstance(found, sa.String):
+        return found
+    if isinstance(value, UUID):
+        return sa.Uuid(native_uuid=False) if found.length == 32 else found
+    if isinstance(value, Decimal):
+        return Digits()
+    return sa.JSON() if isinstance(value, (dict, list)) else found
 
 
 def declared_types(kind: object) -> dict[str, Any]:
@@ -99,14 +122,19 @@ def columns_for(
         ElementError: the type of a column cannot be inferred, or there is no SQL type for it.
     """
     given = dict.fromkeys(WINDOW_COLUMNS, _INSTANT) | dict(types)
+    kinds = {
+        name: sql_type(given[name], name) if name in given else _type_in(rows, name, step)
+        for name in rows[0]
+    }
+    texts = sum(isinstance(kinds[name], (sa.Text, sa.LargeBinary)) for name in key)
     return [
         sa.Column(
             name,
-            sql_type(given[name], name) if name in given else _type_in(rows, name, step),
+            key_type(kind, texts) if name in key else kind,
             primary_key=name in key,
             autoincrement=False,
         )
-        for name in rows[0]
+        for name, kind in kinds.items()
     ]
 
 

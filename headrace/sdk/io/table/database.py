@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
+from pathlib import Path
 from typing import Any, Final
 
 import attrs
@@ -14,18 +15,25 @@ import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError, OperationalError, StatementError
 
 from headrace.errors import ElementError, PipelineError, UnsupportedError, shorten
+from headrace.sdk.io.table import mysql
 from headrace.sdk.io.table.changes import Changes
-from headrace.sdk.io.table.columns import columns_for
-from headrace.sdk.io.table.rows import RowValues
+from headrace.sdk.io.table.columns import columns_for, stored_type
+from headrace.sdk.io.table.retries import is_transient, retried
+from headrace.sdk.io.table.rows import WINDOW_COLUMNS, RowValues
 from headrace.sdk.io.table.statements import (
     BATCHES,
     INSERTS,
     delete,
+    delete_expired,
     delete_parameters,
     record_batch,
     upsert,
 )
+from headrace.sdk.sources.delivery import Delivery
 from headrace.sdk.sources.sink import SinkBatch
+
+DRIVERS: Final = {"postgresql": "psycopg", "mysql": "pymysql", "mariadb": "pymysql"}
+"""The default drivers."""
 
 CHUNK: Final = 10_000
 """Number of rows in one statement."""
@@ -64,9 +72,8 @@ def url_of(text: str) -> sa.URL:
             "an in-memory database would be lost after the run",
             remedy="use a file: sqlite:///sales.db",
         )
-    return (
-        url if "+" in url.drivername or kind == "sqlite" else url.set(drivername=f"{kind}+psycopg")
-    )
+    named = "+" in url.drivername or kind == "sqlite"
+    return url if named else url.set(drivername=f"{kind}+{DRIVERS[kind]}")
 
 
 def engine_of(url: str) -> sa.Engine:
@@ -76,11 +83,11 @@ def engine_of(url: str) -> sa.Engine:
         PipelineError: the driver is not installed.
     """
     try:
-        engine = sa.create_engine(url_of(url), poolclass=sa.NullPool)
+        engine = _new_engine(url_of(url))
     except sa.exc.NoSuchModuleError as error:
         raise PipelineError(
             f"SQLAlchemy has no driver {url_of(url).drivername}",
-            remedy="use postgresql+psycopg://…, postgresql://… or sqlite:///…",
+            remedy="use postgresql://…, mariadb://…, mysql://… or sqlite:///…",
         ) from error
     except ModuleNotFoundError as error:
         raise PipelineError(
@@ -89,6 +96,22 @@ def engine_of(url: str) -> sa.Engine:
         ) from error
     # Insert many rows per statement even if it returns no results; psycopg is slow otherwise.
     engine.dialect.use_insertmanyvalues_wo_returning = engine.dialect.name == "postgresql"
+    return engine
+
+
+def missing_file(url: str) -> str | None:
+    """Return the path of an SQLite file that does not exist; connecting would create it."""
+    found = url_of(url)
+    if found.get_backend_name() != "sqlite" or Path(str(found.database)).exists():
+        return None
+    return str(found.database)
+
+
+def _new_engine(url: sa.URL) -> sa.Engine:
+    engine = sa.create_engine(url, poolclass=sa.NullPool)
+    if engine.dialect.name in mysql.DIALECTS:
+        sa.event.listen(engine, "connect", mysql.set_session)
+        sa.event.listen(engine, "before_cursor_execute", mysql.refuse_collections)
     return engine
 
 
@@ -101,14 +124,18 @@ class Database:
         name: name of the table, optionally ``schema.table``.
         key: columns of the key; if empty, rows are only added.
         types: types of columns, used to create the table.
+        indexed: a column that gets an index when the table is created; None for none.
     """
 
     url: str
     name: str
     key: tuple[str, ...]
     types: dict[str, Any]
+    indexed: str | None = None
     engine: sa.Engine = attrs.field(init=False)
     table: sa.Table | None = attrs.field(default=None, init=False)
+    is_checked: bool = attrs.field(default=False, init=False)
+    unchecked: set[str] = attrs.field(factory=set, init=False)
     has_batches_table: bool = attrs.field(default=False, init=False)
 
     @engine.default
@@ -126,51 +153,114 @@ class Database:
             with self.engine.connect() as connection:
                 if not sa.inspect(connection).has_table(name, schema or None):
                     return
-                found = sa.Table(
-                    name, sa.MetaData(), schema=schema or None, autoload_with=connection
-                )
+                metadata = sa.MetaData(schema=schema or None)
+                found = sa.Table(name, metadata, autoload_with=connection, resolve_fks=False)
                 _check_key(sa.inspect(connection), found, self.key)
+                if self.engine.dialect.name in mysql.DIALECTS:
+                    mysql.check_table(connection, found, self.key)
         except OperationalError as error:
             error.add_note(f"when connecting to {self.engine.url!r}")
             raise
-        self.table = found
+        self.table, self.unchecked = found, set(found.c.keys())
 
-    def apply(self, changes: Changes, batch: SinkBatch) -> None:
-        """Apply the changes of a batch, unless the batch was applied before.
+    def let_readers_in(self) -> None:
+        """Put an SQLite file in WAL mode, so that readers do not wait; it stays in this mode."""
+        if self.engine.dialect.name == "sqlite":
+            with self.engine.connect() as connection:
+                connection.exec_driver_sql("PRAGMA journal_mode = WAL")
+
+    def apply(self, changes: Changes, batch: SinkBatch, delivery: Delivery) -> None:
+        """Apply the changes of a batch, unless the batch was applied before and the delivery forbids it.
 
         Raises:
             ElementError: the table does not accept a row.
         """
-        rows = changes.deletes + changes.writes
-        table = self._table(rows, batch.step)
-        _check_columns(table, rows[0], batch.step)
-        self._create_batches_table(batch)
+        if not len(changes) and self.table is None:
+            return
+        if delivery is not Delivery.AT_MOST_ONCE:
+            retried(lambda: self._apply(changes, batch, delivery), batch.step)
+        elif retried(lambda: self._record(batch), batch.step):
+            self._apply(changes, batch, delivery)
+
+    def _apply(self, changes: Changes, batch: SinkBatch, delivery: Delivery) -> None:
+        table = self._table(changes.deletes + changes.writes, batch.step)
+        together = delivery is Delivery.EXACTLY_ONCE
+        if together:
+            self._create_batches_table(batch)
         try:
-            with self.engine.begin() as connection:
-                if self._is_new(connection, batch):
+            with self.engine.connect() as connection:
+                if not together or self._is_new(connection, batch):
                     self._execute(connection, table, changes)
+                self._commit(connection, batch, delivery)
         except _REFUSALS as error:
             self._raise_element_error(table, changes, batch.step, error)
             raise
+
+    def _record(self, batch: SinkBatch) -> bool:
+        """Record the number of a batch in a transaction of its own; return whether it is new."""
+        self._create_batches_table(batch)
+        with self.engine.begin() as connection:
+            return self._is_new(connection, batch)
+
+    def _commit(self, connection: sa.Connection, batch: SinkBatch, delivery: Delivery) -> None:
+        try:
+            connection.commit()
+        except DBAPIError as error:
+            may_repeat = self.key or batch.run or delivery is Delivery.AT_LEAST_ONCE
+            if may_repeat or not is_transient(error):
+                raise
+            raise PipelineError(
+                f"the connection was lost while a batch was committed, so that rows of {self.name} may be "
+                "there or not",
+                where=batch.step,
+                remedy="use a key; or a run with a checkpoint, which stores the numbers of batches",
+            ) from error
 
     def close(self) -> None:
         """Close all connections."""
         self.engine.dispose()
 
     def _table(self, rows: list[RowValues], step: str) -> sa.Table:
+        """Return the table, checked once against the first rows; if there is none, create it."""
         if self.table is None:
             schema, _, name = self.name.rpartition(".")
             columns = columns_for(rows, self.types, self.key, step)
-            table = sa.Table(name, sa.MetaData(), *columns, schema=schema or None)
-            with self.engine.begin() as connection:
-                table.create(connection, checkfirst=True)
-            self.table = table
+            self.table = sa.Table(name, sa.MetaData(), *columns, schema=schema or None)
+            if self.indexed is not None:
+                sa.Index(f"{name}_{self.indexed}", self.table.c[self.indexed])
+            self._create(self.table)
+        if rows and not self.is_checked:
+            self._check_columns(self.table, rows[0], step)
+        if rows and self.unchecked:
+            self.table = self._adapted(self.table, rows)
         return self.table
+
+    def _check_columns(self, table: sa.Table, row: RowValues, step: str) -> None:
+        """Check the columns of the first row; the shape of the elements sees that all have the same."""
+        _check_columns(table, row, step)
+        if self.engine.dialect.name in mysql.DIALECTS:
+            with self.engine.connect() as connection:
+                mysql.check_columns(connection, table, self.key, row, step)
+        self.is_checked = True
+
+    def _create(self, table: sa.Table) -> None:
+        table.dialect_kwargs.update(mysql.table_options(self.engine.dialect))
+        with self.engine.begin() as connection:
+            table.create(connection, checkfirst=True)
+
+    def _adapted(self, table: sa.Table, rows: list[RowValues]) -> sa.Table:
+        """Return the table with the types of columns that were found, as their values need them."""
+        adapted = table.to_metadata(sa.MetaData())
+        for name in self.unchecked & rows[0].keys():
+            value = next((row[name] for row in rows if row[name] is not None), None)
+            if value is not None:
+                adapted.c[name].type = stored_type(table.c[name].type, value)
+                self.unchecked.discard(name)
+        return adapted
 
     def _create_batches_table(self, batch: SinkBatch) -> None:
         if batch.run and not self.has_batches_table:
-            with self.engine.begin() as connection:
-                BATCHES.create(connection, checkfirst=True)
+            self._create(BATCHES.to_metadata(sa.MetaData()))
             self.has_batches_table = True
 
     def _is_new(self, connection: sa.Connection, batch: SinkBatch) -> bool:
@@ -178,23 +268,27 @@ class Database:
         if not batch.run:
             return True
         dialect = self.engine.dialect.name
-        statement = record_batch(batch.run, batch.step, batch.id, dialect)
         options = {"preserve_rowcount": True}
-        return connection.execute(statement, execution_options=options).rowcount > 0
+        changed = 0
+        for statement in record_batch(batch.run, batch.step, batch.id, dialect):
+            changed = connection.execute(statement, execution_options=options).rowcount
+        return changed > 0
 
     def _execute(self, connection: sa.Connection, table: sa.Table, changes: Changes) -> None:
+        dialect = self.engine.dialect
         for chunk in _chunks(changes.deletes):
-            connection.execute(delete(table, chunk[0], self.key), delete_parameters(chunk))
+            connection.execute(delete(table, chunk[0], self.key, dialect), delete_parameters(chunk))
         for chunk in _chunks(changes.writes):
-            dialect = self.engine.dialect.name
-            connection.execute(upsert(table, chunk[0], self.key, dialect), chunk)
+            connection.execute(upsert(table, chunk[0], self.key, dialect.name), chunk)
+        if changes.expired is not None:
+            connection.execute(delete_expired(table, changes.expired))
 
     def _raise_element_error(
         self, table: sa.Table, changes: Changes, step: str, error: Exception
     ) -> None:
         """Raise an error that names the row and, if known, the column that the database rejected."""
-        if isinstance(error, OperationalError):
-            return  # the cause is the database, not a row
+        if isinstance(error, DBAPIError) and self._is_of_database(error):
+            return
         row = self._find_rejected(table, changes.writes)
         if row is None:
             return
@@ -207,6 +301,13 @@ class Database:
             remedy="convert it to the column's type with hr.Map, remove it with hr.Filter, or set "
             "types={…} for a new table",
         ) from error
+
+    def _is_of_database(self, error: DBAPIError) -> bool:
+        """Return whether the cause is the database, not a row; MariaDB's driver has one class for both."""
+        operational = isinstance(error, OperationalError)
+        return is_transient(error) or (
+            operational and self.engine.dialect.name not in mysql.DIALECTS
+        )
 
     def _find_rejected(self, table: sa.Table, rows: list[RowValues]) -> RowValues | None:
         """Find a row that cannot be written on its own, by bisection."""
@@ -222,6 +323,27 @@ class Database:
             except _REFUSALS:
                 return True
         return False
+
+
+def first_rows(url: str, name: str, limit: int) -> list[RowValues] | None:
+    """Return the first rows of a table, those of the newest windows first; None if it cannot be read.
+
+    Args:
+        url: URL of the database.
+        name: name of the table, optionally ``schema.table``.
+        limit: maximum number of rows.
+    """
+    if missing_file(url) is not None:
+        return None
+    schema, _, own = name.rpartition(".")
+    try:
+        with engine_of(url).connect() as connection:
+            table = sa.Table(own, sa.MetaData(), schema=schema or None, autoload_with=connection)
+            newest = [column.desc() for column in table.c if column.name == WINDOW_COLUMNS[1]]
+            first = sa.select(table).order_by(*newest, *table.primary_key).limit(limit)
+            return [dict(row) for row in connection.execute(first).mappings()]
+    except sa.exc.SQLAlchemyError:
+        return None
 
 
 def _chunks(rows: list[RowValues]) -> Iterator[list[RowValues]]:

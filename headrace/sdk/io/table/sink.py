@@ -10,9 +10,10 @@ import attrs
 
 from headrace.errors import require_extra
 from headrace.sdk.io.table.arguments import check_collection, key_columns, pattern_of
-from headrace.sdk.io.table.changes import changes_of
+from headrace.sdk.io.table.changes import Changes, changes_of
 from headrace.sdk.io.table.rows import Pattern, Shape
 from headrace.sdk.pipelines.pvalue import PCollection, PDone, require_collection
+from headrace.sdk.sources.delivery import Delivery
 from headrace.sdk.sources.sink import Sink, SinkBatch
 from headrace.sdk.sources.writing import Write
 
@@ -30,10 +31,17 @@ class TableSink(Sink):
     pattern: tuple[Pattern, ...] | None
     types: dict[str, Any]
     windows: bool
+    delivery: Delivery = Delivery.EXACTLY_ONCE
     shape: Shape = attrs.field(init=False, repr=False)
     database: Database | None = attrs.field(default=None, init=False, repr=False)
 
     accepts_retractions: ClassVar[bool] = True
+    deliveries: ClassVar[tuple[Delivery, ...]] = tuple(Delivery)
+
+    @property
+    def indexed(self) -> str | None:
+        """The column that gets an index in a new table, beside the key; None for none."""
+        return None
 
     @property
     def dataset(self) -> str:  # type: ignore[override]
@@ -56,14 +64,18 @@ class TableSink(Sink):
         from headrace.sdk.io.table.database import Database
 
         self.shape = self._shape()
-        self.database = Database(self.url, self.table, self.key, self.types)
+        self.database = Database(self.url, self.table, self.key, self.types, self.indexed)
         self.database.find()
 
-    def write(self, batch: SinkBatch) -> None:
+    def changes_of(self, batch: SinkBatch) -> Changes:
+        """Return the net changes of a batch."""
         rows, diffs = self.shape.rows(batch.bundle, batch.step)
-        changes = changes_of(rows, diffs, self.key, batch.step)
+        return changes_of(rows, diffs, self.key, batch.step)
+
+    def write(self, batch: SinkBatch) -> None:
+        changes = self.changes_of(batch)
         if len(changes) and self.database is not None:
-            self.database.apply(changes, batch)
+            self.database.apply(changes, batch, self.delivery)
 
     def close(self) -> None:
         if self.database is not None:
@@ -76,11 +88,12 @@ class WriteToTable(Write):
     With a key, an element replaces the row with its key, and a retraction deletes the row, unless the
     same batch has a newer row or the row has changed since. Without a key, rows are only added. Each
     batch is one transaction. A resumed run skips a batch that was written before: the table
-    ``headrace_batches`` stores the last batch of each run and step.
+    ``headrace_batches`` stores the last batch of each run and step. After a lost connection, a deadlock or a
+    lock that was not released in time, a batch is tried again, up to 7 times in about 15 seconds.
 
     Args:
-        url: URL of the database, ``sqlite:///sales.db`` or ``postgresql://user@host/sales``; a plain path
-            is an SQLite file.
+        url: URL of the database, ``sqlite:///sales.db``, ``postgresql://user@host/sales`` or
+            ``mariadb://user@host/sales`` (or ``mysql://``); a plain path is an SQLite file.
         table: name of the table, or ``schema.table``; it is created with the first rows if it does not
             exist.
         key: the column or columns that identify a row; None to only add rows.
@@ -92,10 +105,12 @@ class WriteToTable(Write):
         windows: whether to add the bounds of the element's window as columns ``window_start`` and
             ``window_end``, which become part of the key. False by default; for windowed collections set it
             to True, or to False if only the newest window of a key is wanted.
+        delivery: exactly once by default. At least once does not store the number of the batch; at most
+            once commits it before the rows.
 
     Raises:
         PipelineError: the arguments contradict each other, or SQLAlchemy or a driver is not installed.
-        UnsupportedError: the database is neither SQLite nor PostgreSQL.
+        UnsupportedError: the database is none of SQLite, PostgreSQL, MariaDB and MySQL.
 
     >>> import sqlite3, tempfile
     >>> file = tempfile.mkdtemp() + "/sales.db"
@@ -117,12 +132,13 @@ class WriteToTable(Write):
         columns: Iterable[Any] | None = None,
         types: Mapping[str, Any] | None = None,
         windows: bool | None = None,
+        delivery: Delivery = Delivery.EXACTLY_ONCE,
     ) -> None:
         pattern = None if columns is None else pattern_of(columns)
         keys = key_columns(key, pattern, windows)
-        _check_database(fspath(url), types or {})
+        check_database(fspath(url), types or {})
         sink = TableSink(fspath(url), table, keys, pattern, dict(types or {}), bool(windows))
-        super().__init__(sink)
+        super().__init__(sink, delivery=delivery)
         self._table = table
         self._keyed = bool(keys)
         self._windows = windows
@@ -136,10 +152,10 @@ class WriteToTable(Write):
         return super().expand(pcoll)
 
 
-def _check_database(url: str, types: Mapping[str, object]) -> None:
+def check_database(url: str, types: Mapping[str, object]) -> None:
     """Check the database and the types while the pipeline is built."""
-    postgres = ", and 'psycopg[binary]' for PostgreSQL"
-    require_extra("sqlalchemy", "sql", "WriteToTable needs SQLAlchemy", postgres)
+    drivers = ", and 'psycopg[binary]' for PostgreSQL or pymysql for MariaDB"
+    require_extra("sqlalchemy", "sql", "WriteToTable needs SQLAlchemy", drivers)
     from headrace.sdk.io.table import columns, database
 
     database.engine_of(url)

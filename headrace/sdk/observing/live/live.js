@@ -79,6 +79,7 @@ function showRun(run) {
   byId("error").hidden = !run.error;
   byId("error").textContent = run.error;
   showTable("steps", STEP_COLUMNS, run.steps, (step) => step.label);
+  showViews(run.views);
   showTable("metrics", METRIC_COLUMNS, run.metrics);
   byId("metrics-section").hidden = !run.metrics.length;
   showTable("logs", LOG_COLUMNS, run.logs);
@@ -139,6 +140,23 @@ function showTable(id, columns, rows) {
     const line = body.rows[n] || emptyRow(body, columns);
     columns.forEach(([, , text], column) => showNumber(line.cells[column], text(row)));
   });
+}
+
+// The first rows of the tables that the run keeps up to date.
+function showViews(views) {
+  byId("views-section").hidden = !views.length;
+  byId("views").replaceChildren(...views.map(viewTable));
+}
+
+function viewTable(view) {
+  const [part, table] = [document.createElement("div"), document.createElement("table")];
+  part.className = "wide";
+  const head = table.createTHead().insertRow();
+  head.append(...view.columns.map((name) => cell("th", name, "text")));
+  const body = table.createTBody();
+  for (const row of view.rows) body.insertRow().append(...row.map((text) => cell("td", text, "text")));
+  part.append(cell("h3", view.label, ""), view.rows.length ? table : cell("p", "No rows yet.", "note"));
+  return part;
 }
 
 function emptyRow(body, columns) {

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from math import isfinite
 from typing import Any, Final
 
 import attrs
 
 from headrace.sdk.metrics.cells import DistributionResult, GaugeResult, MetricResult, MetricResults
-from headrace.sdk.metrics.run_records import StepOutline
+from headrace.sdk.metrics.run_records import SHOWN, StepOutline
 from headrace.sdk.metrics.step_metrics import StepMetrics
 from headrace.sdk.observing.history import GroupingHistory, History, Span
 from headrace.sdk.observing.live.recent_logs import LoggedRecord
@@ -20,6 +20,9 @@ from headrace.windowing.time.units import SECOND
 
 RATE_SECONDS: Final = 30
 """Over how much processing time rates are computed while a run goes on."""
+
+SHOWN_ROWS: Final = 10
+"""Number of rows of a view that are shown."""
 
 PlainData = dict[str, Any]
 
@@ -57,6 +60,7 @@ def run_data(view: RunView, spans: bool = True) -> PlainData:
         "now": history.spans[-1].end if history.spans else None,
         "steps": [_step(step, history) for step in history.run.steps] if history.run else [],
         "groupings": [_grouping(*item) for item in history.groupings.items()],
+        "views": views_data(history.run.steps if history.run else ()),
         "metrics": view.metrics,
         "engine": dict(view.engine),
         "logs": [attrs.asdict(record) for record in view.logs],
@@ -91,6 +95,26 @@ def _step(step: StepOutline, history: History) -> PlainData:
         "lag": lag(history, totals.watermark),
         "state": history.spans[-1].state.get(step.label) if history.spans else None,
     }
+
+
+def views_data(steps: Iterable[StepOutline]) -> list[PlainData]:
+    """Return the first rows of each table that a run keeps up to date, as text.
+
+    >>> views_data(
+    ...     [StepOutline("View", "Write", (), first_rows=lambda limit: [{"place": "quay", "n": 8}])]
+    ... )
+    [{'label': 'View', 'columns': ['place', 'n'], 'rows': [['quay', '8']]}]
+    """
+    return [
+        _view(step.label, step.first_rows(SHOWN_ROWS) or [])
+        for step in steps
+        if step.first_rows is not None
+    ]
+
+
+def _view(label: str, rows: Sequence[Mapping[str, object]]) -> PlainData:
+    cells = [["" if v is None else str(v)[:SHOWN] for v in row.values()] for row in rows]
+    return {"label": label, "columns": list(rows[0]) if rows else [], "rows": cells}
 
 
 def step_data(metrics: StepMetrics) -> PlainData:

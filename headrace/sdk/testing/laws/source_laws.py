@@ -70,6 +70,11 @@ class SourceReads:
         """Read records, as pairs of value and timestamp in microseconds."""
         return rows_of(self.read(partition, offset, limit, replayed))
 
+    def read_told(self, partition: Any, offset: Any, told: LatestOffset) -> Batch[Any]:
+        """Read the records that the source told of, as a worker does."""
+        batch = None if told.splits else self.source.read_to(partition, offset, told.offset)
+        return self.read(partition, offset, told.records, replayed=True) if batch is None else batch
+
     def latest_offset(self, partition: object, offset: object, limit: int) -> LatestOffset | None:
         """Return what the source tells."""
         if isinstance(self.source, ReadsClock):
@@ -129,7 +134,7 @@ def _check_told(
     told: LatestOffset,
     given: str,
 ) -> None:
-    batch = reads.read(partition, offset, told.records, replayed=True) if told.records else None
+    batch = reads.read_told(partition, offset, told) if told.records else None
     rows = [] if batch is None else rows_of(batch)
     splits = [reads.rows(partition, at, n, replayed=True) for at, n in told.splits]
     parts = [row for part in splits for row in part]

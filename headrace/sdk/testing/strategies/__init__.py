@@ -9,6 +9,7 @@ module             draws
 ``arriving``       timestamps, scripts and test streams
 ``windowing``      window functions, triggers and windowing strategies
 ``combining``      CombineFns
+``changelogs``     tables whose rows are written, replaced and deleted
 ``pipelines``      chains of groupings and whole pipelines
 ``targeted_runs``  runs that certain laws need
 =================  ====================================================================

@@ -53,7 +53,7 @@ SLOW = (
 )
 """Triggers that delay panes beyond the end of their window."""
 
-FOREVER = 10_000 * HOUR
+UNLIMITED = 10_000 * HOUR
 """An allowed lateness that no element exceeds."""
 
 EAGER = (
@@ -98,7 +98,7 @@ def counting(draw: st.DrawFn) -> Run:
     merges = draw(st.sampled_from([False, True, True, True]))
     where = Where(Sessions(draw(st.integers(3, 6)))) if merges else draw(aligned())
     trigger = Repeatedly(AfterCount(draw(st.sampled_from([1, 3, 3, 4, 5]))))
-    windowing = WindowingStrategy(where.window_fn, trigger, allowed_lateness=FOREVER)
+    windowing = WindowingStrategy(where.window_fn, trigger, allowed_lateness=UNLIMITED)
     one_by_one = st.lists(st.integers(0, 20), min_size=5, max_size=10, unique=True).map(
         lambda seconds: _one_by_one([(n % 10, second) for n, second in enumerate(seconds)])
     )
@@ -182,7 +182,7 @@ def closing_over_changes(draw: st.DrawFn, retractions: bool = False) -> Run:
         draw: given by Hypothesis.
         retractions: whether the script has the retractions; otherwise a grouping makes them.
     """
-    lateness = draw(st.sampled_from([FOREVER, FOREVER, 12 * SECOND]))
+    lateness = draw(st.sampled_from([UNLIMITED, UNLIMITED, 12 * SECOND]))
     sessions = st.builds(Sessions, st.integers(2, 5)).map(Where)
     where = draw(st.one_of(sessions, sessions, sessions, growing(), growing(), aligned()))
     windowing = attrs.evolve(
@@ -269,7 +269,7 @@ def waiting_for_all(run: Run) -> Run:
 def _waits_for_all(step: Step) -> Step:
     if step.beside == "side" and step.branch:  # its panes can be late
         step = attrs.evolve(step, beside=None, branch=(), side_windows=None)
-    windowing = attrs.evolve(step.windowing, allowed_lateness=FOREVER)
+    windowing = attrs.evolve(step.windowing, allowed_lateness=UNLIMITED)
     branch = tuple(_in_retracting_mode(_waits_for_all(aside)) for aside in step.branch)
     if windowing.trigger.may_finish(windowing):
         windowing = attrs.evolve(windowing, trigger=Repeatedly(windowing.trigger))
@@ -305,7 +305,7 @@ def _replaces(step: Step) -> bool:
 
 
 def _accepts_everything(step: Step) -> bool:
-    return step.windowing.allowed_lateness >= FOREVER and not _may_close(step)
+    return step.windowing.allowed_lateness >= UNLIMITED and not _may_close(step)
 
 
 def _may_close(step: Step) -> bool:

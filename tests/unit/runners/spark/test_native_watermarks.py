@@ -88,3 +88,15 @@ def test_what_is_left_out_makes_no_difference(policy, rounds) -> None:
         whole.observe(timestamps, now)
         short.observe(policy.condense(timestamps), now)
         assert whole.state() == short.state()
+
+
+def test_a_source_that_is_new_starts_at_the_beginning_of_time() -> None:
+    """A resumed run can have a batch of Spark's sources before the first round of a new source."""
+    before = SourceClock(READS, ("kafka",))
+    told(before, fed(1, watermark=1), seen(1, p=5))
+    new = Read("new", (), (), NOTHING)
+    clock = SourceClock((*READS, new), ("kafka",))
+    clock.restore(before.state())
+    control = clock.advance([], [seen(2, p=9)])
+    assert control.watermarks["new"] == MIN_MICROS
+    assert control.watermarks["fed"] == 1 * SECOND

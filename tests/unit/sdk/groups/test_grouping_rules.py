@@ -5,6 +5,7 @@ import pytest
 import headrace as hr
 from headrace.options import PipelineOptions
 from headrace.testing import TestPipeline, TestStream
+from headrace.transforms.userstate import CombiningValueStateSpec
 from headrace.triggers import (
     AccumulationMode,
     AfterAny,
@@ -218,6 +219,28 @@ def test_a_grouping_of_changes_allows_as_much_lateness_as_the_one_before() -> No
     with pytest.raises(hr.PipelineError, match=r"lateness of 30 s, .* 60 s late"):
         changing | "strict" >> strict | "day" >> hr.CombinePerKey(sum)
     changing | "on" >> hr.CombinePerKey(max)
+
+
+class Balance(hr.DoFn):
+    """Adds up the values of a key, and subtracts those that are retracted."""
+
+    TOTAL = CombiningValueStateSpec("total", sum)
+
+    def process(self, pair, total=hr.DoFn.StateParam(TOTAL), diff=hr.DoFn.DiffParam):
+        total.add(diff * pair[1])
+
+
+def test_a_stateful_dofn_of_changes_allows_as_much_lateness_as_the_grouping_before() -> None:
+    changing = panes(RETRACTING, lateness=60)
+    strict = changing | "strict" >> hr.WindowInto(FixedWindows(3600), allowed_lateness=30)
+    with pytest.raises(
+        hr.PipelineError, match=r"Balance.* allows a lateness of 30 s, .* 60 s late"
+    ):
+        strict | "balance" >> hr.ParDo(Balance())
+    equal = changing | "equal" >> hr.WindowInto(FixedWindows(3600), allowed_lateness=60)
+    equal | "on" >> hr.ParDo(Balance())
+    forever = changing | "forever" >> hr.WindowInto(GlobalWindows())
+    forever | "never late" >> hr.ParDo(Balance())
 
 
 def test_the_lateness_of_changes_survives_other_transforms() -> None:

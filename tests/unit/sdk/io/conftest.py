@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from tests.support.services import postgres
+from tests.support.services import mariadb, postgres
 
 
 @pytest.fixture(scope="session")
@@ -18,16 +18,32 @@ def postgresql() -> Iterator[str]:
         yield url
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(scope="session")
+def mariadb_server() -> Iterator[mariadb.Server]:
+    """A MariaDB server, where there is one to start."""
+    if mariadb.binaries() is None:
+        pytest.skip(mariadb.NOT_INSTALLED)
+    with mariadb.server() as server:
+        yield server
+
+
+@pytest.fixture(params=["sqlite", "postgresql", "mariadb"])
 def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """The URL of an empty database of each kind."""
+    return empty_database(request, tmp_path)
+
+
+def empty_database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The URL of an empty database of the kind that a fixture is for."""
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path}/test.db"
-    server = str(request.getfixturevalue("postgresql")).replace(
-        "postgresql:", "postgresql+psycopg:"
-    )
-    engine = sa.create_engine(server, poolclass=sa.NullPool)
+    if request.param == "mariadb":
+        server: mariadb.Server = request.getfixturevalue("mariadb_server")
+        server.empty()
+        return server.url
+    url = str(request.getfixturevalue("postgresql")).replace("postgresql:", "postgresql+psycopg:")
+    engine = sa.create_engine(url, poolclass=sa.NullPool)
     with engine.begin() as connection:
         connection.execute(sa.text("drop schema public cascade"))
         connection.execute(sa.text("create schema public"))
-    return server
+    return url

@@ -13,6 +13,7 @@ from headrace.errors import PipelineError
 from headrace.sdk.metrics.cells import Metrics
 from headrace.sdk.observing.live import LivePage
 from headrace.sdk.observing.live.guard import HEADERS
+from headrace.transforms.window import FixedWindows
 from tests.unit.sdk.observing.served_runs import (
     HOSTILE,
     a_round,
@@ -104,6 +105,39 @@ def test_user_defined_metrics_are_shown(page):
     p.run()
     grind = {"step": "Grind", "namespace": "mill", "name": "turns", "value": 5}
     assert data(page)["metrics"] == [grind]
+
+
+def add_view(page, place):
+    """The sums of two players, in a materialised view."""
+    p = hr.Pipeline(argv=[], observers=[page])
+    windows = hr.WindowInto(FixedWindows(10), allowed_lateness=100)
+    view = hr.io.MaterializedView(place, "sums", key="player", columns=["player", "sum"])
+    _ = p | scores() | windows | hr.CombinePerKey(sum) | "Keep" >> view
+    return p
+
+
+def test_the_first_rows_of_a_view_are_shown(page, tmp_path):
+    place = tmp_path / "view.db"
+    seen = []
+    page_before = page.round
+
+    def round_then_look(done):
+        page_before(done)
+        seen.append(data(page)["views"])
+
+    page.round = round_then_look
+    add_view(page, place).run()
+    bounds = ["1970-01-01 00:00:00", "1970-01-01 00:00:10"]
+    view = {
+        "label": "Keep",
+        "columns": ["player", "sum", "window_start", "window_end"],
+        "rows": [["a", "8", *bounds], ["b", "8", *bounds]],
+    }
+    assert seen[0] == [{"label": "Keep", "columns": [], "rows": []}]
+    assert seen[-1] == data(page)["views"] == [view]
+    place.unlink()
+    assert data(page)["views"] == seen[0]
+    assert not place.exists()
 
 
 def test_numbers_of_the_engine_are_those_of_the_last_round(page):

@@ -50,6 +50,19 @@ def test_a_browser_shows_the_numbers_of_a_run(page, browser):
     assert browser.screenshot(SCREENSHOTS / "live.png").stat().st_size > 10_000
 
 
+def test_a_browser_shows_the_first_rows_of_a_view(page, browser, tmp_path):
+    p = hr.Pipeline(argv=[], observers=[page])
+    view = hr.io.MaterializedView(tmp_path / "view.db", "t", key="k")
+    _ = p | hr.Create([{"k": HOSTILE, "n": 1}, {"k": "other", "n": None}]) | "Keep" >> view
+    p.run()
+    browser.open(page.url)
+    browser.wait_for(DRAWN)
+    assert browser.texts("#views h3") == ["Keep"]
+    assert browser.texts("#views th") == ["k", "n"]
+    assert browser.texts("#views td") == [HOSTILE, "1", "other", ""]
+    assert errors(browser) == []
+
+
 def test_a_reader_chooses_a_key_and_the_link_keeps_it(done, browser):
     browser.open(done.url)
     browser.wait_for(DRAWN)

@@ -15,7 +15,7 @@ from headrace.sdk.testing.runs.run import can_be_built
 from headrace.sdk.testing.runs.shrinking import smaller
 from headrace.sdk.testing.strategies.arriving import offsets
 from headrace.sdk.testing.strategies.targeted_runs import (
-    FOREVER,
+    UNLIMITED,
     expiring,
     order_free,
     splitting,
@@ -340,7 +340,7 @@ def test_a_grouping_in_the_middle_retracts_where_order_means_nothing(
     mode: AccumulationMode,
 ) -> None:
     def step(mode: AccumulationMode) -> Step:
-        return Step(WindowingStrategy(accumulation_mode=mode, allowed_lateness=FOREVER))
+        return Step(WindowingStrategy(accumulation_mode=mode, allowed_lateness=UNLIMITED))
 
     retracting, script = AccumulationMode.RETRACTING, (("watermark", 7),)
     for steps, free in (
@@ -352,13 +352,13 @@ def test_a_grouping_in_the_middle_retracts_where_order_means_nothing(
 
 
 def test_the_sum_of_a_stateful_dofn_means_the_same_in_any_mode() -> None:
-    state = Step(WindowingStrategy(FixedWindows(5), allowed_lateness=FOREVER), "state")
+    state = Step(WindowingStrategy(FixedWindows(5), allowed_lateness=UNLIMITED), "state")
     assert order_free(Run((), (state, state)))
     assert not order_free(Run((), (attrs.evolve(state, windowing=WindowingStrategy()),)))
 
 
 def test_the_order_means_nothing_to_a_side_input_only_if_it_fires_once() -> None:
-    state = Step(WindowingStrategy(FixedWindows(5), allowed_lateness=FOREVER), "state")
+    state = Step(WindowingStrategy(FixedWindows(5), allowed_lateness=UNLIMITED), "state")
     beside = attrs.evolve(state, beside="side")
     late = (("watermark", 7 * SECOND), ("elements", (("a", 1, 0, 1),)))
     assert order_free(Run((), (beside,)))
@@ -386,8 +386,8 @@ def test_windows_that_can_come_apart_retract_where_order_means_nothing(
 ) -> None:
     """So do joins, and the groupings of branches."""
     retracting = AccumulationMode.RETRACTING
-    sessions = WindowingStrategy(Sessions(5), accumulation_mode=mode, allowed_lateness=FOREVER)
-    plain = WindowingStrategy(accumulation_mode=retracting, allowed_lateness=FOREVER)
+    sessions = WindowingStrategy(Sessions(5), accumulation_mode=mode, allowed_lateness=UNLIMITED)
+    plain = WindowingStrategy(accumulation_mode=retracting, allowed_lateness=UNLIMITED)
     step = Step(plain)
     for steps in (
         (step, Step(sessions)),
@@ -401,7 +401,7 @@ def test_windows_that_can_come_apart_retract_where_order_means_nothing(
 def test_the_timestamps_of_panes_do_not_tell_of_the_order(combiner: TimestampCombiner) -> None:
     windowing = WindowingStrategy(
         accumulation_mode=AccumulationMode.RETRACTING,
-        allowed_lateness=FOREVER,
+        allowed_lateness=UNLIMITED,
         timestamp_combiner=combiner,
     )
     assert order_free(Run((), (Step(windowing), Step(windowing))))

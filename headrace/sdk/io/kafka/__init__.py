@@ -1,0 +1,1 @@
+"""Kafka: sources and sinks with one client, confluent-kafka, on every runner."""

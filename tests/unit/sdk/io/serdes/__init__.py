@@ -1,0 +1,1 @@
+"""Tests of serdes, with a schema registry that the tests start."""
