@@ -23,6 +23,7 @@ from headrace.sdk.io.lake.compaction import LiveFile, joinable
 from headrace.sdk.io.lake.data_files import DataFile, Partitioning, Storage, as_text
 from headrace.sdk.io.lake.lake_table import ConflictError, Mark
 from headrace.sdk.io.lake.net_rows import AT, NetRows, conform
+from headrace.sdk.io.secret import Secret, resolved
 
 OPERATION: Final = "__headrace_op"
 """Column of the merge's source: 1 for a row to write, -1 for a row to delete."""
@@ -68,7 +69,7 @@ class DeltaLakeTable:
     """
 
     uri: str = attrs.field(repr=lambda uri: repr(without_secrets(uri)))
-    options: Mapping[str, str] = attrs.field(factory=dict, repr=False)
+    options: Mapping[str, str | Secret] = attrs.field(factory=dict, repr=False)
     _handle: Any = attrs.field(default=None, init=False, repr=False)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -85,7 +86,7 @@ class DeltaLakeTable:
         if "://" not in self.uri:
             Path(self.uri).mkdir(parents=True, exist_ok=True)
         fs = arrow("pyarrow.fs")
-        handler = delta("deltalake.fs").DeltaStorageHandler(self.uri, dict(self.options))
+        handler = delta("deltalake.fs").DeltaStorageHandler(self.uri, resolved(self.options))
         files = fs.PyFileSystem(handler)
         return Storage("", files.open_output_stream, files.open_input_file, files.delete_file)
 
@@ -103,7 +104,7 @@ class DeltaLakeTable:
                 self._handle = None  # the log was cleaned up or replaced
         if self._handle is None:
             try:
-                self._handle = delta().DeltaTable(self.uri, storage_options=dict(self.options))
+                self._handle = delta().DeltaTable(self.uri, storage_options=resolved(self.options))
             except exceptions.TableNotFoundError:
                 return None
         return DeltaVersion(self._handle, self.storage())
@@ -115,7 +116,7 @@ class DeltaLakeTable:
                 self.uri,
                 schema,
                 partition_by=list(partition_by),
-                storage_options=dict(self.options),
+                storage_options=resolved(self.options),
             )
         except delta("deltalake.exceptions").DeltaError as error:
             if self.find() is None:

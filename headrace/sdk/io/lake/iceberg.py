@@ -19,6 +19,7 @@ from headrace.sdk.io.lake.data_files import DataFile, Partitioning, Storage, val
 from headrace.sdk.io.lake.iceberg_merge import Replaced, compacted, merged
 from headrace.sdk.io.lake.lake_table import ConflictError, Mark
 from headrace.sdk.io.lake.net_rows import NetRows
+from headrace.sdk.io.secret import Secret, resolved
 
 RETRIES: Final = "commit.retry.num-retries"
 """Property with the number of times that the package itself repeats a commit."""
@@ -46,7 +47,7 @@ class IcebergLakeTable:
 
     name: str
     catalog: str
-    properties: Mapping[str, str] = attrs.field(repr=False)
+    properties: Mapping[str, str | Secret] = attrs.field(repr=False)
     location: str | None = None
     _loaded: Any = attrs.field(default=None, init=False, repr=False)
 
@@ -96,7 +97,7 @@ class IcebergLakeTable:
 
     def _catalog(self) -> Any:
         if self._loaded is None:
-            self._loaded = iceberg().load_catalog(self.catalog, **self.properties)
+            self._loaded = iceberg().load_catalog(self.catalog, **resolved(self.properties))
         return self._loaded
 
     def _planned_location(self) -> str:

@@ -15,9 +15,11 @@ from headrace.sdk.io.lake.delta import DeltaLakeTable, delta
 from headrace.sdk.io.lake.iceberg import IcebergLakeTable, iceberg
 from headrace.sdk.io.lake.lake_table import LakeTable
 from headrace.sdk.io.lake.sink import LakeSink
+from headrace.sdk.io.secret import Secret
 from headrace.sdk.io.table.arguments import check_collection, key_columns, pattern_of
 from headrace.sdk.pipelines.pvalue import PCollection, PDone, require_collection
 from headrace.sdk.pipelines.transform import PTransform
+from headrace.sdk.sources.delivery import Delivery
 from headrace.sdk.sources.writing import Write
 
 
@@ -33,6 +35,7 @@ class LakeOptions:
     target_file_size: int
     optimize: int
     schema_evolution: bool
+    delivery: Delivery
 
     def sink(self, table: LakeTable) -> LakeSink:
         """Return the sink.
@@ -47,7 +50,7 @@ class LakeOptions:
             )
         pattern = None if self.columns is None else pattern_of(self.columns)
         by = self.partition_by
-        return LakeSink(
+        sink = LakeSink(
             table,
             key_columns(self.key, pattern, self.windows),
             pattern,
@@ -58,6 +61,7 @@ class LakeOptions:
             self.optimize,
             self.schema_evolution,
         )
+        return sink.with_delivery(self.delivery)
 
 
 class WriteToLake(PTransform[PCollection[Any], PDone]):
@@ -109,7 +113,9 @@ class WriteToDelta(WriteToLake):
         optimize: number of batches after which small files are joined, in a commit of its own; 0 for never.
         schema_evolution: whether a new column of the elements is added to the table; otherwise it is an
             error. A type never changes.
+        delivery: exactly once, or at least once, which stores no numbers of batches.
         storage_options: options of deltalake for the storage, such as credentials; they are not displayed.
+            A value can be an ``hr.io.Secret``.
 
     Raises:
         PipelineError: the arguments contradict each other, or deltalake or pyarrow is not installed.
@@ -135,7 +141,8 @@ class WriteToDelta(WriteToLake):
         target_file_size: int = TARGET_BYTES,
         optimize: int = 0,
         schema_evolution: bool = False,
-        storage_options: Mapping[str, str] | None = None,
+        delivery: Delivery = Delivery.EXACTLY_ONCE,
+        storage_options: Mapping[str, str | Secret] | None = None,
     ) -> None:
         delta()
         options = LakeOptions(
@@ -147,9 +154,10 @@ class WriteToDelta(WriteToLake):
             target_file_size=target_file_size,
             optimize=optimize,
             schema_evolution=schema_evolution,
+            delivery=delivery,
         )
         found = DeltaLakeTable(fspath(table), dict(storage_options or {}))
-        super().__init__(found, found.dataset, options)
+        super().__init__(found, found.dataset.rstrip("/").rpartition("/")[2], options)
 
 
 class WriteToIceberg(WriteToLake):
@@ -165,6 +173,7 @@ class WriteToIceberg(WriteToLake):
         catalog: name of the catalog.
         catalog_properties: properties of pyiceberg for the catalog, such as ``type``, ``uri``, ``warehouse``
             and credentials; by default those of pyiceberg's own configuration. They are not displayed.
+            A value can be an ``hr.io.Secret``.
         location: where a new table is; by default the catalog chooses.
         key: see :class:`WriteToDelta`, as for the other arguments.
         columns: the columns to write.
@@ -175,6 +184,7 @@ class WriteToIceberg(WriteToLake):
         target_file_size: the size from which on rows go to a further file, in bytes.
         optimize: number of batches after which small files are joined; 0 for never.
         schema_evolution: whether a new column of the elements is added to the table.
+        delivery: exactly once, or at least once, which stores no numbers of batches.
 
     Raises:
         PipelineError: the arguments contradict each other, or pyiceberg or pyarrow is not installed.
@@ -201,7 +211,7 @@ class WriteToIceberg(WriteToLake):
         table: str,
         *,
         catalog: str = "default",
-        catalog_properties: Mapping[str, str] | None = None,
+        catalog_properties: Mapping[str, str | Secret] | None = None,
         location: str | None = None,
         key: str | Iterable[str] | None = None,
         columns: Iterable[Any] | None = None,
@@ -211,6 +221,7 @@ class WriteToIceberg(WriteToLake):
         target_file_size: int = TARGET_BYTES,
         optimize: int = 0,
         schema_evolution: bool = False,
+        delivery: Delivery = Delivery.EXACTLY_ONCE,
     ) -> None:
         iceberg()
         if "." not in table:
@@ -226,6 +237,7 @@ class WriteToIceberg(WriteToLake):
             target_file_size=target_file_size,
             optimize=optimize,
             schema_evolution=schema_evolution,
+            delivery=delivery,
         )
         found = IcebergLakeTable(table, catalog, dict(catalog_properties or {}), location)
         super().__init__(found, table, options)

@@ -335,3 +335,22 @@ def test_any_batches_with_replays_are_the_list(name, data) -> None:
                 sink.commit(parts(sink, again, *batches))
             expected += [row for part in contents for row in part]
             assert sorted(lake.tuples(), key=repr) == sorted(expected, key=repr)
+
+
+def test_at_least_once_repeats_a_batch(lake) -> None:
+    sink = lake.sink(delivery=hr.io.Delivery.AT_LEAST_ONCE)
+    for _ in range(2):
+        sink.write(batch(0, (1, {"n": 0})))
+    assert lake.tuples() == [(0,), (0,)]
+    assert lake.last() is None
+    with pytest.raises(hr.UnsupportedError, match="cannot deliver at most once"):
+        lake.sink(delivery=hr.io.Delivery.AT_MOST_ONCE)
+
+
+def test_secrets_are_looked_up(tmp_path) -> None:
+    place = hr.io.Secret.given(f"sqlite:///{tmp_path}/catalog.db")
+    properties = {"type": "sql", "uri": place, "warehouse": str(tmp_path)}
+    with TestPipeline() as p:
+        rows = p | hr.Create([hr.Row(n=1)])
+        _ = rows | hr.io.WriteToIceberg("shop.t", catalog_properties=properties)
+    assert list(tmp_path.rglob("*.parquet"))
