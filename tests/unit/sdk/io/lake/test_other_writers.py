@@ -96,7 +96,7 @@ def test_both_add_a_column(lake) -> None:
 
 
 def test_attempts_are_bounded(lake, monkeypatch) -> None:
-    monkeypatch.setattr(lake_sink, "ATTEMPTS", 3)
+    monkeypatch.setattr(lake_sink, "COMMIT_ATTEMPTS", 3)
     monkeypatch.setattr(lake_sink, "_FIRST_WAIT", 0.0)
     sink = lake.sink("k", **PAIR)
     sink.write(batch(0, (1, ("a", 1))))
