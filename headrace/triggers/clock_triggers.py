@@ -30,7 +30,9 @@ class _Deadline(Trigger):
 
     __slots__ = ()
 
-    start = None
+    @property
+    def start(self) -> TriggerState:
+        return None
 
     def on_merge(self, states: Sequence[TriggerState], last: int, clock: Clock) -> TriggerState:
         if FINISHED in states:

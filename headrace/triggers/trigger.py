@@ -194,7 +194,9 @@ class EndlessTrigger(Trigger):
 
     __slots__ = ()
 
-    start: TriggerState = None
+    @property
+    def start(self) -> TriggerState:
+        return None
 
     def on_elements(self, state: TriggerState, arrived: Arrived, now: int) -> TriggerState:
         return None

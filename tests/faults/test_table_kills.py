@@ -1,7 +1,8 @@
 """SQL tables of a run that is killed, in databases that are killed: right at the end, and never wrong before.
 
 A fifth of HEADRACE_KILLS hits one run. PostgreSQL and MariaDB are killed and restarted the whole time, and a
-reader reads all tables the whole time. Once, a database stays away for so long that the run fails.
+reader reads all tables the whole time. With more than one kill, a database once stays away for so long that
+the run fails.
 """
 
 from __future__ import annotations
@@ -121,7 +122,8 @@ def test_tables_are_right_at_any_moment(tmp_path, monkeypatch):
         with in_background(reading(servers, problems)):
             with in_background(killing(servers, killed)):
                 run_and_kill(tmp_path, range(first, first + kills))
-            fail_by_a_database_that_is_gone(tmp_path, servers[first % 2])
+            if kills > 1:
+                fail_by_a_database_that_is_gone(tmp_path, servers[first % 2])
             code = run_program(tmp_path, program=PROGRAM)
         assert code == 0
         assert killed

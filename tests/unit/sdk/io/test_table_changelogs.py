@@ -81,7 +81,7 @@ def contents_of(database, table):
     """The rows of a table; none if it was not created, since no batch had net changes."""
     sink = TableSink(database, table, ("k",) if table == "keyed" else (), COLUMNS, TYPES, False)
     sink.open()
-    there = sink.database.table is not None
+    there = sink.database is not None and sink.database.table is not None
     return query(database, f"select k, n, text from {table}") if there else []
 
 

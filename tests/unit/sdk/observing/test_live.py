@@ -120,7 +120,12 @@ def test_the_first_rows_of_a_view_are_shown(page, tmp_path):
     place = tmp_path / "view.db"
     seen = []
     page_before = page.round
-    page.round = lambda done: (page_before(done), seen.append(data(page)["views"]))
+
+    def round_then_look(done):
+        page_before(done)
+        seen.append(data(page)["views"])
+
+    page.round = round_then_look
     add_view(page, place).run()
     bounds = ["1970-01-01 00:00:00", "1970-01-01 00:00:10"]
     view = {

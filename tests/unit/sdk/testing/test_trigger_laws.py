@@ -59,9 +59,7 @@ class SaysCountsAreEnough(AfterElement):
 
 
 class DoesNotAskForSizes(AfterBytes):
-    @property
-    def wants_size(self) -> bool:
-        return False
+    wants_size = False
 
 
 class Oversleeps(AfterProcessingTime):

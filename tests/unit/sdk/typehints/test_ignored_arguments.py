@@ -20,6 +20,7 @@ TRANSFORMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "GroupIntoBatches": (hr.GroupIntoBatches, (2,)),
     "GroupIntoBatches.WithShardedKey": (hr.GroupIntoBatches.WithShardedKey, (2,)),
     "BatchElements": (hr.BatchElements, ()),
+    "ReadFromKafka": (hr.io.ReadFromKafka, ({"bootstrap.servers": "a:1"}, "b")),
     "ReadFromText": (hr.io.ReadFromText, ("a",)),
     "ReadFromAvro": (hr.io.ReadFromAvro, ("a",)),
     "ReadAllFromText": (hr.io.ReadAllFromText, ()),

@@ -92,9 +92,10 @@ class Reader:
 
 def test_each_record_is_read_once(topic: Topic) -> None:
     numbers = count()
+    producer = topic.transactional()
 
     @given(WRITES, ROUNDS, WRITES, st.booleans())
-    @settings(max_examples=12, deadline=None, phases=[Phase.generate])  # connections are slow
+    @settings(max_examples=10, deadline=None, phases=[Phase.generate])  # connections are slow
     def law(first: Any, rounds: Any, more: Any, by_workers: bool) -> None:
         own = Topic.made(topic.address, f"t-{uuid4().hex[:12]}")
         expected = write(own, first)
@@ -117,7 +118,7 @@ def test_each_record_is_read_once(topic: Topic) -> None:
             if kind == "plain":
                 own.write(partition, messages)
             else:
-                own.transact(partition, messages, commit=kind == "commit")
+                own.transact(partition, messages, kind == "commit", producer)
             visible += values if kind != "abort" else []
         return visible
 

@@ -77,10 +77,21 @@ class Topic:
         self._produce(producer, partition, messages, seconds, headers)
         assert producer.flush(30) == 0
 
-    def transact(self, partition: int, messages: Iterable[Message], commit: bool) -> None:
-        """Write messages to a partition in a transaction, and commit or abort it."""
+    def transactional(self) -> Producer:
+        """A producer for transactions, ready for the first one."""
         producer = self.producer(transactional_id=uuid4().hex)
         producer.init_transactions(30)
+        return producer
+
+    def transact(
+        self,
+        partition: int,
+        messages: Iterable[Message],
+        commit: bool,
+        producer: Producer | None = None,
+    ) -> None:
+        """Write messages to a partition in a transaction, and commit or abort it."""
+        producer = producer or self.transactional()
         producer.begin_transaction()
         self._produce(producer, partition, messages, 1.0, ())
         producer.flush(30)
