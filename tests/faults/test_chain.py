@@ -39,8 +39,8 @@ SAMPLE = 5
 SERIES = 8
 """Faults between two comparisons with the final rows."""
 
-DISK = 16
-"""Size of the disk of the Delta table, in MiB."""
+DISK = 16 + KILLS
+"""Size of the disk of the Delta table, in MiB: old versions stay."""
 
 
 def numbers() -> range:
