@@ -41,7 +41,11 @@ class Proxy:
             threading.Thread(target=self._pass_on, args=(client,), daemon=True).start()
 
     def _pass_on(self, client: socket.socket) -> None:
-        with client, socket.create_connection(("127.0.0.1", self.server)) as server:
+        with client, suppress(ConnectionRefusedError):  # the server is down
+            self._pass_both_ways(client)
+
+    def _pass_both_ways(self, client: socket.socket) -> None:
+        with socket.create_connection(("127.0.0.1", self.server)) as server:
             cut = threading.Event()
             back = threading.Thread(target=self._answers, args=(server, client, cut), daemon=True)
             back.start()

@@ -53,10 +53,12 @@ PROPERTIES = """
 process.roles=broker,controller
 node.id=1
 controller.quorum.voters=1@127.0.0.1:{controller}
-listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller},SASL://127.0.0.1:{sasl}
-advertised.listeners=PLAINTEXT://127.0.0.1:{port},SASL://127.0.0.1:{sasl}
+listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller},SASL://127.0.0.1:{sasl},\
+  FAR://127.0.0.1:{far}
+advertised.listeners=PLAINTEXT://127.0.0.1:{port},SASL://127.0.0.1:{sasl},FAR://127.0.0.1:{proxy}
 controller.listener.names=CONTROLLER
-listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,SASL:SASL_PLAINTEXT
+listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,FAR:PLAINTEXT,\
+  SASL:SASL_PLAINTEXT
 sasl.enabled.mechanisms=PLAIN
 listener.name.sasl.plain.sasl.jaas.config={login} required user_{user}="{password}";
 inter.broker.listener.name=PLAINTEXT
@@ -109,17 +111,21 @@ class Broker:
     Args:
         folder: an empty folder.
         auto_create: whether topics are made when they are first written to or asked for.
+        proxy: the port of a proxy to ``far_port``, through which clients talk that start there.
     """
 
-    def __init__(self, folder: Path, auto_create: bool = True) -> None:
+    def __init__(self, folder: Path, auto_create: bool = True, proxy: int = 0) -> None:
         self.folder = folder
         self.port, self.sasl_port, controller = free_port(), free_port(), free_port()
+        self.far_port = free_port()
         self._properties = folder / "server.properties"
         self._properties.write_text(
             PROPERTIES.format(
                 port=self.port,
                 controller=controller,
                 sasl=self.sasl_port,
+                far=self.far_port,
+                proxy=proxy or self.far_port,
                 login="org.apache.kafka.common.security.plain.PlainLoginModule",
                 user=USER,
                 password=PASSWORD,
@@ -154,6 +160,10 @@ class Broker:
         self.kill()
         self.process = self._start()
 
+    def pids(self) -> list[int]:
+        """The processes of the broker: one."""
+        return [self.process.pid]
+
     def _start(self) -> subprocess.Popen[bytes]:
         server = _java(self.folder, ["kafka.Kafka", str(self._properties)])
         _wait_for(self.port, server, self.folder)
@@ -161,10 +171,10 @@ class Broker:
 
 
 @contextmanager
-def broker(auto_create: bool = True) -> Iterator[Broker]:
+def broker(auto_create: bool = True, proxy: int = 0) -> Iterator[Broker]:
     """A new, empty broker, which is gone afterwards."""
     with TemporaryDirectory(prefix="headrace-kafka-") as name:
-        started = Broker(Path(name), auto_create)
+        started = Broker(Path(name), auto_create, proxy)
         try:
             yield started
         finally:

@@ -85,6 +85,12 @@ class Server:
         """Stop it, without keeping anything."""
         self._process.stop()
 
+    def pids(self) -> list[int]:
+        """All processes of the server, from the first one on (Linux)."""
+        first = self._process.popen.pid
+        others = Path(f"/proc/{first}/task/{first}/children").read_text().split()
+        return [first, *map(int, others)]
+
     def _start(self) -> _Process:
         place = ["-p", str(self.port), "-k", self.folder, "-c", "listen_addresses=127.0.0.1", "-F"]
         command = [self._home / "postgres", "-D", f"{self.folder}/data", *place, *SETTINGS]
