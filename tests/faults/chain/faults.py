@@ -26,7 +26,7 @@ from tests.support.services.cut_connection import Proxy
 PROGRAM = "tests.faults.chain.program"
 
 PLACES = {
-    "checkpoint": 2,
+    "checkpoint": 1,
     "offset": 4,
     "planning": 4,
     "level 0": 20,

@@ -134,7 +134,8 @@ class Broker:
             )
         )
         cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
-        tool = ["kafka.tools.StorageTool", "format", "-t", cluster, "-c", str(self._properties)]
+        tool = ["kafka.tools.StorageTool", "format", "-c", str(self._properties)]
+        tool.append(f"--cluster-id={cluster}")  # an id may begin with a dash
         assert _java(folder, tool).wait(60) == 0, _log(folder)
         self.process = self._start()
 
