@@ -55,7 +55,7 @@ test: need-java need-chromium need-services $(VENV)/.with-dev+beam+spark+connect
 	HEADRACE_KILLS=5 HEADRACE_FIRST_KILL=$(FIRST_KILL) HEADRACE_TENTH=$(TENTH) \
 		$(BIN)/pytest -n 2 --dist worksteal -m sampled $(ARGS)
 
-test-chaos: need-java need-services $(VENV)/.with-dev+spark+demo ## run the long tests: kills and restarts of drivers, clusters and a Kafka broker, and each task in a fresh clone [KILLS=50] [ARGS=...]
+test-chaos: need-java need-services $(VENV)/.with-dev+spark+demo ## run the long tests: kills, restarts, pauses, full disks and cut connections of drivers, clusters and servers, and each task in a fresh clone [KILLS=50] [ARGS=...]
 	HEADRACE_KILLS=$(KILLS) $(BIN)/pytest -n 0 -m chaos $(ARGS)
 
 older-spark: $(VENV)/spark-$(OLDER_SPARK)/installed

@@ -32,7 +32,8 @@ from table import table
 
 import headrace as hr
 from headrace.options.pipeline_options import PipelineOptions
-from headrace.sdk.metrics.observer import Round, RunObserver
+from headrace.sdk.metrics.observer import RunObserver
+from headrace.sdk.metrics.run_records import Round
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 

@@ -26,7 +26,7 @@ from tests.support.services.cut_connection import Proxy
 PROGRAM = "tests.faults.chain.program"
 
 PLACES = {
-    "checkpoint": 2,
+    "checkpoint": 1,
     "offset": 4,
     "planning": 4,
     "level 0": 20,
@@ -51,7 +51,7 @@ PLACES = {
 
 ON_WORKERS = ("level 0", "level 1", "level 2", "state", "encode", "part", "file")
 
-SIGNAL_SECONDS = 30
+SIGNAL_SECONDS = 60
 """For how long a run may take to reach its kill point, or to fail for want of space."""
 
 
@@ -92,12 +92,11 @@ class Chain:
         return self.run is not None and self.run.poll() is None
 
     def pids(self, command: str) -> list[int]:
-        """The processes of the run with a command: ``java``, ``python``, or the driver, also as Python."""
-        assert self.run is not None
-        found = processes(self.run.pid)
-        if command == "driver":
-            return [self.run.pid]
-        return [pid for pid, name in found.items() if name.startswith(command)]
+        """The processes of the run with a command: ``java``, or ``python`` without the driver."""
+        if self.run is None:
+            return []
+        found = processes(self.run.pid).items()
+        return [pid for pid, name in found if name.startswith(command) and pid != self.run.pid]
 
     def ready(self) -> None:
         """Start the program unless it runs, and wait for results, so that a fault finds it at work."""
@@ -140,14 +139,15 @@ def killed_at_a_place(target: str) -> Fault:
 
 
 def killed_now(command: str) -> Fault:
-    """SIGKILL at a moment to the JVM, the driver, or a worker."""
+    """SIGKILL at a moment to the JVM, or to a Python process that it has started."""
 
     def strike(chain: Chain, chance: random.Random) -> None:
         chain.ready()
         chain.feed.some()
         time.sleep(chance.uniform(0, 2))
-        if chain.runs():
-            kill(chance.choice(chain.pids(command)))
+        pids = chain.pids(command)
+        if pids:
+            kill(chance.choice(pids))
         if command != "python":  # a worker may have been idle
             ended(chain)
 
@@ -178,7 +178,7 @@ def paused(name: str) -> Fault:
         server = getattr(chain, name, None)
         chain.feed.some()
         time.sleep(chance.uniform(0, 1))
-        pids = server.pids() if server is not None else chain.pids(name) if chain.runs() else []
+        pids = server.pids() if server is not None else chain.pids(name)
         send(signal.SIGSTOP, pids)
         time.sleep(chance.uniform(1, 6))
         send(signal.SIGCONT, pids)
@@ -242,13 +242,12 @@ def fill(place: Path) -> None:
 
 
 def ended(chain: Chain) -> bool:
-    """Wait for the end of the program; returns whether it has ended in time."""
-    try:
-        assert chain.run is not None
-        chain.run.wait(SIGNAL_SECONDS)
-    except subprocess.TimeoutExpired:
-        return False
-    return True
+    """Go on sending payments until the end of the program; returns whether it has ended in time."""
+    end = time.monotonic() + SIGNAL_SECONDS
+    while chain.runs() and time.monotonic() < end:
+        chain.feed.some(4)
+        time.sleep(0.5)
+    return not chain.runs()
 
 
 @contextmanager

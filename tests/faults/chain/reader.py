@@ -91,8 +91,8 @@ class Reader:
     address: str
     url: str
     table: Path
-    topic: Topic = attrs.field(factory=Topic)
     problems: list[Any] = attrs.field(factory=list)
+    topic: Topic = attrs.Factory(lambda self: Topic(problems=self.problems), takes_self=True)
     looks: Counter[str] = attrs.field(factory=Counter)
 
     def differences(self, right: list[Row]) -> dict[str, Any]:
@@ -127,7 +127,7 @@ class Reader:
         while not ended.wait(0.2):
             for name, rows in (("SQL", sql_rows(self.url)), ("Delta", delta_rows(self.table))):
                 self.looks[name] += rows is not None
-                self.problems += [(name, found) for found in wrong(rows or [])]
+                self.problems.extend((name, found) for found in wrong(rows or []))
 
     def _read_topic(self, ended: threading.Event) -> None:
         settings = {"bootstrap.servers": self.address, "isolation.level": "read_committed"}

@@ -134,9 +134,9 @@ class Broker:
                 auto_create=str(auto_create).lower(),
             )
         )
-        # "A" first: an id that begins with "-" would be read as an option.
-        cluster = base64.urlsafe_b64encode(b"\0" + uuid.uuid4().bytes[1:]).decode().rstrip("=")
-        tool = ["kafka.tools.StorageTool", "format", "-t", cluster, "-c", str(self._properties)]
+        cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+        tool = ["kafka.tools.StorageTool", "format", "-c", str(self._properties)]
+        tool.append(f"--cluster-id={cluster}")  # an id may begin with a dash
         assert _java(folder, tool).wait(60) == 0, _log(folder)
         self.process = self._start()
 
