@@ -34,7 +34,11 @@ class Feed:
         self._chance = random.Random(seed)
         self._producer = Producer({"bootstrap.servers": address, "enable.idempotence": True})
         self.payments: list[tuple[str, int, int]] = []
-        self._people(lambda connection: [self._move(connection, name) for name in ACCOUNTS])
+        self._people(self._move_all)
+
+    def _move_all(self, connection: psycopg.Connection[Any]) -> None:
+        for name in ACCOUNTS:
+            self._move(connection, name)
 
     def payment(self) -> None:
         """Send a payment, some of them out of order or late."""

@@ -61,7 +61,7 @@ def test_another_python_runs_what_is_packed(tmp_path: Path, capsys) -> None:
     assert f"spark-submit --archives {archive}#job {script}" in said
     with zipfile.ZipFile(archive) as packed:
         packed.extractall(tmp_path / "job")
-    code = "import sys; sys.path.append('job'); import orders, headrace, yaml; print(yaml.__file__)"
+    code = "import sys; sys.path.append('job'); import shop_orders, headrace, yaml; print(yaml.__file__)"
     done = subprocess.run(
         [sys.executable, "-I", "-S", "-c", code],
         cwd=tmp_path,

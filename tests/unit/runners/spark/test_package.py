@@ -25,7 +25,7 @@ def bare(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     cluster = Cluster(home, python=make_python(home / "python", packages=()))
     packed = cluster.run([sys.executable, "-m", "headrace", "package", JOB, "-o", home / "job.zip"])
     assert packed.returncode == 0, packed.stderr
-    assert "modules: orders\n" in packed.stdout
+    assert "modules: shop_orders\n" in packed.stdout
     assert "PyYAML 6" in packed.stdout
     with cluster.running():
         yield cluster

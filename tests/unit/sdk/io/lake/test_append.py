@@ -349,7 +349,8 @@ def test_at_least_once_repeats_a_batch(lake) -> None:
 
 def test_secrets_are_looked_up(tmp_path) -> None:
     place = hr.io.Secret.given(f"sqlite:///{tmp_path}/catalog.db")
-    properties = {"type": "sql", "uri": place, "warehouse": str(tmp_path)}
+    properties: dict[str, str | hr.io.Secret] = {"type": "sql", "uri": place}
+    properties["warehouse"] = str(tmp_path)
     with TestPipeline() as p:
         rows = p | hr.Create([hr.Row(n=1)])
         _ = rows | hr.io.WriteToIceberg("shop.t", catalog_properties=properties)
