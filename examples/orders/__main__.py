@@ -58,20 +58,20 @@ def run(brokers: str, database: str, table: Path, told: Events, flags: list[str]
     build(pipeline, brokers, table, database)
     result = pipeline.run()
     try:
-        before = revenue(told.orders, told.payments)
-        right = _wait_for(before, table, database, result)
+        expected = revenue(told.orders, told.payments)
+        before = _wait_for(expected, table, database, result)
         topics.send(brokers, told.cancellations)
         print(f"Cancelled {len(told.cancellations)} orders of the days before.")
-        after = revenue([*told.orders, *told.cancellations], told.payments)
-        right = right and _wait_for(after, table, database, result)
+        corrected = revenue([*told.orders, *told.cancellations], told.payments)
+        after = _wait_for(corrected, table, database, result)
     finally:
         result.cancel()
     _print_changes(before, after)
-    return int(not right)
+    return int((before, after) != (expected, corrected))
 
 
-def _wait_for(expected: Revenue, table: Path, database: str, result: Any) -> bool:
-    """Wait until both tables hold a result; print how it compares."""
+def _wait_for(expected: Revenue, table: Path, database: str, result: Any) -> Revenue:
+    """Wait until both tables hold a result, print how it compares, and return what the worse one holds."""
     end = time.monotonic() + TIMEOUT
     found = {"Delta": tables.in_delta(table), "PostgreSQL": tables.in_postgres(database)}
     while any(held != expected for held in found.values()):
@@ -83,11 +83,11 @@ def _wait_for(expected: Revenue, table: Path, database: str, result: Any) -> boo
         equal = sum(held.get(key) == amount for key, amount in expected.items())
         verdict = "all equal" if held == expected else "DIFFERENT"
         print(f"  {name:<10} {len(held)} hours of shops, {equal} as in plain Python: {verdict}")
-    return all(held == expected for held in found.values())
+    return next((held for held in found.values() if held != expected), expected)
 
 
 def _print_changes(before: Revenue, after: Revenue) -> None:
-    """Print the hours that the cancellations have changed."""
+    """Print the hours of the tables that the cancellations have changed."""
     print(f"\n  {'shop':<6} {'hour':<17} {'before':>7} {'after':>7}")
     for shop, start in sorted(before, key=lambda key: (key[1], key[0])):
         old, new = before[shop, start], after.get((shop, start))

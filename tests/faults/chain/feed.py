@@ -36,7 +36,7 @@ class Feed:
         self.payments: list[tuple[str, int, int]] = []
         self._people(self._move_all)
 
-    def _move_all(self, connection: psycopg.Connection[Any]) -> None:
+    def _move_all(self, connection: psycopg.Connection) -> None:
         for name in ACCOUNTS:
             self._move(connection, name)
 
