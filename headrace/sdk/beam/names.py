@@ -53,12 +53,10 @@ BEAM_NAMES: Final = {
         ),
         _SOURCES,
     ),
-    "ReadFromKafka": "import it from headrace.io.kafka",
     **dict.fromkeys(
         (
             "WriteToBigQuery",
             "WriteToJdbc",
-            "WriteToKafka",
             "WriteToMongoDB",
             "WriteToPubSub",
             "WriteToSpanner",
@@ -73,7 +71,7 @@ BEAM_NAMES: Final = {
     "RemoveDuplicates": "use hr.Distinct",
     "SortAndBatchElements": "use hr.GroupIntoBatches, or hr.BatchElements and sort its batches",
     **dict.fromkeys(
-        ("GroupByEncryptedKey", "Secret", "GcpSecret", "GcpHsmGeneratedSecret"),
+        ("GroupByEncryptedKey", "GcpSecret", "GcpHsmGeneratedSecret"),
         "keys are not encrypted; on Spark, spark.io.encryption.enabled encrypts shuffled data",
     ),
     "Shared": "create the object in setup of a DoFn: each process has its own",

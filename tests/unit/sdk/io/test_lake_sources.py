@@ -245,6 +245,7 @@ def test_watermarks_follow_the_commits(table: Table) -> None:
 
 
 @pytest.mark.alone
+@pytest.mark.mode("batch")
 def test_a_version_on_each_runner(runner: Any, table: Table) -> None:
     table.append(1, 2)
     table.append(3)

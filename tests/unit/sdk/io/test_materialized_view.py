@@ -88,6 +88,7 @@ def test_a_view_shows_the_latest_panes_until_their_windows_expire(tmp_path, mode
     assert seen.rows[-3:] == [[], [("mill", 9, 9)], [("mill", 9, 9)]]
 
 
+@pytest.mark.mode("streaming")
 @pytest.mark.parametrize("mode", WHOLE)
 def test_the_view_of_a_stream_keeps_what_has_not_expired(runner, tmp_path, mode):
     view = view_of(tmp_path / "view.db", keep=100)
@@ -96,6 +97,7 @@ def test_the_view_of_a_stream_keeps_what_has_not_expired(runner, tmp_path, mode)
     assert shown(view) == [("mill", 9, 9), ("quay", 3, 1)]
 
 
+@pytest.mark.mode("streaming")
 def test_of_panes_that_discard_the_last_one_is_shown(runner, tmp_path):
     view = view_of(tmp_path / "view.db", keep=10_000)
     with TestPipeline(runner=runner) as p:
@@ -104,6 +106,7 @@ def test_of_panes_that_discard_the_last_one_is_shown(runner, tmp_path):
     assert shown(view) == sorted([*empty, ("quay", 1, 0)])
 
 
+@pytest.mark.mode("streaming")
 def test_sessions_that_merge_are_one_row(runner, tmp_path):
     view = view_of(tmp_path / "view.db", keep=10_000)
     with TestPipeline(runner=runner) as p:
@@ -112,6 +115,7 @@ def test_sessions_that_merge_are_one_row(runner, tmp_path):
     assert shown(view) == [("mill", 9, 9), ("quay", 9, 0), ("weir", 1, 0)]
 
 
+@pytest.mark.mode("batch")
 def test_the_view_of_a_batch_has_all_windows(runner, tmp_path):
     view = view_of(tmp_path / "view.db", keep=1)
     with TestPipeline(runner=runner) as p:

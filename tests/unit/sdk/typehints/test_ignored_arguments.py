@@ -29,6 +29,7 @@ TRANSFORMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "ReadAllFromAvro": (hr.io.ReadAllFromAvro, ()),
     "WriteToAvro": (hr.io.WriteToAvro, ("a",)),
     "WriteToFiles": (fileio.WriteToFiles, ("a",)),
+    "WriteToKafka": (hr.io.WriteToKafka, ({"bootstrap.servers": "a:1"}, "b")),
 }
 
 ARGUMENTS = [(transform, name) for transform, names in IGNORED.items() for name in names]

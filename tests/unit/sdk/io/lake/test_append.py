@@ -46,6 +46,7 @@ def test_records_have_columns_by_name(lake, make) -> None:
     assert lake.query("select sum(n) from {}") == [(3,)]
 
 
+@pytest.mark.mode("batch")
 def test_runners_append(runner, lake) -> None:
     with TestPipeline(runner=runner) as p:
         pairs = p | hr.Create([(("a", 1), 5), (("b", 2), 7), (("a", 1), 3)])

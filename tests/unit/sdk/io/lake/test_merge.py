@@ -172,6 +172,7 @@ def test_retractions_need_a_key(lake) -> None:
         changing | lake.write(columns=["k", "n"])
 
 
+@pytest.mark.mode("streaming")
 def test_late_corrections_arrive(runner, lake) -> None:
     stream = (
         TestStream()
