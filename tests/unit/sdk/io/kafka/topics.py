@@ -8,8 +8,8 @@ from typing import Any
 from uuid import uuid4
 
 import attrs
-from confluent_kafka import Producer
-from confluent_kafka.admin import AdminClient
+from confluent_kafka import IsolationLevel, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
 from confluent_kafka.cimpl import NewPartitions, NewTopic
 
 PARTITIONS = 3
@@ -99,6 +99,19 @@ class Topic:
             producer.commit_transaction(30)
         else:
             producer.abort_transaction(30)
+        until(lambda: self._is_settled(partition))
+
+    def _is_settled(self, partition: int) -> bool:
+        """Whether the end of the last transaction is written, which happens after its commit returns."""
+        place, admin = TopicPartition(self.name, partition), self.admin()
+        ends = [
+            future.result(30).offset
+            for level in (IsolationLevel.READ_COMMITTED, IsolationLevel.READ_UNCOMMITTED)
+            for future in admin.list_offsets(
+                {place: OffsetSpec.latest()}, isolation_level=level
+            ).values()
+        ]
+        return ends[0] == ends[1]
 
     def _produce(
         self,
