@@ -154,7 +154,7 @@ def test_ctrl_c_in_the_example_says_that_it_was_cancelled_and_compares_nothing(
     tmp_path: Path,
 ) -> None:
     sample = (ROOT / "tests/docs/examples/flights.csv").read_text().splitlines(keepends=True)
-    (tmp_path / "flights.csv").write_text("".join([sample[0], *sample[1:] * 600]))
+    (tmp_path / "flights.csv").write_text("".join([sample[0], *sample[1:] * 2_000]))
     files = [f"--input={tmp_path / 'flights.csv'}", f"--output={tmp_path / 'out'}"]
     with in_terminal("examples/flights.py", "--streaming", *files) as (run, terminal):
         text = shown(terminal, until="  batch ")
