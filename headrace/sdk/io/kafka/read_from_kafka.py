@@ -61,7 +61,7 @@ class ReadFromKafka(PTransform[PBegin, PCollection[Any]]):
             bytes, text and numbers. Bytes by default.
         value_deserializer: the same for values.
         start_read_time: the time from which records are read, in milliseconds since 1970; or use ``start``.
-        max_num_records: read at most so many of the present records, and end; the collection is bounded.
+        max_num_records: maximum number of present records to read; the collection is bounded.
         max_read_time: not supported.
         commit_offset_in_finalize: whether offsets are also committed for the group ``group.id``, after the
             results of a batch are written. The run itself does not read them.
