@@ -1,4 +1,4 @@
-"""A drawn pipeline as objects of apache_beam: its script, and the chain of groupings with a tap behind each."""
+"""A drawn pipeline as objects of apache_beam: its script, and its groupings with a tap behind each."""
 
 from __future__ import annotations
 

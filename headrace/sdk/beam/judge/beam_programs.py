@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from importlib import import_module
 
 from headrace.sdk.beam.judge.beam_pipelines import GROUPINGS, flags
-from headrace.sdk.beam.judge.in_beam import HOMES, batch, into, names_in, scripted_stream
+from headrace.sdk.beam.judge.in_beam import (
+    BEAM_HOMES,
+    batch,
+    into,
+    module,
+    names_in,
+    scripted_stream,
+)
 from headrace.sdk.testing.runs.run import Run
 from headrace.sdk.testing.runs.steps import Step, holds_lists
 
-WIDTH = 100
+LINE = 100
 
-PARAMS = "w=beam.DoFn.WindowParam, t=beam.DoFn.TimestampParam, i=beam.DoFn.PaneInfoParam"
+SHOWN_PARAMS = "w=beam.DoFn.WindowParam, t=beam.DoFn.TimestampParam, i=beam.DoFn.PaneInfoParam"
 
 
 def beam_program(run: Run, runner: str, streaming: bool, options: Sequence[str] = ()) -> str:
@@ -31,7 +37,7 @@ def beam_program(run: Run, runner: str, streaming: bool, options: Sequence[str] 
     from apache_beam.options.pipeline_options import PipelineOptions
     from apache_beam.transforms.window import GlobalWindows, TimestampedValue
     <BLANKLINE>
-    def show(key, value, w=..., t=..., i=...):
+    def show(key, value, w=beam.DoFn.WindowParam, t=beam.DoFn.TimestampParam, i=...):
         print(key, value, w, t, i)
     <BLANKLINE>
     with beam.Pipeline("DirectRunner", PipelineOptions(['--allow_unsafe_triggers'])) as p:
@@ -55,8 +61,8 @@ def _imports(text: str) -> Iterator[str]:
     """Yield the imports that a text needs."""
     used = names_in(text) - {"beam"}
     yield "import apache_beam as beam"
-    for home in sorted(HOMES):
-        of_home = vars(import_module(home))
+    for home in sorted(BEAM_HOMES):
+        of_home = vars(module(home))
         names = sorted(name for name in used if _is_from(home, of_home.get(name)))
         if names:
             yield f"from {home} import {', '.join(names)}"
@@ -68,7 +74,7 @@ def _is_from(home: str, value: object) -> bool:
 
 
 def _show(last: Step) -> Iterator[str]:
-    yield f"def show(key, value, {PARAMS}):"
+    yield f"def show(key, value, {SHOWN_PARAMS}):"
     yield f"    print(key, {'sorted(value)' if last.kind == 'list' else 'value'}, w, t, i)"
 
 
@@ -77,7 +83,7 @@ def _source(run: Run, streaming: bool) -> list[str]:
         return batch(run.script)
     calls = scripted_stream(run.script)
     line = "".join(calls)
-    return [line if len(line) < WIDTH - 12 else "(" + "\n        ".join(calls) + ")"]
+    return [line if len(line) < LINE - 12 else "(" + "\n        ".join(calls) + ")"]
 
 
 def _steps(run: Run) -> Iterator[str]:

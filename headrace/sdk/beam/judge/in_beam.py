@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any, Final
@@ -20,7 +21,7 @@ from headrace.windowing.timestamp_combiner import TimestampCombiner
 from headrace.windowing.window_fn import WindowFn
 from headrace.windowing.windows import FixedWindows, GlobalWindows, SlidingWindows
 
-HOMES: Final = (
+BEAM_HOMES: Final = (
     "apache_beam.options.pipeline_options",
     "apache_beam.utils.timestamp",
     "apache_beam.transforms.window",
@@ -86,8 +87,8 @@ WINDOW_FNS: Final[dict[type[WindowFn], Callable[[Any], str]]] = {
 def trigger(of: Trigger) -> str:
     """Return a trigger as an expression.
 
-    >>> from headrace.triggers import AfterCount, Repeatedly
-    >>> trigger(Repeatedly(AfterCount(2)))
+    >>> from headrace.sdk.beam.judge import in_beam
+    >>> in_beam.trigger(Repeatedly(AfterCount(2)))
     'Repeatedly(AfterCount(2))'
     """
     return re.sub(r"\bNever\(", "_Never(", repr(of))
@@ -171,7 +172,18 @@ def beam() -> Any:
     Raises:
         PipelineError: it is not installed.
     """
-    return require_extra("apache_beam", "beam", "Beam runners are judged with apache_beam")
+    return module("apache_beam")
+
+
+def module(name: str) -> Any:
+    """Import a module of apache_beam, without the warnings of its imports.
+
+    Raises:
+        PipelineError: it is not installed.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return require_extra(name, "beam", "Beam runners are judged with apache_beam")
 
 
 def evaluated(expression: str) -> Any:
@@ -187,13 +199,11 @@ def evaluated(expression: str) -> Any:
 def _names() -> dict[str, Any]:
     """Return the names of expressions."""
     found = {"beam": beam()}
-    for home in HOMES:
-        found |= vars(require_extra(home, "beam", "Beam runners are judged with apache_beam"))
+    for home in BEAM_HOMES:
+        found |= vars(module(home))
     return found
 
 
 def pickler() -> Any:
     """Import the module with which Beam pickles functions, and with them runners."""
-    return require_extra(
-        "apache_beam.internal.pickler", "beam", "Beam runners are judged with apache_beam"
-    )
+    return module("apache_beam.internal.pickler")

@@ -1,4 +1,4 @@
-"""The report of :func:`~headrace.beam.check_runner`: a verdict for each law, and a program for each broken one."""
+"""The report of :func:`~headrace.beam.check_runner`: a verdict for each law, and programs to paste."""
 
 from __future__ import annotations
 

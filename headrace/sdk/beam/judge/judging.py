@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, Final, TypeAlias
 
@@ -11,7 +11,7 @@ import attrs
 
 from headrace.sdk.beam.judge.beam_programs import beam_program
 from headrace.sdk.beam.judge.judge_report import BeamReport, BeamVerdict
-from headrace.sdk.beam.judge.playing import Panes
+from headrace.sdk.beam.judge.playing import RunsPanes
 from headrace.sdk.beam.judge.runner_cases import for_beam, is_expressible, simpler
 from headrace.sdk.beam.judge.runner_laws import RUNNER_LAWS, agrees_in_batch, runner_parts
 from headrace.sdk.beam.judge.worker import NotEndedError, RunFailedError
@@ -25,19 +25,20 @@ from headrace.sdk.testing.streams.script import rows_of
 from headrace.triggers.strategy import WindowingStrategy
 from headrace.windowing.time.timestamps import MAX_MICROS
 
-Play: TypeAlias = Callable[[Run, bool], Panes]
+Play: TypeAlias = Callable[[Run, bool], RunsPanes]
 """Runs a pipeline as a stream or as a batch."""
 
-RUNS: Final = "the pipeline runs without an error"
-ENDS: Final = "the pipeline ends"
+NO_ERROR: Final = "the pipeline runs without an error"
+TERMINATES: Final = "the pipeline ends"
 
-MODES: Final = {"streaming": True, "batch": False}
+PLAYED_AS: Final = {"streaming": True, "batch": False}
 
-FEW: Final = 4
+FEW_WAITS: Final = 4
 """Number of smaller pipelines that are tried if each takes all of its time."""
 
-SIMPLEST: Final = Run(
-    (("elements", (("a", 1, 0, 1),)), ("watermark", MAX_MICROS)), (Step(WindowingStrategy()),)
+SMALLEST_RUN: Final = Run(
+    (("elements", (("a", 1, 0, 1),)), ("watermark", MAX_MICROS)),
+    (Step(WindowingStrategy(), "list"),),
 )
 
 
@@ -54,19 +55,19 @@ class BeamJudge:
 
     name: str
     play: Play
-    modes: Sequence[str] = tuple(MODES)
+    modes: Sequence[str] = tuple(PLAYED_AS)
     options: Sequence[str] = ()
 
-    def keys(self) -> list[LawInMode]:
+    def laws(self) -> list[LawInMode]:
         """Return all laws and modes, in the order of the report."""
-        found = [(law, mode) for mode in self.modes for law in (RUNS, ENDS)]
+        found = [(law, mode) for mode in self.modes for law in (NO_ERROR, TERMINATES)]
         for mode in self.modes:
             found += [(law.sentence, mode) for law in RUNNER_LAWS if _applies(law, mode)]
-        return found + [(LIKE_ITS_BATCH, "streaming")] * (len(self.modes) == len(MODES))
+        return found + [(LIKE_ITS_BATCH, "streaming")] * (len(self.modes) == len(PLAYED_AS))
 
     def program(self, run: Run, mode: str) -> str:
         """Return a pipeline as a program."""
-        return beam_program(run, self.name, MODES[mode], self.options)
+        return beam_program(run, self.name, PLAYED_AS[mode], self.options)
 
     def judge(self, run: Run) -> Judgement:
         """Run a pipeline in each mode, and check the laws."""
@@ -80,20 +81,20 @@ class BeamJudge:
             judgement[LIKE_ITS_BATCH, "streaming"] = self._compared(run, streamed, batched)
         return judgement
 
-    def _played(self, run: Run, mode: str, judgement: Judgement) -> Panes | None:
-        for law in (RUNS, ENDS):
+    def _played(self, run: Run, mode: str, judgement: Judgement) -> RunsPanes | None:
+        for law in (NO_ERROR, TERMINATES):
             judgement[law, mode] = None
         try:
-            return self.play(run, MODES[mode])
+            return self.play(run, PLAYED_AS[mode])
         except (RunFailedError, NotEndedError) as error:
-            law = ENDS if isinstance(error, NotEndedError) else RUNS
+            law = TERMINATES if isinstance(error, NotEndedError) else NO_ERROR
             seen = {"error": str(error).partition("\n")[0]}
             judgement[law, mode] = LawBroken(law, self.program(run, mode), seen, "run it")
         return None
 
-    def _of_panes(self, run: Run, mode: str, panes: Panes) -> Judgement:
+    def _of_panes(self, run: Run, mode: str, panes: RunsPanes) -> Judgement:
         found: Judgement = {}
-        for part in runner_parts(run, panes, MODES[mode]):
+        for part in runner_parts(run, panes, PLAYED_AS[mode]):
             for law in RUNNER_LAWS:
                 if _applies(law, mode) and law.sees(part):
                     key = law.sentence, mode
@@ -107,7 +108,7 @@ class BeamJudge:
             return broken
         return None
 
-    def _compared(self, run: Run, streamed: Panes, batched: Panes) -> LawBroken | None:
+    def _compared(self, run: Run, streamed: RunsPanes, batched: RunsPanes) -> LawBroken | None:
         last = run.steps[-1]
         one, two = (
             without_empty(last, end_result(last, panes[-1])) for panes in (streamed, batched)
@@ -121,7 +122,7 @@ class BeamJudge:
         """Return the violation of a smaller pipeline, if one is found."""
         law, mode = key
         narrow = self if law == LIKE_ITS_BATCH else attrs.evolve(self, modes=[mode])
-        left = min(tries, FEW) if law == ENDS else tries
+        left = min(tries, FEW_WAITS) if law == TERMINATES else tries
         again = True
         while again and left > 0:
             again = False
@@ -167,7 +168,7 @@ def judged(
         for key, violation in judgement.items():
             if violation is not None:
                 broken.setdefault(key, []).append((run, violation))
-    verdicts = (_verdict(judge, key, tried, broken, tries) for key in judge.keys())
+    verdicts = (_verdict(judge, key, tried, broken, tries) for key in judge.laws())
     return BeamReport(judge.name, len(runs), tuple(verdicts), no_streaming)
 
 
@@ -184,15 +185,29 @@ def _verdict(
         return BeamVerdict(law, mode, tried[key])
     run, violation = min(cases, key=lambda case: len(rows_of(case[0].script)))
     violation = judge.shrunk(key, run, violation, tries)
-    found = tuple(f"{name}: {formatted(side)}" for name, side in violation.sides.items())
-    seen = tuple(line for line in found if not line.startswith("grouping:"))
-    return BeamVerdict(law, mode, tried[key], len(cases), violation.given, seen)
+    seen = [*_shown(violation), *_others(violation, [broken for _, broken in cases])]
+    return BeamVerdict(law, mode, tried[key], len(cases), violation.given, tuple(seen))
+
+
+def _shown(violation: LawBroken) -> Iterator[str]:
+    """Yield what a program shows; the grouping is in the program."""
+    for name, side in violation.sides.items():
+        if name != "grouping":
+            yield f"{name}: {side if isinstance(side, str) else formatted(side)}"
+
+
+def _others(violation: LawBroken, all_of_them: Iterable[LawBroken]) -> Iterator[str]:
+    """Yield the other errors with which a runner stopped."""
+    errors = Counter(each.sides["error"] for each in all_of_them if "error" in each.sides)
+    errors.pop(violation.sides.get("error"), None)
+    for error, times in errors.items():
+        yield f"other error, {times} times: {error}"
 
 
 def refusal(play: Play) -> str | None:
     """Return the error with which a runner refuses a TestStream, or None if it runs one."""
     try:
-        (panes,) = play(SIMPLEST, True)
+        (panes,) = play(SMALLEST_RUN, True)
     except (RunFailedError, NotEndedError) as error:
         return str(error).partition("\n")[0]
     return None if panes else "it ends without a pane"

@@ -1,4 +1,4 @@
-"""One call that runs a drawn pipeline on a runner: on one of Beam's by apache_beam, or natively on Headrace."""
+"""One call that runs a drawn pipeline on a runner: by apache_beam on one of Beam's, or natively."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from headrace.sdk.beam.judge.taps import panes_in
 from headrace.sdk.testing.runs.run import Run
 from headrace.sdk.testing.runs.run_on_runner import Pane, RunnerOrName, run_alone, run_batch
 
-Panes = list[list[Pane]]
+RunsPanes = list[list[Pane]]
 """The panes of each grouping of a run."""
 
 
 @attrs.frozen
-class Native:
+class NativeRunner:
     """A runner of Headrace's, on which a drawn pipeline is built of Headrace's own transforms.
 
     Attributes:
@@ -32,7 +32,7 @@ class Native:
     runner: RunnerOrName = "local"
 
 
-def play(run: Run, runner: Any, streaming: bool = True, options: Sequence[str] = ()) -> Panes:
+def play(run: Run, runner: Any, streaming: bool = True, options: Sequence[str] = ()) -> RunsPanes:
     """Run a drawn pipeline on a runner, in this process, and return the panes of its groupings.
 
     The same run has the same meaning on each runner, so the panes can be compared.
@@ -40,18 +40,18 @@ def play(run: Run, runner: Any, streaming: bool = True, options: Sequence[str] =
     Args:
         run: the run; :func:`~headrace.sdk.beam.judge.runner_cases.is_expressible` says which runs Beam can
             express.
-        runner: a Beam runner, as an object or by a name that apache_beam knows; or :class:`Native`.
+        runner: a Beam runner, as an object or by a name that apache_beam knows; or :class:`NativeRunner`.
         streaming: whether its source is the script, or a batch of all its elements.
         options: further options of a Beam pipeline, as on its command line.
 
     >>> from headrace.sdk.testing.runs.steps import Step
     >>> from headrace.triggers import WindowingStrategy
     >>> run = Run((("elements", (("a", 1, 0, 1), ("a", 2, 0, 1))),), (Step(WindowingStrategy()),))
-    >>> [[pane]] = play(run, Native(), streaming=False)
+    >>> [[pane]] = play(run, NativeRunner(), streaming=False)
     >>> pane.key, pane.value, pane.timing
     ('a', 3, 'ON_TIME')
     """
-    if isinstance(runner, Native):
+    if isinstance(runner, NativeRunner):
         return _played_natively(run, runner.runner, streaming)
     with tempfile.TemporaryDirectory() as folder, silenced():
         argv = evaluated("PipelineOptions")(flags(streaming, options))
@@ -61,7 +61,7 @@ def play(run: Run, runner: Any, streaming: bool = True, options: Sequence[str] =
         return list(map(panes_in, files))
 
 
-def _played_natively(run: Run, runner: RunnerOrName, streaming: bool) -> Panes:
+def _played_natively(run: Run, runner: RunnerOrName, streaming: bool) -> RunsPanes:
     observed = run_alone(run, runner) if streaming else run_batch([run], runner)[0]
     return [each.panes for each in observed]
 

@@ -58,10 +58,10 @@ BEAM_TRIGGERS: Final = (
 )
 """The triggers that are public in Beam's Python."""
 
-UNLIMITED: Final = 10_000 * SECOND
+AMPLE: Final = 10_000 * SECOND
 """An allowed lateness that no element of a script exceeds."""
 
-LATENESSES: Final = (0, 3 * SECOND, 12 * SECOND, UNLIMITED)
+ALLOWED: Final = (0, 3 * SECOND, 12 * SECOND, AMPLE)
 
 MILLISECOND: Final = 1_000
 
@@ -106,7 +106,7 @@ def _wheres() -> st.SearchStrategy[Where]:
 
 @st.composite
 def beam_windowings(
-    draw: st.DrawFn, timed: bool = False, latenesses: tuple[int, ...] = LATENESSES
+    draw: st.DrawFn, timed: bool = False, latenesses: tuple[int, ...] = ALLOWED
 ) -> WindowingStrategy:
     """Draw windowing strategies that Beam's Python can express, with triggers that lose no data."""
     lateness = draw(st.sampled_from(latenesses))
@@ -138,7 +138,7 @@ def beam_runs(draw: st.DrawFn) -> Run:
     second = draw(st.sampled_from([False, False, True]))
     steps = [first]
     if second:
-        after = draw(beam_windowings(timed, (UNLIMITED,)))
+        after = draw(beam_windowings(timed, (AMPLE,)))
         steps.append(Step(after, draw(kinds), one_key=draw(st.booleans())))
     return for_beam(Run(script, tuple(steps)))
 

@@ -1,8 +1,8 @@
-"""The laws to which a Beam runner is held: those of the kit that panes alone can show, and some of Beam's panes.
+"""The laws to which a Beam runner is held: laws of the kit that panes alone can show, and some more.
 
-A runner does not tell which event caused a pane, nor which elements it dropped. The inputs of the first grouping
-are the rows of the script, and its late ones those whose window had expired by the watermark of the script;
-the inputs of the second grouping are the panes of the first.
+A runner does not tell which event caused a pane, nor which elements it dropped. The inputs of the first
+grouping are the rows of the script; those whose window had expired by the watermark of the script are late.
+The inputs of the second grouping are the panes of the first.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ def _without_news(part: Part) -> Broken:
             before = pane.value
 
 
-HAS_NEWS: Final = PaneLaw("a pane that is not ON_TIME has new elements", _lists, _without_news)
+NEW_ELEMENTS: Final = PaneLaw("a pane that is not ON_TIME has new elements", _lists, _without_news)
 
 
 def _shrinking(part: Part) -> Broken:
@@ -156,7 +156,7 @@ def _shrinking(part: Part) -> Broken:
                 yield {"window": key_window, "panes": [(p.timing, p.value) for p in panes]}
 
 
-GROWS: Final = PaneLaw(
+KEEPS_ELEMENTS: Final = PaneLaw(
     "an accumulating pane holds all elements of the pane before it",
     lambda part: _lists(part) and part.mode is ACCUMULATING,
     _shrinking,
@@ -267,8 +267,8 @@ RUNNER_LAWS: Final = (
     ONE_ON_TIME,
     DISTINCT,
     NUMBERED,
-    HAS_NEWS,
-    GROWS,
+    NEW_ELEMENTS,
+    KEEPS_ELEMENTS,
     EARLY_IN_TIME,
     DEFAULT_ONCE,
     STAMPED_AS_ASKED,

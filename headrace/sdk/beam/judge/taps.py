@@ -13,7 +13,7 @@ from headrace.windowing.time.timestamps import MIN_MICROS
 from headrace.windowing.time.units import SECOND
 from headrace.windowing.window import GLOBAL_WINDOW, interval
 
-TIMINGS: Final = ("EARLY", "ON_TIME", "LATE", "UNKNOWN")
+BEAM_TIMINGS: Final = ("EARLY", "ON_TIME", "LATE", "UNKNOWN")
 """The timings of panes, by their numbers in Beam."""
 
 
@@ -26,7 +26,7 @@ def write_row(path: str, pair: Any, timestamp: Any, window: Any, info: Any) -> N
     key, value = pair
     numbers = info.index, info.nonspeculative_index, bool(info.is_first), bool(info.is_last)
     bounds = window.start.micros, window.end.micros
-    row = (key, value, *bounds, timestamp.micros, TIMINGS[info.timing], *numbers)
+    row = (key, value, *bounds, timestamp.micros, BEAM_TIMINGS[info.timing], *numbers)
     with Path(path).open("a") as file:
         file.write(json.dumps(row) + "\n")
 

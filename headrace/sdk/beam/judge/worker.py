@@ -13,13 +13,13 @@ from typing import Any, Final
 
 from headrace.errors import HeadraceError, PipelineError
 from headrace.sdk.beam.judge.in_beam import beam, pickler
-from headrace.sdk.beam.judge.playing import Panes, play
+from headrace.sdk.beam.judge.playing import RunsPanes, play
 from headrace.sdk.testing.runs.run import Run
 
-START: Final = 300.0
+STARTING: Final = 300.0
 """Seconds in which a worker has to start."""
 
-STALLED: Final = "exceptions must derive from BaseException"
+STALL: Final = "exceptions must derive from BaseException"
 """The error that Beam's bundle-based runner raises when it means to report a stall."""
 
 
@@ -31,7 +31,7 @@ class NotEndedError(HeadraceError):
     """A drawn pipeline did not end in time."""
 
 
-class Worker:
+class RunnerProcess:
     """A process that runs drawn pipelines, one after the other, on one Beam runner.
 
     Args:
@@ -49,7 +49,7 @@ class Worker:
         self._process: subprocess.Popen[bytes] | None = None
         self._reader = ThreadPoolExecutor(1)
 
-    def play(self, run: Run, streaming: bool) -> Panes:
+    def play(self, run: Run, streaming: bool) -> RunsPanes:
         """Run a drawn pipeline, and return the panes of its groupings.
 
         Raises:
@@ -74,7 +74,7 @@ class Worker:
             raise RunFailedError(
                 error, remedy="run the program; the traceback shows the failing line"
             )
-        found: Panes = panes
+        found: RunsPanes = panes
         return found
 
     def _start(self) -> subprocess.Popen[bytes]:
@@ -88,7 +88,7 @@ class Worker:
         )
         pickle.dump(self._job, self._process.stdin)  # type: ignore[arg-type]
         self._process.stdin.flush()  # type: ignore[union-attr]
-        self._answer(self._process, START)
+        self._answer(self._process, STARTING)
         return self._process
 
     def _answer(self, process: subprocess.Popen[bytes], limit: float) -> Any:
@@ -109,7 +109,7 @@ class Worker:
         for pipe in (process.stdin, process.stdout):
             pipe.close()  # type: ignore[union-attr]
 
-    def __enter__(self) -> Worker:
+    def __enter__(self) -> RunnerProcess:
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -159,7 +159,9 @@ def _send(answers: Any, answer: object) -> None:
     answers.flush()
 
 
-def _played(pickled: Any, run: Run, streaming: bool, options: Sequence[str]) -> tuple[Panes, str]:
+def _played(
+    pickled: Any, run: Run, streaming: bool, options: Sequence[str]
+) -> tuple[RunsPanes, str]:
     try:
         return play(run, pickler().loads(pickled), streaming, options), ""
     except Exception as error:  # whatever stops a runner is its answer
@@ -167,12 +169,12 @@ def _played(pickled: Any, run: Run, streaming: bool, options: Sequence[str]) -> 
 
 
 def first_line(error: Exception) -> str:
-    """Return the error with which a runner stopped, in one line.
+    r"""Return the error with which a runner stopped, in one line.
 
-    >>> first_line(ValueError("one\\n  two"))
+    >>> first_line(ValueError("one\n  two"))
     'ValueError: one two'
     """
-    if STALLED in str(error):
+    if STALL in str(error):
         return "the runner stops as stalled: something holds the watermark for good"
     message = str(error.details()) if hasattr(error, "details") else str(error)
     lines = [line.strip() for line in message.splitlines() if line.strip()]
