@@ -12,7 +12,11 @@ from headrace.sdk.beam.judge.taps import tap
 from headrace.sdk.testing.runs.run import Run, adapted
 from headrace.sdk.testing.runs.steps import UNSAFE, Step, holds_lists, name
 
-GROUPINGS = {"list": "GroupByKey()", "sum": "CombinePerKey(sum)", "largest": "CombinePerKey(max)"}
+GROUPINGS = {
+    "list": "GroupByKey()",
+    "sum": "CombinePerKey(sum)",
+    "largest": "CombinePerKey(lambda values: max(values, default=0))",
+}
 """The transforms of a grouping in Beam, by the kind of a step."""
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from typing import Any, Final, TypeAlias
 
@@ -27,6 +28,8 @@ from headrace.windowing.time.timestamps import MAX_MICROS
 
 Play: TypeAlias = Callable[[Run, bool], RunsPanes]
 """Runs a pipeline as a stream or as a batch."""
+
+_Case: TypeAlias = tuple[Run, LawBroken]
 
 NO_ERROR: Final = "the pipeline runs without an error"
 TERMINATES: Final = "the pipeline ends"
@@ -129,7 +132,7 @@ class BeamJudge:
             for less in _smaller(run):
                 left -= 1
                 found = narrow.judge(less).get(key)
-                if found is not None:
+                if found is not None and kind_of_error(found) == kind_of_error(broken):
                     run, broken, again = less, found, True
                     break
                 if left <= 0:
@@ -161,32 +164,44 @@ def judged(
         no_streaming: the error with which the runner refused a TestStream.
     """
     tried: Counter[LawInMode] = Counter()
-    broken: dict[LawInMode, list[tuple[Run, LawBroken]]] = {}
+    broken: dict[LawInMode, list[_Case]] = {}
     for run in runs:
         judgement = judge.judge(run)
         tried.update(judgement.keys())
         for key, violation in judgement.items():
             if violation is not None:
                 broken.setdefault(key, []).append((run, violation))
-    verdicts = (_verdict(judge, key, tried, broken, tries) for key in judge.laws())
+    verdicts = (
+        verdict
+        for key in judge.laws()
+        for verdict in _verdicts(judge, key, tried[key], broken.get(key, []), tries)
+    )
     return BeamReport(judge.name, len(runs), tuple(verdicts), no_streaming)
 
 
-def _verdict(
-    judge: BeamJudge,
-    key: LawInMode,
-    tried: Mapping[LawInMode, int],
-    broken: Mapping[LawInMode, list[tuple[Run, LawBroken]]],
-    tries: int,
-) -> BeamVerdict:
+def _verdicts(
+    judge: BeamJudge, key: LawInMode, tried: int, cases: Sequence[_Case], tries: int
+) -> Iterator[BeamVerdict]:
+    """Yield the verdict on a law; of a runner that stops with several errors, one for each."""
     law, mode = key
-    cases = broken.get(key)
     if not cases:
-        return BeamVerdict(law, mode, tried[key])
-    run, violation = min(cases, key=lambda case: len(rows_of(case[0].script)))
-    violation = judge.shrunk(key, run, violation, tries)
-    seen = [*_shown(violation), *_others(violation, [broken for _, broken in cases])]
-    return BeamVerdict(law, mode, tried[key], len(cases), violation.given, tuple(seen))
+        yield BeamVerdict(law, mode, tried)
+    by_error: dict[str, list[_Case]] = {}
+    for case in cases:
+        by_error.setdefault(kind_of_error(case[1]), []).append(case)
+    for some in by_error.values():
+        run, violation = min(some, key=lambda case: len(rows_of(case[0].script)))
+        violation = judge.shrunk(key, run, violation, tries)
+        yield BeamVerdict(law, mode, tried, len(some), violation.given, tuple(_shown(violation)))
+
+
+def kind_of_error(violation: LawBroken) -> str:
+    """Return the error with which a runner stopped, without numbers and places; empty for other violations.
+
+    >>> kind_of_error(LawBroken(NO_ERROR, "", {"error": "job-12 failed [while running 'a']"}, ""))
+    'job- failed '
+    """
+    return re.sub(r"\[while running .*|\d", "", violation.sides.get("error", ""))
 
 
 def _shown(violation: LawBroken) -> Iterator[str]:
@@ -194,14 +209,6 @@ def _shown(violation: LawBroken) -> Iterator[str]:
     for name, side in violation.sides.items():
         if name != "grouping":
             yield f"{name}: {side if isinstance(side, str) else formatted(side)}"
-
-
-def _others(violation: LawBroken, all_of_them: Iterable[LawBroken]) -> Iterator[str]:
-    """Yield the other errors with which a runner stopped."""
-    errors = Counter(each.sides["error"] for each in all_of_them if "error" in each.sides)
-    errors.pop(violation.sides.get("error"), None)
-    for error, times in errors.items():
-        yield f"other error, {times} times: {error}"
 
 
 def refusal(play: Play) -> str | None:

@@ -19,9 +19,15 @@ from headrace.sdk.testing.conformance.check_runner import AT_LEAST, drawn
 from headrace.sdk.testing.property_testing import st
 from headrace.sdk.testing.runs.run import Run
 from headrace.sdk.testing.runs.steps import Kind, Step
-from headrace.sdk.testing.strategies.arriving import Scale, scripts
-from headrace.sdk.testing.strategies.windowing import Where, aligned
-from headrace.sdk.testing.streams.script import Script, ScriptEvent, ScriptRow, ended, retracts
+from headrace.sdk.testing.strategies.arriving import SECONDS, Scale, scripts
+from headrace.sdk.testing.streams.script import (
+    Script,
+    ScriptEvent,
+    ScriptRow,
+    ended,
+    retracts,
+    rows_of,
+)
 from headrace.triggers.clock_triggers import AfterProcessingTime
 from headrace.triggers.composite_triggers import (
     AfterAll,
@@ -40,7 +46,8 @@ from headrace.windowing.time.timestamps import MAX_MICROS, MIN_MICROS
 from headrace.windowing.time.units import SECOND
 from headrace.windowing.timestamp_combiner import TimestampCombiner
 from headrace.windowing.window import BoundedWindow
-from headrace.windowing.windows import FixedWindows, GlobalWindows
+from headrace.windowing.window_fn import WindowFn
+from headrace.windowing.windows import FixedWindows, GlobalWindows, SlidingWindows
 
 BEAM_MODES: Final = (AccumulationMode.DISCARDING, AccumulationMode.ACCUMULATING)
 
@@ -61,7 +68,10 @@ BEAM_TRIGGERS: Final = (
 AMPLE: Final = 10_000 * SECOND
 """An allowed lateness that no element of a script exceeds."""
 
-ALLOWED: Final = (0, 3 * SECOND, 12 * SECOND, AMPLE)
+ALLOWED: Final = (12 * SECOND, 3 * SECOND, AMPLE, 0)
+
+DRAWN: Final = 3
+"""Number of runs that are drawn for each that is taken."""
 
 MILLISECOND: Final = 1_000
 
@@ -100,8 +110,17 @@ def beam_triggers(timed: bool, depth: int = 2) -> st.SearchStrategy[Trigger]:
 
 
 @cache
-def _wheres() -> st.SearchStrategy[Where]:
-    return st.one_of(aligned(), aligned(), st.builds(Sessions, st.integers(1, 10)).map(Where))
+def _beam_window_fns() -> st.SearchStrategy[WindowFn]:
+    """Draw window functions; fixed windows most often, in which elements can be late."""
+    sizes, offsets = st.integers(1, 20), st.integers(0, 5)
+    fixed = st.builds(FixedWindows, sizes, st.just(0) | offsets)
+    return st.one_of(
+        fixed,
+        fixed,
+        st.builds(SlidingWindows, sizes, st.integers(4, 12), st.just(0) | offsets),
+        st.builds(Sessions, st.integers(1, 10)),
+        st.just(GlobalWindows()),
+    )
 
 
 @st.composite
@@ -111,7 +130,7 @@ def beam_windowings(
     """Draw windowing strategies that Beam's Python can express, with triggers that lose no data."""
     lateness = draw(st.sampled_from(latenesses))
     windowing = WindowingStrategy(
-        window_fn=draw(_wheres()).window_fn,
+        window_fn=draw(_beam_window_fns()),
         trigger=draw(st.just(DefaultTrigger()) | beam_triggers(timed)),
         accumulation_mode=draw(st.sampled_from(BEAM_MODES)),
         allowed_lateness=lateness,
@@ -134,7 +153,8 @@ def beam_runs(draw: st.DrawFn) -> Run:
     timed = draw(st.sampled_from([False, False, False, True]))
     kinds: st.SearchStrategy[Kind] = st.sampled_from(["list", "list", "sum", "largest"])
     first = Step(draw(beam_windowings(timed)), draw(kinds))
-    script = draw(scripts(AFTER_EPOCH) if timed else scripts())
+    late = (5 * SECOND, min(first.windowing.allowed_lateness, 12 * SECOND))
+    script = draw(scripts(AFTER_EPOCH if timed else SECONDS, edges=late))
     second = draw(st.sampled_from([False, False, True]))
     steps = [first]
     if second:
@@ -266,8 +286,8 @@ def _whole(micros: int) -> int:
 
 
 def drawn_runs(cases: int, random_seed: int) -> list[Run]:
-    """Draw runs, always the same for a seed; at most a quarter have few elements, as Hypothesis prefers."""
-    ahead = max(cases, AT_LEAST)
-    runs = [*drawn(beam_runs(), ahead, random_seed)]
+    """Draw runs, always the same for a seed; more are drawn than needed, as Hypothesis repeats itself."""
+    ahead = max(DRAWN * cases, AT_LEAST)
+    runs = [run for run in drawn(beam_runs(), ahead, random_seed) if rows_of(run.script)]
     Random(random_seed).shuffle(runs)
     return runs[:cases]

@@ -1,5 +1,4 @@
-# Generated from headrace/sdk/beam/paths.toml: change the table, then run `make beam-paths`.
-"""Headrace for programs of apache_beam: the judge of Beam runners."""
+"""Programs of ``apache_beam`` on Headrace, and the judge of Beam runners (needs ``headrace[beam]``)."""
 
 from headrace.sdk.beam.judge.check_runner import check_runner
 from headrace.sdk.beam.judge.judge_report import BeamReport, BeamVerdict
