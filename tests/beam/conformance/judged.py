@@ -58,6 +58,14 @@ class Judged:
         return [Miss(*pair) for pair in zip(self.report.broken, self.prints, strict=True)]
 
 
+def judge_all(prism: str | None) -> None:
+    """Judge Beam's local runners, and Prism if its program is given."""
+    for runner in ("FnApiRunner", "BundleBasedDirectRunner"):
+        judge_again(runner)
+    if prism:
+        judge_again("PrismRunner", prism)
+
+
 def judge_again(runner: str, prism: str | None = None, cases: int = CASES) -> None:
     """Judge a runner of Beam's, and store the report."""
     import apache_beam
