@@ -144,18 +144,28 @@ def _cell(report: BeamReport, law: str, mode: str) -> str:
 
 
 def law_misses(judged: Mapping[str, Judged]) -> Iterator[str]:
-    """Yield each miss with its program, and with what it prints."""
+    """Yield each miss with its program and what it prints; one of both modes is shown as a stream."""
     for name, each in judged.items():
         yield f"### {TITLES[name]}: broken laws\n"
         if each.report.no_streaming:
             yield f"It runs no TestStream (`{each.report.no_streaming}`), so it was given batches only.\n"
+        shown: set[str] = set()
         for miss in each.misses:
-            yield from _shown(miss)
+            if _subject(miss.verdict) not in shown:
+                yield from _shown(miss, _modes(miss, each.misses))
+            shown.add(_subject(miss.verdict))
 
 
-def _shown(miss: Miss) -> Iterator[str]:
+def _subject(verdict: BeamVerdict) -> str:
+    """Return the law of a verdict, with the start of an error: its modes share one program."""
+    return verdict.law + " ".join(
+        found[:60] for found in verdict.found if found.startswith("error")
+    )
+
+
+def _shown(miss: Miss, modes: str) -> Iterator[str]:
     verdict = miss.verdict
-    yield f"**{verdict.law}** ({verdict.mode}): {_findings(verdict.found)}\n"
+    yield f"**{verdict.law}** ({modes}): {_findings(verdict.found)}\n"
     yield f"```py\n{_tidy(str(verdict.program))}\n```\n"
     yield "It prints:\n"
     yield "```text\n" + "\n".join(line[:400] for line in miss.prints or ["(nothing)"]) + "\n```\n"
@@ -163,6 +173,11 @@ def _shown(miss: Miss) -> Iterator[str]:
 
 def _tidy(program: str) -> str:
     return program.replace(NO_LOCATION, "")
+
+
+def _modes(miss: Miss, misses: Sequence[Miss]) -> str:
+    same = [m.verdict.mode for m in misses if _subject(m.verdict) == _subject(miss.verdict)]
+    return " and ".join(dict.fromkeys(same))
 
 
 def _findings(found: Sequence[str]) -> str:
