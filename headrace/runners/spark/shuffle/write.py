@@ -305,6 +305,7 @@ class SinkWrite(Operator):
                 step=self.node.label,
                 streaming=scope.streaming,
                 number=number,
+                delivery=self.node.delivery,
             )
             with label_errors(self.node.label):
                 what = self.node.sink.write_part(part)
