@@ -32,7 +32,7 @@ HISTORY: Final[Mapping[str, Mapping[str, int]]] = {
         "manifest": 4,
     },
     "0.1.0.dev28": {"manifest": 5},
-    "0.1.0.dev29": {"restriction state": 1},
+    "0.1.0.dev29": {"restriction state": 1, "positions": 4},
 }
 """The formats that each version has changed, by version, in order; the first one has all."""
 

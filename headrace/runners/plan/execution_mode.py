@@ -16,6 +16,11 @@ def is_unbounded(graph: Graph) -> bool:
     return splits or _reads_from(graph, UnboundedSource)
 
 
+def has_restrictions(graph: Graph) -> bool:
+    """Return whether a pipeline has a splittable DoFn, whose work can outlast all sources."""
+    return any(isinstance(node, SplittableParDo) for node in graph)
+
+
 def has_test_stream(graph: Graph) -> bool:
     """Return whether a source is a test stream, whose script gives the processing time of the pipeline."""
     return _reads_from(graph, TestStream)

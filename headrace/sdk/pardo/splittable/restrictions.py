@@ -1,9 +1,9 @@
 """Restrictions: the parts of an element's work, with the trackers that give them out.
 
 A splittable DoFn does not process an element at once. A :class:`RestrictionProvider` describes all the work
-of an element as a restriction, for example a range of offsets. ``process`` claims one position after the other
-from a :class:`RestrictionTracker`, and does the work of each position that it gets. So a runner can divide a
-restriction, stop between two positions, and keep the rest.
+of an element as a restriction, for example a range of offsets. ``process`` claims one position after the
+other from a :class:`RestrictionTracker`, and does the work of each position that it gets. So a runner can
+divide a restriction, stop between two positions, and keep the rest.
 """
 
 from __future__ import annotations
