@@ -7,6 +7,7 @@ when the call has given a number of claims or outputs: then the rest is deferred
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator
+from functools import wraps
 from inspect import isgenerator
 from itertools import repeat
 from typing import Any, Final
@@ -70,19 +71,28 @@ class RestrictionCall(Bundle):
 
 
 def _items(result: Any, step: CallingStep) -> Iterator[Any]:
-    """Yield the outputs of a result, and the continuation that it is or returns."""
+    """Yield the outputs of a result, and the continuation that it is."""
     if result is None:
         return
     if isinstance(result, ProcessContinuation):
         yield result
-    elif isgenerator(result):
-        yield from _generated(result, step)
     else:
         check_iterable(result, step)
         yield from result
 
 
-def _generated(result: Generator[Any, Any, Any], step: CallingStep) -> Iterator[Any]:
+def with_returned(process: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function whose generators yield the continuation that those of ``process`` return."""
+
+    @wraps(process)
+    def call(*args: object, **kwargs: object) -> Any:
+        result = process(*args, **kwargs)
+        return _generated(result) if isgenerator(result) else result
+
+    return call
+
+
+def _generated(result: Generator[Any, Any, Any]) -> Iterator[Any]:
     returned = yield from result
     if isinstance(returned, ProcessContinuation):
         yield returned

@@ -19,7 +19,11 @@ import attrs
 from headrace.grouping.bundle import Bundle
 from headrace.grouping.keyed_operator import Moments
 from headrace.runners.error_context import note_element, note_method
-from headrace.runners.splittable.restriction_calls import RestrictionCall, column_of_call
+from headrace.runners.splittable.restriction_calls import (
+    RestrictionCall,
+    column_of_call,
+    with_returned,
+)
 from headrace.runners.stateful.dofn_keys import DoFnKeys
 from headrace.runners.stateful.stateful_outputs import DoFnOutputs
 from headrace.sdk.coders.own_values import own_if_possible
@@ -96,7 +100,9 @@ class RestrictionKeys(DoFnKeys):
         assert declared is not None
         self._declared = declared
         self._claims = claims
-        self._process = bind(self.emitting(dofn.process), args, dict(kwargs or {}), column_of_call)
+        self._process = bind(
+            self.emitting(with_returned(dofn.process)), args, dict(kwargs or {}), column_of_call
+        )
         self.draining = False
 
     def new_state(self) -> LiveRestrictions:
