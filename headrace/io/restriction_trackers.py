@@ -1,7 +1,7 @@
 # Generated from headrace/sdk/beam/paths.toml: change the table, then run `make beam-paths`.
 """Trackers of restrictions, for splittable DoFns, under Beam's module path."""
 
-from headrace.sdk.beam.offset_ranges import (
+from headrace.sdk.pardo.splittable.offset_ranges import (
     OffsetRange,
     OffsetRestrictionTracker,
     UnsplittableRestrictionTracker,

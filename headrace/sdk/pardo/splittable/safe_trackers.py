@@ -52,6 +52,7 @@ class ThreadsafeRestrictionTracker:
         self._lock = threading.RLock()
         self._rest: Any = _NOTHING
         self._resume: Timestamp | Duration | None = None
+        self._deferred_at: Timestamp | None = None
         self.claimed = 0
 
     def current_restriction(self) -> Any:
@@ -93,13 +94,29 @@ class ThreadsafeRestrictionTracker:
                 raise ValueError(
                     f"defer_remainder needs a Duration or Timestamp, not {shorten(deferred_time)}"
                 )
-            self._resume = deferred_time
+            self._resume, self._deferred_at = deferred_time, Timestamp.now()
             self.checkpoint()
 
     def deferred(self) -> Deferred | None:
         """Return the work that was deferred; None if there is none."""
         with self._lock:
             return None if self._rest is _NOTHING else Deferred(self._rest, self._resume)
+
+    def deferred_status(self) -> tuple[Any, Duration] | None:
+        """Return the work that was deferred, and how long it waits by the wall clock (Beam's name).
+
+        None if there is none. Runners use :meth:`deferred`.
+        """
+        found = self.deferred()
+        if found is None:
+            return None
+        now = Timestamp.now()
+        due = found.resume
+        if due is None:
+            return found.restriction, Duration(0)
+        if isinstance(due, Duration):
+            due = (self._deferred_at or now) + due
+        return found.restriction, due - now
 
     def check_done(self) -> Any:
         """Check that all work was claimed or deferred."""

@@ -7,8 +7,8 @@ from typing import Any
 
 import attrs
 
-from headrace.sdk.beam.range_trackers import OffsetRangeTracker
 from headrace.sdk.pardo.splittable.restrictions import RestrictionProgress, RestrictionTracker
+from headrace.sdk.sources.range_trackers import OffsetRangeTracker
 
 
 @attrs.frozen
