@@ -73,6 +73,7 @@ class ParDoInvoker:
     Attributes:
         metrics: the metrics that the node's function recorded.
         can_stamp: whether the node's function can supply timestamps.
+        contexts: the context managers and the finalizer that the node's function asks for.
     """
 
     def __init__(self, node: ParDo | ParDoWithSideInputs, check_mutation: bool = False) -> None:
@@ -83,26 +84,26 @@ class ParDoInvoker:
         # A copy, so that several invokers of one DoFn do not share its attributes.
         each = node.fn.each if isinstance(node.fn, CatchEach) else node.fn
         self._dofn = copy(each.dofn) if isinstance(each, ProcessEach) else _NoLifecycle()
-        self._contexts = ContextManagers()
-        self._start = self._contexts.bound(self._dofn.start_bundle)
+        self.contexts = ContextManagers()
+        self._start = self.contexts.bound(self._dofn.start_bundle)
         self.can_stamp = not isinstance(each, _KEEP_TIMESTAMPS)
         checks = check_mutation and not isinstance(each, _CANNOT_FAIL)
         self._emitted = EmittedCheck(self._step.function, node.label) if checks else None
-        finish = self._contexts.bound(self._dofn.finish_bundle)
+        finish = self.contexts.bound(self._dofn.finish_bundle)
         self._finish = finish if self._emitted is None else self._emitted.method(finish)
         self._program = self._checked_program_of(node.fn)
 
     def setup(self) -> None:
         """Set up the DoFn."""
         with self._note_label():
-            self._contexts.enter(SetupContextParam)
+            self.contexts.enter(SetupContextParam)
             with note_method("setup"):
                 self._dofn.setup()
 
     def start_bundle(self) -> None:
         """Start a bundle of elements that arrive together."""
         with recording(self.metrics), self._note_label():
-            self._contexts.enter(BundleContextParam)
+            self.contexts.enter(BundleContextParam)
             with note_method("start_bundle"):
                 self._start()
 
@@ -116,7 +117,7 @@ class ParDoInvoker:
         with recording(self.metrics), self._note_label():
             with note_method("finish_bundle"):
                 last = self._last_outputs()
-            self._contexts.exit(BundleContextParam)
+            self.contexts.exit(BundleContextParam)
             return last
 
     def _last_outputs(self) -> Outputs:
@@ -131,7 +132,7 @@ class ParDoInvoker:
                 with note_method("teardown"):
                     self._dofn.teardown()
             finally:
-                self._contexts.close()
+                self.contexts.close()
 
     @contextmanager
     def _note_label(self) -> Iterator[None]:
@@ -178,7 +179,7 @@ class ParDoInvoker:
         )
         if timeout is not None:
             fn = within(timeout, fn, many=isinstance(kind, (ProcessEach, FlatMapEach)))
-        fn = self._contexts.bound(fn)
+        fn = self.contexts.bound(fn)
         if isinstance(kind, ProcessEach):
             call = bind(fn, kind.args, kind.kwargs)
         else:

@@ -108,6 +108,7 @@ class BatchStage:
             yield from stage.sent()
             yield from stage.observed(0)
             yield stage.report()
+            stage.executor.finalize()
         finally:
             stage.executor.release()
 

@@ -125,6 +125,17 @@ class StatefulParDo(Node):
 
 
 @attrs.frozen
+class SplittableParDo(StatefulParDo):
+    """A splittable DoFn for each restriction: ``(key, (element, restriction, state of the estimator))``.
+
+    It declares no states and no timers, and has no side inputs.
+    """
+
+    unbounded: bool = False
+    """Whether the work for an element may have no end."""
+
+
+@attrs.frozen
 class ParDoWithSideInputs(Node):
     """A function or DoFn for each element of the first input, with the panes of the others as arguments."""
 
