@@ -197,8 +197,16 @@ PARAMETERS: Final = {
         "KeyParam",
         "WindowedValueParam",
         "DynamicTimerTagParam",
+        "CallParam",
     )
 }
+
+CALL: Final = PARAMETERS["CallParam"]
+"""Asks for the call itself, with the states and timers of its key; for programs of another SDK."""
+
+
+def _public() -> list[str]:
+    return [name for name in PARAMETERS if name != CALL.name]
 
 
 class UnsupportedParameter:
@@ -209,7 +217,7 @@ class UnsupportedParameter:
 
     def __get__(self, instance: object, owner: type) -> Any:
         raise AttributeError(
-            f"Headrace has no DoFn.{self.name} yet; a DoFn can ask for {', '.join(PARAMETERS)}"
+            f"Headrace has no DoFn.{self.name} yet; a DoFn can ask for {', '.join(_public())}"
         )
 
 
