@@ -42,7 +42,13 @@ def is_direct(step: BeamStep, signature: Any) -> bool:
         or step.fn._process_batch_defined
         or step.fn._can_yield_batches
     )
-    return plain and not any(isinstance(default, _DoFnParam) for default in process.defaults)
+    return plain and not any(map(_asks, process.defaults))
+
+
+def _asks(default: Any) -> bool:
+    """Return whether a parameter with a default value asks for something; some of Beam's are classes."""
+    kind = default if isinstance(default, type) else type(default)
+    return issubclass(kind, _DoFnParam)
 
 
 class DirectCalls:
