@@ -1,16 +1,6 @@
-"""The marks that Beam's own tests have."""
+"""Beam's marks, for the tests of this folder."""
 
-MARKS = (
-    "it_validatesrunner",
-    "it_validatescontainer",
-    "it_postcommit",
-    "no_sickbay_batch",
-    "no_sickbay_streaming",
-    "sickbay_streaming",
-    "no_xdist",
-    "uses_testgcs",
-    "timeout",
-)
+from tests.beam.suites.plugin import MARKS
 
 
 def pytest_configure(config):

@@ -8,6 +8,7 @@ from typing import Any, Final, TypeAlias
 
 import attrs
 import apache_beam as beam
+from apache_beam.coders.coders import IntervalWindowCoder
 from apache_beam.io.iobase import BoundedSource
 from apache_beam.runners.common import DoFnSignature
 from apache_beam.runners.worker.operations import InefficientExecutionWarning
@@ -141,7 +142,13 @@ def _coded(app: Application, coding: KeyCoding) -> Pcoll:
 
 
 def _test_stream(app: Application) -> None:
-    windows = WindowTranslation(beam.coders.IntervalWindowCoder())
+    if app.transform._endpoint:
+        raise UnsupportedError(
+            "the events of the TestStream come from a service",
+            where=app.label,
+            remedy="give it the events",
+        )
+    windows = WindowTranslation(IntervalWindowCoder())
     several = len(app.node.outputs) > 1
     for tag, theirs in app.node.outputs.items():
         script = own_stream(app.transform, theirs.tag if several else tag, windows)

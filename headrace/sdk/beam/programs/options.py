@@ -5,16 +5,12 @@ from __future__ import annotations
 from argparse import ArgumentParser
 from typing import Any, Final
 
-from apache_beam.options.pipeline_options import (
-    PipelineOptions as BeamOptions,
-    StandardOptions as BeamStandard,
-    TypeOptions as BeamTypes,
-)
+from apache_beam.options.pipeline_options import PipelineOptions as BeamOptions
 
-from headrace.sdk.options.pipeline_options import PipelineOptions
+from headrace.sdk.options.pipeline_options import PipelineOptions, known_flags
 
-_OF_BEAM: Final = ("runner", "headrace_runner")
-"""The options that name the runner."""
+_OF_BEAM: Final = ("runner", "headrace_runner", "experiments")
+"""The options that name the runner, and one that Beam sets by itself."""
 
 
 class HeadraceOptions(BeamOptions):
@@ -43,30 +39,16 @@ def runner_name(options: Any) -> str:
 def own_options(options: Any) -> PipelineOptions:
     """Return the options of a program as ours.
 
-    Flags of Headrace pass as they are written, and what the program has set in Beam's options by name.
+    Flags pass as they are written. What the program has set by name passes, too, if Headrace has it.
     """
-    given = {
-        name: value
-        for name, value in options._all_options.items()
-        if name not in _OF_BEAM and name in _PASSED
-    }
-    flags = [flag for flag in options._flags or () if not _names_runner(flag)]
-    own = PipelineOptions(flags, **_set_by_name(options, given))
-    return own
+    flags = [str(flag) for flag in options._flags or () if _name(flag) not in _OF_BEAM]
+    written = {_name(flag) for flag in options._flags or ()}
+    set_by_name = options.get_all_options(drop_default=True, retain_unknown_options=True)
+    names = known_flags() - written - set(_OF_BEAM)
+    given = {name: value for name, value in set_by_name.items() if name in names}
+    return PipelineOptions(flags, **{**given, "pipeline_type_check": False})
 
 
-_PASSED: Final = ("streaming", "allow_unsafe_triggers", "job_name")
-
-
-def _names_runner(flag: Any) -> bool:
-    return str(flag).lstrip("-").replace("-", "_").partition("=")[0] in _OF_BEAM
-
-
-def _set_by_name(options: Any, given: dict[str, Any]) -> dict[str, Any]:
-    """Return the options that both have, with the values that Beam has for them."""
-    standard, types = options.view_as(BeamStandard), options.view_as(BeamTypes)
-    shared = {
-        "streaming": bool(standard.streaming),
-        "allow_unsafe_triggers": bool(types.allow_unsafe_triggers),
-    }
-    return {**given, **shared, "pipeline_type_check": False}
+def _name(flag: object) -> str:
+    """Return the name of a flag, with underscores."""
+    return str(flag).lstrip("-").partition("=")[0].replace("-", "_")

@@ -51,10 +51,16 @@ def _part(trigger: Any) -> Trigger | None:
     return None if trigger is None else trigger_of(trigger)
 
 
+def _at_once() -> Trigger:
+    """Return what follows a trigger of processing time at a later grouping."""
+    return AfterProcessingTime(0).get_continuation_trigger()
+
+
 _TRIGGERS: Final[dict[type, Callable[[Any], Trigger]]] = {
     beam_triggers.DefaultTrigger: lambda _: DefaultTrigger(),
     beam_triggers.AfterWatermark: lambda t: AfterWatermark(_part(t.early), _part(t.late)),
     beam_triggers.AfterProcessingTime: lambda t: AfterProcessingTime(t.delay),
+    beam_triggers._AfterSynchronizedProcessingTime: lambda _: _at_once(),
     beam_triggers.AfterCount: lambda t: AfterCount(t.count),
     beam_triggers.Repeatedly: lambda t: Repeatedly(trigger_of(t.underlying)),
     beam_triggers.AfterAny: lambda t: AfterAny(*_parts(t)),
