@@ -25,8 +25,8 @@ from headrace.runners.checks.emitted_check import EmittedCheck
 from headrace.runners.error_context import note_element, note_method
 from headrace.sdk.metrics.cells import MetricsContainer, recording
 from headrace.sdk.metrics.step_logging import LogContext, exchange_log_context
-from headrace.sdk.pardo.bundle_dofn import BundleDoFn
 from headrace.sdk.pardo.binding import BoundCall, bind, bind_function, exploded
+from headrace.sdk.pardo.bundle_dofn import BundleDoFn
 from headrace.sdk.pardo.dofn import BundleContextParam, CallableDoFn, DoFn, SetupContextParam
 from headrace.sdk.pardo.time_limits import within
 from headrace.sdk.pipelines.elementwise import (

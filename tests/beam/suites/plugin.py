@@ -33,6 +33,11 @@ def pytest_configure(config: Any) -> None:
 
 def _on_headrace(init: Any) -> Any:
     def __init__(self: Any, runner: Any = None, *args: Any, **kwargs: Any) -> None:
-        init(self, SuiteRunner() if runner is None or isinstance(runner, str) else runner, *args, **kwargs)
+        init(
+            self,
+            SuiteRunner() if runner is None or isinstance(runner, str) else runner,
+            *args,
+            **kwargs,
+        )
 
     return __init__

@@ -1,7 +1,7 @@
 """Programs that are written with ``apache_beam``, run by Headrace as they are.
 
-The only room that imports ``apache_beam`` (the extra ``beam``). A runner of Beam visits the objects of a pipeline
-and makes a graph of Headrace of them; then a runner of Headrace runs the graph.
+The only room that imports ``apache_beam`` (the extra ``beam``). A runner of Beam visits the objects of a
+pipeline, and makes a graph of Headrace of them. Then a runner of Headrace runs the graph.
 
 ====================  =================================================================================
 module                concept

@@ -6,8 +6,8 @@ import warnings
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
-import attrs
 import apache_beam as beam
+import attrs
 from apache_beam.coders.coders import IntervalWindowCoder
 from apache_beam.io.iobase import BoundedSource
 from apache_beam.runners.common import DoFnSignature
@@ -177,9 +177,7 @@ def _stateful(app: Application) -> None:
     dofn = BeamStatefulDoFn(step, coding)
     kind = ProcessEach(dofn, _sides(app, step))
     if coding is None:
-        _set_outputs(
-            app, lambda tags: app.graphs.stateful(app.input, kind, dofn.declared(), tags)
-        )
+        _set_outputs(app, lambda tags: app.graphs.stateful(app.input, kind, dofn.declared(), tags))
         return
     coded = app.graphs.within(f"{app.label}/Keys", lambda: _coded(app, coding))
     _set_outputs(app, lambda tags: app.graphs.stateful(coded, kind, dofn.declared(), tags))

@@ -1,4 +1,4 @@
-"""CombineFns of Beam as ours, so that values are combined before the shuffle, and what they need is stored."""
+"""CombineFns of Beam as ours, so that values are combined before the shuffle."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from inspect import isgeneratorfunction
 from itertools import chain
@@ -66,7 +66,9 @@ class DirectCalls:
         if step.args or step.kwargs:
             self._process = _with_arguments(process, step)
         self._label = step.label
-        self._checks = not (isinstance(step.fn, CallableWrapperDoFn) or isgeneratorfunction(process))
+        self._checks = not (
+            isinstance(step.fn, CallableWrapperDoFn) or isgeneratorfunction(process)
+        )
         self._translation = translation
         self._step = CallingStep(step.label, "process", window_fn_of(step.windowfn))
 
@@ -90,9 +92,7 @@ class DirectCalls:
         extend = values.extend
         if self._checks:
             results = _checked(results)
-        return [
-            extend(() if result is None else result) or len(values) for result in results
-        ]
+        return [extend(() if result is None else result) or len(values) for result in results]
 
     def _own(self, value: Any) -> Any:
         """Return an output of Beam's classes as one of ours."""
@@ -155,5 +155,3 @@ def annotate(error: Exception, label: str) -> NoReturn:
 def signature_of(fn: Any) -> Any:
     """Return Beam's signature of a DoFn."""
     return DoFnSignature(fn)
-
-

@@ -1,7 +1,7 @@
 """Keys that only Beam's coders can encode: they travel as their encodings.
 
-Keys of Headrace are equal if their encodings are equal. Numbers, strings, bytes and tuples of them are encoded
-alike by both. A key of another type is replaced by its encoding by the coder of its collection before a
+Keys of Headrace are equal if their encodings are equal. Numbers, strings, bytes and tuples of them need no
+coder of Beam. A key of another type is replaced by its encoding, by the coder of its collection, before a
 shuffle, and decoded after it.
 """
 

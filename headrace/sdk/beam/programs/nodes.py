@@ -9,6 +9,11 @@ import attrs
 
 from headrace.errors import HeadraceError
 from headrace.sdk.beam.programs.strategies import strategy_of
+from headrace.sdk.groups.combine_fn import CombineFn
+from headrace.sdk.groups.group_by_key import grouped
+from headrace.sdk.pardo.pardo_node import pardo_node
+from headrace.sdk.pardo.stateful_node import stateful_node
+from headrace.sdk.pipelines.elementwise import BundleEach, ProcessEach
 from headrace.sdk.pipelines.graph import (
     MAIN,
     AssignWindows,
@@ -19,17 +24,10 @@ from headrace.sdk.pipelines.graph import (
     Node,
     Reshuffle,
 )
-from headrace.sdk.groups.combine_fn import CombineFn
-from headrace.sdk.groups.group_by_key import grouped
-from headrace.sdk.pardo.pardo_node import pardo_node
-from headrace.sdk.pardo.stateful_node import stateful_node
-from headrace.sdk.pipelines.elementwise import BundleEach, ProcessEach
 from headrace.sdk.pipelines.pipeline import Pipeline
 from headrace.sdk.pipelines.pvalue import PBegin, PCollection
 from headrace.sdk.pipelines.transform import PTransform
 from headrace.sdk.sources.reading import read_node
-
-
 
 Pcoll = PCollection[Any]
 
@@ -131,12 +129,8 @@ class Graphs:
 
     def _like(self, pcoll: Pcoll) -> Collection:
         """Return the main output of the step, with the windowing of its input."""
-        return attrs.evolve(
-            pcoll.collection, node=self.pipeline.scope, tag=MAIN, element_type=Any
-        )
+        return attrs.evolve(pcoll.collection, node=self.pipeline.scope, tag=MAIN, element_type=Any)
 
     def _add(self, node: Node) -> Pcoll:
         self.pipeline.add(node)
         return PCollection(self.pipeline, node.outputs[0])
-
-

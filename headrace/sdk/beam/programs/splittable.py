@@ -1,7 +1,7 @@
 """Splittable DoFns of Beam, run to the end of each element.
 
-What a call leaves for later is a residual. The bundle is finished before a residual is processed, since a DoFn
-may wait for what it registered for the end of its bundle.
+What a call leaves for later is a residual. The bundle is finished before a residual is processed, since a
+DoFn may wait for what it registered for the end of its bundle.
 """
 
 from __future__ import annotations

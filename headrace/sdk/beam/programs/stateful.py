@@ -71,9 +71,7 @@ class BeamStatefulDoFn(DoFn):
         worker = self._worker
         key, value = element
         windows = worker.translation.theirs((call.window,))
-        row = create(
-            (self._key(key), value), call.timestamp, windows, pane_of_ours(call.pane)
-        )
+        row = create((self._key(key), value), call.timestamp, windows, pane_of_ours(call.pane))
         self._user.call = call
         with worker.calling():
             worker.take_sides(sides)
@@ -120,9 +118,7 @@ class BeamStatefulDoFn(DoFn):
 
     def finish_bundle(self) -> Any:
         self._worker.finish()
-        return [
-            self._output(tag, row, False) for tag, row in self._worker.emitted.taken()
-        ]
+        return [self._output(tag, row, False) for tag, row in self._worker.emitted.taken()]
 
     def teardown(self) -> None:
         with self._worker.calling():

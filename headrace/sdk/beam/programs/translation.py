@@ -1,7 +1,7 @@
 """Visits the objects of a program, and translates each of them into nodes.
 
-What the table of :mod:`~headrace.sdk.beam.programs.applications` has is translated whole; of all else, the parts
-are.
+What the table of :mod:`~headrace.sdk.beam.programs.applications` has is translated whole; of all else, the
+parts are.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any
 
 from apache_beam.pipeline import PipelineVisitor
 
-from headrace.errors import HeadraceError, UnsupportedError
+from headrace.errors import HeadraceError
 from headrace.sdk.beam.programs.applications import Application, refuse, translator_of
 from headrace.sdk.beam.programs.nodes import Graphs
 from headrace.sdk.pipelines.pipeline import Pipeline
@@ -49,7 +49,7 @@ class Translation(PipelineVisitor):
     def _translates(self, node: Any, leaf: bool) -> bool:
         """Translate an application, if the table has its transform."""
         if node.transform is None:  # the root
-            return True if leaf else False
+            return leaf
         translate = translator_of(node.transform, leaf)
         if translate is None:
             return False
@@ -75,6 +75,3 @@ def translate(beam_pipeline: Any, pipeline: Pipeline, drains: bool, streaming: b
         UnsupportedError: the program has something that has no equivalent.
     """
     beam_pipeline.visit(Translation(pipeline, drains, streaming))
-
-
-__all__ = ["Translation", "UnsupportedError", "translate"]

@@ -1,4 +1,4 @@
-"""Window functions of Beam as ours: fixed, sliding, sessions and global ones by a table, others by an adapter."""
+"""Window functions of Beam as ours: fixed, sliding, sessions and global by a table, others by an adapter."""
 
 from __future__ import annotations
 
