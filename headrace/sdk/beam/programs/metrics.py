@@ -72,6 +72,10 @@ class StepTracker:
         """Update a metric of the step."""
         self.metrics_container.get_metric_cell(typed_name).update(value)
 
+    def start(self) -> None:
+        """Let the metrics that are updated from now on be those of this step; :meth:`hand_over` ends it."""
+        set_current_tracker(self)
+
     @contextmanager
     def tracking(self) -> Iterator[None]:
         """Let the metrics that are updated meanwhile be those of this step."""
@@ -84,6 +88,7 @@ class StepTracker:
 
     def hand_over(self) -> None:
         """Add what was recorded to the metrics of the step that runs, and forget it here."""
+        set_current_tracker(None)
         container = current_metrics()
         if container is not None and self.metrics_container.metrics:
             container.add(own_metrics(self.metrics_container))

@@ -69,29 +69,30 @@ class BeamStatefulDoFn(DoFn):
 
     def process(self, element: Any, *sides: Any, call: Any = CALL) -> Any:
         worker = self._worker
-        key, value = element
+        if self._coding is not None:
+            element = self._coding.decoded(element[0]), element[1]
         windows = worker.translation.theirs((call.window,))
-        row = create((self._key(key), value), call.timestamp, windows, pane_of_ours(call.pane))
-        self._user.call = call
-        with worker.calling():
-            worker.take_sides(sides)
-            worker.runner.process(row)
+        row = create(element, call.timestamp, windows, pane_of_ours(call.pane))
+        self._user.take(call)
+        worker.take_sides(sides)
+        worker.tracker.start()
+        worker.runner.process(row)
         return self._outputs(call.timestamp, windows)
 
     def _fire(self, number: int, call: Any = CALL) -> Any:
         """Call the method of a timer."""
         worker, spec = self._worker, self._timer_specs[number]
         windows = worker.translation.theirs((call.window,))
-        self._user.call = call
-        with worker.calling():
-            worker.runner.process_user_timer(
-                spec,
-                self._key(call.key),
-                windows[0],
-                BeamTimestamp(micros=call.timestamp),
-                pane_of_ours(call.pane),
-                call.tag,
-            )
+        self._user.take(call)
+        worker.tracker.start()
+        worker.runner.process_user_timer(
+            spec,
+            self._key(call.key),
+            windows[0],
+            BeamTimestamp(micros=call.timestamp),
+            pane_of_ours(call.pane),
+            call.tag,
+        )
         return self._outputs(call.timestamp, windows)
 
     def _key(self, key: Any) -> Any:
@@ -99,10 +100,15 @@ class BeamStatefulDoFn(DoFn):
 
     def _outputs(self, timestamp: int, windows: tuple[Any, ...]) -> list[Any]:
         """Return the outputs of a call; those that say no more than their value as values."""
-        return [
-            self._output(tag, row, row.timestamp_micros == timestamp and row.windows == windows)
-            for tag, row in self._worker.emitted.taken()
-        ]
+        taken = self._worker.emitted.taken()
+        return (
+            [
+                self._output(tag, row, row.windows is windows and row.timestamp_micros == timestamp)
+                for tag, row in taken
+            ]
+            if taken
+            else taken
+        )
 
     def _output(self, tag: Any, row: Any, is_plain: bool) -> Any:
         value = row.value if is_plain else self._placed(row)

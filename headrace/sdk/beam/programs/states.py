@@ -167,27 +167,37 @@ class UserState(userstate.UserStateContext):
         states: our specs of states, by name.
         timers: our specs of timers, by name.
 
-    Attributes:
-        call: the current call.
     """
-
-    call: Any
 
     def __init__(self, states: dict[str, StateSpec], timers: dict[str, TimerSpec]) -> None:
         self._states = states
         self._timers = timers
+        self._call: Any = None
+        self._of: tuple[Any, Any] = None, None
+        self._received: dict[str, Any] = {}
+
+    def take(self, call: Any) -> None:
+        """Take the call that follows; its states are those of the last one, if the key and window are."""
+        of = call.cells, call.window
+        if of[0] is not self._of[0] or of[1] is not self._of[1]:
+            self._of, self._received = of, {}
+        self._call = call
 
     def get_state(self, state_spec: Any, key: Any, window: Any) -> Any:
         """Return a state of the key and window."""
-        cell = self.call.state(self._states[state_spec.name])
-        wrap = _RECEIVED.get(type(state_spec))
-        return cell if wrap is None else wrap(cell)
+        name = state_spec.name
+        found = self._received.get(name)
+        if found is None:
+            cell = self._call.state(self._states[name])
+            wrap = _RECEIVED.get(type(state_spec))
+            found = self._received[name] = cell if wrap is None else wrap(cell)
+        return found
 
     def get_timer(
         self, timer_spec: Any, key: Any, window: Any, timestamp: Any, pane: Any
     ) -> BeamTimer:
         """Return a timer of the key and window."""
-        return BeamTimer(self.call.timer(self._timers[timer_spec.name]))
+        return BeamTimer(self._call.timer(self._timers[timer_spec.name]))
 
     def commit(self) -> None:
         """Do nothing: changes are kept as they are made."""
