@@ -144,7 +144,10 @@ def main(elements: int) -> None:
     print(f"identity, by Beam's calls {beams_calls(numbers):6.2f}")
     print(f"with TimestampParam       {on_bundle(IdentityInWindow(), numbers):6.2f}")
     print(f"with a side input         {on_bundle(WithSide(), numbers, side=True):6.2f}")
-    own, theirs = OwnCounting(), BeamStatefulDoFn(BeamStep("Step", Counting(), (), {}, GlobalWindows()), None)
+    own, theirs = (
+        OwnCounting(),
+        BeamStatefulDoFn(BeamStep("Step", Counting(), (), {}, GlobalWindows()), None),
+    )
     print(f"stateful of Headrace      {on_key(own, stateful(own), pairs):6.2f}")
     print(f"stateful                  {on_key(theirs, theirs.declared(), pairs):6.2f}")
 
