@@ -2,9 +2,8 @@
 
     python benchmarks/beam_dofns.py [ELEMENTS]
 
-One million elements unless told otherwise. ``direct`` is what :mod:`headrace.sdk.beam.programs.direct` does;
-``calls`` lets Beam's compiled DoFnRunner call the DoFn, which a DoFn with metadata, side inputs or state needs.
-The last column is a DoFn of Headrace that does the same.
+One million elements unless told otherwise. Directly is as :mod:`headrace.sdk.beam.programs.direct` does it; by
+Beam's calls is how DoFns with metadata, side inputs or state are called. DoFns of Headrace are beside them.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ from apache_beam.runners.common import DoFnSignature
 from apache_beam.runners.worker.operations import InefficientExecutionWarning
 from apache_beam.testing.test_stream import TestStream
 from apache_beam.transforms.core import _CombinePerKeyWithHotKeyFanout
+from apache_beam.transforms.periodicsequence import PeriodicImpulse
 from apache_beam.transforms.userstate import is_stateful_dofn
 
 from headrace.errors import UnsupportedError
@@ -23,7 +24,12 @@ from headrace.sdk.beam.programs.keys import DecodeKeys, EncodeKeys, KeyCoding, c
 from headrace.sdk.beam.programs.nodes import Graphs, Pcoll
 from headrace.sdk.beam.programs.rows import tag_of
 from headrace.sdk.beam.programs.side_inputs import own_side_input, view_of
-from headrace.sdk.beam.programs.sources import CreatedValues, bounded_source, own_stream
+from headrace.sdk.beam.programs.sources import (
+    CreatedValues,
+    bounded_source,
+    own_impulse,
+    own_stream,
+)
 from headrace.sdk.beam.programs.stateful import BeamStatefulDoFn
 from headrace.sdk.beam.programs.step import BeamStep
 from headrace.sdk.beam.programs.windows import WindowTranslation
@@ -84,6 +90,13 @@ def _create(app: Application) -> None:
 def _read(app: Application) -> None:
     source = bounded_source(app.transform.source)
     app.make(lambda: app.graphs.read(source, bounded=True))
+
+
+def _periodic_impulse(app: Application) -> None:
+    impulse = own_impulse(app.transform)
+    made = app.graphs.pipeline.apply(impulse, label=app.label)
+    for theirs in app.node.outputs.values():
+        app.graphs.set(theirs, made)
 
 
 def _flatten(app: Application) -> None:
@@ -251,6 +264,7 @@ _WHOLE: Final[dict[type, Translator]] = {
     beam.GroupByKey: _group,
     beam.Flatten: _flatten,
     TestStream: _test_stream,
+    PeriodicImpulse: _periodic_impulse,
 }
 
 

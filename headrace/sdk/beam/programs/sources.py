@@ -9,11 +9,13 @@ import attrs
 from apache_beam.io.iobase import SourceBundle as BeamBundle
 from apache_beam.testing import test_stream as beam_streams
 from apache_beam.transforms.window import TimestampedValue as BeamTimestamped
+from apache_beam.utils.timestamp import Timestamp as BeamTimestamp
 from apache_beam.utils.windowed_value import WindowedValue as BeamWindowed
 
 from headrace.sdk.beam.iobase import DividedSource
 from headrace.sdk.beam.programs.windows import WindowTranslation, pane_of_theirs
 from headrace.sdk.elements.windowed_value import WindowedValue
+from headrace.sdk.polling.periodic import PeriodicImpulse, RebaseMode
 from headrace.sdk.sources.scripted_stream import TestStream, WindowedValueHolder
 from headrace.sdk.sources.source import BoundedSource
 from headrace.windowing.time.timestamps import MAX_MICROS, Duration, Timestamp
@@ -73,6 +75,33 @@ class _Whole:
         return list(self.source.split(desired_bundle_size)) or [
             BeamBundle(1.0, self.source, None, None)
         ]
+
+
+def own_impulse(impulse: Any) -> PeriodicImpulse:
+    """Return a PeriodicImpulse of Beam as ours, which is a source with a watermark and a position."""
+    return PeriodicImpulse(
+        _moment(impulse.start_ts),
+        _moment(impulse.stop_ts),
+        impulse.interval,
+        impulse.apply_windowing,
+        [_timed(item) for item in impulse.data] if impulse.data else None,
+        RebaseMode[impulse.rebase.name],
+    )
+
+
+def _moment(given: Any) -> Any:
+    """Return a time of a program as ours; numbers stay numbers, since they become values."""
+    return given if isinstance(given, (int, float)) else _own_timestamp(given)
+
+
+def _own_timestamp(given: Any) -> Timestamp:
+    return Timestamp(micros=BeamTimestamp.of(given).micros)
+
+
+def _timed(item: Any) -> Any:
+    """Return an item of the data of a PeriodicImpulse."""
+    timed = isinstance(item, tuple) and item and isinstance(item[0], BeamTimestamp)
+    return (_own_timestamp(item[0]), *item[1:]) if timed else item
 
 
 def _own_value(value: Any) -> Any:
