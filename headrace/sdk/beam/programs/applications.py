@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final, TypeAlias
 
 import apache_beam as beam
 import attrs
 from apache_beam.coders.coders import IntervalWindowCoder
-from apache_beam.io.iobase import BoundedSource
+from apache_beam.io.iobase import BoundedSource, Read
 from apache_beam.runners.common import DoFnSignature
 from apache_beam.runners.worker.operations import InefficientExecutionWarning
 from apache_beam.testing.test_stream import TestStream
@@ -167,10 +168,8 @@ def _test_stream(app: Application) -> None:
         script = own_stream(app.transform, theirs.tag if several else tag, windows)
         script.clock_owner = app.label if several else None
         label = f"{app.label}/{tag}" if several else app.label
-        made = app.graphs.within(
-            label, lambda script=script: app.graphs.read(script, bounded=script.bounded)
-        )
-        app.graphs.set(theirs, made)
+        read = partial(app.graphs.read, script, bounded=script.bounded)
+        app.graphs.set(theirs, app.graphs.within(label, read))
 
 
 def _pardo(app: Application) -> None:
@@ -278,7 +277,7 @@ def translator_of(transform: Any, leaf: bool) -> Translator | None:
     found = _WHOLE.get(type(transform))
     if found is not None:
         return found
-    if isinstance(transform, beam.io.Read):
+    if isinstance(transform, Read):
         return _read if isinstance(transform.source, BoundedSource) else None
     if leaf and isinstance(transform, beam.ParDo):
         return _pardo

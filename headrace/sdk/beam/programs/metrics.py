@@ -154,7 +154,8 @@ def _values(container: OwnContainer) -> Iterator[tuple[str, MetricName, Any]]:
     for name, number in container.counters.items():
         yield MetricResults.COUNTERS, name, number
     for name, d in container.distributions.items():
-        data = beam_cells.DistributionData(d.sum, d.count, d.min, d.max)
+        low, high = d.min or 0, d.max or 0  # a distribution that is told has values
+        data = beam_cells.DistributionData(d.sum, d.count, low, high)
         yield MetricResults.DISTRIBUTIONS, name, beam_cells.DistributionResult(data)
     for name, gauge in container.gauges.items():
         result = beam_cells.GaugeResult(beam_cells.GaugeData(gauge.value))

@@ -53,7 +53,8 @@ class BeamSource(DividedSource):
 
 def bounded_source(source: Any) -> BeamSource:
     """Return a bounded source of Beam as ours."""
-    return BeamSource(_Whole(source))
+    whole: Any = _Whole(source)
+    return BeamSource(whole)
 
 
 @attrs.frozen(eq=False)

@@ -77,7 +77,7 @@ class BeamStatefulDoFn(DoFn):
         worker.take_sides(sides)
         worker.tracker.start()
         worker.runner.process(row)
-        return self._outputs(call.timestamp, windows)
+        return self._made(call.timestamp, windows)
 
     def _fire(self, number: int, call: Any = CALL) -> Any:
         """Call the method of a timer."""
@@ -93,12 +93,12 @@ class BeamStatefulDoFn(DoFn):
             pane_of_ours(call.pane),
             call.tag,
         )
-        return self._outputs(call.timestamp, windows)
+        return self._made(call.timestamp, windows)
 
     def _key(self, key: Any) -> Any:
         return key if self._coding is None else self._coding.decoded(key)
 
-    def _outputs(self, timestamp: int, windows: tuple[Any, ...]) -> list[Any]:
+    def _made(self, timestamp: int, windows: tuple[Any, ...]) -> list[Any]:
         """Return the outputs of a call; those that say no more than their value as values."""
         taken = self._worker.emitted.taken()
         return (

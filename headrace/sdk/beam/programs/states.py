@@ -86,7 +86,7 @@ def own_timer(spec: Any) -> TimerSpec:
     return TimerSpec(spec.name, TimeDomain.WATERMARK if in_event_time else TimeDomain.REAL_TIME)
 
 
-class BeamTimer:
+class BeamTimer(userstate.BaseTimer):
     """A timer as Beam's calls receive it."""
 
     def __init__(self, handle: Any) -> None:

@@ -72,7 +72,7 @@ class Worker:
         self.tracker = StepTracker(step.label)
         self.translation = WindowTranslation(step.windowfn.get_window_coder())
         self.emitted = Emitted.with_converter(getattr(step.fn, "output_batch_converter", None))
-        self._sides = [SideContent() for _ in step.views]
+        self._sides: list[Any] = [SideContent() for _ in step.views]
         self.runner = DoFnRunner(
             step.fn,
             list(step.args),
