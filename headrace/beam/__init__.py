@@ -1,4 +1,4 @@
-"""Programs of ``apache_beam``, unmodified, on Headrace: the runner that they name (``headrace[beam]``)."""
+"""Programs of ``apache_beam``, unmodified, on Headrace, and the judge of Beam runners (``headrace[beam]``)."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 from headrace.errors import require_extra
+from headrace.sdk.beam.judge.check_runner import check_runner
+from headrace.sdk.beam.judge.judge_report import BeamReport, BeamVerdict
 
 if TYPE_CHECKING:
     from headrace.sdk.beam.programs.runner import HeadraceRunner
 
-__all__ = ["HeadraceRunner"]
+__all__ = ["BeamReport", "BeamVerdict", "HeadraceRunner", "check_runner"]
 
 _HOMES: Final = {"HeadraceRunner": "headrace.sdk.beam.programs.runner"}
 
