@@ -2,8 +2,8 @@
 
     python benchmarks/beam_dofns.py [ELEMENTS]
 
-One million elements unless told otherwise. Directly is as :mod:`headrace.sdk.beam.programs.direct` does it; by
-Beam's calls is how DoFns with metadata, side inputs or state are called. DoFns of Headrace are beside them.
+One million elements unless told otherwise. Directly is as :mod:`headrace.sdk.beam.programs.direct` does it;
+by Beam's calls is how DoFns with metadata, side inputs or state are called. Headrace's DoFns are beside them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Programs of ``apache_beam``, unmodified, on Headrace, and the judge of Beam runners (``headrace[beam]``)."""
+"""Runs programs of ``apache_beam`` unmodified, and judges Beam runners (``headrace[beam]``)."""
 
 from __future__ import annotations
 
