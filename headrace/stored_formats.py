@@ -32,6 +32,7 @@ HISTORY: Final[Mapping[str, Mapping[str, int]]] = {
         "manifest": 4,
     },
     "0.1.0.dev28": {"manifest": 5},
+    "0.1.0.dev29": {"restriction state": 1, "positions": 4},
 }
 """The formats that each version has changed, by version, in order; the first one has all."""
 
@@ -67,6 +68,9 @@ KEY_STATE: Final = _CURRENT["key state"]
 STATEFUL_STATE: Final = _CURRENT["stateful state"]
 """The state of a key of a stateful DoFn (:mod:`headrace.runners.stateful.stateful_keys`)."""
 
+RESTRICTION_STATE: Final = _CURRENT["restriction state"]
+"""The restrictions of a splittable DoFn (:mod:`headrace.runners.splittable.restriction_keys`)."""
+
 SIDE_INPUT_STATE: Final = _CURRENT["side input state"]
 """The state of a node with side inputs (:mod:`headrace.runners.side_inputs.side_input_gate`)."""
 
@@ -88,7 +92,8 @@ LEASE: Final = _CURRENT["lease"]
 _VERSIONS: Final = [*HISTORY]
 
 READABLE: Final[Mapping[str, range]] = {
-    kind: range(number, _CURRENT[kind] + 1) for kind, number in formats_of(OLDEST_READABLE).items()
+    kind: range(formats_of(OLDEST_READABLE).get(kind, 1), number + 1)
+    for kind, number in _CURRENT.items()
 }
 """The numbers that this version reads, by kind."""
 

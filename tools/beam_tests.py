@@ -50,6 +50,8 @@ PROGRAMS = {"transforms/combinefn_lifecycle_pipeline": "lifecycle_pipeline"}
 
 KIT = {
     "apache_beam.transforms.display_test import": "headrace.sdk.testing.assertions.hamcrest_matchers import",
+    "apache_beam.io.concat_source_test import RangeSource": "headrace.io.range_trackers import "
+    "OffsetRangeTracker as RangeSource",
     "apache_beam.io.filebasedsink_test import _TestCaseWithTempDirCleanUp": "headrace.sdk.testing.temp_dirs "
     "import TempDirTestCase as _TestCaseWithTempDirCleanUp",
 }
@@ -195,7 +197,7 @@ def run_file(file: str, place: Path, scratch: Path) -> Iterator[tuple[str, Outco
         done = subprocess.run(
             [sys.executable, "-m", "pytest", *options, str(place)],
             cwd=scratch,
-            env={**os.environ, "PYTHONPATH": str(scratch)},
+            env={**os.environ, "PYTHONPATH": f"{scratch}{os.pathsep}{ROOT}"},
             timeout=FILE_SECONDS,
             capture_output=True,
             text=True,

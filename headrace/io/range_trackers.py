@@ -1,7 +1,7 @@
 # Generated from headrace/sdk/beam/paths.toml: change the table, then run `make beam-paths`.
 """Range trackers, under Beam's module path."""
 
-from headrace.sdk.beam.range_trackers import (
+from headrace.sdk.sources.range_trackers import (
     OffsetRangeTracker,
     OrderedPositionRangeTracker,
     UnsplittableRangeTracker,

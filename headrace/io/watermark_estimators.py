@@ -1,11 +1,16 @@
 # Generated from headrace/sdk/beam/paths.toml: change the table, then run `make beam-paths`.
-"""Refuses the names of the Beam module for watermark estimators of splittable DoFns."""
+"""Watermark estimators of splittable DoFns, under Beam's module path."""
 
-from typing import TYPE_CHECKING as _TYPE_CHECKING
+from headrace.sdk.pardo.splittable.watermark_estimators import (
+    ManualWatermarkEstimator,
+    MonotonicWatermarkEstimator,
+    WalltimeWatermarkEstimator,
+    WatermarkEstimator,
+)
 
-from headrace.sdk.beam.names import missing_names_of as _missing_names_of
-
-__all__: list[str] = []
-
-if not _TYPE_CHECKING:
-    __getattr__ = _missing_names_of(__name__)
+__all__ = [
+    "ManualWatermarkEstimator",
+    "MonotonicWatermarkEstimator",
+    "WalltimeWatermarkEstimator",
+    "WatermarkEstimator",
+]

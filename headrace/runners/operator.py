@@ -11,7 +11,7 @@ from headrace.errors import ElementError, shorten
 from headrace.grouping.bundle import Bundle
 from headrace.sdk.metrics.cells import MetricsContainer
 from headrace.sdk.pipelines.graph import MAIN, Collection, Node
-from headrace.triggers.trigger import Clock
+from headrace.triggers.trigger import NEVER, Clock
 
 Send: TypeAlias = Callable[[Collection, Bundle], None]
 """Passes a bundle to all operators that read a collection."""
@@ -75,6 +75,17 @@ class Operator:
 
     def note_watermarks(self, watermarks: Sequence[int]) -> None:
         """Take the watermark of each input, before the round ends."""
+
+    def note_drain(self, draining: bool) -> None:
+        """Take whether the run is drained, before the round ends: then only work with an end goes on."""
+
+    @property
+    def resumes_at(self) -> int:
+        """The processing time at which a restriction goes on, in microseconds; NEVER if all have ended."""
+        return NEVER
+
+    def finalize(self) -> None:
+        """Take note that the outputs of the rounds so far have been written."""
 
     def end_round(self, clock: Clock) -> int:
         """Take the input watermark and the clock, and return the output watermark."""

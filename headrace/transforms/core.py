@@ -12,6 +12,8 @@ from headrace.sdk.joins.group_by import GroupBy, Select
 from headrace.sdk.pardo.dofn import DoFn
 from headrace.sdk.pardo.exception_handling import DeadLetter
 from headrace.sdk.pardo.flatten import Flatten, FlattenWith, Partition, PartitionFn
+from headrace.sdk.pardo.splittable.restrictions import ProcessContinuation, RestrictionProvider
+from headrace.sdk.pardo.splittable.watermark_estimators import WatermarkEstimatorProvider
 from headrace.sdk.pardo.transforms import Filter, FlatMap, FlatMapTuple, Map, MapTuple, ParDo
 from headrace.sdk.pipelines.transform import PTransform
 from headrace.sdk.sources.reading import Create, Impulse
@@ -38,7 +40,10 @@ __all__ = [
     "ParDo",
     "Partition",
     "PartitionFn",
+    "ProcessContinuation",
+    "RestrictionProvider",
     "Select",
+    "WatermarkEstimatorProvider",
     "WindowInto",
 ]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from headrace.sdk.beam.names import GOOGLE_MODULES, SPLITTABLE_MODULES
+from headrace.sdk.beam.names import GOOGLE_MODULES
 from tests.support.repository import ROOT
 
 sys.path.append(str(ROOT / "tools"))  # for the parameters of the tests below
@@ -56,7 +56,6 @@ def test_a_module_offers_the_names_of_the_table(name: str) -> None:
 def test_modules_without_names_say_what_to_use_instead() -> None:
     sections = beam_paths.table()
     assert {name for name in NAMES if sections[name].refuses == "google"} == set(GOOGLE_MODULES)
-    assert all(sections[name].refuses == "beam" for name in SPLITTABLE_MODULES)
 
 
 def test_an_unknown_key_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -44,6 +44,10 @@ class CallingOperator(Operator):
         """The metrics of the DoFn."""
         return self.invoker.metrics
 
+    def finalize(self) -> None:
+        """Call what was registered with the finalizer of the DoFn."""
+        self.invoker.contexts.finalizer.finalize_bundle()
+
     def start_bundle(self) -> None:
         """Start a bundle of the DoFn, unless one has started."""
         if not self._started:

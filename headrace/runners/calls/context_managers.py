@@ -1,4 +1,7 @@
-"""Context managers that a function asks for: entered with a worker or a bundle, and exited with it."""
+"""Context managers that a function asks for: entered with a worker or a bundle, and exited with it.
+
+Finalizers of bundles, for which functions ask in the same way, are passed with them.
+"""
 
 from __future__ import annotations
 
@@ -7,23 +10,39 @@ from contextlib import ExitStack
 from inspect import Signature, signature
 from typing import Any, Final
 
-from headrace.sdk.pardo.dofn import BundleContextParam, ContextParam, SetupContextParam
+from headrace.runners.calls.bundle_finalizer import BundleFinalizer
+from headrace.sdk.pardo.dofn import (
+    PARAMETERS,
+    BundleContextParam,
+    ContextParam,
+    SetupContextParam,
+)
 
 ContextScope = type[ContextParam]
 
 _SCOPES: Final[tuple[ContextScope, ...]] = (SetupContextParam, BundleContextParam)
+
+_FINALIZER: Final = PARAMETERS["BundleFinalizerParam"]
+
+
+def _is_context(default: object) -> bool:
+    return isinstance(default, ContextParam) or default is _FINALIZER
 
 
 class ContextManagers:
     """The context managers of one step in one process.
 
     Functions are first bound, then contexts are entered, then the functions are called.
+
+    Attributes:
+        finalizer: the finalizer of the bundles of the step.
     """
 
     def __init__(self) -> None:
+        self.finalizer = BundleFinalizer()
         self._asked: dict[ContextScope, dict[int, ContextParam]] = {scope: {} for scope in _SCOPES}
         self._open: dict[ContextScope, ExitStack] = {}
-        self._values: dict[int, object] = {}
+        self._values: dict[int, object] = {id(_FINALIZER): self.finalizer}
 
     def bound(self, fn: Callable[..., object]) -> Callable[..., Any]:
         """Return a function whose parameters for contexts are passed; the function itself if it has none."""
@@ -32,9 +51,10 @@ class ContextManagers:
         except (ValueError, TypeError):  # some built-in functions have no signature
             return fn
         defaults = [p.default for p in declared.parameters.values()]
-        contexts = [default for default in defaults if isinstance(default, ContextParam)]
+        contexts = [default for default in defaults if _is_context(default)]
         for parameter in contexts:
-            self._asked[type(parameter)][id(parameter)] = parameter
+            if isinstance(parameter, ContextParam):
+                self._asked[type(parameter)][id(parameter)] = parameter
         return _WithContexts(fn, declared, self._values) if contexts else fn
 
     def enter(self, scope: ContextScope) -> None:
@@ -71,7 +91,7 @@ class _WithContexts:
 
     def __init__(self, fn: Callable[..., Any], declared: Signature, values: dict[int, Any]) -> None:
         parameters = list(declared.parameters.values())
-        contexts = [isinstance(p.default, ContextParam) for p in parameters]
+        contexts = [_is_context(p.default) for p in parameters]
         self._fn = fn
         self._values = values
         self._contexts = {

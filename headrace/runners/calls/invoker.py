@@ -26,9 +26,11 @@ from headrace.runners.error_context import note_element, note_method
 from headrace.sdk.metrics.cells import MetricsContainer, recording
 from headrace.sdk.metrics.step_logging import LogContext, exchange_log_context
 from headrace.sdk.pardo.binding import BoundCall, bind, bind_function, exploded
+from headrace.sdk.pardo.bundle_dofn import BundleDoFn
 from headrace.sdk.pardo.dofn import BundleContextParam, CallableDoFn, DoFn, SetupContextParam
 from headrace.sdk.pardo.time_limits import within
 from headrace.sdk.pipelines.elementwise import (
+    BundleEach,
     CatchEach,
     ChangeEach,
     DiffEach,
@@ -73,6 +75,7 @@ class ParDoInvoker:
     Attributes:
         metrics: the metrics that the node's function recorded.
         can_stamp: whether the node's function can supply timestamps.
+        contexts: the context managers and the finalizer that the node's function asks for.
     """
 
     def __init__(self, node: ParDo | ParDoWithSideInputs, check_mutation: bool = False) -> None:
@@ -82,27 +85,29 @@ class ParDoInvoker:
         self._log = LogContext(node.label)
         # A copy, so that several invokers of one DoFn do not share its attributes.
         each = node.fn.each if isinstance(node.fn, CatchEach) else node.fn
-        self._dofn = copy(each.dofn) if isinstance(each, ProcessEach) else _NoLifecycle()
-        self._contexts = ContextManagers()
-        self._start = self._contexts.bound(self._dofn.start_bundle)
+        self._dofn = (
+            copy(each.dofn) if isinstance(each, (ProcessEach, BundleEach)) else _NoLifecycle()
+        )
+        self.contexts = ContextManagers()
+        self._start = self.contexts.bound(self._dofn.start_bundle)
         self.can_stamp = not isinstance(each, _KEEP_TIMESTAMPS)
         checks = check_mutation and not isinstance(each, _CANNOT_FAIL)
         self._emitted = EmittedCheck(self._step.function, node.label) if checks else None
-        finish = self._contexts.bound(self._dofn.finish_bundle)
+        finish = self.contexts.bound(self._dofn.finish_bundle)
         self._finish = finish if self._emitted is None else self._emitted.method(finish)
         self._program = self._checked_program_of(node.fn)
 
     def setup(self) -> None:
         """Set up the DoFn."""
         with self._note_label():
-            self._contexts.enter(SetupContextParam)
+            self.contexts.enter(SetupContextParam)
             with note_method("setup"):
                 self._dofn.setup()
 
     def start_bundle(self) -> None:
         """Start a bundle of elements that arrive together."""
         with recording(self.metrics), self._note_label():
-            self._contexts.enter(BundleContextParam)
+            self.contexts.enter(BundleContextParam)
             with note_method("start_bundle"):
                 self._start()
 
@@ -116,10 +121,12 @@ class ParDoInvoker:
         with recording(self.metrics), self._note_label():
             with note_method("finish_bundle"):
                 last = self._last_outputs()
-            self._contexts.exit(BundleContextParam)
+            self.contexts.exit(BundleContextParam)
             return last
 
     def _last_outputs(self) -> Outputs:
+        if isinstance(self._dofn, BundleDoFn):
+            return self._dofn.last_outputs()
         checks = self._emitted
         given = self._finish() if checks is None else checks.compared(self._finish)
         return {} if given is None else finishing(given, self._step.label)
@@ -131,7 +138,7 @@ class ParDoInvoker:
                 with note_method("teardown"):
                     self._dofn.teardown()
             finally:
-                self._contexts.close()
+                self.contexts.close()
 
     @contextmanager
     def _note_label(self) -> Iterator[None]:
@@ -153,6 +160,8 @@ class ParDoInvoker:
         match kind:
             case PairEach(value):
                 return lambda bundle: _paired(bundle.values, repeat(value), bundle)
+            case BundleEach():
+                return self._whole_bundles(kind)
             case DiffEach():
                 return _with_diffs
             case ChangeEach():
@@ -169,6 +178,12 @@ class ParDoInvoker:
             return with_batches(self._flat_map(call), kind.batches, self._step)
         return self._flat_map(call) if make is None else self._each(call, make)
 
+    def _whole_bundles(self, kind: BundleEach) -> Program:
+        """Return the program of a DoFn that takes whole bundles."""
+        dofn, sides = self._dofn, kind.args
+        assert isinstance(dofn, BundleDoFn)
+        return lambda bundle: dofn.process_bundle(bundle, *sides)
+
     def _call_of(self, kind: Uncaught, timeout: float | None = None) -> BoundCall:
         assert not isinstance(kind, _CANNOT_FAIL)  # they call no function
         fn = (
@@ -178,7 +193,7 @@ class ParDoInvoker:
         )
         if timeout is not None:
             fn = within(timeout, fn, many=isinstance(kind, (ProcessEach, FlatMapEach)))
-        fn = self._contexts.bound(fn)
+        fn = self.contexts.bound(fn)
         if isinstance(kind, ProcessEach):
             call = bind(fn, kind.args, kind.kwargs)
         else:
@@ -290,8 +305,8 @@ def _with_changes(bundle: Bundle) -> Outputs:
     return {MAIN: Bundle(values, timestamps, windows, bundle.panes, diffs)}
 
 
-_CANNOT_FAIL: Final = (PairEach, DiffEach, ChangeEach)
-"""The kinds that call no function, so that they cannot fail."""
+_CANNOT_FAIL: Final = (PairEach, DiffEach, ChangeEach, BundleEach)
+"""The kinds that call no function here, so that no call can be repeated or checked."""
 
 _KEEP_TIMESTAMPS: Final = (PairEach, DiffEach, KeyEach, FilterEach)
 """The kinds whose outputs have the timestamps of their inputs."""

@@ -31,7 +31,7 @@ from headrace.sdk.metrics.cells import (
 from headrace.sdk.metrics.run_records import Samples
 from headrace.sdk.metrics.step_metrics import StepMetrics
 from headrace.sdk.pipelines.graph import Collection, Node
-from headrace.triggers.trigger import Clock
+from headrace.triggers.trigger import NEVER, Clock
 
 CollectionId = tuple[str, str]
 
@@ -166,6 +166,21 @@ class Executor:
             watermark = min(incoming[: node.main_inputs]) if given is None else given
             outputs[node.label] = self._end_round(node.label, incoming, Clock(watermark, now))
         return outputs
+
+    def note_drain(self, draining: bool) -> None:
+        """Tell all operators whether the run is drained, before a round ends."""
+        for operator in self._operators.values():
+            operator.note_drain(draining)
+
+    @property
+    def resumes_at(self) -> int:
+        """The processing time at which a restriction goes on, in microseconds; NEVER if all have ended."""
+        return min((o.resumes_at for o in self._operators.values()), default=NEVER)
+
+    def finalize(self) -> None:
+        """Tell all operators that the outputs of the rounds so far have been written."""
+        for operator in self._operators.values():
+            operator.finalize()
 
     def _end_round(self, label: str, incoming: list[int], clock: Clock) -> int:
         operator = self._operators.get(label)

@@ -26,6 +26,7 @@ from headrace.runners.plan.planning import (
     StepWithState,
 )
 from headrace.runners.side_inputs.side_input_operators import side_input_operator
+from headrace.runners.splittable.splittable_operators import splittable_operator
 from headrace.runners.stateful.stateful_side_input_operators import operator_of_dofn
 from headrace.sdk.metrics.cells import MetricsContainer
 from headrace.sdk.metrics.step_metrics import StepMetrics
@@ -135,6 +136,7 @@ class Write(Operator):
                         step=self.node.label,
                         streaming=self.streaming,
                         watermark=clock.watermark,
+                        delivery=self.node.delivery,
                     )
                 )
             self.batches += 1
@@ -240,6 +242,11 @@ def _stateful(node: graph.Node, context: OperatorContext) -> Operator:
     return operator_of_dofn(context.step, context.send, context.metrics, context.batch)
 
 
+def _splittable(node: graph.Node, context: OperatorContext) -> Operator:
+    assert isinstance(context.step, StatefulStep)
+    return splittable_operator(context.step, context.send, context.metrics, context.batch)
+
+
 def _side_inputs(node: graph.Node, context: OperatorContext) -> Operator:
     assert isinstance(context.step, SideInputStep)
     return side_input_operator(context.step, context.send, context.metrics, context.batch)
@@ -252,6 +259,7 @@ OPERATORS: dict[type[graph.Node], Callable[[graph.Node, OperatorContext], Operat
     graph.AssignWindows: _assign_windows,
     graph.ParDo: _pardo,
     graph.StatefulParDo: _stateful,
+    graph.SplittableParDo: _splittable,
     graph.ParDoWithSideInputs: _side_inputs,
     graph.GroupByKey: _group,
     graph.CombinePerKey: _group,

@@ -55,6 +55,10 @@ class Store(Protocol[ArrivalT, Out]):
     def size(self) -> int:
         """The number of stored states: one per key, or one per key and window."""
 
+    @property
+    def next_processing_time(self) -> int:
+        """The processing time of the next timer, in microseconds; NEVER if there is none."""
+
 
 @attrs.define(eq=False)
 class MemoryStore:
@@ -76,3 +80,8 @@ class MemoryStore:
     def size(self) -> int:
         """The number of stored states."""
         return len(self.table)
+
+    @property
+    def next_processing_time(self) -> int:
+        """The processing time of the next timer."""
+        return self.table.moments.processing_timer

@@ -27,7 +27,7 @@ from headrace.runners.local.clock import WallClock
 from headrace.runners.plan.execution_mode import is_streaming, is_unbounded, round_size
 from headrace.runners.plan.planning import plan
 from headrace.runners.sources.source_bundles import all_bundles_of
-from headrace.runners.sources.source_positions import drained
+from headrace.runners.sources.source_positions import Position, drained
 from headrace.runners.sources.source_rounds import SourceRounds
 from headrace.sdk.metrics.cells import MetricResults
 from headrace.sdk.observing.options import check_run
@@ -36,6 +36,7 @@ from headrace.sdk.pipelines.graph import Graph, Read
 from headrace.sdk.pipelines.result import PipelineResult, PipelineState
 from headrace.sdk.pipelines.tracebacks import HiddenFrames
 from headrace.sdk.sources.source import BoundedSource
+from headrace.triggers.trigger import NEVER
 from headrace.windowing.time.timestamps import MAX_MICROS
 
 IDLE_SECONDS: Final = 0.05
@@ -156,6 +157,7 @@ class LocalRun(PipelineResult):
     def _end_round(self, watermarks: Mapping[str, int], now: int) -> None:
         executor = self._executor
         executor.end_round(watermarks, now)
+        executor.finalize()
         if self._progress.is_due:
             sizes = executor.state().values()
             self._progress.end_batch(
@@ -196,9 +198,9 @@ class LocalRun(PipelineResult):
         position = rounds.start()
         while not self._cancelled.is_set():
             self._began = perf_counter()
-            position, bundles = (
-                (drained(position), {}) if self._drained.is_set() else rounds.read(position)
-            )
+            drain = self._drained.is_set()
+            position, bundles = (drained(position), {}) if drain else rounds.read(position)
+            self._executor.note_drain(drain)
             lags = rounds.lags()
             fed = sum(self._feed(node, bundles.get(node.label, ())) for node in self._reads)
             self._rounds = position.round
@@ -207,9 +209,27 @@ class LocalRun(PipelineResult):
             self._end_round(position.watermarks, position.now)
             rounds.committed(position)
             if rounds.is_finished(position):
+                self._finish_restrictions(position, rounds.scripted)
                 return
-            if not fed and not rounds.scripted:
+            if not (fed or rounds.scripted or self._executor.resumes_at <= position.now):
                 self._clock.idle(IDLE_SECONDS)
+
+    def _finish_restrictions(self, position: Position, scripted: bool) -> None:
+        """Run rounds without sources until all restrictions have ended, or the run is cancelled.
+
+        After a script the clock goes to the time at which the next restriction goes on.
+        """
+        now = position.now
+        while self._executor.resumes_at != NEVER and not self._cancelled.is_set():
+            self._began = perf_counter()
+            resumes = self._executor.resumes_at
+            now = max(now, resumes if scripted else self._clock.now())
+            drain = self._drained.is_set()
+            if not (drain or resumes <= now):
+                self._clock.idle(IDLE_SECONDS)
+                continue
+            self._executor.note_drain(drain)
+            self._end_round(position.watermarks, now)
 
     def _feed(self, node: Read, bundles: Iterable[Bundle]) -> int:
         """Feed bundles of a source, and return the number of elements."""

@@ -17,7 +17,9 @@ from headrace.runners.plan.planning import (
     StepWithSides,
     StepWithState,
 )
-from headrace.sdk.pipelines.graph import MAIN, CombinePerKey, Node, Read, Write
+from headrace.sdk.pardo.splittable.watermark_estimators import NoWatermarks
+from headrace.sdk.pardo.splittable_dofn import splittable
+from headrace.sdk.pipelines.graph import MAIN, CombinePerKey, Node, Read, SplittableParDo, Write
 from headrace.sdk.pipelines.notebook.display import duration_text, strategy_facts
 from headrace.triggers.refinement import AccumulationMode
 
@@ -138,7 +140,7 @@ def _level(planned: Plan, depth: int, level: Level) -> LevelDescription:
 
 
 def _fused(node: Node) -> StepDescription:
-    facts = (("delivers", node.sink.delivery.text),) if isinstance(node, Write) else ()
+    facts = (("delivers", node.delivery.text),) if isinstance(node, Write) else ()
     return StepDescription(node.label, _kind(node), facts=facts)
 
 
@@ -163,6 +165,8 @@ def _described(step: StepWithState) -> tuple[Iterable[tuple[str, str]], Iterable
     if isinstance(step, KeyedStep):
         keep = step.path(Execution.MEMORY).keep
         return _grouping(step), [("keeps", keep.value), ("content", _content(step))]
+    if isinstance(step.node, SplittableParDo):
+        return [("windows", repr(step.strategy.window_fn))], _restrictions(step.node)
     if isinstance(step, StatefulStep):
         return _with_sides(step), _declared(step)
     return _with_sides(step), []
@@ -182,6 +186,15 @@ def _declared(step: StatefulStep) -> Iterator[tuple[str, str]]:
     yield "states", ", ".join(map(repr, declared.states.values())) or "none"
     timers = (f"{timer.name} ({timer.time_domain})" for timer in declared.timers.values())
     yield "timers", ", ".join(timers) or "none"
+
+
+def _restrictions(node: SplittableParDo) -> Iterator[tuple[str, str]]:
+    declared = splittable(node.dofn)
+    assert declared is not None
+    yield "restrictions", type(declared.provider).__name__
+    estimated = None if isinstance(declared.estimators, NoWatermarks) else declared.estimators
+    yield "watermark", "of its elements" if estimated is None else repr(estimated)
+    yield "work for an element", "may have no end" if node.unbounded else "has an end"
 
 
 def _with_sides(step: StepWithSides) -> Iterator[tuple[str, str]]:

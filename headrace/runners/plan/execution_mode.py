@@ -5,14 +5,20 @@ from __future__ import annotations
 from headrace.errors import PipelineError
 from headrace.runners.sources.batch_size import RoundSize
 from headrace.sdk.options.pipeline_options import PipelineOptions, StandardOptions
-from headrace.sdk.pipelines.graph import Graph, Read
+from headrace.sdk.pipelines.graph import Graph, Read, SplittableParDo
 from headrace.sdk.sources.scripted_stream import TestStream
 from headrace.sdk.sources.source import UnboundedSource
 
 
 def is_unbounded(graph: Graph) -> bool:
-    """Return whether a pipeline has an unbounded source."""
-    return _reads_from(graph, UnboundedSource)
+    """Return whether a pipeline has an unbounded source, or a splittable DoFn with unbounded outputs."""
+    splits = any(isinstance(node, SplittableParDo) and node.unbounded for node in graph)
+    return splits or _reads_from(graph, UnboundedSource)
+
+
+def has_restrictions(graph: Graph) -> bool:
+    """Return whether a pipeline has a splittable DoFn, whose work can outlast all sources."""
+    return any(isinstance(node, SplittableParDo) for node in graph)
 
 
 def has_test_stream(graph: Graph) -> bool:

@@ -75,12 +75,14 @@ class Position:
         now: processing time of the round, in microseconds.
         reads: how far each source has been read, by the label of its Read.
         limit: maximum number of records of a partition in the round; 0 before all rounds.
+        draining: whether the run is drained.
     """
 
     round: int
     now: int
     reads: Mapping[str, ReadPosition]
     limit: int = 0
+    draining: bool = False
 
     @property
     def done(self) -> bool:
@@ -138,6 +140,23 @@ def position_of(offset: Mapping[str, Any]) -> Position:
     return position
 
 
+def idle(position: Position, now: int) -> Position:
+    """Return the position after a round without records.
+
+    Args:
+        position: the position before it.
+        now: its processing time, in microseconds.
+    """
+    reads = {
+        label: attrs.evolve(
+            read,
+            partitions=tuple(attrs.evolve(p, rows=0, splits=()) for p in read.partitions),
+        )
+        for label, read in position.reads.items()
+    }
+    return attrs.evolve(position, round=position.round + 1, now=now, reads=reads)
+
+
 def drained(position: Position) -> Position:
     """Return the position after a last round without records, with all watermarks at the end of time."""
     reads = {
@@ -150,4 +169,4 @@ def drained(position: Position) -> Position:
         )
         for label, read in position.reads.items()
     }
-    return Position(position.round + 1, position.now, reads, position.limit)
+    return Position(position.round + 1, position.now, reads, position.limit, draining=True)

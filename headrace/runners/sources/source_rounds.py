@@ -27,6 +27,7 @@ from headrace.runners.sources.source_positions import (
     Position,
     ReadPosition,
     drained,
+    idle,
 )
 from headrace.runners.sources.source_ranges import (
     NO_WORKER_READS,
@@ -41,6 +42,7 @@ from headrace.sdk.sources.scripted_stream import (
     TestStream,
     WatermarkEvent,
 )
+from headrace.triggers.trigger import NEVER
 
 
 def wall_micros() -> int:
@@ -186,8 +188,13 @@ class SourceRounds:
         now = 0 if self.scripted else self.wall()
         return Position(0, now, {label: r.start() for label, r in self._readers.items()})
 
-    def read(self, before: Position) -> tuple[Position, dict[str, list[Any]]]:
-        """Read a round; return the same position if no source has changed."""
+    def read(self, before: Position, due: int = NEVER) -> tuple[Position, dict[str, list[Any]]]:
+        """Read a round; return the same position if no source has changed.
+
+        Args:
+            before: the position before the round.
+            due: the processing time at which there is a round even if no source has changed.
+        """
         started = self._end_batch()
         if before.round and self.is_finished(before):
             return before, {}
@@ -204,10 +211,24 @@ class SourceRounds:
             now = reader.time_after(start, now)
         after = Position(before.round + 1, now, reads, limit)
         unchanged = after.progress == before.progress and not any(map(_rows, bundles.values()))
-        if unchanged and not self.scripted and now - before.now < self.heartbeat and not after.done:
+        waits = now < min(before.now + self.heartbeat, due) and not after.done
+        if unchanged and not self.scripted and waits:
             return before, {}
         self._start_batch(started, limit, bundles.values())
         return after, bundles
+
+    def idle(self, before: Position, due: int) -> Position:
+        """Return the position after a round without records, for restrictions, when they are due.
+
+        The same position if they are not due yet. After a script the clock goes to the time that is due.
+
+        Args:
+            before: the position before the round; all sources are finished.
+            due: the processing time at which a restriction goes on; NEVER if all have ended.
+        """
+        now = before.now if self.scripted else self._now(before)
+        now = max(now, due) if self.scripted and due != NEVER else now
+        return idle(before, now) if due <= now else before
 
     def drained(self, before: Position) -> Position:
         """Return the position after a last round without records, also of sources that are new."""

@@ -13,6 +13,7 @@ from headrace.runners.spark.cluster.error_transport import unwrap
 from headrace.runners.spark.query_progress import batch_numbers
 from headrace.runners.spark.shuffle.wire import rows_of
 from headrace.runners.spark.stream_setup import StreamSetup
+from headrace.triggers.trigger import NEVER
 
 
 class StreamDelivery:
@@ -49,8 +50,9 @@ class StreamDelivery:
                 raise
             self._setup.control.delivered.write_text(str(self._sinks.read_size))
             if control is not None:
+                self._setup.control.resumes.write_text(str(control.resumes_at))
                 self._observe(control.now)
-                if control.done:
+                if control.done and control.resumes_at == NEVER:
                     self.done.set()
 
     def check_owner(self) -> None:

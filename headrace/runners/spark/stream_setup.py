@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame
 
 from headrace.runners.contents.side_input_files import SideInputFiles
 from headrace.runners.engine.progress import Progress
-from headrace.runners.plan.execution_mode import is_unbounded, round_size
+from headrace.runners.plan.execution_mode import has_restrictions, is_unbounded, round_size
 from headrace.runners.plan.planning import Plan, with_side_input_files
 from headrace.runners.sources.batch_size import RoundSize
 from headrace.runners.spark import streaming
@@ -158,6 +158,7 @@ class StreamSetup:
             seconds=self.size.seconds,
             delivered=str(self.control.delivered),
             waits=bool(interval),
+            resumes=str(self.control.resumes) if has_restrictions(self.plan.graph) else "",
             heartbeat=int(max(HEARTBEAT, interval) * 1_000_000),
             width=self.session.cores,
             drain=str(self.control.drain),

@@ -101,6 +101,8 @@ class StreamPlan:
         """Yield the stage for a batch and a task; it is set up once per process."""
         refuse_pickle(self.stage.plan.no_pickle)
         with cached((self.start, self.stage.level), self._opened) as stage:
+            if batch != stage.scope.batch:
+                stage.executor.finalize()  # Spark has committed the batch before
             stage.scope.at(batch, now, task)
             yield stage
 
@@ -184,6 +186,7 @@ class FirstStage:
         if row.step == OBSERVED:
             yield from self.plan.observed(payload)
             return
+        stage.scope.read = row.group
         stage.scope.now, content = payload
         if isinstance(content, SourceRange):
             yield from self._read(stage, self.plan.stage.read(row.step), content, found)
@@ -305,12 +308,14 @@ class KeyedStage:
             for row in own:
                 if row.step >= 0:
                     self._take(stage, row)
+            stage.executor.note_drain(control.draining)
             outputs = stage.end_round(control.watermarks)
             data = dumps((CHUNKS, directories))
             if data != stored:
                 self._directories.update((data,))
             yield from stage.sent()
-            yield from self._plan.controls(control.with_outputs(self._own(outputs)))
+            resumes_at = stage.executor.resumes_at
+            yield from self._plan.controls(control.with_outputs(self._own(outputs), resumes_at))
             yield from stage.files_in_use(group)
             yield from stage.observed(group)
             yield stage.report()

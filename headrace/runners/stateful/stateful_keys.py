@@ -11,8 +11,7 @@ a stream.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterable, Iterator, Mapping
 from inspect import isgeneratorfunction
 from itertools import groupby, repeat
 from operator import length_hint
@@ -21,10 +20,8 @@ from typing import Any, Protocol
 from headrace.grouping.bundle import Bundle
 from headrace.grouping.keyed_operator import Moments
 from headrace.grouping.state.timer_queue import TimerQueue
-from headrace.runners.calls.context_managers import ContextManagers
-from headrace.runners.checks.emitted_check import EmittedCheck
-from headrace.runners.checks.mutation import unchanged
 from headrace.runners.error_context import note_element, note_method
+from headrace.runners.stateful.dofn_keys import DoFnKeys
 from headrace.runners.stateful.stateful_calls import (
     KeyRun,
     Method,
@@ -36,7 +33,7 @@ from headrace.runners.stateful.stateful_outputs import DoFnOutputs
 from headrace.runners.stateful.stateful_state import DoFnState, KeyCells, TimerId, WindowCells
 from headrace.sdk.coders.own_values import own
 from headrace.sdk.pardo.binding import bind, exploded
-from headrace.sdk.pardo.dofn import BundleContextParam, DoFn
+from headrace.sdk.pardo.dofn import DoFn
 from headrace.sdk.pardo.state.state_cells import StateCell
 from headrace.sdk.pardo.stateful_dofn import Stateful
 from headrace.sdk.typehints.generator_ends import ends_with_yield
@@ -54,7 +51,7 @@ class ProcessCalls(Protocol):
         """Call it lazily on each element of a run."""
 
 
-class StatefulKeys:
+class StatefulKeys(DoFnKeys):
     """The keyed operator of one stateful DoFn.
 
     Args:
@@ -65,13 +62,6 @@ class StatefulKeys:
         kwargs: additional arguments of ``process``, by name.
         checked: label of the step, to check that ``process`` does not change its elements, and methods do not
             change what they emit; empty for no check.
-
-    Attributes:
-        dofn: the DoFn.
-        emitted: the check of what it emits; None for no check.
-        past_timer: by how much a timer of processing time was set to the past, since it was last reset.
-        contexts: the context managers that its methods ask for.
-        check_state: checks the state of a key as it is stored, after each call; None for no check.
     """
 
     def __init__(
@@ -83,38 +73,20 @@ class StatefulKeys:
         kwargs: Mapping[str, Any] | None = None,
         checked: str = "",
     ) -> None:
-        self.dofn = dofn
-        self._checked = checked
-        self.check_state: Callable[[Any], None] | None = None
-        self.emitted = EmittedCheck("the DoFn", checked) if checked else None
-        self.past_timer = 0
-        self._in_bundle = False
-        self._window: BoundedWindow | None = None
+        super().__init__(dofn, checked)
         self._declared = declared
         self._strategy = strategy
         self._has_ttl = any(spec.time_to_live is not None for spec in declared.states.values())
-        self.contexts = contexts = ContextManagers()
-        self._start = contexts.bound(dofn.start_bundle)
-        self._finish = self._emitting(dofn.finish_bundle)
-        process = self._emitting(dofn.process)
+        process = self.emitting(dofn.process)
         self._generates = isgeneratorfunction(dofn.process)
         self._ends = self._generates and ends_with_yield(dofn.process)
         self._process: ProcessCalls = bind(process, args, dict(kwargs or {}), column_of_run)
         self._on_timer: dict[str, Method] = {
-            timer: method_of(self._emitting(getattr(dofn, name)))
+            timer: method_of(self.emitting(getattr(dofn, name)))
             for timer, name in declared.callbacks.items()
         }
-        expires = self._emitting(getattr(dofn, declared.expiration, _nothing))
+        expires = self.emitting(getattr(dofn, declared.expiration, _nothing))
         self._on_expiration = method_of(expires) if declared.expiration else None
-
-    def _emitting(self, method: Callable[..., object]) -> Callable[..., Any]:
-        """Return a method that gets its contexts, and whose outputs are checked if that is asked for."""
-        bound = self.contexts.bound(method)
-        return bound if self.emitted is None else self.emitted.method(bound)
-
-    def current_windows(self) -> Iterable[BoundedWindow]:
-        """Return the window of the call of the DoFn, if there is one; log records have it."""
-        return () if self._window is None else (self._window,)
 
     def new_state(self) -> DoFnState:
         """Return the state of a new key."""
@@ -145,7 +117,7 @@ class StatefulKeys:
     ) -> None:
         cells.open(window)
         in_window: Windows = (window,)
-        for part in rows.pieces(1) if self._checked else (rows,):
+        for part in rows.pieces(1) if self.checked else (rows,):
             columns = part.values, part.timestamps, repeat(in_window), part.panes, part.diffs
             self._process_run(KeyRun(*columns, cells=cells, window=window), out)
 
@@ -153,42 +125,21 @@ class StatefulKeys:
         """Call ``process`` on each element, and collect its outputs."""
         # The elements of a key lie apart in memory; to copy their list loads them all at once.
         values = iter(run.values.copy())
-        self._start_bundle()
+        self.start_bundle()
         try:
-            self._window = run.window
-            with self._check(run.values):
+            self.windows = (run.window,)
+            with self.unchanged(run.values):
                 results = self._process.results(values, run)
                 out.add_run(results, run, self._generates, self._ends)
         except Exception as error:
             note_element(error, run.values[max(0, len(run) - length_hint(values) - 1)])
             raise
 
-    def _check(self, values: list[object]) -> AbstractContextManager[None]:
-        """Check that values do not change, if that is asked for."""
-        return unchanged(values, "process", self._checked) if self._checked else nullcontext()
-
     def _call(self, method: Method, call: StatefulCall, out: DoFnOutputs) -> None:
         """Call a method of the DoFn, and collect its outputs."""
-        self._start_bundle()
-        self._window = call.window
+        self.start_bundle()
+        self.windows = (call.window,)
         out.add(method(call), call)
-
-    def _start_bundle(self) -> None:
-        if not self._in_bundle:
-            self._in_bundle = True
-            self.contexts.enter(BundleContextParam)
-            with note_method("start_bundle"):
-                self._start()
-
-    def end_bundle(self) -> Iterable[Any] | None:
-        """Finish the bundle, if one was started, and return the outputs of ``finish_bundle``."""
-        if not self._in_bundle:
-            return None
-        self._in_bundle, self._window = False, None
-        if self.emitted is None:
-            outputs: Iterable[object] | None = self._finish()
-            return outputs
-        return self.emitted.compared(self._finish)
 
     def _cells(self, state: DoFnState, clock: Clock) -> KeyCells:
         cells = KeyCells(self._declared, self._strategy, state, clock)

@@ -29,6 +29,7 @@ from headrace.runners.grouping.output import UnkeyedOutputs
 from headrace.runners.grouping.store import MemoryStore, Store
 from headrace.runners.operator import Operator, Send, send_outputs
 from headrace.runners.plan.planning import StatefulStep
+from headrace.runners.stateful.dofn_keys import DoFnKeys
 from headrace.runners.stateful.stateful_arrivals import KeyedElements
 from headrace.runners.stateful.stateful_keys import StatefulKeys
 from headrace.runners.stateful.stateful_outputs import DoFnOutputs
@@ -51,7 +52,7 @@ class StatefulOperator(Operator):
     send: Send
     metrics: StepMetrics
     counted: MetricsContainer = attrs.field(factory=MetricsContainer, init=False)
-    keys: StatefulKeys = attrs.field(init=False)
+    keys: DoFnKeys = attrs.field(init=False)
     _states: dict[str, StateSpec] = attrs.field(init=False)
     _waiting: KeyedElements = attrs.field(factory=KeyedElements, init=False)
 
@@ -67,7 +68,7 @@ class StatefulOperator(Operator):
         self.keys = self._new_keys(copy(node.dofn), checked)
         self.keys.check_state = self.step.check_state
 
-    def _new_keys(self, dofn: DoFn, checked: str) -> StatefulKeys:
+    def _new_keys(self, dofn: DoFn, checked: str) -> DoFnKeys:
         """Return the keyed operator of a DoFn."""
         node, strategy = self.step.node, self.step.strategy
         declared = attrs.evolve(node.declared, states=self._states)
@@ -98,6 +99,10 @@ class StatefulOperator(Operator):
             finally:
                 for spec in self._states.values():
                     spec.tear_down()
+
+    def finalize(self) -> None:
+        """Call what was registered with the finalizer of the DoFn."""
+        self.keys.contexts.finalizer.finalize_bundle()
 
     @contextmanager
     def in_step(self) -> Iterator[None]:

@@ -84,9 +84,23 @@ class DoFnOutputs:
         if result is None:
             return
         check_iterable(result, self.step)
+        outputs = result if type(result) in _FINISHED else own_each(result)
+        self.add_outputs(outputs, call.output, (call.window,), call.pane)
+
+    def add_outputs(
+        self, outputs: Iterable[object], timestamp: int, windows: Windows, pane: PaneInfo
+    ) -> None:
+        """Add the outputs of one call, which nothing changes any more.
+
+        Args:
+            outputs: the outputs.
+            timestamp: the timestamp of those that have none, in microseconds.
+            windows: the windows of those that have none.
+            pane: their pane.
+        """
         before = len(self.values)
-        self.values.extend(result if type(result) in _FINISHED else own_each(result))
-        self._note(before, (repeat(call.output), repeat((call.window,)), repeat(call.pane)))
+        self.values.extend(outputs)
+        self._note(before, (repeat(timestamp), repeat(windows), repeat(pane)))
 
     def _note(self, before: int, metadata: OutputMetadata) -> None:
         """Note the metadata of the latest outputs."""

@@ -93,6 +93,10 @@ class GatedStateful(Operator):
         """Tear down the DoFn."""
         self.keys.release()
 
+    def finalize(self) -> None:
+        """Call what was registered with the finalizer of the DoFn."""
+        self.keys.finalize()
+
     @property
     def state_size(self) -> int | None:
         """The number of keys with state."""

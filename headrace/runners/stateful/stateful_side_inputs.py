@@ -120,7 +120,7 @@ class StatefulKeysWithSides(StatefulKeys):
         super().__init__(node.dofn, declared, strategy, node.args, node.kwargs, checked)
         self._views = Views(node)
         self._arguments = ProcessEach(node.dofn, node.args, node.kwargs)
-        self._bind = partial(_bound, self._emitting(node.dofn.process))
+        self._bind = partial(_bound, self.emitting(node.dofn.process))
         self._holds_before: Mapping[bytes, int] = {}
         self._holds: Mapping[bytes, int] = {}
 

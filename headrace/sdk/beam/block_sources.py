@@ -7,11 +7,11 @@ from contextlib import contextmanager
 from typing import IO, Any
 
 from headrace.sdk.beam.file_based_source import FileBasedSource
-from headrace.sdk.beam.range_trackers import RangeTracker
 from headrace.sdk.io.files.read_errors import reading
 from headrace.sdk.io.formats.avro.avro_files import as_os_errors
 from headrace.sdk.io.formats.avro.package import avro
 from headrace.sdk.io.formats.parquet.parquet_tables import ParquetTables
+from headrace.sdk.sources.range_trackers import RangeTracker
 
 _CHUNK = 1 << 16
 """Number of bytes in which a sync marker is searched at a time."""

@@ -10,14 +10,14 @@ import attrs
 
 from headrace.errors import FileError
 from headrace.sdk.beam.iobase import BoundedSource, SourceBundle
-from headrace.sdk.beam.range_trackers import (
+from headrace.sdk.io.files.compression import CompressionTypes, compression_of
+from headrace.sdk.io.files.file_operations import FileSystems, matched
+from headrace.sdk.io.files.file_systems import FileMetadata
+from headrace.sdk.sources.range_trackers import (
     OffsetRangeTracker,
     RangeTracker,
     UnsplittableRangeTracker,
 )
-from headrace.sdk.io.files.compression import CompressionTypes, compression_of
-from headrace.sdk.io.files.file_operations import FileSystems, matched
-from headrace.sdk.io.files.file_systems import FileMetadata
 from headrace.sdk.typehints.display_data import HasDisplayData
 
 

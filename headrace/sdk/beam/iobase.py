@@ -12,7 +12,7 @@ from typing import Any
 import attrs
 
 from headrace.errors import PipelineError, shorten
-from headrace.sdk.beam.range_trackers import RangeTracker
+from headrace.sdk.sources.range_trackers import RangeTracker
 from headrace.sdk.sources.source import BoundedSource as OwnSource
 from headrace.sdk.typehints.display_data import HasDisplayData
 

@@ -40,16 +40,6 @@ BEAM_NAMES: Final = {
             "ReadFromJdbc",
             "ReadFromSpanner",
             "ReadFromXml",
-            "ManualWatermarkEstimator",
-            "MonotonicWatermarkEstimator",
-            "OffsetRange",
-            "OffsetRestrictionTracker",
-            "RestrictionProgress",
-            "RestrictionProvider",
-            "RestrictionTracker",
-            "UnsplittableRestrictionTracker",
-            "WalltimeWatermarkEstimator",
-            "WatermarkEstimator",
         ),
         _SOURCES,
     ),
@@ -76,7 +66,6 @@ BEAM_NAMES: Final = {
     ),
     "Shared": "create the object in setup of a DoFn: each process has its own",
     "Windowing": "internal to Beam: use hr.WindowInto",
-    "WatermarkEstimatorProvider": _SOURCES,
     "transform_annotations": "remove it",
     "label_from_callable": "internal to Beam: give a label, 'label' >> transform",
     "annotate_yaml": "pipelines in YAML are not supported",
@@ -118,9 +107,6 @@ GOOGLE_MODULES: Final = {
     "io.gcp.spanner": "write an hr.io.BoundedSource and an hr.io.Sink that use its client",
 }
 """Modules for Google services, which Headrace does not connect to, with their substitutes."""
-
-SPLITTABLE_MODULES: Final = ("io.restriction_trackers", "io.watermark_estimators")
-"""Modules for splittable DoFns, which Headrace does not have; BEAM_NAMES says what to use instead."""
 
 
 def google_names_of(module: str) -> Callable[[str], NoReturn]:

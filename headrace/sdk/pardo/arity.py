@@ -7,7 +7,15 @@ from inspect import Parameter as Declared, Signature, signature
 from typing import Final, get_args, get_origin
 
 from headrace.errors import PipelineError, TypeCheckError
-from headrace.sdk.pardo.dofn import PARAMETERS, SIDE_INPUT, Parameter, StateParam, TimerParam
+from headrace.sdk.pardo.dofn import (
+    PARAMETERS,
+    SIDE_INPUT,
+    Parameter,
+    RestrictionParam,
+    StateParam,
+    TimerParam,
+    WatermarkEstimatorParam,
+)
 from headrace.sdk.pardo.state.specs import StateSpec
 from headrace.sdk.pardo.state.timers import TimerSpec
 from headrace.sdk.typehints.argument_checks import NAMED, UnknownParameter, refuse_unknown
@@ -76,9 +84,15 @@ def check_arity(
 
 
 def _refuse_state(owner: str, declared: Signature) -> None:
-    """Refuse a function that asks for a state or a timer, which only DoFns have."""
+    """Refuse a function that asks for a state, a timer or a restriction, which only DoFns have."""
     specs = (StateParam, TimerParam, StateSpec, TimerSpec)
+    restrictions = (RestrictionParam, WatermarkEstimatorParam)
     for parameter in declared.parameters.values():
+        if isinstance(parameter.default, restrictions):
+            raise PipelineError(
+                f"the function of {owner} asks for {parameter.default!r}, but only DoFns are splittable",
+                remedy="write a DoFn whose process has this parameter, and apply it with hr.ParDo",
+            )
         if isinstance(parameter.default, specs):
             raise PipelineError(
                 f"the function of {owner} asks for {parameter.default!r}, "

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
-from typing import Any, ClassVar, Final, Protocol
+from typing import Any, ClassVar, Final, Protocol, TypeVar
 
 from headrace.errors import TypeCheckError, shorten
 from headrace.sdk.elements.tagged_output import TaggedOutput
 from headrace.sdk.elements.type_variables import InputT, OutputT, OutT
 from headrace.sdk.elements.windowed_value import WindowedValue
+from headrace.sdk.pardo.splittable.restrictions import RestrictionProvider
+from headrace.sdk.pardo.splittable.watermark_estimators import WatermarkEstimatorProvider
 from headrace.sdk.pardo.state.specs import StateSpec
 from headrace.sdk.pardo.state.timers import TimerSpec
 from headrace.sdk.typehints.batch_dofn import BatchMethods, output_element_type, undefined
@@ -23,6 +25,8 @@ from headrace.sdk.typehints.io_hints import (
 )
 from headrace.sdk.typehints.labels import callable_label
 from headrace.windowing.timestamped_value import TimestampedValue
+
+ProcessT = TypeVar("ProcessT", bound=Callable[..., Any])
 
 
 class Parameter:
@@ -91,6 +95,68 @@ class TimerParam(Parameter):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return TimerParam, (self.spec,)
+
+
+class RestrictionParam(Parameter):
+    """Asks for the tracker of a restriction, which makes a DoFn splittable.
+
+    Args:
+        restriction_provider: makes restrictions and trackers; by default the DoFn, which must then be a
+            RestrictionProvider too.
+
+    >>> from headrace.transforms.core import RestrictionProvider
+    >>> RestrictionParam(RestrictionProvider())
+    DoFn.RestrictionParam(RestrictionProvider)
+    """
+
+    __slots__ = ("restriction_provider",)
+
+    def __init__(self, restriction_provider: RestrictionProvider | None = None) -> None:
+        _check_provider("RestrictionParam", restriction_provider, RestrictionProvider)
+        super().__init__("RestrictionParam")
+        self.restriction_provider = restriction_provider
+
+    def __repr__(self) -> str:
+        given = self.restriction_provider
+        return f"DoFn.RestrictionParam({'' if given is None else type(given).__name__})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return RestrictionParam, (self.restriction_provider,)
+
+
+class WatermarkEstimatorParam(Parameter):
+    """Asks for the watermark estimator of a restriction, in ``process`` of a splittable DoFn.
+
+    Args:
+        watermark_estimator_provider: makes estimators; by default the DoFn, which must then be a
+            WatermarkEstimatorProvider too.
+
+    >>> from headrace.io.watermark_estimators import ManualWatermarkEstimator
+    >>> WatermarkEstimatorParam(ManualWatermarkEstimator.default_provider())
+    DoFn.WatermarkEstimatorParam(ManualWatermarkEstimator.default_provider())
+    """
+
+    __slots__ = ("watermark_estimator_provider",)
+
+    def __init__(
+        self, watermark_estimator_provider: WatermarkEstimatorProvider | None = None
+    ) -> None:
+        given = watermark_estimator_provider
+        _check_provider("WatermarkEstimatorParam", given, WatermarkEstimatorProvider)
+        super().__init__("WatermarkEstimatorParam")
+        self.watermark_estimator_provider = given
+
+    def __repr__(self) -> str:
+        given = self.watermark_estimator_provider
+        return f"DoFn.WatermarkEstimatorParam({'' if given is None else given!r})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return WatermarkEstimatorParam, (self.watermark_estimator_provider,)
+
+
+def _check_provider(parameter: str, given: object, kind: type) -> None:
+    if given is not None and not isinstance(given, kind):
+        raise ValueError(f"DoFn.{parameter} needs a {kind.__name__}, not {shorten(given)}")
 
 
 class SideInputMarker:
@@ -197,20 +263,13 @@ PARAMETERS: Final = {
         "KeyParam",
         "WindowedValueParam",
         "DynamicTimerTagParam",
+        "BundleFinalizerParam",
+        "CallParam",
     )
 }
 
-
-class UnsupportedParameter:
-    """A Beam parameter that does not exist here; using it raises an AttributeError that says so."""
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
-
-    def __get__(self, instance: object, owner: type) -> Any:
-        raise AttributeError(
-            f"Headrace has no DoFn.{self.name} yet; a DoFn can ask for {', '.join(PARAMETERS)}"
-        )
+CALL: Final = PARAMETERS["CallParam"]
+"""Asks for the call itself, with the states and timers of its key; for programs of another SDK."""
 
 
 class DoFn(BatchMethods, WithTypeHints, HasDisplayData):
@@ -232,6 +291,10 @@ class DoFn(BatchMethods, WithTypeHints, HasDisplayData):
     :class:`~headrace.WindowedValue`.
 
     ``SetupContextParam(open_it)`` and ``BundleContextParam(open_it)`` ask for the value of a context manager.
+    ``BundleFinalizerParam`` asks for an object with a method ``register``, which takes a function that is
+    called after the outputs of the bundle have been written. ``RestrictionParam(provider)`` asks for a
+    tracker, which makes a DoFn splittable, and ``WatermarkEstimatorParam(provider)`` for its watermark
+    estimator.
 
     A DoFn of a collection with retractions processes retractions like values, and its outputs for a
     retraction are retractions; so it must be deterministic.
@@ -269,9 +332,22 @@ class DoFn(BatchMethods, WithTypeHints, HasDisplayData):
     SetupContextParam: ClassVar[type[SetupContextParam]] = SetupContextParam
     BundleContextParam: ClassVar[type[BundleContextParam]] = BundleContextParam
 
-    WatermarkEstimatorParam = UnsupportedParameter()
-    RestrictionParam = UnsupportedParameter()
-    BundleFinalizerParam = UnsupportedParameter()
+    RestrictionParam: ClassVar[type[RestrictionParam]] = RestrictionParam
+    WatermarkEstimatorParam: ClassVar[type[WatermarkEstimatorParam]] = WatermarkEstimatorParam
+    BundleFinalizerParam: ClassVar[Any] = PARAMETERS["BundleFinalizerParam"]
+
+    @staticmethod
+    def unbounded_per_element() -> Callable[[ProcessT], ProcessT]:
+        """Return a decorator for ``process`` of a splittable DoFn whose work for an element may have no end.
+
+        Its outputs are an unbounded collection, so the pipeline runs in streaming mode.
+        """
+        return _with_mark(True)
+
+    @staticmethod
+    def bounded_per_element() -> Callable[[ProcessT], ProcessT]:
+        """Return a decorator for ``process`` of a splittable DoFn whose work ends, which is the default."""
+        return _with_mark(False)
 
     def setup(self) -> None:
         """Prepare a worker; called once before all other methods."""
@@ -322,6 +398,15 @@ class DoFn(BatchMethods, WithTypeHints, HasDisplayData):
         if self._process_batch_defined or self._process_yields_batches:
             return output_element_type(self, input_type)
         return output_type(self.get_type_hints(), input_type)
+
+
+def _with_mark(unbounded: bool) -> Callable[[ProcessT], ProcessT]:
+    def mark(process: ProcessT) -> ProcessT:
+        marked: Any = process
+        marked.unbounded_per_element = unbounded
+        return process
+
+    return mark
 
 
 class Processing(Protocol[InputT, OutputT]):

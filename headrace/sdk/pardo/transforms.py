@@ -16,7 +16,8 @@ from headrace.sdk.pardo.arity import check_arity, items_of
 from headrace.sdk.pardo.binding import asks_for
 from headrace.sdk.pardo.dofn import DoFn, Processing, Timing, require_dofn
 from headrace.sdk.pardo.elementwise_transform import ElementwiseTransform
-from headrace.sdk.pardo.stateful_dofn import stateful
+from headrace.sdk.pardo.splittable_dofn import Splittable, splittable, splittable_node
+from headrace.sdk.pardo.stateful_dofn import Stateful, stateful
 from headrace.sdk.pardo.stateful_node import stateful_node
 from headrace.sdk.pipelines.elementwise import (
     DiffEach,
@@ -96,6 +97,7 @@ class ParDo(ElementwiseTransform[InT, OutT]):
         name = "" if dofn.process is fn else f"{dofn.default_label()}.{method}"
         check_arity("ParDo", getattr(dofn, method), None, args, kwargs, name)
         self._stateful = stateful(dofn)
+        self._splittable = _splittable(dofn, self._stateful)
         super().__init__(fn, ProcessEach(dofn, args, kwargs), self._emitted)
 
     def _emitted(self, element_type: object) -> Any:
@@ -115,6 +117,12 @@ class ParDo(ElementwiseTransform[InT, OutT]):
                 "supported",
                 remedy="catch the exception in process, and emit a TaggedOutput",
             )
+        if self._splittable is not None:
+            raise UnsupportedError(
+                f"{self._dofn.default_label()} is a splittable DoFn, for which exception handling is not "
+                "supported",
+                remedy="catch the exception in process, and emit a TaggedOutput",
+            )
         if self._dofn._process_batch_defined:
             raise UnsupportedError(
                 f"{self._dofn.default_label()} processes batches, for which exception handling is not "
@@ -126,11 +134,14 @@ class ParDo(ElementwiseTransform[InT, OutT]):
     def expand_tags(self, pcoll: PCollection[object], tags: tuple[str, ...]) -> PCollection[Any]:
         if not self._dofn._process_batch_defined:
             warn_of_annotation(self._dofn.process, pcoll.pipeline.scope)
-        if self._stateful is None:
+        if self._stateful is None and self._splittable is None:
             return super().expand_tags(pcoll, tags)
         require_collection(pcoll)
         kind = self._kind
         assert isinstance(kind, ProcessEach)
+        if self._splittable is not None:
+            return splittable_node(pcoll, kind, self._splittable, self._type(pcoll), tags)
+        assert self._stateful is not None
         return stateful_node(pcoll, kind, self._stateful, self._type(pcoll), tags)
 
     def kind_for(self, element_type: object) -> Elementwise:
@@ -388,6 +399,25 @@ class ToChangelog(ElementwiseTransform[Any, tuple[int, Any]]):
 
     def evolved(self, output: Collection) -> Collection:
         return attrs.evolve(output, changing=False, retraction_lateness=0)
+
+
+def _splittable(dofn: DoFn, states: Stateful | None) -> Splittable | None:
+    """Return the restrictions that a DoFn declares; None if it is not splittable."""
+    declared = splittable(dofn)
+    if declared is None:
+        return None
+    name = dofn.default_label()
+    if states is not None:
+        raise UnsupportedError(
+            f"{name} is splittable and has states or timers, which is not supported",
+            remedy="read in a splittable DoFn, and keep states in a second DoFn after it",
+        )
+    if dofn._process_batch_defined:
+        raise UnsupportedError(
+            f"{name} is splittable and processes batches, which is not supported",
+            remedy="define process instead of process_batch",
+        )
+    return declared
 
 
 def _check_finish_bundle(dofn: DoFn) -> None:

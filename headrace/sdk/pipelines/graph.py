@@ -21,6 +21,7 @@ if TYPE_CHECKING:  # a graph names the types of what it holds, and imports none 
     from headrace.sdk.pardo.side_inputs import View
     from headrace.sdk.pardo.stateful_dofn import Stateful
     from headrace.sdk.pipelines.elementwise import Elementwise
+    from headrace.sdk.sources.delivery import Delivery
     from headrace.sdk.sources.scripted_stream import TestStream
     from headrace.sdk.sources.sink import Sink
     from headrace.sdk.sources.source import BoundedSource, UnboundedSource
@@ -124,6 +125,17 @@ class StatefulParDo(Node):
 
 
 @attrs.frozen
+class SplittableParDo(StatefulParDo):
+    """A splittable DoFn for each restriction: ``(key, (element, restriction, state of the estimator))``.
+
+    It declares no states and no timers, and has no side inputs.
+    """
+
+    unbounded: bool = False
+    """Whether the work for an element may have no end."""
+
+
+@attrs.frozen
 class ParDoWithSideInputs(Node):
     """A function or DoFn for each element of the first input, with the panes of the others as arguments."""
 
@@ -173,6 +185,8 @@ class Write(Node):
     """Writes elements to a sink, with their batch number."""
 
     sink: Sink
+    delivery: Delivery
+    """How often elements are written if a run fails and resumes."""
 
 
 @attrs.frozen

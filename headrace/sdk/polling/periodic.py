@@ -8,9 +8,11 @@ from typing import Any
 
 from headrace.errors import PipelineError, shorten, warn
 from headrace.sdk.groups.window_into import WindowInto
+from headrace.sdk.pardo.transforms import ParDo
 from headrace.sdk.pipelines.graph import Read as ReadNode
 from headrace.sdk.pipelines.pvalue import PBegin, PCollection, require_collection
 from headrace.sdk.pipelines.transform import PTransform
+from headrace.sdk.polling.periodic_dofn import ImpulseSeqGenDoFn
 from headrace.sdk.polling.periodic_source import PeriodicSource, Times
 from headrace.sdk.sources.reading import ValuesSource, read_node
 from headrace.windowing.time.timestamps import (
@@ -131,8 +133,8 @@ class _Impulses(PTransform[PBegin, PCollection[Any]]):
 class PeriodicSequence(PTransform[PCollection[Any], PCollection[Any]]):
     """Turns each (start, stop, interval) into elements at regular times; see :class:`PeriodicImpulse`.
 
-    The value of an element is its timestamp, in seconds. The input must be a :class:`~headrace.Create`,
-    because the times are the partitions of a source.
+    The value of an element is its timestamp, in seconds. If the input is a :class:`~headrace.Create`, the
+    times are the partitions of a source, else the restrictions of a splittable DoFn.
 
     >>> with Pipeline() as p:
     ...     _ = p | Create([(0, 30, 10)]) | PeriodicSequence() | Map(print)
@@ -143,19 +145,20 @@ class PeriodicSequence(PTransform[PCollection[Any], PCollection[Any]]):
 
     def expand(self, pcoll: PCollection[object]) -> PCollection[Any]:
         require_collection(pcoll)
-        sequences = tuple(map(_sequence, self._created(pcoll)))
+        created = self._created(pcoll)
+        if created is None:
+            found: PCollection[Any] = pcoll | "Generate" >> ParDo(ImpulseSeqGenDoFn())
+            return found
+        sequences = tuple(map(_sequence, created))
         return read_node(PBegin(pcoll.pipeline), PeriodicSource(sequences), bounded=False)
 
-    def _created(self, pcoll: PCollection[object]) -> tuple[object, ...]:
-        """Return the elements of the Create that is the input."""
+    def _created(self, pcoll: PCollection[object]) -> tuple[object, ...] | None:
+        """Return the elements of the Create that is the input; None if it is another transform."""
         nodes = {node.label: node for node in pcoll.pipeline.graph}
         node = nodes[pcoll.collection.node]
         if isinstance(node, ReadNode) and isinstance(node.source, ValuesSource):
             return node.source.values
-        raise PipelineError(
-            f"the input of PeriodicSequence is {pcoll!r}, whose elements are not known before the run",
-            remedy="apply it to hr.Create([(start, stop, interval)]), or use hr.PeriodicImpulse",
-        )
+        return None
 
 
 def _sequence(element: Any) -> Times:

@@ -57,17 +57,6 @@ def test_an_impulse_starts_with_the_run() -> None:
     assert timestamp >= begin
 
 
-@difference("The input of a periodic sequence")
-def test_the_times_of_a_sequence_are_known_before_the_run() -> None:
-    def program(b: Any, p: Any) -> Any:
-        times = p | b.Create([0]) | b.Map(lambda start: (start, start + 2, 1))
-        return times | b.transforms.periodicsequence.PeriodicSequence()
-
-    assert sorted(values(in_beam(program, streaming=False))) == [0, 1]
-    with pytest.raises(hr.PipelineError, match="not known before the run"):
-        in_headrace(program)
-
-
 @difference("Polling of a bounded collection")
 def test_polling_of_a_bounded_collection_must_end() -> None:
     def program(b: Any, p: Any) -> Any:

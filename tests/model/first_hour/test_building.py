@@ -497,26 +497,14 @@ class Late(hr.DoFn):
 def test_a_parameter_that_does_not_ask_for_the_window() -> None:
     remedy = (
         "write window=hr.DoFn.WindowParam to be passed it; hr.DoFn has ElementParam, TimestampParam, "
-        "WindowParam, PaneInfoParam, DiffParam, KeyParam, WindowedValueParam, DynamicTimerTagParam"
+        "WindowParam, PaneInfoParam, DiffParam, KeyParam, WindowedValueParam, DynamicTimerTagParam, "
+        "BundleFinalizerParam"
     )
     assert refusal_of(lambda: hr.ParDo(Late())) == (
         f"Late.process takes exactly 2 arguments, but ParDo passes 1: the element\n  what to do: {remedy}"
     )
     assert remedy in refusal_of(lambda: hr.Map(lambda x, window: x))
     assert "pane_info=hr.DoFn.PaneInfoParam" in refusal_of(lambda: hr.Map(lambda x, pane_info: x))
-
-
-@pytest.mark.parametrize(
-    "name", ["WatermarkEstimatorParam", "RestrictionParam", "BundleFinalizerParam"]
-)
-def test_parameters_of_beam_that_do_not_exist(name) -> None:
-    with pytest.raises(AttributeError) as missing:
-        getattr(hr.DoFn, name)
-    assert str(missing.value) == (
-        f"Headrace has no DoFn.{name} yet; a DoFn can ask for ElementParam, TimestampParam, WindowParam, "
-        "PaneInfoParam, DiffParam, KeyParam, WindowedValueParam, DynamicTimerTagParam"
-    )
-    assert not hasattr(hr.DoFn(), name)
 
 
 # ------------------------------------------------------------------------------------------------------ times

@@ -10,7 +10,7 @@ from headrace.runners.sources.source_rounds import SourceRounds
 from headrace.sdk.pipelines.graph import Read
 from headrace.sdk.pipelines.outputs import as_bundle
 from headrace.sdk.polling.periodic_source import PeriodicSource, Times
-from headrace.testing import TestPipeline, capture
+from headrace.testing import TestPipeline, assert_that, capture, equal_to
 from headrace.testing.test_stream import TestStream
 from headrace.transforms.periodicsequence import RebaseMode
 from headrace.triggers import AfterWatermark, Repeatedly
@@ -407,15 +407,26 @@ def test_the_type_of_an_element_is_that_of_the_start():
         (lambda p: p | hr.PeriodicImpulse(fire_interval=0), "the interval of the sequence is 0"),
         (lambda p: p | hr.Create([(5, 1, 1)]) | hr.PeriodicSequence(), "before it starts"),
         (lambda p: p | hr.Create([3]) | hr.PeriodicSequence(), "3 is not a .start, stop, interval"),
-        (
-            lambda p: p | hr.Create([3]) | hr.Map(lambda x: x) | hr.PeriodicSequence(),
-            "not known before the run",
-        ),
     ],
 )
 def test_a_sequence_that_is_not_valid_is_refused(make, problem):
     with pytest.raises(hr.PipelineError, match=problem):
         make(TestPipeline())
+
+
+@pytest.mark.mode("streaming")
+def test_sequences_that_are_known_only_during_the_run(runner):
+    with TestPipeline(runner) as p:
+        starts = p | hr.Create([0, 100]) | hr.Map(lambda start: (start, start + 20, 10))
+        assert_that(starts | hr.PeriodicSequence(), equal_to([0, 10, 100, 110]))
+
+
+def test_an_element_that_is_no_sequence():
+    with (
+        pytest.raises(hr.ElementError, match=r"3 is not a .start, stop, interval"),
+        TestPipeline() as p,
+    ):
+        _ = p | hr.Create([3]) | hr.Map(lambda x: x) | hr.PeriodicSequence()
 
 
 def test_a_source_that_reads_the_clock_ends_with_the_script_of_a_test_stream():

@@ -13,6 +13,7 @@ import attrs
 import pytest
 
 from headrace.runners import local
+from headrace.runners.plan.execution_mode import is_unbounded
 from headrace.runners.plan.planning import plan
 from headrace.sdk.metrics.cells import MetricResults
 from headrace.sdk.options.pipeline_options import PipelineOptions
@@ -80,7 +81,8 @@ class TestedPipeline:
         """What all pipelines of a batch have in common."""
         options = self.options.get_all_options(drop_default=True, retain_unknown_options=True)
         relevant = sorted((n, repr(v)) for n, v in options.items() if n not in IRRELEVANT_OPTIONS)
-        return bool(self.test_streams), self.depth, self.clock_steps, tuple(relevant)
+        unbounded = is_unbounded(self.graph)
+        return bool(self.test_streams), unbounded, self.depth, self.clock_steps, tuple(relevant)
 
     @property
     def depth(self) -> int:
@@ -190,6 +192,7 @@ def record_batch(
     graphs = {name: map_nodes(graph, Write, _with_recorder) for name, graph in graphs.items()}
     options = next(iter(named.values())).options
     result = runner.run(merge_graphs(graphs), options)
+    result.wait_until_finish()  # splittable DoFns can be unbounded, but end
     if result.state == PipelineState.CANCELLED:
         raise KeyboardInterrupt  # the runner handled it, and cancelled the run
     metrics = result.metrics()

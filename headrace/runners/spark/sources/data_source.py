@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 from functools import wraps
+from itertools import count
 from typing import Any, Final, ParamSpec, TypeVar
 
 import attrs
@@ -23,7 +24,7 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPart
 from headrace.grouping.bundle import Bundle
 from headrace.runners.error_context import label_errors
 from headrace.runners.sources.batch_size import BatchDelivery
-from headrace.runners.sources.source_positions import Position, position_of
+from headrace.runners.sources.source_positions import Position, idle, position_of
 from headrace.runners.sources.source_ranges import NO_WORKER_READS, WorkerReads
 from headrace.runners.sources.source_rounds import SourceRounds
 from headrace.runners.spark.cluster.error_transport import wrapping
@@ -36,6 +37,7 @@ from headrace.runners.spark.sources.worker_reads import observed_by_driver, rows
 from headrace.sdk.coders.stored.registered import Registrations
 from headrace.sdk.coders.stored.stable import refuse_pickle
 from headrace.sdk.pipelines.graph import Read
+from headrace.triggers.trigger import NEVER
 from headrace.windowing.time.timestamps import MIN_MICROS
 
 NAME: Final = "headrace"
@@ -58,6 +60,8 @@ class SourcePlan:
         delivered: a file with the size of the records of the last batch that workers have read, in bytes; it
             is written when the batch is delivered.
         waits: whether the next batch does not start at once.
+        resumes: a file with the processing time at which a restriction goes on, in microseconds; it is
+            written when a batch is delivered. Empty if the plan has no restrictions.
         heartbeat: maximum idle time between rounds, in microseconds.
         width: number of tasks among which the elements of a round are divided.
         drain: a file; once it exists, reading stops and watermarks go to the end of time.
@@ -82,6 +86,7 @@ class SourcePlan:
     seconds: float = 0.0
     delivered: str = ""
     waits: bool = False
+    resumes: str = ""
     classes: Registrations = attrs.field(factory=Registrations)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -153,18 +158,32 @@ class RoundsReader(DataSourceStreamReader):
         before = position_of(start)
         if os.path.exists(self._plan.pause):
             return start
-        ended = before.done and self._rounds.is_finished(before)
-        if ended and self._started:
-            return start
-        if ended or os.path.exists(self._plan.drain):
-            self._started = True  # after a restart, a finished run sends its end once more
-            return self._rounds.drained(before).as_json()
-        after, bundles = self._rounds.read(before)
+        after, bundles = self._next(before)
         if after is before:
             return start
         self._started = True
         self._prefetched = {after.round: bundles}
         return after.as_json()
+
+    def _next(self, before: Position) -> tuple[Position, dict[str, Any]]:
+        """Return the position after the next round, with its bundles; the same if there is none yet."""
+        finished = bool(before.round) and self._rounds.is_finished(before)
+        if os.path.exists(self._plan.drain) and not (finished and before.draining):
+            return self._rounds.drained(before), {}
+        if finished and before.done and not self._started:
+            return idle(
+                before, before.now
+            ), {}  # after a restart, a finished run sends its end once more
+        due = self._resumes_at()
+        return (self._rounds.idle(before, due), {}) if finished else self._rounds.read(before, due)
+
+    def _resumes_at(self) -> int:
+        """Return the processing time at which a restriction goes on; NEVER if none is known."""
+        path = self._plan.resumes
+        if not path or not os.path.exists(path):
+            return NEVER
+        with open(path) as file:
+            return int(file.read() or NEVER)
 
     @transported
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
@@ -190,7 +209,8 @@ class RoundsReader(DataSourceStreamReader):
         """Return the control of a round; sources that are newer than the round have not started yet."""
         new = [read.label for _, read in self._plan.reads if read.label not in after.reads]
         watermarks = {**after.watermarks, **dict.fromkeys(new, MIN_MICROS)}
-        return Control(after.round, after.now, watermarks, after.done and not new)
+        done = after.done and not new
+        return Control(after.round, after.now, watermarks, done, after.draining)
 
     def _input_partitions(self, after: Position, bundles: dict[str, Any]) -> list[InputPartition]:
         refuse_pickle(self._plan.no_pickle)
@@ -199,15 +219,17 @@ class RoundsReader(DataSourceStreamReader):
         tasks[0].append(StageRow(0, CONTROL, 0, dumps(control)))
         for label in sorted(self._plan.workers.observed):
             tasks[0].append(observed_by_driver(label, after))
+        order = count()
         for index, read in self._plan.reads:
             if read.label in self._plan.workers.labels:
                 ranges = bundles.get(read.label, ())
-                for number, row in rows_of_ranges(index, after, ranges, len(tasks)):
+                for number, row in rows_of_ranges(index, after, ranges, len(tasks), order):
                     tasks[number].append(row)
                 continue
             for bundle in filter(len, bundles.get(read.label, ())):
                 for number, piece in _pieces(bundle, index, len(tasks)):
-                    tasks[number].append(_row(read, index, after.now, piece))
+                    content = _content(read, after.now, piece)
+                    tasks[number].append(StageRow(0, index, next(order), content))
         self._rounds.note_size(sum(len(row.payload) for rows in tasks for row in rows))
         return [TaskRows(tuple(rows)) for rows in tasks if rows]
 
@@ -219,9 +241,9 @@ def _pieces(bundle: Bundle, index: int, tasks: int) -> Iterator[tuple[int, Bundl
     return ((number % tasks, piece) for number, piece in enumerate(pieces, first))
 
 
-def _row(read: Read, index: int, now: int, piece: Bundle) -> StageRow:
+def _content(read: Read, now: int, piece: Bundle) -> bytes:
     with label_errors(read.label):
-        return StageRow(0, index, 0, dumps((now, pack(piece))))
+        return dumps((now, pack(piece)))
 
 
 def data_source(plan: SourcePlan, first: FirstLevel) -> type[DataSource]:

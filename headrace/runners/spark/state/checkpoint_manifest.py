@@ -44,7 +44,7 @@ from headrace.runners.spark.state.lease_files import (
 from headrace.runners.spark.state.signature import signature
 from headrace.sdk.coders.stored.data import FORMAT
 from headrace.sdk.groups.combine_fn import CombineFn
-from headrace.sdk.pipelines.graph import CombinePerKey, Read
+from headrace.sdk.pipelines.graph import CombinePerKey, Read, SplittableParDo
 from headrace.sdk.typehints.labels import callable_label
 from headrace.stored_formats import MANIFEST, VERSION, check_format
 
@@ -118,6 +118,8 @@ def manifest_of(plan: Plan, key_groups: int, partitions: int, spark: str) -> Man
 def _properties(step: StepWithState) -> dict[str, str]:
     if isinstance(step, SideInputStep):
         return _properties_of_sides(step)
+    if isinstance(step.node, SplittableParDo):
+        return {"restrictions": type(step.node.dofn).__name__}
     if isinstance(step, StatefulStep):
         return _properties_of_dofn(step)
     strategy, node = step.strategy, step.node

@@ -144,6 +144,11 @@ class ChunkedStore:
         """The number of stored states."""
         return self.directory.keys
 
+    @property
+    def next_processing_time(self) -> int:
+        """The processing time of the next timer, in microseconds; NEVER if there is none."""
+        return min((timer for _, timer, _ in self.directory.moments.values()), default=NEVER)
+
     def round(self, arrivals: Iterable[object], clock: Clock, out: object) -> None:
         """Run a round."""
         start = Clock(self.watermark, clock.now)

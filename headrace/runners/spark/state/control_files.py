@@ -28,6 +28,11 @@ class ControlFiles:
         return self.directory / "pause"
 
     @property
+    def resumes(self) -> Path:
+        """The processing time at which a restriction goes on, as of the last batch."""
+        return self.directory / "resumes"
+
+    @property
     def delivered(self) -> Path:
         """The size of what the workers have read in the last batch."""
         return self.directory / "delivered"

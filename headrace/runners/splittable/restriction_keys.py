@@ -1,0 +1,231 @@
+"""The keyed operator of splittable DoFns, whose keys are restrictions.
+
+A restriction that arrives is due at once. When it is due, ``process`` works on it until it ends, until it
+defers the rest, or up to a number of claims. The rest is state: the element, the restriction, and the state
+of the watermark estimator. It is due again in the next round, or after the delay that ``process`` asked for.
+Until it ends it holds the output watermark at the watermark of its estimator.
+
+Restrictions with equal keys, for example of equal elements, are in one state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import repeat
+from typing import Any, Final, TypeAlias
+
+import attrs
+
+from headrace.grouping.bundle import Bundle
+from headrace.grouping.keyed_operator import Moments
+from headrace.runners.error_context import note_element, note_method
+from headrace.runners.splittable.restriction_calls import (
+    RestrictionCall,
+    column_of_call,
+    with_returned,
+)
+from headrace.runners.stateful.dofn_keys import DoFnKeys
+from headrace.runners.stateful.stateful_outputs import DoFnOutputs
+from headrace.sdk.coders.own_values import own_if_possible
+from headrace.sdk.pardo.binding import bind
+from headrace.sdk.pardo.dofn import DoFn
+from headrace.sdk.pardo.splittable.safe_trackers import (
+    ThreadsafeRestrictionTracker,
+    ThreadsafeWatermarkEstimator,
+)
+from headrace.sdk.pardo.splittable_dofn import splittable
+from headrace.stored_formats import RESTRICTION_STATE, check_format
+from headrace.triggers.pane import PaneInfo
+from headrace.triggers.trigger import Clock
+from headrace.windowing.time.timestamps import MAX_MICROS, MIN_MICROS, Duration, Timestamp
+from headrace.windowing.window_fn import Windows
+
+CLAIMS: Final = 10_000
+"""Maximum number of claims, or of outputs, of a restriction in a round of a stream."""
+
+
+@attrs.frozen
+class LiveRestriction:
+    """A restriction with work left.
+
+    Attributes:
+        element: its element.
+        restriction: the restriction.
+        estimator: the state of the watermark estimator.
+        timestamp: the timestamp of the element, in microseconds.
+        windows: the windows of the element.
+        pane: the pane of the element.
+        hold: the event time that the output watermark must not pass.
+        resumes_at: the processing time at which it goes on.
+    """
+
+    element: Any
+    restriction: Any
+    estimator: Any
+    timestamp: int
+    windows: Windows
+    pane: PaneInfo
+    hold: int
+    resumes_at: int = MIN_MICROS
+
+
+LiveRestrictions: TypeAlias = list[LiveRestriction]
+"""The state of a key."""
+
+
+class RestrictionKeys(DoFnKeys):
+    """The keyed operator of one splittable DoFn.
+
+    Args:
+        dofn: the DoFn.
+        args: additional arguments of ``process``.
+        kwargs: additional arguments of ``process``, by name.
+        checked: label of the step, for checks of what ``process`` changes; empty for no check.
+        claims: maximum number of claims, or of outputs, of a restriction in a round; None for no limit.
+
+    Attributes:
+        draining: whether the run is drained: then restrictions are truncated and processed to their ends.
+    """
+
+    def __init__(
+        self,
+        dofn: DoFn,
+        args: tuple[Any, ...] = (),
+        kwargs: Mapping[str, Any] | None = None,
+        checked: str = "",
+        claims: int | None = CLAIMS,
+    ) -> None:
+        super().__init__(dofn, checked)
+        declared = splittable(dofn)
+        assert declared is not None
+        self._declared = declared
+        self._claims = claims
+        self._process = bind(
+            self.emitting(with_returned(dofn.process)), args, dict(kwargs or {}), column_of_call
+        )
+        self.draining = False
+
+    def new_state(self) -> LiveRestrictions:
+        """Return the state of a new key."""
+        return []
+
+    def process(
+        self, state: LiveRestrictions, elements: Bundle, clock: Clock, out: DoFnOutputs
+    ) -> None:
+        """Keep restrictions that arrived; they are due at once."""
+        state += self._arrived(elements)
+
+    def _arrived(self, elements: Bundle) -> Iterator[LiveRestriction]:
+        for (_, sent), timestamp, windows, pane, _ in elements.rows():
+            for own in zip(windows) if self._process.by_window else (windows,):
+                yield LiveRestriction(*sent, timestamp, own, pane, timestamp)
+
+    def run_to_completion(
+        self, elements: Bundle, start: Clock, end: Clock, out: DoFnOutputs
+    ) -> None:
+        """Process restrictions to their ends; what is deferred goes on at once."""
+        for live in self._arrived(elements):
+            self._finish_work(live, end.now, out)
+
+    def wake(self, state: LiveRestrictions, clock: Clock, out: DoFnOutputs) -> None:
+        """Process the restrictions that are due, once each; if the run is drained, all to their ends."""
+        before = state.copy()
+        state.clear()
+        for live in before:
+            state += self._woken(live, clock, out)
+        if self.check_state is not None:
+            self.check_state(self.freeze(state))
+
+    def _woken(
+        self, live: LiveRestriction, clock: Clock, out: DoFnOutputs
+    ) -> Iterable[LiveRestriction]:
+        if self.draining:
+            self._drain(live, clock.now, out)
+            return ()
+        if live.resumes_at > clock.now:
+            return (live,)
+        rest = self._call(live, clock.now, out, self._claims)
+        return () if rest is None else (rest,)
+
+    def _drain(self, live: LiveRestriction, now: int, out: DoFnOutputs) -> None:
+        with note_method("truncate"):
+            left = self._declared.provider.truncate(live.element, live.restriction)
+        if left is not None:
+            self._finish_work(attrs.evolve(live, restriction=left), now, out)
+
+    def _finish_work(self, live: LiveRestriction, now: int, out: DoFnOutputs) -> None:
+        rest: LiveRestriction | None = live
+        while rest is not None:
+            rest = self._call(rest, now, out, None)
+
+    def _call(
+        self, live: LiveRestriction, now: int, out: DoFnOutputs, limit: int | None
+    ) -> LiveRestriction | None:
+        """Call ``process``, collect its outputs, and return what is left of the restriction."""
+        self.windows = live.windows
+        self.start_bundle()
+        try:
+            call = self._call_of(live, limit)
+            with self.unchanged(call.values):
+                (result,) = self._process.results(iter(call.values), call)
+                outputs = call.outputs(result, out.step, limit)
+            out.add_outputs(outputs, live.timestamp, live.windows, live.pane)
+            with note_method("check_done"):
+                call.tracker.check_done()
+            return _rest(live, call, now)
+        except Exception as error:
+            note_element(error, live.element)
+            raise
+
+    def _call_of(self, live: LiveRestriction, limit: int | None) -> RestrictionCall:
+        tracker = self._declared.provider.create_tracker(live.restriction)
+        estimator = self._declared.estimators.create_watermark_estimator(live.estimator)
+        return RestrictionCall(
+            [live.element],
+            repeat(live.timestamp),
+            repeat(live.windows),
+            repeat(live.pane),
+            tracker=ThreadsafeRestrictionTracker(tracker, limit),
+            estimator=ThreadsafeWatermarkEstimator(estimator),
+        )
+
+    def moments(self, state: LiveRestrictions) -> Moments | None:
+        """Return when the next restriction goes on, and the earliest hold; None if all have ended."""
+        if not state:
+            return None
+        return Moments(
+            MAX_MICROS,  # when the run is drained, all are due
+            min(live.resumes_at for live in state),
+            min(live.hold for live in state),
+        )
+
+    def freeze(self, state: LiveRestrictions) -> tuple[Any, ...]:
+        """Return the restrictions of a key as plain data."""
+        return RESTRICTION_STATE, [attrs.astuple(live, recurse=False) for live in state]
+
+    def thaw(self, frozen: tuple[Any, ...]) -> LiveRestrictions:
+        """Return the restrictions that :meth:`freeze` stored."""
+        check_format("the stored restriction", frozen[0], "restriction state")
+        return [LiveRestriction(*fields) for fields in frozen[1]]
+
+
+def _rest(live: LiveRestriction, call: RestrictionCall, now: int) -> LiveRestriction | None:
+    """Return what a call has left of a restriction; None if it has ended."""
+    deferred = call.tracker.deferred()
+    if deferred is None:
+        return None
+    watermark = call.estimator.current_watermark()
+    return attrs.evolve(
+        live,
+        restriction=own_if_possible(deferred.restriction),
+        estimator=own_if_possible(call.estimator.get_estimator_state()),
+        hold=live.hold if watermark is None else watermark.micros,
+        resumes_at=_moment(deferred.resume, now),
+    )
+
+
+def _moment(resume: Timestamp | Duration | None, now: int) -> int:
+    """Return the processing time at which deferred work goes on."""
+    if resume is None:
+        return now
+    return resume.micros if isinstance(resume, Timestamp) else now + resume.micros

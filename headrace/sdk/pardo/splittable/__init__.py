@@ -1,0 +1,1 @@
+"""Splittable DoFns: restrictions, their trackers and watermark estimators, and what a DoFn declares."""
