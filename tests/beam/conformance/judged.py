@@ -13,12 +13,14 @@ from typing import Any
 import attrs
 
 from headrace.beam import BeamReport, BeamVerdict, check_runner
-from headrace.sdk.beam.judge.judging import LIKE_ITS_BATCH, NO_ERROR, TERMINATES
+from headrace.sdk.beam.judge.judging import NO_ERROR, TERMINATES
+from headrace.sdk.testing.laws.law import LIKE_ITS_BATCH
 
 JUDGED = Path(__file__).with_name("judged.json")
 """The reports on each runner when somebody last ran the judge."""
 
 TITLES = {
+    "headrace.beam.HeadraceRunner": "Headrace, local, of Beam programs",
     "BundleBasedDirectRunner": "Beam, bundle-based runner",
     "FnApiRunner": "Beam, FnApiRunner",
     "PrismRunner": "Beam, Prism",
@@ -61,7 +63,7 @@ class Judged:
 
 def judge_all(prism: str | None) -> None:
     """Judge Beam's local runners, and Prism if its program is given."""
-    for runner in ("FnApiRunner", "BundleBasedDirectRunner"):
+    for runner in ("headrace.beam.HeadraceRunner", "FnApiRunner", "BundleBasedDirectRunner"):
         judge_again(runner)
     if prism:
         judge_again("PrismRunner", prism)
@@ -149,6 +151,8 @@ def _cell(report: BeamReport, law: str, mode: str) -> str:
 def law_misses(judged: Mapping[str, Judged]) -> Iterator[str]:
     """Yield each miss with its program and what it prints; one of both modes is shown as a stream."""
     for name, each in judged.items():
+        if each.report.passed:
+            continue
         yield f"### {TITLES[name]}: broken laws\n"
         if each.report.no_streaming:
             yield f"It runs no TestStream (`{each.report.no_streaming}`), so it was given batches only.\n"
