@@ -26,7 +26,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo demo-orders test test-chaos test-fast older-spark test-older-spark test-spark-versions laws laws-runner laws-beam beam-paths beam-reference beam-tests conformance comparison coverage mutants check format bench bench-spark reference pictures docs changelog hooks release-check need-java need-chromium need-services clean
+.PHONY: help demo demo-orders test test-chaos test-fast older-spark test-older-spark test-spark-versions laws laws-runner laws-beam beam-paths beam-reference beam-suites beam-tests conformance comparison coverage mutants check format bench bench-spark reference pictures docs changelog hooks release-check need-java need-chromium need-services clean
 
 help: ## list the tasks
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -80,6 +80,9 @@ laws-beam: $(VENV)/.with-dev+beam ## compare with Beam's trigger code on N rando
 
 beam-tests: $(VENV)/.with-beam-tests ## run Beam's own tests with one import changed, and write docs/reference/beam-tests.md [ARGS=--only='transforms/*']
 	$(BIN)/python tools/beam_tests.py $(ARGS)
+
+beam-suites: $(VENV)/.with-beam-tests ## run Beam's own suites unchanged, and write docs/reference/beam-suites.md [ARGS="--suite=triggers --mode=local"]
+	$(BIN)/python tools/beam_suites.py $(ARGS)
 
 beam-reference: $(VENV)/.with-dev+beam ## write docs/reference/beam.md: each name of Beam's, and what Headrace has for it
 	$(BIN)/python tools/beam_reference.py

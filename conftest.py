@@ -1,6 +1,7 @@
 """Makes all public names available in doctests, without imports.
 
-If pyspark is not installed, the Spark runner and its tests are not collected.
+If pyspark is not installed, the Spark runner and its tests are not collected; without apache_beam, neither is
+what runs its programs.
 """
 
 from importlib.util import find_spec
@@ -13,7 +14,11 @@ from headrace import testing, triggers, windowing
 from headrace.transforms import combiners, timeutil, trigger, userstate, window
 
 SPARK = ["headrace/runners/spark", "tests/unit/runners/spark", "tests/faults"]
-collect_ignore = [] if find_spec("pyspark") else SPARK
+BEAM = ["headrace/sdk/beam/programs", "tests/beam/suites"]
+collect_ignore = [
+    *([] if find_spec("pyspark") else SPARK),
+    *([] if find_spec("apache_beam") else BEAM),
+]
 
 
 def _exported(module: ModuleType) -> dict[str, object]:

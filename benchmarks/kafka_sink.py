@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 import time
 from itertools import count
+from typing import Any
 
 from headrace.grouping.bundle import Bundle
 from headrace.io import Delivery
@@ -30,7 +31,7 @@ CASES = [
 def best(address: str, delivery: Delivery, retractions: str | None, messages: int) -> float:
     """Return the shortest time of a batch, in seconds."""
     settings = ClientSettings.of({"bootstrap.servers": address, "linger.ms": 5}, "producer_config")
-    sink = KafkaSink(settings, "speed", retractions, 3, "headrace-batches", delivery)
+    sink = KafkaSink(settings, "speed", retractions, 3, "headrace-batches")
     sink.open()
     numbers, times = count(), []
     for batch in range(3):
@@ -40,7 +41,8 @@ def best(address: str, delivery: Delivery, retractions: str | None, messages: in
         ]
         run = f"{delivery.name} {retractions}"
         start = time.perf_counter()
-        sink.write(SinkBatch(batch, 0, Bundle(rows), run, "speed", streaming=True))
+        told: Any = {"streaming": True, "delivery": delivery}
+        sink.write(SinkBatch(batch, 0, Bundle(rows), run, "speed", **told))
         times.append(time.perf_counter() - start)
     sink.close()
     return min(times)

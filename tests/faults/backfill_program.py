@@ -17,7 +17,7 @@ from headrace.options import PipelineOptions
 from headrace.transforms.combiners import ToList
 from headrace.windowing import BoundedOutOfOrderness, FixedWindows
 from tests.faults.kill_points import kill_processes
-from tests.faults.program import LIGHT
+from tests.faults.program import session_flags
 
 SEAM = 130
 """The time of the seam in seconds; the element with the number n has the time 100 + n."""
@@ -68,15 +68,8 @@ def build(p: hr.Pipeline, home: Path, address: str, topic: str, numbers: frozens
 
 def main(home: Path, address: str, topic: str, numbers: frozenset[int]) -> None:
     """Run the pipeline until the present end of the topic."""
-    flags = ["--runner=spark", "--spark-master=local[2]", f"--checkpoint={home / 'checkpoint'}"]
-    flags += [
-        "--until-caught-up",
-        "--key-groups=2",
-        "--max-records-per-batch=6",
-        "--batch-seconds=0",
-    ]
-    flags += [f"--spark-conf={name}={value}" for name, value in LIGHT.items()]
-    with hr.Pipeline(options=PipelineOptions(flags)) as p:
+    options = PipelineOptions([*session_flags(home, limit=6), "--until-caught-up"])
+    with hr.Pipeline(options=options) as p:
         build(p, home, address, topic, numbers)
 
 

@@ -7,18 +7,14 @@ changelog. The file ``broker`` in HOME has the address of the broker.
 from __future__ import annotations
 
 import os
-import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import headrace as hr
 from headrace.io import JsonSerde, StringSerde, WriteToKafka
-from headrace.options import PipelineOptions
-from headrace.triggers import AccumulationMode, AfterCount, AfterWatermark
-from headrace.windowing import FixedWindows
-from tests.faults.kill_points import start_timer
-from tests.faults.program import ROUND, ToldRecords, add_kill_points, flags
+from tests.faults.bookings import corrected_sums, window_start
+from tests.faults.program import ROUND, ToldRecords, add_kill_points, run_to_the_end
 
 TOPICS = ("records", "sums", "changes")
 
@@ -48,18 +44,7 @@ class WithWindow(hr.DoFn):
 def build(p: hr.Pipeline, home: Path, source: Any) -> None:
     config = {"bootstrap.servers": (home / "broker").read_text()}
     records = p | hr.Read(source, hr.BoundedOutOfOrderness(3))
-    sums = (
-        records
-        | hr.MapTuple(amount)
-        | hr.WindowInto(
-            FixedWindows(10),
-            trigger=AfterWatermark(early=AfterCount(2), late=AfterCount(1)),
-            accumulation_mode=AccumulationMode.RETRACTING,
-            allowed_lateness=1000,
-        )
-        | hr.CombinePerKey(sum)
-        | hr.ParDo(WithWindow())
-    )
+    sums = corrected_sums(records | hr.MapTuple(amount)) | hr.ParDo(WithWindow())
     _ = records | "records" >> WriteToKafka(config, "records", **SERDES)
     _ = sums | "sums" >> WriteToKafka(config, "sums", **SERDES, retractions="upsert")
     _ = sums | "changes" >> WriteToKafka(config, "changes", **SERDES, retractions="changelog")
@@ -72,7 +57,7 @@ def expected(source: Any, rounds: int) -> tuple[list[tuple[str, Any]], dict[str,
         record = source.record("p", n)
         key, (number, value) = record.value
         records.append((key, [number, value]))
-        sums[f"{key} {record.timestamp.micros // 10_000_000 * 10}"] += value
+        sums[f"{key} {window_start(record)}"] += value
     return sorted(records), dict(sums)
 
 
@@ -92,15 +77,13 @@ def add_worker_kill_points() -> None:
     add_kill_points(MessageForm, "message", "encode", "")
 
 
+def build_program(p: hr.Pipeline, home: Path, rounds: int, seed: int) -> None:
+    build(p, home, Numbered(rounds, seed, "p"))
+
+
 def main() -> None:
     """Run until the end of the records."""
-    home, rounds, seed = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
-    add_driver_kill_points()
-    p = hr.Pipeline(options=PipelineOptions(flags(home, *sys.argv[4:])))
-    build(p, home, Numbered(rounds, seed, "p"))
-    result = p.run()
-    start_timer()
-    sys.exit(0 if result.wait_until_finish() == "DONE" else 3)
+    run_to_the_end(build_program, add_driver_kill_points)
 
 
 if __name__ == "__main__":

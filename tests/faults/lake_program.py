@@ -1,15 +1,11 @@
 """The program of the tests of tables in files: ``python -m tests.faults.lake_program HOME ROUNDS SEED``.
 
-Each record is entered twice, as a booking and its counter-booking, into a log and into sums by account and
-window, with early and late corrections. So in each state of a table that a reader can see, all entries
-together are 0.
+The entries of each record (:mod:`tests.faults.bookings`) go into a log and into sums by account and window.
 """
 
 from __future__ import annotations
 
 import os
-import sys
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +15,8 @@ from pyiceberg.catalog import load_catalog
 from pyiceberg.exceptions import NoSuchTableError
 
 import headrace as hr
-from headrace.options import PipelineOptions
-from headrace.triggers import AccumulationMode, AfterCount, AfterWatermark
-from headrace.windowing import FixedWindows
-from tests.faults.kill_points import start_timer
-from tests.faults.program import ROUND, ToldRecords, add_kill_points, flags
+from tests.faults.bookings import SIZE, booked, corrected_sums, entries
+from tests.faults.program import ToldRecords, add_kill_points, run_to_the_end
 
 TABLES = ("delta log", "delta sums", "iceberg log", "iceberg sums")
 
@@ -36,31 +29,20 @@ def catalog(home: Path) -> dict[str, str]:
     }
 
 
-def entries(record: tuple[str, int]) -> list[tuple[str, int]]:
-    account, amount = record
-    return [(account, amount), (f"-{account}", -amount)]
+def entered(record: tuple[str, int]) -> list[tuple[str, int]]:
+    """The entries of a record; a function of this module, so that workers import it with its kill points."""
+    return entries(record)
 
 
 def build(p: hr.Pipeline, home: Path, source: Any) -> None:
-    booked = p | hr.Read(source, hr.BoundedOutOfOrderness(3)) | hr.FlatMap(entries)
-    sums = (
-        booked
-        | hr.WindowInto(
-            FixedWindows(10),
-            trigger=AfterWatermark(early=AfterCount(2), late=AfterCount(1)),
-            accumulation_mode=AccumulationMode.RETRACTING,
-            allowed_lateness=1000,
-        )
-        | hr.CombinePerKey(sum)
-    )
+    log = p | hr.Read(source, hr.BoundedOutOfOrderness(3)) | hr.FlatMap(entered)
+    sums = corrected_sums(log)
     columns = ["account", "amount"]
     summed: dict[str, Any] = {"key": "account", "columns": columns, "windows": True, "optimize": 3}
     properties = catalog(home)
-    _ = booked | "delta log" >> hr.io.WriteToDelta(
-        home / "delta" / "log", columns=columns, optimize=4
-    )
+    _ = log | "delta log" >> hr.io.WriteToDelta(home / "delta" / "log", columns=columns, optimize=4)
     _ = sums | "delta sums" >> hr.io.WriteToDelta(home / "delta" / "sums", **summed)
-    _ = booked | "iceberg log" >> hr.io.WriteToIceberg(
+    _ = log | "iceberg log" >> hr.io.WriteToIceberg(
         "lake.log", catalog_properties=properties, columns=columns, optimize=4
     )
     _ = sums | "iceberg sums" >> hr.io.WriteToIceberg(
@@ -89,17 +71,10 @@ def contents(home: Path) -> dict[str, list[tuple[Any, ...]]]:
 
 def expected(source: Any, rounds: int) -> dict[str, list[tuple[Any, ...]]]:
     """The final rows, by plain Python."""
-    sums: Counter[tuple[Any, ...]] = Counter()
-    log = []
-    for n in range(rounds * ROUND):
-        record = source.record("p", n)
-        for account, amount in entries(record.value):
-            start = record.timestamp.micros // 10_000_000 * 10
-            sums[account, start] += amount
-            log.append((account, amount))
-    times = {start: (_time(start), _time(start + 10)) for _, start in sums}
+    log, sums = booked(source, rounds)
+    times = {start: (_time(start), _time(start + SIZE)) for _, start in sums}
     summed = sorted((account, amount, *times[at]) for (account, at), amount in sums.items())
-    return {name: sorted(log) if name.endswith("log") else summed for name in TABLES}
+    return {name: log if name.endswith("log") else summed for name in TABLES}
 
 
 def _time(seconds: int) -> Any:
@@ -126,15 +101,13 @@ def add_worker_kill_points() -> None:
     add_kill_points(Storage, "write", "file", "file")
 
 
+def build_program(p: hr.Pipeline, home: Path, rounds: int, seed: int) -> None:
+    build(p, home, ToldRecords(rounds, seed, "p"))
+
+
 def main() -> None:
     """Run until the end of the records."""
-    home, rounds, seed = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
-    add_driver_kill_points()
-    p = hr.Pipeline(options=PipelineOptions(flags(home, *sys.argv[4:])))
-    build(p, home, ToldRecords(rounds, seed, "p"))
-    result = p.run()
-    start_timer()
-    sys.exit(0 if result.wait_until_finish() == "DONE" else 3)
+    run_to_the_end(build_program, add_driver_kill_points)
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import random
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -206,28 +207,53 @@ def add_kill_points(cls: Any, name: str, before: str, after: str) -> None:
 
 
 def flags(home: Path, *more: str) -> list[str]:
-    conf = [f"--spark-conf={name}={value}" for name, value in LIGHT.items()]
-    place = [f"--checkpoint={home / 'checkpoint'}", "--spark-master=local[2]", "--key-groups=2"]
-    place.append("--side-input-bytes=200")  # so that most panes of the side input are in files
+    """The flags of a program with side inputs, most of whose panes are in files."""
+    return [*session_flags(home, ROUND), "--side-input-bytes=200", *more]
+
+
+def session_flags(home: Path, limit: int) -> list[str]:
+    """The flags of a small session.
+
+    Args:
+        home: the folder for the checkpoint.
+        limit: maximum number of records of a partition in a batch.
+    """
     return [
         "--runner=spark",
-        *place,
-        f"--max-records-per-batch={ROUND}",
+        "--spark-master=local[2]",
+        f"--checkpoint={home / 'checkpoint'}",
+        "--key-groups=2",
+        f"--max-records-per-batch={limit}",
         "--batch-seconds=0",
-        *conf,
-        *more,
+        *(f"--spark-conf={name}={value}" for name, value in LIGHT.items()),
     ]
+
+
+def run_to_the_end(
+    build: Callable[[hr.Pipeline, Path, int, int], None], add_kill_points: Callable[[], None]
+) -> None:
+    """Run the pipeline of a program with the arguments HOME ROUNDS SEED until the end of its records.
+
+    Args:
+        build: adds the steps of the pipeline, for the folder, the number of rounds and the seed.
+        add_kill_points: adds the kill points of the driver.
+    """
+    home, rounds, seed = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
+    add_kill_points()
+    p = hr.Pipeline(options=PipelineOptions(flags(home, *sys.argv[4:])))
+    build(p, home, rounds, seed)
+    result = p.run()
+    start_timer()
+    sys.exit(0 if result.wait_until_finish() == "DONE" else 3)
+
+
+def build_program(p: hr.Pipeline, home: Path, rounds: int, seed: int) -> None:
+    build(p, home, Records(rounds, seed, "q"), ToldRecords(rounds, seed, "p"))
 
 
 def main() -> None:
     """Run until the end of the records."""
-    home, rounds, seed = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
-    add_driver_kill_points()
-    p = hr.Pipeline(options=PipelineOptions(flags(home, *sys.argv[4:])))
-    build(p, home, Records(rounds, seed, "q"), ToldRecords(rounds, seed, "p"))
-    result = p.run()
-    start_timer()
-    sys.exit(0 if result.wait_until_finish() == "DONE" else 3)
+    run_to_the_end(build_program, add_driver_kill_points)
 
 
 if __name__ == "__main__":

@@ -38,7 +38,8 @@ def alias_modules(package: ModuleType) -> Iterator[str]:
             yield from alias_modules(importlib.import_module(found.name))
 
 
-PUBLIC_MODULES = sorted({"headrace", *HOMES, *alias_modules(headrace)})
+NOT_INSTALLED = set() if importlib.util.find_spec("apache_beam") else {"headrace.beam"}
+PUBLIC_MODULES = sorted({"headrace", *HOMES, *alias_modules(headrace)} - NOT_INSTALLED)
 
 
 def load(name: str) -> ModuleType | None:

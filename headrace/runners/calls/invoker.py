@@ -26,9 +26,11 @@ from headrace.runners.error_context import note_element, note_method
 from headrace.sdk.metrics.cells import MetricsContainer, recording
 from headrace.sdk.metrics.step_logging import LogContext, exchange_log_context
 from headrace.sdk.pardo.binding import BoundCall, bind, bind_function, exploded
+from headrace.sdk.pardo.bundle_dofn import BundleDoFn
 from headrace.sdk.pardo.dofn import BundleContextParam, CallableDoFn, DoFn, SetupContextParam
 from headrace.sdk.pardo.time_limits import within
 from headrace.sdk.pipelines.elementwise import (
+    BundleEach,
     CatchEach,
     ChangeEach,
     DiffEach,
@@ -83,7 +85,9 @@ class ParDoInvoker:
         self._log = LogContext(node.label)
         # A copy, so that several invokers of one DoFn do not share its attributes.
         each = node.fn.each if isinstance(node.fn, CatchEach) else node.fn
-        self._dofn = copy(each.dofn) if isinstance(each, ProcessEach) else _NoLifecycle()
+        self._dofn = (
+            copy(each.dofn) if isinstance(each, (ProcessEach, BundleEach)) else _NoLifecycle()
+        )
         self.contexts = ContextManagers()
         self._start = self.contexts.bound(self._dofn.start_bundle)
         self.can_stamp = not isinstance(each, _KEEP_TIMESTAMPS)
@@ -121,6 +125,8 @@ class ParDoInvoker:
             return last
 
     def _last_outputs(self) -> Outputs:
+        if isinstance(self._dofn, BundleDoFn):
+            return self._dofn.last_outputs()
         checks = self._emitted
         given = self._finish() if checks is None else checks.compared(self._finish)
         return {} if given is None else finishing(given, self._step.label)
@@ -154,6 +160,8 @@ class ParDoInvoker:
         match kind:
             case PairEach(value):
                 return lambda bundle: _paired(bundle.values, repeat(value), bundle)
+            case BundleEach():
+                return self._whole_bundles(kind)
             case DiffEach():
                 return _with_diffs
             case ChangeEach():
@@ -169,6 +177,12 @@ class ParDoInvoker:
         if isinstance(kind, ProcessEach) and kind.batches is not None:
             return with_batches(self._flat_map(call), kind.batches, self._step)
         return self._flat_map(call) if make is None else self._each(call, make)
+
+    def _whole_bundles(self, kind: BundleEach) -> Program:
+        """Return the program of a DoFn that takes whole bundles."""
+        dofn, sides = self._dofn, kind.args
+        assert isinstance(dofn, BundleDoFn)
+        return lambda bundle: dofn.process_bundle(bundle, *sides)
 
     def _call_of(self, kind: Uncaught, timeout: float | None = None) -> BoundCall:
         assert not isinstance(kind, _CANNOT_FAIL)  # they call no function
@@ -291,8 +305,8 @@ def _with_changes(bundle: Bundle) -> Outputs:
     return {MAIN: Bundle(values, timestamps, windows, bundle.panes, diffs)}
 
 
-_CANNOT_FAIL: Final = (PairEach, DiffEach, ChangeEach)
-"""The kinds that call no function, so that they cannot fail."""
+_CANNOT_FAIL: Final = (PairEach, DiffEach, ChangeEach, BundleEach)
+"""The kinds that call no function here, so that no call can be repeated or checked."""
 
 _KEEP_TIMESTAMPS: Final = (PairEach, DiffEach, KeyEach, FilterEach)
 """The kinds whose outputs have the timestamps of their inputs."""

@@ -136,6 +136,7 @@ class Write(Operator):
                         step=self.node.label,
                         streaming=self.streaming,
                         watermark=clock.watermark,
+                        delivery=self.node.delivery,
                     )
                 )
             self.batches += 1

@@ -140,7 +140,7 @@ def _level(planned: Plan, depth: int, level: Level) -> LevelDescription:
 
 
 def _fused(node: Node) -> StepDescription:
-    facts = (("delivers", node.sink.delivery.text),) if isinstance(node, Write) else ()
+    facts = (("delivers", node.delivery.text),) if isinstance(node, Write) else ()
     return StepDescription(node.label, _kind(node), facts=facts)
 
 

@@ -80,7 +80,8 @@ def show(
             "while you try things out",
         )
     first = NetElements(n) if net else FirstElements(n)
-    sink = Write(pcoll.pipeline.free_label("hr.show"), (pcoll.collection,), (), first)
+    label = pcoll.pipeline.free_label("hr.show")
+    sink = Write(label, (pcoll.collection,), (), first, first.delivery)
     _run(Graph((*graph.nodes, sink)), options)
     return ElementTable(repr(pcoll), tuple(first.elements), first.count - len(first.elements))
 

@@ -121,22 +121,23 @@ class BatchStage:
 
     def _read(self, stage: Stage, batches: Iterable[pa.RecordBatch]) -> Iterator[StageRow]:
         for batch in batches:
-            for read, bundle in self._bundles(batch):
+            for stage.scope.read, read, bundle in self._bundles(batch):
                 stage.executor.feed(read, bundle)
                 yield from stage.sent()
 
-    def _bundles(self, batch: pa.RecordBatch) -> Iterator[tuple[Node, Bundle]]:
+    def _bundles(self, batch: pa.RecordBatch) -> Iterator[tuple[int, Node, Bundle]]:
+        """Yield what is read, each with its place in the order of the partitions of all sources."""
         if self.native is not None:
             read = self.plan.read(self.native)
             for _, bundle in label_errors_each(read.label, bundles_in(read.source, batch)):
-                yield read, bundle
+                yield 0, read, bundle
             return
         for number in batch.column(0).to_pylist():
             at, partition = self.partitions[number]
             read = self.plan.read(at)
             assert isinstance(read.source, BoundedSource)  # a batch job has no others
             for bundle in label_errors_each(read.label, bundles_of(read.source, partition)):
-                yield read, bundle
+                yield number, read, bundle
 
     def _receive(self, stage: Stage, batches: Iterable[pa.RecordBatch]) -> Iterator[StageRow]:
         """Process rows in the order of key groups."""
@@ -171,6 +172,7 @@ class BatchStage:
 
     def _end(self, stage: Stage, index: int) -> Iterator[StageRow]:
         if stage.is_keyed(index):
+            stage.in_order()
             stage.operator(index).end_round(Clock(MAX_MICROS, self.now))
         yield from stage.sent()
 

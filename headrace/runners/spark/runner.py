@@ -7,6 +7,7 @@ from pyspark.sql import SparkSession
 from headrace.runners.engine.progress import Progress
 from headrace.runners.plan.execution_mode import is_streaming
 from headrace.runners.plan.planning import plan
+from headrace.runners.spark.arrival_order import check_arrival_order
 from headrace.runners.spark.batch_run import BatchRun
 from headrace.runners.spark.cluster.frame_sinks import require_directories, set_loaders
 from headrace.runners.spark.cluster.options import spark_settings
@@ -42,6 +43,7 @@ class SparkRunner:
         check_run(options)
         standard = options.view_as(StandardOptions)
         planned = plan(graph, bool(standard.check_mutation), bool(standard.no_pickle))
+        check_arrival_order(planned)
         streaming = is_streaming(graph, options)
         if streaming and spark_settings(options).checkpoint:
             require_directories(graph)

@@ -7,6 +7,7 @@ from its :class:`StagePlan`, which is pickled.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from operator import itemgetter
 from typing import Any, Final
 
 import attrs
@@ -21,6 +22,7 @@ from headrace.runners.spark.shuffle.bundle_columns import unpack
 from headrace.runners.spark.shuffle.key_group import KeyGroups
 from headrace.runners.spark.shuffle.wire import FILES_IN_USE, REPORT, SAMPLES, StageRow, dumps
 from headrace.runners.spark.shuffle.write import Scope, SinkWrite, StepAddress, write_for
+from headrace.runners.stateful.stateful_operators import StatefulOperator
 from headrace.runners.stateful.stateful_side_input_operators import GatedStateful
 from headrace.sdk.coders.stored.registered import Registrations
 from headrace.sdk.coders.stored.stable import refuse_pickle
@@ -167,6 +169,7 @@ class Stage:
         self._local = local
         self._groups = KeyGroups(plan.groups)
         self._indexes = {label: index for index, label in enumerate(plan.names)}
+        self._unordered: dict[int, list[tuple[int, int, Any]]] = {}
         self.executor = Executor(plan.plan.graph.nodes, self._operator, plan.sampled or ())
 
     def _operator(self, node: Node, send: Send, metrics: StepMetrics) -> Operator | None:
@@ -189,13 +192,23 @@ class Stage:
         return self.executor[self._plan.names[index]]
 
     def push(self, index: int, payload: Any) -> None:
-        """Pass a bundle of a row to the operator of its node."""
+        """Pass a bundle of a row to the operator of its node; for stateful DoFns, see :meth:`in_order`."""
         operator = self.operator(index)
         if isinstance(operator, SideInputOperator | GatedStateful):
             number, payload = payload
             operator.receiver(number)(unpack(payload))
+        elif isinstance(operator, StatefulOperator):
+            self._unordered.setdefault(index, []).append(payload)
         else:
             operator.push(unpack(payload))
+
+    def in_order(self) -> None:
+        """Pass the waiting bundles to their stateful DoFns, in the order in which they were read."""
+        waiting, self._unordered = self._unordered, {}
+        for index, payloads in waiting.items():
+            operator = self.operator(index)
+            for _, _, bundle in sorted(payloads, key=itemgetter(0, 1)):
+                operator.push(unpack(bundle))
 
     def is_keyed(self, index: int) -> bool:
         """Return whether a node has state by key."""
@@ -203,6 +216,7 @@ class Stage:
 
     def end_round(self, given: Mapping[str, int]) -> dict[str, int]:
         """End a round (see :meth:`Executor.end_round`)."""
+        self.in_order()
         return self.executor.end_round(given, self.scope.now)
 
     def sent(self) -> list[StageRow]:

@@ -186,6 +186,7 @@ class FirstStage:
         if row.step == OBSERVED:
             yield from self.plan.observed(payload)
             return
+        stage.scope.read = row.group
         stage.scope.now, content = payload
         if isinstance(content, SourceRange):
             yield from self._read(stage, self.plan.stage.read(row.step), content, found)

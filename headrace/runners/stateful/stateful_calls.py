@@ -20,7 +20,7 @@ from headrace.grouping.bundle import Bundle
 from headrace.sdk.coders.own_values import own
 from headrace.sdk.elements.immutable import is_immutable
 from headrace.sdk.pardo.binding import ColumnOf, column_of
-from headrace.sdk.pardo.dofn import Parameter, StateParam, TimerParam
+from headrace.sdk.pardo.dofn import CALL, Parameter, StateParam, TimerParam
 from headrace.sdk.pardo.state.specs import StateSpec
 from headrace.sdk.pardo.state.state_cells import StateCell
 from headrace.sdk.pardo.state.timers import TimerSpec
@@ -82,6 +82,14 @@ class StatefulCall:
     tag: str = ""
     fires: bool = False
     sets_timers: bool = True
+
+    def state(self, spec: StateSpec) -> StateCell:
+        """Return a state of the key and window."""
+        return self.cells.cell(self.window, spec)
+
+    def timer(self, spec: TimerSpec) -> TimerHandle:
+        """Return a timer of the key and window."""
+        return TimerHandle(self, spec)
 
 
 @attrs.frozen
@@ -148,6 +156,7 @@ _METADATA: Final[dict[str, Getter]] = {
     "DiffParam": lambda call: call.diff,
     "KeyParam": lambda call: own(call.key),
     "DynamicTimerTagParam": lambda call: call.tag,
+    CALL.name: lambda call: call,
 }
 
 
@@ -177,6 +186,8 @@ def column_of_run(parameter: Parameter) -> ColumnOf:
     if isinstance(parameter, TimerParam):
         timer = parameter.spec
         return _column(lambda run: (TimerHandle(call, timer) for call in run.calls()))
+    if parameter is CALL:
+        return _column(KeyRun.calls)
     return column_of(parameter)
 
 

@@ -255,7 +255,9 @@ class _Finalize(PTransform[PCollection[Any], PDone]):
 
     def expand(self, pcoll: PCollection[object]) -> PDone:
         pipeline = pcoll.pipeline
-        pipeline.add(WriteNode(pipeline.scope, (pcoll.collection,), (), self._sink))
+        pipeline.add(
+            WriteNode(pipeline.scope, (pcoll.collection,), (), self._sink, self._sink.delivery)
+        )
         return PDone(pipeline)
 
 

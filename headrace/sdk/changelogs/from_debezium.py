@@ -68,7 +68,8 @@ class FromDebezium(PTransform[PCollection[Any], Any]):
         timestamp: the event time of a row: a column, or a function. By default the timestamp of the element.
         order_by: the order of the changes of a key: ``"source"`` is the place in the log of PostgreSQL,
             MySQL, MariaDB or SQL Server, and for other databases the order of arrival; ``"arrival"`` is that
-            for all; or a function of a message as a dict.
+            for all; or a function of a message as a dict. Spark keeps the order of arrival only from a
+            source of Headrace through element-wise steps.
         schema: with Avro: the schema of the messages as JSON or a dict; or a function from the number of a
             schema to it, for messages that begin with this number, as with a schema registry.
         on_truncate: what happens when a table is truncated: ``"error"`` stops the pipeline;
@@ -116,6 +117,7 @@ class FromDebezium(PTransform[PCollection[Any], Any]):
         _check_schema(format, schema)
         self._options = ChangeOptions.of("FromDebezium", allowed_lateness)
         self._by_table = on_truncate == "retract"
+        self._by_arrival = order_by == "arrival"
         self._letters = on_bad == "dead_letter"
         if on_truncate == "dead_letter" and not self._letters:
             raise PipelineError(
@@ -136,7 +138,8 @@ class FromDebezium(PTransform[PCollection[Any], Any]):
         options.check_input(pcoll)
         read: Any = ParDo(Parse(self._reads, catches=self._letters))
         rules = RowRules(options.limit, options.name, filled)
-        latest = LatestTables(rules) if self._by_table else LatestRows(rules)
+        kind = LatestTables if self._by_table else LatestRows
+        latest = kind(rules, needs_arrival_order=self._by_arrival)
         if not self._letters:
             changes = pcoll | "Messages" >> read | "Latest" >> ParDo(latest)
             return options.applied(changes, pcoll, dict[str, Any])

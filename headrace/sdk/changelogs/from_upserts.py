@@ -30,9 +30,10 @@ class FromUpserts(PTransform[PCollection[Any], PCollection[Any]]):
     same windows.
 
     The upserts of a key are applied in the order of their arrival, which is that of a partition of the
-    source. With ``order_by`` they are applied in that order: an upsert that is older than the last one of its
-    key is ignored, and counted as ``stale_ignored``. On Spark elements of several partitions or files arrive
-    in any order, so use ``order_by`` there.
+    source; so those of a key must be in one partition, as in Kafka. With ``order_by`` they are applied in
+    that order: an upsert that is older than the last one of its key is ignored, and counted as
+    ``stale_ignored``. Spark keeps the order of arrival only from a source of Headrace through element-wise
+    steps; elsewhere it refuses the transform without ``order_by``.
 
     The latest value of each key is kept as state until it is deleted; with ``order_by`` also its position,
     after the deletion for the allowed lateness.
@@ -87,7 +88,9 @@ class FromUpserts(PTransform[PCollection[Any], PCollection[Any]]):
         options.check_input(pcoll)
         read = partial(_upsert, self._pair, self._position, self._time)
         upserts = pcoll | "Upserts" >> ParDo(Parse(read, catches=False))
-        latest = upserts | "Latest" >> ParDo(LatestRows(RowRules(options.limit, options.name)))
+        rules = RowRules(options.limit, options.name)
+        rows = LatestRows(rules, needs_arrival_order=self._position is None)
+        latest = upserts | "Latest" >> ParDo(rows)
         return options.applied(latest, pcoll, Any)
 
 

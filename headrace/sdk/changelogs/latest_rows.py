@@ -108,6 +108,7 @@ class LatestRows(DoFn):
 
     Args:
         rules: what a change makes of a row.
+        needs_arrival_order: whether the changes have no positions, so that their arrival is their order.
     """
 
     shares_values = True
@@ -118,8 +119,9 @@ class LatestRows(DoFn):
     FORGET = TimerSpec("forget", TimeDomain.WATERMARK)
     """When the position of a deleted row is forgotten."""
 
-    def __init__(self, rules: RowRules) -> None:
+    def __init__(self, rules: RowRules, needs_arrival_order: bool = False) -> None:
         self._rules = rules
+        self.needs_arrival_order = needs_arrival_order
 
     def default_label(self) -> str:
         return "LatestRows"
@@ -164,6 +166,7 @@ class LatestTables(DoFn):
 
     Args:
         rules: what a change makes of a row.
+        needs_arrival_order: whether the changes have no positions, so that their arrival is their order.
     """
 
     shares_values = True
@@ -173,8 +176,9 @@ class LatestTables(DoFn):
     NOW = TimerSpec("now", TimeDomain.WATERMARK)
     """Tells the watermark; it is never set."""
 
-    def __init__(self, rules: RowRules) -> None:
+    def __init__(self, rules: RowRules, needs_arrival_order: bool = False) -> None:
         self._rules = rules
+        self.needs_arrival_order = needs_arrival_order
 
     def default_label(self) -> str:
         return "LatestTables"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, ClassVar, Final, SupportsInt
+from typing import Any, ClassVar, Final, Protocol, SupportsInt
 
 import attrs
 
@@ -109,6 +109,13 @@ class GaugeResult:
         return other
 
 
+class Mergeable(Protocol):
+    """The value of a metric of another kind, of a program of another SDK."""
+
+    def plus(self, other: Any, /) -> Any:
+        """Return the combination with a later value."""
+
+
 @attrs.define
 class MetricsContainer:
     """The metrics of one step, as plain data; containers of other workers can be added."""
@@ -116,6 +123,7 @@ class MetricsContainer:
     counters: dict[MetricName, int] = attrs.field(factory=dict)
     distributions: dict[MetricName, DistributionResult] = attrs.field(factory=dict)
     gauges: dict[MetricName, GaugeResult] = attrs.field(factory=dict)
+    others: dict[MetricName, Mergeable] = attrs.field(factory=dict)
 
     def add(self, other: MetricsContainer) -> None:
         """Add later metrics of the same step."""
@@ -125,12 +133,19 @@ class MetricsContainer:
             before = self.distributions.get(name, DistributionResult())
             self.distributions[name] = before.plus(distribution)
         self.gauges.update(other.gauges)
+        for name, merged in other.others.items():
+            self.others[name] = self.others[name].plus(merged) if name in self.others else merged
 
     def drain(self) -> MetricsContainer:
         """Return the metrics, and reset them."""
-        drained = MetricsContainer(self.counters, self.distributions, self.gauges)
-        self.counters, self.distributions, self.gauges = {}, {}, {}
+        drained = MetricsContainer(self.counters, self.distributions, self.gauges, self.others)
+        self.counters, self.distributions, self.gauges, self.others = {}, {}, {}, {}
         return drained
+
+
+def current_metrics() -> MetricsContainer | None:
+    """Return the metrics of the step that is running; None if none is."""
+    return _container.get()
 
 
 @contextmanager

@@ -264,8 +264,12 @@ PARAMETERS: Final = {
         "WindowedValueParam",
         "DynamicTimerTagParam",
         "BundleFinalizerParam",
+        "CallParam",
     )
 }
+
+CALL: Final = PARAMETERS["CallParam"]
+"""Asks for the call itself, with the states and timers of its key; for programs of another SDK."""
 
 
 class DoFn(BatchMethods, WithTypeHints, HasDisplayData):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import attrs
 
 if TYPE_CHECKING:  # this is what a graph holds, and a graph imports nothing that makes its nodes
+    from headrace.sdk.pardo.bundle_dofn import BundleDoFn
     from headrace.sdk.pardo.dofn import DoFn
     from headrace.sdk.typehints.batches import Batches
 
@@ -100,6 +101,15 @@ def method_of(dofn: DoFn, batches: Batches | None) -> Callable[..., Any]:
 
 
 @attrs.frozen(eq=False)
+class BundleEach:
+    """The outputs of a DoFn that takes whole bundles, with the contents of side inputs."""
+
+    dofn: BundleDoFn
+    args: tuple[object, ...] = ()
+    kwargs: Mapping[str, object] = attrs.field(factory=dict)
+
+
+@attrs.frozen(eq=False)
 class DiffEach:
     """The elements and retractions as (diff, value) pairs."""
 
@@ -117,6 +127,7 @@ Uncaught: TypeAlias = (
     | FilterEach
     | StampEach
     | ProcessEach
+    | BundleEach
     | DiffEach
     | ChangeEach
 )

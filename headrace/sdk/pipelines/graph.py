@@ -21,6 +21,7 @@ if TYPE_CHECKING:  # a graph names the types of what it holds, and imports none 
     from headrace.sdk.pardo.side_inputs import View
     from headrace.sdk.pardo.stateful_dofn import Stateful
     from headrace.sdk.pipelines.elementwise import Elementwise
+    from headrace.sdk.sources.delivery import Delivery
     from headrace.sdk.sources.scripted_stream import TestStream
     from headrace.sdk.sources.sink import Sink
     from headrace.sdk.sources.source import BoundedSource, UnboundedSource
@@ -184,6 +185,8 @@ class Write(Node):
     """Writes elements to a sink, with their batch number."""
 
     sink: Sink
+    delivery: Delivery
+    """How often elements are written if a run fails and resumes."""
 
 
 @attrs.frozen

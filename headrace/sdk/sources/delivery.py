@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from enum import Enum
+from typing import TYPE_CHECKING
 
-from headrace.errors import shorten
+from headrace.errors import UnsupportedError, shorten
+
+if TYPE_CHECKING:
+    from headrace.sdk.sources.sink import Sink
 
 
 class Delivery(Enum):
@@ -48,3 +52,25 @@ def check_delivery(delivery: object) -> Delivery:
             f"{shorten(delivery)}"
         )
     return delivery
+
+
+def check_sink_delivers(sink: Sink, delivery: object) -> Delivery:
+    """Return a delivery after checking that a sink can do it.
+
+    Raises:
+        TypeError: it is not a :class:`Delivery`.
+        UnsupportedError: the sink cannot do it.
+
+    >>> check_sink_delivers(hr.io.Console(), hr.io.Delivery.EXACTLY_ONCE)
+    Traceback (most recent call last):
+        ...
+    headrace.errors.UnsupportedError: Console cannot deliver exactly once
+      what to do: use delivery=hr.io.Delivery.AT_LEAST_ONCE
+    """
+    chosen = check_delivery(delivery)
+    if chosen is sink.delivery or chosen in sink.deliveries:
+        return chosen
+    raise UnsupportedError(
+        f"{type(sink).__name__} cannot deliver {chosen.text}",
+        remedy=f"use delivery={' or '.join(map(repr, sink.deliveries))}",
+    )

@@ -9,16 +9,14 @@ parts of a batch on the workers; they take effect when that process commits the 
 
 from __future__ import annotations
 
-import copy
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 import attrs
 
-from headrace.errors import UnsupportedError
 from headrace.grouping.bundle import Bundle
-from headrace.sdk.sources.delivery import Delivery, check_delivery
+from headrace.sdk.sources.delivery import Delivery
 
 
 @attrs.frozen
@@ -34,6 +32,7 @@ class SinkBatch:
         streaming: whether this is one of many batches; if not, it contains the whole collection.
         watermark: input watermark of the Write after the batch, in microseconds, which is at the end of time
             when there is no more input; None if it is not known, as for parts.
+        delivery: how often the elements are to be written if the batch is written again.
 
     >>> batch = SinkBatch(id=7, now=0, bundle=Bundle(["a", "b"]))
     >>> batch.id, [(row.value, row.diff) for row in batch.bundle.rows()]
@@ -47,6 +46,7 @@ class SinkBatch:
     step: str = ""
     streaming: bool = attrs.field(default=False, kw_only=True)
     watermark: int | None = attrs.field(default=None, kw_only=True)
+    delivery: Delivery = attrs.field(default=Delivery.EXACTLY_ONCE, kw_only=True)
 
 
 @attrs.frozen
@@ -77,6 +77,7 @@ class Commit:
         streaming: whether this is one of many batches; if not, it contains the whole collection.
         watermark: input watermark of the Write after the batch, in microseconds, which is at the end of time
             when there is no more input; None if it is not known.
+        delivery: how often the elements are to be written if the batch is committed again.
 
     >>> Commit(id=7, run="", step="Write", written=["000007-000", "000007-001"]).written[1]
     '000007-001'
@@ -88,6 +89,7 @@ class Commit:
     written: Sequence[Any]
     streaming: bool = attrs.field(default=False, kw_only=True)
     watermark: int | None = attrs.field(default=None, kw_only=True)
+    delivery: Delivery = attrs.field(default=Delivery.EXACTLY_ONCE, kw_only=True)
 
 
 class Sink:
@@ -117,9 +119,9 @@ class Sink:
     deliveries: ClassVar[tuple[Delivery, ...]] = (Delivery.AT_LEAST_ONCE,)
     """The deliveries that the sink can do; a sink that stores the number of each batch lists others."""
 
-    delivery: Delivery = Delivery.AT_LEAST_ONCE
-    """The delivery that it does. A sink that offers several reads it in its methods; a :class:`PartSink`
-    declares it as a field, so that it is pickled."""
+    delivery: ClassVar[Delivery] = Delivery.AT_LEAST_ONCE
+    """The delivery that it does unless the user chooses another one. A sink that offers several reads
+    ``batch.delivery`` in its methods, or that of the commit."""
 
     dataset: str = ""
     """Where it writes, for reports and lineage: a path or a URL without secrets."""
@@ -141,33 +143,6 @@ class Sink:
             limit: maximum number of rows.
         """
         return None
-
-    def with_delivery(self, delivery: Delivery) -> Self:
-        """Return the sink with another delivery.
-
-        Args:
-            delivery: one of :attr:`deliveries`.
-
-        Raises:
-            UnsupportedError: the sink cannot do it.
-
-        >>> from headrace.io import Console, Delivery
-        >>> Console().with_delivery(Delivery.EXACTLY_ONCE)
-        Traceback (most recent call last):
-            ...
-        headrace.errors.UnsupportedError: Console cannot deliver exactly once
-          what to do: use delivery=hr.io.Delivery.AT_LEAST_ONCE
-        """
-        if check_delivery(delivery) is self.delivery:
-            return self
-        if delivery not in self.deliveries:
-            raise UnsupportedError(
-                f"{type(self).__name__} cannot deliver {delivery.text}",
-                remedy=f"use delivery={' or '.join(map(repr, self.deliveries))}",
-            )
-        changed = copy.copy(self)
-        object.__setattr__(changed, "delivery", delivery)  # sinks can be frozen
-        return changed
 
     def open(self) -> None:
         """Prepare to write; called once, before anything else."""
@@ -211,18 +186,8 @@ class PartSink(Sink):
 
     def write(self, batch: SinkBatch) -> None:
         """Write a batch as one part, and commit it."""
-        streaming = batch.streaming
-        part = SinkPart(
-            batch.id, batch.now, batch.bundle, batch.run, batch.step, streaming=streaming
-        )
+        told: dict[str, Any] = {"streaming": batch.streaming, "delivery": batch.delivery}
+        part = SinkPart(batch.id, batch.now, batch.bundle, batch.run, batch.step, **told)
         written = [self.write_part(part)]
-        self.commit(
-            Commit(
-                batch.id,
-                batch.run,
-                batch.step,
-                written,
-                streaming=streaming,
-                watermark=batch.watermark,
-            )
-        )
+        told["watermark"] = batch.watermark
+        self.commit(Commit(batch.id, batch.run, batch.step, written, **told))

@@ -8,7 +8,7 @@ from headrace.errors import PipelineError, UnsupportedError, shorten, warn
 from headrace.sdk.pipelines.graph import Write as WriteNode
 from headrace.sdk.pipelines.pvalue import PCollection, PDone, require_collection
 from headrace.sdk.pipelines.transform import PTransform
-from headrace.sdk.sources.delivery import Delivery
+from headrace.sdk.sources.delivery import Delivery, check_sink_delivers
 from headrace.sdk.sources.sink import Sink
 
 
@@ -43,7 +43,8 @@ class Write(PTransform[PCollection[Any], PDone]):
         super().__init__()
         if not isinstance(sink, (Sink, OffersTransform)):
             raise TypeError(f"Write needs a Sink, not {shorten(sink)}")
-        self._sink = sink if delivery is None else _delivering(sink, delivery)
+        self._sink = sink
+        self._delivery = None if delivery is None else _chosen(sink, delivery)
 
     def default_label(self) -> str:
         return f"Write({type(self._sink).__name__})"
@@ -60,17 +61,18 @@ class Write(PTransform[PCollection[Any], PDone]):
             )
         pipeline = pcoll.pipeline
         sink = self._sink.with_element_type(pcoll.element_type)
-        pipeline.add(WriteNode(pipeline.scope, (pcoll.collection,), (), sink))
+        delivery = self._delivery or sink.delivery
+        pipeline.add(WriteNode(pipeline.scope, (pcoll.collection,), (), sink, delivery))
         return PDone(pipeline)
 
 
-def _delivering(sink: Sink | OffersTransform, delivery: Delivery) -> Sink:
+def _chosen(sink: Sink | OffersTransform, delivery: Delivery) -> Delivery:
     if not isinstance(sink, Sink):
         raise UnsupportedError(
             f"{type(sink).__name__} is a sink of Beam, which has no choice of delivery",
             remedy="remove the argument delivery, or write an hr.io.Sink",
         )
-    return sink.with_delivery(delivery)
+    return check_sink_delivers(sink, delivery)
 
 
 def warn_of_repeats(pcoll: PCollection[object], what: str) -> None:

@@ -119,7 +119,12 @@ class Chain:
                 self.start()
                 resumed = True
             time.sleep(0.2)
-        return found
+        return {**found, **self.condition()} if found else {}
+
+    def condition(self) -> dict[str, Any]:
+        """What may explain why the sinks are not right."""
+        log = (self.home / "log").read_text()[-5000:]
+        return {"runs": self.runs(), "ends of the topic": self.reader.ends(), "log": log}
 
 
 Fault = Callable[[Chain, random.Random], None]

@@ -18,11 +18,12 @@ from typing import Any
 import headrace as hr
 from headrace.io import JsonSerde, StringSerde
 from headrace.options import PipelineOptions
-from headrace.triggers import AccumulationMode, AfterCount, AfterWatermark, Repeatedly
+from headrace.triggers import AccumulationMode, AfterCount, Repeatedly
 from headrace.windowing import GlobalWindows, Sessions
 from tests.faults import kafka_program, lake_program
+from tests.faults.bookings import CORRECTED, entries
 from tests.faults.kill_points import start_timer
-from tests.faults.program import LIGHT, KillPointDoFn, add_driver_kill_points
+from tests.faults.program import KillPointDoFn, add_driver_kill_points, session_flags
 
 GAP = 4
 
@@ -39,12 +40,6 @@ PEOPLE = "create table people (account text primary key, region text)"
 COLUMNS = ("account", "start", "end_", "amount", "region")
 
 Row = tuple[str, int, int, int, str]
-
-
-def entries(record: tuple[str, int]) -> list[tuple[str, int]]:
-    """A payment as an entry of an account and of its counter-account."""
-    account, amount = record
-    return [(account, amount), (f"-{account}", -amount)]
 
 
 class WithSession(hr.DoFn):
@@ -79,12 +74,7 @@ def build(p: hr.Pipeline, home: Path) -> None:
         )
         | "level 0" >> hr.ParDo(KillPointDoFn("level 0"))
         | hr.FlatMap(entries)
-        | hr.WindowInto(
-            Sessions(GAP),
-            trigger=AfterWatermark(early=AfterCount(2), late=AfterCount(1)),
-            accumulation_mode=AccumulationMode.RETRACTING,
-            allowed_lateness=LATENESS,
-        )
+        | hr.WindowInto(Sessions(GAP), allowed_lateness=LATENESS, **CORRECTED)
         | hr.CombinePerKey(sum)
         | hr.ParDo(WithSession())
         | "level 1" >> hr.ParDo(KillPointDoFn("level 1"))
@@ -135,16 +125,7 @@ def expected(
 
 
 def flags(home: Path) -> list[str]:
-    return [
-        "--runner=spark",
-        "--streaming",
-        f"--checkpoint={home / 'checkpoint'}",
-        "--spark-master=local[2]",
-        "--key-groups=2",
-        f"--max-records-per-batch={LIMIT}",
-        "--batch-seconds=0",
-        *(f"--spark-conf={name}={value}" for name, value in LIGHT.items()),
-    ]
+    return [*session_flags(home, LIMIT), "--streaming"]
 
 
 def main() -> None:

@@ -108,6 +108,16 @@ class Reader:
             if rows != right
         }
 
+    def ends(self) -> dict[str, int]:
+        """Offsets of the topic: what was read, what is committed or aborted, and what was written."""
+        offsets = {"read": self.topic.following}
+        for level in ("read_committed", "read_uncommitted"):
+            settings = {"bootstrap.servers": self.address, "group.id": "ends"}
+            consumer = Consumer({**settings, "isolation.level": level})
+            offsets[level] = consumer.get_watermark_offsets(TopicPartition(RESULTS, 0), 30)[1]
+            consumer.close()
+        return offsets
+
     @contextmanager
     def reading(self) -> Iterator[None]:
         """Read in other threads until the end."""

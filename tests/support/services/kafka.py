@@ -19,9 +19,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from tests.support.repository import ROOT
+from tests.support.services.certificates import Certificates
 from tests.support.services.ports import free_port
 
-NOT_INSTALLED = "Kafka is started from jars that Maven fetches: apt-get install maven (and Java)"
+NOT_INSTALLED = (
+    "Kafka is started from jars that Maven fetches: apt-get install maven openssl (and Java)"
+)
 
 PARTITIONS = 3
 """So many partitions each topic has."""
@@ -54,13 +57,19 @@ process.roles=broker,controller
 node.id=1
 controller.quorum.voters=1@127.0.0.1:{controller}
 listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller},SASL://127.0.0.1:{sasl},\
-  FAR://127.0.0.1:{far}
-advertised.listeners=PLAINTEXT://127.0.0.1:{port},SASL://127.0.0.1:{sasl},FAR://127.0.0.1:{proxy}
+  FAR://127.0.0.1:{far},TLS://127.0.0.1:{tls}
+advertised.listeners=PLAINTEXT://127.0.0.1:{port},SASL://127.0.0.1:{sasl},FAR://127.0.0.1:{proxy},\
+  TLS://127.0.0.1:{tls}
 controller.listener.names=CONTROLLER
 listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,FAR:PLAINTEXT,\
-  SASL:SASL_PLAINTEXT
+  SASL:SASL_PLAINTEXT,TLS:SSL
 sasl.enabled.mechanisms=PLAIN
 listener.name.sasl.plain.sasl.jaas.config={login} required user_{user}="{password}";
+listener.name.tls.ssl.keystore.type=PEM
+listener.name.tls.ssl.keystore.location={certificates.server}
+listener.name.tls.ssl.truststore.type=PEM
+listener.name.tls.ssl.truststore.location={certificates.authority}
+listener.name.tls.ssl.client.auth=required
 inter.broker.listener.name=PLAINTEXT
 log.dirs={folder}/data
 num.partitions={partitions}
@@ -83,8 +92,8 @@ log.cleaner.dedupe.buffer.size=8388608
 
 
 def is_installed() -> bool:
-    """Whether there are Maven and Java."""
-    return bool(shutil.which("mvn") and shutil.which("java"))
+    """Whether there are Maven, Java and openssl."""
+    return all(map(shutil.which, ("mvn", "java", "openssl")))
 
 
 def fetch(artifacts: Sequence[str], folder: Path, alone: bool = False) -> list[Path]:
@@ -117,7 +126,8 @@ class Broker:
     def __init__(self, folder: Path, auto_create: bool = True, proxy: int = 0) -> None:
         self.folder = folder
         self.port, self.sasl_port, controller = free_port(), free_port(), free_port()
-        self.far_port = free_port()
+        self.far_port, self.tls_port = free_port(), free_port()
+        self.certificates = Certificates.made(folder)
         self._properties = folder / "server.properties"
         self._properties.write_text(
             PROPERTIES.format(
@@ -125,6 +135,8 @@ class Broker:
                 controller=controller,
                 sasl=self.sasl_port,
                 far=self.far_port,
+                tls=self.tls_port,
+                certificates=self.certificates,
                 proxy=proxy or self.far_port,
                 login="org.apache.kafka.common.security.plain.PlainLoginModule",
                 user=USER,
@@ -149,6 +161,11 @@ class Broker:
     def sasl_address(self) -> str:
         """Host and port for clients that log in as the user with the password (SASL, PLAIN)."""
         return f"127.0.0.1:{self.sasl_port}"
+
+    @property
+    def tls_address(self) -> str:
+        """Host and port for clients with TLS and a certificate."""
+        return f"127.0.0.1:{self.tls_port}"
 
     def kill(self) -> None:
         """End the process at once, as a crash does."""

@@ -136,6 +136,7 @@ class DriverSinks:
         told: dict[str, Any] = {
             "streaming": self.streaming,
             "watermark": self._watermark(node, control),
+            "delivery": node.delivery,
         }
         if isinstance(node.sink, PartSink):
             if written or due or not self.streaming:  # in batch mode, commit an empty collection

@@ -31,7 +31,7 @@ class StageRow(NamedTuple):
         level: the destination level; the number of levels stands for the sinks.
         step: index of the destination node in the graph, see also :data:`ELEMENTS`; :data:`REPORT`,
             :data:`FILES_IN_USE`, :data:`READ_SIZE` or :data:`SAMPLES` for none.
-        group: the destination key group.
+        group: the destination key group; on level 0 the place of the row in the order of all that is read.
         payload: the pickled data.
     """
 

@@ -151,17 +151,24 @@ def _row_bytes(bundle: Bundle) -> int:
 
 @attrs.define(eq=False)
 class KeyedBundleWrite(Operator):
-    """Sends elements to their key groups unchanged: for stateful DoFns."""
+    """Sends elements to their key groups unchanged: for stateful DoFns.
+
+    The payload is ``(read, number, bundle)``. The first two give the bundles the order of what was read,
+    because a shuffle keeps none.
+    """
 
     label: str
     address: StepAddress
     groups: KeyGroups
     outbox: list[StageRow]
+    scope: Scope
+    _numbers: count[int] = attrs.field(factory=count, init=False)
 
     def push(self, bundle: Bundle) -> None:
         """Send the elements of a bundle, one row for each key group."""
+        read = self.scope.read
         for group, own in _by_key_group(self.label, bundle, self.groups):
-            payload = _payload(self.label, pack(own))
+            payload = _payload(self.label, (read, next(self._numbers), pack(own)))
             self.outbox.append(StageRow(self.address.level, self.address.step, group, payload))
 
 
@@ -298,6 +305,7 @@ class SinkWrite(Operator):
                 step=self.node.label,
                 streaming=scope.streaming,
                 number=number,
+                delivery=self.node.delivery,
             )
             with label_errors(self.node.label):
                 what = self.node.sink.write_part(part)
@@ -322,6 +330,7 @@ class Scope:
         now: processing time in microseconds.
         task: number of the task, unique among those that run concurrently.
         streaming: whether there are many batches.
+        read: on level 0, the place of the present input in the order of all that the batch reads.
     """
 
     run: str
@@ -329,11 +338,13 @@ class Scope:
     now: int
     task: int
     streaming: bool
+    read: int = 0
     _parts: int = attrs.field(default=0, init=False)
 
     def at(self, batch: int, now: int, task: int) -> None:
         """Move to another task or batch."""
         self.batch, self.now, self.task, self._parts = batch, now, task, 0
+        self.read = 0
 
     def next_part(self) -> int:
         """Return the number of the next part of this task."""
@@ -355,7 +366,7 @@ def write_for(
         write = KeyedSideInputWrite if isinstance(step, StatefulStep) else SideInputWrite
         return write(step, address, groups, batch, outbox, scope)
     if isinstance(step, StatefulStep):
-        return KeyedBundleWrite(node.label, address, groups, outbox)
+        return KeyedBundleWrite(node.label, address, groups, outbox, scope)
     if isinstance(step, KeyedStep):
         return KeyedWrite(step, address, groups, batch, outbox)
     return BundleWrite(node.label, address, groups.number, outbox)

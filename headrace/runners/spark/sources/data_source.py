@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 from functools import wraps
+from itertools import count
 from typing import Any, Final, ParamSpec, TypeVar
 
 import attrs
@@ -218,15 +219,17 @@ class RoundsReader(DataSourceStreamReader):
         tasks[0].append(StageRow(0, CONTROL, 0, dumps(control)))
         for label in sorted(self._plan.workers.observed):
             tasks[0].append(observed_by_driver(label, after))
+        order = count()
         for index, read in self._plan.reads:
             if read.label in self._plan.workers.labels:
                 ranges = bundles.get(read.label, ())
-                for number, row in rows_of_ranges(index, after, ranges, len(tasks)):
+                for number, row in rows_of_ranges(index, after, ranges, len(tasks), order):
                     tasks[number].append(row)
                 continue
             for bundle in filter(len, bundles.get(read.label, ())):
                 for number, piece in _pieces(bundle, index, len(tasks)):
-                    tasks[number].append(_row(read, index, after.now, piece))
+                    content = _content(read, after.now, piece)
+                    tasks[number].append(StageRow(0, index, next(order), content))
         self._rounds.note_size(sum(len(row.payload) for rows in tasks for row in rows))
         return [TaskRows(tuple(rows)) for rows in tasks if rows]
 
@@ -238,9 +241,9 @@ def _pieces(bundle: Bundle, index: int, tasks: int) -> Iterator[tuple[int, Bundl
     return ((number % tasks, piece) for number, piece in enumerate(pieces, first))
 
 
-def _row(read: Read, index: int, now: int, piece: Bundle) -> StageRow:
+def _content(read: Read, now: int, piece: Bundle) -> bytes:
     with label_errors(read.label):
-        return StageRow(0, index, 0, dumps((now, pack(piece))))
+        return dumps((now, pack(piece)))
 
 
 def data_source(plan: SourcePlan, first: FirstLevel) -> type[DataSource]:

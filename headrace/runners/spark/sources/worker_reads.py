@@ -63,7 +63,7 @@ def _is_reported(node: Read) -> bool:
 
 
 def rows_of_ranges(
-    index: int, after: Position, ranges: Sequence[SourceRange], width: int
+    index: int, after: Position, ranges: Sequence[SourceRange], width: int, order: Iterator[int]
 ) -> Iterator[tuple[int, StageRow]]:
     """Return the rows of a round of a source, each with the number of its task.
 
@@ -73,12 +73,13 @@ def rows_of_ranges(
         ranges: the ranges of the round.
         width: number of tasks; consecutive ranges are read by the same or consecutive tasks, so that the
             observations of the tasks are in the order of the records.
+        order: the places of rows in the order of all that the round reads.
     """
     total, before = sum(map(len, ranges)), 0
     for each in filter(len, ranges):
         if each.elements is not None:
             each = attrs.evolve(each, elements=pack(each.elements))
-        yield before * width // total, StageRow(0, index, 0, dumps((after.now, each)))
+        yield before * width // total, StageRow(0, index, next(order), dumps((after.now, each)))
         before += len(each)
 
 

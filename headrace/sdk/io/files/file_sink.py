@@ -53,7 +53,7 @@ class FileSink(PartSink, HasDisplayData):
     )
 
     deliveries: ClassVar[tuple[Delivery, ...]] = (Delivery.EXACTLY_ONCE,)
-    delivery: ClassVar[Delivery] = Delivery.EXACTLY_ONCE  # type: ignore[misc]
+    delivery: ClassVar[Delivery] = Delivery.EXACTLY_ONCE
 
     naming: FileNaming
     num_shards: int = attrs.field(default=0, kw_only=True)

@@ -42,7 +42,6 @@ class KafkaSink(Sink):
         retractions: how retractions are written; None if they are refused.
         partitions: number of partitions of topics that are created; 0 if a missing topic is an error.
         ledger_topic: name of the ledger of batches.
-        delivery: the delivery.
     """
 
     settings: ClientSettings
@@ -50,13 +49,13 @@ class KafkaSink(Sink):
     retractions: str | None
     partitions: int
     ledger_topic: str
-    delivery: Delivery = Delivery.EXACTLY_ONCE
     _producer: MessageProducer | None = attrs.field(default=None, init=False)
     _ledger: BatchLedger | None = attrs.field(default=None, init=False)
     _last: int = attrs.field(default=NO_BATCH, init=False)
     _own_id: str = attrs.field(factory=lambda: uuid4().hex, init=False)
     _topics: set[str] = attrs.field(factory=set, init=False)
 
+    delivery: ClassVar[Delivery] = Delivery.EXACTLY_ONCE
     deliveries: ClassVar[tuple[Delivery, ...]] = _DELIVERIES
     retraction_remedy: ClassVar[str] = (
         'choose retractions="changelog" for a header diff with +1 or -1, or retractions="upsert" for the '
@@ -90,10 +89,10 @@ class KafkaSink(Sink):
             self._producer.close()
 
     def _deliver(self, batch: SinkBatch, messages: list[Message]) -> None:
-        if self.delivery is Delivery.AT_LEAST_ONCE:
+        if batch.delivery is Delivery.AT_LEAST_ONCE:
             self._try(batch, self._send, messages)
             return
-        if self.delivery is Delivery.AT_MOST_ONCE:
+        if batch.delivery is Delivery.AT_MOST_ONCE:
             self._try(batch, self._record_first, messages)
             return
         self._try(batch, self._send_and_record, messages)
@@ -150,7 +149,7 @@ class KafkaSink(Sink):
     def _opened(self, batch: SinkBatch) -> MessageProducer:
         """Return the producer; if it is new, learn which batch was committed last."""
         if self._producer is None:
-            recorded = self.delivery is not Delivery.AT_LEAST_ONCE
+            recorded = batch.delivery is not Delivery.AT_LEAST_ONCE
             self._ledger = self._ledger_of(batch) if recorded else None
             self._producer = producer = MessageProducer(self.settings, self._id(batch, recorded))
             producer.open()

@@ -24,7 +24,7 @@ from headrace.sdk.pardo.exception_handling import (
 from headrace.sdk.pardo.transforms import ParDo
 from headrace.sdk.pipelines.pvalue import PCollection, PDone, require_collection
 from headrace.sdk.pipelines.transform import PTransform
-from headrace.sdk.sources.delivery import Delivery
+from headrace.sdk.sources.delivery import Delivery, check_sink_delivers
 from headrace.sdk.sources.writing import Write
 from headrace.sdk.typehints.ignored_arguments import warn_of_ignored
 
@@ -125,14 +125,14 @@ class WriteToKafka(PTransform[PCollection[Any], PDone]):
             int(settings.get("message.max.bytes")),
         )
         _check_rows(self._form)
-        sink = KafkaSink(
+        self._sink = KafkaSink(
             settings,
             topic if isinstance(topic, str) else "",
             _checked_retractions(retractions),
             _checked_partitions(create_topics),
             ledger_topic,
         )
-        self._sink = sink.with_delivery(delivery)
+        self._delivery = check_sink_delivers(self._sink, delivery)
 
     def default_label(self) -> str:
         return f"WriteToKafka({self._sink.topic or 'topics'})"
@@ -144,8 +144,12 @@ class WriteToKafka(PTransform[PCollection[Any], PDone]):
     def expand(self, pcoll: PCollection[object]) -> PDone:
         self._check(pcoll)
         encoded = pcoll | "Encode" >> ParDo(EncodeMessages(self._form))
-        done: PDone = encoded | "Send" >> Write(self._sink)
+        done: PDone = encoded | "Send" >> self.send()
         return done
+
+    def send(self) -> Write:
+        """Return the step that writes encoded messages."""
+        return Write(self._sink, delivery=self._delivery)
 
     def _check(self, pcoll: PCollection[object]) -> None:
         require_collection(pcoll)
@@ -222,7 +226,7 @@ class WriteWithDeadLetters(PTransform[PCollection[Any], PCollection[Any]]):
         self._transform._check(pcoll)
         encode = EncodeMessages(self._transform._form, self._tag, self._caught)
         outputs = pcoll | "Encode" >> ParDo(encode).with_outputs(self._tag, main="encoded")
-        _ = outputs["encoded"] | "Send" >> Write(self._transform._sink)
+        _ = outputs["encoded"] | "Send" >> self._transform.send()
         bad: PCollection[Any] = outputs[self._tag]
         return bad
 

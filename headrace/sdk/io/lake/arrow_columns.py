@@ -10,12 +10,13 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
-from typing import Any, Final, get_args, get_origin
+from typing import Any, Final
 from uuid import UUID
 
 from headrace.errors import ElementError, PipelineError, shorten
-from headrace.sdk.elements.schemas import fields_of, is_record, plain_type, schema_of
+from headrace.sdk.elements.schemas import fields_of, is_record, schema_of
 from headrace.sdk.io.formats.parquet.arrow import arrow
+from headrace.sdk.io.formats.parquet.arrow_schema import basic_types, type_from_parts
 from headrace.sdk.io.table.rows import WINDOW_COLUMNS, RowValues, plain
 from headrace.windowing.time.timestamps import Duration, Timestamp
 
@@ -59,30 +60,13 @@ def type_of(kind: object) -> ArrowType | None:
     >>> type_of(datetime) is None  # with or without a zone
     True
     """
-    kind = plain_type(kind)
-    scalar = _scalars().get(kind)
-    if scalar is not None:
-        return scalar
-    if get_origin(kind) in (list, dict):
-        parts = list(map(type_of, get_args(kind)))
-        make = arrow().list_ if get_origin(kind) is list else arrow().map_
-        return None if None in parts else make(*parts)
-    record = None if kind is dict else schema_of(kind)
-    fields = [] if record is None else [(name, type_of(field)) for name, field in record.fields]
-    known = bool(fields) and all(found is not None for _, found in fields)
-    return arrow().struct(fields) if known else None
+    return type_from_parts(kind, _scalars(), {list: arrow().list_, dict: arrow().map_})
 
 
 def _scalars() -> dict[Any, ArrowType]:
     pyarrow = arrow()
-    return {
-        str: pyarrow.string(),
-        int: pyarrow.int64(),
-        float: pyarrow.float64(),
-        bool: pyarrow.bool_(),
-        bytes: pyarrow.binary(),
+    return basic_types() | {
         Decimal: pyarrow.decimal128(*DIGITS),
-        date: pyarrow.date32(),
         Timestamp: pyarrow.timestamp("us", "UTC"),
         Duration: pyarrow.int64(),
         timedelta: pyarrow.int64(),

@@ -10,6 +10,7 @@ import attrs
 from headrace.errors import PipelineError, require_extra
 from headrace.sdk.io.lake.delta import without_secrets
 from headrace.sdk.io.lake.table_versions import RowDiff, net_changes
+from headrace.sdk.io.secret import Secret, resolved
 
 _DIFFS: Final = {"insert": 1, "update_postimage": 1, "delete": -1, "update_preimage": -1}
 _CHANGE, _VERSION, _TIME = "_change_type", "_commit_version", "_commit_timestamp"
@@ -27,7 +28,7 @@ class DeltaVersions:
 
     uri: str = attrs.field(repr=False)
     columns: tuple[str, ...] | None = None
-    options: Mapping[str, str] = attrs.field(factory=dict, repr=False)
+    options: Mapping[str, str | Secret] = attrs.field(factory=dict, repr=False)
 
     @property
     def dataset(self) -> str:
@@ -87,7 +88,7 @@ class DeltaVersions:
     def _table(self, version: int | None = None) -> Any:
         deltalake = require_extra("deltalake", "delta", "Delta tables are read with deltalake")
         try:
-            return deltalake.DeltaTable(self.uri, version, storage_options=dict(self.options))
+            return deltalake.DeltaTable(self.uri, version, storage_options=resolved(self.options))
         except deltalake.exceptions.TableNotFoundError:
             raise PipelineError(
                 f"there is no Delta table at {self.dataset}", remedy="check the path"

@@ -14,6 +14,7 @@ import attrs
 
 from headrace.errors import PipelineError, require_extra
 from headrace.sdk.io.lake.table_versions import RowDiff, net_changes
+from headrace.sdk.io.secret import Secret, resolved
 
 
 @attrs.frozen
@@ -29,7 +30,7 @@ class IcebergSnapshots:
 
     name: str
     catalog: str
-    properties: Mapping[str, str] = attrs.field(repr=False)
+    properties: Mapping[str, str | Secret] = attrs.field(repr=False)
     columns: tuple[str, ...] | None = None
 
     @property
@@ -92,7 +93,9 @@ class IcebergSnapshots:
         catalogs = require_extra(
             "pyiceberg.catalog", "iceberg", "Iceberg tables are read with pyiceberg"
         )
-        return catalogs.load_catalog(self.catalog, **self.properties).load_table(self.name)
+        return catalogs.load_catalog(self.catalog, **resolved(self.properties)).load_table(
+            self.name
+        )
 
     def _snapshot(self, table: Any, version: int) -> Any:
         snapshot = table.snapshot_by_id(version)

@@ -12,6 +12,7 @@ from headrace.sdk.changelogs.from_changelog import FromChangelog
 from headrace.sdk.io.lake.delta_source import DeltaVersions
 from headrace.sdk.io.lake.iceberg_source import IcebergSnapshots
 from headrace.sdk.io.lake.table_versions import ChangesSource, TableVersions, VersionSource
+from headrace.sdk.io.secret import Secret
 from headrace.sdk.pardo.transforms import WithTimestamps
 from headrace.sdk.pipelines.pvalue import PBegin, PCollection
 from headrace.sdk.pipelines.transform import PTransform
@@ -91,7 +92,8 @@ class ReadFromDelta(ReadsVersions):
             and its retraction need the same time, which their commits do not have.
         allowed_lateness: how far behind the watermark a row can be, in seconds, with ``changes``; None for no
             limit. The watermark follows the times of the commits. See :class:`~headrace.FromChangelog`.
-        storage_options: options of the storage, such as credentials. They are not displayed.
+        storage_options: options of the storage, such as credentials, which can be
+            :class:`~headrace.io.Secret`. They are not displayed.
 
     Raises:
         PipelineError: an argument is not valid, or deltalake or pyarrow is not installed.
@@ -113,7 +115,7 @@ class ReadFromDelta(ReadsVersions):
         columns: Iterable[str] | None = None,
         timestamp: TimeOf = None,
         allowed_lateness: DurationTypes | None = None,
-        storage_options: Mapping[str, str] | None = None,
+        storage_options: Mapping[str, str | Secret] | None = None,
     ) -> None:
         require_extra("deltalake", "delta", "Delta tables are read with deltalake")
         names = None if columns is None else tuple(columns)
@@ -134,7 +136,8 @@ class ReadFromIceberg(ReadsVersions):
         table: name of the table, with its namespace: ``shop.totals``.
         catalog: name of the catalog.
         catalog_properties: properties of pyiceberg for the catalog, such as ``type``, ``uri``, ``warehouse``
-            and credentials; by default those of pyiceberg's own configuration. They are not displayed.
+            and credentials, which can be :class:`~headrace.io.Secret`; by default those of pyiceberg's own
+            configuration. They are not displayed.
         snapshot: without ``changes``, the snapshot to read, by default the current one; with ``changes``, the
             snapshot after which changes are read, by default the present rows are read first.
         changes: whether to read changes.
@@ -165,7 +168,7 @@ class ReadFromIceberg(ReadsVersions):
         table: str,
         *,
         catalog: str = "default",
-        catalog_properties: Mapping[str, str] | None = None,
+        catalog_properties: Mapping[str, str | Secret] | None = None,
         snapshot: int | None = None,
         changes: bool = False,
         columns: Iterable[str] | None = None,

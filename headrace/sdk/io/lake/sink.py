@@ -58,7 +58,6 @@ class LakeSink(PartSink):
         optimize: number of batches after which small files are joined; 0 for never.
         evolves: whether new columns of elements are added to the table.
         changing: whether the collection can have retractions.
-        delivery: whether the number of each batch is stored with it.
     """
 
     table: LakeTable
@@ -71,9 +70,9 @@ class LakeSink(PartSink):
     optimize: int = 0
     evolves: bool = False
     changing: bool = True
-    delivery: Delivery = Delivery.EXACTLY_ONCE
 
     accepts_retractions: ClassVar[bool] = True
+    delivery: ClassVar[Delivery] = Delivery.EXACTLY_ONCE
     deliveries: ClassVar[tuple[Delivery, ...]] = (Delivery.EXACTLY_ONCE, Delivery.AT_LEAST_ONCE)
 
     @property
@@ -123,7 +122,7 @@ class LakeSink(PartSink):
         ]
         if not parts:
             return
-        recorded = bool(commit.run) and self.delivery is Delivery.EXACTLY_ONCE
+        recorded = bool(commit.run) and commit.delivery is Delivery.EXACTLY_ONCE
         mark = Mark(f"headrace/{commit.run}/{commit.step}", commit.id, recorded)
         self._try(parts, mark, commit.step)
         if self.optimize and (commit.id + 1) % self.optimize == 0:

@@ -19,7 +19,7 @@ from headrace.sdk.io.secret import Secret
 from headrace.sdk.io.table.arguments import check_collection, key_columns, pattern_of
 from headrace.sdk.pipelines.pvalue import PCollection, PDone, require_collection
 from headrace.sdk.pipelines.transform import PTransform
-from headrace.sdk.sources.delivery import Delivery
+from headrace.sdk.sources.delivery import Delivery, check_sink_delivers
 from headrace.sdk.sources.writing import Write
 
 
@@ -50,7 +50,7 @@ class LakeOptions:
             )
         pattern = None if self.columns is None else pattern_of(self.columns)
         by = self.partition_by
-        sink = LakeSink(
+        return LakeSink(
             table,
             key_columns(self.key, pattern, self.windows),
             pattern,
@@ -61,7 +61,6 @@ class LakeOptions:
             self.optimize,
             self.schema_evolution,
         )
-        return sink.with_delivery(self.delivery)
 
 
 class WriteToLake(PTransform[PCollection[Any], PDone]):
@@ -76,6 +75,7 @@ class WriteToLake(PTransform[PCollection[Any], PDone]):
     def __init__(self, table: LakeTable, label: str, options: LakeOptions) -> None:
         super().__init__()
         self._sink = options.sink(table)
+        self._delivery = check_sink_delivers(self._sink, options.delivery)
         self._table = label
         self._windows = options.windows
 
@@ -86,7 +86,7 @@ class WriteToLake(PTransform[PCollection[Any], PDone]):
         require_collection(pcoll)
         check_collection(pcoll, bool(self._sink.key), self._windows)
         sink = attrs.evolve(self._sink, changing=pcoll.collection.changing)
-        return Write(sink).expand(pcoll)
+        return Write(sink, delivery=self._delivery).expand(pcoll)
 
 
 class WriteToDelta(WriteToLake):

@@ -169,7 +169,7 @@ class Database:
             with self.engine.connect() as connection:
                 connection.exec_driver_sql("PRAGMA journal_mode = WAL")
 
-    def apply(self, changes: Changes, batch: SinkBatch, delivery: Delivery) -> None:
+    def apply(self, changes: Changes, batch: SinkBatch) -> None:
         """Apply the changes of a batch, unless the batch was applied before and the delivery forbids it.
 
         Raises:
@@ -177,21 +177,21 @@ class Database:
         """
         if not len(changes) and self.table is None:
             return
-        if delivery is not Delivery.AT_MOST_ONCE:
-            retried(lambda: self._apply(changes, batch, delivery), batch.step)
+        if batch.delivery is not Delivery.AT_MOST_ONCE:
+            retried(lambda: self._apply(changes, batch), batch.step)
         elif retried(lambda: self._record(batch), batch.step):
-            self._apply(changes, batch, delivery)
+            self._apply(changes, batch)
 
-    def _apply(self, changes: Changes, batch: SinkBatch, delivery: Delivery) -> None:
+    def _apply(self, changes: Changes, batch: SinkBatch) -> None:
         table = self._table(changes.deletes + changes.writes, batch.step)
-        together = delivery is Delivery.EXACTLY_ONCE
+        together = batch.delivery is Delivery.EXACTLY_ONCE
         if together:
             self._create_batches_table(batch)
         try:
             with self.engine.connect() as connection:
                 if not together or self._is_new(connection, batch):
                     self._execute(connection, table, changes)
-                self._commit(connection, batch, delivery)
+                self._commit(connection, batch)
         except _REFUSALS as error:
             self._raise_element_error(table, changes, batch.step, error)
             raise
@@ -202,11 +202,11 @@ class Database:
         with self.engine.begin() as connection:
             return self._is_new(connection, batch)
 
-    def _commit(self, connection: sa.Connection, batch: SinkBatch, delivery: Delivery) -> None:
+    def _commit(self, connection: sa.Connection, batch: SinkBatch) -> None:
         try:
             connection.commit()
         except DBAPIError as error:
-            may_repeat = self.key or batch.run or delivery is Delivery.AT_LEAST_ONCE
+            may_repeat = self.key or batch.run or batch.delivery is Delivery.AT_LEAST_ONCE
             if may_repeat or not is_transient(error):
                 raise
             raise PipelineError(

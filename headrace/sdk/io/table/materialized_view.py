@@ -58,7 +58,7 @@ class ViewSink(TableSink):
         horizon = self._horizon_at(batch.watermark)
         if self.database is not None and (len(changes) or horizon != self.horizon):
             expired = None if horizon is None else Timestamp(micros=horizon).to_utc_datetime(True)
-            self.database.apply(attrs.evolve(changes, expired=expired), batch, self.delivery)
+            self.database.apply(attrs.evolve(changes, expired=expired), batch)
         self.horizon = horizon
 
     def _horizon_at(self, watermark: int | None) -> int | None:

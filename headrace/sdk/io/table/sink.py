@@ -31,11 +31,11 @@ class TableSink(Sink):
     pattern: tuple[Pattern, ...] | None
     types: dict[str, Any]
     windows: bool
-    delivery: Delivery = Delivery.EXACTLY_ONCE
     shape: Shape = attrs.field(init=False, repr=False)
     database: Database | None = attrs.field(default=None, init=False, repr=False)
 
     accepts_retractions: ClassVar[bool] = True
+    delivery: ClassVar[Delivery] = Delivery.EXACTLY_ONCE
     deliveries: ClassVar[tuple[Delivery, ...]] = tuple(Delivery)
 
     @property
@@ -75,7 +75,7 @@ class TableSink(Sink):
     def write(self, batch: SinkBatch) -> None:
         changes = self.changes_of(batch)
         if len(changes) and self.database is not None:
-            self.database.apply(changes, batch, self.delivery)
+            self.database.apply(changes, batch)
 
     def close(self) -> None:
         if self.database is not None:

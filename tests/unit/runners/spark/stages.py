@@ -7,7 +7,7 @@ key group) is done in a few lines of Python. So thousands of random pipelines ca
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import deepcopy
 from typing import Any
 from uuid import uuid4
@@ -80,11 +80,17 @@ class Map:
 
 
 class Stream:
-    """A graph in streaming mode, round by round."""
+    """A graph in streaming mode, round by round; the first shuffle can change the order of all rows."""
 
     def __init__(
-        self, graph: Graph, groups: int, tasks: int, files: SideInputFiles | None = None
+        self,
+        graph: Graph,
+        groups: int,
+        tasks: int,
+        files: SideInputFiles | None = None,
+        shuffled: Callable[[list[StageRow]], None] = lambda rows: None,
     ) -> None:
+        self._shuffled = shuffled
         planned = with_side_input_files(plan(graph), files)
         self._stages = stage_plans(planned, groups, batch=False)
         self._states = [State() for _ in self._stages[1:]]
@@ -132,11 +138,13 @@ class Stream:
             size = -(-len(bundle) // self._tasks)
             pieces = bundle.pieces(max(1, size))
             rows += [
-                StageRow(0, self._places[label], 0, dumps((now, pack(piece)))) for piece in pieces
+                StageRow(0, self._places[label], order, dumps((now, pack(piece))))
+                for order, piece in enumerate(pieces, len(rows))
             ]
         found = [
             r for n in range(self._tasks) for r in rows_of(self._first(rows[n :: self._tasks]))
         ]
+        self._shuffled(found)
         for stage, state in zip(self._keyed, self._states, strict=True):
             found = list(self._level(stage, state, found))
         return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -160,7 +161,7 @@ def panes(runner: Any, home: Path, *flags: str) -> tuple[list[Log], list[Any]]:
 def rows(*ranges: Any) -> list[StageRow]:
     """The rows of a round of the first node."""
     after = Position(1, 5_000_000, {})
-    return [row for _, row in rows_of_ranges(0, after, ranges, width=2)]
+    return [row for _, row in rows_of_ranges(0, after, ranges, width=2, order=count())]
 
 
 def test_an_error_of_a_source_on_a_worker_names_its_label(tmp_path: Path) -> None:
@@ -213,7 +214,7 @@ def test_workers_tell_the_driver_and_the_driver_the_reader_how_large_records_are
 
 def test_consecutive_ranges_are_read_by_the_same_or_consecutive_tasks() -> None:
     ranges = [SourceRange(0, 0, n, 2) for n in range(5)]
-    placed = [task for task, _ in rows_of_ranges(0, Position(1, 0, {}), ranges, width=3)]
+    placed = [task for task, _ in rows_of_ranges(0, Position(1, 0, {}), ranges, 3, count())]
     assert placed == [0, 0, 1, 1, 2]
 
 

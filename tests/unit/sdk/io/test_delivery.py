@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from pathlib import Path
+from typing import Any
 
 import attrs
 import pytest
@@ -13,7 +14,7 @@ from headrace.errors import UnsupportedError
 from headrace.grouping.bundle import Bundle
 from headrace.io import Delivery
 from headrace.sdk.io.table.sink import TableSink
-from headrace.sdk.sources.sink import Sink, SinkBatch
+from headrace.sdk.sources.sink import Commit, PartSink, Sink, SinkBatch, SinkPart
 
 
 class Lines(Sink):
@@ -27,11 +28,14 @@ class Lines(Sink):
 class Numbered(Sink):
     """A frozen sink that offers everything."""
 
+    got: list[Delivery] = attrs.field(factory=list)
+
     deliveries = tuple(Delivery)
-    delivery: Delivery = Delivery.EXACTLY_ONCE
+    delivery = Delivery.EXACTLY_ONCE
 
     def write(self, batch: SinkBatch) -> None:
-        """Drop a batch."""
+        """Note what is wanted."""
+        self.got.append(batch.delivery)
 
 
 def test_a_plain_sink_delivers_at_least_once_and_refuses_the_rest_by_name() -> None:
@@ -42,7 +46,7 @@ def test_a_plain_sink_delivers_at_least_once_and_refuses_the_rest_by_name() -> N
 
 def test_files_deliver_exactly_once_and_nothing_else(tmp_path: Path) -> None:
     sink = hr.io.TextSink(hr.io.FileNaming(str(tmp_path / "out")))
-    assert sink.with_delivery(Delivery.EXACTLY_ONCE) is sink
+    assert sink.delivery is Delivery.EXACTLY_ONCE
     with pytest.raises(UnsupportedError, match="TextSink cannot deliver at most once"):
         hr.io.Write(sink, delivery=Delivery.AT_MOST_ONCE)
 
@@ -52,10 +56,35 @@ def test_a_delivery_must_be_one() -> None:
         hr.io.Write(Lines(), delivery="exactly once")  # type: ignore[arg-type]
 
 
-def test_a_chosen_delivery_leaves_the_given_sink_as_it_is() -> None:
+@pytest.mark.parametrize("chosen", [None, *Delivery])
+def test_a_sink_is_told_the_delivery_with_each_batch(chosen: Delivery | None) -> None:
     sink = Numbered()
-    assert sink.with_delivery(Delivery.AT_MOST_ONCE).delivery is Delivery.AT_MOST_ONCE
-    assert sink.delivery is Delivery.EXACTLY_ONCE
+    with hr.Pipeline() as p:
+        _ = p | hr.Create(["a"]) | hr.io.Write(sink, delivery=chosen)
+    assert sink.got == [chosen or Delivery.EXACTLY_ONCE]
+
+
+@attrs.frozen(eq=False)
+class Staged(PartSink):
+    """A sink whose workers and whose driver note what is wanted."""
+
+    got: list[Delivery] = attrs.field(factory=list)
+
+    deliveries = tuple(Delivery)
+
+    def write_part(self, part: SinkPart) -> Delivery:
+        return part.delivery
+
+    def commit(self, commit: Commit) -> None:
+        self.got.extend([*commit.written, commit.delivery])
+
+
+@pytest.mark.parametrize("chosen", [None, Delivery.AT_MOST_ONCE])
+def test_parts_and_commits_are_told_too(runner: Any, chosen: Delivery | None) -> None:
+    sink = Staged()
+    with hr.Pipeline(runner=runner) as p:
+        _ = p | hr.Create(["a"]) | hr.io.Write(sink, delivery=chosen)
+    assert set(sink.got) == {chosen or Delivery.AT_LEAST_ONCE}
 
 
 @pytest.mark.parametrize("format", ["text", "mermaid", "html"])
@@ -68,12 +97,13 @@ def test_a_plan_shows_the_delivery_of_each_sink(format: str) -> None:
     assert text.count("delivers: at least once") == text.count("delivers: at most once") == 1
 
 
-def _batch(number: int, *rows: dict[str, int]) -> SinkBatch:
-    return SinkBatch(number, 0, Bundle(list(rows)), "run", "step", streaming=True)
+def _batch(number: int, delivery: Delivery, *rows: dict[str, int]) -> SinkBatch:
+    bundle = Bundle(list(rows))
+    return SinkBatch(number, 0, bundle, "run", "step", streaming=True, delivery=delivery)
 
 
-def _table(file: Path, delivery: Delivery) -> TableSink:
-    sink = TableSink(str(file), "t", (), None, {}, False, delivery=delivery)
+def _table(file: Path) -> TableSink:
+    sink = TableSink(str(file), "t", (), None, {}, False)
     sink.open()
     return sink
 
@@ -93,9 +123,9 @@ def _values(file: Path) -> list[int]:
 )
 def test_a_repeated_batch_of_a_table(tmp_path: Path, delivery: Delivery, values: list[int]) -> None:
     file = tmp_path / "table.db"
-    for batch in (_batch(0, {"n": 1}), _batch(1, {"n": 2}), _batch(1, {"n": 2})):
-        sink = _table(file, delivery)
-        sink.write(batch)
+    for number, n in ((0, 1), (1, 2), (1, 2)):
+        sink = _table(file)
+        sink.write(_batch(number, delivery, {"n": n}))
         sink.close()
     assert _values(file) == values
 
@@ -108,10 +138,10 @@ def test_a_batch_of_a_table_that_failed_is_written_again_unless_at_most_once(
     tmp_path: Path, delivery: Delivery, values: list[int]
 ) -> None:
     file = tmp_path / "table.db"
-    sink = _table(file, delivery)
-    sink.write(_batch(0, {"n": 1}))
+    sink = _table(file)
+    sink.write(_batch(0, delivery, {"n": 1}))
     with pytest.raises(hr.ElementError):
-        sink.write(_batch(1, {"n": 1 << 70}))
-    sink.write(_batch(1, {"n": 2}))
+        sink.write(_batch(1, delivery, {"n": 1 << 70}))
+    sink.write(_batch(1, delivery, {"n": 2}))
     sink.close()
     assert _values(file) == values

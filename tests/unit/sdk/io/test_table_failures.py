@@ -101,7 +101,7 @@ def test_a_batch_that_is_chosen_to_end_a_deadlock_is_written_again(mariadb_serve
         other, writer = found
         other.execute(sa.text("update many set seq = seq + 1"))  # the lighter transaction is ended
         waiting = "select 1 from information_schema.innodb_trx where trx_state = 'LOCK WAIT'"
-        until(writer, lambda: query(mariadb_server.url, waiting))
+        until(writer, lambda: query(mariadb_server.url, waiting), pause=0.2)
         other.execute(sa.text("update t set n = 7 where k = 'a'"))
         until(writer, lambda: "Deadlock found" in caplog.text)
         other.commit()
@@ -129,10 +129,13 @@ def retried(caplog):
     return any("will be written again" in record.message for record in caplog.records)
 
 
-def until(writer, condition):
-    """Wait until a condition is true, while a thread goes on."""
+def until(writer, condition, pause=0.02):
+    """Wait until a condition is true, while a thread goes on.
+
+    InnoDB's table of transactions stays as it is while it is read more often than every 0.1 seconds.
+    """
     while not condition():
-        writer.join(0.02)
+        writer.join(pause)
         assert writer.is_alive()
 
 

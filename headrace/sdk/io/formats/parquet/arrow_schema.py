@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import date, datetime
 from typing import Any, get_args, get_origin
 
@@ -50,19 +50,15 @@ def arrow_type(kind: object) -> Any:
     >>> arrow_type(object) is None
     True
     """
-    kind = plain_type(kind)
-    if get_origin(kind) is list:
-        item = arrow_type(get_args(kind)[0])
-        return None if item is None else arrow().list_(item)
-    record = schema_of(kind)
-    if record is None:
-        return _types().get(kind)
-    fields = [(name, arrow_type(field)) for name, field in record.fields]
-    known = all(field is not None for _, field in fields)
-    return arrow().struct(fields) if known else None
+    return type_from_parts(kind, _types(), {list: arrow().list_})
 
 
 def _types() -> dict[Any, Any]:
+    return basic_types() | {datetime: arrow().timestamp("us", "UTC")}
+
+
+def basic_types() -> dict[Any, Any]:
+    """Return the Arrow types of the Python types that have only one."""
     pyarrow = arrow()
     return {
         str: pyarrow.string(),
@@ -70,9 +66,35 @@ def _types() -> dict[Any, Any]:
         float: pyarrow.float64(),
         bool: pyarrow.bool_(),
         bytes: pyarrow.binary(),
-        datetime: pyarrow.timestamp("us", "UTC"),
         date: pyarrow.date32(),
     }
+
+
+def type_from_parts(
+    kind: object, scalars: Mapping[Any, Any], generics: Mapping[Any, Callable[..., Any]]
+) -> Any:
+    """Return the Arrow type for a Python type, made of the types of its parts; None if one has none.
+
+    Args:
+        kind: the type; a class of records becomes a struct.
+        scalars: the Arrow types of types without parts.
+        generics: by generic type, the function that makes an Arrow type of those of its arguments.
+
+    >>> type_from_parts(list[int | None], basic_types(), {list: arrow().list_})
+    ListType(list<item: int64>)
+    """
+    kind = plain_type(kind)
+    if kind in scalars:
+        return scalars[kind]
+    make = generics.get(get_origin(kind))
+    if make is not None:
+        parts = [type_from_parts(part, scalars, generics) for part in get_args(kind)]
+        return None if None in parts else make(*parts)
+    schema = None if kind is dict else schema_of(kind)
+    named = () if schema is None else schema.fields
+    fields = [(name, type_from_parts(field, scalars, generics)) for name, field in named]
+    known = bool(fields) and all(field is not None for _, field in fields)
+    return arrow().struct(fields) if known else None
 
 
 def arrow_array(values: list[Any], kind: object) -> Any:

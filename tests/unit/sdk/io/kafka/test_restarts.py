@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import count
+from random import Random
 from typing import Any
 from uuid import uuid4
 
@@ -72,6 +73,14 @@ class Reader:
         self.position = after
         return values
 
+    def resumed(self, position: Position, limit: int) -> list[bytes]:
+        """Read a round in a new process that knows only a position."""
+        self.restart()
+        self.position = position_of(position.as_json())
+        values = self.read(limit, "")
+        self.rounds.close()
+        return values
+
     def rest(self) -> list[bytes]:
         """Read what is left."""
         self.restart(until_caught_up=True)
@@ -95,7 +104,7 @@ def test_each_record_is_read_once(topic: Topic) -> None:
     producer = topic.transactional()
 
     @given(WRITES, ROUNDS, WRITES, st.booleans())
-    @settings(max_examples=10, deadline=None, phases=[Phase.generate])  # connections are slow
+    @settings(max_examples=8, deadline=None, phases=[Phase.generate])  # connections are slow
     def law(first: Any, rounds: Any, more: Any, by_workers: bool) -> None:
         own = Topic.made(topic.address, f"t-{uuid4().hex[:12]}")
         expected = write(own, first)
@@ -123,6 +132,43 @@ def test_each_record_is_read_once(topic: Topic) -> None:
         return visible
 
     law()
+
+
+@pytest.mark.parametrize("by_workers", [False, True])
+def test_any_position_is_a_place_to_restart(kafka_broker: Any, by_workers: bool) -> None:
+    """Read in small steps; after each step another process reads the next one from the stored position."""
+    topic = Topic.made(kafka_broker.address, f"t-{uuid4().hex[:12]}", partitions=1)
+    expected = in_gaps(topic)
+    limits, reader, other = Random(7), Reader(topic, by_workers), Reader(topic, by_workers)
+    read = 0
+    while read < len(expected):
+        values = reader.read(limits.randint(1, 3), "")
+        assert values == expected[read : read + len(values)]
+        read += len(values)
+        following = other.resumed(reader.position, LONGEST_GAP + 1)
+        assert following == expected[read : read + len(following)]
+        assert following or read == len(expected)
+    reader.rounds.close()
+
+
+LONGEST_GAP = 3
+"""The number of offsets without a committed record: the ends of two transactions, and what one aborted."""
+
+
+def in_gaps(topic: Topic) -> list[bytes]:
+    """Write records with gaps between their offsets; return those that are committed."""
+    producer, visible = topic.transactional(), []
+    for number, (records, kind) in enumerate(
+        [(4, "plain"), (1, "commit"), (2, "commit"), (1, "abort"), (1, "plain"), (3, "commit")] * 2
+    ):
+        values = [b"%d-%d" % (number, n) for n in range(records)]
+        messages = [(None, value) for value in values]
+        if kind == "plain":
+            topic.write(0, messages)
+        else:
+            topic.transact(0, messages, kind == "commit", producer)
+        visible += values if kind != "abort" else []
+    return visible
 
 
 def test_a_position_is_plain_data(topic: Topic) -> None:

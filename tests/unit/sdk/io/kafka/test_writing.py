@@ -299,7 +299,7 @@ def test_a_repeated_batch_of_other_deliveries(
     written: Written, delivery: Delivery, values: list[str]
 ) -> None:
     for _ in range(2):
-        written.sink(delivery).write(written.batch(0, "a1"))
+        written.sink().write(written.batch(0, "a1", delivery=delivery))
     assert written.values() == values
 
 
@@ -312,8 +312,8 @@ def test_a_batch_that_failed_is_written_again_unless_at_most_once(
 ) -> None:
     written = Written(small_topic)
     with pytest.raises(ElementError):
-        written.sink(delivery).write(written.batch(3, "a" + "x" * 900))
-    written.sink(delivery).write(written.batch(3, "a1"))
+        written.sink().write(written.batch(3, "a" + "x" * 900, delivery=delivery))
+    written.sink().write(written.batch(3, "a1", delivery=delivery))
     assert written.values() == values
     assert BatchLedger("headrace-batches", written.run, "step").last(written.sink().settings) == 3
 

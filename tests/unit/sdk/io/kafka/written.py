@@ -57,20 +57,21 @@ class Written:
 
     def sink(
         self,
-        delivery: Delivery = Delivery.EXACTLY_ONCE,
         retractions: str | None = None,
         settings: Mapping[str, Any] | None = None,
     ) -> KafkaSink:
         config = ClientSettings.of({**self.topic.config, **(settings or {})}, "producer_config")
-        sink = KafkaSink(config, self.topic.name, retractions, 0, "headrace-batches", delivery)
+        sink = KafkaSink(config, self.topic.name, retractions, 0, "headrace-batches")
         sink.open()
         return sink
 
-    def batch(self, number: int, *texts: str) -> SinkBatch:
+    def batch(
+        self, number: int, *texts: str, delivery: Delivery = Delivery.EXACTLY_ONCE
+    ) -> SinkBatch:
         messages = [tuple(self.message(text.removeprefix("-"))) for text in texts]
         diffs = [-1 if text.startswith("-") else 1 for text in texts]
         bundle = Bundle(messages, diffs=diffs)
-        return SinkBatch(number, 0, bundle, self.run, "step", streaming=True)
+        return SinkBatch(number, 0, bundle, self.run, "step", streaming=True, delivery=delivery)
 
     def message(self, text: str) -> Message:
         return Message(self.topic.name, text[:1].encode(), text.encode())

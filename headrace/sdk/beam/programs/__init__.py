@@ -1,0 +1,30 @@
+"""Programs that are written with ``apache_beam``, run by Headrace as they are.
+
+The only room that imports ``apache_beam`` (the extra ``beam``). A runner of Beam visits the objects of a
+pipeline, and makes a graph of Headrace of them. Then a runner of Headrace runs the graph.
+
+====================  =================================================================================
+module                concept
+====================  =================================================================================
+``runner``            Beam's runner: what a program names
+``options``           Beam's options as ours
+``result``            the run, as Beam's result
+``metrics``           Beam's metrics in ours, and back
+``translation``       visits the objects, and translates each into nodes
+``nodes``             the graph that is made: nodes with labels and windowing strategies of Beam
+``applications``      the table from what Beam applies to how it is translated
+``strategies``        windowing strategies and triggers
+``window_fns``        window functions
+``windows``           windows and panes
+``rows``              bundles as Beam's windowed values, and back
+``step``              the life of one of Beam's DoFns in one process
+``dofns``             DoFns on bundles
+``direct``            DoFns whose ``process`` takes the element only
+``splittable``        splittable DoFns, run to the end of each element
+``stateful``          stateful DoFns
+``states``            states, timers and their coders
+``combine``           CombineFns
+``keys``              keys that only Beam's coders can encode
+``sources``           values, bounded sources and test streams
+====================  =================================================================================
+"""

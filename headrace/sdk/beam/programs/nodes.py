@@ -1,0 +1,136 @@
+"""The graph that is made of a program: nodes with the labels of Beam, and Beam's windowing for each input."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import attrs
+
+from headrace.errors import HeadraceError
+from headrace.sdk.beam.programs.strategies import strategy_of
+from headrace.sdk.groups.combine_fn import CombineFn
+from headrace.sdk.groups.group_by_key import grouped
+from headrace.sdk.pardo.pardo_node import pardo_node
+from headrace.sdk.pardo.stateful_node import stateful_node
+from headrace.sdk.pipelines.elementwise import BundleEach, ProcessEach
+from headrace.sdk.pipelines.graph import (
+    MAIN,
+    AssignWindows,
+    Collection,
+    CombinePerKey,
+    Flatten,
+    GroupByKey,
+    Node,
+    Reshuffle,
+)
+from headrace.sdk.pipelines.pipeline import Pipeline
+from headrace.sdk.pipelines.pvalue import PBegin, PCollection
+from headrace.sdk.pipelines.transform import PTransform
+from headrace.sdk.sources.reading import read_node
+
+Pcoll = PCollection[Any]
+
+
+class _Step(PTransform[Any, Any]):
+    """Adds nodes under the label of an application."""
+
+    def __init__(self, build: Callable[[], Any]) -> None:
+        super().__init__()
+        self._build = build
+
+    def expand(self, pcoll: Any) -> Any:
+        return self._build()
+
+
+class Graphs:
+    """Makes the nodes of a program.
+
+    Args:
+        pipeline: the pipeline that gets them.
+
+    Attributes:
+        pipeline: that pipeline.
+    """
+
+    def __init__(self, pipeline: Pipeline) -> None:
+        self.pipeline = pipeline
+        self._made: dict[Any, Pcoll] = {}
+
+    def within(self, label: str, build: Callable[[], Any]) -> Any:
+        """Add nodes under a label, and return what the function returns."""
+        return self.pipeline.apply(_Step(build), label=label)
+
+    def set(self, theirs: Any, made: Pcoll) -> None:
+        """Let a collection of Beam be a collection of ours."""
+        self._made[theirs] = made
+
+    def of(self, theirs: Any) -> Pcoll:
+        """Return a collection of Beam as ours, with the windowing that Beam has for it now."""
+        made = self._made[theirs].collection
+        try:
+            windowing = strategy_of(theirs.windowing)
+        except HeadraceError as error:
+            error.where = error.where or str(theirs)
+            raise
+        bounded = bool(theirs.is_bounded)
+        return PCollection(self.pipeline, attrs.evolve(made, windowing=windowing, bounded=bounded))
+
+    def read(self, source: Any, bounded: bool) -> Pcoll:
+        """Add a node that reads a source."""
+        return read_node(PBegin(self.pipeline), source, bounded)
+
+    def assign(self, pcoll: Pcoll, theirs: Any) -> Pcoll:
+        """Add a node that assigns the windows of a collection of Beam."""
+        output = attrs.evolve(self._like(pcoll), windowing=strategy_of(theirs.windowing))
+        return self._add(AssignWindows(self.pipeline.scope, (pcoll.collection,), (output,)))
+
+    def reshuffle(self, pcoll: Pcoll) -> Pcoll:
+        """Add a node that redistributes a collection."""
+        scope = self.pipeline.scope
+        return self._add(Reshuffle(scope, (pcoll.collection,), (self._like(pcoll),)))
+
+    def flatten(self, pcolls: Iterable[Pcoll]) -> Pcoll:
+        """Add a node that merges collections."""
+        sources = tuple(pcoll.collection for pcoll in pcolls)
+        output = attrs.evolve(
+            sources[0],
+            node=self.pipeline.scope,
+            tag=MAIN,
+            bounded=all(source.bounded for source in sources),
+            changing=any(source.changing for source in sources),
+            accumulated=any(source.accumulated for source in sources),
+        )
+        return self._add(Flatten(self.pipeline.scope, sources, (output,)))
+
+    def group(self, pcoll: Pcoll) -> Pcoll:
+        """Add a node that groups pairs by key."""
+        outputs = grouped(pcoll, Any, combining=False)
+        return self._add(GroupByKey(self.pipeline.scope, (pcoll.collection,), outputs))
+
+    def combine(self, pcoll: Pcoll, fn: CombineFn) -> Pcoll:
+        """Add a node that combines pairs by key."""
+        outputs = grouped(pcoll, Any, combining=True)
+        return self._add(CombinePerKey(self.pipeline.scope, (pcoll.collection,), outputs, fn))
+
+    def pardo(self, pcoll: Pcoll, kind: BundleEach, tags: tuple[str, ...] = ()) -> Pcoll:
+        """Add a node that calls a DoFn on bundles; outputs that nothing reads are dropped."""
+        made: Pcoll = pardo_node(pcoll, kind, self._like(pcoll), tags)
+        self.pipeline.accept_any_tag(self.pipeline.scope)
+        return made
+
+    def stateful(
+        self, pcoll: Pcoll, kind: ProcessEach, declared: Any, tags: tuple[str, ...]
+    ) -> Pcoll:
+        """Add a node that calls a stateful DoFn."""
+        made: Pcoll = stateful_node(pcoll, kind, declared, Any, tags)
+        self.pipeline.accept_any_tag(self.pipeline.scope)
+        return made
+
+    def _like(self, pcoll: Pcoll) -> Collection:
+        """Return the main output of the step, with the windowing of its input."""
+        return attrs.evolve(pcoll.collection, node=self.pipeline.scope, tag=MAIN, element_type=Any)
+
+    def _add(self, node: Node) -> Pcoll:
+        self.pipeline.add(node)
+        return PCollection(self.pipeline, node.outputs[0])

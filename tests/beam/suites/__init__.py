@@ -1,0 +1,1 @@
+"""Beam's own suites, with Headrace's runner for unmodified programs."""

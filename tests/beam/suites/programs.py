@@ -1,0 +1,209 @@
+"""Programs of apache_beam, which Headrace must run as Beam does; each returns a collection of a pipeline."""
+
+from __future__ import annotations
+
+import enum
+
+import apache_beam as beam
+from apache_beam.coders import StrUtf8Coder
+from apache_beam.testing.test_stream import TestStream
+from apache_beam.transforms import trigger, userstate, window
+from apache_beam.transforms.timeutil import TimeDomain
+
+
+def word_count(p):
+    """Counts words, with a combiner that is lifted."""
+    lines = p | beam.Create(["a mill by the weir", "the mill race", "a weir"])
+    words = lines | beam.FlatMap(str.split)
+    return words | beam.combiners.Count.PerElement()
+
+
+class Told(beam.DoFn):
+    """Tells the window, timestamp and pane of each pane."""
+
+    def process(
+        self,
+        element,
+        at=beam.DoFn.TimestampParam,
+        w=beam.DoFn.WindowParam,
+        pane=beam.DoFn.PaneInfoParam,
+    ):
+        key, values = element
+        yield (
+            key,
+            sorted(values),
+            int(at),
+            int(w.start),
+            int(w.end),
+            pane.timing,
+            pane.index,
+            pane.is_last,
+        )
+
+
+def early_and_late_panes(p):
+    """Early, on-time and late panes of a test stream in fixed windows."""
+    stream = (
+        TestStream()
+        .add_elements([window.TimestampedValue(("k", n), n) for n in (1, 2, 12)])
+        .advance_watermark_to(5)
+        .add_elements([window.TimestampedValue(("k", 3), 3)])
+        .advance_watermark_to(11)
+        .add_elements([window.TimestampedValue(("k", 4), 4)])
+        .advance_watermark_to(25)
+        .add_elements(
+            [window.TimestampedValue(("k", 5), 5), window.TimestampedValue(("k", 21), 26)]
+        )
+        .advance_watermark_to_infinity()
+    )
+    windows = beam.WindowInto(
+        window.FixedWindows(10),
+        trigger=trigger.AfterWatermark(early=trigger.AfterCount(1), late=trigger.AfterCount(1)),
+        accumulation_mode=trigger.AccumulationMode.ACCUMULATING,
+        allowed_lateness=10,
+    )
+    return p | stream | windows | beam.GroupByKey() | beam.ParDo(Told())
+
+
+class Reminder(beam.DoFn):
+    """Sums the values of a key, and tells the sum when a timer fires."""
+
+    SUM = userstate.CombiningValueStateSpec("sum", sum)
+    SEEN = userstate.BagStateSpec("seen", StrUtf8Coder())
+    LAST = userstate.TimerSpec("last", TimeDomain.WATERMARK)
+
+    def process(
+        self,
+        element,
+        w=beam.DoFn.WindowParam,
+        total=beam.DoFn.StateParam(SUM),
+        seen=beam.DoFn.StateParam(SEEN),
+        timer=beam.DoFn.TimerParam(LAST),
+    ):
+        _, value = element
+        total.add(value)
+        seen.add(str(value))
+        timer.set(w.max_timestamp())
+
+    @userstate.on_timer(LAST)
+    def tell(
+        self,
+        key=beam.DoFn.KeyParam,
+        total=beam.DoFn.StateParam(SUM),
+        seen=beam.DoFn.StateParam(SEEN),
+    ):
+        yield key, total.read(), "".join(sorted(seen.read()))
+        total.clear()
+
+
+def state_and_timers(p):
+    """A stateful DoFn with a timer at the end of each window."""
+    values = p | beam.Create([("a", 1), ("b", 2), ("a", 3), ("a", 14), ("b", 15)])
+    stamped = values | beam.Map(lambda kv: window.TimestampedValue(kv, kv[1]))
+    return stamped | beam.WindowInto(window.FixedWindows(10)) | beam.ParDo(Reminder())
+
+
+def side_inputs(p):
+    """Side inputs of each kind."""
+    main = p | "Main" >> beam.Create([1, 2, 3])
+    names = p | "Names" >> beam.Create([(1, "one"), (2, "two")])
+    most = main | beam.CombineGlobally(max).without_defaults()
+    return main | beam.Map(
+        lambda x, names, top, all_of, many: (x, names.get(x), top, sorted(all_of), len(many[x])),
+        beam.pvalue.AsDict(names),
+        beam.pvalue.AsSingleton(most),
+        beam.pvalue.AsList(main),
+        beam.pvalue.AsMultiMap(names),
+    )
+
+
+def windowed_side_inputs(p):
+    """A side input whose windows are other ones than those of the main input."""
+    stamped = p | beam.Create(range(10)) | beam.Map(lambda t: window.TimestampedValue(t, t))
+    main = stamped | "Main" >> beam.WindowInto(window.FixedWindows(5))
+    side = stamped | "Side" >> beam.WindowInto(window.FixedWindows(7))
+    return main | beam.Map(lambda x, ys: (x, sorted(ys)), beam.pvalue.AsList(side))
+
+
+class Grain(enum.Enum):
+    """Keys of a class."""
+
+    RYE = 1
+    OATS = 2
+
+
+class Place:
+    """A key that only a coder of the program can write."""
+
+    def __init__(self, name):
+        self.name = name
+
+    def __eq__(self, other):
+        return isinstance(other, Place) and self.name.lower() == other.name.lower()
+
+    def __hash__(self):
+        return hash(self.name.lower())
+
+
+class PlaceCoder(beam.coders.Coder):
+    """Writes places in lower case, so that they are one key."""
+
+    def encode(self, place):
+        return place.name.lower().encode()
+
+    def decode(self, encoded):
+        return Place(encoded.decode())
+
+    def is_deterministic(self):
+        return True
+
+
+beam.coders.registry.register_coder(Place, PlaceCoder)
+
+
+def keys_of_classes(p):
+    """Keys that are enums, tuples with times, and of a class with a coder of its own."""
+    places = p | "Places" >> beam.Create([Place("Bay"), Place("BAY"), Place("Cove")])
+    by_place = (
+        places
+        | "Key" >> beam.Map(lambda place: (place, 1)).with_output_types(tuple[Place, int])
+        | "Sum" >> beam.CombinePerKey(sum)
+        | "Name" >> beam.MapTuple(lambda place, n: (place.name, n))
+    )
+    grains = p | beam.Create([(Grain.RYE, 1), (Grain.OATS, 2), (Grain.RYE, 3)])
+    by_grain = grains | beam.GroupByKey() | beam.MapTuple(lambda g, ns: (g.name, sorted(ns)))
+    return (by_place, by_grain) | beam.Flatten()
+
+
+def sessions_with_outputs(p):
+    """Sessions, and a DoFn with several outputs and exceptions."""
+
+    def halve(pair):
+        key, values = pair
+        yield key, sorted(values)
+        if len(values) > 1:
+            yield beam.pvalue.TaggedOutput("many", len(values))
+
+    stamped = (
+        p | beam.Create([1, 2, 9, 30]) | beam.Map(lambda t: window.TimestampedValue(("k", t), t))
+    )
+    grouped = stamped | beam.WindowInto(window.Sessions(5)) | beam.GroupByKey()
+    split = grouped | beam.FlatMap(halve).with_outputs("many", main="all")
+    good, bad = stamped | "Bad" >> beam.Map(lambda kv: 1 // (kv[1] - 2)).with_exception_handling()
+    letters = bad | beam.Map(lambda letter: ("failed", letter[0], letter[1][0].__name__))
+    made = [
+        pcoll | f"Global {n}" >> beam.WindowInto(window.GlobalWindows())
+        for n, pcoll in enumerate((split.all, split.many))
+    ]
+    return (*made, good, letters) | beam.Flatten()
+
+
+BATCH = (
+    word_count,
+    state_and_timers,
+    side_inputs,
+    windowed_side_inputs,
+    keys_of_classes,
+    sessions_with_outputs,
+)
+"""The programs that end."""

@@ -1,0 +1,152 @@
+"""Unmodified programs give what they give on Beam's own runners."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from pathlib import Path
+
+import apache_beam as beam
+import pytest
+from apache_beam.metrics import Metrics, MetricsFilter
+from apache_beam.options.pipeline_options import PipelineOptions
+from apache_beam.runners.direct.direct_runner import BundleBasedDirectRunner
+from apache_beam.runners.portability.fn_api_runner import FnApiRunner
+
+import headrace.errors
+from headrace.beam import HeadraceRunner
+from headrace.sdk.beam.programs.options import own_options
+from headrace.sdk.options.pipeline_options import StandardOptions
+from tests.beam.suites import programs
+from tests.beam.suites.programs import BATCH
+
+
+class Written(beam.DoFn):
+    """Writes what arrives to a file, a line for each value."""
+
+    def __init__(self, path):
+        self._path = path
+
+    def process(self, element):
+        with Path(self._path).open("a") as file:
+            file.write(json.dumps(repr(element)) + "\n")
+
+
+def results(program, runner, path: Path, *, streaming: bool = False) -> list[str]:
+    """Run a program, and return the values that it makes, in no order."""
+    options = PipelineOptions([], streaming=streaming)
+    with beam.Pipeline(runner=runner, options=options) as p:
+        _ = program(p) | "Written" >> beam.ParDo(Written(str(path)))
+    return sorted(path.read_text().splitlines())
+
+
+@pytest.fixture
+def beams_warnings():
+    """Beam warns of what it deprecates in its own code."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+@pytest.mark.usefixtures("beams_warnings")
+@pytest.mark.parametrize("program", BATCH, ids=lambda program: program.__name__)
+def test_gives_what_it_gives_on_beam(program, tmp_path):
+    theirs = results(program, FnApiRunner(), tmp_path / "theirs")
+    assert results(program, HeadraceRunner(), tmp_path / "ours") == theirs != []
+
+
+@pytest.mark.usefixtures("beams_warnings")
+def test_the_panes_of_a_test_stream_are_those_of_beam(tmp_path):
+    program = programs.early_and_late_panes
+    theirs = results(program, BundleBasedDirectRunner(), tmp_path / "theirs", streaming=True)
+    ours = results(program, HeadraceRunner(), tmp_path / "ours", streaming=True)
+    assert [without_last(line) for line in ours] == [without_last(line) for line in theirs] != []
+
+
+def without_last(line: str) -> str:
+    """Return a pane without its mark of the last one, which Beam does not set for an expired window."""
+    return line.rpartition(",")[0]
+
+
+@pytest.mark.spark
+@pytest.mark.usefixtures("beams_warnings")
+def test_programs_on_spark(small_spark, tmp_path):
+    """All programs as one, in one job."""
+
+    def everything(p):
+        made = [
+            p | program.__name__ >> Part(program) | f"Of {program.__name__}" >> beam.Map(repr)
+            for program in BATCH
+        ]
+        return made | "All" >> beam.Flatten()
+
+    ours = results(everything, HeadraceRunner("spark"), tmp_path / "spark")
+    assert ours == results(everything, HeadraceRunner(), tmp_path / "local")
+
+
+class Part(beam.PTransform):
+    """A program as a part of another one."""
+
+    def __init__(self, program):
+        super().__init__()
+        self._program = program
+
+    def expand(self, begin):
+        return self._program(begin)
+
+
+@pytest.mark.usefixtures("beams_warnings")
+def test_metrics_are_beams():
+    count = Metrics.counter("mill", "sacks")
+    weight = Metrics.distribution("mill", "weight")
+    level = Metrics.gauge("mill", "level")
+    grains = Metrics.string_set("mill", "grains")
+
+    def grind(sack):
+        count.inc()
+        weight.update(sack)
+        level.set(3)
+        grains.add(f"g{sack}")
+        return sack
+
+    p = beam.Pipeline(runner=HeadraceRunner())
+    _ = p | beam.Create([2, 4]) | "Grind" >> beam.Map(grind)
+    result = p.run()
+    assert result.wait_until_finish() == result.state == "DONE"
+    found = result.metrics().query(MetricsFilter().with_step("Grind"))
+    (counter,), (distribution,) = found["counters"], found["distributions"]
+    assert counter.key.step == "Grind"
+    assert counter.committed == counter.attempted == 2
+    assert distribution.committed.data == beam.metrics.cells.DistributionData(6, 2, 2, 4)
+    assert [gauge.committed.value for gauge in found["gauges"]] == [3]
+    assert [strings.committed for strings in found["string_sets"]] == [{"g2", "g4"}]
+    assert result.metrics().query(MetricsFilter().with_name("none"))["counters"] == []
+
+
+def test_options_are_read_by_both():
+    given = PipelineOptions(
+        ["--runner=headrace.beam.HeadraceRunner", "--headrace_runner=spark", "--batch-seconds=5"],
+        streaming=True,
+    )
+    own = own_options(given).view_as(StandardOptions)
+    assert (own.runner, own.streaming, own.batch_seconds) == (None, True, 5.0)
+
+
+def test_a_dotted_name_names_the_runner():
+    with beam.Pipeline(options=PipelineOptions(["--runner=headrace.beam.HeadraceRunner"])) as p:
+        assert isinstance(p.runner, HeadraceRunner)
+        _ = p | beam.Create([1])
+
+
+def test_what_has_no_equivalent_is_refused_by_name():
+    class Foreign(beam.PTransform):
+        def expand(self, pcoll):
+            return beam.pvalue.PCollection.from_(pcoll)
+
+    p = beam.Pipeline(runner=HeadraceRunner())
+    _ = p | beam.Create([1]) | "Over there" >> Foreign()
+    with pytest.raises(
+        headrace.errors.UnsupportedError, match="Foreign has no equivalent"
+    ) as refused:
+        p.run()
+    assert refused.value.where == "Over there"

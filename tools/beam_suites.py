@@ -1,0 +1,255 @@
+"""Run Beam's own suites on Headrace with Beam's modules unchanged, and write docs/reference/beam-suites.md.
+
+`make beam-suites` calls this. The tests are those of the installed apache-beam; their pipelines run on
+`headrace.beam.HeadraceRunner`, in each mode: local, spark (batch) and spark-streaming. Each failure has a
+reason in tests/beam/suites/suites.toml; a failure without one is an error. Results are kept in
+tests/beam/suites/results.json, so a part of the suites can be run again.
+
+    python tools/beam_suites.py                                # all suites in all modes; writes the page
+    python tools/beam_suites.py --suite triggers --mode local  # one of them; writes the page, too
+    python tools/beam_suites.py --page                         # only the page, from the results that are kept
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import tomllib
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Iterable, Iterator, Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
+
+ROOT = Path(__file__).resolve().parents[1]
+DATA = ROOT / "tests/beam/suites/suites.toml"
+KEPT = ROOT / "tests/beam/suites/results.json"
+PAGE = ROOT / "docs/reference/beam-suites.md"
+
+MODES = ("local", "spark", "spark-streaming")
+
+TEST_SECONDS = 600
+"""Limit of one test."""
+
+
+class Suite(NamedTuple):
+    """A suite of Beam.
+
+    Attributes:
+        name: its name on the page.
+        about: what it tests.
+        paths: its modules, or files of this repository.
+        marked: the mark of its tests; empty for all.
+        modes: the modes in which it runs.
+    """
+
+    name: str
+    about: str
+    paths: tuple[str, ...]
+    marked: str
+    modes: tuple[str, ...]
+
+
+class Reason(NamedTuple):
+    """Why tests fail: a pattern of their names, the modes, and the text."""
+
+    tests: str
+    modes: tuple[str, ...]
+    why: str
+
+
+class Outcome(NamedTuple):
+    """What became of a suite in a mode: names of tests."""
+
+    passed: tuple[str, ...]
+    failed: tuple[str, ...]
+    skipped: tuple[str, ...]
+
+
+Results: TypeAlias = dict[str, dict[str, Outcome]]
+"""What became of each suite in each mode."""
+
+
+def read_data() -> tuple[list[Suite], list[Reason]]:
+    """Read the suites, and the reasons."""
+    content = tomllib.loads(DATA.read_text())
+    suites = [
+        Suite(
+            s["name"],
+            s["about"],
+            tuple(s["paths"]),
+            s.get("marked", ""),
+            tuple(s.get("modes", MODES)),
+        )
+        for s in content["suite"]
+    ]
+    reasons = [
+        Reason(r["tests"], tuple(r.get("modes", MODES)), r["why"]) for r in content["reason"]
+    ]
+    return suites, reasons
+
+
+# ---------------------------------------------------------------------------------------------- running
+
+
+def run(suite: Suite, mode: str) -> Outcome:
+    """Run a suite in a mode."""
+    with tempfile.TemporaryDirectory() as scratch:
+        report = Path(scratch) / "report.xml"
+        command = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-n",
+            "0",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            "-W",
+            "ignore",
+        ]
+        command += ["-c", os.devnull, "--rootdir", str(ROOT), "-p", "tests.beam.suites.plugin"]
+        command += ["--timeout", str(TEST_SECONDS), f"--junitxml={report}"]
+        command += ["-m", suite.marked] if suite.marked else []
+        command += ["--pyargs", *(str(ROOT / p) if p.endswith(".py") else p for p in suite.paths)]
+        paths = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
+        environment = {**os.environ, "PYTHONPATH": paths, "HEADRACE_BEAM_MODE": mode}
+        subprocess.run(command, cwd=scratch, env=environment, check=False)
+        return outcome_of(report)
+
+
+def outcome_of(report: Path) -> Outcome:
+    """Read the report of pytest."""
+    found: dict[str, set[str]] = {"passed": set(), "failed": set(), "skipped": set()}
+    for case in ElementTree.parse(report).iter("testcase"):
+        name = f"{case.get('classname', '').rpartition('.')[2]}.{case.get('name')}"
+        kinds = {child.tag for child in case}
+        kind = (
+            "failed"
+            if kinds & {"failure", "error"}
+            else "skipped"
+            if "skipped" in kinds
+            else "passed"
+        )
+        found[kind].add(name)
+    found["passed"] -= found["failed"]
+    return Outcome(*(tuple(sorted(found[kind])) for kind in ("passed", "failed", "skipped")))
+
+
+def load() -> Results:
+    """Read the results that are kept, by suite and mode."""
+    if not KEPT.exists():
+        return {}
+    content = json.loads(KEPT.read_text())
+    return {
+        suite: {
+            mode: Outcome(**{k: tuple(v) for k, v in found.items()})
+            for mode, found in modes.items()
+        }
+        for suite, modes in content.items()
+    }
+
+
+def keep(results: Results) -> None:
+    """Write the results."""
+    content = {
+        suite: {mode: found._asdict() for mode, found in modes.items()}
+        for suite, modes in results.items()
+    }
+    KEPT.write_text(json.dumps(content, indent=1, sort_keys=True) + "\n")
+
+
+# ----------------------------------------------------------------------------------------------- the page
+
+
+def reason_of(reasons: Iterable[Reason], test: str, mode: str) -> str | None:
+    """Return why a test fails in a mode; None if nothing says it."""
+    found = (r.why for r in reasons if mode in r.modes and fnmatchcase(test, r.tests))
+    return next(found, None)
+
+
+def failures(results: Results) -> Iterator[tuple[str, str, str]]:
+    """Yield the suite, the mode and the name of each test that fails."""
+    runs = (
+        (suite, mode, found) for suite, modes in results.items() for mode, found in modes.items()
+    )
+    return ((suite, mode, test) for suite, mode, found in runs for test in found.failed)
+
+
+def unexplained(results: Results, reasons: list[Reason]) -> list[str]:
+    """Return the failures without a reason."""
+    return [
+        f"{suite}, {mode}: {test}"
+        for suite, mode, test in failures(results)
+        if reason_of(reasons, test, mode) is None
+    ]
+
+
+def page(suites: list[Suite], results: Results, reasons: list[Reason], version: str) -> str:
+    """Return the text of the page."""
+    lines = [
+        "# Beam's own suites",
+        "",
+        f"Unmodified tests of apache-beam {version}, whose pipelines run on",
+        "[`headrace.beam.HeadraceRunner`](../tutorial/beam-on-spark.md). `make beam-suites` runs them and",
+        "writes this page; a failure without a reason fails it. Beam skips some tests on every runner.",
+        "",
+        "| suite | mode | passed | failed | skipped |",
+        "|---|---|---|---|---|",
+    ]
+    for suite in suites:
+        for mode in suite.modes:
+            found = results.get(suite.name, {}).get(mode)
+            cells = (
+                "not run | | " if found is None else " | ".join(str(len(part)) for part in found)
+            )
+            lines.append(f"| {suite.name}: {suite.about} | {mode} | {cells} |")
+    lines += ["", "## Failures", "", "| test | mode | reason |", "|---|---|---|"]
+    for _, mode, test in failures(results):
+        lines.append(f"| `{test}` | {mode} | {reason_of(reasons, test, mode)} |")
+    return "\n".join(lines) + "\n"
+
+
+def installed_version() -> str:
+    """Return the version of Beam."""
+    from importlib.metadata import version
+
+    return version("apache-beam")
+
+
+def parse(arguments: Sequence[str] | None) -> Any:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--suite", action="append", help="only these suites")
+    parser.add_argument("--mode", action="append", choices=MODES, help="only these modes")
+    parser.add_argument("--page", action="store_true", help="run nothing; write the page")
+    return parser.parse_args(arguments)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the suites, write the page, and return how many failures have no reason."""
+    given = parse(arguments)
+    suites, reasons = read_data()
+    results = load()
+    for suite in suites if not given.page else ():
+        if given.suite and suite.name not in given.suite:
+            continue
+        for mode in suite.modes:
+            if not given.mode or mode in given.mode:
+                results.setdefault(suite.name, {})[mode] = run(suite, mode)
+                keep(results)
+    PAGE.write_text(page(suites, results, reasons, installed_version()))
+    lost = unexplained(results, reasons)
+    for one in lost:
+        print(f"no reason: {one}", file=sys.stderr)
+    return min(len(lost), 1)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
