@@ -15,6 +15,7 @@ from headrace.io.watermark_estimators import (
     MonotonicWatermarkEstimator,
     WalltimeWatermarkEstimator,
 )
+from headrace.options import PipelineOptions
 from headrace.runners.splittable import restriction_keys
 from headrace.sdk.pardo.splittable_dofn import SplitRestrictions, splittable
 from headrace.testing import TestPipeline, TestStream, assert_that, capture, equal_to
@@ -474,6 +475,16 @@ class ToTen(Whole):
 TO_TEN = hr.DoFn.RestrictionParam(ToTen())
 
 
+class ToNone(Whole):
+    """Work of which a drained run does nothing more."""
+
+    def truncate(self, element, restriction):
+        return None
+
+
+TO_NONE = hr.DoFn.RestrictionParam(ToNone())
+
+
 class EndlessToTen(Endless):
     @hr.DoFn.unbounded_per_element()
     def process(self, element, tracker=TO_TEN):
@@ -555,6 +566,24 @@ def test_drained_work_without_an_end_stops_when_it_is_deferred():
         assert result.wait_until_finish(10) == "RUNNING"
     assert result.drain() == "DONE"
     assert len(numbers.values) % 10 == 0
+
+
+class Waiting(hr.DoFn):
+    """Three positions, and then a wait of an hour."""
+
+    @hr.DoFn.unbounded_per_element()
+    def process(self, element, tracker=TO_NONE):
+        for position in claimed(tracker):
+            yield position
+            if position == 2:
+                tracker.defer_remainder(Duration(3600))
+                return
+
+
+@pytest.mark.mode("streaming")
+def test_a_run_until_it_has_caught_up_waits_for_no_restriction(runner):
+    with TestPipeline(runner, options=PipelineOptions(["--until-caught-up"])) as p:
+        assert_that(p | hr.Create([5]) | hr.ParDo(Waiting()), equal_to([0, 1, 2]))
 
 
 def test_parts_have_keys_of_their_own_so_that_workers_share_them():
