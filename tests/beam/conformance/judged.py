@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,12 +13,14 @@ from typing import Any
 import attrs
 
 from headrace.beam import BeamReport, BeamVerdict, check_runner
-from headrace.sdk.beam.judge.judging import LIKE_ITS_BATCH
+from headrace.sdk.beam.judge.judging import NO_ERROR, TERMINATES
+from headrace.sdk.testing.laws.law import LIKE_ITS_BATCH
 
 JUDGED = Path(__file__).with_name("judged.json")
 """The reports on each runner when somebody last ran the judge."""
 
 TITLES = {
+    "headrace.beam.HeadraceRunner": "Headrace, local, of Beam programs",
     "BundleBasedDirectRunner": "Beam, bundle-based runner",
     "FnApiRunner": "Beam, FnApiRunner",
     "PrismRunner": "Beam, Prism",
@@ -60,18 +63,20 @@ class Judged:
 
 def judge_all(prism: str | None) -> None:
     """Judge Beam's local runners, and Prism if its program is given."""
-    for runner in ("FnApiRunner", "BundleBasedDirectRunner"):
+    for runner in ("headrace.beam.HeadraceRunner", "FnApiRunner", "BundleBasedDirectRunner"):
         judge_again(runner)
     if prism:
         judge_again("PrismRunner", prism)
 
 
-def judge_again(runner: str, prism: str | None = None, cases: int = CASES) -> None:
+def judge_again(
+    runner: str, prism: str | None = None, cases: int = CASES, tries: int = TRIES
+) -> None:
     """Judge a runner of Beam's, and store the report."""
     import apache_beam
 
     options = [f"{WHERE_PRISM_IS}{prism}"] * bool(prism)
-    report = check_runner(runner, cases, options=options, shrinking=TRIES)
+    report = check_runner(runner, cases, options=options, shrinking=tries)
     prints = [printed_by(str(verdict.program)) for verdict in report.broken]
     text = json.dumps(attrs.asdict(Judged(apache_beam.__version__, report, tuple(prints))))
     kept = stored_text()
@@ -80,7 +85,7 @@ def judge_again(runner: str, prism: str | None = None, cases: int = CASES) -> No
 
 
 def printed_by(program: str) -> tuple[str, ...]:
-    """Run a program, and return the lines that it prints, or the error with which it stops."""
+    """Run a program, and return the lines that it prints; an error is in the report."""
     try:
         done = subprocess.run(
             [sys.executable, "-W", "ignore", "-c", program],
@@ -92,8 +97,7 @@ def printed_by(program: str) -> tuple[str, ...]:
     except subprocess.TimeoutExpired:
         return ("(it does not end)",)
     lines = sorted(done.stdout.splitlines())
-    errors = [line for line in done.stderr.splitlines() if line.strip()]
-    return tuple(lines) if done.returncode == 0 else (*lines, *errors[-1:])
+    return tuple(lines)
 
 
 def stored_text() -> dict[str, Any]:
@@ -104,7 +108,8 @@ def stored_text() -> dict[str, Any]:
 
 def stored() -> dict[str, Judged]:
     """Return the stored reports, by runner."""
-    return {name: _judged(kept) for name, kept in stored_text().items()}
+    kept = stored_text()
+    return {name: _judged(kept[name]) for name in TITLES if name in kept}
 
 
 def _judged(kept: Mapping[str, Any]) -> Judged:
@@ -146,6 +151,8 @@ def _cell(report: BeamReport, law: str, mode: str) -> str:
 def law_misses(judged: Mapping[str, Judged]) -> Iterator[str]:
     """Yield each miss with its program and what it prints; one of both modes is shown as a stream."""
     for name, each in judged.items():
+        if each.report.passed:
+            continue
         yield f"### {TITLES[name]}: broken laws\n"
         if each.report.no_streaming:
             yield f"It runs no TestStream (`{each.report.no_streaming}`), so it was given batches only.\n"
@@ -158,15 +165,16 @@ def law_misses(judged: Mapping[str, Judged]) -> Iterator[str]:
 
 def _subject(verdict: BeamVerdict) -> str:
     """Return the law of a verdict, with the start of an error: its modes share one program."""
-    return verdict.law + " ".join(
-        found[:60] for found in verdict.found if found.startswith("error")
-    )
+    errors = (re.sub(r"\d", "", found) for found in verdict.found if found.startswith("error"))
+    return " ".join([verdict.law, *(error[:100] for error in errors)])
 
 
 def _shown(miss: Miss, modes: str) -> Iterator[str]:
     verdict = miss.verdict
     yield f"**{verdict.law}** ({modes}): {_findings(verdict.found)}\n"
     yield f"```py\n{_tidy(str(verdict.program))}\n```\n"
+    if verdict.law in (NO_ERROR, TERMINATES):
+        return
     yield "It prints:\n"
     yield "```text\n" + "\n".join(line[:400] for line in miss.prints or ["(nothing)"]) + "\n```\n"
 
@@ -181,4 +189,4 @@ def _modes(miss: Miss, misses: Sequence[Miss]) -> str:
 
 
 def _findings(found: Sequence[str]) -> str:
-    return "; ".join(f"`{line[:300]}`" for line in found)
+    return "; ".join(f"`{' '.join(line.split())[:300]}`" for line in found)

@@ -20,14 +20,14 @@ EMITTING = ("process_elements", "process_timer")
 """The methods of Beam's trigger driver that emit panes."""
 
 
-def changed(name: str, change: Change) -> Callable[..., Any]:
-    """Return a method of Beam's trigger driver that changes its panes."""
+def break_panes(name: str, change: Change, set_method: Callable[..., None] = setattr) -> None:
+    """Let a method of Beam's trigger driver emit changed panes."""
     emit = getattr(GeneralTriggerDriver, name)
 
     def broken(*args: Any) -> Any:
         return [pane for pane in map(change, emit(*args)) if pane is not None]
 
-    return broken
+    set_method(GeneralTriggerDriver, name, broken)
 
 
 def drops_late_panes(pane: Any) -> Any:
@@ -71,7 +71,7 @@ class CountsFromOne(BundleBasedDirectRunner):
     def run_pipeline(self, pipeline: Any, options: Any) -> Any:
         for name in EMITTING:
             if getattr(GeneralTriggerDriver, name).__module__ != __name__:
-                setattr(GeneralTriggerDriver, name, changed(name, counts_from_one))
+                break_panes(name, counts_from_one)
         return super().run_pipeline(pipeline, options)
 
 

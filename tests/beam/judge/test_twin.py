@@ -14,7 +14,7 @@ import pytest
 pytest.importorskip("apache_beam", reason="Beam is what this compares with")
 
 import attrs
-from hypothesis import assume, given, settings
+from hypothesis import assume, given, settings, strategies as st
 
 from headrace.sdk.beam.judge.playing import NativeRunner, RunsPanes, play
 from headrace.sdk.beam.judge.runner_cases import AMPLE, beam_runs
@@ -90,3 +90,14 @@ def test_a_batch_on_beam_and_natively(bundles: RunnerProcess, run: Run) -> None:
     assume(len(run.steps) == 1 or agrees_in_batch(run))
     theirs, ours = in_beam(bundles, run, False), play(run, NativeRunner(), streaming=False)
     assert results(run, ours) == results(run, theirs)
+
+
+@given(beam_runs(), st.booleans())
+def test_a_program_of_beam_on_headrace_and_natively(run: Run, streaming: bool) -> None:
+    theirs = play(run, "headrace.beam.HeadraceRunner", streaming)
+    assert in_order(theirs) == in_order(play(run, NativeRunner(), streaming))
+
+
+def in_order(panes: RunsPanes) -> list[list[str]]:
+    """Return the panes of each grouping in a fixed order, with all that they say."""
+    return [sorted(map(repr, found)) for found in panes]
