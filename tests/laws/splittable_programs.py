@@ -63,7 +63,7 @@ class Reading(NamedTuple):
     start: int
     stop: int
     part: int
-    stops: tuple[tuple[int, int], ...]
+    stops: tuple[tuple[int, float], ...]
     yields: bool
     estimator: str
 

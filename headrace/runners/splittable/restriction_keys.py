@@ -117,9 +117,9 @@ class RestrictionKeys(DoFnKeys):
         state += self._arrived(elements)
 
     def _arrived(self, elements: Bundle) -> Iterator[LiveRestriction]:
-        for (_, sent), timestamp, windows, pane, _ in elements.rows():
+        for (_, (element, restriction, state)), timestamp, windows, pane, _ in elements.rows():
             for own in zip(windows) if self._process.by_window else (windows,):
-                yield LiveRestriction(*sent, timestamp, own, pane, timestamp)
+                yield LiveRestriction(element, restriction, state, timestamp, own, pane, timestamp)
 
     def run_to_completion(
         self, elements: Bundle, start: Clock, end: Clock, out: DoFnOutputs
