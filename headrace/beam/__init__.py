@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
-from headrace.errors import require_extra
+from headrace.errors import require_extra as _require_extra
 
 if TYPE_CHECKING:
     from headrace.sdk.beam.programs.runner import HeadraceRunner
@@ -20,5 +20,5 @@ def __getattr__(name: str) -> Any:
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    require_extra("apache_beam", "beam", "programs of apache_beam run on Headrace")
+    _require_extra("apache_beam", "beam", "programs of apache_beam run on Headrace")
     return getattr(import_module(home), name)

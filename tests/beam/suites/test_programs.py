@@ -68,19 +68,24 @@ def without_last(line: str) -> str:
     return line.rpartition(",")[0]
 
 
+def everything(p):
+    """All programs as one."""
+    made = [
+        p | program.__name__ >> Part(program) | f"Of {program.__name__}" >> beam.Map(repr)
+        for program in BATCH
+    ]
+    globally = [
+        pcoll | f"Global {n}" >> beam.WindowInto(beam.window.GlobalWindows())
+        for n, pcoll in enumerate(made)
+    ]
+    return globally | "All" >> beam.Flatten()
+
+
 @pytest.mark.spark
-@pytest.mark.usefixtures("beams_warnings")
-def test_programs_on_spark(small_spark, tmp_path):
-    """All programs as one, in one job."""
-
-    def everything(p):
-        made = [
-            p | program.__name__ >> Part(program) | f"Of {program.__name__}" >> beam.Map(repr)
-            for program in BATCH
-        ]
-        return made | "All" >> beam.Flatten()
-
-    ours = results(everything, HeadraceRunner("spark"), tmp_path / "spark")
+@pytest.mark.usefixtures("beams_warnings", "small_spark")
+@pytest.mark.parametrize("streaming", [False, True], ids=["batch", "streaming"])
+def test_programs_on_spark(streaming, tmp_path):
+    ours = results(everything, HeadraceRunner("spark"), tmp_path / "spark", streaming=streaming)
     assert ours == results(everything, HeadraceRunner(), tmp_path / "local")
 
 

@@ -6,9 +6,8 @@ pipeline, and makes a graph of Headrace of them. Then a runner of Headrace runs 
 ====================  =================================================================================
 module                concept
 ====================  =================================================================================
-``runner``            Beam's runner: what a program names
+``runner``            Beam's runner, which a program names, and the run as Beam's result
 ``options``           Beam's options as ours
-``result``            the run, as Beam's result
 ``metrics``           Beam's metrics in ours, and back
 ``translation``       visits the objects, and translates each into nodes
 ``nodes``             the graph that is made: nodes with labels and windowing strategies of Beam
@@ -22,6 +21,7 @@ module                concept
 ``direct``            DoFns whose ``process`` takes the element only
 ``splittable``        splittable DoFns, run to the end of each element
 ``stateful``          stateful DoFns
+``side_inputs``       side inputs
 ``states``            states, timers and their coders
 ``combine``           CombineFns
 ``keys``              keys that only Beam's coders can encode

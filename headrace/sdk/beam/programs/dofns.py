@@ -19,7 +19,7 @@ from headrace.sdk.beam.programs.step import BeamStep, Worker
 from headrace.sdk.pardo.bundle_dofn import BundleDoFn
 from headrace.sdk.pipelines.outputs import Outputs
 
-BATCH = 4096
+BEAM_BATCH = 4096
 """The maximum number of elements of a batch, as in Beam."""
 
 
@@ -102,8 +102,8 @@ def _batches(rows: Iterator[Any], converter: Any) -> Iterator[Any]:
         first.setdefault(place, row)
         groups[place].append(row.value)
     for place, values in groups.items():
-        for start in range(0, len(values), BATCH):
-            batch = converter.produce_batch(values[start : start + BATCH])
+        for start in range(0, len(values), BEAM_BATCH):
+            batch = converter.produce_batch(values[start : start + BEAM_BATCH])
             yield HomogeneousWindowedBatch.from_batch_and_windowed_value(
                 batch=batch, windowed_value=first[place]
             )

@@ -36,7 +36,7 @@ class BeamStep:
 
 
 @attrs.define(eq=False)
-class SideContent:
+class CurrentSide:
     """The content of a side input, as Beam's calls ask for it: by window, which is always the current one.
 
     Attributes:
@@ -72,7 +72,7 @@ class Worker:
         self.tracker = StepTracker(step.label)
         self.translation = WindowTranslation(step.windowfn.get_window_coder())
         self.emitted = Emitted.with_converter(getattr(step.fn, "output_batch_converter", None))
-        self._sides: list[Any] = [SideContent() for _ in step.views]
+        self._sides: list[Any] = [CurrentSide() for _ in step.views]
         self.runner = DoFnRunner(
             step.fn,
             list(step.args),
