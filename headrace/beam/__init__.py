@@ -8,11 +8,16 @@ from typing import TYPE_CHECKING, Any, Final
 from headrace.errors import require_extra as _require_extra
 
 if TYPE_CHECKING:
+    from headrace.sdk.beam.programs.retractions import ToChangelog, retracting
     from headrace.sdk.beam.programs.runner import HeadraceRunner
 
-__all__ = ["HeadraceRunner"]
+__all__ = ["HeadraceRunner", "ToChangelog", "retracting"]
 
-_HOMES: Final = {"HeadraceRunner": "headrace.sdk.beam.programs.runner"}
+_HOMES: Final = {
+    "HeadraceRunner": "headrace.sdk.beam.programs.runner",
+    "ToChangelog": "headrace.sdk.beam.programs.retractions",
+    "retracting": "headrace.sdk.beam.programs.retractions",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -12,9 +12,11 @@ from apache_beam.metrics import Metrics, MetricsFilter
 from apache_beam.options.pipeline_options import PipelineOptions
 from apache_beam.runners.direct.direct_runner import BundleBasedDirectRunner
 from apache_beam.runners.portability.fn_api_runner import FnApiRunner
+from apache_beam.testing import test_stream
+from apache_beam.transforms import trigger, window
 
 import headrace.errors
-from headrace.beam import HeadraceRunner
+from headrace.beam import HeadraceRunner, ToChangelog, retracting
 from headrace.sdk.beam.programs.options import own_options
 from headrace.sdk.options.pipeline_options import StandardOptions
 from tests.beam.suites import programs
@@ -155,3 +157,38 @@ def test_what_has_no_equivalent_is_refused_by_name():
     ) as refused:
         p.run()
     assert refused.value.where == "Over there"
+
+
+@pytest.mark.usefixtures("beams_warnings")
+def test_a_program_of_beam_can_retract(tmp_path):
+    """A late element changes the count of a word, so another one has that count."""
+
+    def program(p):
+        stream = (
+            test_stream.TestStream()
+            .add_elements([window.TimestampedValue(word, 5) for word in ("to", "be", "to", "be")])
+            .advance_watermark_to(60)
+            .add_elements([window.TimestampedValue("be", 6)])
+            .advance_watermark_to_infinity()
+        )
+        minutes = beam.WindowInto(
+            window.FixedWindows(60),
+            trigger=trigger.AfterWatermark(late=trigger.AfterCount(1)),
+            accumulation_mode=trigger.AccumulationMode.ACCUMULATING,
+            allowed_lateness=60,
+        )
+        counts = p | stream | retracting(minutes) | beam.combiners.Count.PerElement()
+        with_window = counts | beam.Map(
+            lambda pair, w=beam.DoFn.WindowParam: (pair[1], (pair[0], int(w.end)))
+        )
+        return with_window | beam.GroupByKey() | beam.MapTuple(_sorted) | ToChangelog()
+
+    found = [json.loads(line) for line in results(program, HeadraceRunner(), tmp_path / "ours")]
+    both, be, to = [("be", 60), ("to", 60)], [("be", 60)], [("to", 60)]
+    assert sorted(found) == sorted(
+        map(repr, [(1, (2, both)), (-1, (2, both)), (1, (2, to)), (1, (3, be))])
+    )
+
+
+def _sorted(key, values):
+    return key, sorted(values)

@@ -16,12 +16,12 @@ module                concept
 ``window_fns``        window functions
 ``windows``           windows and panes
 ``rows``              bundles as Beam's windowed values, and back
-``step``              the life of one of Beam's DoFns in one process
+``step``              the life of one of Beam's DoFns in one process, with its side inputs
 ``dofns``             DoFns on bundles
 ``direct``            DoFns whose ``process`` takes the element only
 ``splittable``        splittable DoFns, run to the end of each element
 ``stateful``          stateful DoFns
-``side_inputs``       side inputs
+``retractions``       panes that retract earlier ones, which only Headrace has
 ``states``            states, timers and their coders
 ``combine``           CombineFns
 ``keys``              keys that only Beam's coders can encode
