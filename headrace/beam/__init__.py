@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any, Final
 from headrace.errors import require_extra as _require_extra
 
 if TYPE_CHECKING:
-    from headrace.sdk.beam.programs.retractions import ToChangelog, retracting
+    from headrace.sdk.beam.programs.retractions import BeamToChangelog as ToChangelog, retracting
     from headrace.sdk.beam.programs.runner import HeadraceRunner
 
 __all__ = ["HeadraceRunner", "ToChangelog", "retracting"]
 
 _HOMES: Final = {
-    "HeadraceRunner": "headrace.sdk.beam.programs.runner",
-    "ToChangelog": "headrace.sdk.beam.programs.retractions",
-    "retracting": "headrace.sdk.beam.programs.retractions",
+    "HeadraceRunner": ("headrace.sdk.beam.programs.runner", "HeadraceRunner"),
+    "ToChangelog": ("headrace.sdk.beam.programs.retractions", "BeamToChangelog"),
+    "retracting": ("headrace.sdk.beam.programs.retractions", "retracting"),
 }
 
 
@@ -26,4 +26,5 @@ def __getattr__(name: str) -> Any:
     if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     _require_extra("apache_beam", "beam", "programs of apache_beam run on Headrace")
-    return getattr(import_module(home), name)
+    module, own_name = home
+    return getattr(import_module(module), own_name)

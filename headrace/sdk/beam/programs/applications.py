@@ -23,7 +23,7 @@ from headrace.sdk.beam.programs.combine import BeamCombineFn
 from headrace.sdk.beam.programs.dofns import BeamDoFn
 from headrace.sdk.beam.programs.keys import DecodeKeys, EncodeKeys, KeyCoding, coding_of
 from headrace.sdk.beam.programs.nodes import Graphs, Pcoll
-from headrace.sdk.beam.programs.retractions import ToChangelog
+from headrace.sdk.beam.programs.retractions import BeamToChangelog
 from headrace.sdk.beam.programs.rows import tag_of
 from headrace.sdk.beam.programs.sources import (
     CreatedValues,
@@ -267,7 +267,7 @@ _WHOLE: Final[dict[type, Translator]] = {
     beam.GroupByKey: _group,
     beam.Flatten: _flatten,
     TestStream: _test_stream,
-    ToChangelog: _to_changelog,
+    BeamToChangelog: _to_changelog,
     PeriodicImpulse: _periodic_impulse,
 }
 

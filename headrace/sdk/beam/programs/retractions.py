@@ -10,7 +10,7 @@ from apache_beam.portability.api import beam_runner_api_pb2
 
 WindowsT = TypeVar("WindowsT")
 
-RETRACTING: Final = beam_runner_api_pb2.AccumulationMode.RETRACTING
+RETRACTING_IN_BEAM: Final = beam_runner_api_pb2.AccumulationMode.RETRACTING
 """Beam's number of the mode, which Beam reserves."""
 
 
@@ -18,7 +18,7 @@ def retracting(windows: WindowsT) -> WindowsT:
     """Return a ``beam.WindowInto`` whose panes retract the panes before them.
 
     Only Headrace runs it. Functions process a retraction as they process its value, and what they emit for it
-    is retracted, so they must be deterministic. :class:`ToChangelog` makes values of both.
+    is retracted, so they must be deterministic. ``ToChangelog`` makes values of both.
 
     Args:
         windows: the ``beam.WindowInto``, with a trigger; its accumulation mode does not matter.
@@ -35,21 +35,26 @@ def retracting(windows: WindowsT) -> WindowsT:
         raise TypeError(f"retracting takes a beam.WindowInto, not {windows!r}")
     made: Any = copy(windows)
     made.windowing = copy(made.windowing)
-    made.windowing.accumulation_mode = RETRACTING
+    made.windowing.accumulation_mode = RETRACTING_IN_BEAM
     result: WindowsT = made
     return result
 
 
-class ToChangelog(beam.PTransform):
-    """Turns each value into (1, value), and each retraction into (-1, value).
+class BeamToChangelog(beam.PTransform):
+    """Turns each value into (1, value), and each retraction into (-1, value): ``headrace.beam.ToChangelog``.
 
     On Beam's runners, which have no retractions, all pairs begin with 1.
 
     >>> import apache_beam as beam
+    >>> from headrace.beam import ToChangelog
     >>> with beam.Pipeline(runner="headrace.beam.HeadraceRunner") as p:
     ...     _ = p | beam.Create(["rye"]) | ToChangelog() | beam.Map(print)
     (1, 'rye')
     """
+
+    def default_label(self) -> str:
+        """Return the public name."""
+        return "ToChangelog"
 
     def expand(self, pcoll: Any) -> Any:
         """Pair each value with 1."""
