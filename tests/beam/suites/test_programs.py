@@ -13,7 +13,7 @@ from apache_beam.options.pipeline_options import PipelineOptions
 from apache_beam.runners.direct.direct_runner import BundleBasedDirectRunner
 from apache_beam.runners.portability.fn_api_runner import FnApiRunner
 from apache_beam.testing import test_stream
-from apache_beam.transforms import trigger, window
+from apache_beam.transforms import combiners, trigger, window
 
 import headrace.errors
 from headrace.beam import HeadraceRunner, ToChangelog, retracting
@@ -77,7 +77,7 @@ def everything(p):
         for program in BATCH
     ]
     globally = [
-        pcoll | f"Global {n}" >> beam.WindowInto(beam.window.GlobalWindows())
+        pcoll | f"Global {n}" >> beam.WindowInto(window.GlobalWindows())
         for n, pcoll in enumerate(made)
     ]
     return globally | "All" >> beam.Flatten()
@@ -177,7 +177,7 @@ def test_a_program_of_beam_can_retract(tmp_path):
             accumulation_mode=trigger.AccumulationMode.ACCUMULATING,
             allowed_lateness=60,
         )
-        counts = p | stream | retracting(minutes) | beam.combiners.Count.PerElement()
+        counts = p | stream | retracting(minutes) | combiners.Count.PerElement()
         with_window = counts | beam.Map(
             lambda pair, w=beam.DoFn.WindowParam: (pair[1], (pair[0], int(w.end)))
         )

@@ -40,7 +40,7 @@ def retracting(windows: WindowsT) -> WindowsT:
     return result
 
 
-class BeamToChangelog(beam.PTransform):
+class BeamToChangelog(beam.PTransform[Any, Any]):
     """Turns each value into (1, value), and each retraction into (-1, value): ``headrace.beam.ToChangelog``.
 
     On Beam's runners, which have no retractions, all pairs begin with 1.
