@@ -145,6 +145,16 @@ def test_a_dotted_name_names_the_runner():
         _ = p | beam.Create([1])
 
 
+def test_resource_hints_are_ignored_with_one_warning():
+    p = beam.Pipeline(runner=HeadraceRunner())
+    values = p | beam.Create([1])
+    for n in range(2):
+        _ = values | f"Hinted {n}" >> beam.Map(str).with_resource_hints(min_ram="1GB")
+    with pytest.warns(headrace.errors.HeadraceWarning, match="resource hints") as warned:
+        p.run()
+    assert len(warned) == 1
+
+
 def test_what_has_no_equivalent_is_refused_by_name():
     class Foreign(beam.PTransform):
         def expand(self, pcoll):
