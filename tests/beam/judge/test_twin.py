@@ -92,6 +92,7 @@ def test_a_batch_on_beam_and_natively(bundles: RunnerProcess, run: Run) -> None:
     assert results(run, ours) == results(run, theirs)
 
 
+@settings(max_examples=max(3 * EXAMPLES, settings().max_examples // 2))
 @given(beam_runs(), st.booleans())
 def test_a_program_of_beam_on_headrace_and_natively(run: Run, streaming: bool) -> None:
     theirs = play(run, "headrace.beam.HeadraceRunner", streaming)
