@@ -142,8 +142,8 @@ def own_stream(stream: Any, tag: Any, translation: WindowTranslation) -> TestStr
 
 def _scripted(stamped: Any, translation: WindowTranslation) -> Any:
     at = Timestamp(micros=stamped.timestamp.micros)
-    value = stamped.value
-    if not isinstance(value, beam_streams.WindowedValueHolder):
+    value: Any = stamped.value
+    if type(value) is not beam_streams.WindowedValueHolder:
         return TimestampedValue(value, at)
     held = value.windowed_value
     return WindowedValueHolder(
