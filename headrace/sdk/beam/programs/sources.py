@@ -142,10 +142,10 @@ def own_stream(stream: Any, tag: Any, translation: WindowTranslation) -> TestStr
 
 def _scripted(stamped: Any, translation: WindowTranslation) -> Any:
     at = Timestamp(micros=stamped.timestamp.micros)
-    value: Any = stamped.value
-    if type(value) is not beam_streams.WindowedValueHolder:
+    value = stamped.value
+    if not isinstance(value, beam_streams.WindowedValueHolder):
         return TimestampedValue(value, at)
-    held = value.windowed_value
+    held = value.windowed_value  # type: ignore[attr-defined]  # Beam does not declare it
     return WindowedValueHolder(
         WindowedValue(
             held.value,
