@@ -12,6 +12,7 @@ FIRST_KILL ?= $(shell expr $(TENTH) \* 5)
 # `make test` runs a sample of the tests on one older Spark: each day of the year another one; none if this is empty.
 OLDER_SPARK ?= $(word $(shell expr $$(date +%j) % 3 + 1),4.0 4.1 4.2)
 SAMPLE := tests/model/test_figures.py tests/faults/test_failing.py tests/compatibility
+SAMPLE += tests/unit/sdk/io/lake/test_spark_readers.py
 # `make test` runs these tests on Spark beside the others, in a process of their own.
 BESIDE := tests/model/semantics tests/faults tests/compatibility tests/unit/sdk/observing tests/beam/nexmark
 BESIDE += tests/docs/test_docs.py

@@ -104,6 +104,12 @@ if TYPE_CHECKING:
         AsMultiMap as AsMultiMap,
         AsSingleton as AsSingleton,
     )
+    from headrace.sdk.pardo.splittable.restrictions import (
+        RestrictionProvider as RestrictionProvider,
+    )
+    from headrace.sdk.pardo.splittable.watermark_estimators import (
+        WatermarkEstimatorProvider as WatermarkEstimatorProvider,
+    )
     from headrace.sdk.pardo.state.timers import TimeDomain as TimeDomain
     from headrace.sdk.pardo.transforms import (
         Filter as Filter,
@@ -211,6 +217,8 @@ _NAMES: Final = {
         "DeduplicatePerKey",
     ),
     "headrace.sdk.pardo.dofn": ("DoFn",),
+    "headrace.sdk.pardo.splittable.restrictions": ("RestrictionProvider",),
+    "headrace.sdk.pardo.splittable.watermark_estimators": ("WatermarkEstimatorProvider",),
     "headrace.sdk.changelogs.from_changelog": ("FromChangelog",),
     "headrace.sdk.changelogs.from_debezium": ("FromDebezium",),
     "headrace.sdk.changelogs.from_upserts": ("FromUpserts",),

@@ -30,6 +30,8 @@ from headrace.sdk.joins.co_group_by_key import (
 from headrace.sdk.joins.group_by import GroupBy, Select
 from headrace.sdk.pardo.dofn import DoFn
 from headrace.sdk.pardo.flatten import Flatten, FlattenWith, Partition, PartitionFn, Reshuffle
+from headrace.sdk.pardo.splittable.restrictions import RestrictionProvider
+from headrace.sdk.pardo.splittable.watermark_estimators import WatermarkEstimatorProvider
 from headrace.sdk.pardo.transforms import (
     Filter,
     FlatMap,
@@ -103,6 +105,7 @@ __all__ = [
     "PeriodicSequence",
     "Regex",
     "Reshuffle",
+    "RestrictionProvider",
     "RightJoin",
     "Select",
     "Tee",
@@ -112,6 +115,7 @@ __all__ = [
     "Values",
     "Wait",
     "WaitOn",
+    "WatermarkEstimatorProvider",
     "WindowInto",
     "WithKeys",
     "WithTimestamps",

@@ -83,7 +83,7 @@ def wanted(live: LiveRestriction, now: int) -> int:
     """When a restriction goes on, by what its element says; at once, if it was stopped by the limit."""
     stops = dict(live.element.stops)
     by_itself = live.restriction.start in stops and live.restriction.start > live.element.start
-    return now + stops[live.restriction.start] * SECOND if by_itself else now
+    return now + int(stops[live.restriction.start] * SECOND) if by_itself else now
 
 
 def check_drain(script: list[Round], claims: int | None) -> None:
@@ -122,6 +122,11 @@ def test_a_delay_is_waited_for(script: list[Round]) -> None:
 # ------------------------------------------------------------------------------------------ whole pipelines
 
 
+def with_window(pair: Any, window: Any = hr.DoFn.WindowParam) -> Any:
+    """Add the start of its window to a pair, in seconds."""
+    return (*pair, int(window.start))
+
+
 def sums(elements: Any, reader: hr.DoFn) -> Any:
     """The sums of positions by name and window of five seconds, with the windows."""
     return (
@@ -129,7 +134,7 @@ def sums(elements: Any, reader: hr.DoFn) -> Any:
         | hr.ParDo(reader)
         | hr.WindowInto(hr.window.FixedWindows(5))
         | hr.CombinePerKey(sum)
-        | hr.Map(lambda pair, window=hr.DoFn.WindowParam: (*pair, int(window.start)))
+        | hr.Map(with_window)
     )
 
 

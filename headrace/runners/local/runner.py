@@ -217,14 +217,15 @@ class LocalRun(PipelineResult):
     def _finish_restrictions(self, position: Position, scripted: bool) -> None:
         """Run rounds without sources until all restrictions have ended, or the run is cancelled.
 
-        After a script the clock goes to the time at which the next restriction goes on.
+        After a script the clock goes to the time at which the next restriction goes on. A run until it has
+        caught up is drained as soon as all restrictions wait.
         """
         now = position.now
         while self._executor.resumes_at != NEVER and not self._cancelled.is_set():
             self._began = perf_counter()
             resumes = self._executor.resumes_at
             now = max(now, resumes if scripted else self._clock.now())
-            drain = self._drained.is_set()
+            drain = self._drained.is_set() or (self._until_caught_up and resumes > now)
             if not (drain or resumes <= now):
                 self._clock.idle(IDLE_SECONDS)
                 continue

@@ -16,6 +16,7 @@ from typing import Any, Final, TypeAlias
 
 import attrs
 
+from headrace.errors import ElementError, shorten
 from headrace.grouping.bundle import Bundle
 from headrace.grouping.keyed_operator import Moments
 from headrace.runners.error_context import note_element, note_method
@@ -116,16 +117,24 @@ class RestrictionKeys(DoFnKeys):
         state += self._arrived(elements)
 
     def _arrived(self, elements: Bundle) -> Iterator[LiveRestriction]:
-        for (_, sent), timestamp, windows, pane, _ in elements.rows():
+        for (_, (element, restriction, state)), timestamp, windows, pane, _ in elements.rows():
             for own in zip(windows) if self._process.by_window else (windows,):
-                yield LiveRestriction(*sent, timestamp, own, pane, timestamp)
+                yield LiveRestriction(element, restriction, state, timestamp, own, pane, timestamp)
 
     def run_to_completion(
         self, elements: Bundle, start: Clock, end: Clock, out: DoFnOutputs
     ) -> None:
-        """Process restrictions to their ends; what is deferred goes on at once."""
+        """Process restrictions to their ends; what is deferred goes on at once.
+
+        Raises:
+            ElementError: a restriction with no end defers its work, so that a batch would not end.
+        """
         for live in self._arrived(elements):
-            self._finish_work(live, end.now, out)
+            rest: LiveRestriction | None = live
+            while rest is not None:
+                rest = self._call(rest, end.now, out, None)
+                if rest is not None and not self._has_end(rest):
+                    raise _endless(self.dofn, live.element)
 
     def wake(self, state: LiveRestrictions, clock: Clock, out: DoFnOutputs) -> None:
         """Process the restrictions that are due, once each; if the run is drained, all to their ends."""
@@ -150,13 +159,14 @@ class RestrictionKeys(DoFnKeys):
     def _drain(self, live: LiveRestriction, now: int, out: DoFnOutputs) -> None:
         with note_method("truncate"):
             left = self._declared.provider.truncate(live.element, live.restriction)
-        if left is not None:
-            self._finish_work(attrs.evolve(live, restriction=left), now, out)
-
-    def _finish_work(self, live: LiveRestriction, now: int, out: DoFnOutputs) -> None:
-        rest: LiveRestriction | None = live
+        rest = None if left is None else attrs.evolve(live, restriction=left)
         while rest is not None:
             rest = self._call(rest, now, out, None)
+            if rest is not None and not self._has_end(rest):
+                return  # Beam: unbounded work is done up to the next checkpoint
+
+    def _has_end(self, live: LiveRestriction) -> bool:
+        return self._declared.provider.create_tracker(live.restriction).is_bounded()
 
     def _call(
         self, live: LiveRestriction, now: int, out: DoFnOutputs, limit: int | None
@@ -207,6 +217,14 @@ class RestrictionKeys(DoFnKeys):
         """Return the restrictions that :meth:`freeze` stored."""
         check_format("the stored restriction", frozen[0], "restriction state")
         return [LiveRestriction(*fields) for fields in frozen[1]]
+
+
+def _endless(dofn: DoFn, element: object) -> ElementError:
+    return ElementError(
+        f"{dofn.default_label()} defers work that may have no end, so a batch would not end",
+        remedy="decorate its process with @hr.DoFn.unbounded_per_element(), for a stream; or let is_bounded "
+        f"of the tracker return True. The element is {shorten(element)}",
+    )
 
 
 def _rest(live: LiveRestriction, call: RestrictionCall, now: int) -> LiveRestriction | None:

@@ -147,8 +147,8 @@ class PeriodicSequence(PTransform[PCollection[Any], PCollection[Any]]):
         require_collection(pcoll)
         created = self._created(pcoll)
         if created is None:
-            found: PCollection[Any] = pcoll | "Generate" >> ParDo(ImpulseSeqGenDoFn())
-            return found
+            triples: PCollection[Any] = pcoll
+            return triples | "Generate" >> ParDo(ImpulseSeqGenDoFn())
         sequences = tuple(map(_sequence, created))
         return read_node(PBegin(pcoll.pipeline), PeriodicSource(sequences), bounded=False)
 

@@ -423,7 +423,7 @@ def test_sequences_that_are_known_only_during_the_run(runner):
 
 def test_an_element_that_is_no_sequence():
     with (
-        pytest.raises(hr.ElementError, match=r"3 is not a .start, stop, interval"),
+        pytest.raises(hr.ElementError, match=r"3 is not a \(start, stop, interval"),
         TestPipeline() as p,
     ):
         _ = p | hr.Create([3]) | hr.Map(lambda x: x) | hr.PeriodicSequence()

@@ -15,7 +15,9 @@ from headrace.io.watermark_estimators import (
     MonotonicWatermarkEstimator,
     WalltimeWatermarkEstimator,
 )
+from headrace.options import PipelineOptions
 from headrace.runners.splittable import restriction_keys
+from headrace.sdk.pardo.splittable_dofn import SplitRestrictions, splittable
 from headrace.testing import TestPipeline, TestStream, assert_that, capture, equal_to
 from headrace.transforms.core import (
     ProcessContinuation,
@@ -417,6 +419,11 @@ def test_refused_dofns(dofn, kind, text):
         hr.ParDo(dofn())
 
 
+def some(value: Any) -> Any:
+    """Return a value, of a type that is not checked."""
+    return value
+
+
 def test_refused_uses():
     p = hr.Pipeline()
     numbers = p | hr.Create([1])
@@ -426,11 +433,11 @@ def test_refused_uses():
     with pytest.raises(hr.UnsupportedError, match="exception handling is not supported"):
         _ = numbers | hr.ParDo(Below()).with_exception_handling()
     with pytest.raises(hr.PipelineError, match="only DoFns are splittable"):
-        hr.Map(lambda element, tracker=WHOLE: element)
+        hr.Map(some(lambda element, tracker=WHOLE: element))
     with pytest.raises(ValueError, match="needs a RestrictionProvider, not 3"):
-        hr.DoFn.RestrictionParam(3)
+        hr.DoFn.RestrictionParam(some(3))
     with pytest.raises(ValueError, match="needs a WatermarkEstimatorProvider, not 3"):
-        hr.DoFn.WatermarkEstimatorParam(3)
+        hr.DoFn.WatermarkEstimatorParam(some(3))
 
 
 def test_retractions_are_refused():
@@ -473,6 +480,16 @@ class ToTen(Whole):
 TO_TEN = hr.DoFn.RestrictionParam(ToTen())
 
 
+class ToNone(Whole):
+    """Work of which a drained run does nothing more."""
+
+    def truncate(self, element, restriction):
+        return None
+
+
+TO_NONE = hr.DoFn.RestrictionParam(ToNone())
+
+
 class EndlessToTen(Endless):
     @hr.DoFn.unbounded_per_element()
     def process(self, element, tracker=TO_TEN):
@@ -497,6 +514,98 @@ def test_an_endless_run_can_be_cancelled():
     while len(numbers.values) < 20:
         assert result.wait_until_finish(10) == "RUNNING"
     assert result.cancel() == "CANCELLED"
+
+
+class Unbounded(Whole):
+    """Work that may have no end, whose truncation is all that is left."""
+
+    def create_tracker(self, restriction):
+        return UnboundedTracker(restriction)
+
+    def truncate(self, element, restriction):
+        return restriction
+
+
+class UnboundedTracker(OffsetRestrictionTracker):
+    def is_bounded(self):
+        return False
+
+
+UNBOUNDED = hr.DoFn.RestrictionParam(Unbounded())
+
+
+class Unmarked(hr.DoFn):
+    """It does not say that it may have no end."""
+
+    def process(self, element, tracker=UNBOUNDED):
+        for position in claimed(tracker):
+            yield position
+            if position % 10 == 9:
+                return ProcessContinuation.resume(0.001)
+
+
+class Marked(Unmarked):
+    @hr.DoFn.unbounded_per_element()
+    def process(self, element, tracker=UNBOUNDED):
+        return (yield from super().process(element, tracker))
+
+
+@pytest.mark.mode("batch")
+def test_a_batch_refuses_work_without_an_end_when_it_is_deferred(runner):
+    with TestPipeline(runner) as p:
+        assert_that(p | hr.Create([5]) | hr.ParDo(Unmarked()), equal_to([*range(5)]))
+    with (
+        pytest.raises(hr.ElementError, match="a batch would not end") as no,
+        TestPipeline(runner) as p,
+    ):
+        _ = p | hr.Create([50]) | "read" >> hr.ParDo(Unmarked())
+    assert "The element is 50" in no.value.remedy
+    assert "in read" in no.value.__notes__
+
+
+def test_drained_work_without_an_end_stops_when_it_is_deferred():
+    p = hr.Pipeline()
+    numbers = capture(p | hr.Create([10**12]) | hr.ParDo(Marked()))
+    result = p.run()
+    while len(numbers.values) < 20:
+        assert result.wait_until_finish(10) == "RUNNING"
+    assert result.drain() == "DONE"
+    assert len(numbers.values) % 10 == 0
+
+
+class Waiting(hr.DoFn):
+    """Three positions, and then a wait of an hour."""
+
+    @hr.DoFn.unbounded_per_element()
+    def process(self, element, tracker=TO_NONE):
+        for position in claimed(tracker):
+            yield position
+            if position == 2:
+                tracker.defer_remainder(Duration(3600))
+                return
+
+
+@pytest.mark.mode("streaming")
+def test_a_run_until_it_has_caught_up_waits_for_no_restriction(runner):
+    with TestPipeline(runner, options=PipelineOptions(["--until-caught-up"])) as p:
+        assert_that(p | hr.Create([5]) | hr.ParDo(Waiting()), equal_to([0, 1, 2]))
+
+
+def test_parts_have_keys_of_their_own_so_that_workers_share_them():
+    declared = some(splittable(Below()))
+    keys = [key for key, _ in SplitRestrictions(declared).process(400)]
+    assert len(set(keys)) == 100
+    assert 30 < sum(key % 2 for key in keys) < 70
+
+
+def test_explain_shows_restrictions():
+    p = hr.Pipeline()
+    _ = p | hr.Create([5]) | "read" >> hr.ParDo(Stamped())
+    text = str(hr.explain(p))
+    assert "SplittableParDo 'read'" in text
+    assert "restrictions: Whole" in text
+    assert "watermark: ManualWatermarkEstimator.default_provider()" in text
+    assert "work for an element: may have no end" in text
 
 
 # Bundle finalizers

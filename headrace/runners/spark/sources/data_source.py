@@ -171,11 +171,15 @@ class RoundsReader(DataSourceStreamReader):
         if os.path.exists(self._plan.drain) and not (finished and before.draining):
             return self._rounds.drained(before), {}
         if finished and before.done and not self._started:
-            return idle(
-                before, before.now
-            ), {}  # after a restart, a finished run sends its end once more
+            # After a restart, a finished run sends its end once more.
+            return idle(before, before.now), {}
         due = self._resumes_at()
-        return (self._rounds.idle(before, due), {}) if finished else self._rounds.read(before, due)
+        if not finished:
+            return self._rounds.read(before, due)
+        after = self._rounds.idle(before, due)
+        if after is before and due != NEVER and self._plan.until_caught_up and not before.draining:
+            after = self._rounds.drained(before)  # all restrictions wait
+        return after, {}
 
     def _resumes_at(self) -> int:
         """Return the processing time at which a restriction goes on; NEVER if none is known."""
