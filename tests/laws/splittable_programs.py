@@ -271,20 +271,24 @@ class Play:
     def ended(self) -> bool:
         return self.store.next_processing_time == NEVER
 
+    def finish(self, restarts: bool) -> None:
+        """Advance the watermark to the end of time, and go on until all work is done."""
+        self.round((), MAX_MICROS)
+        for _ in range(ROUNDS):
+            if self.ended:
+                return
+            if restarts:
+                self.restart()
+            self.round((), MAX_MICROS, 1)
+        raise AssertionError("the work does not end")
+
 
 def play(script: list[Round], claims: int | None) -> Played:
-    """Play rounds, then advance the watermark to the end of time, and go on until all work is done."""
+    """Play rounds, and then until all work is done."""
     run = Play(claims)
     for each in script:
         if each.restarts:
             run.restart()
         run.round(each.elements, 0, each.passed)
-    run.round((), MAX_MICROS)
-    restarts = any(each.restarts for each in script)
-    for _ in range(ROUNDS):
-        if run.ended:
-            return run.played
-        if restarts:
-            run.restart()
-        run.round((), MAX_MICROS, 1)
-    raise AssertionError("the work does not end")
+    run.finish(restarts=any(each.restarts for each in script))
+    return run.played
