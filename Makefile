@@ -12,6 +12,7 @@ FIRST_KILL ?= $(shell expr $(TENTH) \* 5)
 # `make test` runs a sample of the tests on one older Spark: each day of the year another one; none if this is empty.
 OLDER_SPARK ?= $(word $(shell expr $$(date +%j) % 3 + 1),4.0 4.1 4.2)
 SAMPLE := tests/model/test_figures.py tests/faults/test_failing.py tests/compatibility
+SAMPLE += tests/unit/sdk/io/lake/test_spark_readers.py
 # `make test` runs these tests on Spark beside the others, in a process of their own.
 BESIDE := tests/model/semantics tests/faults tests/compatibility tests/unit/sdk/observing tests/beam/nexmark
 BESIDE += tests/docs/test_docs.py
@@ -26,7 +27,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo demo-orders test test-chaos test-fast older-spark test-older-spark test-spark-versions laws laws-runner laws-beam beam-paths beam-reference beam-suites beam-tests conformance comparison coverage mutants check format bench bench-spark reference pictures docs changelog hooks release-check need-java need-chromium need-services clean
+.PHONY: help demo demo-orders test test-chaos test-fast older-spark test-older-spark test-spark-versions laws laws-runner laws-beam beam-paths beam-reference beam-suites beam-tests conformance prism comparison coverage mutants check format bench bench-spark reference pictures docs changelog hooks release-check need-java need-chromium need-services clean
 
 help: ## list the tasks
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -90,8 +91,12 @@ beam-reference: $(VENV)/.with-dev+beam ## write docs/reference/beam.md: each nam
 beam-paths: $(VENV)/.with-dev ## write the modules under Beam's paths, such as headrace/transforms, from headrace/sdk/beam/paths.toml
 	$(BIN)/python tools/beam_paths.py
 
-conformance: $(VENV)/.with-dev+beam ## write docs/reference/conformance.md and capabilities.md [PRISM=path/to/prism]
-	$(BIN)/python -m tests.beam.conformance $(if $(PRISM),--prism=$(PRISM))
+conformance: $(VENV)/.with-dev+beam ## write docs/reference/conformance.md and capabilities.md [PRISM=path/to/prism] [JUDGE=1: judge Beam's runners]
+	$(BIN)/python -m tests.beam.conformance $(if $(PRISM),--prism=$(PRISM)) $(if $(JUDGE),--judge)
+
+prism: $(VENV)/.with-dev+beam ## build Prism, Beam's runner in Go, as .venv/prism; then: make conformance JUDGE=1 PRISM=.venv/prism
+	@command -v go > /dev/null || { echo "Prism is written in Go: install Go from https://go.dev/dl"; exit 1; }
+	GOBIN=$(abspath $(VENV)) go install github.com/apache/beam/sdks/v2/go/cmd/prism@v$$($(BIN)/python -c 'import importlib.metadata as m; print(m.version("apache-beam"))')
 
 comparison: need-java $(VENV)/.with-dev+beam+spark $(if $(FLINK),$(VENV)/flink/installed) ## ask Headrace, Beam and Structured Streaming the same questions, and write docs/reference/comparison.md [FLINK=1]
 	$(BIN)/python -m tests.beam.comparison $(if $(FLINK),--flink=$(VENV)/flink/bin/python)

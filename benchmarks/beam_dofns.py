@@ -2,8 +2,8 @@
 
     python benchmarks/beam_dofns.py [ELEMENTS]
 
-One million elements unless told otherwise. Directly is as :mod:`headrace.sdk.beam.programs.direct` does it; by
-Beam's calls is how DoFns with metadata, side inputs or state are called. DoFns of Headrace are beside them.
+One million elements unless told otherwise. Directly is as :mod:`headrace.sdk.beam.programs.direct` does it;
+by Beam's calls is how DoFns with metadata, side inputs or state are. DoFns of Headrace are beside them.
 """
 
 from __future__ import annotations
@@ -28,9 +28,8 @@ from headrace.runners.calls.invoker import ParDoInvoker
 from headrace.runners.stateful.stateful_keys import StatefulKeys
 from headrace.runners.stateful.stateful_outputs import DoFnOutputs
 from headrace.sdk.beam.programs.dofns import BeamDoFn
-from headrace.sdk.beam.programs.side_inputs import BeamContent
 from headrace.sdk.beam.programs.stateful import BeamStatefulDoFn
-from headrace.sdk.beam.programs.step import BeamStep
+from headrace.sdk.beam.programs.step import BeamContent, BeamStep
 from headrace.sdk.pardo.dofn import DoFn
 from headrace.sdk.pardo.stateful_dofn import stateful
 from headrace.sdk.pipelines.elementwise import BundleEach, ProcessEach

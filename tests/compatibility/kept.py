@@ -17,6 +17,7 @@ from tests.faults.runs import lines_of
 
 FOLDER: Final = Path(__file__).parent / "checkpoints"
 ARCHIVE: Final = "run.tar.xz"
+READ_BY_SPARK: Final = "read-by-spark.tar.xz"
 EXPECTED: Final = "expected.json"
 
 ROUND: Final = 3
@@ -29,9 +30,11 @@ class Kept:
 
     Attributes:
         folder: where it is kept; its name is the version that wrote it.
+        archive: the name of its file.
     """
 
     folder: Path
+    archive: str = ARCHIVE
 
     @property
     def version(self) -> str:
@@ -47,17 +50,17 @@ class Kept:
     @property
     def size(self) -> int:
         """The size of the archive in bytes."""
-        return (self.folder / ARCHIVE).stat().st_size
+        return (self.folder / self.archive).stat().st_size
 
     def unpack(self, home: Path) -> None:
         """Unpack what the run has left: checkpoint, sources and sinks."""
-        with tarfile.open(self.folder / ARCHIVE) as archive:
+        with tarfile.open(self.folder / self.archive) as archive:
             archive.extractall(home, filter="data")
 
     def pack(self, home: Path) -> None:
         """Pack what a run has left, without the checksums that Hadoop writes beside each file."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        with tarfile.open(self.folder / ARCHIVE, "w:xz") as archive:
+        with tarfile.open(self.folder / self.archive, "w:xz") as archive:
             for path in sorted(home.rglob("*")):
                 if path.is_file() and path.suffix != ".crc":
                     archive.add(path, path.relative_to(home), filter=_anonymous)
@@ -77,6 +80,11 @@ def _anonymous(entry: tarfile.TarInfo) -> tarfile.TarInfo:
 def kept() -> list[Kept]:
     """Return the kept checkpoints."""
     return [Kept(path.parent) for path in sorted(FOLDER.glob(f"*/{EXPECTED}"))]
+
+
+def kept_of_native_program() -> list[Kept]:
+    """Return the kept checkpoints of the program whose source Spark reads."""
+    return [Kept(path.parent, path.name) for path in sorted(FOLDER.glob(f"*/{READ_BY_SPARK}"))]
 
 
 def sinks(home: Path) -> dict[str, list[str]]:

@@ -1,7 +1,8 @@
-"""Keep a checkpoint of this version: ``python -m tests.compatibility.make``.
+"""Keep the checkpoints of this version: ``python -m tests.compatibility.make``.
 
 It runs the program until half of its records are read, stops it, packs what is there, and lets a copy run to
-its end. An earlier checkpoint of the same version is replaced.
+its end; and it does the first part with the program whose source Spark reads. Earlier checkpoints of the same
+version are replaced. ``python -m tests.compatibility.make native`` does only the second program.
 """
 
 from __future__ import annotations
@@ -14,13 +15,22 @@ from headrace.options import PipelineOptions
 from headrace.runners.spark.cluster.session import prepare
 from headrace.runners.spark.cluster.spark_versions import minor
 from headrace.stored_formats import VERSION, formats_of
-from tests.compatibility import program
-from tests.compatibility.kept import FOLDER, Kept, sinks, start
+from tests.compatibility import native_program, program
+from tests.compatibility.kept import FOLDER, READ_BY_SPARK, Kept, sinks, start
 
 
 def main() -> int:
-    """Write the kept checkpoint of this version."""
+    """Write the kept checkpoints of this version."""
     session = prepare(PipelineOptions(["--spark-master=local[2]"]))
+    if sys.argv[1:] != ["native"]:
+        keep(minor(session.spark.version))
+    keep_native()
+    session.spark.stop()
+    return 0
+
+
+def keep(spark: str) -> None:
+    """Keep the checkpoint of the program with all kinds of state, on a version of Spark."""
     with tempfile.TemporaryDirectory() as directory:
         home, made = Path(directory), Kept(FOLDER / VERSION)
         stop_in_the_middle(home)
@@ -31,9 +41,16 @@ def main() -> int:
         made.unpack(home)
         program.write(home, program.REST)
         assert start(home).wait_until_finish() == "DONE"
-        made.expect(formats_of(VERSION), minor(session.spark.version), home)
-    session.spark.stop()
-    return 0
+        made.expect(formats_of(VERSION), spark, home)
+
+
+def keep_native() -> None:
+    """Keep the checkpoint of the program whose source Spark reads, with a window that is not complete."""
+    with tempfile.TemporaryDirectory() as directory:
+        home, made = Path(directory), Kept(FOLDER / VERSION, READ_BY_SPARK)
+        native_program.run_until(home, windows=2)
+        made.pack(home)
+        print(f"{made.folder / made.archive}: {made.size} bytes")
 
 
 def stop_in_the_middle(home: Path) -> None:

@@ -19,11 +19,11 @@ from headrace.stored_formats import (
     check_format,
     formats_of,
 )
-from tests.compatibility import program
-from tests.compatibility.kept import Kept, kept, sinks, start
+from tests.compatibility import native_program, program
+from tests.compatibility.kept import Kept, kept, kept_of_native_program, sinks, start
 from tests.faults.runs import edit
 
-KEPT = kept()
+KEPT, NATIVE = kept(), kept_of_native_program()
 ON_SPARK = [pytest.mark.spark, pytest.mark.xdist_group("faults")]
 each_kept = pytest.mark.parametrize("each", KEPT, ids=lambda each: each.version)
 TOOL = "keep one: python -m tests.compatibility.make"
@@ -101,6 +101,32 @@ def test_a_kept_checkpoint_is_resumed(unpacked, spark) -> None:
     assert sinks(home) == expected["sinks"]
     written = json.loads(manifest.read_text())
     assert (written["headrace"], written["finished"]) == (VERSION, True)
+
+
+def test_a_checkpoint_of_a_source_that_spark_reads_is_kept() -> None:
+    assert [each.version for each in NATIVE][-1:] == [VERSION], TOOL
+    assert all(each.size < 100_000 for each in NATIVE)
+
+
+@pytest.mark.spark
+@pytest.mark.spark_versions
+@pytest.mark.xdist_group("faults")
+@pytest.mark.parametrize("each", NATIVE, ids=lambda each: each.version)
+def test_a_kept_checkpoint_of_a_source_that_spark_reads_is_resumed(each, spark, tmp_path) -> None:
+    """On another minor version of Spark it is refused, with that version."""
+    from headrace.runners.spark.cluster.spark_versions import minor
+
+    each.unpack(tmp_path)
+    before = native_program.sums(tmp_path)
+    assert before == native_program.expected(len(before))
+    wrote = json.loads((tmp_path / "checkpoint" / "headrace.json").read_text())["spark"]
+    if minor(spark.version) != wrote:
+        with pytest.raises(hr.PipelineError, match=rf"^Spark {wrote} wrote the"):
+            native_program.start(tmp_path)
+        return
+    native_program.run_until(tmp_path, windows=len(before) // 2 + 2)
+    after = native_program.sums(tmp_path)
+    assert after == native_program.expected(len(after))
 
 
 @pytest.mark.spark

@@ -36,7 +36,8 @@ PLACEHOLDERS = {"my_pipeline.py", "job.py"}
 OF_SPARK_SUBMIT = {"--master", "--deploy-mode", "--archives", "--conf", "--name"}
 OF_OTHERS = {"--draft", "--version", "--strict", "--user", "--shutdown", "--cluster", "--region"}
 OF_OTHERS |= {"--python", "--appendonly", "--appendfsync"}
-"""Flags of tools around the project, of gcloud, of uv and of redis-server."""
+OF_OTHERS |= {"--headrace_runner"}
+"""Flags of tools around the project, of gcloud, of uv and of redis-server; and one among Beam's options."""
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)

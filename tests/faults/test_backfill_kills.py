@@ -13,27 +13,28 @@ from typing import Any
 import pytest
 
 from tests.faults.backfill_program import SEAM, WINDOW
+from tests.faults.days import on_odd_days
 from tests.faults.kill_points import kill, processes
+from tests.faults.test_kills import FIRST, KILLS
 from tests.support.services import kafka
 from tests.unit.sdk.io.kafka.topics import Topic
 
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.chaos,
-    pytest.mark.sampled,
+    *on_odd_days(),
     pytest.mark.xdist_group("kafka"),
     pytest.mark.skipif(not kafka.is_installed(), reason=kafka.NOT_INSTALLED),
     pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="finds processes in /proc"),
 ]
 
-KILLS = int(os.environ.get("HEADRACE_KILLS", "50"))
 
 ELEMENTS = 60
 
-FIRST = 100
+START = 100
 """The time of the element 0, in seconds."""
 
-AT = [SEAM - FIRST, SEAM - FIRST - 1, SEAM - FIRST - 7, SEAM - FIRST + 1, ELEMENTS - 1]
+AT = [SEAM - START, SEAM - START - 1, SEAM - START - 7, SEAM - START + 1, ELEMENTS - 1]
 """The elements at which a run is killed: the first ones of the topic, the last ones of the history."""
 
 
@@ -67,20 +68,21 @@ def rows(home: Path, name: str) -> list[Any]:
 
 
 def test_each_element_once_through_kills_at_the_seam(tmp_path: Path) -> None:
-    numbers = AT[: max(1, KILLS // 10)]
-    times = [FIRST + n for n in range(ELEMENTS)]
-    history = [json.dumps({"t": t, "n": t - FIRST}) for t in times if t < SEAM + 5]
+    first, kills = FIRST // 10, max(1, KILLS // 10)
+    numbers = [AT[n % len(AT)] for n in range(first, first + min(kills, len(AT)))]
+    times = [START + n for n in range(ELEMENTS)]
+    history = [json.dumps({"t": t, "n": t - START}) for t in times if t < SEAM + 5]
     (tmp_path / "history.json").write_text("\n".join(history) + "\n")
     with kafka.broker(auto_create=False) as broker:
         topic = Topic.made(broker.address, "numbers")
         for t in times:
             if t >= SEAM - 5:
-                topic.write(t % 3, [(None, b"%d" % (t - FIRST))], seconds=t)
+                topic.write(t % 3, [(None, b"%d" % (t - START))], seconds=t)
         codes = [run(tmp_path, topic, numbers) for _ in numbers]
         codes.append(run(tmp_path, topic, numbers))
     log = (tmp_path / "log").read_text()
     assert codes == [-signal.SIGKILL] * len(numbers) + [0], log[-3000:]
     assert sorted(row["n"] for row in rows(tmp_path, "each")) == list(range(ELEMENTS))
     windows = sorted((row["start"], row["numbers"]) for row in rows(tmp_path, "windows"))
-    starts = range(FIRST, FIRST + ELEMENTS, WINDOW)
-    assert windows == [(s, [s - FIRST + n for n in range(WINDOW)]) for s in starts]
+    starts = range(START, START + ELEMENTS, WINDOW)
+    assert windows == [(s, [s - START + n for n in range(WINDOW)]) for s in starts]

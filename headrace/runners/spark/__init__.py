@@ -4,6 +4,7 @@
 module           content
 ===============  ===============================================================================
 runner           a run: options, session, job or query, end
+arrival_order    what needs the order of arrival, where there is none
 batch            a plan as one job
 batch_run        a run as one job
 streaming        a plan as one streaming query

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import attrs
 
+from tests.beam.conformance.judged import law_misses, laws_table, stored
 from tests.beam.conformance.marks import Marked
 from tests.beam.conformance.programs import beam, pane_programs  # type: ignore[attr-defined]
 from tests.beam.conformance.verdicts import (
@@ -75,7 +76,8 @@ def conformance(marks: Sequence[Marked]) -> str:
         prism=version,
         figures=table("figure", figures, columns),
         programs=table("program", programs, columns),
-        misses="\n".join(misses([*figures, *programs], beams)),
+        laws=laws_table(stored()),
+        misses="\n".join([*misses([*figures, *programs], beams), *law_misses(stored())]),
     )
 
 
@@ -150,6 +152,16 @@ The programs of `tests/unit/sdk/beam/beam_programs/windows_and_triggers.py`; the
 whether the results are right.
 
 {programs}
+
+## Laws held by Beam's runners
+
+[`headrace.beam.check_runner`](../how-to/testing.md#check-a-beam-runner) draws random pipelines, runs them by
+apache_beam on a runner, and holds their panes to the laws of the model. `make conformance JUDGE=1` runs it on
+these runners, and stores the reports in `tests/beam/conformance/judged.json`. Each broken law is listed
+below, with the smallest program that was found and with what it prints; the programs need apache_beam only.
+A batch has all elements at once; a stream is a TestStream.
+
+{laws}
 
 ## Results
 

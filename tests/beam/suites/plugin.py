@@ -27,8 +27,9 @@ def pytest_configure(config: Any) -> None:
     """Register Beam's marks, and replace the runner of Beam's test pipelines."""
     for mark in MARKS:
         config.addinivalue_line("markers", f"{mark}: of Beam's tests")
-    TestPipeline.pytest_test_pipeline_options = "--runner=headrace.beam.HeadraceRunner"
-    TestPipeline.__init__ = _on_headrace(TestPipeline.__init__)
+    pipelines: Any = TestPipeline
+    pipelines.pytest_test_pipeline_options = "--runner=headrace.beam.HeadraceRunner"
+    pipelines.__init__ = _on_headrace(pipelines.__init__)
 
 
 def _on_headrace(init: Any) -> Any:

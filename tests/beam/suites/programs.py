@@ -5,9 +5,9 @@ from __future__ import annotations
 import enum
 
 import apache_beam as beam
-from apache_beam.coders import StrUtf8Coder
+from apache_beam.coders import StrUtf8Coder, typecoders
 from apache_beam.testing.test_stream import TestStream
-from apache_beam.transforms import trigger, userstate, window
+from apache_beam.transforms import combiners, trigger, userstate, window
 from apache_beam.transforms.timeutil import TimeDomain
 
 
@@ -15,7 +15,7 @@ def word_count(p):
     """Counts words, with a combiner that is lifted."""
     lines = p | beam.Create(["a mill by the weir", "the mill race", "a weir"])
     words = lines | beam.FlatMap(str.split)
-    return words | beam.combiners.Count.PerElement()
+    return words | combiners.Count.PerElement()
 
 
 class Told(beam.DoFn):
@@ -68,7 +68,7 @@ def early_and_late_panes(p):
 class Reminder(beam.DoFn):
     """Sums the values of a key, and tells the sum when a timer fires."""
 
-    SUM = userstate.CombiningValueStateSpec("sum", sum)
+    SUM = userstate.CombiningValueStateSpec("sum", combine_fn=sum)
     SEEN = userstate.BagStateSpec("seen", StrUtf8Coder())
     LAST = userstate.TimerSpec("last", TimeDomain.WATERMARK)
 
@@ -158,7 +158,7 @@ class PlaceCoder(beam.coders.Coder):
         return True
 
 
-beam.coders.registry.register_coder(Place, PlaceCoder)
+typecoders.registry.register_coder(Place, PlaceCoder)
 
 
 def keys_of_classes(p):

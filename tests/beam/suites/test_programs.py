@@ -12,9 +12,11 @@ from apache_beam.metrics import Metrics, MetricsFilter
 from apache_beam.options.pipeline_options import PipelineOptions
 from apache_beam.runners.direct.direct_runner import BundleBasedDirectRunner
 from apache_beam.runners.portability.fn_api_runner import FnApiRunner
+from apache_beam.testing import test_stream
+from apache_beam.transforms import combiners, trigger, window
 
 import headrace.errors
-from headrace.beam import HeadraceRunner
+from headrace.beam import HeadraceRunner, ToChangelog, retracting
 from headrace.sdk.beam.programs.options import own_options
 from headrace.sdk.options.pipeline_options import StandardOptions
 from tests.beam.suites import programs
@@ -68,19 +70,24 @@ def without_last(line: str) -> str:
     return line.rpartition(",")[0]
 
 
+def everything(p):
+    """All programs as one."""
+    made = [
+        p | program.__name__ >> Part(program) | f"Of {program.__name__}" >> beam.Map(repr)
+        for program in BATCH
+    ]
+    globally = [
+        pcoll | f"Global {n}" >> beam.WindowInto(window.GlobalWindows())
+        for n, pcoll in enumerate(made)
+    ]
+    return globally | "All" >> beam.Flatten()
+
+
 @pytest.mark.spark
-@pytest.mark.usefixtures("beams_warnings")
-def test_programs_on_spark(small_spark, tmp_path):
-    """All programs as one, in one job."""
-
-    def everything(p):
-        made = [
-            p | program.__name__ >> Part(program) | f"Of {program.__name__}" >> beam.Map(repr)
-            for program in BATCH
-        ]
-        return made | "All" >> beam.Flatten()
-
-    ours = results(everything, HeadraceRunner("spark"), tmp_path / "spark")
+@pytest.mark.usefixtures("beams_warnings", "small_spark")
+@pytest.mark.parametrize("streaming", [False, True], ids=["batch", "streaming"])
+def test_programs_on_spark(streaming, tmp_path):
+    ours = results(everything, HeadraceRunner("spark"), tmp_path / "spark", streaming=streaming)
     assert ours == results(everything, HeadraceRunner(), tmp_path / "local")
 
 
@@ -138,6 +145,16 @@ def test_a_dotted_name_names_the_runner():
         _ = p | beam.Create([1])
 
 
+def test_resource_hints_are_ignored_with_one_warning():
+    p = beam.Pipeline(runner=HeadraceRunner())
+    values = p | beam.Create([1])
+    for n in range(2):
+        _ = values | f"Hinted {n}" >> beam.Map(str).with_resource_hints(min_ram="1GB")
+    with pytest.warns(headrace.errors.HeadraceWarning, match="resource hints") as warned:
+        p.run()
+    assert len(warned) == 1
+
+
 def test_what_has_no_equivalent_is_refused_by_name():
     class Foreign(beam.PTransform):
         def expand(self, pcoll):
@@ -150,3 +167,38 @@ def test_what_has_no_equivalent_is_refused_by_name():
     ) as refused:
         p.run()
     assert refused.value.where == "Over there"
+
+
+@pytest.mark.usefixtures("beams_warnings")
+def test_a_program_of_beam_can_retract(tmp_path):
+    """A late element changes the count of a word, so another one has that count."""
+
+    def program(p):
+        stream = (
+            test_stream.TestStream()
+            .add_elements([window.TimestampedValue(word, 5) for word in ("to", "be", "to", "be")])
+            .advance_watermark_to(60)
+            .add_elements([window.TimestampedValue("be", 6)])
+            .advance_watermark_to_infinity()
+        )
+        minutes = beam.WindowInto(
+            window.FixedWindows(60),
+            trigger=trigger.AfterWatermark(late=trigger.AfterCount(1)),
+            accumulation_mode=trigger.AccumulationMode.ACCUMULATING,
+            allowed_lateness=60,
+        )
+        counts = p | stream | retracting(minutes) | combiners.Count.PerElement()
+        with_window = counts | beam.Map(
+            lambda pair, w=beam.DoFn.WindowParam: (pair[1], (pair[0], int(w.end)))
+        )
+        return with_window | beam.GroupByKey() | beam.MapTuple(_sorted) | ToChangelog()
+
+    found = [json.loads(line) for line in results(program, HeadraceRunner(), tmp_path / "ours")]
+    both, be, to = [("be", 60), ("to", 60)], [("be", 60)], [("to", 60)]
+    assert sorted(found) == sorted(
+        map(repr, [(1, (2, both)), (-1, (2, both)), (1, (2, to)), (1, (3, be))])
+    )
+
+
+def _sorted(key, values):
+    return key, sorted(values)

@@ -209,13 +209,18 @@ def running() -> Iterator[str]:
 def broker_jars() -> Path:
     """The folder with the broker's jars, fetched once for a checkout."""
     jars = ROOT / "out" / "kafka-jars" / BROKER[0].rpartition(":")[2]
+    fetch_once(BROKER, jars)
+    return jars
+
+
+def fetch_once(artifacts: Sequence[str], jars: Path, alone: bool = False) -> None:
+    """Fetch artifacts into a folder, if it does not exist."""
     if not jars.exists():
         jars.parent.mkdir(parents=True, exist_ok=True)
         with TemporaryDirectory(dir=jars.parent) as name:
-            fetch(BROKER, Path(name, "jars"))
+            fetch(artifacts, Path(name, "jars"), alone)
             with suppress(OSError):  # another process was faster
                 Path(name, "jars").rename(jars)
-    return jars
 
 
 def _java(folder: Path, command: list[str]) -> subprocess.Popen[bytes]:

@@ -6,9 +6,8 @@ pipeline, and makes a graph of Headrace of them. Then a runner of Headrace runs 
 ====================  =================================================================================
 module                concept
 ====================  =================================================================================
-``runner``            Beam's runner: what a program names
+``runner``            Beam's runner, which a program names, and the run as Beam's result
 ``options``           Beam's options as ours
-``result``            the run, as Beam's result
 ``metrics``           Beam's metrics in ours, and back
 ``translation``       visits the objects, and translates each into nodes
 ``nodes``             the graph that is made: nodes with labels and windowing strategies of Beam
@@ -17,11 +16,12 @@ module                concept
 ``window_fns``        window functions
 ``windows``           windows and panes
 ``rows``              bundles as Beam's windowed values, and back
-``step``              the life of one of Beam's DoFns in one process
+``step``              the life of one of Beam's DoFns in one process, with its side inputs
 ``dofns``             DoFns on bundles
 ``direct``            DoFns whose ``process`` takes the element only
 ``splittable``        splittable DoFns, run to the end of each element
 ``stateful``          stateful DoFns
+``retractions``       panes that retract earlier ones, which only Headrace has
 ``states``            states, timers and their coders
 ``combine``           CombineFns
 ``keys``              keys that only Beam's coders can encode

@@ -23,8 +23,8 @@ from headrace.sdk.beam.programs.combine import BeamCombineFn
 from headrace.sdk.beam.programs.dofns import BeamDoFn
 from headrace.sdk.beam.programs.keys import DecodeKeys, EncodeKeys, KeyCoding, coding_of
 from headrace.sdk.beam.programs.nodes import Graphs, Pcoll
+from headrace.sdk.beam.programs.retractions import BeamToChangelog
 from headrace.sdk.beam.programs.rows import tag_of
-from headrace.sdk.beam.programs.side_inputs import own_side_input, view_of
 from headrace.sdk.beam.programs.sources import (
     CreatedValues,
     bounded_source,
@@ -32,7 +32,7 @@ from headrace.sdk.beam.programs.sources import (
     own_stream,
 )
 from headrace.sdk.beam.programs.stateful import BeamStatefulDoFn
-from headrace.sdk.beam.programs.step import BeamStep
+from headrace.sdk.beam.programs.step import BeamStep, own_side_input, view_of
 from headrace.sdk.beam.programs.windows import WindowTranslation
 from headrace.sdk.pipelines.elementwise import BundleEach, ProcessEach
 from headrace.sdk.sources.reading import ValuesSource
@@ -111,6 +111,10 @@ def _flatten(app: Application) -> None:
 def _window_into(app: Application) -> None:
     (theirs,) = app.node.outputs.values()
     app.make(lambda: app.graphs.assign(app.input, theirs))
+
+
+def _to_changelog(app: Application) -> None:
+    app.make(lambda: app.graphs.changes(app.input))
 
 
 def _reshuffle(app: Application) -> None:
@@ -263,6 +267,7 @@ _WHOLE: Final[dict[type, Translator]] = {
     beam.GroupByKey: _group,
     beam.Flatten: _flatten,
     TestStream: _test_stream,
+    BeamToChangelog: _to_changelog,
     PeriodicImpulse: _periodic_impulse,
 }
 

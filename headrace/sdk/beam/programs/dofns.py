@@ -7,19 +7,22 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from itertools import repeat
 from typing import Any
 
+import attrs
 from apache_beam.utils.windowed_value import HomogeneousWindowedBatch
 
-from headrace.grouping.bundle import Bundle
+from headrace.grouping.bundle import INSERT, RETRACT, Bundle
 from headrace.sdk.beam.programs.direct import DirectCalls, is_direct, signature_of
 from headrace.sdk.beam.programs.rows import windowed_values
 from headrace.sdk.beam.programs.splittable import SplittableCalls
 from headrace.sdk.beam.programs.step import BeamStep, Worker
 from headrace.sdk.pardo.bundle_dofn import BundleDoFn
 from headrace.sdk.pipelines.outputs import Outputs
+from headrace.windowing.column import uniform
 
-BATCH = 4096
+BEAM_BATCH = 4096
 """The maximum number of elements of a batch, as in Beam."""
 
 
@@ -66,8 +69,27 @@ class BeamDoFn(BundleDoFn):
             if self._direct is not None:
                 return self._direct.outputs(bundle)
             worker.take_sides(sides)
-            self._process(bundle)
-        return worker.emitted.drain(worker.translation)
+            return self._by_diff(bundle)
+
+    def _by_diff(self, bundle: Bundle) -> Outputs:
+        """Return the outputs for values, then those for retractions, which are retractions."""
+        if uniform(bundle.diffs):
+            return self._outputs_of(bundle, next(iter(bundle.diffs)))
+        made = [
+            self._outputs_of(bundle.where([each == diff for each in bundle.diffs]), diff)
+            for diff in (RETRACT, INSERT)
+        ]
+        tags = {tag for outputs in made for tag in outputs}
+        return {tag: Bundle.concat([out[tag] for out in made if tag in out]) for tag in tags}
+
+    def _outputs_of(self, bundle: Bundle, diff: int) -> Outputs:
+        """Return the outputs for elements with the same diff."""
+        worker = self._worker
+        self._process(bundle)
+        made = worker.emitted.drain(worker.translation)
+        if diff == INSERT:
+            return made
+        return {tag: attrs.evolve(out, diffs=repeat(diff)) for tag, out in made.items()}
 
     def _process(self, bundle: Bundle) -> None:
         worker = self._worker
@@ -102,8 +124,8 @@ def _batches(rows: Iterator[Any], converter: Any) -> Iterator[Any]:
         first.setdefault(place, row)
         groups[place].append(row.value)
     for place, values in groups.items():
-        for start in range(0, len(values), BATCH):
-            batch = converter.produce_batch(values[start : start + BATCH])
+        for start in range(0, len(values), BEAM_BATCH):
+            batch = converter.produce_batch(values[start : start + BEAM_BATCH])
             yield HomogeneousWindowedBatch.from_batch_and_windowed_value(
                 batch=batch, windowed_value=first[place]
             )

@@ -25,7 +25,7 @@ from headrace.sdk.metrics.cells import (
     current_metrics,
 )
 
-KINDS: Final = (
+KINDS_OF_BEAM: Final = (
     MetricResults.STRINGSETS,
     MetricResults.BOUNDED_TRIES,
     MetricResults.HISTOGRAMS,
@@ -108,7 +108,7 @@ def own_metrics(container: Any) -> OwnContainer:
 
 def _others(found: Any) -> Iterator[tuple[MetricName, BeamMetric]]:
     by_kind = (found.string_sets, found.bounded_tries, found.histograms)
-    for kind, metrics in zip(KINDS, by_kind, strict=True):
+    for kind, metrics in zip(KINDS_OF_BEAM, by_kind, strict=True):
         for key, data in metrics.items():
             yield _own_name(key), BeamMetric(kind, data)
 
@@ -146,7 +146,7 @@ _ALL_KINDS: Final = (
     MetricResults.COUNTERS,
     MetricResults.DISTRIBUTIONS,
     MetricResults.GAUGES,
-    *KINDS,
+    *KINDS_OF_BEAM,
 )
 
 

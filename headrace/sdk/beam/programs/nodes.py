@@ -13,7 +13,7 @@ from headrace.sdk.groups.combine_fn import CombineFn
 from headrace.sdk.groups.group_by_key import grouped
 from headrace.sdk.pardo.pardo_node import pardo_node
 from headrace.sdk.pardo.stateful_node import stateful_node
-from headrace.sdk.pipelines.elementwise import BundleEach, ProcessEach
+from headrace.sdk.pipelines.elementwise import BundleEach, DiffEach, ProcessEach
 from headrace.sdk.pipelines.graph import (
     MAIN,
     AssignWindows,
@@ -117,6 +117,13 @@ class Graphs:
         """Add a node that calls a DoFn on bundles; outputs that nothing reads are dropped."""
         made: Pcoll = pardo_node(pcoll, kind, self._like(pcoll), tags)
         self.pipeline.accept_any_tag(self.pipeline.scope)
+        return made
+
+    def changes(self, pcoll: Pcoll) -> Pcoll:
+        """Add a node that makes pairs of a diff and a value of values and retractions."""
+        like = self._like(pcoll)
+        output = attrs.evolve(like, changing=False, retraction_lateness=0)
+        made: Pcoll = pardo_node(pcoll, DiffEach(), output)
         return made
 
     def stateful(

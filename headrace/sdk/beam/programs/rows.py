@@ -43,7 +43,7 @@ def tag_of(tag: Any) -> str:
     return f"tag {tag}" if tag == MAIN else str(tag)
 
 
-class Collected(Receiver):
+class EmittedValues(Receiver):
     """Collects what is emitted to an output.
 
     Attributes:
@@ -67,11 +67,11 @@ class Collected(Receiver):
         """Do nothing: elements are not kept back."""
 
 
-class _Receivers(dict[Any, Collected]):
+class _Receivers(dict[Any, EmittedValues]):
     """The outputs by tag; what is emitted to an output that nothing reads is dropped."""
 
-    def __missing__(self, tag: Any) -> Collected:
-        found = self[tag] = Collected(self[None].converter)
+    def __missing__(self, tag: Any) -> EmittedValues:
+        found = self[tag] = EmittedValues(self[None].converter)
         return found
 
 
@@ -83,12 +83,12 @@ class Emitted:
         receivers: the outputs by tag; None is the main output.
     """
 
-    receivers: dict[Any, Collected]
+    receivers: dict[Any, EmittedValues]
 
     @staticmethod
     def with_converter(converter: Any) -> Emitted:
         """Return empty outputs, which take batches of a converter, too."""
-        return Emitted(_Receivers({None: Collected(converter)}))
+        return Emitted(_Receivers({None: EmittedValues(converter)}))
 
     def drain(self, translation: WindowTranslation) -> Outputs:
         """Return the outputs so far as bundles by tag, and forget them."""

@@ -1,4 +1,4 @@
-"""Beam's runner that runs programs on Headrace."""
+"""Beam's runner that runs programs on Headrace, and the run as a result of Beam."""
 
 from __future__ import annotations
 
@@ -6,13 +6,48 @@ from typing import Any
 
 from apache_beam.options.pipeline_options import TypeOptions
 from apache_beam.runners.pipeline_utils import group_by_key_input_visitor
-from apache_beam.runners.runner import PipelineRunner
+from apache_beam.runners.runner import PipelineResult, PipelineRunner
 
+from headrace.sdk.beam.programs.metrics import HeadraceMetrics
 from headrace.sdk.beam.programs.options import own_options, runner_name
-from headrace.sdk.beam.programs.result import HeadraceResult
 from headrace.sdk.beam.programs.translation import translate
 from headrace.sdk.options.pipeline_options import StandardOptions
 from headrace.sdk.pipelines.pipeline import Pipeline
+from headrace.sdk.pipelines.result import PipelineResult as OwnResult
+
+
+class HeadraceResult(PipelineResult):
+    """A run of a program on Headrace; its states are Beam's.
+
+    Args:
+        own: the run.
+    """
+
+    def __init__(self, own: OwnResult) -> None:
+        super().__init__(own.state)
+        self._own = own
+
+    @property
+    def state(self) -> Any:
+        """The current state of the run."""
+        return self._own.state
+
+    @property
+    def own(self) -> OwnResult:
+        """The run as Headrace's, which can also be drained."""
+        return self._own
+
+    def wait_until_finish(self, duration: Any = None) -> Any:
+        """Wait for the end of the run, at most for some milliseconds, and return its state."""
+        return self._own.wait_until_finish(duration)
+
+    def cancel(self) -> Any:
+        """Stop the run, and return its state."""
+        return self._own.cancel()
+
+    def metrics(self) -> HeadraceMetrics:
+        """Return the metrics of the run."""
+        return HeadraceMetrics(self._own.metrics())
 
 
 class HeadraceRunner(PipelineRunner):

@@ -34,21 +34,21 @@ class BeamStatefulDoFn(DoFn):
 
     _worker: Worker
     _user: UserState
+    _timer_specs: list[Any]
 
     def __init__(self, step: BeamStep, coding: KeyCoding | None) -> None:
         self._step = step
         self._coding = coding
         states, timers = get_dofn_specs(step.fn)
         self._states = {spec.name: own_state(spec) for spec in _by_name(states)}
-        self._timer_specs = _by_name(timers)
-        self._timers = {spec.name: own_timer(spec) for spec in self._timer_specs}
+        self._timers = {spec.name: own_timer(spec) for spec in _by_name(timers)}
 
     def default_label(self) -> str:
         return str(self._step.fn.default_label())
 
     def declared(self) -> Stateful:
         """Return what the DoFn declares."""
-        callbacks = {spec.name: f"{_TIMER}{n}" for n, spec in enumerate(self._timer_specs)}
+        callbacks = {timer: f"{_TIMER}{n}" for n, timer in enumerate(self._timers)}
         return Stateful(self._states, self._timers, callbacks, "", False)
 
     def __getattr__(self, name: str) -> Any:
@@ -58,6 +58,8 @@ class BeamStatefulDoFn(DoFn):
         return partial(self._fire, int(name.removeprefix(_TIMER)))
 
     def setup(self) -> None:
+        # Beam finds the method of a timer by the object that the DoFn has, which on a worker is another one.
+        self._timer_specs = _by_name(get_dofn_specs(self._step.fn)[1])
         self._user = UserState(self._states, self._timers)
         self._worker = Worker(self._step, self._user)
         with self._worker.calling():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import cached_property
 from typing import Any
 
 import attrs
@@ -12,6 +13,8 @@ from apache_beam.runners.common import DoFnRunner
 from headrace.sdk.beam.programs.metrics import StepTracker
 from headrace.sdk.beam.programs.rows import Emitted
 from headrace.sdk.beam.programs.windows import WindowTranslation
+from headrace.sdk.pardo.side_inputs import AsSideInput
+from headrace.sdk.pipelines.pvalue import PCollection
 
 
 @attrs.frozen(eq=False)
@@ -36,7 +39,7 @@ class BeamStep:
 
 
 @attrs.define(eq=False)
-class SideContent:
+class CurrentSide:
     """The content of a side input, as Beam's calls ask for it: by window, which is always the current one.
 
     Attributes:
@@ -51,6 +54,50 @@ class SideContent:
 
     def __getitem__(self, window: object) -> Any:
         return self.current
+
+
+class BeamContent:
+    """The values of a side input in a window, and the argument that Beam makes of them, once.
+
+    Args:
+        values: the values.
+        view: the kind of the side input, and its options.
+    """
+
+    def __init__(self, values: list[Any], view: tuple[Any, Any]) -> None:
+        self._values = values
+        self._view = view
+
+    @cached_property
+    def argument(self) -> Any:
+        """The argument that functions get."""
+        kind, options = self._view
+        return kind._from_runtime_iterable(self._values, options)
+
+
+@attrs.frozen
+class BeamView:
+    """Makes the argument of the values of a side input, as Beam does.
+
+    Attributes:
+        view: the kind of the side input, and its options.
+    """
+
+    view: tuple[Any, Any]
+
+    def __call__(self, values: list[Any], name: str) -> BeamContent:
+        """Return the content of a window."""
+        return BeamContent(values, self.view)
+
+
+def view_of(side: Any) -> tuple[Any, Any]:
+    """Return what workers need of a side input of Beam: its kind and options."""
+    return type(side), side._view_options()
+
+
+def own_side_input(pcoll: PCollection[Any], view: tuple[Any, Any]) -> AsSideInput:
+    """Return a side input of Beam as ours, given the collection that it reads."""
+    return AsSideInput(pcoll, BeamView(view))
 
 
 class Worker:
@@ -72,7 +119,7 @@ class Worker:
         self.tracker = StepTracker(step.label)
         self.translation = WindowTranslation(step.windowfn.get_window_coder())
         self.emitted = Emitted.with_converter(getattr(step.fn, "output_batch_converter", None))
-        self._sides: list[Any] = [SideContent() for _ in step.views]
+        self._sides: list[Any] = [CurrentSide() for _ in step.views]
         self.runner = DoFnRunner(
             step.fn,
             list(step.args),

@@ -10,6 +10,7 @@ from apache_beam.transforms.window import TimestampCombiner as BeamCombiner
 from apache_beam.utils.timestamp import Duration as BeamDuration
 
 from headrace.errors import UnsupportedError
+from headrace.sdk.beam.programs.retractions import RETRACTING_IN_BEAM
 from headrace.sdk.beam.programs.window_fns import window_fn_of
 from headrace.triggers.clock_triggers import AfterProcessingTime
 from headrace.triggers.composite_triggers import (
@@ -72,6 +73,7 @@ _TRIGGERS: Final[dict[type, Callable[[Any], Trigger]]] = {
 }
 
 _MODES: Final = {
+    RETRACTING_IN_BEAM: AccumulationMode.RETRACTING,
     beam_triggers.AccumulationMode.DISCARDING: AccumulationMode.DISCARDING,
     beam_triggers.AccumulationMode.ACCUMULATING: AccumulationMode.ACCUMULATING,
 }

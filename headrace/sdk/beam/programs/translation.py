@@ -10,7 +10,7 @@ from typing import Any
 
 from apache_beam.pipeline import PipelineVisitor
 
-from headrace.errors import HeadraceError
+from headrace.errors import HeadraceError, warn
 from headrace.sdk.beam.programs.applications import Application, refuse, translator_of
 from headrace.sdk.beam.programs.nodes import Graphs
 from headrace.sdk.pipelines.pipeline import Pipeline
@@ -30,6 +30,8 @@ class Translation(PipelineVisitor):
         self._drains = drains
         self._streaming = streaming
         self._whole: Any = None
+        self.hinted = ""
+        """The label of a transform with resource hints; empty if none has any."""
 
     def enter_composite_transform(self, transform_node: Any) -> None:
         """Translate a composite whole, if the table has it."""
@@ -43,6 +45,8 @@ class Translation(PipelineVisitor):
 
     def visit_transform(self, transform_node: Any) -> None:
         """Translate a transform without parts."""
+        if transform_node.resource_hints:
+            self.hinted = transform_node.full_label
         if self._whole is None and not self._translates(transform_node, leaf=True):
             raise refuse(transform_node)
 
@@ -74,4 +78,7 @@ def translate(beam_pipeline: Any, pipeline: Pipeline, drains: bool, streaming: b
     Raises:
         UnsupportedError: the program has something that has no equivalent.
     """
-    beam_pipeline.visit(Translation(pipeline, drains, streaming))
+    translation = Translation(pipeline, drains, streaming)
+    beam_pipeline.visit(translation)
+    if translation.hinted:
+        warn("resource hints have no effect here", where=translation.hinted)

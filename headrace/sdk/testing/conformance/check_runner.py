@@ -143,7 +143,7 @@ def _packs(
         count = min(ahead, cases - start)
         share = -(-max(count, AT_LEAST) // len(kinds))
         runs = [
-            run for n, k in enumerate(kinds) for run in _drawn(k, share, random_seed + start + n)
+            run for n, k in enumerate(kinds) for run in drawn(k, share, random_seed + start + n)
         ]
         Random(random_seed + start).shuffle(runs)
         for first in range(0, count, pack):
@@ -151,7 +151,7 @@ def _packs(
 
 
 @lru_cache(maxsize=REMEMBERED_DRAWS)
-def _drawn(pipelines: st.SearchStrategy[Run], cases: int, random_seed: int) -> tuple[Run, ...]:
+def drawn(pipelines: st.SearchStrategy[Run], cases: int, random_seed: int) -> tuple[Run, ...]:
     """Draw runs, always the same for a seed, and extend each to the end of time.
 
     Runs with few elements, which Hypothesis prefers, are limited in number. The latest are remembered, as

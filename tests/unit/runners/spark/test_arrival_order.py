@@ -12,7 +12,7 @@ from hypothesis import given, strategies as st
 import headrace as hr
 from headrace.grouping.bundle import Bundle
 from headrace.sdk.testing.runs.run import unchecked_pipeline
-from headrace.testing import Captured, capture
+from headrace.testing import capture
 from headrace.windowing.time.timestamps import MAX_MICROS, MIN_MICROS
 
 from .stages import Stream, run_batch
@@ -36,7 +36,7 @@ def told(upserts: list[Upsert]) -> dict[str, list[tuple[int, int]]]:
     return dict(changes)
 
 
-def found_of(found: Captured[Any]) -> dict[str, list[tuple[int, int]]]:
+def found_of(found: Any) -> dict[str, list[tuple[int, int]]]:
     changes = defaultdict(list)
     for element in found.elements:
         key, value = element.value

@@ -214,7 +214,9 @@ def test_workers_tell_the_driver_and_the_driver_the_reader_how_large_records_are
 
 def test_consecutive_ranges_are_read_by_the_same_or_consecutive_tasks() -> None:
     ranges = [SourceRange(0, 0, n, 2) for n in range(5)]
-    placed = [task for task, _ in rows_of_ranges(0, Position(1, 0, {}), ranges, 3, count())]
+    rows = list(rows_of_ranges(0, Position(1, 0, {}), ranges, 3, count(2)))
+    assert [row.group for _, row in rows] == [2, 3, 4, 5, 6], "the order of what is read"
+    placed = [task for task, _ in rows]
     assert placed == [0, 0, 1, 1, 2]
 
 

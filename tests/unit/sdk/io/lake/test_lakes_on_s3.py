@@ -38,7 +38,7 @@ def credentials(monkeypatch: pytest.MonkeyPatch) -> dict[str, hr.io.Secret]:
 
 def delta(endpoint: str, secrets: dict[str, hr.io.Secret], folder: Path) -> tuple[Any, Any]:
     """A write, and a read, of a Delta table."""
-    options = {
+    options: dict[str, Any] = {
         "AWS_ENDPOINT_URL": endpoint,
         "AWS_ALLOW_HTTP": "true",
         "AWS_REGION": "us-east-1",
