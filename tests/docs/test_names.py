@@ -29,9 +29,11 @@ PUBLIC = {
     "BoundedSource": "the source, and Beam's base class for sources under headrace.io.iobase",
     "Largest": "the combiner of the largest values, and a combiner of the test kit",
     "Never": "the trigger, and the end of polling that users see in the repr of never()",
+    "OffsetRange": "a restriction, and part of a Kafka partition, whose name can be in checkpoints",
     "Partition": "the transform, and a class whose name is in checkpoints",
     "Sink": "the sink, and Beam's base class for sinks under headrace.io.iobase",
     "SparkRunner": "the runner, and Beam's name for it, which loads Spark only when a pipeline runs",
+    "WatermarkEstimator": "that of a partition of a source, and Beam's base class for splittable DoFns",
 }
 """Names of users that two modules define, each with the reason."""
 

@@ -31,6 +31,9 @@ class Halves(RestrictionProvider):
     def split(self, element: str, restriction: OffsetRange) -> Iterator[OffsetRange]:
         return restriction.split(SIZE // 2)
 
+    def truncate(self, element: str, restriction: OffsetRange) -> None:
+        """Nothing is left to do."""
+
 
 HALVES = hr.DoFn.RestrictionParam(Halves())
 WATERMARK = hr.DoFn.WatermarkEstimatorParam(ManualWatermarkEstimator.default_provider())
@@ -86,7 +89,9 @@ class Program:
 
 
 @pytest.mark.slow
-def test_a_resumed_run_goes_on_with_the_restrictions_that_are_left(tmp_path: Path) -> None:
+def test_a_resumed_run_goes_on_with_the_restrictions_that_are_left_until_it_is_drained(
+    tmp_path: Path,
+) -> None:
     program = Program(tmp_path)
     run = start(program, tmp_path)
     program.until(run, 3)
@@ -95,8 +100,8 @@ def test_a_resumed_run_goes_on_with_the_restrictions_that_are_left(tmp_path: Pat
     program.allow(6)
     run = start(program, tmp_path)
     program.until(run, 6)
-    program.allow(SIZE // 2)
-    assert run.wait_until_finish(300_000) == "DONE"
-    found = [str((name, position)) for name in "ab" for position in range(SIZE)]
+    assert run.drain() == "DONE"  # nothing is left to do then, as the provider says
+    found = [str((name, start + n)) for name in "ab" for start in (0, SIZE // 2) for n in range(6)]
     assert sorted(lines_of(tmp_path, "found")) == sorted(found)
-    assert sorted(lines_of(tmp_path, "counts")) == ["('a', 5)"] * 4 + ["('b', 5)"] * 4
+    counts = [str((name, number)) for name in "ab" for number in (1, 1, 5, 5)]
+    assert sorted(lines_of(tmp_path, "counts")) == counts

@@ -237,7 +237,7 @@ class Play:
     def restart(self) -> None:
         """Store all state, and go on with a new operator that has restored it."""
         before = self.store
-        entries = _entries(before)
+        entries = dict(before.table.entries(dumps))
         self.store = MemoryStore(KeyedTable(self.keys, loads, loads(dumps(entries))))
         self.store.watermark, self.store.output_watermark = (
             before.watermark,
@@ -264,33 +264,31 @@ class Play:
 
     def live(self) -> list[LiveRestriction]:
         """Return the restrictions that are left."""
-        entries = _entries(self.store).values()
+        entries = dict(self.store.table.entries(dumps)).values()
         return [live for _, _, state in entries for live in self.keys.thaw(loads(state))]
 
     @property
     def ended(self) -> bool:
         return self.store.next_processing_time == NEVER
 
+    def finish(self, restarts: bool) -> None:
+        """Advance the watermark to the end of time, and go on until all work is done."""
+        self.round((), MAX_MICROS)
+        for _ in range(ROUNDS):
+            if self.ended:
+                return
+            if restarts:
+                self.restart()
+            self.round((), MAX_MICROS, 1)
+        raise AssertionError("the work does not end")
+
 
 def play(script: list[Round], claims: int | None) -> Played:
-    """Play rounds, then advance the watermark to the end of time, and go on until all work is done."""
+    """Play rounds, and then until all work is done."""
     run = Play(claims)
     for each in script:
         if each.restarts:
             run.restart()
         run.round(each.elements, 0, each.passed)
-    run.round((), MAX_MICROS)
-    restarts = any(each.restarts for each in script)
-    for _ in range(ROUNDS):
-        if run.ended:
-            return run.played
-        if restarts:
-            run.restart()
-        run.round((), MAX_MICROS, 1)
-    raise AssertionError("the work does not end")
-
-
-def _entries(store: MemoryStore) -> dict[Any, Any]:
-    """Return the stored entries of all keys."""
-    assert isinstance(store.table, KeyedTable)
-    return dict(store.table.entries(dumps))
+    run.finish(restarts=any(each.restarts for each in script))
+    return run.played

@@ -87,15 +87,14 @@ def wanted(live: LiveRestriction, now: int) -> int:
 
 
 def check_drain(script: list[Round], claims: int | None) -> None:
-    """A run that is drained ends in one round; its provider lets it read half of each part."""
+    """A run that is drained reads half of each part that is left, since its provider says so, and ends."""
     run = Play(claims)
     for each in script:
         run.round(each.elements, 0, each.passed)
     left = [live.restriction.size() // 2 for live in run.live()]
-    run.keys.draining = True
-    run.round((), MAX_MICROS)
-    assert run.ended
-    assert len(run.played.outputs[-1]) == sum(left)
+    run.keys.draining, before = True, len(run.played.values)
+    run.finish(restarts=any(each.restarts for each in script))
+    assert len(run.played.values) - before == sum(left)
 
 
 LAWS = [
@@ -262,7 +261,19 @@ def drained_without_truncation(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Parts, "truncate", lambda self, element, restriction: restriction)
 
 
+def truncated_again(patch: pytest.MonkeyPatch) -> None:
+    """A drained run truncates a restriction in each round."""
+    truncated = RestrictionKeys._truncated
+
+    def unmarked(self: Any, live: Any) -> Any:
+        found = truncated(self, live)
+        return found and attrs.evolve(found, truncated=False)
+
+    patch.setattr(RestrictionKeys, "_truncated", unmarked)
+
+
 BUGS = [
+    truncated_again,
     forgotten_hold,
     hold_of_one,
     rest_is_lost,

@@ -220,16 +220,18 @@ class LocalRun(PipelineResult):
         After a script the clock goes to the time at which the next restriction goes on. A run until it has
         caught up is drained as soon as all restrictions wait.
         """
-        now = position.now
+        now, draining = position.now, position.draining
         while self._executor.resumes_at != NEVER and not self._cancelled.is_set():
             self._began = perf_counter()
             resumes = self._executor.resumes_at
             now = max(now, resumes if scripted else self._clock.now())
-            drain = self._drained.is_set() or (self._until_caught_up and resumes > now)
-            if not (drain or resumes <= now):
+            waits = resumes > now
+            drain = self._drained.is_set() or (self._until_caught_up and waits)
+            if waits and (draining or not drain):
                 self._clock.idle(IDLE_SECONDS)
                 continue
-            self._executor.note_drain(drain)
+            draining = draining or drain
+            self._executor.note_drain(draining)
             self._end_round(position.watermarks, now)
 
     def _feed(self, node: Read, bundles: Iterable[Bundle]) -> int:

@@ -58,6 +58,7 @@ class LiveRestriction:
         pane: the pane of the element.
         hold: the event time that the output watermark must not pass.
         resumes_at: the processing time at which it goes on.
+        truncated: whether it is what a drained run still does.
     """
 
     element: Any
@@ -68,6 +69,7 @@ class LiveRestriction:
     pane: PaneInfo
     hold: int
     resumes_at: int = MIN_MICROS
+    truncated: bool = False
 
 
 LiveRestrictions: TypeAlias = list[LiveRestriction]
@@ -85,7 +87,7 @@ class RestrictionKeys(DoFnKeys):
         claims: maximum number of claims, or of outputs, of a restriction in a round; None for no limit.
 
     Attributes:
-        draining: whether the run is drained: then restrictions are truncated and processed to their ends.
+        draining: whether the run is drained: then restrictions are truncated.
     """
 
     def __init__(
@@ -137,7 +139,7 @@ class RestrictionKeys(DoFnKeys):
                     raise _endless(self.dofn, live.element)
 
     def wake(self, state: LiveRestrictions, clock: Clock, out: DoFnOutputs) -> None:
-        """Process the restrictions that are due, once each; if the run is drained, all to their ends."""
+        """Process the restrictions that are due, once each; if the run is drained, all that are new to it."""
         before = state.copy()
         state.clear()
         for live in before:
@@ -148,22 +150,31 @@ class RestrictionKeys(DoFnKeys):
     def _woken(
         self, live: LiveRestriction, clock: Clock, out: DoFnOutputs
     ) -> Iterable[LiveRestriction]:
-        if self.draining:
-            self._drain(live, clock.now, out)
-            return ()
-        if live.resumes_at > clock.now:
-            return (live,)
-        rest = self._call(live, clock.now, out, self._claims)
-        return () if rest is None else (rest,)
+        if self.draining and not live.truncated:
+            return self._goes_on(self._truncated(live), clock.now, out)
+        return (live,) if live.resumes_at > clock.now else self._goes_on(live, clock.now, out)
 
-    def _drain(self, live: LiveRestriction, now: int, out: DoFnOutputs) -> None:
-        with note_method("truncate"):
-            left = self._declared.provider.truncate(live.element, live.restriction)
-        rest = None if left is None else attrs.evolve(live, restriction=left)
-        while rest is not None:
-            rest = self._call(rest, now, out, None)
-            if rest is not None and not self._has_end(rest):
-                return  # Beam: unbounded work is done up to the next checkpoint
+    def _truncated(self, live: LiveRestriction) -> LiveRestriction | None:
+        """Return the work of a restriction that a drained run still does; None for none."""
+        try:
+            with note_method("truncate"):
+                left = self._declared.provider.truncate(live.element, live.restriction)
+        except Exception as error:
+            note_element(error, live.element)
+            raise
+        return None if left is None else attrs.evolve(live, restriction=left, truncated=True)
+
+    def _goes_on(
+        self, live: LiveRestriction | None, now: int, out: DoFnOutputs
+    ) -> Iterable[LiveRestriction]:
+        """Process a restriction, and return what is left of it.
+
+        If the run is drained, work without an end stops where it is deferred, as in Beam.
+        """
+        rest = None if live is None else self._call(live, now, out, self._claims)
+        if rest is None or (self.draining and not self._has_end(rest)):
+            return ()
+        return (rest,)
 
     def _has_end(self, live: LiveRestriction) -> bool:
         return self._declared.provider.create_tracker(live.restriction).is_bounded()

@@ -15,7 +15,7 @@ from headrace.sdk.pardo.splittable.watermark_estimators import ManualWatermarkEs
 from headrace.windowing.time.timestamps import Timestamp, duration_micros, micros
 from headrace.windowing.timestamped_value import TimestampedValue
 
-Times = tuple[Any, Any, Any]
+Triple = tuple[Any, Any, Any]
 """The start and the end of a sequence, and the seconds between two of its elements."""
 
 
@@ -28,7 +28,7 @@ class ImpulseSeqGenRestrictionProvider(RestrictionProvider):
     OffsetRange(start=0, stop=3)
     """
 
-    def initial_restriction(self, element: Times) -> OffsetRange:
+    def initial_restriction(self, element: Triple) -> OffsetRange:
         """Return the numbers of the elements of a (start, stop, interval) triple."""
         start, stop, interval = _micros_of(element)
         return OffsetRange(0, math.ceil((stop - start) / interval))
@@ -37,11 +37,11 @@ class ImpulseSeqGenRestrictionProvider(RestrictionProvider):
         """Return a tracker."""
         return OffsetRestrictionTracker(restriction)
 
-    def restriction_size(self, element: Times, restriction: OffsetRange) -> float:
+    def restriction_size(self, element: Triple, restriction: OffsetRange) -> float:
         """Return the size of the elements that should have been emitted by now."""
         return sequence_backlog_bytes(element, time.time(), restriction)
 
-    def truncate(self, element: Times, restriction: OffsetRange) -> None:
+    def truncate(self, element: Triple, restriction: OffsetRange) -> None:
         """Return None: nothing is left to do."""
 
 
@@ -105,7 +105,7 @@ class ImpulseSeqGenDoFn(DoFn):
     @DoFn.unbounded_per_element()
     def process(
         self,
-        element: Times,
+        element: Triple,
         restriction_tracker: Any = _SEQUENCE,
         watermark_estimator: Any = _WATERMARK,
     ) -> Iterator[TimestampedValue[Any]]:
@@ -126,7 +126,7 @@ class ImpulseSeqGenDoFn(DoFn):
             yield output
             number += 1
 
-    def _output(self, element: Times, number: int, moment: int) -> TimestampedValue[Any]:
+    def _output(self, element: Triple, number: int, moment: int) -> TimestampedValue[Any]:
         instant = Timestamp(micros=moment)
         if self._data is None:
             first = element[0] if isinstance(element[0], (int, float)) else float(instant)
