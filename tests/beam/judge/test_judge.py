@@ -10,6 +10,8 @@ import pytest
 
 pytest.importorskip("apache_beam", reason="Beam is what this compares with")
 
+import attrs
+
 from headrace.beam import check_runner
 from headrace.errors import PipelineError, UnsupportedError
 from headrace.sdk.beam.judge.beam_programs import beam_program
@@ -150,6 +152,13 @@ def test_a_program_prints_the_panes_of_its_pipeline() -> None:
         f"{pane.key} {pane.value}" for pane in panes
     )
     assert [f"timing: {pane.timing}," in "".join(lines) for pane in panes] == [True] * 3
+
+
+def test_a_program_of_two_groupings_prints_the_panes_of_the_second_one() -> None:
+    then = Step(WindowingStrategy(FixedWindows(20), allowed_lateness=100 * SECOND), one_key=True)
+    run = attrs.evolve(ALL_TIMINGS, steps=(*ALL_TIMINGS.steps, then))
+    (line,) = printed(beam_program(run, BUNDLES, streaming=True))
+    assert line.startswith("all 14 [0.0, 20.0)")
 
 
 def known_misses() -> Iterator[Miss]:

@@ -87,14 +87,20 @@ def _source(run: Run, streaming: bool) -> list[str]:
 
 
 def _steps(run: Run) -> Iterator[str]:
+    """Yield the transforms of all groupings; the second one has labels, as Beam asks for different ones."""
     before = None
     for step in run.steps:
-        if before or step.one_key:
-            yield f"beam.MapTuple(lambda key, value: {_adapted(before, step)})"
-        if step.assigns:
-            yield into(step.windowing)
-        yield f"beam.{GROUPINGS[step.kind]}"
+        yield from (f"{after} >> {line}" if before else line for after, line in _step(before, step))
         before = step
+
+
+def _step(before: Step | None, step: Step) -> Iterator[tuple[str, str]]:
+    """Yield the transforms of a grouping, with labels."""
+    if before or step.one_key:
+        yield '"Adapt"', f"beam.MapTuple(lambda key, value: {_adapted(before, step)})"
+    if step.assigns:
+        yield '"Window again"', into(step.windowing)
+    yield '"Group again"', f"beam.{GROUPINGS[step.kind]}"
 
 
 def _adapted(before: Step | None, step: Step) -> str:

@@ -235,11 +235,8 @@ def _is_alone(pane: Pane, part: Part) -> bool:
 
     The timestamp of a later pane combines only elements that have come since the pane before it.
     """
-    inside = (
-        other.key == pane.key and lies_in(other.window, pane.window)
-        for other in part.observed.panes
-    )
-    return sum(inside) == 1
+    of_key = (other.window for other in part.observed.panes if other.key == pane.key)
+    return [lies_in(window, pane.window) for window in of_key].count(True) == 1
 
 
 def _stamps_at_end(step: Step) -> bool:

@@ -145,7 +145,7 @@ def _scripted(stamped: Any, translation: WindowTranslation) -> Any:
     value = stamped.value
     if not isinstance(value, beam_streams.WindowedValueHolder):
         return TimestampedValue(value, at)
-    held = value.windowed_value
+    held = value.windowed_value  # type: ignore[attr-defined]  # Beam does not declare it
     return WindowedValueHolder(
         WindowedValue(
             held.value,
