@@ -13,6 +13,7 @@ precombine      elements combined by key and window before a grouping
 contents        the table of paths of groupings; contents of panes; files of large side inputs
 grouping        groupings as operators; their tables of keys, and where these are kept
 stateful        stateful DoFns: elements by key, calls, states and timers
+splittable      splittable DoFns: keys that are restrictions, calls with trackers
 side_inputs     the gate where elements wait for side inputs, and views as arguments
 sources         sources as rounds of bundles; positions that can be stored
 operator        the protocol of an operator

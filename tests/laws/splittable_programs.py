@@ -292,3 +292,12 @@ def play(script: list[Round], claims: int | None) -> Played:
         run.round(each.elements, 0, each.passed)
     run.finish(restarts=any(each.restarts for each in script))
     return run.played
+<<<<<<< HEAD
+=======
+
+
+def _entries(store: MemoryStore) -> dict[Any, Any]:
+    """Return the stored entries of all keys."""
+    assert isinstance(store.table, KeyedTable)
+    return dict(store.table.entries(dumps))
+>>>>>>> sdf
