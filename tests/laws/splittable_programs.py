@@ -237,7 +237,7 @@ class Play:
     def restart(self) -> None:
         """Store all state, and go on with a new operator that has restored it."""
         before = self.store
-        entries = dict(before.table.entries(dumps))
+        entries = _entries(before)
         self.store = MemoryStore(KeyedTable(self.keys, loads, loads(dumps(entries))))
         self.store.watermark, self.store.output_watermark = (
             before.watermark,
@@ -264,7 +264,7 @@ class Play:
 
     def live(self) -> list[LiveRestriction]:
         """Return the restrictions that are left."""
-        entries = dict(self.store.table.entries(dumps)).values()
+        entries = _entries(self.store).values()
         return [live for _, _, state in entries for live in self.keys.thaw(loads(state))]
 
     @property
@@ -292,12 +292,9 @@ def play(script: list[Round], claims: int | None) -> Played:
         run.round(each.elements, 0, each.passed)
     run.finish(restarts=any(each.restarts for each in script))
     return run.played
-<<<<<<< HEAD
-=======
 
 
 def _entries(store: MemoryStore) -> dict[Any, Any]:
     """Return the stored entries of all keys."""
     assert isinstance(store.table, KeyedTable)
     return dict(store.table.entries(dumps))
->>>>>>> sdf
