@@ -145,7 +145,8 @@ def _scripted(stamped: Any, translation: WindowTranslation) -> Any:
     value = stamped.value
     if not isinstance(value, beam_streams.WindowedValueHolder):
         return TimestampedValue(value, at)
-    held = value.windowed_value
+    holder: Any = value
+    held = holder.windowed_value
     return WindowedValueHolder(
         WindowedValue(
             held.value,
