@@ -19,7 +19,7 @@ from apache_beam.transforms.periodicsequence import PeriodicImpulse
 from apache_beam.transforms.userstate import is_stateful_dofn
 
 from headrace.errors import UnsupportedError
-from headrace.sdk.beam.programs.combine import BeamCombineFn
+from headrace.sdk.beam.programs.combine import own_combine_fn
 from headrace.sdk.beam.programs.dofns import BeamDoFn
 from headrace.sdk.beam.programs.keys import DecodeKeys, EncodeKeys, KeyCoding, coding_of
 from headrace.sdk.beam.programs.nodes import Graphs, Pcoll
@@ -127,12 +127,12 @@ def _group(app: Application) -> None:
 
 def _combine(app: Application) -> None:
     transform = app.transform
-    fn = BeamCombineFn(transform.fn, tuple(transform.args), transform.kwargs)
+    fn = own_combine_fn(transform.fn, tuple(transform.args), transform.kwargs)
     app.make(lambda: _with_coded_keys(app, lambda pcoll: app.graphs.combine(pcoll, fn)))
 
 
 def _combine_hot_keys(app: Application) -> None:
-    fn = BeamCombineFn(app.transform._combine_fn)
+    fn = own_combine_fn(app.transform._combine_fn)
     app.make(lambda: _with_coded_keys(app, lambda pcoll: app.graphs.combine(pcoll, fn)))
 
 

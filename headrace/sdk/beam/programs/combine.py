@@ -4,11 +4,43 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from copy import deepcopy
-from typing import Any
+from typing import Any, Final
 
-from apache_beam.transforms.combiners import TopCombineFn
+from apache_beam.transforms.combiners import (
+    CountCombineFn as BeamCount,
+    MeanCombineFn as BeamMean,
+    TopCombineFn,
+)
+from apache_beam.transforms.core import CallableWrapperCombineFn
 
+from headrace.sdk.combiners.arithmetic import MeanCombineFn
+from headrace.sdk.combiners.counting import CountCombineFn
 from headrace.sdk.groups.combine_fn import CombineFn
+
+_ALIKE: Final[dict[type, type[CombineFn]]] = {
+    BeamCount: CountCombineFn,
+    BeamMean: MeanCombineFn,
+}
+"""Beam's CombineFns that are the same here, where they combine whole columns."""
+
+
+def own_combine_fn(
+    fn: Any, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None
+) -> CombineFn:
+    """Return a CombineFn of Beam as ours: the same one if there is one, else an adapter.
+
+    Args:
+        fn: the CombineFn.
+        args: additional arguments of its methods.
+        kwargs: additional arguments, by name.
+    """
+    if not (args or kwargs):
+        alike = _ALIKE.get(type(fn))
+        if alike is not None:
+            return alike()
+        if type(fn) is CallableWrapperCombineFn and fn._fn in (sum, min, max):
+            return CombineFn.from_callable(fn._fn)
+    return BeamCombineFn(fn, args, kwargs)
 
 
 class BeamCombineFn(CombineFn):

@@ -145,7 +145,12 @@ def _scripted(stamped: Any, translation: WindowTranslation) -> Any:
     value = stamped.value
     if not isinstance(value, beam_streams.WindowedValueHolder):
         return TimestampedValue(value, at)
+<<<<<<< HEAD
     held = value.windowed_value  # type: ignore[attr-defined]  # Beam does not declare it
+=======
+    holder: Any = value
+    held = holder.windowed_value
+>>>>>>> beam
     return WindowedValueHolder(
         WindowedValue(
             held.value,
