@@ -41,7 +41,7 @@ class CreatedValues(BoundedSource[Any]):
         return CreatedValues(tuple(map(coder.encode, create.values)), coder)
 
     def read(self, partition: object) -> Iterable[Any]:
-        return list(map(self.coder.decode, self.encoded))
+        return [_own_value(self.coder.decode(value)) for value in self.encoded]
 
 
 class BeamSource(DividedSource):
@@ -145,12 +145,8 @@ def _scripted(stamped: Any, translation: WindowTranslation) -> Any:
     value = stamped.value
     if not isinstance(value, beam_streams.WindowedValueHolder):
         return TimestampedValue(value, at)
-<<<<<<< HEAD
-    held = value.windowed_value  # type: ignore[attr-defined]  # Beam does not declare it
-=======
     holder: Any = value
     held = holder.windowed_value
->>>>>>> beam
     return WindowedValueHolder(
         WindowedValue(
             held.value,
