@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import enum
+from typing import Any
 
 import apache_beam as beam
 from apache_beam.coders import StrUtf8Coder, typecoders
+from apache_beam.io.restriction_trackers import OffsetRange, OffsetRestrictionTracker
+from apache_beam.io.watermark_estimators import ManualWatermarkEstimator
 from apache_beam.testing.test_stream import TestStream
 from apache_beam.transforms import combiners, trigger, userstate, window
+from apache_beam.transforms.core import RestrictionProvider
 from apache_beam.transforms.timeutil import TimeDomain
+from apache_beam.utils.timestamp import Duration
 
 
 def word_count(p):
@@ -198,6 +203,74 @@ def sessions_with_outputs(p):
     return (*made, good, letters) | beam.Flatten()
 
 
+class Offsets(RestrictionProvider):
+    """The offsets below an element, in two parts."""
+
+    def initial_restriction(self, element):
+        return OffsetRange(0, element)
+
+    def create_tracker(self, restriction):
+        return OffsetRestrictionTracker(restriction)
+
+    def restriction_size(self, element, restriction):
+        return restriction.size()
+
+    def split(self, element, restriction):
+        return restriction.split(6)
+
+
+OFFSETS = Offsets()
+BY_HAND = ManualWatermarkEstimator.default_provider()
+
+
+class Reader(beam.DoFn):
+    """Emits each offset at its time; stops after some, and defers the others."""
+
+    @beam.DoFn.unbounded_per_element()
+    def process(
+        self,
+        element,
+        at=beam.DoFn.TimestampParam,
+        w=beam.DoFn.WindowParam,
+        finalizer=beam.DoFn.BundleFinalizerParam,
+        tracker=beam.DoFn.RestrictionParam(OFFSETS),  # Beam needs it after the others
+        estimator=beam.DoFn.WatermarkEstimatorParam(BY_HAND),
+    ):
+        finalizer.register(str)
+        offset = tracker.current_restriction().start
+        for _ in range(4):
+            if not tracker.try_claim(offset):
+                return
+            time = at + 10 * offset
+            estimator.set_watermark(time)
+            yield window.TimestampedValue((element, offset), time)
+            if offset % 5 == 0:
+                yield beam.pvalue.TaggedOutput("fifth", (element, str(w)))
+            offset += 1
+        tracker.defer_remainder(Duration(0.01) if element % 2 else None)
+
+
+def splittable(p):
+    """Reads offsets with a splittable DoFn, and groups them by event time."""
+    elements = p | beam.Create([7, 10, 13])
+    read = elements | beam.ParDo(Reader()).with_output_types(Any).with_outputs("fifth", main="all")
+    told = (
+        read.all
+        | beam.WindowInto(window.FixedWindows(40))
+        | beam.GroupByKey()
+        | beam.ParDo(WithWindow())
+        | "Back" >> beam.WindowInto(window.GlobalWindows())
+    )
+    return (told, read.fifth) | beam.Flatten()
+
+
+class WithWindow(beam.DoFn):
+    """Adds the start of the window."""
+
+    def process(self, pair, w=beam.DoFn.WindowParam):
+        yield pair[0], sorted(pair[1]), int(w.start)
+
+
 BATCH = (
     word_count,
     state_and_timers,
@@ -205,5 +278,6 @@ BATCH = (
     windowed_side_inputs,
     keys_of_classes,
     sessions_with_outputs,
+    splittable,
 )
 """The programs that end."""

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import apache_beam as beam
 import pytest
+from apache_beam.io.watch import PollResult, Watch
 from apache_beam.metrics import Metrics, MetricsFilter
 from apache_beam.options.pipeline_options import PipelineOptions
 from apache_beam.runners.direct.direct_runner import BundleBasedDirectRunner
@@ -63,6 +64,53 @@ def test_the_panes_of_a_test_stream_are_those_of_beam(tmp_path):
     theirs = results(program, BundleBasedDirectRunner(), tmp_path / "theirs", streaming=True)
     ours = results(program, HeadraceRunner(), tmp_path / "ours", streaming=True)
     assert [without_last(line) for line in ours] == [without_last(line) for line in theirs] != []
+
+
+@pytest.mark.usefixtures("beams_warnings")
+def test_a_splittable_dofn_reads_the_same_in_a_stream(tmp_path):
+    theirs = results(programs.splittable, FnApiRunner(), tmp_path / "theirs")
+    ours = results(programs.splittable, HeadraceRunner(), tmp_path / "ours", streaming=True)
+    assert ours == theirs != []
+
+
+@pytest.mark.usefixtures("beams_warnings")
+def test_beams_watch_sees_what_is_new_in_a_stream(tmp_path):
+    (tmp_path / "a").touch()
+
+    def poll(_):
+        found = sorted(path.name for path in tmp_path.glob("?"))
+        stamped = [window.TimestampedValue(name, ord(name)) for name in found]
+        if len(found) == 3:
+            return PollResult.complete(stamped)
+        (tmp_path / chr(ord(found[-1]) + 1)).touch()
+        return PollResult(stamped)
+
+    def program(p):
+        watch = Watch(poll, poll_interval=0.01)
+        return p | beam.Create(["letters"]) | watch
+
+    seen = results(program, HeadraceRunner(), tmp_path / "seen", streaming=True)
+    assert seen == [json.dumps(repr(("letters", name))) for name in "abc"]
+
+
+@pytest.mark.parametrize("asks", ["side inputs", "DoFn.KeyParam"])
+def test_what_a_splittable_dofn_cannot_have_in_a_stream_is_refused_by_name(asks):
+    class Keyed(beam.DoFn):
+        def process(
+            self,
+            pair,
+            key=beam.DoFn.KeyParam,
+            tracker=beam.DoFn.RestrictionParam(programs.OFFSETS),
+        ):
+            yield key
+
+    p = beam.Pipeline(runner=HeadraceRunner(), options=PipelineOptions([], streaming=True))
+    values = p | beam.Create([1])
+    sided = beam.ParDo(programs.Reader(), beam.pvalue.AsSingleton(values))
+    _ = values | "Far" >> (beam.ParDo(Keyed()) if "Key" in asks else sided)
+    with pytest.raises(headrace.errors.UnsupportedError, match=asks) as refused:
+        p.run()
+    assert refused.value.where == "Far"
 
 
 def without_last(line: str) -> str:

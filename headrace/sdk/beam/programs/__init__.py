@@ -19,7 +19,7 @@ module                concept
 ``step``              the life of one of Beam's DoFns in one process, with its side inputs
 ``dofns``             DoFns on bundles
 ``direct``            DoFns whose ``process`` takes the element only
-``splittable``        splittable DoFns, run to the end of each element
+``splittable``        splittable DoFns: to the end of each element, or by restrictions
 ``stateful``          stateful DoFns
 ``retractions``       panes that retract earlier ones, which only Headrace has
 ``states``            states, timers and their coders

@@ -31,6 +31,7 @@ from headrace.sdk.beam.programs.sources import (
     own_impulse,
     own_stream,
 )
+from headrace.sdk.beam.programs.splittable import BeamSplittableDoFn
 from headrace.sdk.beam.programs.stateful import BeamStatefulDoFn
 from headrace.sdk.beam.programs.step import BeamStep, own_side_input, view_of
 from headrace.sdk.beam.programs.windows import WindowTranslation
@@ -180,12 +181,22 @@ def _pardo(app: Application) -> None:
     if is_stateful_dofn(app.transform.fn):
         _stateful(app)
         return
-    _check_splits(app)
+    if app.streaming and DoFnSignature(app.transform.fn).is_splittable_dofn():
+        _splittable(app)
+        return
     _check_batches(app)
     step = _step(app)
     sides = _sides(app, step)
     kind = BundleEach(BeamDoFn(step, app.drains), sides)
     _set_outputs(app, lambda tags: app.graphs.pardo(app.input, kind, tags))
+
+
+def _splittable(app: Application) -> None:
+    """Add a splittable DoFn in streaming mode, in which nothing is run to its end at once."""
+    dofn = BeamSplittableDoFn(_step(app))
+    unbounded = DoFnSignature(app.transform.fn).is_unbounded_per_element()
+    kind = ProcessEach(dofn)
+    _set_outputs(app, lambda tags: app.graphs.splittable(app.input, kind, unbounded, tags))
 
 
 def _stateful(app: Application) -> None:
@@ -226,20 +237,6 @@ def _sides(app: Application, step: BeamStep) -> tuple[Any, ...]:
     """Return the side inputs, as ours."""
     pairs = zip(app.node.side_inputs, step.views, strict=True)
     return tuple(own_side_input(app.graphs.of(side.pvalue), view) for side, view in pairs)
-
-
-def _check_splits(app: Application) -> None:
-    """Refuse a splittable DoFn without an end in streaming mode."""
-    if not app.streaming:
-        return
-    signature = DoFnSignature(app.transform.fn)
-    if signature.is_splittable_dofn() and signature.is_unbounded_per_element():
-        raise UnsupportedError(
-            f"{app.transform.fn.default_label()} is a splittable DoFn without a bound, which cannot be run "
-            "in streaming mode yet",
-            where=app.label,
-            remedy="read a bounded part, or run the program without --streaming",
-        )
 
 
 def _check_batches(app: Application) -> None:

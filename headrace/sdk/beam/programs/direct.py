@@ -84,7 +84,7 @@ class DirectCalls:
             annotate(error, self._label)
         kinds = set(map(type, values))
         if any(issubclass(kind, _MARKED) for kind in kinds):
-            values = [self._own(value) for value in values]
+            values = [own_output(value, self._translation) for value in values]
         return any_number(values, ends, bundle, self._step)
 
     def _gather(self, results: Iterator[Any], values: list[Any]) -> list[int]:
@@ -94,20 +94,26 @@ class DirectCalls:
             results = _checked(results)
         return [extend(() if result is None else result) or len(values) for result in results]
 
-    def _own(self, value: Any) -> Any:
-        """Return an output of Beam's classes as one of ours."""
-        if isinstance(value, BeamTagged):
-            return TaggedOutput(_string(value.tag), self._own(value.value))
-        if isinstance(value, BeamTimestamped):
-            return TimestampedValue(value.value, Timestamp(micros=value.timestamp.micros))
-        if isinstance(value, BeamWindowed):
-            return WindowedValue(
-                value.value,
-                Timestamp(micros=value.timestamp_micros),
-                self._translation.ours(value.windows),
-                pane_of_theirs(value.pane_info),
-            )
-        return value
+
+def own_output(value: Any, translation: WindowTranslation) -> Any:
+    """Return an output of Beam's classes as one of ours.
+
+    Args:
+        value: what ``process`` returned or yielded.
+        translation: the windows of the main input.
+    """
+    if isinstance(value, BeamTagged):
+        return TaggedOutput(_string(value.tag), own_output(value.value, translation))
+    if isinstance(value, BeamTimestamped):
+        return TimestampedValue(value.value, Timestamp(micros=value.timestamp.micros))
+    if isinstance(value, BeamWindowed):
+        return WindowedValue(
+            value.value,
+            Timestamp(micros=value.timestamp_micros),
+            translation.ours(value.windows),
+            pane_of_theirs(value.pane_info),
+        )
+    return value
 
 
 def _with_arguments(process: Callable[..., Any], step: BeamStep) -> Callable[[Any], Any]:

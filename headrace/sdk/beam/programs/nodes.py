@@ -12,6 +12,7 @@ from headrace.sdk.beam.programs.strategies import strategy_of
 from headrace.sdk.groups.combine_fn import CombineFn
 from headrace.sdk.groups.group_by_key import grouped
 from headrace.sdk.pardo.pardo_node import pardo_node
+from headrace.sdk.pardo.splittable_dofn import splittable, splittable_node
 from headrace.sdk.pardo.stateful_node import stateful_node
 from headrace.sdk.pipelines.elementwise import BundleEach, DiffEach, ProcessEach
 from headrace.sdk.pipelines.graph import (
@@ -131,6 +132,24 @@ class Graphs:
     ) -> Pcoll:
         """Add a node that calls a stateful DoFn."""
         made: Pcoll = stateful_node(pcoll, kind, declared, Any, tags)
+        self.pipeline.accept_any_tag(self.pipeline.scope)
+        return made
+
+    def splittable(
+        self, pcoll: Pcoll, kind: ProcessEach, unbounded: bool, tags: tuple[str, ...]
+    ) -> Pcoll:
+        """Add nodes that call a splittable DoFn.
+
+        Args:
+            pcoll: the input.
+            kind: the DoFn.
+            unbounded: whether the work for an element may have no end.
+            tags: names of additional outputs.
+        """
+        declared = splittable(kind.dofn)
+        assert declared is not None
+        declared = attrs.evolve(declared, unbounded=unbounded)
+        made: Pcoll = splittable_node(pcoll, kind, declared, Any, tags)
         self.pipeline.accept_any_tag(self.pipeline.scope)
         return made
 

@@ -12,9 +12,12 @@ from apache_beam.utils.windowed_value import create
 
 from headrace.grouping.bundle import INSERT, Bundle
 from headrace.sdk.beam.programs.windows import WindowTranslation, pane_of_ours, pane_of_theirs
+from headrace.sdk.elements.tagged_output import TaggedOutput
+from headrace.sdk.elements.windowed_value import WindowedValue
 from headrace.sdk.pipelines.graph import MAIN
 from headrace.sdk.pipelines.outputs import Outputs
 from headrace.windowing.column import Column
+from headrace.windowing.time.timestamps import Timestamp
 
 
 def windowed_values(bundle: Bundle, translation: WindowTranslation) -> Iterator[Any]:
@@ -41,6 +44,23 @@ def tag_of(tag: Any) -> str:
     if tag is None:
         return MAIN
     return f"tag {tag}" if tag == MAIN else str(tag)
+
+
+def own_row(tag: Any, row: Any, translation: WindowTranslation) -> WindowedValue | TaggedOutput:
+    """Return one of Beam's windowed values as an output of ours.
+
+    Args:
+        tag: the tag of its output.
+        row: the windowed value.
+        translation: the windows of the main input.
+    """
+    placed = WindowedValue(
+        row.value,
+        Timestamp(micros=row.timestamp_micros),
+        translation.ours(row.windows),
+        pane_of_theirs(row.pane_info),
+    )
+    return placed if tag is None else TaggedOutput(tag_of(tag), placed)
 
 
 class EmittedValues(Receiver):

@@ -10,15 +10,13 @@ from apache_beam.utils.timestamp import Timestamp as BeamTimestamp
 from apache_beam.utils.windowed_value import create
 
 from headrace.sdk.beam.programs.keys import KeyCoding
-from headrace.sdk.beam.programs.rows import tag_of
+from headrace.sdk.beam.programs.rows import own_row, tag_of
 from headrace.sdk.beam.programs.states import UserState, own_state, own_timer
 from headrace.sdk.beam.programs.step import BeamStep, Worker
-from headrace.sdk.beam.programs.windows import pane_of_ours, pane_of_theirs
+from headrace.sdk.beam.programs.windows import pane_of_ours
 from headrace.sdk.elements.tagged_output import TaggedOutput
-from headrace.sdk.elements.windowed_value import WindowedValue
 from headrace.sdk.pardo.dofn import CALL, DoFn
 from headrace.sdk.pardo.stateful_dofn import Stateful
-from headrace.windowing.time.timestamps import Timestamp
 
 _TIMER: Final = "fire_timer_"
 """The beginning of the names of the methods of timers."""
@@ -113,16 +111,9 @@ class BeamStatefulDoFn(DoFn):
         )
 
     def _output(self, tag: Any, row: Any, is_plain: bool) -> Any:
-        value = row.value if is_plain else self._placed(row)
-        return value if tag is None else TaggedOutput(tag_of(tag), value)
-
-    def _placed(self, row: Any) -> WindowedValue:
-        return WindowedValue(
-            row.value,
-            Timestamp(micros=row.timestamp_micros),
-            self._worker.translation.ours(row.windows),
-            pane_of_theirs(row.pane_info),
-        )
+        if not is_plain:
+            return own_row(tag, row, self._worker.translation)
+        return row.value if tag is None else TaggedOutput(tag_of(tag), row.value)
 
     def finish_bundle(self) -> Any:
         self._worker.finish()
