@@ -79,7 +79,7 @@ def test_beams_watch_sees_what_is_new_in_a_stream(tmp_path):
 
     def poll(_):
         found = sorted(path.name for path in tmp_path.glob("?"))
-        stamped = [window.TimestampedValue(name, ord(name)) for name in found]
+        stamped = tuple(window.TimestampedValue(name, ord(name)) for name in found)
         if len(found) == 3:
             return PollResult.complete(stamped)
         (tmp_path / chr(ord(found[-1]) + 1)).touch()
