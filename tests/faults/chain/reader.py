@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -12,10 +13,14 @@ from typing import Any
 
 import attrs
 import psycopg
-from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
+from confluent_kafka import Consumer, TopicPartition
 from deltalake import DeltaTable
 
 from tests.faults.chain.program import COLUMNS, RESULTS, Row
+
+
+IDLE_SECONDS = 20
+"""Seconds without a message after which the reader of the topic connects anew."""
 
 
 def wrong(rows: Iterable[Row]) -> list[Any]:
@@ -140,12 +145,19 @@ class Reader:
                 self.problems.extend((name, found) for found in wrong(rows or []))
 
     def _read_topic(self, ended: threading.Event) -> None:
+        while not ended.is_set():
+            self._follow_topic(ended)
+
+    def _follow_topic(self, ended: threading.Event) -> None:
+        """Read on until nothing has come for some time; a client may not see that its broker is back."""
         settings = {"bootstrap.servers": self.address, "isolation.level": "read_committed"}
         consumer = Consumer({**settings, "group.id": "reader", "enable.auto.commit": False})
-        consumer.assign([TopicPartition(RESULTS, 0, OFFSET_BEGINNING)])
-        while not ended.is_set():
+        consumer.assign([TopicPartition(RESULTS, 0, self.topic.following)])
+        patience = time.monotonic() + IDLE_SECONDS
+        while not ended.is_set() and time.monotonic() < patience:
             for message in consumer.consume(1000, 0.2):
                 if message.error() is None:
+                    patience = time.monotonic() + IDLE_SECONDS
                     self.looks["topic"] += 1
                     self.topic.take(message)
         consumer.close()
