@@ -18,7 +18,6 @@ from deltalake import DeltaTable
 
 from tests.faults.chain.program import COLUMNS, RESULTS, Row
 
-
 IDLE_SECONDS = 20
 """Seconds without a message after which the reader of the topic connects anew."""
 
