@@ -17,7 +17,8 @@ from apache_beam.transforms import combiners, trigger, window
 
 import headrace.errors
 from headrace.beam import HeadraceRunner, ToChangelog, retracting
-from headrace.sdk.beam.programs.options import own_options
+from headrace.runners.spark.cluster.options import SparkOptions
+from headrace.sdk.beam.programs.options import HeadraceOptions, own_options
 from headrace.sdk.options.pipeline_options import StandardOptions
 from tests.beam.suites import programs
 from tests.beam.suites.programs import BATCH
@@ -144,6 +145,44 @@ def test_options_are_read_by_both():
     )
     own = own_options(given).view_as(StandardOptions)
     assert (own.runner, own.streaming, own.batch_seconds) == (None, True, 5.0)
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ["--headrace_runner=local", "--max_records_per_batch=5", "--checkpoint=here"],
+        ["--headrace-runner=local", "--max-records-per-batch", "5", "--checkpoint", "here"],
+    ],
+    ids=["underscores", "dashes"],
+)
+def test_beam_knows_the_flags_of_both(flags, caplog):
+    given = PipelineOptions([*flags, "--spark_conf=a=1", "--spark_conf=b=2", "--no-progress"])
+    given.view_as(HeadraceOptions)
+    given.get_all_options(display_warnings=True)
+    assert caplog.messages == []
+    own = own_options(given)
+    assert own.view_as(StandardOptions).max_records_per_batch == 5
+    assert own.view_as(StandardOptions).progress is False
+    assert own.view_as(SparkOptions).checkpoint == "here"
+    assert own.view_as(SparkOptions).spark_conf == ["a=1", "b=2"]
+
+
+def test_options_of_the_spark_runner_can_be_set_by_name():
+    own = own_options(PipelineOptions([], checkpoint="here"))
+    assert own.view_as(SparkOptions).checkpoint == "here"
+
+
+def test_a_program_may_declare_a_flag_that_has_the_same_name(caplog):
+    class MillOptions(PipelineOptions):
+        @classmethod
+        def _add_argparse_args(cls, parser):
+            parser.add_argument("--key_groups", type=str, default="none")
+
+    given = PipelineOptions(["--key_groups=three", "--until_caught_up"])
+    every = given.get_all_options(display_warnings=True)
+    assert (every["key_groups"], every["until_caught_up"]) == ("three", True)
+    assert given.view_as(MillOptions).key_groups == "three"
+    assert caplog.messages == []
 
 
 def test_a_dotted_name_names_the_runner():
