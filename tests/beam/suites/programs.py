@@ -108,6 +108,13 @@ def state_and_timers(p):
     return stamped | beam.WindowInto(window.FixedWindows(10)) | beam.ParDo(Reminder())
 
 
+def created_with_timestamps(p):
+    """Values that are created with timestamps; their type is that of the pairs from the next step on."""
+    stamped = p | beam.Create([window.TimestampedValue(("a", n), n) for n in (1, 3, 14)])
+    pairs = stamped | beam.Map(lambda kv: kv).with_output_types(tuple[str, int])
+    return pairs | beam.WindowInto(window.FixedWindows(10)) | beam.ParDo(Reminder())
+
+
 def side_inputs(p):
     """Side inputs of each kind."""
     main = p | "Main" >> beam.Create([1, 2, 3])
@@ -274,6 +281,7 @@ class WithWindow(beam.DoFn):
 BATCH = (
     word_count,
     state_and_timers,
+    created_with_timestamps,
     side_inputs,
     windowed_side_inputs,
     keys_of_classes,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import warnings
 from pathlib import Path
 
@@ -18,8 +19,9 @@ from apache_beam.transforms import combiners, trigger, window
 
 import headrace.errors
 from headrace.beam import HeadraceRunner, ToChangelog, retracting
-from headrace.sdk.beam.programs.options import own_options
-from headrace.sdk.options.pipeline_options import StandardOptions
+from headrace.runners.spark.cluster.options import SparkOptions
+from headrace.sdk.beam.programs.options import HeadraceOptions, own_options
+from headrace.sdk.options.pipeline_options import StandardOptions, given_flags
 from tests.beam.suites import programs
 from tests.beam.suites.programs import BATCH
 
@@ -146,6 +148,17 @@ def test_programs_on_spark(streaming, tmp_path):
     assert ours == results(everything, HeadraceRunner(), tmp_path / "local")
 
 
+@pytest.mark.usefixtures("beams_warnings")
+@pytest.mark.parametrize("runner", [FnApiRunner, BundleBasedDirectRunner, HeadraceRunner])
+def test_created_timestamped_values_are_not_pairs(runner):
+    """Their type is TimestampedValue for Beam, though each runner makes a value with a timestamp of them."""
+    p = beam.Pipeline(runner=runner())
+    stamped = p | beam.Create([window.TimestampedValue(("a", 1), 1)])
+    _ = stamped | beam.ParDo(programs.Reminder())
+    with pytest.raises(ValueError, match=r"compatible with KV.*TimestampedValue"):
+        p.run()
+
+
 class Part(beam.PTransform):
     """A program as a part of another one."""
 
@@ -192,6 +205,52 @@ def test_options_are_read_by_both():
     )
     own = own_options(given).view_as(StandardOptions)
     assert (own.runner, own.streaming, own.batch_seconds) == (None, True, 5.0)
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ["--headrace_runner=local", "--max_records_per_batch=5", "--checkpoint=here"],
+        ["--headrace-runner=local", "--max-records-per-batch", "5", "--checkpoint", "here"],
+    ],
+    ids=["underscores", "dashes"],
+)
+def test_beam_knows_the_flags_of_both(flags, caplog):
+    given = PipelineOptions([*flags, "--spark_conf=a=1", "--spark_conf=b=2", "--no-progress"])
+    given.view_as(HeadraceOptions)
+    given.get_all_options(display_warnings=True)
+    assert caplog.messages == []
+    own = own_options(given)
+    assert own.view_as(StandardOptions).max_records_per_batch == 5
+    assert own.view_as(StandardOptions).progress is False
+    assert own.view_as(SparkOptions).checkpoint == "here"
+    assert own.view_as(SparkOptions).spark_conf == ["a=1", "b=2"]
+
+
+def test_options_of_the_spark_runner_can_be_set_by_name():
+    own = own_options(PipelineOptions([], checkpoint="here"))
+    assert own.view_as(SparkOptions).checkpoint == "here"
+
+
+@pytest.mark.parametrize("from_command_line", [False, True])
+def test_a_flag_that_a_program_declares_is_its_own(from_command_line, monkeypatch, caplog):
+    class MillOptions(PipelineOptions):
+        @classmethod
+        def _add_argparse_args(cls, parser):
+            parser.add_argument("--sacks", nargs="*")
+            parser.add_argument("--key_groups", type=str, default="none")
+
+    flags = ["--sacks", "a", "b", "--key_groups=three", "--until_caught_up", "--job_name", "mill"]
+    monkeypatch.setattr(sys, "argv", ["mill.py", *flags])
+    given = PipelineOptions(None if from_command_line else flags)
+    every = given.get_all_options(display_warnings=True)
+    assert (every["key_groups"], every["until_caught_up"]) == ("three", True)
+    assert given.view_as(MillOptions).key_groups == "three"
+    assert caplog.messages == []
+    own = own_options(given)
+    assert given_flags(own).names == ("until_caught_up", "job_name", "pipeline_type_check")
+    assert own.view_as(StandardOptions).job_name == "mill"
+    assert own.view_as(SparkOptions).key_groups is None
 
 
 def test_a_dotted_name_names_the_runner():

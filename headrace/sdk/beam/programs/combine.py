@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from copy import deepcopy
 from typing import Any, Final
 
-from apache_beam.transforms.combiners import (
-    CountCombineFn as BeamCount,
-    MeanCombineFn as BeamMean,
-    TopCombineFn,
-)
+from apache_beam.transforms.combiners import CountCombineFn as BeamCount, MeanCombineFn as BeamMean
 from apache_beam.transforms.core import CallableWrapperCombineFn
 
+from headrace.sdk.coders.own_values import own_if_possible
 from headrace.sdk.combiners.arithmetic import MeanCombineFn
 from headrace.sdk.combiners.counting import CountCombineFn
+from headrace.sdk.elements.immutable import is_immutable
 from headrace.sdk.groups.combine_fn import CombineFn
 
 _ALIKE: Final[dict[type, type[CombineFn]]] = {
@@ -46,6 +43,11 @@ def own_combine_fn(
 class BeamCombineFn(CombineFn):
     """A CombineFn that a program wrote for Beam.
 
+    Beam extracts one output from an accumulator, after it was compacted, sent and merged. So a CombineFn may
+    change it for the output: ``Top`` sorts its heap in place. A heap that was copied or stored cannot be
+    sorted, until it is compacted or merged. Here an accumulator is needed after an output is extracted, and
+    can come from storage. So an output is extracted from a copy, which is compacted and merged before.
+
     Args:
         fn: the CombineFn.
         args: additional arguments of its methods.
@@ -61,7 +63,7 @@ class BeamCombineFn(CombineFn):
         self._fn = fn
         self._args = args
         self._kwargs = dict(kwargs or {})
-        self._copies = isinstance(fn, TopCombineFn)  # it sorts the accumulator in place
+        self._is_callable = type(fn) is CallableWrapperCombineFn
 
     def default_label(self) -> str:
         return str(type(self._fn).__name__)
@@ -87,8 +89,15 @@ class BeamCombineFn(CombineFn):
         return self._fn.compact(accumulator, *self._args, **self._kwargs)
 
     def extract_output(self, accumulator: Any, *args: Any, **kwargs: Any) -> Any:
-        given = deepcopy(accumulator) if self._copies else accumulator
+        given = accumulator if is_immutable(accumulator) else self._consumable(accumulator)
         return self._fn.extract_output(given, *self._args, **self._kwargs)
+
+    def _consumable(self, accumulator: Any) -> Any:
+        """Return a copy that the CombineFn may change."""
+        copy = own_if_possible(accumulator)
+        if self._is_callable:
+            return copy
+        return self.merge_accumulators([self.compact(copy)])
 
     def teardown(self, *args: Any, **kwargs: Any) -> None:
         self._fn.teardown(*self._args, **self._kwargs)

@@ -2,22 +2,36 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser
+import sys
+from argparse import Action, ArgumentParser
+from collections.abc import Iterator
+from importlib import import_module
 from typing import Any, Final
 
 from apache_beam.options.pipeline_options import PipelineOptions as BeamOptions
 
+from headrace.sdk.options.option_flags import flag_name, parser_of, parser_with, with_subclasses
 from headrace.sdk.options.pipeline_options import PipelineOptions, known_flags
+
+_SPARK: Final = "headrace.runners.spark.cluster.options"
+"""The module of the flags of the Spark runner, which is looked up by name, as the runner is."""
 
 _OF_BEAM: Final = ("runner", "headrace_runner", "experiments")
 """The options that name the runner, and one that Beam sets by itself."""
+
+_OURS: Final = "headrace."
+"""The start of the names of the modules of this package."""
+
+_BEAMS: Final = "apache_beam."
+"""The start of the names of Beam's modules."""
 
 
 class HeadraceOptions(BeamOptions):
     """The options of Headrace in a program of Beam.
 
     ``--headrace_runner`` names the runner of Headrace. Its other flags (``--checkpoint``, ``--report``,
-    ``--serve``, …) are written as in a program of Headrace.
+    ``--serve``, …) are written as in a program of Headrace. A name that another class of options has stays
+    with that class.
     """
 
     @classmethod
@@ -29,6 +43,34 @@ class HeadraceOptions(BeamOptions):
             default="local",
             help="the runner of Headrace: local (in memory) or spark",
         )
+        taken = _names(parser).union(*map(_names_of, _other_classes()))
+        for action in _own_actions():
+            names = {*action.option_strings, action.dest}
+            if taken.isdisjoint(names):
+                parser._add_action(action)
+                taken |= names
+
+
+def _other_classes() -> Iterator[Any]:
+    """Iterate over the classes of options of Beam and of the program."""
+    return (cls for cls in BeamOptions.__subclasses__() if cls is not HeadraceOptions)
+
+
+def _names_of(cls: Any) -> set[str]:
+    """Return the flags of a class of options of Beam, and the names of its options."""
+    return _names(parser_with([cls._add_argparse_args]))
+
+
+def _names(parser: ArgumentParser) -> set[str]:
+    """Return the flags of a parser, and the names of its options."""
+    return {name for action in parser._actions for name in (*action.option_strings, action.dest)}
+
+
+def _own_actions() -> Iterator[Action]:
+    """Iterate over the flags of all classes of options in this package."""
+    import_module(_SPARK)
+    classes = [cls for cls in with_subclasses(PipelineOptions) if cls.__module__.startswith(_OURS)]
+    return (action for cls in classes for action in parser_of(cls)._actions)
 
 
 def runner_name(options: Any) -> str:
@@ -39,16 +81,31 @@ def runner_name(options: Any) -> str:
 def own_options(options: Any) -> PipelineOptions:
     """Return the options of a program as ours.
 
-    Flags pass as they are written. What the program has set by name passes, too, if Headrace has it.
+    Flags that Headrace has pass as they are written; those that the program declares are its own, and do not.
+    What the program has set by name passes, too, if Headrace has it.
     """
-    flags = [str(flag) for flag in options._flags or () if _name(flag) not in _OF_BEAM]
-    written = {_name(flag) for flag in options._flags or ()}
+    written = sys.argv[1:] if options._flags is None else list(map(str, options._flags))
+    names = _names_here(options)
     set_by_name = options.get_all_options(drop_default=True, retain_unknown_options=True)
-    names = known_flags() - written - set(_OF_BEAM)
-    given = {name: value for name, value in set_by_name.items() if name in names}
-    return PipelineOptions(flags, **{**given, "pipeline_type_check": False})
+    others = names.difference(map(flag_name, written))
+    given = {name: value for name, value in set_by_name.items() if name in others}
+    return PipelineOptions(_flags_of(names, written), **{**given, "pipeline_type_check": False})
 
 
-def _name(flag: object) -> str:
-    """Return the name of a flag, with underscores."""
-    return str(flag).lstrip("-").partition("=")[0].replace("-", "_")
+def _names_here(options: Any) -> set[str]:
+    """Return the names of the options that the program leaves to Headrace."""
+    options.view_as(HeadraceOptions)  # imports all classes of ours
+    programs = (cls for cls in _other_classes() if not cls.__module__.startswith(_BEAMS))
+    declared = (flag_name(name) for cls in programs for name in _names_of(cls))
+    return set(known_flags()).difference(_OF_BEAM, declared)
+
+
+def _flags_of(names: set[str], flags: list[str]) -> list[str]:
+    """Return the flags with some names, each with the values that follow it."""
+    kept, keeps = [], False
+    for flag in flags:
+        if flag.startswith("--"):
+            keeps = flag_name(flag) in names
+        if keeps:
+            kept.append(flag)
+    return kept
