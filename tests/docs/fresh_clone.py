@@ -57,8 +57,10 @@ FIRST_COMMANDS = {
     "laws-beam": SMALL(("N=10",)),
     "beam-paths": SMALL(),
     "beam-reference": SMALL(),
+    "beam-suites": SMALL(("ARGS=--suite=state --mode=local",)),
     "beam-tests": SMALL(("ARGS=--only=metrics/*",)),
     "conformance": SMALL(),
+    "prism": SMALL(only_prerequisites="compiles for minutes, and needs Go"),
     "comparison": SMALL(),
     "coverage": SMALL(
         only_prerequisites="runs the whole suite, since a part misses its thresholds"

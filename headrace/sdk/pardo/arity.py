@@ -8,7 +8,7 @@ from typing import Final, get_args, get_origin
 
 from headrace.errors import PipelineError, TypeCheckError
 from headrace.sdk.pardo.dofn import (
-    PARAMETERS,
+    PUBLIC,
     SIDE_INPUT,
     Parameter,
     RestrictionParam,
@@ -175,6 +175,6 @@ def _remedy(declared: Signature, kwargs: Mapping[str, object]) -> str:
         asks = _METADATA.get(name)
         if asks and parameter.default is Declared.empty and name not in kwargs:
             return (
-                f"write {name}=hr.DoFn.{asks} to be passed it; hr.DoFn has {', '.join(PARAMETERS)}"
+                f"write {name}=hr.DoFn.{asks} to be passed it; hr.DoFn has {', '.join(PUBLIC)}"
             )
     return "change its parameters, or pass the other arguments to the transform after the function"

@@ -271,6 +271,9 @@ PARAMETERS: Final = {
 CALL: Final = PARAMETERS["CallParam"]
 """Asks for the call itself, with the states and timers of its key; for programs of another SDK."""
 
+PUBLIC: Final = tuple(name for name in PARAMETERS if name != CALL.name)
+"""The names of the parameters that are attributes of DoFn."""
+
 
 class DoFn(BatchMethods, WithTypeHints, HasDisplayData):
     """A function on elements, for :class:`~headrace.ParDo`; subclass it and define :meth:`process`.

@@ -225,10 +225,3 @@ def test_ordered_positions_need_only_fractions():
 def test_a_range_of_offsets_has_ints_in_order(start, end):
     with pytest.raises(hr.PipelineError, match="range of offsets"):
         OffsetRangeTracker(start, end)
-
-
-def test_splittable_dofns_are_refused_by_name():
-    with pytest.raises(ImportError, match=r"no OffsetRange.* write an hr.io.BoundedSource"):
-        from headrace.io.restriction_trackers import OffsetRange  # noqa: F401
-    with pytest.raises(AttributeError, match="no RestrictionProvider"):
-        _ = hr.io.iobase.RestrictionProvider

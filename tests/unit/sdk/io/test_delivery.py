@@ -79,6 +79,7 @@ class Staged(PartSink):
         self.got.extend([*commit.written, commit.delivery])
 
 
+@pytest.mark.mode("batch")
 @pytest.mark.parametrize("chosen", [None, Delivery.AT_MOST_ONCE])
 def test_parts_and_commits_are_told_too(runner: Any, chosen: Delivery | None) -> None:
     sink = Staged()
