@@ -174,7 +174,5 @@ def _remedy(declared: Signature, kwargs: Mapping[str, object]) -> str:
         name = parameter.name
         asks = _METADATA.get(name)
         if asks and parameter.default is Declared.empty and name not in kwargs:
-            return (
-                f"write {name}=hr.DoFn.{asks} to be passed it; hr.DoFn has {', '.join(PUBLIC)}"
-            )
+            return f"write {name}=hr.DoFn.{asks} to be passed it; hr.DoFn has {', '.join(PUBLIC)}"
     return "change its parameters, or pass the other arguments to the transform after the function"
