@@ -7,7 +7,6 @@ import logging
 import os
 import pty
 import select
-import signal
 import subprocess
 import sys
 import time
@@ -83,7 +82,6 @@ def _own_session(terminal: int) -> None:
     import fcntl
     import termios
 
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # what a shell starts in the background ignores it
     os.setsid()
     fcntl.ioctl(terminal, termios.TIOCSCTTY, 0)
 
