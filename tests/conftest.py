@@ -7,6 +7,7 @@ HEADRACE_DRY_RUN=off runs each pipeline on Spark by itself; CONTRIBUTING.md expl
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -52,7 +53,13 @@ os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSeri
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """PySpark 4.0 and 4.1 leave the socket of each result to the garbage collector, which warns."""
+    """Prepare warnings and signals.
+
+    PySpark 4.0 and 4.1 leave the socket of each result to the garbage collector, which warns. Programs that a
+    shell starts in the background ignore Ctrl-C, and so would those that tests start.
+    """
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     if find_spec("pyspark") and version("pyspark").startswith(("4.0.", "4.1.")):
         config.addinivalue_line("filterwarnings", "ignore:unclosed <socket:ResourceWarning")
 
