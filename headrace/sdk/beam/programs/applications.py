@@ -181,7 +181,7 @@ def _pardo(app: Application) -> None:
     if is_stateful_dofn(app.transform.fn):
         _stateful(app)
         return
-    if app.streaming and DoFnSignature(app.transform.fn).is_splittable_dofn():
+    if app.streaming and not app.drains and DoFnSignature(app.transform.fn).is_splittable_dofn():
         _splittable(app)
         return
     _check_batches(app)
@@ -192,7 +192,7 @@ def _pardo(app: Application) -> None:
 
 
 def _splittable(app: Application) -> None:
-    """Add a splittable DoFn in streaming mode, in which nothing is run to its end at once."""
+    """Add a splittable DoFn whose restrictions are not run to their end at once."""
     dofn = BeamSplittableDoFn(_step(app))
     unbounded = DoFnSignature(app.transform.fn).is_unbounded_per_element()
     kind = ProcessEach(dofn)
