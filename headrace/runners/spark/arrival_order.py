@@ -11,7 +11,7 @@ from __future__ import annotations
 from headrace.errors import UnsupportedError
 from headrace.runners.plan.planning import Plan
 from headrace.runners.spark.sources.native import is_native
-from headrace.sdk.pipelines.graph import Node, Read, StatefulParDo
+from headrace.sdk.pipelines.graph import StatefulParDo
 
 
 def check_arrival_order(plan: Plan) -> None:
@@ -20,17 +20,16 @@ def check_arrival_order(plan: Plan) -> None:
     Raises:
         UnsupportedError: there is such a step.
     """
-    nodes = {node.label: node for node in plan.graph}
     for node in plan.graph:
         if isinstance(node, StatefulParDo) and getattr(node.dofn, "needs_arrival_order", False):
-            _check(node, plan, nodes)
+            _check(node, plan)
 
 
-def _check(node: StatefulParDo, plan: Plan, nodes: dict[str, Node]) -> None:
+def _check(node: StatefulParDo, plan: Plan) -> None:
     origin = node.inputs[0].node
     if plan.depths[origin]:
         problem = "the elements of a batch come from several tasks here, after a shuffle"
-    elif any(is_native(read.source) for read in _reads_before(nodes[origin], nodes)):
+    elif any(is_native(read.source) for read in plan.graph.reads_before(origin)):
         problem = "the elements are read by Spark itself here, in several tasks"
     else:
         return
@@ -40,10 +39,3 @@ def _check(node: StatefulParDo, plan: Plan, nodes: dict[str, Node]) -> None:
         remedy="give the order of the changes of a key: order_by=…, such as the offset of a record; or "
         "apply the step to what a source of Headrace reads, without a grouping or reshuffle between",
     )
-
-
-def _reads_before(node: Node, nodes: dict[str, Node]) -> list[Read]:
-    """Return the sources of a node."""
-    if isinstance(node, Read):
-        return [node]
-    return [read for each in node.inputs for read in _reads_before(nodes[each.node], nodes)]

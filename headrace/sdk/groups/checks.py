@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from headrace.errors import PipelineError, TypeCheckError, warn
-from headrace.sdk.pipelines.graph import Collection, CombinePerKey, Graph, GroupByKey, Node, Read
+from headrace.sdk.pipelines.graph import Collection, Read
 from headrace.sdk.pipelines.pvalue import PCollection, require_collection
 from headrace.sdk.sources.source import UnboundedSource
 from headrace.sdk.typehints.element_types import cannot_be_pair
@@ -118,7 +117,8 @@ def _warn_of_missing_watermarks(pcoll: PCollection[object]) -> None:
     if pcoll.is_bounded or not pcoll.windowing.trigger.fires_only_at_end:
         return
     pipeline = pcoll.pipeline
-    for node in _reads_of(pipeline.graph, pcoll.collection.node):
+    # Groupings before it have warned of the reads before them.
+    for node in pipeline.graph.reads_before(pcoll.collection.node):
         if _has_no_watermark(node):
             warn(
                 "this unbounded source reports no watermark, and no watermark policy is set, so the "
@@ -132,17 +132,3 @@ def _has_no_watermark(node: Read) -> bool:
     source = node.source
     reports = not isinstance(source, UnboundedSource) or source.reports_watermarks
     return not reports and (node.watermark is None or isinstance(node.watermark, FromSource))
-
-
-def _reads_of(graph: Graph, label: str) -> Iterator[Read]:
-    """Iterate over the reads before a node, up to the groupings before it, which have warned."""
-    nodes = {node.label: node for node in graph}
-    found, rest = set[str](), [label]
-    while rest:
-        node: Node = nodes[rest.pop()]
-        if node.label in found or isinstance(node, (GroupByKey, CombinePerKey)):
-            continue
-        found.add(node.label)
-        if isinstance(node, Read):
-            yield node
-        rest += [collection.node for collection in node.inputs]

@@ -233,9 +233,14 @@ class Reshuffle(PTransform[Any, Any]):
 
     def expand(self, pcoll: PCollection[T]) -> PCollection[T]:
         require_collection(pcoll)
-        pipeline = pcoll.pipeline
-        output = attrs.evolve(
-            pcoll.collection, node=pipeline.scope, tag=MAIN, element_type=pcoll.element_type
-        )
-        pipeline.add(ReshuffleNode(pipeline.scope, (pcoll.collection,), (output,)))
-        return PCollection(pipeline, output)
+        return reshuffle_node(pcoll)
+
+
+def reshuffle_node(pcoll: PCollection[object]) -> PCollection[Any]:
+    """Add a node that redistributes the elements of a collection."""
+    pipeline = pcoll.pipeline
+    output = attrs.evolve(
+        pcoll.collection, node=pipeline.scope, tag=MAIN, element_type=pcoll.element_type
+    )
+    pipeline.add(ReshuffleNode(pipeline.scope, (pcoll.collection,), (output,)))
+    return PCollection(pipeline, output)

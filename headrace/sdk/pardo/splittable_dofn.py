@@ -14,7 +14,7 @@ from zlib import crc32
 import attrs
 
 from headrace.errors import PipelineError, UnsupportedError
-from headrace.sdk.coders.stored.data import dumps
+from headrace.sdk.coders.stored.data import dumps_by_name
 from headrace.sdk.pardo.dofn import DoFn, RestrictionParam, WatermarkEstimatorParam
 from headrace.sdk.pardo.pardo_node import Each, output_like_input
 from headrace.sdk.pardo.side_inputs import side_inputs_of
@@ -156,10 +156,7 @@ def _parts(provider: RestrictionProvider, element: object, whole: object) -> Ite
 
 
 def _key(value: object) -> int:
-    try:
-        return crc32(dumps(value))
-    except Exception:  # a value that cannot be sent; in memory it need not be
-        return 0
+    return crc32(dumps_by_name(value) or b"")  # in memory a value need not have a name
 
 
 def splittable_node(

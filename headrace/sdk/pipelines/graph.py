@@ -202,3 +202,16 @@ class Graph:
     def consumers(self, collection: Collection) -> list[Node]:
         """Return the nodes that read a collection."""
         return [n for n in self.nodes if any(c.id == collection.id for c in n.inputs)]
+
+    def reads_before(self, label: str) -> Iterator[Read]:
+        """Iterate over the reads before a node, and the node if it is one, up to the groupings before it."""
+        nodes = {node.label: node for node in self.nodes}
+        found, rest = set[str](), [label]
+        while rest:
+            node = nodes[rest.pop()]
+            if node.label in found or isinstance(node, (GroupByKey, CombinePerKey)):
+                continue
+            found.add(node.label)
+            if isinstance(node, Read):
+                yield node
+            rest += [collection.node for collection in node.inputs]

@@ -75,6 +75,51 @@ def test_a_splittable_dofn_reads_the_same_in_a_stream(tmp_path):
     assert ours == theirs != []
 
 
+class Counted(beam.DoFn):
+    """Emits the offsets below an element."""
+
+    calls = 0
+
+    def process(self, element, tracker=beam.DoFn.RestrictionParam(programs.OFFSETS)):
+        type(self).calls += 1
+        offset = tracker.current_restriction().start
+        while tracker.try_claim(offset):
+            yield element, offset
+            offset += 1
+
+
+class CountedByWindow(beam.DoFn):
+    """As :class:`Counted`, once for each window."""
+
+    calls = 0
+
+    def process(
+        self,
+        element,
+        w=beam.DoFn.WindowParam,
+        tracker=beam.DoFn.RestrictionParam(programs.OFFSETS),
+    ):
+        type(self).calls += 1
+        return Counted().process(element, tracker)
+
+
+@pytest.mark.usefixtures("beams_warnings")
+@pytest.mark.parametrize(("dofn", "calls"), [(Counted, 1), (CountedByWindow, 3)])
+def test_an_element_in_several_windows_is_read_once_unless_the_window_is_asked_for(
+    dofn, calls, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(dofn, "calls", 0)
+
+    def program(p):
+        slides = beam.WindowInto(window.SlidingWindows(30, 10))
+        read = p | beam.Create([5]) | slides | beam.ParDo(dofn())
+        return read | combiners.Count.PerKey() | beam.Map(lambda count: count)
+
+    seen = results(program, HeadraceRunner(), tmp_path / "seen", streaming=True)
+    assert seen == [json.dumps(repr((5, 5)))] * 3
+    assert dofn.calls == calls
+
+
 @pytest.mark.usefixtures("beams_warnings")
 def test_beams_watch_sees_what_is_new_in_a_stream(tmp_path):
     (tmp_path / "a").touch()
@@ -312,6 +357,62 @@ def test_a_program_of_beam_can_retract(tmp_path):
     assert sorted(found) == sorted(
         map(repr, [(1, (2, both)), (-1, (2, both)), (1, (2, to)), (1, (3, be))])
     )
+
+
+class Keeping(beam.DoFn):
+    """Emits its elements at the end of the bundle."""
+
+    def start_bundle(self):
+        self.kept = []
+
+    def process(self, element):
+        self.kept.append(element)
+
+    def finish_bundle(self):
+        return [window.GlobalWindows.windowed_value(element) for element in self.kept]
+
+
+def changing(p, name, lateness):
+    """A collection that can contain retractions, some seconds late."""
+    minutes = beam.WindowInto(
+        window.FixedWindows(60),
+        trigger=trigger.AfterWatermark(late=trigger.AfterCount(1)),
+        accumulation_mode=trigger.AccumulationMode.ACCUMULATING,
+        allowed_lateness=lateness,
+    )
+    created = p | f"{name} values" >> beam.Create([("k", 1)])
+    return created | f"{name} minutes" >> retracting(minutes) | name >> beam.CombinePerKey(sum)
+
+
+@pytest.mark.parametrize(
+    ("uses", "text"),
+    [
+        (lambda c: c | "Last" >> beam.ParDo(Keeping()), "emits elements in finish_bundle"),
+        (
+            lambda c: c | beam.Values() | "Last" >> beam.ParDo(programs.Reader()),
+            "Reader is splittable",
+        ),
+        (
+            lambda c: c | beam.WindowInto(window.FixedWindows(9)) | "Last" >> beam.GroupByKey(),
+            "retractions can be 60 s late",
+        ),
+        (
+            lambda c: (
+                (changing(c.pipeline, "Punctual", 0), c)
+                | beam.Flatten()
+                | beam.WindowInto(window.FixedWindows(9))
+                | "Last" >> beam.CombinePerKey(sum)
+            ),
+            "retractions can be 60 s late",
+        ),
+    ],
+)
+def test_what_could_lose_a_retraction_is_refused(uses, text):
+    p = beam.Pipeline(runner=HeadraceRunner())
+    _ = uses(changing(p, "Late", 60))
+    with pytest.raises(headrace.errors.PipelineError, match=text) as refused:
+        p.run()
+    assert refused.value.where == "Last"
 
 
 def _sorted(key, values):

@@ -18,7 +18,7 @@ from apache_beam.transforms.core import _CombinePerKeyWithHotKeyFanout
 from apache_beam.transforms.periodicsequence import PeriodicImpulse
 from apache_beam.transforms.userstate import is_stateful_dofn
 
-from headrace.errors import UnsupportedError
+from headrace.errors import PipelineError, UnsupportedError
 from headrace.sdk.beam.programs.combine import own_combine_fn
 from headrace.sdk.beam.programs.dofns import BeamDoFn
 from headrace.sdk.beam.programs.keys import DecodeKeys, EncodeKeys, KeyCoding, coding_of
@@ -31,7 +31,7 @@ from headrace.sdk.beam.programs.sources import (
     own_impulse,
     own_stream,
 )
-from headrace.sdk.beam.programs.splittable import BeamSplittableDoFn
+from headrace.sdk.beam.programs.splittable import splittable_dofn
 from headrace.sdk.beam.programs.stateful import BeamStatefulDoFn
 from headrace.sdk.beam.programs.step import BeamStep, own_side_input, view_of
 from headrace.sdk.beam.programs.windows import WindowTranslation
@@ -181,7 +181,9 @@ def _pardo(app: Application) -> None:
     if is_stateful_dofn(app.transform.fn):
         _stateful(app)
         return
-    if app.streaming and not app.drains and DoFnSignature(app.transform.fn).is_splittable_dofn():
+    splits = DoFnSignature(app.transform.fn).is_splittable_dofn()
+    _check_retractions(app, splits)
+    if splits and app.streaming and not app.drains:
         _splittable(app)
         return
     _check_batches(app)
@@ -191,9 +193,23 @@ def _pardo(app: Application) -> None:
     _set_outputs(app, lambda tags: app.graphs.pardo(app.input, kind, tags))
 
 
+def _check_retractions(app: Application, splits: bool) -> None:
+    """Refuse a DoFn whose outputs for a retraction could not be taken back."""
+    fn = app.transform.fn
+    finishes = type(fn).finish_bundle is not beam.DoFn.finish_bundle
+    if app.input.collection.changing and (splits or finishes):
+        why = "is splittable" if splits else "emits elements in finish_bundle"
+        raise PipelineError(
+            f"the collection can contain retractions, but {fn.default_label()} {why}, so what it emits for "
+            "a retraction could not be taken back",
+            where=app.label,
+            remedy="apply headrace.beam.ToChangelog() first",
+        )
+
+
 def _splittable(app: Application) -> None:
     """Add a splittable DoFn whose restrictions are not run to their end at once."""
-    dofn = BeamSplittableDoFn(_step(app))
+    dofn = splittable_dofn(_step(app))
     unbounded = DoFnSignature(app.transform.fn).is_unbounded_per_element()
     kind = ProcessEach(dofn)
     _set_outputs(app, lambda tags: app.graphs.splittable(app.input, kind, unbounded, tags))

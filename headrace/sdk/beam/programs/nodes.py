@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import attrs
 
 from headrace.errors import HeadraceError
 from headrace.sdk.beam.programs.strategies import strategy_of
+from headrace.sdk.groups.checks import check_retractions
 from headrace.sdk.groups.combine_fn import CombineFn
 from headrace.sdk.groups.group_by_key import grouped
+from headrace.sdk.pardo.flatten import flatten_node, reshuffle_node
 from headrace.sdk.pardo.pardo_node import pardo_node
 from headrace.sdk.pardo.splittable_dofn import splittable, splittable_node
 from headrace.sdk.pardo.stateful_node import stateful_node
@@ -20,10 +22,8 @@ from headrace.sdk.pipelines.graph import (
     AssignWindows,
     Collection,
     CombinePerKey,
-    Flatten,
     GroupByKey,
     Node,
-    Reshuffle,
 )
 from headrace.sdk.pipelines.pipeline import Pipeline
 from headrace.sdk.pipelines.pvalue import PBegin, PCollection
@@ -88,29 +88,29 @@ class Graphs:
 
     def reshuffle(self, pcoll: Pcoll) -> Pcoll:
         """Add a node that redistributes a collection."""
-        scope = self.pipeline.scope
-        return self._add(Reshuffle(scope, (pcoll.collection,), (self._like(pcoll),)))
+        return reshuffle_node(pcoll)
 
-    def flatten(self, pcolls: Iterable[Pcoll]) -> Pcoll:
+    def flatten(self, pcolls: Sequence[Pcoll]) -> Pcoll:
         """Add a node that merges collections."""
-        sources = tuple(pcoll.collection for pcoll in pcolls)
-        output = attrs.evolve(
-            sources[0],
-            node=self.pipeline.scope,
-            tag=MAIN,
-            bounded=all(source.bounded for source in sources),
-            changing=any(source.changing for source in sources),
-            accumulated=any(source.accumulated for source in sources),
-        )
-        return self._add(Flatten(self.pipeline.scope, sources, (output,)))
+        return flatten_node(pcolls)
 
     def group(self, pcoll: Pcoll) -> Pcoll:
-        """Add a node that groups pairs by key."""
+        """Add a node that groups pairs by key.
+
+        Raises:
+            PipelineError: it could drop a retraction as late.
+        """
+        check_retractions(pcoll.collection)
         outputs = grouped(pcoll, Any, combining=False)
         return self._add(GroupByKey(self.pipeline.scope, (pcoll.collection,), outputs))
 
     def combine(self, pcoll: Pcoll, fn: CombineFn) -> Pcoll:
-        """Add a node that combines pairs by key."""
+        """Add a node that combines pairs by key.
+
+        Raises:
+            PipelineError: it could drop a retraction as late.
+        """
+        check_retractions(pcoll.collection)
         outputs = grouped(pcoll, Any, combining=True)
         return self._add(CombinePerKey(self.pipeline.scope, (pcoll.collection,), outputs, fn))
 

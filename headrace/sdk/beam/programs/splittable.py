@@ -295,22 +295,33 @@ class BeamSplittableDoFn(DoFn, RestrictionProvider, WatermarkEstimatorProvider):
         tracker: Any = _TRACKER,
         estimator: Any = _ESTIMATOR,
         timestamp: Any = DoFn.TimestampParam,
-        window: Any = DoFn.WindowParam,
         pane: Any = DoFn.PaneInfoParam,
         finalizer: Any = DoFn.BundleFinalizerParam,
     ) -> Iterator[Any]:
-        translation = self._worker.translation
+        return self._called(element, tracker, estimator, timestamp, pane, finalizer)
+
+    def _called(
+        self,
+        element: Any,
+        tracker: Any,
+        estimator: Any,
+        timestamp: Any,
+        pane: Any,
+        finalizer: Any,
+        window: Any = None,
+    ) -> Iterator[Any]:
+        """Call Beam's ``process`` with what it asks for, and yield its outputs as ours."""
+        step, translation = self._step, self._worker.translation
         given = {
             "ElementParam": element,
             "RestrictionParam": _View(tracker),
             "WatermarkEstimatorParam": estimator.as_theirs(),
             "TimestampParam": BeamTimestamp(micros=timestamp.micros),
-            "WindowParam": translation.one_of_theirs(window),
+            "WindowParam": window and translation.one_of_theirs(window),
             "PaneInfoParam": pane_of_ours(pane),
             "BundleFinalizerParam": finalizer,
         }
         asked = {name: given[what] for name, what in self._asked.items()}
-        step = self._step
         with self._worker.calling():
             result = step.fn.process(element, *step.args, **{**step.kwargs, **asked})
             for output in result or ():
@@ -324,3 +335,30 @@ class BeamSplittableDoFn(DoFn, RestrictionProvider, WatermarkEstimatorProvider):
     def teardown(self) -> None:
         with self._worker.calling():
             self._worker.runner.teardown()
+
+
+class _ByWindow(BeamSplittableDoFn):
+    """A splittable DoFn that asks for its window, so it is called once for each window of an element."""
+
+    def process(
+        self,
+        element: Any,
+        tracker: Any = _TRACKER,
+        estimator: Any = _ESTIMATOR,
+        timestamp: Any = DoFn.TimestampParam,
+        pane: Any = DoFn.PaneInfoParam,
+        finalizer: Any = DoFn.BundleFinalizerParam,
+        window: Any = DoFn.WindowParam,
+    ) -> Iterator[Any]:
+        return self._called(element, tracker, estimator, timestamp, pane, finalizer, window)
+
+
+def splittable_dofn(step: BeamStep) -> BeamSplittableDoFn:
+    """Return a splittable DoFn of Beam as one of ours, for a stream.
+
+    Raises:
+        UnsupportedError: it has side inputs, or asks for what only Beam has.
+    """
+    defaults = signature_of(step.fn).process_method.defaults
+    by_window = "WindowParam" in map(_asked_name, defaults)
+    return (_ByWindow if by_window else BeamSplittableDoFn)(step)
