@@ -23,6 +23,7 @@ from headrace.testing import TestPipeline, TestStream, capture
 from headrace.triggers.trigger import NEVER
 from headrace.windowing.time.timestamps import MAX_MICROS
 from headrace.windowing.time.units import SECOND
+from tests.laws.holds import forget_hold
 from tests.laws.splittable_programs import (
     BoundedReader,
     Parts,
@@ -183,13 +184,7 @@ def test_on_spark(small_spark: Any, streaming: bool) -> None:
 
 def forgotten_hold(patch: pytest.MonkeyPatch) -> None:
     """Restrictions do not hold the output watermark."""
-    moments = RestrictionKeys.moments
-
-    def without_hold(self: Any, state: Any) -> Any:
-        found = moments(self, state)
-        return found and found._replace(hold=NEVER)
-
-    patch.setattr(RestrictionKeys, "moments", without_hold)
+    forget_hold(patch, RestrictionKeys)
 
 
 def hold_of_one(patch: pytest.MonkeyPatch) -> None:

@@ -29,11 +29,11 @@ from headrace.transforms.userstate import (
     on_timer,
     on_window_expiration,
 )
-from headrace.triggers.trigger import NEVER
 from headrace.windowing import FixedWindows, SlidingWindows
 from headrace.windowing.time.timestamps import MAX_MICROS
 from headrace.windowing.time.units import SECOND
 from tests.conftest import ON_SPARK
+from tests.laws.holds import forget_hold
 from tests.laws.oracle.stateful import Stateful
 from tests.laws.stateful_programs import (
     StatefulRun,
@@ -217,13 +217,7 @@ def test_a_stream_has_the_result_of_a_batch(script: Any, windows: Any, delay: in
 
 def forgotten_hold(patch: pytest.MonkeyPatch) -> None:
     """Timers do not hold the output watermark."""
-    moments = StatefulKeys.moments
-
-    def without_hold(self: Any, state: Any) -> Any:
-        found = moments(self, state)
-        return found and found._replace(hold=NEVER)
-
-    patch.setattr(StatefulKeys, "moments", without_hold)
+    forget_hold(patch, StatefulKeys)
 
 
 def timer_fires_twice(patch: pytest.MonkeyPatch) -> None:

@@ -7,23 +7,27 @@ Beam's runner does not finish is left out: the judge lists it as a miss of the r
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
 pytest.importorskip("apache_beam", reason="Beam is what this compares with")
 
 import attrs
-from hypothesis import assume, given, settings, strategies as st
+from apache_beam.transforms import trigger as beam_triggers
+from apache_beam.transforms.window import TimestampCombiner as BeamCombiner
+from hypothesis import Phase, assume, given, settings, strategies as st
 
 from headrace.sdk.beam.judge.playing import NativeRunner, RunsPanes, play
 from headrace.sdk.beam.judge.runner_cases import AMPLE, beam_runs
 from headrace.sdk.beam.judge.runner_laws import agrees_in_batch
 from headrace.sdk.beam.judge.worker import NotEndedError, RunFailedError, RunnerProcess
+from headrace.sdk.beam.programs import strategies
 from headrace.sdk.testing.runs.batch_oracle import Result, end_result, without_empty
 from headrace.sdk.testing.runs.run import Run
 from headrace.sdk.testing.runs.steps import Step
-from headrace.triggers import AfterWatermark, DefaultTrigger
+from headrace.triggers import AccumulationMode, AfterWatermark, DefaultTrigger
+from headrace.windowing.timestamp_combiner import TimestampCombiner
 from tests.beam.reference.cases import is_shared
 from tests.beam.reference.comparison import compare
 
@@ -97,6 +101,39 @@ def test_a_batch_on_beam_and_natively(bundles: RunnerProcess, run: Run) -> None:
 def test_a_program_of_beam_on_headrace_and_natively(run: Run, streaming: bool) -> None:
     theirs = play(run, "headrace.beam.HeadraceRunner", streaming)
     assert in_order(theirs) == in_order(play(run, NativeRunner(), streaming))
+
+
+def late_trigger_is_lost(patch: pytest.MonkeyPatch) -> None:
+    patch.setitem(
+        strategies._TRIGGERS,
+        beam_triggers.AfterWatermark,
+        lambda trigger: AfterWatermark(strategies._part(trigger.early)),
+    )
+
+
+def panes_are_discarded(patch: pytest.MonkeyPatch) -> None:
+    mode = beam_triggers.AccumulationMode.ACCUMULATING
+    patch.setitem(strategies._MODES, mode, AccumulationMode.DISCARDING)
+
+
+def timestamps_are_at_the_end(patch: pytest.MonkeyPatch) -> None:
+    combiner = BeamCombiner.OUTPUT_AT_EARLIEST
+    patch.setitem(strategies._COMBINERS, combiner, TimestampCombiner.OUTPUT_AT_EOW)
+
+
+@pytest.mark.parametrize(
+    "bug", [late_trigger_is_lost, panes_are_discarded, timestamps_are_at_the_end]
+)
+def test_a_bug_seeded_in_the_translation_is_found(
+    bug: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bug(monkeypatch)
+    law = test_a_program_of_beam_on_headrace_and_natively.hypothesis.inner_test  # type: ignore[attr-defined]
+    cases = settings(
+        max_examples=300, database=None, phases=(Phase.generate,), report_multiple_bugs=False
+    )
+    with pytest.raises(AssertionError):
+        cases(given(run=beam_runs(), streaming=st.just(True))(law))()
 
 
 def in_order(panes: RunsPanes) -> list[list[str]]:

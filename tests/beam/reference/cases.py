@@ -9,7 +9,7 @@ in every case are translated in `comparison`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache
+from functools import cache, partial
 
 from hypothesis import strategies as st
 
@@ -30,8 +30,17 @@ from headrace.triggers import (
     WindowingStrategy,
 )
 from headrace.windowing.sessions import Sessions
-from headrace.windowing.time.timestamps import MAX_MICROS, MIN_MICROS
-from tests.beam.reference.kit import SECOND, Run, ScriptEvent, ScriptRow, Step, Where, scripts
+from tests.beam.reference.kit import (
+    SECOND,
+    Run,
+    ScriptEvent,
+    ScriptRow,
+    Step,
+    Where,
+    in_milliseconds,
+    scripts,
+    without,
+)
 from tests.laws.oracle import translate
 from tests.laws.oracle.window_history import Element, Window
 
@@ -183,7 +192,7 @@ def for_pipeline(
     does not stop while a processing-time timer is set.
     """
     windows, now = assigner(windowing), 0
-    *before, end = map(in_milliseconds, script)
+    *before, end = in_milliseconds(tuple(script))
     for kind, what in before:
         now = what if kind == "clock" else now
         yield kind, tuple(filter(windows, what)) if kind == "elements" else what
@@ -191,34 +200,12 @@ def for_pipeline(
     yield end
 
 
-def in_milliseconds(event: ScriptEvent) -> ScriptEvent:
-    """An event whose odd microseconds are turned into milliseconds."""
-    kind, what = event
-    if kind == "elements":
-        return kind, tuple((key, value, _coarse(at), diff) for key, value, at, diff in what)
-    return kind, _coarse(what)
-
-
-def _coarse(micros: int) -> int:
-    if micros == MAX_MICROS:
-        return micros
-    seconds = round(micros / SECOND)
-    return seconds * SECOND + (micros - seconds * SECOND) * 1000
-
-
 def without_disputed(
     script: Iterable[ScriptEvent], windowing: WindowingStrategy
 ) -> tuple[ScriptEvent, ...]:
     """A script without the elements that the two models treat differently."""
     disputed = _disputed_in_sessions if has_sessions(windowing) else _disputed_in_windows
-    watermark, left = MIN_MICROS, []
-    for kind, what in script:
-        watermark = what if kind == "watermark" else watermark
-        if kind == "elements":
-            what = tuple(row for row in what if not disputed(row, watermark, windowing))
-        if what != ():
-            left.append((kind, what))
-    return tuple(left)
+    return without(tuple(script), partial(disputed, windowing=windowing))
 
 
 def has_sessions(windowing: WindowingStrategy) -> bool:

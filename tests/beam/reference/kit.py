@@ -1,5 +1,6 @@
 """The parts of the test kit that these tests use: the only module here that imports them."""
 
+from headrace.sdk.beam.judge.runner_cases import in_milliseconds, without
 from headrace.sdk.testing.runs.run import Run
 from headrace.sdk.testing.runs.run_on_runner import UNKNOWN_EVENT, Observation
 from headrace.sdk.testing.runs.steps import Step
@@ -19,6 +20,8 @@ __all__ = [
     "Step",
     "Where",
     "aligned",
+    "in_milliseconds",
     "run_events",
     "scripts",
+    "without",
 ]

@@ -1,7 +1,5 @@
 """Splittable DoFns: restrictions are claimed, deferred and resumed, and hold the watermark until they end."""
 
-from typing import Any
-
 import pytest
 
 import headrace as hr
@@ -10,68 +8,26 @@ from headrace.io.restriction_trackers import (
     OffsetRestrictionTracker,
     UnsplittableRestrictionTracker,
 )
-from headrace.io.watermark_estimators import (
-    ManualWatermarkEstimator,
-    MonotonicWatermarkEstimator,
-    WalltimeWatermarkEstimator,
-)
 from headrace.options import PipelineOptions
 from headrace.runners.splittable import restriction_keys
 from headrace.sdk.pardo.splittable_dofn import SplitRestrictions, splittable
 from headrace.testing import TestPipeline, TestStream, assert_that, capture, equal_to
 from headrace.transforms.core import (
     ProcessContinuation,
-    RestrictionProvider,
-    WatermarkEstimatorProvider,
 )
-from headrace.transforms.userstate import BagStateSpec
 from headrace.utils.timestamp import Duration, Timestamp
 from headrace.windowing import FixedWindows, IntervalWindow, SlidingWindows, TimestampedValue
-
-
-class Numbers(RestrictionProvider):
-    """The numbers below an element, in parts of four."""
-
-    def initial_restriction(self, element):
-        return OffsetRange(0, element)
-
-    def create_tracker(self, restriction):
-        return OffsetRestrictionTracker(restriction)
-
-    def split(self, element, restriction):
-        return restriction.split(4)
-
-    def restriction_size(self, element, restriction):
-        return restriction.size()
-
-
-class Whole(Numbers):
-    """The same, in one part."""
-
-    def split(self, element, restriction):
-        yield restriction
-
-
-NUMBERS = hr.DoFn.RestrictionParam(Numbers())
-WHOLE = hr.DoFn.RestrictionParam(Whole())
-MANUAL = hr.DoFn.WatermarkEstimatorParam(ManualWatermarkEstimator.default_provider())
-MONOTONIC = hr.DoFn.WatermarkEstimatorParam(MonotonicWatermarkEstimator.default_provider())
-WALLTIME = hr.DoFn.WatermarkEstimatorParam(WalltimeWatermarkEstimator.default_provider())
-
-
-def claimed(tracker):
-    """The positions that a tracker gives."""
-    position = tracker.current_restriction().start
-    while tracker.try_claim(position):
-        yield position
-        position += 1
-
-
-class Below(hr.DoFn):
-    """The numbers below an element."""
-
-    def process(self, element, tracker=NUMBERS):
-        yield from claimed(tracker)
+from tests.model.semantics.restrictions import (
+    MANUAL,
+    MONOTONIC,
+    WALLTIME,
+    WHOLE,
+    Below,
+    Itself,
+    Whole,
+    claimed,
+    some,
+)
 
 
 @pytest.mark.mode("batch")
@@ -207,33 +163,6 @@ def test_the_wall_clock_as_watermark(runner):
         assert_that(p | hr.Create([2]) | hr.ParDo(Walls()), equal_to([True, True]))
 
 
-class Itself(hr.DoFn, Numbers, WatermarkEstimatorProvider):
-    """A DoFn that provides for itself, and has all kinds of parameters."""
-
-    def initial_estimator_state(self, element, restriction):
-        return Timestamp(restriction.stop)
-
-    def create_watermark_estimator(self, estimator_state):
-        return ManualWatermarkEstimator(estimator_state)
-
-    def process(
-        self,
-        element,
-        factor,
-        tracker=hr.DoFn.RestrictionParam(),
-        estimator=hr.DoFn.WatermarkEstimatorParam(),
-        time=hr.DoFn.TimestampParam,
-        window=hr.DoFn.WindowParam,
-        more=0,
-    ):
-        first = float(estimator.current_watermark())
-        for position in claimed(tracker):
-            value = factor * position + more
-            yield hr.TaggedOutput("odd", value) if position % 2 else (value, first, float(time))
-            if position == 0:
-                yield f"{float(window.start)}"
-
-
 @pytest.mark.mode("batch")
 def test_the_dofn_as_provider_with_arguments_windows_and_outputs(runner):
     with TestPipeline(runner) as p:
@@ -269,190 +198,6 @@ def test_an_unsplittable_restriction_is_read_in_one_piece(monkeypatch):
     monkeypatch.setattr(restriction_keys, "CLAIMS", 2)
     with TestPipeline() as p:
         assert_that(p | hr.Create([5]) | hr.ParDo(All()), equal_to([5]))
-
-
-# Errors
-
-
-class Outside(hr.DoFn):
-    def process(self, element, tracker=WHOLE):
-        tracker.try_claim(-1)
-        yield element
-
-
-class Unfinished(hr.DoFn):
-    def process(self, element, tracker=WHOLE):
-        tracker.try_claim(1)
-        yield element
-
-
-class Failing(hr.DoFn):
-    def process(self, element, tracker=WHOLE):
-        yield from claimed(tracker)
-        raise OSError("no such page")
-
-
-class Continued(hr.DoFn):
-    def process(self, element, tracker=WHOLE):
-        yield ProcessContinuation.resume()
-        yield "too late"
-
-
-class NoTracker(Whole):
-    def create_tracker(self, restriction):
-        return restriction
-
-
-NO_TRACKER = hr.DoFn.RestrictionParam(NoTracker())
-
-
-class Untracked(hr.DoFn):
-    def process(self, element, tracker=NO_TRACKER):
-        yield element
-
-
-class Delayed(hr.DoFn):
-    def process(self, element, tracker=WHOLE):
-        tracker.defer_remainder(3)
-        yield element
-
-
-@pytest.mark.mode("batch")
-@pytest.mark.parametrize(
-    ("dofn", "kind", "text"),
-    [
-        (Outside(), ValueError, "the offset -1 is before the range"),
-        (Unfinished(), ValueError, "the offsets from 2 to 4 of .* were not claimed"),
-        (Failing(), OSError, "no such page"),
-        (Continued(), hr.ElementError, "yielded 'too late' after a ProcessContinuation"),
-        (
-            Untracked(),
-            ValueError,
-            "create_tracker must return a RestrictionTracker, not OffsetRange",
-        ),
-        (Delayed(), ValueError, "defer_remainder needs a Duration or Timestamp, not 3"),
-    ],
-    ids=lambda case: type(case).__name__ if isinstance(case, hr.DoFn) else "",
-)
-def test_an_error_names_the_step_and_the_element(runner, dofn, kind, text):
-    with pytest.raises(kind, match=text) as raised, TestPipeline(runner) as p:
-        _ = p | hr.Create([5]) | "read" >> hr.ParDo(dofn)
-    notes = "\n".join(raised.value.__notes__)
-    assert "on the element 5" in notes
-    assert "in read" in notes
-
-
-def test_an_error_of_a_provider_names_the_step_and_the_element():
-    class Broken(Whole):
-        def initial_restriction(self, element):
-            raise OSError("no size")
-
-    BROKEN = hr.DoFn.RestrictionParam(Broken())
-
-    class Read(hr.DoFn):
-        def process(self, element, tracker=BROKEN):
-            yield element
-
-    with pytest.raises(OSError, match="no size") as raised, TestPipeline() as p:
-        _ = p | hr.Create([5]) | "read" >> hr.ParDo(Read())
-    assert raised.value.__notes__ == ["on the element 5", "in read/Split"]
-
-
-# Refusals
-
-
-BAG = hr.DoFn.StateParam(BagStateSpec("bag"))
-
-
-class Stateful(hr.DoFn):
-    def process(self, element, tracker=WHOLE, bag=BAG):
-        yield element
-
-
-class Batches(hr.DoFn):
-    def process(self, element, tracker=WHOLE):
-        yield element
-
-    def process_batch(self, batch: list[int]) -> Any:
-        yield batch
-
-
-class NoProvider(hr.DoFn):
-    def process(self, element, tracker=hr.DoFn.RestrictionParam()):
-        yield element
-
-
-class NoParentheses(hr.DoFn):
-    def process(self, element, tracker=hr.DoFn.RestrictionParam):
-        yield element
-
-
-class OnlyEstimator(hr.DoFn):
-    def process(self, element, estimator=MANUAL):
-        yield element
-
-
-class Twice(hr.DoFn):
-    def process(self, element, one=WHOLE, two=NUMBERS):
-        yield element
-
-
-class Starting(Below):
-    def start_bundle(self, tracker=WHOLE):
-        """Start."""
-
-
-@pytest.mark.parametrize(
-    ("dofn", "kind", "text"),
-    [
-        (Stateful, hr.UnsupportedError, "is splittable and has states or timers"),
-        (Batches, hr.UnsupportedError, "is splittable and processes batches"),
-        (NoProvider, hr.PipelineError, "NoProvider has no RestrictionProvider"),
-        (NoParentheses, hr.PipelineError, "DoFn.RestrictionParam without parentheses"),
-        (OnlyEstimator, hr.PipelineError, "but not for a restriction"),
-        (Twice, hr.PipelineError, "process asks twice for"),
-        (Starting, hr.PipelineError, "start_bundle asks for DoFn.RestrictionParam"),
-    ],
-)
-def test_refused_dofns(dofn, kind, text):
-    with pytest.raises(kind, match=text):
-        hr.ParDo(dofn())
-
-
-def some(value: Any) -> Any:
-    """Return a value, of a type that is not checked."""
-    return value
-
-
-def test_refused_uses():
-    p = hr.Pipeline()
-    numbers = p | hr.Create([1])
-    side = hr.pvalue.AsList(p | "side" >> hr.Create([2]))
-    with pytest.raises(hr.UnsupportedError, match="side inputs are not supported"):
-        _ = numbers | hr.ParDo(Itself(), side)
-    with pytest.raises(hr.UnsupportedError, match="exception handling is not supported"):
-        _ = numbers | hr.ParDo(Below()).with_exception_handling()
-    with pytest.raises(hr.PipelineError, match="only DoFns are splittable"):
-        hr.Map(some(lambda element, tracker=WHOLE: element))
-    with pytest.raises(ValueError, match="needs a RestrictionProvider, not 3"):
-        hr.DoFn.RestrictionParam(some(3))
-    with pytest.raises(ValueError, match="needs a WatermarkEstimatorProvider, not 3"):
-        hr.DoFn.WatermarkEstimatorParam(some(3))
-
-
-def test_retractions_are_refused():
-    p = hr.Pipeline()
-    pairs = (
-        p
-        | hr.Create([("a", 1)])
-        | hr.WindowInto(
-            FixedWindows(5),
-            trigger=hr.trigger.Repeatedly(hr.trigger.AfterCount(1)),
-            accumulation_mode=hr.AccumulationMode.RETRACTING,
-        )
-    )
-    with pytest.raises(hr.PipelineError, match="cannot take back the work of an element"):
-        _ = pairs | hr.CombinePerKey(sum) | hr.Values() | hr.ParDo(Below())
 
 
 # Ends of a run
@@ -606,77 +351,3 @@ def test_explain_shows_restrictions():
     assert "restrictions: Whole" in text
     assert "watermark: ManualWatermarkEstimator.default_provider()" in text
     assert "work for an element: may have no end" in text
-
-
-# Bundle finalizers
-
-FINALIZED: list[str] = []
-
-
-class Finalizing(hr.DoFn):
-    """Notes when its bundles are final; one note fails."""
-
-    def start_bundle(self, finalizer=hr.DoFn.BundleFinalizerParam):
-        finalizer.register(lambda: FINALIZED.append("start"))
-
-    def process(self, element, finalizer=hr.DoFn.BundleFinalizerParam):
-        finalizer.register(lambda: FINALIZED.append(element))
-        yield element
-
-
-class FinalizingParts(hr.DoFn):
-    """The same, splittable."""
-
-    def process(self, element, tracker=WHOLE, finalizer=hr.DoFn.BundleFinalizerParam):
-        finalizer.register(lambda: FINALIZED.append(f"part of {element}"))
-        yield from claimed(tracker)
-
-
-class Noting(hr.io.Sink):
-    """A sink that notes what it writes in the same list."""
-
-    def write(self, batch):
-        FINALIZED.extend(f"wrote {value}" for value in sorted(batch.bundle.values))
-
-
-def test_finalizers_are_called_after_the_outputs_are_written(caplog):
-    FINALIZED.clear()
-    with TestPipeline() as p:
-        numbers = p | hr.Create([2]) | hr.ParDo(Finalizing())
-        _ = numbers | "parts" >> hr.ParDo(FinalizingParts()) | hr.Write(Noting())
-    assert FINALIZED[:2] == ["wrote 0", "wrote 1"]
-    assert sorted(map(str, FINALIZED[2:])) == ["2", "part of 2", "start"]
-
-
-def test_an_error_of_a_finalizer_is_logged(caplog):
-    class Wrong(hr.DoFn):
-        def process(self, element, finalizer=hr.DoFn.BundleFinalizerParam):
-            finalizer.register(lambda: 1 / 0)
-            finalizer.register(lambda: FINALIZED.append("after"))
-            yield element
-
-    FINALIZED.clear()
-    with TestPipeline() as p:
-        _ = p | hr.Create([2]) | hr.ParDo(Wrong())
-    assert FINALIZED == ["after"]
-    assert "a function registered with a bundle finalizer failed" in caplog.text
-
-
-@pytest.mark.alone
-@pytest.mark.mode("streaming")
-def test_finalizers_are_called_where_the_dofn_runs(runner, tmp_path):
-    """On Spark when the next batch starts, which is after the first was committed."""
-    noted = tmp_path / "noted"
-
-    class Written(hr.DoFn):
-        @hr.DoFn.unbounded_per_element()
-        def process(self, element, tracker=WHOLE, finalizer=hr.DoFn.BundleFinalizerParam):
-            for position in claimed(tracker):
-                finalizer.register(lambda: noted.write_text("final"))
-                yield position
-                tracker.defer_remainder(Duration(0.001))
-                return
-
-    with TestPipeline(runner) as p:
-        _ = p | hr.Create([4]) | hr.ParDo(Written())
-    assert noted.read_text() == "final"

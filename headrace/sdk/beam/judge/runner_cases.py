@@ -6,8 +6,8 @@ window expires, sessions that merge behind the watermark, and triggers that may 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import cache
+from collections.abc import Callable, Iterator
+from functools import cache, partial
 from random import Random
 from typing import Final
 
@@ -202,15 +202,18 @@ def for_beam(run: Run) -> Run:
 
     If a trigger reads the clock, the clock advances before the end, so that no timer is left.
     """
-    *before, end = ended(_in_milliseconds(run.script))
+    *before, end = ended(in_milliseconds(run.script))
     if any(is_timed(step.windowing.trigger) for step in run.steps):
         now = max((what for kind, what in before if kind == "clock"), default=0)
         before = [e for e in before if e != ("clock", now)] + [("clock", max(now, 1_000 * SECOND))]
-    script = _decided((*before, end), run.steps[0].windowing)
+    windowing = run.steps[0].windowing
+    is_open = _may_merge if windowing.window_fn.is_merging() else _is_at_expiry
+    script = without((*before, end), partial(is_open, windowing=windowing))
     return attrs.evolve(run, script=script)
 
 
-def _in_milliseconds(script: Script) -> tuple[ScriptEvent, ...]:
+def in_milliseconds(script: Script) -> tuple[ScriptEvent, ...]:
+    """Return a script with milliseconds in place of odd microseconds."""
     return tuple(
         (
             kind,
@@ -231,14 +234,18 @@ def _coarse(micros: int) -> int:
     return micros if apart % MILLISECOND == 0 else whole + apart * MILLISECOND
 
 
-def _decided(script: Script, windowing: WindowingStrategy) -> tuple[ScriptEvent, ...]:
-    """Return a script without the elements whose treatment is open."""
+def without(script: Script, is_open: Callable[[ScriptRow, int], bool]) -> tuple[ScriptEvent, ...]:
+    """Return a script without some elements.
+
+    Args:
+        script: the script.
+        is_open: whether an element is left out, given the watermark at which it arrives.
+    """
     watermark, left = MIN_MICROS, []
-    is_open = _may_merge if windowing.window_fn.is_merging() else _is_at_expiry
     for kind, what in script:
         watermark = what if kind == "watermark" else watermark
         if kind == "elements":
-            what = tuple(row for row in what if not is_open(row, watermark, windowing))
+            what = tuple(row for row in what if not is_open(row, watermark))
         if what != ():
             left.append((kind, what))
     return tuple(left)
