@@ -138,7 +138,7 @@ bench: $(VENV)/.with-beam+bench ## compare the speed of the local runner with a 
 bench-spark: need-java $(VENV)/.with-spark ## compare the speed of the Spark runner with RDDs, DataFrames and Structured Streaming [ARGS=...]
 	$(BIN)/python benchmarks/spark.py $(ARGS)
 
-reference: $(VENV)/.with-dev+spark ## write the reference of the public names in docs/reference, from docstrings
+reference: $(VENV)/.with-dev+beam+spark ## write the reference of the public names in docs/reference, from docstrings
 	$(BIN)/python tools/reference.py
 
 pictures: $(VENV)/.with-dev ## draw the figures of the paper and the book from runs, into docs/pictures [ARGS=--screens]

@@ -48,9 +48,13 @@ ORDER = (
     "options.md",
     "metrics.md",
     "spark.md",
+    "beam-programs.md",
     "headrace.md",
 )
 """The pages; a name that several modules export is described on the first one."""
+
+QUALIFIED = {"headrace.beam": "beam."}
+"""What names begin with, of modules in which some are those of other modules with another meaning."""
 
 PART = re.compile(r"<!-- reference of ([\w.]+) -->\n(.*?)<!-- end of the reference -->", re.DOTALL)
 HEADING = re.compile(r"^(#+) ", re.MULTILINE)
@@ -88,10 +92,10 @@ class Part:
             name = self.path.rpartition(".")[2]
             yield name, getattr(self.module, name)
             return
-        hidden = FOR_BEAM.get(self.path, ())
+        hidden, start = FOR_BEAM.get(self.path, ()), QUALIFIED.get(self.path, "")
         for name in (name for name in self.module.__all__ if name not in hidden):
             if not isinstance(value := getattr(self.module, name), ModuleType):
-                yield name, value
+                yield f"{start}{name}", value
         for path in (*MORE.get(self.path, ()), *(self.authors.more if self.authors else ())):
             module, _, name = path.rpartition(".")
             yield name, getattr(import_module(module), name)

@@ -210,7 +210,10 @@ def _described_bases(cls: type, is_described: IsDescribed) -> list[type]:
 
 def _own(cls: type, is_described: IsDescribed) -> Iterator[Member]:
     """Yield the public members of a class and its undescribed bases, without those that are overridden."""
-    inherited = {name for base in cls.__mro__[1:] if is_described(base) for name in dir(base)}
+    known = (
+        b for b in cls.__mro__[1:] if is_described(b) or b.__module__.startswith("apache_beam")
+    )
+    inherited = {name for base in known for name in dir(base)}
     hidden = inherited.union(*(INTERNAL.get(base.__name__, ()) for base in cls.__mro__))
     seen = set()
     for base in cls.__mro__:

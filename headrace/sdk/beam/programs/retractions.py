@@ -41,7 +41,7 @@ def retracting(windows: WindowsT) -> WindowsT:
 
 
 class BeamToChangelog(beam.PTransform[Any, Any]):
-    """Turns each value into (1, value), and each retraction into (-1, value): ``headrace.beam.ToChangelog``.
+    """Turns each value into (1, value), and each retraction into (-1, value).
 
     On Beam's runners, which have no retractions, all pairs begin with 1.
 
