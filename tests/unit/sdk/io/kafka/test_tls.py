@@ -46,6 +46,21 @@ def test_records_are_written_and_read(
             assert_that(found, equal_to([(b"quay", b"5"), (b"weir", b"7")]))
 
 
+@pytest.mark.spark
+def test_workers_of_spark_write_and_read_records(
+    topic: Topic, kafka_broker: kafka.Broker, small_spark: Any, tmp_path: Path
+) -> None:
+    (tmp_path / "password").write_text(KEY_PASSWORD)
+    secured = settings(kafka_broker, hr.io.Secret.from_file(tmp_path / "password"))
+    with hr.Pipeline(runner=small_spark) as p:
+        rows = p | hr.Create([(b"lock", b"5"), (b"sluice", b"7")])
+        _ = rows | hr.io.WriteToKafka(secured, topic.name)
+    for flags in ([], ["--streaming", "--until-caught-up"]):
+        with hr.Pipeline(small_spark, argv=flags) as p:
+            found = p | hr.io.ReadFromKafka(secured, topic.name, stop="now")
+            assert_that(found, equal_to([(b"lock", b"5"), (b"sluice", b"7")]))
+
+
 def test_a_wrong_password_of_the_key_is_an_error_that_does_not_show_it(
     topic: Topic, kafka_broker: kafka.Broker
 ) -> None:

@@ -45,7 +45,7 @@ def delta(endpoint: str, secrets: dict[str, hr.io.Secret], folder: Path) -> tupl
         "AWS_ACCESS_KEY_ID": secrets["id"],
         "AWS_SECRET_ACCESS_KEY": secrets["key"],
     }
-    url = "s3://lake/totals"
+    url = f"s3://lake/{folder.name}/totals"
     write = hr.io.WriteToDelta(url, key="place", columns=COLUMNS, storage_options=options)
     return write, hr.io.ReadFromDelta(url, storage_options=options)
 
@@ -55,7 +55,7 @@ def iceberg(endpoint: str, secrets: dict[str, hr.io.Secret], folder: Path) -> tu
     properties = {
         "type": "sql",
         "uri": f"sqlite:///{folder}/catalog.db",
-        "warehouse": "s3://lake/warehouse",
+        "warehouse": f"s3://lake/{folder.name}/warehouse",
         "s3.endpoint": endpoint,
         "s3.region": "us-east-1",
         "s3.access-key-id": secrets["id"],
@@ -78,6 +78,28 @@ def test_a_table_is_written_corrected_and_read(
         with hr.Pipeline() as p:
             _ = p | hr.Create(rows) | write
     with hr.Pipeline() as p:
-        found = p | read | hr.Map(lambda row: (row["place"], row["total"]))
+        found = p | read | hr.Map(place_and_total)
         assert_that(found, equal_to([("quay", 8), ("weir", 7)]))
     assert "a-key" not in f"{write!r} {read!r} {hr.explain(p)}"
+
+
+@pytest.mark.spark
+def test_workers_of_spark_write_and_read_tables(
+    endpoint: str, small_spark: Any, tmp_path: Path
+) -> None:
+    (tmp_path / "key").write_text("a-key")
+    secret = hr.io.Secret.from_file(tmp_path / "key")
+    lakes = [lake(endpoint, {"id": secret, "key": secret}, tmp_path) for lake in (delta, iceberg)]
+    for rows in ([("lock", 5), ("sluice", 7)], [("lock", 8)]):
+        with hr.Pipeline(runner=small_spark) as p:
+            totals = p | hr.Create(rows)
+            for write, _ in lakes:
+                _ = totals | write
+    with hr.Pipeline(runner=small_spark) as p:
+        for _, read in lakes:
+            pairs = p | read | f"Pairs of {read!r}" >> hr.Map(place_and_total)
+            assert_that(pairs, equal_to([("lock", 8), ("sluice", 7)]), label=f"Check {read!r}")
+
+
+def place_and_total(row: dict[str, Any]) -> tuple[str, int]:
+    return row["place"], row["total"]
