@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from typing import Any
 
+import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from headrace.runners.engine.observation import RunObservers
@@ -48,6 +49,7 @@ class StreamDelivery:
             except BaseException as error:
                 self.fail(error)
                 raise
+            pa.default_memory_pool().release_unused()  # else it keeps what the largest batches needed
             self._setup.control.delivered.write_text(str(self._sinks.read_size))
             if control is not None:
                 self._setup.control.resumes.write_text(str(control.resumes_at))
