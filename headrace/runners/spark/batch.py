@@ -121,7 +121,8 @@ class BatchStage:
 
     def _read(self, stage: Stage, batches: Iterable[pa.RecordBatch]) -> Iterator[StageRow]:
         for batch in batches:
-            for stage.scope.read, read, bundle in self._bundles(stage, batch):
+            for place, read, bundle in self._bundles(stage, batch):
+                stage.scope.read = place
                 stage.executor.feed(read, bundle)
                 yield from stage.sent()
 

@@ -22,7 +22,6 @@ from headrace.sdk.sources.source import BoundedSource
 from headrace.windowing.time.timestamps import MAX_MICROS, Duration, Timestamp
 from headrace.windowing.timestamped_value import TimestampedValue
 
-
 _END: Final = object()
 
 
