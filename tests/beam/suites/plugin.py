@@ -14,8 +14,7 @@ from apache_beam.pipeline import Pipeline
 from apache_beam.runners.runner import PipelineRunner
 from apache_beam.testing.test_pipeline import TestPipeline
 
-from tests.beam.suites import suite_runner
-from tests.beam.suites.suite_runner import SuiteRunner
+from tests.beam.suites.suite_runner import SUITE, SuiteRunner
 
 MARKS = (
     "it_validatesrunner",
@@ -42,14 +41,20 @@ def pytest_configure(config: Any) -> None:
     pipelines.__init__ = _on_headrace(pipelines.__init__)
 
 
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """On Spark, run the pipelines of all tests, before the tests."""
+    if SUITE.spark is not None:
+        SUITE.spark.record(session.config)
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: Any) -> Iterator[None]:
     """Count the pipelines of a test."""
-    before = suite_runner.RUNS.count
+    before = SUITE.pipelines
     try:
         return (yield)
     finally:
-        item.user_properties.append((PIPELINES, suite_runner.RUNS.count - before))
+        item.user_properties.append((PIPELINES, SUITE.pipelines - before))
 
 
 def _on_headrace(init: Any) -> Any:
