@@ -119,6 +119,7 @@ def run(suite: Suite, mode: str) -> Outcome:
             "-n",
             "0",
             "-q",
+            "--tb=native",
             "-p",
             "no:cacheprovider",
             "-W",

@@ -72,7 +72,15 @@ def _can_be_batched(pipeline: TestedPipeline) -> bool:
 def _selection(config: pytest.Config) -> list[str]:
     """Return the options of a session that select its tests, in a nested one."""
     limit, marked = config.getoption("timeout"), config.getoption("markexpr")
-    given = ["-c", os.devnull, f"--rootdir={config.rootpath}", f"--timeout={limit}", "-m", marked]
+    given = [
+        "-c",
+        os.devnull,
+        f"--rootdir={config.rootpath}",
+        f"--timeout={limit}",
+        "--tb=no",
+        "-m",
+        marked,
+    ]
     return [*given, "-p", "tests.beam.suites.plugin", "--pyargs", *config.args]
 
 
