@@ -77,7 +77,6 @@ def _selection(config: pytest.Config) -> list[str]:
         os.devnull,
         f"--rootdir={config.rootpath}",
         f"--timeout={limit}",
-        "--tb=no",
         "-m",
         marked,
     ]
@@ -107,7 +106,9 @@ class OnSpark:
             return
         session_for(PipelineOptions([]))  # tests start threads of gRPC, with which no JVM starts
         with self._dry_run():
-            pytest.main([*OPTIONS, *_selection(config)])
+            code = pytest.main([*OPTIONS, *_selection(config)])
+        if code not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+            raise RuntimeError(f"the run on the local runner ended with {code!r}")
         forget_all()
         self.batches.record()
 
