@@ -58,7 +58,8 @@ class Recorded:
     """The recorded elements of the test that runs, as an attribute of a class."""
 
     def __get__(self, instance: object, owner: type) -> list[Any]:
-        path, found = file_of(current_test()), []
+        path = file_of(current_test())
+        found: list[Any] = []
         if not path.exists():
             return found
         with path.open("rb") as file:
