@@ -12,8 +12,6 @@ from apache_beam.transforms import window
 
 from headrace.beam import HeadraceRunner
 
-MODES = pytest.mark.parametrize("streaming", [False, True], ids=["batch", "streaming"])
-
 
 class Load(beam.CombineFn):
     """Adds numbers, and records each of them."""
@@ -52,7 +50,7 @@ def totals(result):
 
 
 @pytest.mark.filterwarnings("ignore")
-@MODES
+@pytest.mark.parametrize("streaming", [False, True], ids=["batch", "streaming"])
 def test_combine_fns_and_sources_have_metrics(streaming):
     check_metrics(HeadraceRunner(), streaming)
 
@@ -60,7 +58,14 @@ def test_combine_fns_and_sources_have_metrics(streaming):
 @pytest.mark.spark
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.usefixtures("small_spark")
-@MODES
+@pytest.mark.parametrize(
+    "streaming",
+    [
+        pytest.param(False, id="batch"),
+        # of streams, `make test` has tests/unit/runners/spark/test_streams.py
+        pytest.param(True, id="streaming", marks=pytest.mark.chaos),
+    ],
+)
 def test_combine_fns_and_sources_have_metrics_on_spark(streaming):
     check_metrics(HeadraceRunner("spark"), streaming)
 
