@@ -27,8 +27,8 @@ from headrace.grouping.bundle import Bundle
 from headrace.runners.calls.invoker import ParDoInvoker
 from headrace.runners.stateful.stateful_keys import StatefulKeys
 from headrace.runners.stateful.stateful_outputs import DoFnOutputs
-from headrace.sdk.beam.programs.dofns import BeamDoFn, BeamsCalls
 from headrace.sdk.beam.programs.direct import signature_of
+from headrace.sdk.beam.programs.dofns import BeamDoFn, BeamsCalls
 from headrace.sdk.beam.programs.stateful import BeamStatefulDoFn
 from headrace.sdk.beam.programs.step import BeamContent, BeamStep
 from headrace.sdk.pardo.dofn import DoFn

@@ -200,7 +200,7 @@ class BeamCall(BoundCall):
     """A call of ``process`` of a DoFn of Beam.
 
     Attributes:
-        coding: how keys are encoded in the shuffle; None if they are not.
+        coding: how the key of the elements is encoded in the shuffle; None if it is not.
         checked: whether the first result is checked.
     """
 
@@ -208,8 +208,8 @@ class BeamCall(BoundCall):
     checked: bool = False
 
     def results(self, rows: Iterator[Any], bundle: Bundle) -> Iterator[Any]:
-        if self.coding is not None:
-            rows = map(self.coding.decoded_pair, rows)
+        if self.coding is not None and bundle.values:
+            rows = self.coding.with_key_decoded(bundle.values[0][0], rows)
         found = map(self.fn, rows, *[column(bundle) for column in self.columns])
         return _checked(found) if self.checked else found
 

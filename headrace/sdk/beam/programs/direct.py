@@ -6,8 +6,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from inspect import isgeneratorfunction
 from operator import length_hint
-from typing import Any, Final
+from types import CodeType
+from typing import Any, Final, TypeAlias
 
+import apache_beam as beam
 from apache_beam.pvalue import TaggedOutput as BeamTagged
 from apache_beam.runners.common import DoFnSignature
 from apache_beam.transforms.core import CallableWrapperDoFn, DoFn as BeamDoFn
@@ -27,7 +29,8 @@ from headrace.sdk.elements.windowed_value import WindowedValue
 from headrace.sdk.pardo.binding import BoundCall, exploded
 from headrace.sdk.pardo.state.specs import StateSpec
 from headrace.sdk.pardo.state.timers import TimerSpec
-from headrace.sdk.pipelines.outputs import CallingStep, Outputs, any_number, finishing
+from headrace.sdk.pipelines.graph import MAIN
+from headrace.sdk.pipelines.outputs import Outputs, by_tag, finishing, restamped, stretched
 from headrace.windowing.time.timestamps import Timestamp
 from headrace.windowing.timestamped_value import TimestampedValue
 
@@ -74,7 +77,8 @@ class DirectCalls(StepCalls):
         self._finalizer = BeamDoFn.BundleFinalizerParam()
         self._given.contexts[BeamDoFn.BundleFinalizerParam] = self._finalizer
         self._open: dict[Any, Any] = {}
-        self._calling_step = CallingStep(step.label, "process", window_fn_of(step.windowfn))
+        self._window_fn = window_fn_of(step.windowfn)
+        self._called, self._collect = _called(step.fn, self.function)
 
     @cached_property
     def _arguments(self) -> ProcessArguments:
@@ -150,18 +154,25 @@ class DirectCalls(StepCalls):
 
     def outputs(self, bundle: Bundle, sides: tuple[Any, ...]) -> Outputs:
         """Return the outputs for a bundle."""
-        call = self.bound(self.function, sides)
+        call = self.bound(self._called, sides)
         bundle = exploded(bundle) if call.by_window else bundle
         rows = iter(bundle.values)
-        values: list[Any] = []
         with self.calling():
             try:
-                ends = _gathered(call.results(rows, bundle), values)
+                made = self._collect(call.results(rows, bundle), bundle)
             except Exception as error:
                 row = len(bundle) - length_hint(rows) - 1
                 error.add_note(f"for the element {shorten(bundle.values[row])}")
                 raise
-            return any_number(self.own_outputs(values), ends, bundle, self._calling_step)
+            return self._by_tag(made)
+
+    def _by_tag(self, made: Bundle) -> Outputs:
+        """Return outputs, with the columns of the elements that they come from, by tag."""
+        values, window_fn = made.values, self._window_fn
+        if set(map(type, values)) != {BeamTimestamped}:
+            return by_tag(made.with_values(self.own_outputs(values)), window_fn)
+        stamps = [each.timestamp.micros for each in values]
+        return {MAIN: restamped(made, [each.value for each in values], stamps, window_fn)}
 
     def own_outputs(self, values: list[Any]) -> list[Any]:
         """Return outputs of Beam's classes as ours."""
@@ -171,10 +182,50 @@ class DirectCalls(StepCalls):
         return values
 
 
-def _gathered(results: Iterator[Any], values: list[Any]) -> list[int]:
-    """Add the outputs to a list, and return its length after each element."""
+Collect: TypeAlias = Callable[[Iterator[Any], Bundle], Bundle]
+"""Returns the outputs as a bundle, given the results of calls for the rows of a bundle."""
+
+
+def _one_each(results: Iterator[Any], bundle: Bundle) -> Bundle:
+    return bundle.with_values(list(results))
+
+
+def _filtered(results: Iterator[Any], bundle: Bundle) -> Bundle:
+    return bundle.where(list(results))
+
+
+def _any_number(results: Iterator[Any], bundle: Bundle) -> Bundle:
+    values: list[Any] = []
     extend = values.extend
-    return [extend(() if result is None else result) or len(values) for result in results]
+    ends = [extend(() if result is None else result) or len(values) for result in results]
+    return stretched(values, ends, bundle)
+
+
+def _code_of(transform: Any) -> CodeType:
+    """Return the code that Beam puts around the function of a Map or Filter."""
+    code: CodeType = transform.fn.process.__code__
+    return code
+
+
+_COLLECT: Final[dict[CodeType, Collect]] = {
+    _code_of(beam.Map(lambda element: element)): _one_each,
+    _code_of(beam.Map(lambda element, side: element)): _one_each,
+    _code_of(beam.Filter(lambda element: element)): _filtered,
+}
+"""How to collect what the functions of Map and Filter return, without the lists that Beam puts it into."""
+
+
+def _called(fn: Any, process: Callable[..., Any]) -> tuple[Callable[..., Any], Collect]:
+    """Return what is called on each element: the function of a Map or Filter, else ``process``.
+
+    Args:
+        fn: the DoFn.
+        process: its method.
+    """
+    collect = _COLLECT.get(getattr(process, "__code__", None))
+    if type(fn) is not CallableWrapperDoFn or collect is None:
+        return process, _any_number
+    return process._argspec_fn, collect
 
 
 def own_output(value: Any, translation: WindowTranslation) -> Any:

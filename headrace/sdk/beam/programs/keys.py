@@ -7,6 +7,7 @@ shuffle, and decoded after it.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
@@ -71,9 +72,12 @@ class KeyCoding:
         """Return a key as the program sees it."""
         return self._coder.decode(key.encoding) if type(key) is CodedKey else key
 
-    def decoded_pair(self, pair: tuple[Any, Any]) -> tuple[Any, Any]:
-        """Return a pair with its key as the program sees it."""
-        return self.decoded(pair[0]), pair[1]
+    def with_key_decoded(self, key: Any, pairs: Iterator[Any]) -> Iterator[Any]:
+        """Return pairs of a key with it as the program sees it."""
+        if type(key) is not CodedKey:
+            return pairs
+        seen = self.decoded(key)
+        return ((seen, value) for _, value in pairs)
 
 
 def _is_plain(key: Any) -> bool:

@@ -11,7 +11,7 @@ from apache_beam.transforms.timeutil import TimeDomain as BeamDomain
 from apache_beam.utils.timestamp import Timestamp as BeamTimestamp
 
 from headrace.errors import UnsupportedError
-from headrace.sdk.beam.programs.combine import BeamCombineFn
+from headrace.sdk.beam.programs.combine import own_combine_fn
 from headrace.sdk.coders.base import Coder
 from headrace.sdk.pardo.state.specs import (
     BagStateSpec,
@@ -63,7 +63,7 @@ _SPECS: Final[dict[type, Callable[[Any], StateSpec]]] = {
     userstate.ReadModifyWriteStateSpec: lambda s: ReadModifyWriteStateSpec(s.name, _coder(s)),
     userstate.OrderedListStateSpec: lambda s: OrderedListStateSpec(s.name, _coder(s)),
     userstate.CombiningValueStateSpec: lambda spec: CombiningValueStateSpec(
-        spec.name, combine_fn=BeamCombineFn(spec.combine_fn)
+        spec.name, combine_fn=own_combine_fn(spec.combine_fn)
     ),
 }
 
