@@ -44,7 +44,7 @@ def part(start: int) -> Sequence[Any]:
 
 
 def read(p: Any, rows: Sequence[Any]) -> Any:
-    """Read rows: not with Create, since building it takes longer than most runs (Beam infers types of values)."""
+    """Read rows; a Create of them would take longer than most runs, since Beam infers the type of each."""
     input_rows[:] = rows
     starts = list(range(0, len(rows), PART))
     return p | beam.Create(starts, reshuffle=False) | "Read" >> beam.FlatMap(part)
@@ -72,10 +72,9 @@ class RunningCount(beam.DoFn):
     """Emits each key with the number of its elements so far."""
 
     COUNT = userstate.CombiningValueStateSpec("count", sum)
+    GIVEN = beam.DoFn.StateParam(COUNT)
 
-    def process(
-        self, element: Pair, count: Any = beam.DoFn.StateParam(COUNT)
-    ) -> Iterator[tuple[str, int]]:
+    def process(self, element: Pair, count: Any = GIVEN) -> Iterator[tuple[str, int]]:
         count.add(1)
         yield element[0], count.read()
 

@@ -1,9 +1,10 @@
 """The arguments of the methods of Beam's DoFns: what parameters ask for, as columns of bundles.
 
 Beam finds by the default value of a parameter what it asks for, once for each DoFn. So do we, with Beam's
-own function. Then ``process`` is called with a column for each parameter. Windows, timestamps and other objects
-of Beam's classes are made only if a parameter asks for them. A stateful DoFn is called on the elements of a key
-and window that arrived together, which share their states. The methods of timers are called one by one.
+own function. Then ``process`` is called with a column for each parameter. Windows, timestamps and other
+objects of Beam's classes are made only if a parameter asks for them. A stateful DoFn is called on the
+elements of a key and window that arrived together, which share their states. The methods of timers are called
+one by one.
 """
 
 from __future__ import annotations
