@@ -168,18 +168,26 @@ class DirectCalls(StepCalls):
 
     def _by_tag(self, made: Bundle) -> Outputs:
         """Return outputs, with the columns of the elements that they come from, by tag."""
-        values, window_fn = made.values, self._window_fn
-        if set(map(type, values)) != {BeamTimestamped}:
-            return by_tag(made.with_values(self.own_outputs(values)), window_fn)
+        kinds = set(map(type, made.values))
+        if not _are_marked(kinds):
+            return by_tag(made, self._window_fn)
+        made = exploded(made)  # an element in several windows is one in each of them
+        values = made.values
+        if kinds != {BeamTimestamped}:
+            return by_tag(made.with_values(self.own_outputs(values)), self._window_fn)
         stamps = [each.timestamp.micros for each in values]
-        return {MAIN: restamped(made, [each.value for each in values], stamps, window_fn)}
+        values = [each.value for each in values]
+        return {MAIN: restamped(made, values, stamps, self._window_fn)}
 
     def own_outputs(self, values: list[Any]) -> list[Any]:
         """Return outputs of Beam's classes as ours."""
-        kinds = set(map(type, values))
-        if any(issubclass(kind, _MARKED) for kind in kinds):
-            return [own_output(value, self.translation) for value in values]
-        return values
+        if not _are_marked(set(map(type, values))):
+            return values
+        return [own_output(value, self.translation) for value in values]
+
+
+def _are_marked(kinds: set[type]) -> bool:
+    return any(issubclass(kind, _MARKED) for kind in kinds)
 
 
 Collect: TypeAlias = Callable[[Iterator[Any], Bundle], Bundle]
