@@ -50,7 +50,7 @@ def read(p: Any, rows: Sequence[Any]) -> Any:
     return p | beam.Create(starts, reshuffle=False) | "Read" >> beam.FlatMap(part)
 
 
-class SumAndCount(beam.CombineFn):  # type: ignore[misc,name-defined]  # of either package
+class SumAndCount(beam.CombineFn):
     """Sum and count of numbers."""
 
     def create_accumulator(self) -> tuple[int, int]:

@@ -145,6 +145,7 @@ class ProcessArguments:
         self._kwargs = dict(sorted(kwargs.items()))
         self._given = given
         self._checked = checked
+        self._element = next(n for n, what in asked if what == BeamDoFn.ElementParam)
         self._by_window = bool(step.views) or BeamDoFn.WindowParam in self._asked.values()
 
     def bound(self, process: Callable[..., Any], sides: tuple[Any, ...]) -> BeamCall:
@@ -155,12 +156,14 @@ class ProcessArguments:
             sides: the contents of side inputs.
         """
         following = iter(sides)
-        columns = [self._column(place, arg, following) for place, arg in enumerate(self._args)]
+        columns = [
+            self._column(place, arg, following)
+            for place, arg in enumerate(self._args)
+            if place != self._element
+        ]
         process = self._by_name(process, following)
-        element = next(n for n, asked in self._asked.items() if asked == BeamDoFn.ElementParam)
-        if element:
-            process = _with_element_at(element, process)
-        del columns[element]
+        if self._element:
+            process = _with_element_at(self._element, process)
         return BeamCall(
             process,
             tuple(columns),
@@ -171,8 +174,7 @@ class ProcessArguments:
 
     def _column(self, place: int, arg: Any, sides: Iterator[Any]) -> ColumnOf:
         if place in self._asked:
-            asked = self._asked[place]
-            return iter if asked == BeamDoFn.ElementParam else self._given.column(asked)
+            return self._given.column(self._asked[place])
         if isinstance(arg, ArgumentPlaceholder):
             side = next(sides)
             return lambda bundle: repeat(side.argument)

@@ -230,10 +230,10 @@ def _called(fn: Any, process: Callable[..., Any]) -> tuple[Callable[..., Any], C
         fn: the DoFn.
         process: its method.
     """
-    collect = _COLLECT.get(getattr(process, "__code__", None))
-    if type(fn) is not CallableWrapperDoFn or collect is None:
+    code: Any = getattr(process, "__code__", None)
+    if type(fn) is not CallableWrapperDoFn or code not in _COLLECT:
         return process, _any_number
-    return process._argspec_fn, collect
+    return fn._process_argspec_fn(), _COLLECT[code]
 
 
 def own_output(value: Any, translation: WindowTranslation) -> Any:

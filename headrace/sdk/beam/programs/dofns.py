@@ -79,7 +79,7 @@ class BeamsCalls(StepCalls):
     def __init__(self, step: BeamStep, signature: Any, drains: bool) -> None:
         super().__init__(step)
         self._emitted = Emitted.with_converter(getattr(step.fn, "output_batch_converter", None))
-        self._sides = [CurrentSide() for _ in step.views]
+        self._sides: list[Any] = [CurrentSide() for _ in step.views]
         self._runner = runner_of(step, self._sides, self._emitted)
         self._splits = (
             SplittableCalls(self._runner, signature, drains)

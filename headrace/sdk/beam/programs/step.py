@@ -145,12 +145,12 @@ def _annotate(error: Exception, label: str) -> NoReturn:
     raise new.with_traceback(error.__traceback__)
 
 
-def runner_of(step: BeamStep, sides: list[CurrentSide], emitted: Emitted) -> Any:
+def runner_of(step: BeamStep, sides: list[Any], emitted: Emitted) -> Any:
     """Return Beam's runner of a DoFn.
 
     Args:
         step: the ParDo.
-        sides: its side inputs.
+        sides: a :class:`CurrentSide` for each of its side inputs.
         emitted: takes what it emits.
     """
     return DoFnRunner(
