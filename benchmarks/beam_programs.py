@@ -168,7 +168,7 @@ def programs_table(runs: dict[Way, list[Run]]) -> str:
         "rows per CPU second (from … to …)",
         "rows/s",
         "CPU s to start",
-        "Headrace is",
+        "speed on Headrace",
     ]
     return table(header, (_cells(way, found, median(base)) for way, found in runs.items()))
 

@@ -123,7 +123,7 @@ def run(spark: SparkSession, directory: Path, scale: float, repeat: int) -> Iter
         for name, s in seconds.items()
     )
     title = f"a streaming program of apache_beam: batches of {rows:,} events, windows of {WINDOW} s, sum"
-    yield f"{title}\n{table(['', 'ms per batch', 'events/s', 'Headrace is'], found)}"
+    yield f"{title}\n{table(['', 'ms per batch', 'events/s', 'speed on Headrace'], found)}"
 
 
 def _seconds(name: str, running: Any, rows: int, batches: int) -> list[float]:
