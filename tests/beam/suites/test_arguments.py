@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from contextlib import contextmanager
 from functools import partial
+from typing import ClassVar
 
 import apache_beam as beam
 import pytest
@@ -12,6 +13,7 @@ from apache_beam.coders import VarIntCoder
 from apache_beam.pvalue import AsDict, AsList, AsSingleton, TaggedOutput
 from apache_beam.runners.direct.direct_runner import BundleBasedDirectRunner
 from apache_beam.runners.portability.fn_api_runner import FnApiRunner
+from apache_beam.testing import test_stream
 from apache_beam.transforms import window
 from apache_beam.transforms.timeutil import TimeDomain
 from apache_beam.transforms.userstate import BagStateSpec, SetStateSpec, TimerSpec, on_timer
@@ -279,3 +281,22 @@ def test_an_error_tells_its_element():
     with pytest.raises(ZeroDivisionError) as caught, beam.Pipeline(runner=HeadraceRunner()) as p:
         _ = p | beam.Create([1, 2, 3]) | beam.Map(fail)
     assert "for the element 2" in caught.value.__notes__
+
+
+class Finalized(beam.DoFn):
+    """Registers its elements with the finalizer of bundles."""
+
+    seen: ClassVar[list[int]] = []
+
+    def process(self, element, end=beam.DoFn.BundleFinalizerParam):
+        end.register(partial(self.seen.append, element))
+
+
+@pytest.mark.usefixtures("beams_warnings")
+def test_what_is_registered_with_a_finalizer_is_called_once(monkeypatch):
+    monkeypatch.setattr(Finalized, "seen", [])
+    elements = test_stream.TestStream().add_elements([1, 2]).add_elements([3])
+    stream = elements.advance_watermark_to_infinity()
+    with beam.Pipeline(runner=HeadraceRunner(), argv=["--streaming"]) as p:
+        _ = p | stream | beam.ParDo(Finalized())
+    assert Finalized.seen == [1, 2, 3]

@@ -104,6 +104,7 @@ class BeamsCalls(StepCalls):
         with self.calling():
             self._runner.finish()
             self._runner.finalize()
+            self._runner.bundle_finalizer_param.reset()
             self.tracker.hand_over()
         return self._emitted.drain(self.translation)
 

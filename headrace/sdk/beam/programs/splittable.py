@@ -81,6 +81,7 @@ class SplittableCalls:
         runner = self._runner
         runner.finish()
         runner.finalize()
+        runner.bundle_finalizer_param.reset()
         runner.start()
 
 
