@@ -141,7 +141,8 @@ class KeyedStamping(Stamping):
 
 
 def keyed_stamping(p):
-    one, two = p | "1" >> beam.Create([1]), p | "2" >> beam.Create([(2, 3)])
+    # All are pairs, since Beam may take the input with the keys to be a side input.
+    one, two = p | "1" >> beam.Create([("one", 1)]), p | "2" >> beam.Create([("two", 2)])
     keyed_dofn = beam.ParDo(KeyedStamping(), AsSingleton(one), named=AsDict(two))
     return placed(sacks(p) | keyed_dofn.with_outputs("side", main="main"))
 
