@@ -135,7 +135,7 @@ format: $(VENV)/.with-dev ## format the code and fix what ruff can fix
 bench: $(VENV)/.with-beam+bench ## compare the speed of the local runner with a dict loop, Beam and bytewax [ARGS=...]
 	$(BIN)/python benchmarks/local.py $(ARGS)
 
-bench-spark: need-java $(VENV)/.with-spark ## compare the speed of the Spark runner with RDDs, DataFrames and Structured Streaming [ARGS=...]
+bench-spark: need-java $(VENV)/.with-beam+spark ## compare the speed of the Spark runner with RDDs, DataFrames and Structured Streaming [ARGS=...]
 	$(BIN)/python benchmarks/spark.py $(ARGS)
 
 reference: $(VENV)/.with-dev+beam+spark ## write the reference of the public names in docs/reference, from docstrings

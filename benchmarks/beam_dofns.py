@@ -3,7 +3,7 @@
     python benchmarks/beam_dofns.py [ELEMENTS]
 
 One million elements unless told otherwise. Directly is as :mod:`headrace.sdk.beam.programs.direct` does it;
-by Beam's calls is how DoFns with metadata, side inputs or state are. DoFns of Headrace are beside them.
+by Beam's calls is how splittable DoFns and those with batches are. DoFns of Headrace are beside them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ from headrace.grouping.bundle import Bundle
 from headrace.runners.calls.invoker import ParDoInvoker
 from headrace.runners.stateful.stateful_keys import StatefulKeys
 from headrace.runners.stateful.stateful_outputs import DoFnOutputs
-from headrace.sdk.beam.programs.dofns import BeamDoFn
+from headrace.sdk.beam.programs.direct import signature_of
+from headrace.sdk.beam.programs.dofns import BeamDoFn, BeamsCalls
 from headrace.sdk.beam.programs.stateful import BeamStatefulDoFn
 from headrace.sdk.beam.programs.step import BeamContent, BeamStep
 from headrace.sdk.pardo.dofn import DoFn
@@ -125,11 +126,10 @@ def on_key(dofn: DoFn, declared: Any, bundle: Bundle) -> float:
 def beams_calls(bundle: Bundle) -> float:
     """Return the time of the identity by Beam's calls."""
     step = BeamStep("Step", Identity(), (), {}, GlobalWindows())
-    dofn = BeamDoFn(step)
-    dofn.setup()
-    dofn._direct = None
-    dofn.start_bundle()
-    return seconds(lambda: dofn.process_bundle(bundle))
+    calls = BeamsCalls(step, signature_of(step.fn), drains=False)
+    calls.setup()
+    calls.start()
+    return seconds(lambda: calls.outputs(bundle, ()))
 
 
 def main(elements: int) -> None:

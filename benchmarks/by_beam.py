@@ -1,23 +1,53 @@
-"""The workloads as Apache Beam pipelines on its FnApiRunner.
+"""The workloads as Apache Beam pipelines, by default on its FnApiRunner.
 
 Beam's DirectRunner falls back to this runner: it tries Prism first, a Go program that is downloaded on first
 use, and runs the FnApiRunner in this process if Prism is unavailable or cannot run the pipeline (sessions).
+
+``beam_programs.py`` runs these programs on other runners, too, and as programs of Headrace: the environment
+says which package is imported.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from importlib import import_module
+from typing import Any, Final
 
-import apache_beam as beam
-from apache_beam.transforms.userstate import CombiningValueStateSpec
 from workloads import GAP, WINDOW, Event, Pair, Results, entries
 
-RUNNER = "FnApiRunner"
+PACKAGE: Final = "BENCHMARK_PACKAGE"
+"""The environment variable with the name of the package, ``apache_beam`` unless it is set."""
 
+beam: Any = import_module(os.environ.get(PACKAGE, "apache_beam"))
+userstate: Any = import_module(f"{beam.__name__}.transforms.userstate")
+
+runner: list[Any] = ["FnApiRunner"]
+"""The runner, and its flags."""
+
+PART: Final = 10_000
+"""Number of rows that are read at once."""
+
+input_rows: list[Any] = []
 found: dict[Any, Any] = {}
 outputs: list[Any] = []
-"""The results. Globals, since Beam pickles local functions but imports module-level ones."""
+"""Input and results. Globals, since Beam pickles local functions but imports module-level ones."""
+
+
+def pipeline() -> Any:
+    name, *flags = runner
+    return beam.Pipeline(name, argv=flags)
+
+
+def part(start: int) -> Sequence[Any]:
+    return input_rows[start : start + PART]
+
+
+def read(p: Any, rows: Sequence[Any]) -> Any:
+    """Read rows; a Create of them would take longer than most runs, since Beam infers the type of each."""
+    input_rows[:] = rows
+    starts = list(range(0, len(rows), PART))
+    return p | beam.Create(starts, reshuffle=False) | "Read" >> beam.FlatMap(part)
 
 
 class SumAndCount(beam.CombineFn):
@@ -41,11 +71,10 @@ class SumAndCount(beam.CombineFn):
 class RunningCount(beam.DoFn):
     """Emits each key with the number of its elements so far."""
 
-    COUNT = CombiningValueStateSpec("count", sum)
+    COUNT = userstate.CombiningValueStateSpec("count", sum)
+    GIVEN = beam.DoFn.StateParam(COUNT)
 
-    def process(
-        self, element: Pair, count: Any = beam.DoFn.StateParam(COUNT)
-    ) -> Iterator[tuple[str, int]]:
+    def process(self, element: Pair, count: Any = GIVEN) -> Iterator[tuple[str, int]]:
         count.add(1)
         yield element[0], count.read()
 
@@ -75,10 +104,9 @@ def keep_output(output: Any) -> None:
 
 def windowed_sum(events: list[Event]) -> Results:
     found.clear()
-    with beam.Pipeline(RUNNER, argv=[]) as p:
+    with pipeline() as p:
         _ = (
-            p
-            | beam.Create(events, reshuffle=False)
+            read(p, events)
             | beam.Map(stamped)
             | beam.WindowInto(beam.window.FixedWindows(WINDOW))
             | beam.CombinePerKey(sum)
@@ -89,10 +117,9 @@ def windowed_sum(events: list[Event]) -> Results:
 
 def sessions(events: list[Event]) -> Results:
     found.clear()
-    with beam.Pipeline(RUNNER, argv=[]) as p:
+    with pipeline() as p:
         _ = (
-            p
-            | beam.Create(events, reshuffle=False)
+            read(p, events)
             | beam.Map(stamped)
             | beam.WindowInto(beam.window.Sessions(GAP))
             | beam.CombinePerKey(SumAndCount())
@@ -103,10 +130,9 @@ def sessions(events: list[Event]) -> Results:
 
 def word_count(lines: list[str]) -> Results:
     found.clear()
-    with beam.Pipeline(RUNNER, argv=[]) as p:
+    with pipeline() as p:
         _ = (
-            p
-            | beam.Create(lines, reshuffle=False)
+            read(p, lines)
             | beam.FlatMap(str.split)
             | beam.combiners.Count.PerElement()
             | "Keep" >> beam.Map(keep)
@@ -116,23 +142,17 @@ def word_count(lines: list[str]) -> Results:
 
 def running_count(pairs: list[Pair]) -> Results:
     outputs.clear()
-    with beam.Pipeline(RUNNER, argv=[]) as p:
-        _ = (
-            p
-            | beam.Create(pairs, reshuffle=False)
-            | beam.ParDo(RunningCount())
-            | "Keep" >> beam.Map(keep_output)
-        )
+    with pipeline() as p:
+        _ = read(p, pairs) | beam.ParDo(RunningCount()) | "Keep" >> beam.Map(keep_output)
     return outputs
 
 
 def enrich(pairs: list[Pair]) -> Results:
     outputs.clear()
-    with beam.Pipeline(RUNNER, argv=[]) as p:
+    with pipeline() as p:
         teams = p | "Teams" >> beam.Create(entries())
         _ = (
-            p
-            | beam.Create(pairs, reshuffle=False)
+            read(p, pairs)
             | beam.Map(with_team, beam.pvalue.AsDict(teams))
             | "Keep" >> beam.Map(keep_output)
         )

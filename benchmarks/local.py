@@ -2,6 +2,7 @@
 
 python benchmarks/local.py                      # all workloads, all installed implementations
 python benchmarks/local.py --only sessions --repeat 3 --scale 0.1 --others none
+python benchmarks/local.py --only beam-programs # programs of apache_beam on Headrace and on Beam's runners
 python benchmarks/local.py --scaling            # time per element as inputs grow; takes minutes
 """
 
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import attrs
+import beam_programs
 import scaling
 import window_life
 from comparison import (
@@ -63,6 +65,8 @@ def _comparisons(flags: argparse.Namespace) -> list[dict[str, Any]]:
         report.extend(_record(workload, measurement) for measurement in measurements)
     if not flags.only or window_life.NAME in flags.only:
         report.extend(_window_life(flags))
+    if flags.only and beam_programs.NAME in flags.only:
+        report.extend(beam_programs.report(flags))
     return report
 
 
@@ -142,7 +146,8 @@ def _flags(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    names = [w.name for w in WORKLOADS] + [window_life.NAME] + [s.name for s in scaling.SERIES]
+    names = [w.name for w in WORKLOADS] + [window_life.NAME, beam_programs.NAME]
+    names += [s.name for s in scaling.SERIES]
     parser.add_argument("--repeat", type=int, help="rounds (default: 5; 1 with --scaling)")
     parser.add_argument(
         "--scale", type=float, default=1.0, help="relative size of inputs (default: 1)"
@@ -151,6 +156,7 @@ def _flags(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--others", nargs="*", choices=[*OTHERS, "none"], default=[*OTHERS], help="(default: all)"
     )
+    beam_programs.add_flags(parser)
     parser.add_argument("--scaling", action="store_true", help="time per element as inputs grow")
     parser.add_argument("--clock", choices=CLOCKS, default="wall", help="(default: wall)")
     parser.add_argument(

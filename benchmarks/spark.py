@@ -18,6 +18,7 @@ from typing import Final
 
 import pyspark
 import spark_batch
+import spark_beam_programs
 import spark_flights
 import spark_idle
 import spark_latency
@@ -43,6 +44,7 @@ PARTS: Final[dict[str, Part]] = {
     "latency": spark_latency.run,
     "flights": spark_flights.run,
     "start": spark_start.run,
+    "beam-programs": spark_beam_programs.run,
 }
 
 

@@ -19,11 +19,13 @@ from headrace.errors import PipelineError, shorten
 from headrace.grouping.bundle import Bundle
 from headrace.sdk.coders.own_values import own
 from headrace.sdk.elements.immutable import is_immutable
-from headrace.sdk.pardo.binding import ColumnOf, column_of
-from headrace.sdk.pardo.dofn import CALL, Parameter, StateParam, TimerParam
+from headrace.sdk.pardo.binding import BoundCall, ColumnOf, bind, column_of
+from headrace.sdk.pardo.bundle_dofn import RunDoFn
+from headrace.sdk.pardo.dofn import CALL, DoFn, Parameter, StateParam, TimerParam
 from headrace.sdk.pardo.state.specs import StateSpec
 from headrace.sdk.pardo.state.state_cells import StateCell
 from headrace.sdk.pardo.state.timers import TimerSpec
+from headrace.sdk.pipelines.elementwise import ProcessEach
 from headrace.triggers.pane import NO_FIRING, PaneInfo
 from headrace.triggers.trigger import Clock
 from headrace.windowing.time.timestamps import (
@@ -189,6 +191,24 @@ def column_of_run(parameter: Parameter) -> ColumnOf:
     if parameter is CALL:
         return _column(KeyRun.calls)
     return column_of(parameter)
+
+
+def function_of(dofn: DoFn) -> Callable[..., Any]:
+    """Return the function that is called on each element."""
+    return dofn.function if isinstance(dofn, RunDoFn) else dofn.process
+
+
+def bound(dofn: DoFn, function: Callable[..., object], given: ProcessEach) -> BoundCall:
+    """Return the call of a function of a DoFn on a :class:`KeyRun`.
+
+    Args:
+        dofn: the DoFn.
+        function: its function, or one that calls it.
+        given: has the additional arguments.
+    """
+    if isinstance(dofn, RunDoFn):
+        return dofn.bound(function, given.args)
+    return bind(function, given.args, given.kwargs, column_of_run)
 
 
 def _column(of: Callable[[KeyRun], Iterable[object]]) -> ColumnOf:

@@ -12,6 +12,7 @@ a stream.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from inspect import isgeneratorfunction
 from itertools import groupby, repeat
 from operator import length_hint
@@ -26,16 +27,18 @@ from headrace.runners.stateful.stateful_calls import (
     KeyRun,
     Method,
     StatefulCall,
-    column_of_run,
+    bound,
+    function_of,
     method_of,
 )
 from headrace.runners.stateful.stateful_outputs import DoFnOutputs
 from headrace.runners.stateful.stateful_state import DoFnState, KeyCells, TimerId, WindowCells
 from headrace.sdk.coders.own_values import own
-from headrace.sdk.pardo.binding import bind, exploded
+from headrace.sdk.pardo.binding import exploded
 from headrace.sdk.pardo.dofn import DoFn
 from headrace.sdk.pardo.state.state_cells import StateCell
 from headrace.sdk.pardo.stateful_dofn import Stateful
+from headrace.sdk.pipelines.elementwise import ProcessEach
 from headrace.sdk.typehints.generator_ends import ends_with_yield
 from headrace.stored_formats import STATEFUL_STATE, check_format
 from headrace.triggers.strategy import WindowingStrategy
@@ -77,10 +80,11 @@ class StatefulKeys(DoFnKeys):
         self._declared = declared
         self._strategy = strategy
         self._has_ttl = any(spec.time_to_live is not None for spec in declared.states.values())
-        process = self.emitting(dofn.process)
-        self._generates = isgeneratorfunction(dofn.process)
-        self._ends = self._generates and ends_with_yield(dofn.process)
-        self._process: ProcessCalls = bind(process, args, dict(kwargs or {}), column_of_run)
+        function = function_of(dofn)
+        self._generates = isgeneratorfunction(function)
+        self._ends = self._generates and ends_with_yield(function)
+        self._bound = partial(bound, dofn, self.emitting(function))
+        self._process: ProcessCalls = self._bound(ProcessEach(dofn, args, dict(kwargs or {})))
         self._on_timer: dict[str, Method] = {
             timer: method_of(self.emitting(getattr(dofn, name)))
             for timer, name in declared.callbacks.items()

@@ -14,7 +14,7 @@ If the DoFn has side inputs, a gate is in front of these operators
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from copy import copy
 from typing import Any
 
@@ -37,6 +37,7 @@ from headrace.runners.stateful.stateful_side_inputs import StatefulKeysWithSides
 from headrace.sdk.groups.combine_fn import SumCombineFn
 from headrace.sdk.metrics.cells import MetricsContainer, recording
 from headrace.sdk.metrics.step_metrics import StepMetrics
+from headrace.sdk.pardo.bundle_dofn import RunDoFn
 from headrace.sdk.pardo.dofn import BundleContextParam, DoFn, SetupContextParam
 from headrace.sdk.pardo.state.specs import CombiningValueStateSpec, StateSpec
 from headrace.sdk.pipelines.outputs import CallingStep, finishing
@@ -108,13 +109,15 @@ class StatefulOperator(Operator):
     def in_step(self) -> Iterator[None]:
         """Record metrics for this step, and add its label to errors and log records."""
         label, windows = self.step.node.label, self.keys.current_windows
-        with recording(self.counted), label_errors(label, windows):
+        with recording(self.counted), label_errors(label, windows), _calling(self.keys.dofn):
             yield
 
     def new_outputs(self) -> DoFnOutputs:
         """Return an empty collector."""
+        step, dofn = self.step, self.keys.dofn
         return DoFnOutputs(
-            CallingStep(self.step.node.label, "process", self.step.strategy.window_fn)
+            CallingStep(step.node.label, "process", step.strategy.window_fn),
+            dofn.own_outputs if isinstance(dofn, RunDoFn) else None,
         )
 
     def arrivals(self) -> Iterator[KeyArrivals]:
@@ -221,6 +224,11 @@ def stateful_operator(
         batch: whether there is only one round, at the end of time.
     """
     return (BatchStateful if batch else StreamingStateful)(step, send, metrics)
+
+
+def _calling(dofn: DoFn) -> AbstractContextManager[None]:
+    """Return what is entered while functions of a DoFn are called."""
+    return dofn.calling() if isinstance(dofn, RunDoFn) else nullcontext()
 
 
 def _check_accumulators(states: Iterable[StateSpec], label: str) -> None:

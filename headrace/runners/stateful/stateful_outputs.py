@@ -6,7 +6,7 @@ before the generator goes on. The items of a list or tuple are outputs as they a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, repeat
 from typing import Any, Final, TypeAlias
 
@@ -33,11 +33,13 @@ class DoFnOutputs:
 
     Attributes:
         step: the step.
+        own: returns outputs of another SDK as ours; None if they are ours.
         values: all outputs.
         dropped: the number of late elements that were dropped.
     """
 
     step: CallingStep
+    own: Callable[[list[Any]], list[Any]] | None = None
     values: list[Any] = attrs.field(factory=list)
     dropped: int = 0
     _rows: list[int] = attrs.field(factory=list)
@@ -114,4 +116,5 @@ class DoFnOutputs:
         if not self.values:
             return {}
         columns = [concatenate(column, self._rows) for column in zip(*self._metadata, strict=True)]
-        return by_tag(Bundle(self.values, *columns), self.step.window_fn)
+        values = self.values if self.own is None else self.own(self.values)
+        return by_tag(Bundle(values, *columns), self.step.window_fn)

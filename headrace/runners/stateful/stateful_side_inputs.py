@@ -11,8 +11,7 @@ So the watermark of a key does not decrease.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import attrs
@@ -26,12 +25,12 @@ from headrace.runners.side_inputs.side_input_gate import (
 )
 from headrace.runners.side_inputs.side_input_state import GateState, NeededWindows
 from headrace.runners.side_inputs.side_input_views import Views
-from headrace.runners.stateful.stateful_calls import KeyRun, column_of_run
+from headrace.runners.stateful.stateful_calls import KeyRun
 from headrace.runners.stateful.stateful_keys import StatefulKeys
 from headrace.runners.stateful.stateful_outputs import DoFnOutputs
 from headrace.runners.stateful.stateful_state import DoFnState
 from headrace.sdk.coders.keys import encode_key
-from headrace.sdk.pardo.binding import BoundCall, bind
+from headrace.sdk.pardo.binding import BoundCall
 from headrace.sdk.pardo.side_inputs import with_values
 from headrace.sdk.pardo.stateful_dofn import Stateful, keys_of_pairs
 from headrace.sdk.pipelines.elementwise import ProcessEach
@@ -120,7 +119,6 @@ class StatefulKeysWithSides(StatefulKeys):
         super().__init__(node.dofn, declared, strategy, node.args, node.kwargs, checked)
         self._views = Views(node)
         self._arguments = ProcessEach(node.dofn, node.args, node.kwargs)
-        self._bind = partial(_bound, self.emitting(node.dofn.process))
         self._holds_before: Mapping[bytes, int] = {}
         self._holds: Mapping[bytes, int] = {}
 
@@ -129,7 +127,7 @@ class StatefulKeysWithSides(StatefulKeys):
         self._holds_before, self._holds = out.holds_before, out.holds
         calls: dict[BoundedWindow, BoundCall] = {}
         for released in out.released:
-            call = self._bind(with_values(self._arguments, self._views.of(released)))
+            call = self._bound(with_values(self._arguments, self._views.of(released)))
             for (window,) in distinct_windows(released.bundle):
                 calls[window] = call
         self._process = CallsByWindow(calls)
@@ -140,10 +138,6 @@ class StatefulKeysWithSides(StatefulKeys):
 
     def wake(self, state: DoFnState, clock: Clock, out: DoFnOutputs) -> None:
         super().wake(state, _held(self._holds, state.key, clock), out)
-
-
-def _bound(process: Callable[..., object], given: ProcessEach) -> BoundCall:
-    return bind(process, given.args, given.kwargs, column_of_run)
 
 
 def _held(holds: Mapping[bytes, int], key: object, clock: Clock) -> Clock:

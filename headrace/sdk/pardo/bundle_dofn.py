@@ -1,11 +1,14 @@
-"""DoFns that take whole bundles: programs of another SDK bring their own calls of functions."""
+"""DoFns of another SDK, which bring their own calls of functions: on whole bundles, or on runs of a key."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any
 
 from headrace.grouping.bundle import Bundle
+from headrace.sdk.pardo.binding import BoundCall
 from headrace.sdk.pardo.dofn import DoFn
 from headrace.sdk.pipelines.outputs import Outputs
 
@@ -28,3 +31,32 @@ class BundleDoFn(DoFn):
 
     def process(self, element: Any, *args: Any, **kwargs: Any) -> None:
         """Do nothing: elements arrive in bundles."""
+
+
+class RunDoFn(DoFn):
+    """A stateful DoFn whose function is of another SDK: it binds arguments, and translates outputs."""
+
+    @property
+    @abstractmethod
+    def function(self) -> Callable[..., Any]:
+        """The function that is called on each element, in place of ``process``."""
+
+    @abstractmethod
+    def bound(self, function: Callable[..., Any], sides: tuple[Any, ...]) -> BoundCall:
+        """Return the call of a function on elements of one key and window that arrived together.
+
+        Args:
+            function: the function, or one that calls it.
+            sides: the contents of side inputs, when the elements are processed.
+        """
+
+    @abstractmethod
+    def calling(self) -> AbstractContextManager[None]:
+        """Return what is entered while functions are called."""
+
+    @abstractmethod
+    def own_outputs(self, values: list[Any]) -> list[Any]:
+        """Return outputs as values, or as ours with a tag, timestamp or windows."""
+
+    def process(self, element: Any, *args: Any, **kwargs: Any) -> None:
+        """Do nothing: :attr:`function` is called in its place."""

@@ -116,8 +116,7 @@ def any_number(values: list[Any], ends: list[int], origin: Bundle, step: Calling
         origin: the bundle.
         step: the step.
     """
-    counts = list(map(sub, ends, chain((0,), ends)))
-    return by_tag(_stretched(values, origin, counts), step.window_fn)
+    return by_tag(stretched(values, ends, origin), step.window_fn)
 
 
 def finishing(given: Iterable[object], label: str) -> Outputs:
@@ -168,8 +167,15 @@ def _iterates(result: object) -> bool:
     return hasattr(result, "__iter__") or hasattr(result, "__getitem__")
 
 
-def _stretched(values: list[object], origin: Bundle, counts: list[int]) -> Bundle:
-    """Return outputs with the metadata of the rows that they come from."""
+def stretched(values: list[object], ends: list[int], origin: Bundle) -> Bundle:
+    """Return outputs with the metadata of the rows that they come from.
+
+    Args:
+        values: all outputs.
+        ends: cumulative number of outputs after each row.
+        origin: the bundle.
+    """
+    counts = list(map(sub, ends, chain((0,), ends)))
     number = counts[0] if counts else 1
     equal = counts.count(number) == len(counts)
     if equal and number == 1:

@@ -16,9 +16,10 @@ module                concept
 ``window_fns``        window functions
 ``windows``           windows and panes
 ``rows``              bundles as Beam's windowed values, and back
-``step``              the life of one of Beam's DoFns in one process, with its side inputs
-``dofns``             DoFns on bundles
-``direct``            DoFns whose ``process`` takes the element only
+``step``              what all calls of one of Beam's DoFns share in one process, and its side inputs
+``arguments``         what the methods of DoFns ask for, as columns
+``direct``            DoFns whose methods are called with columns, without Beam's calls
+``dofns``             DoFns on bundles: called directly, or by Beam's calls
 ``splittable``        splittable DoFns: to the end of each element, or by restrictions
 ``stateful``          stateful DoFns
 ``retractions``       panes that retract earlier ones, which only Headrace has

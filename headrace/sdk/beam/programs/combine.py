@@ -6,7 +6,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from apache_beam.transforms.combiners import CountCombineFn as BeamCount, MeanCombineFn as BeamMean
-from apache_beam.transforms.core import CallableWrapperCombineFn
+from apache_beam.transforms.core import (
+    CallableWrapperCombineFn,
+    NoSideInputsCallableWrapperCombineFn,
+)
 
 from headrace.sdk.beam.programs.metrics import track_current_step
 from headrace.sdk.coders.own_values import own_if_possible
@@ -20,6 +23,9 @@ _ALIKE: Final[dict[type, type[CombineFn]]] = {
     BeamMean: MeanCombineFn,
 }
 """Beam's CombineFns that are the same here, where they combine whole columns."""
+
+_WRAPPERS: Final = (CallableWrapperCombineFn, NoSideInputsCallableWrapperCombineFn)
+"""The CombineFns that Beam makes of functions of a list, such as ``sum``."""
 
 
 def own_combine_fn(
@@ -36,7 +42,7 @@ def own_combine_fn(
         alike = _ALIKE.get(type(fn))
         if alike is not None:
             return alike()
-        if type(fn) is CallableWrapperCombineFn and fn._fn in (sum, min, max):
+        if type(fn) in _WRAPPERS and fn._fn in (sum, min, max):
             return CombineFn.from_callable(fn._fn)
     return BeamCombineFn(fn, args, kwargs)
 
@@ -64,7 +70,7 @@ class BeamCombineFn(CombineFn):
         self._fn = fn
         self._args = args
         self._kwargs = dict(kwargs or {})
-        self._is_callable = type(fn) is CallableWrapperCombineFn
+        self._is_callable = type(fn) in _WRAPPERS
 
     def default_label(self) -> str:
         return str(type(self._fn).__name__)

@@ -1,30 +1,36 @@
-"""DoFns whose ``process`` takes the element only: called without Beam's calls, a bundle at a time."""
+"""DoFns whose methods are called without Beam's calls: ``process`` on a bundle at a time, with columns."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cached_property
 from inspect import isgeneratorfunction
-from itertools import chain
 from operator import length_hint
-from traceback import format_exception_only
-from typing import Any, Final, NoReturn
+from types import CodeType
+from typing import Any, Final, TypeAlias
 
+import apache_beam as beam
 from apache_beam.pvalue import TaggedOutput as BeamTagged
 from apache_beam.runners.common import DoFnSignature
-from apache_beam.transforms.core import CallableWrapperDoFn, _DoFnParam
+from apache_beam.transforms.core import CallableWrapperDoFn, DoFn as BeamDoFn
 from apache_beam.transforms.window import TimestampedValue as BeamTimestamped
 from apache_beam.utils.windowed_value import WindowedValue as BeamWindowed
 
 from headrace.errors import shorten
 from headrace.grouping.bundle import Bundle
+from headrace.sdk.beam.programs.arguments import Given, ProcessArguments, TimerMethod
+from headrace.sdk.beam.programs.keys import KeyCoding
 from headrace.sdk.beam.programs.rows import tag_of
-from headrace.sdk.beam.programs.step import BeamStep
+from headrace.sdk.beam.programs.step import BeamStep, StepCalls
 from headrace.sdk.beam.programs.window_fns import window_fn_of
 from headrace.sdk.beam.programs.windows import WindowTranslation, pane_of_theirs
 from headrace.sdk.elements.tagged_output import TaggedOutput
 from headrace.sdk.elements.windowed_value import WindowedValue
-from headrace.sdk.pipelines.outputs import CallingStep, Outputs, any_number
+from headrace.sdk.pardo.binding import BoundCall, exploded
+from headrace.sdk.pardo.state.specs import StateSpec
+from headrace.sdk.pardo.state.timers import TimerSpec
+from headrace.sdk.pipelines.graph import MAIN
+from headrace.sdk.pipelines.outputs import Outputs, by_tag, finishing, restamped, stretched
 from headrace.windowing.time.timestamps import Timestamp
 from headrace.windowing.timestamped_value import TimestampedValue
 
@@ -32,74 +38,209 @@ _MARKED: Final = (BeamTagged, BeamTimestamped, BeamWindowed)
 """The classes of outputs that say more than their value."""
 
 
-def is_direct(step: BeamStep, signature: Any) -> bool:
-    """Return whether ``process`` takes nothing but the element and constants."""
-    process = signature.process_method
-    plain = not (
-        step.views
-        or signature.is_stateful_dofn()
-        or signature.is_splittable_dofn()
-        or step.fn._process_batch_defined
-        or step.fn._can_yield_batches
-    )
-    return plain and not any(map(_asks, process.defaults))
+def is_direct(fn: Any, signature: Any) -> bool:
+    """Return whether the methods of a DoFn are called without Beam's calls.
+
+    Args:
+        fn: the DoFn.
+        signature: Beam's signature of it.
+    """
+    batches = fn._process_batch_defined or fn._can_yield_batches
+    return not (batches or signature.is_splittable_dofn())
 
 
-def _asks(default: Any) -> bool:
-    """Return whether a parameter with a default value asks for something; some of Beam's are classes."""
-    kind = default if isinstance(default, type) else type(default)
-    return issubclass(kind, _DoFnParam)
-
-
-class DirectCalls:
-    """Calls ``process`` on the values of a bundle.
+class DirectCalls(StepCalls):
+    """Calls the methods of a DoFn.
 
     Args:
         step: the ParDo.
-        signature: Beam's signature of its DoFn.
-        translation: the windows of the main input.
+        states: our specs of its states, by name.
+        timers: our specs of its timers, by name.
+        coding: how keys are encoded in the shuffle; None if they are not.
+
+    Attributes:
+        signature: Beam's signature of the DoFn.
+        function: its ``process``.
     """
 
-    def __init__(self, step: BeamStep, signature: Any, translation: WindowTranslation) -> None:
-        process = signature.process_method.method_value
-        self._process: Callable[[Any], Any] = process
-        if step.args or step.kwargs:
-            self._process = _with_arguments(process, step)
-        self._label = step.label
-        self._checks = not (
-            isinstance(step.fn, CallableWrapperDoFn) or isgeneratorfunction(process)
-        )
-        self._translation = translation
-        self._step = CallingStep(step.label, "process", window_fn_of(step.windowfn))
+    def __init__(
+        self,
+        step: BeamStep,
+        states: Mapping[str, StateSpec] | None = None,
+        timers: Mapping[str, TimerSpec] | None = None,
+        coding: KeyCoding | None = None,
+    ) -> None:
+        super().__init__(step)
+        self.signature = signature = signature_of(step.fn)
+        self.function: Callable[..., Any] = signature.process_method.method_value
+        self._given = Given(self.translation, coding, states or {}, timers or {})
+        self._finalizer = BeamDoFn.BundleFinalizerParam()
+        self._given.contexts[BeamDoFn.BundleFinalizerParam] = self._finalizer
+        self._open: dict[Any, Any] = {}
+        self._window_fn = window_fn_of(step.windowfn)
+        self._called, self._collect = _called(step.fn, self.function)
 
-    def outputs(self, bundle: Bundle) -> Outputs:
+    @cached_property
+    def _arguments(self) -> ProcessArguments:
+        wraps = isinstance(self.step.fn, CallableWrapperDoFn)
+        checked = not (wraps or isgeneratorfunction(self.function))
+        return ProcessArguments(self.step, self.signature.process_method, self._given, checked)
+
+    def setup(self) -> None:
+        """Set the DoFn up."""
+        self._enter(self.signature.get_setup_contexts())
+        self.signature.setup_lifecycle_method.method_value()
+
+    def start(self) -> None:
+        """Start a bundle.
+
+        Raises:
+            RuntimeError: its method returns something.
+        """
+        self._enter(self.signature.get_bundle_contexts())
+        outputs = self.signature.start_bundle_method.method_value()
+        if outputs is not None:
+            raise RuntimeError(f"Start Bundle should not output any elements but got {outputs}")
+
+    def finish(self) -> list[Any]:
+        """Finish a bundle, call what its elements registered for that, and return its last outputs."""
+        given = self.signature.finish_bundle_method.method_value()
+        outputs = [self._last_output(output) for output in given or ()]
+        self._exit(self.signature.get_bundle_contexts())
+        self._finalizer.finalize_bundle()
+        self._finalizer.reset()
+        self.tracker.hand_over()
+        return outputs
+
+    def teardown(self) -> None:
+        """Tear the DoFn down."""
+        self.signature.teardown_lifecycle_method.method_value()
+        self._exit(self.signature.get_setup_contexts())
+
+    def _enter(self, contexts: Iterable[Any]) -> None:
+        for context in contexts:
+            self._open[context], self._given.contexts[context] = context.create_and_enter()
+
+    def _exit(self, contexts: Iterable[Any]) -> None:
+        for context in contexts:
+            if context in self._open:
+                self._open.pop(context).__exit__(None, None, None)
+
+    def _last_output(self, output: Any) -> Any:
+        value = output.value if isinstance(output, BeamTagged) else output
+        if not isinstance(value, BeamWindowed):
+            raise RuntimeError(
+                f"Finish Bundle should only output WindowedValue type but got {type(value)}"
+            )
+        return own_output(output, self.translation)
+
+    def last_outputs(self) -> Outputs:
+        """Finish a bundle, and return its last outputs by tag."""
+        with self.calling():
+            return finishing(self.finish(), self.step.label)
+
+    def bound(self, function: Callable[..., Any], sides: tuple[Any, ...]) -> BoundCall:
+        """Return the call of ``process`` on the rows of a bundle.
+
+        Args:
+            function: the method, or a function that calls it.
+            sides: the contents of side inputs.
+        """
+        return self._arguments.bound(function, sides)
+
+    def timer(self, spec: Any) -> TimerMethod:
+        """Return the method of a timer, given Beam's spec of it."""
+        return TimerMethod.of(self.signature.timer_methods[spec], self._given)
+
+    def outputs(self, bundle: Bundle, sides: tuple[Any, ...]) -> Outputs:
         """Return the outputs for a bundle."""
+        call = self.bound(self._called, sides)
+        bundle = exploded(bundle) if call.by_window else bundle
         rows = iter(bundle.values)
-        values: list[Any] = []
-        try:
-            ends = self._gather(map(self._process, rows), values)
-        except Exception as error:
-            row = len(bundle) - length_hint(rows) - 1
-            error.add_note(f"for the element {shorten(bundle.values[row])}")
-            annotate(error, self._label)
-        kinds = set(map(type, values))
-        if any(issubclass(kind, _MARKED) for kind in kinds):
-            values = [own_output(value, self._translation) for value in values]
-        return any_number(values, ends, bundle, self._step)
+        with self.calling():
+            try:
+                made = self._collect(call.results(rows, bundle), bundle)
+            except Exception as error:
+                row = len(bundle) - length_hint(rows) - 1
+                error.add_note(f"for the element {shorten(bundle.values[row])}")
+                raise
+            return self._by_tag(made)
 
-    def _gather(self, results: Iterator[Any], values: list[Any]) -> list[int]:
-        """Add the outputs to a list, and return its length after each element."""
-        extend = values.extend
-        if self._checks:
-            results = _checked(results)
-        return [extend(() if result is None else result) or len(values) for result in results]
+    def _by_tag(self, made: Bundle) -> Outputs:
+        """Return outputs, with the columns of the elements that they come from, by tag."""
+        kinds = set(map(type, made.values))
+        if not _are_marked(kinds):
+            return by_tag(made, self._window_fn)
+        made = exploded(made)  # an element in several windows is one in each of them
+        values = made.values
+        if kinds != {BeamTimestamped}:
+            return by_tag(made.with_values(self.own_outputs(values)), self._window_fn)
+        stamps = [each.timestamp.micros for each in values]
+        values = [each.value for each in values]
+        return {MAIN: restamped(made, values, stamps, self._window_fn)}
+
+    def own_outputs(self, values: list[Any]) -> list[Any]:
+        """Return outputs of Beam's classes as ours."""
+        if not _are_marked(set(map(type, values))):
+            return values
+        return [own_output(value, self.translation) for value in values]
+
+
+def _are_marked(kinds: set[type]) -> bool:
+    return any(issubclass(kind, _MARKED) for kind in kinds)
+
+
+Collect: TypeAlias = Callable[[Iterator[Any], Bundle], Bundle]
+"""Returns the outputs as a bundle, given the results of calls for the rows of a bundle."""
+
+
+def _one_each(results: Iterator[Any], bundle: Bundle) -> Bundle:
+    return bundle.with_values(list(results))
+
+
+def _filtered(results: Iterator[Any], bundle: Bundle) -> Bundle:
+    return bundle.where(list(results))
+
+
+def _any_number(results: Iterator[Any], bundle: Bundle) -> Bundle:
+    values: list[Any] = []
+    extend = values.extend
+    ends = [extend(() if result is None else result) or len(values) for result in results]
+    return stretched(values, ends, bundle)
+
+
+def _code_of(transform: Any) -> CodeType:
+    """Return the code that Beam puts around the function of a Map or Filter."""
+    code: CodeType = transform.fn.process.__code__
+    return code
+
+
+_COLLECT: Final[dict[CodeType, Collect]] = {
+    _code_of(beam.Map(lambda element: element)): _one_each,
+    _code_of(beam.Map(lambda element, side: element)): _one_each,
+    _code_of(beam.Filter(lambda element: element)): _filtered,
+}
+"""How to collect what the functions of Map and Filter return, without the lists that Beam puts it into."""
+
+
+def _called(fn: Any, process: Callable[..., Any]) -> tuple[Callable[..., Any], Collect]:
+    """Return what is called on each element: the function of a Map or Filter, else ``process``.
+
+    Args:
+        fn: the DoFn.
+        process: its method.
+    """
+    code: Any = getattr(process, "__code__", None)
+    if type(fn) is not CallableWrapperDoFn or code not in _COLLECT:
+        return process, _any_number
+    return fn._process_argspec_fn(), _COLLECT[code]
 
 
 def own_output(value: Any, translation: WindowTranslation) -> Any:
     """Return an output of Beam's classes as one of ours.
 
     Args:
-        value: what ``process`` returned or yielded.
+        value: what a method returned or yielded.
         translation: the windows of the main input.
     """
     if isinstance(value, BeamTagged):
@@ -116,46 +257,10 @@ def own_output(value: Any, translation: WindowTranslation) -> Any:
     return value
 
 
-def _with_arguments(process: Callable[..., Any], step: BeamStep) -> Callable[[Any], Any]:
-    args, kwargs = tuple(step.args), dict(step.kwargs)
-    if not args:
-        return partial(process, **kwargs)
-    return lambda element: process(element, *args, **kwargs)
-
-
 def _string(tag: Any) -> str:
     if not isinstance(tag, str):
         raise TypeError(f"the tag {tag!r} of an output is not a string")
     return tag_of(tag)
-
-
-def _checked(results: Iterator[Any]) -> Iterator[Any]:
-    """Check the first result: a string or dict is a mistake, since its items would be the outputs."""
-    for first in results:
-        if isinstance(first, (str, bytes, dict)):
-            kind = type(first).__name__
-            raise TypeError(
-                f"Returning a {kind} from a ParDo or FlatMap is not allowed. "
-                f"Please use list({first!r}) if you really want this behavior."
-            )
-        return chain((first,), results)
-    return results
-
-
-def annotate(error: Exception, label: str) -> NoReturn:
-    """Raise an error again, as Beam does: of the same class, with the step in its text."""
-    if getattr(error, "_tagged_with_step", False):
-        raise error
-    told = f" [while running '{label}']"
-    try:
-        new = type(error)(error.args[0] + told, *error.args[1:])
-        new._tagged_with_step = True  # type: ignore[attr-defined]  # Beam's mark
-    except Exception:
-        new = RuntimeError("".join(format_exception_only(error)).strip() + told)
-        new._tagged_with_step = True  # type: ignore[attr-defined]  # Beam's mark
-    for note in getattr(error, "__notes__", ()):
-        new.add_note(note)
-    raise new.with_traceback(error.__traceback__)
 
 
 def signature_of(fn: Any) -> Any:

@@ -7,6 +7,8 @@ shuffle, and decoded after it.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
 from apache_beam.coders import coders, typecoders
@@ -16,6 +18,8 @@ from headrace.grouping.bundle import Bundle
 from headrace.sdk.pardo.bundle_dofn import BundleDoFn
 from headrace.sdk.pipelines.graph import MAIN
 from headrace.sdk.pipelines.outputs import Outputs
+
+_first: Final = itemgetter(0)
 
 _PLAIN: Final = frozenset({str, bytes, int, float, bool, type(None)})
 """The types of keys that both sides encode alike."""
@@ -49,21 +53,31 @@ class KeyCoding:
     Args:
         coder: Beam's coder of the keys.
         always: whether plain keys are encoded, too.
+
+    Attributes:
+        always: whether plain keys are encoded, too.
     """
 
     def __init__(self, coder: Any, always: bool) -> None:
         self._coder = coder
-        self._always = always
+        self.always = always
 
     def encoded(self, key: Any) -> Any:
         """Return a key as it travels."""
-        if not self._always and _is_plain(key):
+        if not self.always and _is_plain(key):
             return key
         return CodedKey(self._coder.encode(key))
 
     def decoded(self, key: Any) -> Any:
         """Return a key as the program sees it."""
         return self._coder.decode(key.encoding) if type(key) is CodedKey else key
+
+    def with_key_decoded(self, key: Any, pairs: Iterator[Any]) -> Iterator[Any]:
+        """Return pairs of a key with it as the program sees it."""
+        if type(key) is not CodedKey:
+            return pairs
+        seen = self.decoded(key)
+        return ((seen, value) for _, value in pairs)
 
 
 def _is_plain(key: Any) -> bool:
@@ -107,10 +121,18 @@ class _KeyDoFn(BundleDoFn):
         return {}
 
 
+def _have_plain_keys(values: list[Any]) -> bool:
+    """Return whether values are pairs, and none of their keys needs a coder."""
+    pairs = set(map(type, values)) == {tuple} and set(map(len, values)) == {2}
+    return pairs and _PLAIN.issuperset(map(type, map(_first, values)))
+
+
 class EncodeKeys(_KeyDoFn):
     """Encodes the keys of pairs before a shuffle."""
 
     def process_bundle(self, bundle: Bundle, *sides: Any) -> Outputs:
+        if not self._coding.always and _have_plain_keys(bundle.values):
+            return {MAIN: bundle}
         encode = self._coding.encoded
         return {MAIN: bundle.with_values([(encode(key), value) for key, value in bundle.values])}
 
@@ -119,5 +141,7 @@ class DecodeKeys(_KeyDoFn):
     """Decodes the keys of pairs after a shuffle."""
 
     def process_bundle(self, bundle: Bundle, *sides: Any) -> Outputs:
+        if CodedKey not in set(map(type, map(_first, bundle.values))):
+            return {MAIN: bundle}
         decode = self._coding.decoded
         return {MAIN: bundle.with_values([(decode(key), value) for key, value in bundle.values])}

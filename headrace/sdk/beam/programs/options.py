@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from argparse import Action, ArgumentParser
 from collections.abc import Iterator
+from functools import cache
 from importlib import import_module
 from typing import Any, Final
 
@@ -56,6 +57,7 @@ def _other_classes() -> Iterator[Any]:
     return (cls for cls in BeamOptions.__subclasses__() if cls is not HeadraceOptions)
 
 
+@cache
 def _names_of(cls: Any) -> set[str]:
     """Return the flags of a class of options of Beam, and the names of its options."""
     return _names(parser_with([cls._add_argparse_args]))

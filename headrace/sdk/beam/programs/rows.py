@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import repeat
 from typing import Any
 
@@ -12,12 +12,9 @@ from apache_beam.utils.windowed_value import create
 
 from headrace.grouping.bundle import INSERT, Bundle
 from headrace.sdk.beam.programs.windows import WindowTranslation, pane_of_ours, pane_of_theirs
-from headrace.sdk.elements.tagged_output import TaggedOutput
-from headrace.sdk.elements.windowed_value import WindowedValue
 from headrace.sdk.pipelines.graph import MAIN
 from headrace.sdk.pipelines.outputs import Outputs
 from headrace.windowing.column import Column
-from headrace.windowing.time.timestamps import Timestamp
 
 
 def windowed_values(bundle: Bundle, translation: WindowTranslation) -> Iterator[Any]:
@@ -26,12 +23,17 @@ def windowed_values(bundle: Bundle, translation: WindowTranslation) -> Iterator[
         create,
         bundle.values,
         bundle.timestamps,
-        _column(bundle.windows, translation.theirs),
-        _column(bundle.panes, pane_of_ours),
+        converted(bundle.windows, translation.theirs),
+        converted(bundle.panes, pane_of_ours),
     )
 
 
-def _column(column: Column[Any], convert: Any) -> Iterable[Any]:
+def converted(column: Column[Any], convert: Callable[[Any], Any]) -> Iterable[Any]:
+    """Return a column with its cells converted; one that repeats a cell stays one.
+
+    >>> list(converted([1, 2], str))
+    ['1', '2']
+    """
     return repeat(convert(next(column))) if isinstance(column, repeat) else map(convert, column)
 
 
@@ -44,23 +46,6 @@ def tag_of(tag: Any) -> str:
     if tag is None:
         return MAIN
     return f"tag {tag}" if tag == MAIN else str(tag)
-
-
-def own_row(tag: Any, row: Any, translation: WindowTranslation) -> WindowedValue | TaggedOutput:
-    """Return one of Beam's windowed values as an output of ours.
-
-    Args:
-        tag: the tag of its output.
-        row: the windowed value.
-        translation: the windows of the main input.
-    """
-    placed = WindowedValue(
-        row.value,
-        Timestamp(micros=row.timestamp_micros),
-        translation.ours(row.windows),
-        pane_of_theirs(row.pane_info),
-    )
-    return placed if tag is None else TaggedOutput(tag_of(tag), placed)
 
 
 class EmittedValues(Receiver):
@@ -118,14 +103,6 @@ class Emitted:
                 made[tag_of(tag)] = bundle_of(receiver.values, translation)
                 receiver.values = []
         return made
-
-    def taken(self) -> list[tuple[Any, Any]]:
-        """Return the outputs so far as pairs of a tag and a windowed value, and forget them."""
-        found = [(tag, one) for tag, made in self.receivers.items() for one in made.values]
-        if found:
-            for receiver in self.receivers.values():
-                receiver.values = []
-        return found
 
 
 def bundle_of(rows: list[Any], translation: WindowTranslation) -> Bundle:

@@ -15,9 +15,8 @@ from apache_beam.transforms import core
 from apache_beam.utils.timestamp import Duration as BeamDuration, Timestamp as BeamTimestamp
 
 from headrace.errors import UnsupportedError
-from headrace.sdk.beam.programs.direct import own_output, signature_of
-from headrace.sdk.beam.programs.rows import own_row
-from headrace.sdk.beam.programs.step import BeamStep, Worker
+from headrace.sdk.beam.programs.direct import DirectCalls, own_output, signature_of
+from headrace.sdk.beam.programs.step import BeamStep
 from headrace.sdk.beam.programs.windows import pane_of_ours
 from headrace.sdk.pardo.dofn import DoFn
 from headrace.sdk.pardo.splittable.restrictions import (
@@ -36,13 +35,13 @@ class SplittableCalls:
     """Calls of a splittable DoFn.
 
     Args:
-        worker: the DoFn in this process.
+        runner: Beam's runner of the DoFn.
         signature: Beam's signature of it.
         drains: whether restrictions are cut to what must be done.
     """
 
-    def __init__(self, worker: Worker, signature: Any, drains: bool) -> None:
-        self._worker = worker
+    def __init__(self, runner: Any, signature: Any, drains: bool) -> None:
+        self._runner = runner
         self._provider = signature.get_restriction_provider()
         self._estimators = signature.get_watermark_estimator_provider()
         self._drains = drains
@@ -72,16 +71,17 @@ class SplittableCalls:
 
     def _left(self, sized: Any) -> list[Any]:
         """Process a restriction, and return what is left of it."""
-        residuals = self._worker.runner.process_with_sized_restriction(sized)
+        residuals = self._runner.process_with_sized_restriction(sized)
         return [residual.residual_value for residual in residuals]
 
     def _state(self, element: Any, restriction: Any) -> Any:
         return self._estimators.initial_estimator_state(element, restriction)
 
     def _next_bundle(self) -> None:
-        runner = self._worker.runner
+        runner = self._runner
         runner.finish()
         runner.finalize()
+        runner.bundle_finalizer_param.reset()
         runner.start()
 
 
@@ -218,7 +218,7 @@ class BeamSplittableDoFn(DoFn, RestrictionProvider, WatermarkEstimatorProvider):
         UnsupportedError: it has side inputs, or asks for what only Beam has.
     """
 
-    _worker: Worker
+    _calls: DirectCalls
     _asked: dict[str, str]
 
     def __init__(self, step: BeamStep) -> None:
@@ -281,13 +281,13 @@ class BeamSplittableDoFn(DoFn, RestrictionProvider, WatermarkEstimatorProvider):
         return BeamEstimator(self._estimators.create_watermark_estimator(estimator_state))
 
     def setup(self) -> None:
-        self._worker = Worker(self._step)
-        with self._worker.calling():
-            self._worker.runner.setup()
+        self._calls = DirectCalls(self._step)
+        with self._calls.calling():
+            self._calls.setup()
 
     def start_bundle(self) -> None:
-        with self._worker.calling():
-            self._worker.runner.start()
+        with self._calls.calling():
+            self._calls.start()
 
     def process(
         self,
@@ -311,7 +311,7 @@ class BeamSplittableDoFn(DoFn, RestrictionProvider, WatermarkEstimatorProvider):
         window: Any = None,
     ) -> Iterator[Any]:
         """Call Beam's ``process`` with what it asks for, and yield its outputs as ours."""
-        step, translation = self._step, self._worker.translation
+        step, translation = self._step, self._calls.translation
         given = {
             "ElementParam": element,
             "RestrictionParam": _View(tracker),
@@ -322,19 +322,18 @@ class BeamSplittableDoFn(DoFn, RestrictionProvider, WatermarkEstimatorProvider):
             "BundleFinalizerParam": finalizer,
         }
         asked = {name: given[what] for name, what in self._asked.items()}
-        with self._worker.calling():
+        with self._calls.calling():
             result = step.fn.process(element, *step.args, **{**step.kwargs, **asked})
             for output in result or ():
                 yield own_output(output, translation)
 
     def finish_bundle(self) -> Any:
-        worker = self._worker
-        worker.finish()
-        return [own_row(tag, row, worker.translation) for tag, row in worker.emitted.taken()]
+        with self._calls.calling():
+            return self._calls.finish()
 
     def teardown(self) -> None:
-        with self._worker.calling():
-            self._worker.runner.teardown()
+        with self._calls.calling():
+            self._calls.teardown()
 
 
 class _ByWindow(BeamSplittableDoFn):

@@ -1,38 +1,35 @@
-"""Stateful DoFns of Beam: called by Beam's calls, with states and timers of our keys."""
+"""Stateful DoFns of Beam, with states and timers of our keys."""
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from functools import cached_property, partial
 from typing import Any, Final
 
 from apache_beam.transforms.userstate import get_dofn_specs
-from apache_beam.utils.timestamp import Timestamp as BeamTimestamp
-from apache_beam.utils.windowed_value import create
 
+from headrace.sdk.beam.programs.arguments import TimerMethod
+from headrace.sdk.beam.programs.direct import DirectCalls
 from headrace.sdk.beam.programs.keys import KeyCoding
-from headrace.sdk.beam.programs.rows import own_row, tag_of
-from headrace.sdk.beam.programs.states import UserState, own_state, own_timer
-from headrace.sdk.beam.programs.step import BeamStep, Worker
-from headrace.sdk.beam.programs.windows import pane_of_ours
-from headrace.sdk.elements.tagged_output import TaggedOutput
-from headrace.sdk.pardo.dofn import CALL, DoFn
+from headrace.sdk.beam.programs.states import own_state, own_timer
+from headrace.sdk.beam.programs.step import BeamStep
+from headrace.sdk.pardo.binding import BoundCall
+from headrace.sdk.pardo.bundle_dofn import RunDoFn
+from headrace.sdk.pardo.dofn import CALL
 from headrace.sdk.pardo.stateful_dofn import Stateful
 
 _TIMER: Final = "fire_timer_"
 """The beginning of the names of the methods of timers."""
 
 
-class BeamStatefulDoFn(DoFn):
+class BeamStatefulDoFn(RunDoFn):
     """A stateful DoFn of Beam.
 
     Args:
         step: the ParDo.
         coding: how keys are encoded in the shuffle; None if they are not.
     """
-
-    _worker: Worker
-    _user: UserState
-    _timer_specs: list[Any]
 
     def __init__(self, step: BeamStep, coding: KeyCoding | None) -> None:
         self._step = step
@@ -55,73 +52,43 @@ class BeamStatefulDoFn(DoFn):
             raise AttributeError(name)
         return partial(self._fire, int(name.removeprefix(_TIMER)))
 
-    def setup(self) -> None:
+    @cached_property
+    def _calls(self) -> DirectCalls:
+        return DirectCalls(self._step, self._states, self._timers, self._coding)
+
+    @cached_property
+    def _timer_methods(self) -> list[TimerMethod]:
         # Beam finds the method of a timer by the object that the DoFn has, which on a worker is another one.
-        self._timer_specs = _by_name(get_dofn_specs(self._step.fn)[1])
-        self._user = UserState(self._states, self._timers)
-        self._worker = Worker(self._step, self._user)
-        with self._worker.calling():
-            self._worker.runner.setup()
+        return [self._calls.timer(spec) for spec in _by_name(get_dofn_specs(self._step.fn)[1])]
+
+    def calling(self) -> AbstractContextManager[None]:
+        return self._calls.calling()
+
+    @property
+    def function(self) -> Callable[..., Any]:
+        return self._calls.function
+
+    def bound(self, function: Callable[..., Any], sides: tuple[Any, ...]) -> BoundCall:
+        return self._calls.bound(function, sides)
+
+    def own_outputs(self, values: list[Any]) -> list[Any]:
+        return self._calls.own_outputs(values)
+
+    def setup(self) -> None:
+        self._calls.setup()
 
     def start_bundle(self) -> None:
-        with self._worker.calling():
-            self._worker.runner.start()
-
-    def process(self, element: Any, *sides: Any, call: Any = CALL) -> Any:
-        worker = self._worker
-        if self._coding is not None:
-            element = self._coding.decoded(element[0]), element[1]
-        windows = worker.translation.theirs((call.window,))
-        row = create(element, call.timestamp, windows, pane_of_ours(call.pane))
-        self._user.take(call)
-        worker.take_sides(sides)
-        worker.tracker.start()
-        worker.runner.process(row)
-        return self._made(call.timestamp, windows)
+        self._calls.start()
 
     def _fire(self, number: int, call: Any = CALL) -> Any:
         """Call the method of a timer."""
-        worker, spec = self._worker, self._timer_specs[number]
-        windows = worker.translation.theirs((call.window,))
-        self._user.take(call)
-        worker.tracker.start()
-        worker.runner.process_user_timer(
-            spec,
-            self._key(call.key),
-            windows[0],
-            BeamTimestamp(micros=call.timestamp),
-            pane_of_ours(call.pane),
-            call.tag,
-        )
-        return self._made(call.timestamp, windows)
-
-    def _key(self, key: Any) -> Any:
-        return key if self._coding is None else self._coding.decoded(key)
-
-    def _made(self, timestamp: int, windows: tuple[Any, ...]) -> list[Any]:
-        """Return the outputs of a call; those that say no more than their value as values."""
-        taken = self._worker.emitted.taken()
-        return (
-            [
-                self._output(tag, row, row.windows is windows and row.timestamp_micros == timestamp)
-                for tag, row in taken
-            ]
-            if taken
-            else taken
-        )
-
-    def _output(self, tag: Any, row: Any, is_plain: bool) -> Any:
-        if not is_plain:
-            return own_row(tag, row, self._worker.translation)
-        return row.value if tag is None else TaggedOutput(tag_of(tag), row.value)
+        return self._timer_methods[number](call)
 
     def finish_bundle(self) -> Any:
-        self._worker.finish()
-        return [self._output(tag, row, False) for tag, row in self._worker.emitted.taken()]
+        return self._calls.finish()
 
     def teardown(self) -> None:
-        with self._worker.calling():
-            self._worker.runner.teardown()
+        self._calls.teardown()
 
 
 def _by_name(specs: set[Any]) -> list[Any]:

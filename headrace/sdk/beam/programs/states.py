@@ -1,8 +1,8 @@
-"""States and timers of Beam's DoFns as ours: specs, and what Beam's calls receive for them."""
+"""States and timers of Beam's DoFns as ours: specs, and what methods receive for them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from apache_beam.coders import coders
@@ -11,7 +11,7 @@ from apache_beam.transforms.timeutil import TimeDomain as BeamDomain
 from apache_beam.utils.timestamp import Timestamp as BeamTimestamp
 
 from headrace.errors import UnsupportedError
-from headrace.sdk.beam.programs.combine import BeamCombineFn
+from headrace.sdk.beam.programs.combine import own_combine_fn
 from headrace.sdk.coders.base import Coder
 from headrace.sdk.pardo.state.specs import (
     BagStateSpec,
@@ -63,7 +63,7 @@ _SPECS: Final[dict[type, Callable[[Any], StateSpec]]] = {
     userstate.ReadModifyWriteStateSpec: lambda s: ReadModifyWriteStateSpec(s.name, _coder(s)),
     userstate.OrderedListStateSpec: lambda s: OrderedListStateSpec(s.name, _coder(s)),
     userstate.CombiningValueStateSpec: lambda spec: CombiningValueStateSpec(
-        spec.name, combine_fn=BeamCombineFn(spec.combine_fn)
+        spec.name, combine_fn=own_combine_fn(spec.combine_fn)
     ),
 }
 
@@ -87,19 +87,25 @@ def own_timer(spec: Any) -> TimerSpec:
 
 
 class BeamTimer(userstate.BaseTimer):
-    """A timer as Beam's calls receive it."""
+    """A timer as the methods of Beam's DoFns receive it.
 
-    def __init__(self, handle: Any) -> None:
-        self._handle = handle
+    Args:
+        spec: our spec of the timer.
+        call: the call that receives it.
+    """
+
+    def __init__(self, spec: TimerSpec, call: Any) -> None:
+        self._spec = spec
+        self._call = call
 
     def set(self, timestamp: Any, dynamic_timer_tag: str = "") -> None:
         """Set the timer."""
         moment = Timestamp(micros=BeamTimestamp.of(timestamp).micros)
-        self._handle.set(moment, dynamic_timer_tag)
+        self._call.timer(self._spec).set(moment, dynamic_timer_tag)
 
     def clear(self, dynamic_timer_tag: str = "") -> None:
         """Remove the timer."""
-        self._handle.clear(dynamic_timer_tag)
+        self._call.timer(self._spec).clear(dynamic_timer_tag)
 
 
 class _Wrapped:
@@ -114,7 +120,7 @@ class _Wrapped:
 
 
 class BeamSetState(_Wrapped):
-    """A set as Beam's calls receive it: it is read as a set."""
+    """A set as the methods of Beam's DoFns receive it: it is read as a set."""
 
     def add(self, value: Any) -> None:
         """Add a value."""
@@ -126,7 +132,7 @@ class BeamSetState(_Wrapped):
 
 
 class BeamOrderedListState(_Wrapped):
-    """An ordered list as Beam's calls receive it: timestamps are Beam's."""
+    """An ordered list as the methods of Beam's DoFns receive it: timestamps are Beam's."""
 
     def add(self, value: tuple[Any, Any]) -> None:
         """Add a value with its timestamp."""
@@ -160,44 +166,15 @@ _RECEIVED: Final[dict[type, Callable[[Any], Any]]] = {
 }
 
 
-class UserState(userstate.UserStateContext):
-    """Gives the states and timers of the current call to Beam's calls.
+def state_of(spec: Any, states: Mapping[str, StateSpec]) -> Callable[[Any], Any]:
+    """Return what gives a state of Beam, given something that has the cells of a key, and a window.
 
     Args:
-        states: our specs of states, by name.
-        timers: our specs of timers, by name.
-
+        spec: Beam's spec of the state.
+        states: our specs, by name.
     """
-
-    def __init__(self, states: dict[str, StateSpec], timers: dict[str, TimerSpec]) -> None:
-        self._states = states
-        self._timers = timers
-        self._call: Any = None
-        self._of: tuple[Any, Any] = None, None
-        self._received: dict[str, Any] = {}
-
-    def take(self, call: Any) -> None:
-        """Take the call that follows; its states are those of the last one, if the key and window are."""
-        of = call.cells, call.window
-        if of[0] is not self._of[0] or of[1] is not self._of[1]:
-            self._of, self._received = of, {}
-        self._call = call
-
-    def get_state(self, state_spec: Any, key: Any, window: Any) -> Any:
-        """Return a state of the key and window."""
-        name = state_spec.name
-        found = self._received.get(name)
-        if found is None:
-            cell = self._call.state(self._states[name])
-            wrap = _RECEIVED.get(type(state_spec))
-            found = self._received[name] = cell if wrap is None else wrap(cell)
-        return found
-
-    def get_timer(
-        self, timer_spec: Any, key: Any, window: Any, timestamp: Any, pane: Any
-    ) -> BeamTimer:
-        """Return a timer of the key and window."""
-        return BeamTimer(self._call.timer(self._timers[timer_spec.name]))
-
-    def commit(self) -> None:
-        """Do nothing: changes are kept as they are made."""
+    own = states[spec.name]
+    received = _RECEIVED.get(type(spec))
+    if received is None:
+        return lambda place: place.cells.cell(place.window, own)
+    return lambda place: received(place.cells.cell(place.window, own))

@@ -1,15 +1,17 @@
-"""One of Beam's DoFns in one process: Beam's own runner of DoFns, its outputs, side inputs and metrics."""
+"""One of Beam's DoFns in one process: its metrics, errors and side inputs, and Beam's own runner of DoFns."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
-from typing import Any
+from traceback import format_exception_only
+from typing import Any, NoReturn
 
 import attrs
 from apache_beam.runners.common import DoFnRunner
 
+from headrace.errors import HeadraceError
 from headrace.sdk.beam.programs.metrics import StepTracker
 from headrace.sdk.beam.programs.rows import Emitted
 from headrace.sdk.beam.programs.windows import WindowTranslation
@@ -100,54 +102,66 @@ def own_side_input(pcoll: PCollection[Any], view: tuple[Any, Any]) -> AsSideInpu
     return AsSideInput(pcoll, BeamView(view))
 
 
-class Worker:
+class StepCalls:
     """The calls of a DoFn in one process.
 
     Args:
         step: the ParDo.
-        user_state: gives states and timers to Beam's calls; None unless the DoFn is stateful.
 
     Attributes:
-        emitted: the outputs since the last time that they were taken.
-        runner: Beam's runner of the DoFn.
+        step: the ParDo.
         tracker: has Beam's metrics of the step.
         translation: the windows of the main input.
     """
 
-    def __init__(self, step: BeamStep, user_state: Any = None) -> None:
+    def __init__(self, step: BeamStep) -> None:
         self.step = step
         self.tracker = StepTracker(step.label)
         self.translation = WindowTranslation(step.windowfn.get_window_coder())
-        self.emitted = Emitted.with_converter(getattr(step.fn, "output_batch_converter", None))
-        self._sides: list[Any] = [CurrentSide() for _ in step.views]
-        self.runner = DoFnRunner(
-            step.fn,
-            list(step.args),
-            dict(step.kwargs),
-            self._sides,
-            _Windowing(step.windowfn),
-            self.emitted.receivers,
-            step_name=step.label,
-            user_state_context=user_state,
-        )
 
     @contextmanager
     def calling(self) -> Iterator[None]:
-        """Record the metrics of the functions that are called meanwhile."""
+        """Record the metrics of functions that are called meanwhile, and name the step in their errors."""
         with self.tracker.tracking():
-            yield
+            try:
+                yield
+            except Exception as error:
+                _annotate(error, self.step.label)
 
-    def take_sides(self, contents: tuple[Any, ...]) -> None:
-        """Take the contents of side inputs for the elements that follow."""
-        for side, content in zip(self._sides, contents, strict=True):
-            side.current = content.argument
 
-    def finish(self) -> None:
-        """Finish a bundle, call what its elements registered for that, and hand metrics over."""
-        with self.calling():
-            self.runner.finish()
-            self.runner.finalize()
-        self.tracker.hand_over()
+def _annotate(error: Exception, label: str) -> NoReturn:
+    """Raise an error again, as Beam does: of the same class, with the step in its text."""
+    if getattr(error, "_tagged_with_step", False) or isinstance(error, HeadraceError):
+        raise error
+    told = f" [while running '{label}']"
+    try:
+        new = type(error)(error.args[0] + told, *error.args[1:])
+        new._tagged_with_step = True  # type: ignore[attr-defined]  # Beam's mark
+    except Exception:
+        new = RuntimeError("".join(format_exception_only(error)).strip() + told)
+        new._tagged_with_step = True  # type: ignore[attr-defined]  # Beam's mark
+    for note in getattr(error, "__notes__", ()):
+        new.add_note(note)
+    raise new.with_traceback(error.__traceback__)
+
+
+def runner_of(step: BeamStep, sides: list[Any], emitted: Emitted) -> Any:
+    """Return Beam's runner of a DoFn.
+
+    Args:
+        step: the ParDo.
+        sides: a :class:`CurrentSide` for each of its side inputs.
+        emitted: takes what it emits.
+    """
+    return DoFnRunner(
+        step.fn,
+        list(step.args),
+        dict(step.kwargs),
+        sides,
+        _Windowing(step.windowfn),
+        emitted.receivers,
+        step_name=step.label,
+    )
 
 
 @attrs.frozen
