@@ -25,7 +25,7 @@ from headrace.sdk.beam.programs.keys import DecodeKeys, EncodeKeys, KeyCoding, c
 from headrace.sdk.beam.programs.nodes import Graphs, Pcoll
 from headrace.sdk.beam.programs.retractions import BeamToChangelog
 from headrace.sdk.beam.programs.rows import tag_of
-from headrace.sdk.beam.programs.sources import (
+from headrace.sdk.beam.programs.sources.plain_sources import (
     CreatedValues,
     bounded_source,
     own_impulse,

@@ -1,0 +1,1 @@
+"""Sources and sinks of Beam as ours: values, bounded sources and test streams."""
