@@ -154,7 +154,7 @@ class ReadFromKafka(PTransform[PBegin, PCollection[Any]]):
         _refuse_time_limit(max_read_time)
         _check_policy(timestamp_policy, timestamp)
         settings = ClientSettings.of(consumer_config)
-        self._form = RecordForm(
+        self.form = RecordForm(
             serde_of(key_deserializer, "key_deserializer").for_keys(),
             serde_of(value_deserializer, "value_deserializer"),
             timestamp,
@@ -182,12 +182,12 @@ class ReadFromKafka(PTransform[PBegin, PCollection[Any]]):
 
     def infer_output_type(self, input_type: object) -> Any:
         """Return the type of the elements: pairs, or records."""
-        if self._form.with_metadata:
+        if self.form.with_metadata:
             return KafkaRecord
-        return tuple[self._form.key.element_type, self._form.value.element_type]  # type: ignore[name-defined]
+        return tuple[self.form.key.element_type, self.form.value.element_type]  # type: ignore[name-defined]
 
     def expand(self, pcoll: PBegin) -> PCollection[Any]:
-        return self.reading(self._form).expand(pcoll)
+        return self.reading(self.form).expand(pcoll)
 
     def reading(self, form: RecordForm) -> Read[Any]:
         """Return the transform that reads the records in a form."""
@@ -209,7 +209,7 @@ class ReadFromKafka(PTransform[PBegin, PCollection[Any]]):
         return KafkaSource(
             self._settings,
             self._topics,
-            form or self._form,
+            form or self.form,
             self._start,
             self._interval,
             self._group,
@@ -226,7 +226,7 @@ class ReadFromKafka(PTransform[PBegin, PCollection[Any]]):
         """
         read = copy(self)
         read._after = after
-        by_record_time = not self._timed and self._form.timestamp is None
+        by_record_time = not self._timed and self.form.timestamp is None
         if isinstance(at, Mapping) or by_record_time:
             read._start = start_of(at, "at")
         return read
@@ -307,7 +307,7 @@ class ReadWithDeadLetters(PTransform[PBegin, DoOutputsTuple]):
 
     def expand(self, pcoll: PBegin) -> DoOutputsTuple:
         main, bad = self._tags
-        form = attrs.evolve(self._transform._form, caught=self._caught)
+        form = attrs.evolve(self._transform.form, caught=self._caught)
         records = pcoll | "Read" >> self._transform.reading(form)
         kind = self._transform.infer_output_type(None)
         separate: Any = Map(separated_records, bad).with_output_types(kind)
