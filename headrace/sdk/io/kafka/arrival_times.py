@@ -39,8 +39,8 @@ class SameTime:
     Args:
         micros: the time, in microseconds since 1970.
 
-    >>> SameTime(1_500_000)("an element")
-    Timestamp(1.5)
+    >>> SameTime(1_500_000)("an element") == Timestamp(1.5)
+    True
     """
 
     micros: int
