@@ -98,7 +98,7 @@ class Feed:
         """The orders of a partition in a phase, in the order in which they are sent."""
         for sent in sorted(chance.randrange(self.start, self.start + SENDING) for _ in range(24)):
             shop = chance.choice(SHOPS[partition :: TOPICS["orders"]])
-            late = chance.choice([0, 0, chance.randrange(1, MINUTE)])
+            late = chance.choice([0, chance.randrange(1, MINUTE)])
             order = self._order(shop, sent, sent - late, chance)
             self.orders.append(order)
             yield order

@@ -30,7 +30,7 @@ from apache_beam.transforms.userstate import (
 from apache_beam.transforms.window import FixedWindows, GlobalWindows, Sessions, TimestampedValue
 
 MINUTE = 60
-GAP = 20
+GAP = 30
 """Seconds without an order after which a session ends."""
 LATENESS = 120
 STRING = "org.apache.kafka.common.serialization.StringSerializer"
@@ -93,12 +93,12 @@ class Totals(beam.DoFn):
         yield shop, [int(window.start), sorted(orders.read()), total.read()]
 
 
-def session_row(pair, names, window=beam.DoFn.WindowParam):
-    """A shop, and the bounds, numbers of orders and total of a session, with the name of the shop."""
+def session_row(pair, names, window=beam.DoFn.WindowParam, pane=beam.DoFn.PaneInfoParam):
+    """A shop, and a pane of a session: bounds, numbers of orders, total, name of the shop, and number."""
     shop, orders = pair
     numbers, prices = zip(*sorted(orders), strict=True)
     bounds = [int(window.start), int(window.end)]
-    return shop, [*bounds, list(numbers), sum(prices), names[shop]]
+    return shop, [*bounds, list(numbers), sum(prices), names[shop], pane.index]
 
 
 def as_message(pair):

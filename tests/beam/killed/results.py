@@ -54,7 +54,7 @@ def results(broker: str, folder: Path) -> dict[str, Any]:
 
 def standing(sessions: list[tuple[str, Row]]) -> dict[tuple[str, int, int], Row]:
     """The last pane of each session that was not merged into another one."""
-    last = {(shop, start, end): row for shop, (start, end, *row) in sessions if shop in SHOPS}
+    last = {(shop, start, end): row for shop, (start, end, *row, _) in sessions if shop in SHOPS}
     return {
         (shop, start, end): row
         for (shop, start, end), row in last.items()

@@ -55,7 +55,8 @@ class HeadraceResult(PipelineResult):
 class HeadraceRunner(PipelineRunner):
     """Runs a program of ``apache_beam`` on Headrace: ``beam.Pipeline(runner=HeadraceRunner())``.
 
-    On a command line it is ``--runner=headrace.beam.HeadraceRunner``.
+    On a command line it is ``--runner=headrace.beam.HeadraceRunner``. Beam's transforms of Kafka run without
+    Java; other transforms of other languages are refused when they are applied.
 
     Args:
         runner: the runner of Headrace, "local" or "spark"; by default that of the option
