@@ -104,10 +104,8 @@ def _periodic_impulse(app: Application) -> None:
 
 def _known(app: Application) -> None:
     """Apply a transform of ours that stands for one of another language."""
-    if app.node.inputs and not isinstance(app.node.inputs[0], beam.pvalue.PBegin):
-        app.make(lambda: _written(app))
-    else:
-        app.make(lambda: _redistributed(app))
+    build = _written if app.transform.kind is None else _read_by_ours
+    app.make(lambda: build(app))
 
 
 def _written(app: Application) -> Any:
@@ -120,7 +118,7 @@ def _written(app: Application) -> Any:
     return app.input | app.transform.own
 
 
-def _redistributed(app: Application) -> Pcoll:
+def _read_by_ours(app: Application) -> Pcoll:
     made: Pcoll = app.graphs.pipeline.apply(app.transform.own)
     if not app.transform.redistributes:
         return made

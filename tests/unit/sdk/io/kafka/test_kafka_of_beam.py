@@ -266,10 +266,13 @@ def test_no_service_is_asked(topic: Topic, noted: list[Any]) -> None:
     assert len(note(read(topic, expansion_service="localhost:1"))) == 1
 
 
-def test_types_that_do_not_fit_are_refused_as_in_beam() -> None:
+def test_types_are_checked_as_in_beam() -> None:
     records = pipeline() | ReadFromKafka(SERVER, ["t"])
     with pytest.raises(TypeCheckError, match=r"requires PCollections of type"):
         _ = records | beam.Map(len).with_input_types(typehints.Tuple[str, str])
+    declared = typehints.Tuple[bytes, bytes]
+    read_of_bytes = ReadFromKafka(SERVER, ["t"]).with_output_types(declared)
+    assert (pipeline() | read_of_bytes).element_type == declared
 
 
 @pytest.mark.parametrize(
