@@ -31,7 +31,8 @@ def messages(broker: str, topic: str) -> list[tuple[str, Row]]:
         message = consumer.poll(10)
         if message is None or message.error() is not None:
             break
-        found.append((message.key().decode(), json.loads(message.value())))
+        key, value = message.key() or b"", message.value() or b"null"
+        found.append((key.decode(), json.loads(value)))
     consumer.close()
     return found
 

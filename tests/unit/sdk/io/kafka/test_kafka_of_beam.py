@@ -15,22 +15,23 @@ from headrace.errors import HeadraceWarning, PipelineError, UnsupportedError
 from tests.unit.sdk.io.kafka.topics import PARTITIONS, Topic, until, values
 from tests.unit.sdk.io.kafka.written import sent
 
-beam = pytest.importorskip("apache_beam")
+pytest.importorskip("apache_beam")
 
-from apache_beam.io.jdbc import ReadFromJdbc  # noqa: E402
-from apache_beam.io.kafka import ReadFromKafka, WriteToKafka  # noqa: E402
-from apache_beam.options.pipeline_options import PipelineOptions  # noqa: E402
-from apache_beam.transforms import trigger, window  # noqa: E402
-from apache_beam.transforms.external import ExternalTransform  # noqa: E402
-from apache_beam.transforms.sql import SqlTransform  # noqa: E402
-from apache_beam.typehints import TypeCheckError, typehints  # noqa: E402
+import apache_beam as beam
+from apache_beam.io.jdbc import ReadFromJdbc
+from apache_beam.io.kafka import ReadFromKafka, WriteToKafka
+from apache_beam.options.pipeline_options import PipelineOptions
+from apache_beam.transforms import trigger, window
+from apache_beam.transforms.external import ExternalTransform
+from apache_beam.transforms.sql import SqlTransform
+from apache_beam.typehints import TypeCheckError, typehints
 
-from headrace.beam import HeadraceRunner, retracting  # noqa: E402
-from headrace.sdk.beam.programs.sources.java_settings import (  # noqa: E402
+from headrace.beam import HeadraceRunner, retracting
+from headrace.sdk.beam.programs.sources.java_settings import (
     consumer_settings,
     producer_settings,
 )
-from headrace.sdk.beam.programs.sources.kafka_rows import KafkaRow  # noqa: E402
+from headrace.sdk.beam.programs.sources.kafka_rows import KafkaRow
 
 pytestmark = pytest.mark.xdist_group("kafka")
 

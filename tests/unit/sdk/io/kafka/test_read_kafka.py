@@ -333,10 +333,14 @@ def test_the_time_of_reading_is_a_part_of_the_offset(topic: Topic) -> None:
 @pytest.mark.parametrize("end", [{}, {"stop": "now"}])
 def test_event_times_can_be_the_time_of_reading(topic: Topic, end: dict[str, Any]) -> None:
     topic.write(0, values("a", "b"))
-    times: list[float] = []
+    times: list[Timestamp] = []
+
+    def note(pair: Any, at: Any = hr.DoFn.TimestampParam) -> None:
+        times.append(at)
+
     before = Timestamp.now()
     with hr.Pipeline(argv=["--until-caught-up"]) as p:
         records = p | read(topic, timestamp_policy="ProcessingTime", **end)
-        _ = records | hr.Map(lambda pair, at=hr.DoFn.TimestampParam: times.append(at))
+        _ = records | hr.Map(note)
     assert len(times) == 2
     assert all(before <= at <= Timestamp.now() for at in times)
