@@ -14,6 +14,18 @@ _OVERWRITTEN: Final = ("key.{}", "value.{}")
 _STRONGER: Final = ("acks", "request.required.acks", "enable.idempotence")
 """Settings of a producer that follow from the delivery, which is at least as strong as they can ask for."""
 
+_WITHOUT_EFFECT: Final = {
+    "max.poll.records": (
+        "the runner decides on the size of batches",
+        "use --max_records_per_batch",
+    ),
+    "enable.auto.commit": (
+        "offsets are committed when results are written, if at all",
+        "use commit_offset_in_finalize=True",
+    ),
+}
+"""Settings of a consumer without an effect: why, and what to do instead."""
+
 _JAAS: Final = "sasl.jaas.config"
 
 _LOGIN: Final = re.compile(r'\b(username|password)\s*=\s*"((?:[^"\\]|\\.)*)"')
@@ -39,13 +51,9 @@ def consumer_settings(config: Mapping[str, Any], where: str) -> dict[str, Any]:
     {'auto.offset.reset': 'latest', 'bootstrap.servers': 'h:1'}
     """
     given = _without(config, "deserializer")
-    if "max.poll.records" in given:
-        warn(
-            "max.poll.records has no effect: the runner decides on the size of batches",
-            where=where,
-            remedy="use --max_records_per_batch",
-        )
-        del given["max.poll.records"]
+    for name, (reason, remedy) in _WITHOUT_EFFECT.items():
+        if given.pop(name, "false") != "false":
+            warn(f"{name} has no effect: {reason}", where=where, remedy=remedy)
     return {"auto.offset.reset": "latest", **_with_login(given)}
 
 
