@@ -69,8 +69,9 @@ class Run:
 
     @property
     def batches(self) -> int:
-        """The number of committed batches."""
-        return len(list((self.home / "checkpoint" / "commits").glob("[0-9]*")))
+        """The number of committed batches; Spark removes old entries of the log."""
+        commits = (self.home / "checkpoint" / "commits").glob("[0-9]*")
+        return max((int(path.name) + 1 for path in commits), default=0)
 
     def until(self, done: Callable[[], object]) -> None:
         """Wait until something is true, while the program runs."""
