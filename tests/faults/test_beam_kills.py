@@ -73,13 +73,13 @@ class Run:
         commits = (self.home / "checkpoint" / "commits").glob("[0-9]*")
         return max((int(path.name) + 1 for path in commits), default=0)
 
-    def until(self, done: Callable[[], object]) -> None:
-        """Wait until something is true, while the program runs."""
+    def until(self, done: Callable[[], object], shown: Callable[[], object] = str) -> None:
+        """Wait until something is true, while the program runs; else show the log, and what is wrong."""
         end = time.monotonic() + SECONDS
         while not done():
-            runs = self.process.poll() is None
-            assert runs, (self.home / "log").read_text()[-5000:]
-            assert time.monotonic() < end, (self.home / "log").read_text()[-5000:]
+            runs, log = self.process.poll() is None, self.home / "log"
+            assert runs, log.read_text()[-5000:]
+            assert time.monotonic() < end, (log.read_text()[-5000:], shown())
             time.sleep(0.2)
 
     def take_in(self) -> None:
@@ -134,9 +134,18 @@ def running(home: Path, *flags: str) -> Iterator[Run]:
 def finished(run: Run) -> dict[str, Any]:
     """Wait for the final results of all phases, and return them."""
     right = run.feed.expected()
-    run.until(lambda: results(run.feed.broker, run.home) == right)
+
+    def found() -> dict[str, Any]:
+        return results(run.feed.broker, run.home)
+
+    run.until(lambda: found() == right, lambda: differences(found(), right))
     assert not repeated(run.feed.broker)
-    return results(run.feed.broker, run.home)
+    return found()
+
+
+def differences(found: dict[str, Any], right: dict[str, Any]) -> dict[str, Any]:
+    """The kinds of results that differ, as they are and as they should be."""
+    return {kind: (found[kind], right[kind]) for kind in right if found[kind] != right[kind]}
 
 
 def not_killed(home: Path, phases: int, *flags: str) -> dict[str, Any]:
