@@ -36,8 +36,8 @@ PLACEHOLDERS = {"my_pipeline.py", "job.py"}
 OF_SPARK_SUBMIT = {"--master", "--deploy-mode", "--archives", "--conf", "--name"}
 OF_OTHERS = {"--draft", "--version", "--strict", "--user", "--shutdown", "--cluster", "--region"}
 OF_OTHERS |= {"--python", "--appendonly", "--appendfsync"}
-OF_OTHERS |= {"--headrace_runner"}
-"""Flags of tools around the project, of gcloud, of uv and of redis-server; and one among Beam's options."""
+OF_OTHERS |= {"--headrace_runner", "--kafka_idle_seconds"}
+"""Flags of tools around the project, of gcloud, of uv and of redis-server; and those among Beam's options."""
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)

@@ -9,7 +9,7 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -36,9 +36,13 @@ def run_program(
 
 @contextmanager
 def started(
-    home: Path, java: str = "", kill_point: KillPoint | None = None, program: str = PROGRAM
+    home: Path,
+    java: str = "",
+    kill_point: KillPoint | None = None,
+    program: str = PROGRAM,
+    command: Sequence[str] = (),
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """Start the program as a session of processes; kill those that are left at the end."""
+    """Start the program, or a command, as a session of processes; kill those that are left at the end."""
     scratch = home / "tmp"  # killed processes do not clean up
     scratch.mkdir(parents=True, exist_ok=True)
     java = f"-Djava.io.tmpdir={scratch} {java}"
@@ -46,7 +50,7 @@ def started(
     environment.pop(VARIABLE, None)
     if kill_point is not None:
         environment[VARIABLE] = str(kill_point)
-    command = [sys.executable, "-m", program, str(home), str(ROUNDS), "1"]
+    command = command or [sys.executable, "-m", program, str(home), str(ROUNDS), "1"]
     with open(home / "log", "ab") as log:
         run = subprocess.Popen(
             command, stdout=log, stderr=log, env=environment, start_new_session=True

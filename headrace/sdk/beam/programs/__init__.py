@@ -26,6 +26,6 @@ module                concept
 ``states``            states, timers and their coders
 ``combine``           CombineFns
 ``keys``              keys that only Beam's coders can encode
-``sources``           values, bounded sources and test streams
+``sources``           sources and sinks: values, bounded sources, test streams, and Kafka
 ====================  =================================================================================
 """

@@ -25,7 +25,8 @@ from headrace.sdk.beam.programs.keys import DecodeKeys, EncodeKeys, KeyCoding, c
 from headrace.sdk.beam.programs.nodes import Graphs, Pcoll
 from headrace.sdk.beam.programs.retractions import BeamToChangelog
 from headrace.sdk.beam.programs.rows import tag_of
-from headrace.sdk.beam.programs.sources import (
+from headrace.sdk.beam.programs.sources.known import Known
+from headrace.sdk.beam.programs.sources.plain_sources import (
     CreatedValues,
     bounded_source,
     own_impulse,
@@ -103,6 +104,30 @@ def _periodic_impulse(app: Application) -> None:
     made = app.graphs.pipeline.apply(impulse, label=app.label)
     for theirs in app.node.outputs.values():
         app.graphs.set(theirs, made)
+
+
+def _known(app: Application) -> None:
+    """Apply a transform of ours that stands for one of another language."""
+    build = _written if app.transform.kind is None else _read_by_ours
+    app.make(lambda: build(app))
+
+
+def _written(app: Application) -> Any:
+    if app.input.collection.changing:
+        raise PipelineError(
+            "the collection can contain retractions, which would have to be written as messages",
+            where=app.label,
+            remedy="apply headrace.beam.ToChangelog() first",
+        )
+    return app.input | app.transform.own
+
+
+def _read_by_ours(app: Application) -> Pcoll:
+    made: Pcoll = app.graphs.pipeline.apply(app.transform.own)
+    if not app.transform.redistributes:
+        return made
+    pcoll: Pcoll = app.graphs.within("Redistribute", lambda: app.graphs.reshuffle(made))
+    return pcoll
 
 
 def _flatten(app: Application) -> None:
@@ -285,6 +310,7 @@ _WHOLE: Final[dict[type, Translator]] = {
     beam.Flatten: _flatten,
     TestStream: _test_stream,
     BeamToChangelog: _to_changelog,
+    Known: _known,
     PeriodicImpulse: _periodic_impulse,
 }
 
@@ -304,15 +330,3 @@ def translator_of(transform: Any, leaf: bool) -> Translator | None:
     if leaf and isinstance(transform, beam.ParDo):
         return _pardo
     return None
-
-
-def refuse(node: Any) -> UnsupportedError:
-    """Return the error for an application without parts that has no equivalent."""
-    transform = node.transform
-    urn = getattr(getattr(transform, "_proto", None), "urn", "") or getattr(transform, "_urn", "")
-    name = f"{type(transform).__name__}{f' ({urn})' if urn else ''}"
-    return UnsupportedError(
-        f"{name} has no equivalent: it is a transform of another language, or of one runner only",
-        where=node.full_label,
-        remedy="use a transform that is written in Python",
-    )

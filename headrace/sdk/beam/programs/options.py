@@ -32,7 +32,7 @@ class HeadraceOptions(BeamOptions):
 
     ``--headrace_runner`` names the runner of Headrace. Its other flags (``--checkpoint``, ``--report``,
     ``--serve``, …) are written as in a program of Headrace. A name that another class of options has stays
-    with that class.
+    with that class. ``--kafka_idle_seconds`` is for Beam's transforms of Kafka only.
     """
 
     @classmethod
@@ -43,6 +43,15 @@ class HeadraceOptions(BeamOptions):
             choices=("local", "spark"),
             default="local",
             help="the runner of Headrace: local (in memory) or spark",
+        )
+        parser.add_argument(
+            "--kafka_idle_seconds",
+            "--kafka-idle-seconds",
+            type=float,
+            default=2.0,
+            metavar="SECONDS",
+            help="seconds without records after which the watermark of a partition of Kafka follows the "
+            "clock, as in Beam; 0 lets it wait for records",
         )
         taken = _names(parser).union(*map(_names_of, _other_classes()))
         for action in _own_actions():

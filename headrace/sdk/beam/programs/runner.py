@@ -7,9 +7,11 @@ from typing import Any
 from apache_beam.options.pipeline_options import TypeOptions
 from apache_beam.runners.pipeline_utils import group_by_key_input_visitor
 from apache_beam.runners.runner import PipelineResult, PipelineRunner
+from apache_beam.transforms.external import ExternalTransform
 
 from headrace.sdk.beam.programs.metrics import HeadraceMetrics
 from headrace.sdk.beam.programs.options import own_options, runner_name
+from headrace.sdk.beam.programs.sources.external import apply_external
 from headrace.sdk.beam.programs.translation import translate
 from headrace.sdk.options.pipeline_options import StandardOptions
 from headrace.sdk.pipelines.pipeline import Pipeline
@@ -54,7 +56,8 @@ class HeadraceResult(PipelineResult):
 class HeadraceRunner(PipelineRunner):
     """Runs a program of ``apache_beam`` on Headrace: ``beam.Pipeline(runner=HeadraceRunner())``.
 
-    On a command line it is ``--runner=headrace.beam.HeadraceRunner``.
+    On a command line it is ``--runner=headrace.beam.HeadraceRunner``. Beam's transforms of Kafka run without
+    Java; other transforms of other languages are refused when they are applied.
 
     Args:
         runner: the runner of Headrace, "local", "spark" or an object; by default that of the option
@@ -75,6 +78,12 @@ class HeadraceRunner(PipelineRunner):
         super().__init__()
         self._runner = runner
         self._is_drain = is_drain
+
+    def apply(self, transform: Any, input: Any, options: Any) -> Any:
+        """Apply a transform; those of other languages are not expanded."""
+        if isinstance(transform, ExternalTransform):
+            return apply_external(transform, input, options)
+        return super().apply(transform, input, options)
 
     def run_pipeline(self, pipeline: Any, options: Any) -> HeadraceResult:
         """Translate a pipeline, and run it."""

@@ -11,8 +11,9 @@ from typing import Any
 from apache_beam.pipeline import PipelineVisitor
 
 from headrace.errors import HeadraceError, warn
-from headrace.sdk.beam.programs.applications import Application, refuse, translator_of
+from headrace.sdk.beam.programs.applications import Application, translator_of
 from headrace.sdk.beam.programs.nodes import Graphs
+from headrace.sdk.beam.programs.sources.external import refused
 from headrace.sdk.pipelines.pipeline import Pipeline
 
 
@@ -48,7 +49,7 @@ class Translation(PipelineVisitor):
         if transform_node.resource_hints:
             self.hinted = transform_node.full_label
         if self._whole is None and not self._translates(transform_node, leaf=True):
-            raise refuse(transform_node)
+            raise refused(transform_node.transform, transform_node.full_label)
 
     def _translates(self, node: Any, leaf: bool) -> bool:
         """Translate an application, if the table has its transform."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import starmap
 from traceback import format_exception
 from typing import Any, Final, NamedTuple
@@ -90,14 +90,16 @@ class RecordForm:
         if not messages:
             return Bundle([])
         kind: Any = type(messages[0])
+        times = list(map(kind.timestamp, messages))
         raw = RecordColumns(
             topic,
             partition,
             list(map(kind.offset, messages)),
-            [millis for _, millis in map(kind.timestamp, messages)],
+            [millis for _, millis in times],
             list(map(kind.headers, messages)) if self.with_metadata or self.caught else [],
             list(map(kind.key, messages)),
             list(map(kind.value, messages)),
+            [meaning for meaning, _ in times],
         )
         try:
             return self._decoded(raw)
@@ -110,13 +112,22 @@ class RecordForm:
     def _decoded(self, raw: RecordColumns) -> Bundle:
         keys = self.key.deserialize_all(raw.topic, raw.keys)
         values = self.value.deserialize_all(raw.topic, raw.values)
-        elements = (
-            raw.records(keys, values) if self.with_metadata else zip(keys, values, strict=True)
-        )
-        found = list(elements)
+        found = list(self.elements(raw, keys, values))
         if self.timestamp is not None:
             return Bundle(found, micros_of_all(list(map(self.timestamp, found))))
         return Bundle(found, raw.micros())
+
+    def elements(
+        self, raw: RecordColumns, keys: Sequence[Any], values: Sequence[Any]
+    ) -> Iterable[Any]:
+        """Return elements.
+
+        Args:
+            raw: the columns of the records.
+            keys: the deserialized keys.
+            values: the deserialized values.
+        """
+        return raw.records(keys, values) if self.with_metadata else zip(keys, values, strict=True)
 
     def _one_by_one(self, raw: RecordColumns, messages: Sequence[Any]) -> Iterator[Bundle]:
         """Return the elements of records of which at least one is bad."""
@@ -152,7 +163,18 @@ class RecordForm:
 
 @attrs.frozen
 class RecordColumns:
-    """The raw columns of messages of one partition."""
+    """The raw columns of messages of one partition.
+
+    Attributes:
+        topic: their topic.
+        partition: number of their partition.
+        offsets: their offsets.
+        millis: their times, in milliseconds since 1970.
+        headers: their headers; empty if nobody asks for them.
+        keys: their keys.
+        values: their values.
+        time_types: the meanings of their times, as numbers of the client.
+    """
 
     topic: str
     partition: int
@@ -161,6 +183,7 @@ class RecordColumns:
     headers: list[Any]
     keys: list[bytes | None]
     values: list[bytes | None]
+    time_types: list[int]
 
     def records(self, keys: Sequence[Any], values: Sequence[Any]) -> Iterator[KafkaRecord]:
         """Return records with deserialized keys and values."""
@@ -193,6 +216,7 @@ class RecordColumns:
             self.headers[part],
             self.keys[part],
             self.values[part],
+            self.time_types[part],
         )
 
 

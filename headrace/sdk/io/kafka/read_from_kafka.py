@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Final
 import attrs
 
 from headrace.errors import PipelineError, UnsupportedError, shorten
+from headrace.sdk.io.kafka.arrival_times import ArrivalTimes, SameTime, wall_micros
 from headrace.sdk.io.kafka.client import ClientSettings, kafka
 from headrace.sdk.io.kafka.kafka_record import KafkaRecord, RecordForm, separated_records
 from headrace.sdk.io.kafka.kafka_source import BoundedKafkaSource, KafkaSource, Topics
@@ -66,7 +67,9 @@ class ReadFromKafka(PTransform[PBegin, PCollection[Any]]):
         commit_offset_in_finalize: whether offsets are also committed for the group ``group.id``, after the
             results of a batch are written. The run itself does not read them.
         timestamp_policy: ``CreateTime`` or ``LogAppendTime``: the time of the record, which the topic's
-            setting ``message.timestamp.type`` chooses. ``ProcessingTime`` is not supported.
+            setting ``message.timestamp.type`` chooses. ``ProcessingTime``: the time at which it is read,
+            which a checkpoint stores; the watermark then follows the clock. In a bounded collection it is
+            the time at which the pipeline is built.
         consumer_polling_timeout: has no effect.
         with_metadata: whether elements are :class:`~headrace.io.KafkaRecord`, with topic, partition, offset,
             timestamp, headers, key and value.
@@ -104,7 +107,7 @@ class ReadFromKafka(PTransform[PBegin, PCollection[Any]]):
     )
     """The deserializer for bytes, under Beam's name."""
     processing_time_policy: ClassVar[str] = "ProcessingTime"
-    """Beam's name for a policy, which is refused."""
+    """The time at which the record is read."""
     create_time_policy: ClassVar[str] = "CreateTime"
     """The time of the record."""
     log_append_time: ClassVar[str] = "LogAppendTime"
@@ -149,9 +152,9 @@ class ReadFromKafka(PTransform[PBegin, PCollection[Any]]):
         )
         kafka()
         _refuse_time_limit(max_read_time)
-        _check_policy(timestamp_policy)
+        _check_policy(timestamp_policy, timestamp)
         settings = ClientSettings.of(consumer_config)
-        self._form = RecordForm(
+        self.form = RecordForm(
             serde_of(key_deserializer, "key_deserializer").for_keys(),
             serde_of(value_deserializer, "value_deserializer"),
             timestamp,
@@ -167,6 +170,7 @@ class ReadFromKafka(PTransform[PBegin, PCollection[Any]]):
         self._group = _group_of(settings) if commit_offset_in_finalize else ""
         self._watermark = watermark
         self._timed = start is not None or start_read_time is not None
+        self._on_arrival = timestamp_policy == self.processing_time_policy
         self._after: tuple[str, ...] = ()
 
     def default_label(self) -> str:
@@ -178,27 +182,34 @@ class ReadFromKafka(PTransform[PBegin, PCollection[Any]]):
 
     def infer_output_type(self, input_type: object) -> Any:
         """Return the type of the elements: pairs, or records."""
-        if self._form.with_metadata:
+        if self.form.with_metadata:
             return KafkaRecord
-        return tuple[self._form.key.element_type, self._form.value.element_type]  # type: ignore[name-defined]
+        return tuple[self.form.key.element_type, self.form.value.element_type]  # type: ignore[name-defined]
 
     def expand(self, pcoll: PBegin) -> PCollection[Any]:
-        return self.reading(self._form).expand(pcoll)
+        return self.reading(self.form).expand(pcoll)
 
     def reading(self, form: RecordForm) -> Read[Any]:
         """Return the transform that reads the records in a form."""
-        source = self.source(form)
-        bounded = BoundedKafkaSource(source, self._most, self._stop) if self._bounded else None
-        read: Read[Any] = Read(bounded or source, self._watermark)
+        read: Read[Any] = Read(self._readable(form), self._watermark)
         kind = Any if form.caught else self.infer_output_type(None)
         return read.with_output_types(kind)
+
+    def _readable(self, form: RecordForm) -> Any:
+        """Return the source of the records in a form, with or without an end."""
+        if self._bounded and self._on_arrival:
+            form = attrs.evolve(form, timestamp=SameTime(wall_micros()))
+        source = self.source(form)
+        if self._bounded:
+            return BoundedKafkaSource(source, self._most, self._stop)
+        return ArrivalTimes(source) if self._on_arrival else source
 
     def source(self, form: RecordForm | None = None) -> KafkaSource:
         """Return the source without an end."""
         return KafkaSource(
             self._settings,
             self._topics,
-            form or self._form,
+            form or self.form,
             self._start,
             self._interval,
             self._group,
@@ -215,7 +226,7 @@ class ReadFromKafka(PTransform[PBegin, PCollection[Any]]):
         """
         read = copy(self)
         read._after = after
-        by_record_time = not self._timed and self._form.timestamp is None
+        by_record_time = not self._timed and self.form.timestamp is None
         if isinstance(at, Mapping) or by_record_time:
             read._start = start_of(at, "at")
         return read
@@ -296,7 +307,7 @@ class ReadWithDeadLetters(PTransform[PBegin, DoOutputsTuple]):
 
     def expand(self, pcoll: PBegin) -> DoOutputsTuple:
         main, bad = self._tags
-        form = attrs.evolve(self._transform._form, caught=self._caught)
+        form = attrs.evolve(self._transform.form, caught=self._caught)
         records = pcoll | "Read" >> self._transform.reading(form)
         kind = self._transform.infer_output_type(None)
         separate: Any = Map(separated_records, bad).with_output_types(kind)
@@ -361,15 +372,16 @@ def _refuse_time_limit(max_read_time: int | None) -> None:
         )
 
 
-def _check_policy(policy: str) -> None:
-    if policy == ReadFromKafka.processing_time_policy:
-        raise UnsupportedError(
-            "ReadFromKafka does not support timestamp_policy='ProcessingTime': a record that is read again "
-            "after a restart would have another event time",
-            remedy="use CreateTime or LogAppendTime, or triggers of processing time",
+def _check_policy(policy: str, timestamp: Any) -> None:
+    on_arrival = ReadFromKafka.processing_time_policy
+    if policy == on_arrival and timestamp is not None:
+        raise PipelineError(
+            f"timestamp and timestamp_policy={on_arrival!r} are both given",
+            remedy="remove one of them",
         )
-    if policy not in (ReadFromKafka.create_time_policy, ReadFromKafka.log_append_time):
+    policies = (ReadFromKafka.create_time_policy, ReadFromKafka.log_append_time, on_arrival)
+    if policy not in policies:
         raise PipelineError(
             f"timestamp_policy is {shorten(policy)}",
-            remedy="use CreateTime or LogAppendTime, or a function: timestamp=",
+            remedy="use CreateTime, LogAppendTime or ProcessingTime, or a function: timestamp=",
         )

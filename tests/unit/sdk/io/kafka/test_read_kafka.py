@@ -13,12 +13,14 @@ from confluent_kafka import Consumer, TopicPartition
 import headrace as hr
 from headrace.errors import HeadraceWarning, PipelineError, UnsupportedError
 from headrace.sdk.io.kafka import offsets
+from headrace.sdk.io.kafka.arrival_times import ArrivalTimes
 from headrace.sdk.io.kafka.consumers import open_consumers
+from headrace.sdk.pipelines.outputs import as_bundle
 from headrace.testing.laws import check_source
 from headrace.testing.util import assert_that, equal_to
 from headrace.transforms.combiners import Count
 from headrace.transforms.window import FixedWindows
-from headrace.windowing import BoundedOutOfOrderness
+from headrace.windowing import BoundedOutOfOrderness, Timestamp
 from tests.support.services import kafka
 from tests.unit.sdk.io.kafka.topics import Topic, until, values
 
@@ -288,7 +290,7 @@ def test_brokers_that_never_answer_are_an_error(monkeypatch: pytest.MonkeyPatch)
     ("arguments", "message"),
     [
         ({"max_read_time": 5}, "does not support max_read_time"),
-        ({"timestamp_policy": "ProcessingTime"}, "ProcessingTime"),
+        ({"timestamp_policy": "ProcessingTime", "timestamp": len}, "are both given"),
         ({"timestamp_policy": "Mine"}, "timestamp_policy is 'Mine'"),
         ({"key_deserializer": "com.example.Mine"}, r"the Java class 'com\.example\.Mine'"),
         ({"value_deserializer": 7}, "value_deserializer is 7"),
@@ -308,3 +310,37 @@ def test_arguments_that_cannot_work_are_refused(arguments: dict[str, Any], messa
 def test_arguments_of_beam_without_an_effect_warn() -> None:
     with pytest.warns(HeadraceWarning, match="redistribute has no effect"):
         hr.io.ReadFromKafka(SERVER, "t", redistribute=True)
+
+
+def test_the_time_of_reading_is_a_part_of_the_offset(topic: Topic) -> None:
+    topic.write(0, values("a", "b"))
+    clock = [7_500_000]
+    source = ArrivalTimes(read(topic).source(), clock=lambda: clock[0])
+    place = (topic.name, 0)
+    start = source.latest_offset(place, None, 10)
+    told = source.latest_offset(place, start.offset, 10)
+    clock[0] = 9_200_000
+    again = source.read_to(place, start.offset, told.offset)
+    assert [(row.value[1], row.timestamp) for row in as_bundle(again.records).rows()] == [
+        ("a", 7_500_000),
+        ("b", 7_500_000),
+    ]
+    idle = source.latest_offset(place, told.offset, 10)
+    assert (idle.offset, idle.records, idle.watermark) == (told.offset, 0, Timestamp(9))
+    source.close()
+
+
+@pytest.mark.parametrize("end", [{}, {"stop": "now"}])
+def test_event_times_can_be_the_time_of_reading(topic: Topic, end: dict[str, Any]) -> None:
+    topic.write(0, values("a", "b"))
+    times: list[Timestamp] = []
+
+    def note(pair: Any, at: Any = hr.DoFn.TimestampParam) -> None:
+        times.append(at)
+
+    before = Timestamp.now()
+    with hr.Pipeline(argv=["--until-caught-up"]) as p:
+        records = p | read(topic, timestamp_policy="ProcessingTime", **end)
+        _ = records | hr.Map(note)
+    assert len(times) == 2
+    assert all(before <= at <= Timestamp.now() for at in times)

@@ -17,7 +17,7 @@ import headrace as hr
 from headrace.metrics import MetricsFilter
 from headrace.transforms.combiners import Count
 from headrace.transforms.window import FixedWindows
-from headrace.windowing import BoundedOutOfOrderness
+from headrace.windowing import BoundedOutOfOrderness, Timestamp
 from tests.conftest import SmallSpark
 from tests.unit.sdk.io.kafka.topics import PARTITIONS, Topic, until, values
 
@@ -47,6 +47,11 @@ def named_count(key: str, n: int, window: Any = hr.DoFn.WindowParam) -> dict[str
     return {"w": int(window.start), "key": key, "n": n}
 
 
+def arrived(pair: tuple[None, bytes], at: Any = hr.DoFn.TimestampParam) -> dict[str, Any]:
+    """A number, and whether its event time is the time at which it was read."""
+    return {"n": int(pair[1]), "now": Timestamp.now() - 3600 < at <= Timestamp.now()}
+
+
 def build(p: hr.Pipeline, home: Path, topics: tuple[Topic, Topic], **arguments: Any) -> None:
     """Write counts of one topic with its dead letters, and of a history that goes on in the other topic."""
     letters, numbers = topics
@@ -63,6 +68,11 @@ def build(p: hr.Pipeline, home: Path, topics: tuple[Topic, Topic], **arguments: 
     counts = (first, odd) | hr.Flatten() | hr.WindowInto(FixedWindows(20)) | Count.PerElement()
     named = counts | hr.MapTuple(named_count)
     _ = named | "Counts" >> hr.io.WriteToJson(home / "counts")
+    settings = {**numbers.config, "group.id": f"{numbers.name}-arrivals"}
+    policy = hr.io.ReadFromKafka.processing_time_policy
+    on_arrival = hr.io.ReadFromKafka(settings, numbers.name, timestamp_policy=policy, **arguments)
+    arrivals = p | "Arrivals" >> on_arrival | "Arrived" >> hr.Map(arrived)
+    _ = arrivals | "Arrived numbers" >> hr.io.WriteToJson(home / "arrivals")
 
 
 def rows_in(home: Path, name: str) -> list[tuple[Any, ...]]:
@@ -135,12 +145,13 @@ def test_a_stream_is_resumed_and_leaves_no_secret(
     plan = f"{hr.explain(p)} {hr.explain(p, format='html')}"
     result = p.run()
     lag = MetricsFilter().with_name("lag")
-    until(lambda: [g.committed.value for g in result.metrics().query(lag)["gauges"]] == [0, 0])
+    until(lambda: [g.committed.value for g in result.metrics().query(lag)["gauges"]] == [0, 0, 0])
     result.cancel()
     write_more(topics)
     with hr.Pipeline(runner=SmallSpark(), argv=["--until-caught-up", *flags]) as p:
         build(p, home, topics, commit_offset_in_finalize=True)
     assert rows_in(home, "counts") == expected(resumed=True)
+    assert rows_in(home, "arrivals") == [(n, True) for n in (*range(15, 40), 41, 43)]
     assert rows_in(home, "bad") == [(2, 0, "UnicodeDecodeError")]
     assert max(committed(topics[0])) > 0
     shown = capfd.readouterr()
@@ -165,4 +176,5 @@ def test_a_batch(topics: tuple[Topic, Topic], tmp_path: Path) -> None:
     with hr.Pipeline(runner=SmallSpark(), argv=[]) as p:
         build(p, home, topics, stop="now")
     assert rows_in(home, "counts") == expected(resumed=False)
+    assert rows_in(home, "arrivals") == [(n, True) for n in range(15, 40)]
     assert rows_in(home, "bad") == [(2, 0, "UnicodeDecodeError")]
