@@ -8,6 +8,7 @@ from typing import Any, Final
 from apache_beam.transforms.combiners import CountCombineFn as BeamCount, MeanCombineFn as BeamMean
 from apache_beam.transforms.core import CallableWrapperCombineFn
 
+from headrace.sdk.beam.programs.options import RuntimeOptions
 from headrace.sdk.coders.own_values import own_if_possible
 from headrace.sdk.combiners.arithmetic import MeanCombineFn
 from headrace.sdk.combiners.counting import CountCombineFn
@@ -63,6 +64,7 @@ class BeamCombineFn(CombineFn):
         self._fn = fn
         self._args = args
         self._kwargs = dict(kwargs or {})
+        self._runtime = RuntimeOptions.current()
         self._is_callable = type(fn) is CallableWrapperCombineFn
 
     def default_label(self) -> str:
