@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import sys
 from collections import deque
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from typing import Final
 
@@ -21,12 +21,14 @@ import attrs
 
 from headrace.grouping.bundle import Bundle
 from headrace.runners.engine.sampler import Budget, Sampler
+from headrace.runners.error_context import label_errors_each
 from headrace.runners.operator import Operator, Send
 from headrace.sdk.metrics.cells import (
     GaugeResult,
     MetricName,
     MetricResults,
     MetricsContainer,
+    recording_each,
 )
 from headrace.sdk.metrics.run_records import Samples
 from headrace.sdk.metrics.step_metrics import StepMetrics
@@ -145,6 +147,15 @@ class Executor:
     def feed(self, read: Node, bundle: Bundle) -> None:
         """Pass a bundle of a source through all operators up to the next groupings."""
         self._operators[read.label].push(bundle)
+
+    def reading(self, read: Node, bundles: Iterable[Bundle]) -> Iterator[Bundle]:
+        """Iterate over what a source reads; it gets the metrics that are recorded meanwhile, and errors."""
+        return label_errors_each(read.label, recording_each(self[read.label].counted, bundles))
+
+    def note_recorded(self, recorded: Mapping[str, MetricsContainer]) -> None:
+        """Add metrics that sources have recorded elsewhere, by label."""
+        for label, container in recorded.items():
+            self._operators[label].counted.add(container)
 
     def note_lags(self, read: Node, lags: Sequence[tuple[str, int]]) -> None:
         """Set the gauges of a source: how many records it has not read yet."""

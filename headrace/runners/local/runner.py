@@ -22,7 +22,6 @@ from headrace.runners.engine.observation import RunObservers
 from headrace.runners.engine.operators import operators_of
 from headrace.runners.engine.progress import Progress
 from headrace.runners.engine.stored_elements import checked
-from headrace.runners.error_context import label_errors_each
 from headrace.runners.local.clock import WallClock
 from headrace.runners.plan.execution_mode import is_streaming, is_unbounded, round_size
 from headrace.runners.plan.planning import plan
@@ -177,7 +176,7 @@ class LocalRun(PipelineResult):
         self._began = perf_counter()
         for node in self._reads:
             assert isinstance(node.source, BoundedSource)  # batch mode has no others
-            self._feed(node, label_errors_each(node.label, all_bundles_of(node.source)))
+            self._feed(node, self._executor.reading(node, all_bundles_of(node.source)))
         ends = {node.label: MAX_MICROS for node in self._reads}
         self._end_round(ends, self._clock.now())
 
@@ -204,6 +203,7 @@ class LocalRun(PipelineResult):
             lags = rounds.lags()
             fed = sum(self._feed(node, bundles.get(node.label, ())) for node in self._reads)
             self._rounds = position.round
+            self._executor.note_recorded(rounds.recorded())
             for node in self._reads:
                 self._executor.note_lags(node, lags.get(node.label, ()))
             self._end_round(position.watermarks, position.now)

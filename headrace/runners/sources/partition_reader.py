@@ -13,6 +13,7 @@ from headrace.runners.sources.source_bundles import bundles_of
 from headrace.runners.sources.source_positions import Partition, ReadPosition
 from headrace.sdk.coders.keys import encode_value
 from headrace.sdk.io.cursor import Cursor
+from headrace.sdk.metrics.cells import MetricsContainer, recording
 from headrace.sdk.pipelines.graph import Read
 from headrace.sdk.pipelines.outputs import as_bundle
 from headrace.sdk.sources.scripted_stream import TestStream
@@ -28,11 +29,16 @@ from headrace.windowing.watermarks.policies import FromSource, PartitionedWaterm
 
 @attrs.define
 class PartitionReader:
-    """A bounded or unbounded source: a round reads at most N records of each partition."""
+    """A bounded or unbounded source: a round reads at most N records of each partition.
+
+    Attributes:
+        recorded: the metrics that the source has recorded in this process.
+    """
 
     node: Read
     limit: int
     until_caught_up: bool
+    recorded: MetricsContainer = attrs.field(factory=MetricsContainer, init=False)
     _source: BoundedSource[object] | UnboundedSource[object] = attrs.field(init=False)
     _names: list[object] = attrs.field(init=False)
     _asked: int = attrs.field(default=MIN_MICROS, init=False)
@@ -207,7 +213,7 @@ class PartitionReader:
     def _records(
         self, name: object, offset: Any, limit: int, now: int
     ) -> tuple[Any, Any, Any, bool]:
-        with label_errors(self.node.label):
+        with label_errors(self.node.label), recording(self.recorded):
             if isinstance(self._source, BoundedSource):
                 return self._bounded(self._source, name, offset or 0, limit)
             batch = self._batch(name, offset, limit, now)

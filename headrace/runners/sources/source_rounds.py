@@ -35,6 +35,7 @@ from headrace.runners.sources.source_ranges import (
     SourceRange,
     WorkerReads,
 )
+from headrace.sdk.metrics.cells import MetricsContainer
 from headrace.sdk.pipelines.graph import Read
 from headrace.sdk.sources.scripted_stream import (
     ElementEvent,
@@ -245,6 +246,12 @@ class SourceRounds:
         """Return the gauges of the sources that tell their lag, by label, for the last round."""
         readers = self._readers.items()
         return {label: r.take_lags() for label, r in readers if isinstance(r, PartitionReader)}
+
+    def recorded(self) -> dict[str, MetricsContainer]:
+        """Return the metrics that the sources have recorded since the last call, by label."""
+        readers = self._readers.items()
+        found = {label: r.recorded for label, r in readers if isinstance(r, PartitionReader)}
+        return {label: c.drain() for label, c in found.items() if c != MetricsContainer()}
 
     def committed(self, position: Position) -> None:
         """Tell the sources that all results up to a position have been written."""

@@ -121,11 +121,12 @@ class BatchStage:
 
     def _read(self, stage: Stage, batches: Iterable[pa.RecordBatch]) -> Iterator[StageRow]:
         for batch in batches:
-            for stage.scope.read, read, bundle in self._bundles(batch):
+            for place, read, bundle in self._bundles(stage, batch):
+                stage.scope.read = place
                 stage.executor.feed(read, bundle)
                 yield from stage.sent()
 
-    def _bundles(self, batch: pa.RecordBatch) -> Iterator[tuple[int, Node, Bundle]]:
+    def _bundles(self, stage: Stage, batch: pa.RecordBatch) -> Iterator[tuple[int, Node, Bundle]]:
         """Yield what is read, each with its place in the order of the partitions of all sources."""
         if self.native is not None:
             read = self.plan.read(self.native)
@@ -136,7 +137,7 @@ class BatchStage:
             at, partition = self.partitions[number]
             read = self.plan.read(at)
             assert isinstance(read.source, BoundedSource)  # a batch job has no others
-            for bundle in label_errors_each(read.label, bundles_of(read.source, partition)):
+            for bundle in stage.executor.reading(read, bundles_of(read.source, partition)):
                 yield number, read, bundle
 
     def _receive(self, stage: Stage, batches: Iterable[pa.RecordBatch]) -> Iterator[StageRow]:

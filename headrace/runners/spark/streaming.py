@@ -41,6 +41,7 @@ from headrace.runners.spark.shuffle.placement import PLACE
 from headrace.runners.spark.shuffle.read import shuffle_read_for
 from headrace.runners.spark.shuffle.wire import (
     READ_SIZE,
+    REPORT,
     SCHEMA,
     StageRow,
     dumps,
@@ -64,6 +65,7 @@ from headrace.runners.spark.state.stage_cache import cached
 from headrace.runners.stateful.stateful_operators import StreamingStateful
 from headrace.runners.stateful.stateful_side_input_operators import StreamingGatedStateful
 from headrace.sdk.coders.stored.stable import refuse_pickle
+from headrace.sdk.metrics.cells import recording
 from headrace.sdk.metrics.step_metrics import StepMetrics
 from headrace.sdk.pipelines.graph import Node, Read
 from headrace.stored_formats import CHUNKS, check_format
@@ -186,6 +188,9 @@ class FirstStage:
         if row.step == OBSERVED:
             yield from self.plan.observed(payload)
             return
+        if row.step == REPORT:
+            stage.executor.note_recorded(payload)
+            return
         stage.scope.read = row.group
         stage.scope.now, content = payload
         if isinstance(content, SourceRange):
@@ -198,7 +203,8 @@ class FirstStage:
         self, stage: Stage, read: Read, wanted: SourceRange, found: TaskReads
     ) -> Iterator[StageRow]:
         """Read a range of a source, and pass the elements on."""
-        bundle = elements_of(read, wanted)
+        with recording(stage.executor[read.label].counted):
+            bundle = elements_of(read, wanted)
         stage.executor.note_lags(read, wanted.lags)
         if wanted.elements is None:
             found.size += size_of(bundle)

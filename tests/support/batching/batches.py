@@ -232,7 +232,9 @@ def _with_shared_clock(graphs: dict[str, Graph]) -> dict[str, Graph]:
         name: map_nodes(
             graph,
             Read,
-            lambda n, name=name: attrs.evolve(n, source=new[prefixed_label(name, n.label)]),
+            lambda n, name=name: attrs.evolve(
+                n, source=new.get(prefixed_label(name, n.label), n.source)
+            ),
         )
         for name, graph in graphs.items()
     }

@@ -200,6 +200,23 @@ def test_composites_can_be_asked_for():
     assert [result.key.step for result in chosen] == ["mill/stone"]
 
 
+class CountedLines(Lines):
+    """Counts its records while they are read."""
+
+    def read(self, partition):
+        for line in super().read(partition):
+            Metrics.counter("lines", "records").inc()
+            yield line
+
+
+@MODES
+def test_sources_count_too(flags):
+    lines = CountedLines({"p": [1, 2], "q": [3]})
+    metrics = run(lambda p: p | "grind" >> hr.ParDo(Grind()), flags, hr.Read(lines))
+    assert committed(metrics, "counters", "records") == {"read": 3}
+    assert committed(metrics, "counters", "bags") == {"grind": 3}
+
+
 def test_partitions_of_a_source_count_together():
     lines = Lines({"p": [1, 2], "q": [3]})
     assert run(lambda p: p | hr.Map(str), source=hr.Read(lines)).steps["read"].elements_out == 3

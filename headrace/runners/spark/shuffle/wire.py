@@ -42,7 +42,7 @@ class StageRow(NamedTuple):
 
 
 REPORT: Final = -1
-"""The step of rows with metrics."""
+"""The step of rows with metrics; on level 0, those that sources recorded where the driver reads them."""
 
 FILES_IN_USE: Final = -4
 """The step of rows with the names of the files that the side inputs of a key group need."""

@@ -32,7 +32,7 @@ from headrace.runners.spark.cluster.spark_versions import source_reader
 from headrace.runners.spark.cluster.unpickling import Packed, reduced
 from headrace.runners.spark.shuffle.bundle_columns import pack
 from headrace.runners.spark.shuffle.control_rows import CONTROL, Control
-from headrace.runners.spark.shuffle.wire import SCHEMA, StageRow, dumps
+from headrace.runners.spark.shuffle.wire import REPORT, SCHEMA, StageRow, dumps
 from headrace.runners.spark.sources.worker_reads import observed_by_driver, rows_of_ranges
 from headrace.sdk.coders.stored.registered import Registrations
 from headrace.sdk.coders.stored.stable import refuse_pickle
@@ -223,6 +223,9 @@ class RoundsReader(DataSourceStreamReader):
         tasks[0].append(StageRow(0, CONTROL, 0, dumps(control)))
         for label in sorted(self._plan.workers.observed):
             tasks[0].append(observed_by_driver(label, after))
+        recorded = self._rounds.recorded()
+        if recorded:
+            tasks[0].append(StageRow(0, REPORT, 0, dumps(recorded)))
         order = count()
         for index, read in self._plan.reads:
             if read.label in self._plan.workers.labels:

@@ -91,7 +91,11 @@ def _create(app: Application) -> None:
 
 def _read(app: Application) -> None:
     source = bounded_source(app.transform.source)
-    app.make(lambda: app.graphs.read(source, bounded=True))
+    app.make(lambda: app.graphs.within(_READER, lambda: app.graphs.read(source, bounded=True)))
+
+
+_READER: Final = "SDFBoundedSourceReader"
+"""The label of the step within a Read of Beam, which has the metrics of the source."""
 
 
 def _periodic_impulse(app: Application) -> None:

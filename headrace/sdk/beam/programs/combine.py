@@ -8,6 +8,7 @@ from typing import Any, Final
 from apache_beam.transforms.combiners import CountCombineFn as BeamCount, MeanCombineFn as BeamMean
 from apache_beam.transforms.core import CallableWrapperCombineFn
 
+from headrace.sdk.beam.programs.metrics import track_current_step
 from headrace.sdk.beam.programs.options import RuntimeOptions
 from headrace.sdk.coders.own_values import own_if_possible
 from headrace.sdk.combiners.arithmetic import MeanCombineFn
@@ -71,28 +72,33 @@ class BeamCombineFn(CombineFn):
         return str(type(self._fn).__name__)
 
     def setup(self, *args: Any, **kwargs: Any) -> None:
-        self._fn.setup(*self._args, **self._kwargs)
+        self._called().setup(*self._args, **self._kwargs)
 
     def create_accumulator(self, *args: Any, **kwargs: Any) -> Any:
-        return self._fn.create_accumulator(*self._args, **self._kwargs)
+        return self._called().create_accumulator(*self._args, **self._kwargs)
 
     def add_input(self, mutable_accumulator: Any, element: Any, *args: Any, **kwargs: Any) -> Any:
-        return self._fn.add_input(mutable_accumulator, element, *self._args, **self._kwargs)
+        return self._called().add_input(mutable_accumulator, element, *self._args, **self._kwargs)
 
     def add_inputs(
         self, mutable_accumulator: Any, elements: Iterable[Any], *args: Any, **kwargs: Any
     ) -> Any:
-        return self._fn.add_inputs(mutable_accumulator, elements, *self._args, **self._kwargs)
+        return self._called().add_inputs(mutable_accumulator, elements, *self._args, **self._kwargs)
 
     def merge_accumulators(self, accumulators: Iterable[Any], *args: Any, **kwargs: Any) -> Any:
-        return self._fn.merge_accumulators(accumulators, *self._args, **self._kwargs)
+        return self._called().merge_accumulators(accumulators, *self._args, **self._kwargs)
 
     def compact(self, accumulator: Any, *args: Any, **kwargs: Any) -> Any:
-        return self._fn.compact(accumulator, *self._args, **self._kwargs)
+        return self._called().compact(accumulator, *self._args, **self._kwargs)
 
     def extract_output(self, accumulator: Any, *args: Any, **kwargs: Any) -> Any:
         given = accumulator if is_immutable(accumulator) else self._consumable(accumulator)
-        return self._fn.extract_output(given, *self._args, **self._kwargs)
+        return self._called().extract_output(given, *self._args, **self._kwargs)
+
+    def _called(self) -> Any:
+        """Return the CombineFn for a call, in which metrics are those of the step that runs."""
+        track_current_step()
+        return self._fn
 
     def _consumable(self, accumulator: Any) -> Any:
         """Return a copy that the CombineFn may change."""
@@ -102,4 +108,4 @@ class BeamCombineFn(CombineFn):
         return self.merge_accumulators([self.compact(copy)])
 
     def teardown(self, *args: Any, **kwargs: Any) -> None:
-        self._fn.teardown(*self._args, **self._kwargs)
+        self._called().teardown(*self._args, **self._kwargs)

@@ -50,6 +50,33 @@ class BeamMetric:
         return BeamMetric(self.kind, self.data.combine(other.data))
 
 
+class CurrentStep:
+    """Stands for Beam's tracker where no DoFn runs: the step that runs gets each update at once."""
+
+    metrics_container = None
+
+    def current_state(self) -> CurrentStep:
+        """Return the state that is being tracked: this one."""
+        return self
+
+    def update_metric(self, typed_name: Any, value: Any) -> None:
+        """Update a metric of the step that runs."""
+        container = current_metrics()
+        if container is None:
+            return
+        updated = MetricsContainer("")
+        updated.get_metric_cell(typed_name).update(value)
+        container.add(own_metrics(updated))
+
+
+_CURRENT: Final = CurrentStep()
+
+
+def track_current_step() -> None:
+    """Let the metrics that are updated from now on be those of the step that runs."""
+    set_current_tracker(_CURRENT)
+
+
 class StepTracker:
     """Stands for Beam's tracker of states of a worker: it has the container of one step.
 

@@ -14,6 +14,7 @@ from headrace.sdk.beam.programs.translation import translate
 from headrace.sdk.options.pipeline_options import StandardOptions
 from headrace.sdk.pipelines.pipeline import Pipeline
 from headrace.sdk.pipelines.result import PipelineResult as OwnResult
+from headrace.sdk.pipelines.runner_lookup import Runner
 
 
 class HeadraceResult(PipelineResult):
@@ -56,7 +57,7 @@ class HeadraceRunner(PipelineRunner):
     On a command line it is ``--runner=headrace.beam.HeadraceRunner``.
 
     Args:
-        runner: the runner of Headrace, "local" or "spark"; by default that of the option
+        runner: the runner of Headrace, "local", "spark" or an object; by default that of the option
             ``--headrace_runner``.
         is_drain: whether the restrictions of splittable DoFns are cut to what must be done.
 
@@ -70,7 +71,7 @@ class HeadraceRunner(PipelineRunner):
     4
     """
 
-    def __init__(self, runner: str | None = None, is_drain: bool = False) -> None:
+    def __init__(self, runner: str | Runner | None = None, is_drain: bool = False) -> None:
         super().__init__()
         self._runner = runner
         self._is_drain = is_drain

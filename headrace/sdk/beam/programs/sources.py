@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, Final
 
 import attrs
 from apache_beam.io.iobase import SourceBundle as BeamBundle
@@ -13,6 +13,7 @@ from apache_beam.utils.timestamp import Timestamp as BeamTimestamp
 from apache_beam.utils.windowed_value import WindowedValue as BeamWindowed
 
 from headrace.sdk.beam.iobase import DividedSource
+from headrace.sdk.beam.programs.metrics import track_current_step
 from headrace.sdk.beam.programs.options import RuntimeOptions
 from headrace.sdk.beam.programs.windows import WindowTranslation, pane_of_theirs
 from headrace.sdk.elements.windowed_value import WindowedValue
@@ -21,6 +22,8 @@ from headrace.sdk.sources.scripted_stream import TestStream, WindowedValueHolder
 from headrace.sdk.sources.source import BoundedSource
 from headrace.windowing.time.timestamps import MAX_MICROS, Duration, Timestamp
 from headrace.windowing.timestamped_value import TimestampedValue
+
+_END: Final = object()
 
 
 @attrs.frozen(eq=False)
@@ -49,7 +52,13 @@ class BeamSource(DividedSource):
     """A bounded source of Beam, divided as it divides itself."""
 
     def read(self, partition: int) -> Iterator[Any]:
-        return map(_own_value, super().read(partition))
+        records = super().read(partition)
+        while True:
+            track_current_step()  # others run between two records
+            found = next(records, _END)
+            if found is _END:
+                return
+            yield _own_value(found)
 
 
 def bounded_source(source: Any) -> BeamSource:

@@ -31,6 +31,8 @@ class Parts(BoundedSource):
 class ScriptedSource(UnboundedSource):
     """Returns one batch after another, then nothing until a file exists; then it has ended.
 
+    It counts its records.
+
     Attributes:
         batches: (values with timestamps, watermark) of each.
         end: the file.
@@ -43,6 +45,7 @@ class ScriptedSource(UnboundedSource):
         number = offset or 0
         if number < len(self.batches):
             records, watermark = self.batches[number]
+            hr.metrics.Metrics.counter("noting", "records").inc(len(records))
             return Batch(records, number + 1, watermark)
         return Batch([], number, finished=os.path.exists(self.end))
 

@@ -15,6 +15,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import headrace as hr
+from headrace.metrics import MetricsFilter
 from headrace.runners.spark import SparkRunner
 from headrace.runners.spark.cluster.new_session import RUN_CONF
 from headrace.testing import capture
@@ -116,6 +117,8 @@ def test_a_stream_on_a_real_clock(spark: SparkSession, tmp_path: Path) -> None:
     said = result.metrics().steps
     assert said["sums"].late_dropped == 1
     assert {step.watermark for step in said.values()} == {MAX_MICROS}
+    records = result.metrics().query(MetricsFilter().with_name("records"))["counters"]
+    assert {each.key.step: each.result for each in records} == {"left": 5, "right": 2}
     for name in ("each", "joined"):
         check_life(name, tmp_path, result)
 

@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 
 import headrace as hr
 from headrace.io import Batch, LatestOffset, UnboundedSource
+from headrace.metrics import MetricsFilter
 from headrace.options import PipelineOptions
 from headrace.runners.plan.planning import plan
 from headrace.runners.sources.batch_size import BatchDelivery
@@ -95,6 +96,7 @@ class Log(UnboundedSource[Any]):
         start = offset or 0
         end = min(start + limit, self.ends[partition])
         records = [self.record(partition, n) for n in range(start, end)]
+        hr.metrics.Metrics.counter("log", "records").inc(len(records))
         return Batch(records, end, self.watermark(end), end == self.ends[partition])
 
     def watermark(self, end: int) -> float | None:
@@ -134,8 +136,8 @@ class Sums(hr.PTransform):
         return groups | hr.MapTuple(lambda key, values: (name, key, sorted(values)))
 
 
-def panes(runner: Any, home: Path, *flags: str) -> tuple[list[Log], list[Any]]:
-    """The sources, and the elements of a stream with their windows and panes."""
+def panes(runner: Any, home: Path, *flags: str) -> tuple[list[Log], dict[str, int], list[Any]]:
+    """The sources, what each has counted, and the elements of a stream with their windows and panes."""
     for name in ("reported", "delay", "percentile", "files"):
         (home / name).mkdir(parents=True)
     log = Log(home)
@@ -151,10 +153,16 @@ def panes(runner: Any, home: Path, *flags: str) -> tuple[list[Log], list[Any]]:
     flags = (f"--max-records-per-batch={LIMIT}", "--until-caught-up", *flags)
     p = hr.Pipeline(runner=runner, options=PipelineOptions(list(flags)))
     logs, captured = build(p, home)
-    assert p.run().wait_until_finish() == "DONE"
-    return logs, sorted(
-        (e.value[0], e.pane.timing.name, repr(e.value), repr(e.windows), e.timestamp.micros)
-        for e in captured.elements
+    result = p.run()
+    assert result.wait_until_finish() == "DONE"
+    records = result.metrics().query(MetricsFilter().with_name("records"))["counters"]
+    return (
+        logs,
+        {each.key.step: each.result for each in records},
+        sorted(
+            (e.value[0], e.pane.timing.name, repr(e.value), repr(e.windows), e.timestamp.micros)
+            for e in captured.elements
+        ),
     )
 
 
@@ -239,9 +247,10 @@ def test_where_a_source_is_read_after_a_restart(tmp_path: Path) -> None:
 def test_windows_and_panes_are_those_of_the_local_runner(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    _, expected = panes("local", tmp_path / "local")
+    _, counted, expected = panes("local", tmp_path / "local")
     assert len({(name, timing) for name, timing, *_ in expected}) == 8
-    logs, found = panes(SparkRunner(spark), tmp_path / "spark", "--key-groups=2")
+    logs, counts, found = panes(SparkRunner(spark), tmp_path / "spark", "--key-groups=2")
     assert found == expected
+    assert counts == counted == dict.fromkeys(counted, sum(logs[0].ends)) != {}
     for log in logs:  # the driver reads only what is not told
         assert log.pids("told").isdisjoint(log.pids("read")) == (log.told == (0, 1))
