@@ -14,17 +14,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import apache_beam as beam
 import pytest
-from nexmark.generator import arrivals
-
-beam = pytest.importorskip("apache_beam", reason="Nexmark is in Beam's wheel")
-
 from apache_beam.options.pipeline_options import PipelineOptions
 from apache_beam.runners.direct.direct_runner import BundleBasedDirectRunner
 from apache_beam.testing import test_stream
 from apache_beam.testing.util import assert_that
 from apache_beam.transforms.window import GlobalWindows, TimestampedValue
 from apache_beam.utils.timestamp import Timestamp
+from nexmark.generator import arrivals
 
 from headrace.beam import HeadraceRunner
 from tests.beam.nexmark import answers
