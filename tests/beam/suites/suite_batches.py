@@ -30,7 +30,6 @@ from tests.beam.suites.records import current_test, forget, forget_all
 from tests.support.batching.batches import Batches, BatchingRunner, TestedPipeline
 from tests.support.batching.dry_run import OPTIONS
 
-
 FILES = "WriteImpl/WriteBundles"
 """A part of the label of the step that writes Beam's text files."""
 
