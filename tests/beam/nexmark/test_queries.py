@@ -7,29 +7,22 @@ import json
 import logging
 import re
 import sys
-from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from nexmark.generator import Config, arrivals, events
+from nexmark.generator import arrivals
 
 import headrace as hr
 from headrace.options.pipeline_options import PipelineOptions
 from headrace.testing.util import assert_that
 from tests.beam.nexmark import answers
+from tests.beam.nexmark.checks import CONFIG, UNSAFE, expectation, shape
 from tests.beam.nexmark.wheel import PACKAGE, copy_nexmark
 from tests.docs.examples.nexmark_oracle import House
 
 pytest.importorskip("apache_beam", reason="Nexmark is in Beam's wheel")
-
-CONFIG = Config(events=2_000, rate=50, longest_delay=1_000, partitions=1)
-"""In streaming mode no event is late: the watermark trails by 2 seconds."""
-
-
-UNSAFE = ["--allow_unsafe_triggers"]
-"""Beam's launcher sets this for query 11, whose trigger could lose late events."""
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -57,71 +50,6 @@ class Lines(hr.io.BoundedSource[str]):
             yield hr.TimestampedValue(line, hr.Timestamp(micros=event.time * 1000))
 
 
-@pytest.fixture(scope="module")
-def house() -> House:
-    return House(events(CONFIG))
-
-
-def _values(row: dict[str, Any]) -> Any:
-    return tuple(row.values())
-
-
-def _pane(row: dict[str, Any], pane: Any = hr.DoFn.PaneInfoParam) -> Any:
-    return pane.index, row["seller"], row["price"]
-
-
-def _equals(expected: Counter[Any]) -> Callable[[list[Any]], None]:
-    def check(found: list[Any]) -> None:
-        assert Counter(found) == expected
-
-    return check
-
-
-def _last_of_each(expected: dict[int, int]) -> Callable[[list[Any]], None]:
-    """Query 6 emits a new average for each sale; the last one counts."""
-
-    def check(found: list[Any]) -> None:
-        last = {seller: price for _, seller, price in sorted(found)}
-        assert last == expected
-
-    return check
-
-
-def _sums(expected: Counter[Any]) -> Callable[[list[Any]], None]:
-    """Query 12 counts by the clock; only the sums are known."""
-
-    def check(found: list[Any]) -> None:
-        counts: Counter[Any] = Counter()
-        for bidder, bids in found:
-            counts[bidder] += bids
-        assert counts == expected
-
-    return check
-
-
-SHAPES: dict[int, Callable[..., Any]] = {
-    0: lambda event: (type(event).__name__, event.date_time.micros // 1000),
-    1: lambda bid: (bid.auction, bid.bidder, bid.price, bid.date_time.micros // 1000),
-    4: lambda row: (row["category"], row["price"]),
-    6: _pane,
-    7: lambda bid: (bid.auction, bid.bidder, bid.price),
-    9: lambda sold: (sold.auction.id, sold.bid.bidder, sold.bid.price),
-}
-"""What is compared of a result; of others the values of their dictionaries."""
-
-
-def expectation(number: int, house: House) -> Callable[[list[Any]], None]:
-    if number == 6:
-        return _last_of_each(answers.q6(house))
-    if number == 7:
-        return _equals(Counter((a, b, price) for _, a, b, price in answers.q7(house)))
-    if number == 10:
-        return _equals(Counter())  # Beam's query writes nothing
-    if number == 12:
-        return _sums(answers.q12(house))
-    return _equals(getattr(answers, f"q{number}")(house))
-
-
 def build(pipeline: hr.Pipeline, numbers: list[int], house: House) -> None:
     """Build queries, each with a check of its results."""
     found = (
@@ -132,7 +60,7 @@ def build(pipeline: hr.Pipeline, numbers: list[int], house: House) -> None:
     for number in numbers:
         query = _module(f"queries.query{number}")
         results = found | f"Query {number}" >> _Loaded(query)
-        shaped = results | f"Shape {number}" >> hr.Map(SHAPES.get(number, _values))
+        shaped = results | f"Shape {number}" >> hr.Map(shape(number, hr.DoFn.PaneInfoParam))
         everything = shaped | f"Together {number}" >> hr.WindowInto(hr.window.GlobalWindows())
         assert_that(everything, expectation(number, house), label=f"Check {number}")
 

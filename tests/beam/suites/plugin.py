@@ -7,6 +7,7 @@ has for each test the number of its pipelines that Headrace ran.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -36,7 +37,9 @@ def pytest_configure(config: Any) -> None:
     for mark in MARKS:
         config.addinivalue_line("markers", f"{mark}: of Beam's tests")
     test_pipelines: Any = TestPipeline
-    test_pipelines.pytest_test_pipeline_options = "--runner=headrace.beam.HeadraceRunner"
+    test_pipelines.pytest_test_pipeline_options = " ".join(
+        ["--runner=headrace.beam.HeadraceRunner", f"--temp_location={Path.cwd()}"]
+    )
     pipelines: Any = Pipeline
     pipelines.__init__ = _on_headrace(pipelines.__init__)
 

@@ -7,8 +7,10 @@ from typing import Any
 
 import apache_beam as beam
 from apache_beam.coders import StrUtf8Coder, typecoders
+from apache_beam.io.range_trackers import OffsetRangeTracker
 from apache_beam.io.restriction_trackers import OffsetRange, OffsetRestrictionTracker
 from apache_beam.io.watermark_estimators import ManualWatermarkEstimator
+from apache_beam.options.pipeline_options import PipelineOptions
 from apache_beam.testing.test_stream import TestStream
 from apache_beam.transforms import combiners, trigger, userstate, window
 from apache_beam.transforms.core import RestrictionProvider
@@ -278,6 +280,43 @@ class WithWindow(beam.DoFn):
         yield pair[0], sorted(pair[1]), int(w.start)
 
 
+class MillOptions(PipelineOptions):
+    """Options of which workers get the value when the pipeline runs."""
+
+    @classmethod
+    def _add_argparse_args(cls, parser):
+        parser.add_value_provider_argument("--mill", type=str, default="by the weir")
+
+
+def value_providers(p):
+    """Reads a value that is known when the pipeline runs: in a ParDo, in a CombineFn and in a source."""
+    mill = p.options.view_as(MillOptions).mill
+    named = p | "One" >> beam.Create([1]) | beam.Map(lambda n: (n, mill.get()))
+    joined = p | "Two" >> beam.Create([2]) | beam.CombineGlobally(lambda _: len(mill.get()))
+    read = p | beam.io.Read(Named(mill))
+    return (named, joined, read) | beam.Flatten()
+
+
+class Named(beam.io.iobase.BoundedSource):
+    """One element, with the value of a provider."""
+
+    def __init__(self, provider):
+        self.provider = provider
+
+    def estimate_size(self):
+        return 1
+
+    def split(self, desired_bundle_size, start_position=None, stop_position=None):
+        yield beam.io.iobase.SourceBundle(1, self, 0, 1)
+
+    def get_range_tracker(self, start_position, stop_position):
+        return OffsetRangeTracker(0, 1)
+
+    def read(self, range_tracker):
+        if range_tracker.try_claim(0):
+            yield 3, self.provider.get()
+
+
 BATCH = (
     word_count,
     state_and_timers,
@@ -287,5 +326,6 @@ BATCH = (
     keys_of_classes,
     sessions_with_outputs,
     splittable,
+    value_providers,
 )
 """The programs that end."""

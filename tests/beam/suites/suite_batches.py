@@ -30,6 +30,9 @@ from tests.beam.suites.records import current_test, forget, forget_all
 from tests.support.batching.batches import Batches, BatchingRunner, TestedPipeline
 from tests.support.batching.dry_run import OPTIONS
 
+FILES = "WriteImpl/WriteBundles"
+"""A part of the label of the step that writes Beam's text files."""
+
 
 class FewGroups:
     """Spark with two key groups."""
@@ -61,10 +64,13 @@ class SuiteBatches(Batches):
 
 
 def _can_be_batched(pipeline: TestedPipeline) -> bool:
-    """Return whether a pipeline ends, and at most one test stream moves its clock.
+    """Return whether a pipeline ends, at most one test stream moves its clock, and it writes no files.
 
-    Other sources beside that stream are those of ``assert_that``, which do not depend on the clock.
+    Other sources beside that stream are those of ``assert_that``, which do not depend on the clock. Tests
+    that read what their pipeline wrote look for new files when they run again.
     """
+    if any(FILES in node.label for node in pipeline.graph):
+        return False
     ends = all(isinstance(source, (BoundedSource, TestStream)) for source in pipeline.sources)
     return ends and (not pipeline.clock_steps or len(pipeline.test_streams) == 1)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import sys
 import warnings
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from apache_beam.io.watch import PollResult, Watch
 from apache_beam.metrics import Metrics, MetricsFilter
 from apache_beam.options.pipeline_options import PipelineOptions
+from apache_beam.options.value_provider import RuntimeValueProvider
 from apache_beam.runners.direct.direct_runner import BundleBasedDirectRunner
 from apache_beam.runners.portability.fn_api_runner import FnApiRunner
 from apache_beam.testing import test_stream
@@ -20,7 +22,7 @@ from apache_beam.transforms import combiners, trigger, window
 import headrace.errors
 from headrace.beam import HeadraceRunner, ToChangelog, retracting
 from headrace.runners.spark.cluster.options import SparkOptions
-from headrace.sdk.beam.programs.options import HeadraceOptions, own_options
+from headrace.sdk.beam.programs.options import HeadraceOptions, RuntimeOptions, own_options
 from headrace.sdk.options.pipeline_options import StandardOptions, given_flags
 from tests.beam.suites import programs
 from tests.beam.suites.programs import BATCH
@@ -296,6 +298,16 @@ def test_a_flag_that_a_program_declares_is_its_own(from_command_line, monkeypatc
     assert given_flags(own).names == ("until_caught_up", "job_name", "pipeline_type_check")
     assert own.view_as(StandardOptions).job_name == "mill"
     assert own.view_as(SparkOptions).key_groups is None
+
+
+def test_workers_get_the_options_of_the_run(monkeypatch):
+    monkeypatch.setattr(RuntimeValueProvider, "runtime_options", None)
+    given = PipelineOptions(["--mill=up the race"])
+    RuntimeOptions.begin(given)
+    sent = pickle.dumps(RuntimeOptions.current())
+    RuntimeValueProvider.set_runtime_options(None)
+    assert pickle.loads(sent).given["mill"] == "up the race"
+    assert RuntimeValueProvider.get_value("mill", str, "") == "up the race"
 
 
 def test_a_dotted_name_names_the_runner():

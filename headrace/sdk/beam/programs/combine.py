@@ -12,6 +12,7 @@ from apache_beam.transforms.core import (
 )
 
 from headrace.sdk.beam.programs.metrics import track_current_step
+from headrace.sdk.beam.programs.options import RuntimeOptions
 from headrace.sdk.coders.own_values import own_if_possible
 from headrace.sdk.combiners.arithmetic import MeanCombineFn
 from headrace.sdk.combiners.counting import CountCombineFn
@@ -70,6 +71,7 @@ class BeamCombineFn(CombineFn):
         self._fn = fn
         self._args = args
         self._kwargs = dict(kwargs or {})
+        self._runtime = RuntimeOptions.current()
         self._is_callable = type(fn) in _WRAPPERS
 
     def default_label(self) -> str:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import sys
 from argparse import Action, ArgumentParser
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
 from typing import Any, Final
 
+import attrs
 from apache_beam.options.pipeline_options import PipelineOptions as BeamOptions
+from apache_beam.options.value_provider import RuntimeValueProvider, ValueProvider
 
 from headrace.sdk.options.option_flags import flag_name, parser_of, parser_with, with_subclasses
 from headrace.sdk.options.pipeline_options import PipelineOptions, known_flags
@@ -120,3 +122,46 @@ def _flags_of(names: set[str], flags: list[str]) -> list[str]:
         if keeps:
             kept.append(flag)
     return kept
+
+
+@attrs.frozen
+class RuntimeOptions:
+    """The options of a run, which Beam keeps in each process that calls a program's functions.
+
+    Runtime value providers and Beam's file systems read them there. What is sent to workers has these as a
+    part, and when it arrives, the options are set.
+
+    Attributes:
+        given: the options by name, as plain values.
+    """
+
+    given: Mapping[str, Any]
+
+    @staticmethod
+    def begin(options: Any) -> None:
+        """Set the options of a run in this process."""
+        given = options.get_all_options(drop_default=True)
+        plain = {name: _plain(value) for name, value in given.items()}
+        RuntimeValueProvider.set_runtime_options(
+            {name: value for name, value in plain.items() if value is not None}
+        )
+
+    @staticmethod
+    def current() -> RuntimeOptions:
+        """Return the options that are set in this process."""
+        return RuntimeOptions(RuntimeValueProvider.runtime_options or {})
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _arrived, (dict(self.given),)
+
+
+def _arrived(given: Mapping[str, Any]) -> RuntimeOptions:
+    RuntimeValueProvider.set_runtime_options(given)
+    return RuntimeOptions(given)
+
+
+def _plain(value: Any) -> Any:
+    """Return the value of an option, if a worker can get it; else None."""
+    if isinstance(value, ValueProvider):
+        value = value.get() if value.is_accessible() else None
+    return value if isinstance(value, (str, int, float, list, tuple, dict)) else None

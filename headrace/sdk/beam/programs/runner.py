@@ -10,7 +10,7 @@ from apache_beam.runners.runner import PipelineResult, PipelineRunner
 from apache_beam.transforms.external import ExternalTransform
 
 from headrace.sdk.beam.programs.metrics import HeadraceMetrics
-from headrace.sdk.beam.programs.options import own_options, runner_name
+from headrace.sdk.beam.programs.options import RuntimeOptions, own_options, runner_name
 from headrace.sdk.beam.programs.sources.external import apply_external
 from headrace.sdk.beam.programs.translation import translate
 from headrace.sdk.options.pipeline_options import StandardOptions
@@ -89,6 +89,7 @@ class HeadraceRunner(PipelineRunner):
         """Translate a pipeline, and run it."""
         strict = not options.view_as(TypeOptions).allow_non_deterministic_key_coders
         pipeline.visit(group_by_key_input_visitor(strict))
+        RuntimeOptions.begin(options)
         own = own_options(options)
         made = Pipeline(self._runner or runner_name(options), own)
         streaming = bool(own.view_as(StandardOptions).streaming)

@@ -13,6 +13,7 @@ from apache_beam.runners.common import DoFnRunner
 
 from headrace.errors import HeadraceError
 from headrace.sdk.beam.programs.metrics import StepTracker
+from headrace.sdk.beam.programs.options import RuntimeOptions
 from headrace.sdk.beam.programs.rows import Emitted
 from headrace.sdk.beam.programs.windows import WindowTranslation
 from headrace.sdk.pardo.side_inputs import AsSideInput
@@ -30,6 +31,7 @@ class BeamStep:
         kwargs: additional arguments by name.
         windowfn: Beam's window function of the main input.
         views: the kind of each side input, and its options.
+        runtime: the options of the run.
     """
 
     label: str
@@ -38,6 +40,7 @@ class BeamStep:
     kwargs: Mapping[str, Any] = attrs.field(factory=dict)
     windowfn: Any = None
     views: tuple[tuple[Any, Any], ...] = ()
+    runtime: RuntimeOptions = attrs.field(factory=RuntimeOptions.current)
 
 
 @attrs.define(eq=False)

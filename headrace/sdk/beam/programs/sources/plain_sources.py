@@ -14,6 +14,7 @@ from apache_beam.utils.windowed_value import WindowedValue as BeamWindowed
 
 from headrace.sdk.beam.iobase import DividedSource
 from headrace.sdk.beam.programs.metrics import track_current_step
+from headrace.sdk.beam.programs.options import RuntimeOptions
 from headrace.sdk.beam.programs.windows import WindowTranslation, pane_of_theirs
 from headrace.sdk.elements.windowed_value import WindowedValue
 from headrace.sdk.polling.periodic import PeriodicImpulse, RebaseMode
@@ -71,6 +72,7 @@ class _Whole:
     """A bounded source of Beam; one that does not divide itself is one part."""
 
     source: Any
+    runtime: RuntimeOptions = attrs.field(factory=RuntimeOptions.current)
 
     def estimate_size(self) -> int | None:
         """Return the size in bytes, if the source tells one."""
