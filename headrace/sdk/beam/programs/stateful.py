@@ -103,7 +103,7 @@ class BeamStatefulDoFn(DoFn):
         taken = self._worker.emitted.taken()
         return (
             [
-                self._output(tag, row, row.windows is windows and row.timestamp_micros == timestamp)
+                self._output(tag, row, row.timestamp_micros == timestamp and row.windows == windows)
                 for tag, row in taken
             ]
             if taken

@@ -1,0 +1,57 @@
+"""Runs a program: by `apache_beam` on one of Beam's runners or on ours, and natively on a runner of Headrace."""
+
+from __future__ import annotations
+
+import ast
+import tempfile
+from collections import defaultdict
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from headrace.sdk.beam.judge.beam_pipelines import flags
+from headrace.sdk.beam.judge.in_beam import beam
+from headrace.sdk.beam.judge.playing import silenced
+from headrace.sdk.testing.runs.run import unchecked_pipeline
+from tests.beam.judge.twin.dofns import SEEN, Seen, module
+from tests.beam.judge.twin.language import Program
+from tests.beam.judge.twin.transforms import build
+
+Outputs = list[list[Seen]]
+"""The elements of each collection of a program, sorted."""
+
+OURS = "headrace.beam.HeadraceRunner"
+BEAMS = "BundleBasedDirectRunner"
+
+
+@cache
+def _options(streaming: bool) -> Any:
+    return module("beam", "options.pipeline_options").PipelineOptions(flags(streaming))
+
+
+def by_beam(program: Program, runner: Any, streaming: bool) -> Outputs:
+    """Run a program by `apache_beam` on a runner in this process."""
+    SEEN.clear()
+    with silenced():
+        p = beam().Pipeline(runner, _options(streaming))
+        build(p, program, "beam", streaming)
+        p.run(test_runner_api=False).wait_until_finish()
+    return _outputs(program, SEEN)
+
+
+def natively(program: Program, streaming: bool) -> Outputs:
+    """Run a program of Headrace's own transforms on the local runner."""
+    SEEN.clear()
+    with silenced(), unchecked_pipeline() as p:
+        build(p, program, "headrace", streaming)
+        p.run()
+    return _outputs(program, SEEN)
+
+
+def _outputs(program: Program, seen: Sequence[tuple[str, Seen]], prefix: str = "") -> Outputs:
+    found = defaultdict(list)
+    for name, row in seen:
+        found[name].append(row)
+    last = program.outputs[-1].stop if program.nodes else 1
+    return [sorted(found[f"{prefix}{n}"]) for n in range(last)]
