@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+import signal
 import tempfile
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -24,19 +26,42 @@ Outputs = list[list[Seen]]
 OURS = "headrace.beam.HeadraceRunner"
 BEAMS = "BundleBasedDirectRunner"
 
+LIMIT = 30.0
+"""Seconds in which a program has to end."""
+
 
 @cache
 def _options(streaming: bool) -> Any:
     return module("beam", "options.pipeline_options").PipelineOptions(flags(streaming))
 
 
+class DidNotEndError(Exception):
+    """A Beam runner has not ended a program in time."""
+
+
+@contextmanager
+def limited(seconds: float) -> Iterator[None]:
+    """Stop what takes longer, in the main thread."""
+
+    def stop(*_: object) -> None:
+        raise DidNotEndError(f"not ended in {seconds:g} seconds")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
 def by_beam(program: Program, runner: Any, streaming: bool) -> Outputs:
     """Run a program by `apache_beam` on a runner in this process."""
     SEEN.clear()
-    with silenced():
+    with silenced(), limited(LIMIT):
         p = beam().Pipeline(runner, _options(streaming))
         build(p, program, "beam", streaming)
-        p.run(test_runner_api=False).wait_until_finish()
+        p.run().wait_until_finish()
     return _outputs(program, SEEN)
 
 
