@@ -22,7 +22,7 @@ from tests.beam.judge.twin.drawing import programs
 from tests.beam.judge.twin.language import Program
 from tests.beam.judge.twin.quicker import quick_construction
 
-PIECE = 250
+PIECE = 100
 """Number of cases that share a seed."""
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, Final
 
 import attrs
@@ -16,8 +15,14 @@ from headrace.sdk.beam.judge.runner_cases import (
     without,
 )
 from headrace.sdk.testing.strategies.arriving import scripts
-from headrace.sdk.testing.streams.script import Script, ScriptEvent, ended
-from headrace.triggers import AfterCount, AfterWatermark, DefaultTrigger, Repeatedly, WindowingStrategy
+from headrace.sdk.testing.streams.script import Script, ScriptEvent, ended, rows_of
+from headrace.triggers import (
+    AfterCount,
+    AfterWatermark,
+    DefaultTrigger,
+    Repeatedly,
+    WindowingStrategy,
+)
 from headrace.windowing import Sessions
 from headrace.windowing.time.timestamps import MAX_MICROS
 from headrace.windowing.time.units import SECOND
@@ -93,7 +98,8 @@ STOPPING: Final = st.builds(lambda tag: ("stop", tag), TAGS)
 
 
 def _actions(*kinds: st.SearchStrategy[Any]) -> st.SearchStrategy[Actions]:
-    return st.lists(st.one_of(TOUCHING, TOUCHING, EMITTING, *kinds), max_size=4).map(tuple)
+    some = st.one_of(TOUCHING, TOUCHING, EMITTING, *kinds)
+    return st.lists(some, min_size=1, max_size=5).map(tuple)
 
 
 @st.composite
@@ -189,7 +195,7 @@ def programs(draw: st.DrawFn) -> Program:
     """Draw programs."""
     windowing = draw(windowings())
     late = (5 * SECOND, min(windowing.allowed_lateness, 12 * SECOND))
-    script = programs_script(draw(scripts(AFTER_EPOCH, edges=late)), windowing)
+    script = programs_script(draw(scripts(AFTER_EPOCH, edges=late).filter(rows_of)), windowing)
     program = Program(script, draw(st.sampled_from(list(KEYS))), windowing, ())
     for _ in range(draw(st.integers(1, MOST))):
         node = draw(_nodes(shapes(program)))

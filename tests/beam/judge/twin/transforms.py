@@ -151,7 +151,9 @@ def _globally(names: str, label: str, node: Node, main: Any) -> list[Any]:
 def _join(names: str, label: str, node: Node, one: Any, other: Any) -> list[Any]:
     b = module(names)
     joined = (one, other) | label >> b.CoGroupByKey()
-    return [joined | f"{label} in order" >> b.MapTuple(lambda k, sides: (k, in_order(tuple(sides))))]
+    return [
+        joined | f"{label} in order" >> b.MapTuple(lambda k, sides: (k, in_order(tuple(sides))))
+    ]
 
 
 def _look(names: str, label: str, node: Node, main: Any, side: Any) -> list[Any]:
@@ -164,7 +166,9 @@ def _look(names: str, label: str, node: Node, main: Any, side: Any) -> list[Any]
         numbers = side | f"{label} numbers" >> b.MapTuple(lambda k, value: (k, number(value)))
         view = views.AsDict(numbers | f"{label} total" >> b.CombinePerKey(sum))
     else:
-        view = {"list": views.AsList, "iter": views.AsIter, "multimap": views.AsMultiMap}[node.how](side)
+        view = {"list": views.AsList, "iter": views.AsIter, "multimap": views.AsMultiMap}[node.how](
+            side
+        )
     return [main | label >> b.Map(with_side, view)]
 
 
