@@ -1,4 +1,4 @@
-"""The check of a program: our translation gives what the native program gives, and Beam gives where it is right."""
+"""The check of a program: all three ways give the same, except where Beam is known to differ."""
 
 from __future__ import annotations
 

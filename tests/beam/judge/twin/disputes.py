@@ -227,12 +227,15 @@ def disputed(program: Program, streaming: bool) -> dict[str, set[int]]:
 # What Beam cannot run
 
 SPLITTABLE: Final = "splittable DoFns do not run on the bundle-based runner"
+MULTIMAP: Final = "AsMultiMap does not work on the bundle-based runner"
 EMPTY: Final = "an empty bundle before a windowed side input stops the bundle-based runner"
 
 
 def cannot_run(program: Program, streaming: bool) -> str:
     """Return why Beam's runner cannot run a program; "" if it can."""
-    return SPLITTABLE if streaming and any(n.kind == "read" for n in program.nodes) else ""
+    if streaming and any(node.kind == "read" for node in program.nodes):
+        return SPLITTABLE
+    return MULTIMAP if streaming and any(node.how == "multimap" for node in program.nodes) else ""
 
 
 def why_stopped(program: Program, streaming: bool, error: Exception) -> str:

@@ -8,7 +8,6 @@ from functools import cache
 from importlib import import_module
 from typing import Any, Final, NamedTuple
 
-
 from headrace.sdk.beam.judge.taps import BEAM_TIMINGS, EARLIEST_START
 from tests.beam.judge.twin.language import Actions, Machine
 

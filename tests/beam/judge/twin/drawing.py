@@ -23,7 +23,6 @@ from headrace.triggers import (
     Repeatedly,
     WindowingStrategy,
 )
-from headrace.windowing import Sessions
 from headrace.windowing.time.timestamps import MAX_MICROS
 from headrace.windowing.time.units import SECOND
 from tests.beam.judge.twin.dofns import KEYS

@@ -117,22 +117,14 @@ class Shape:
     Attributes:
         windowing: its windowing.
         strategy: collections with the same one can be merged.
-        on_time: whether its elements come at once, with the timestamps that the source has given them or later
-            ones.
-        fires_once: whether a window of it has one pane at most.
+        on_time: whether its elements come at once, with the timestamps of the source or later ones.
         ancestors: the numbers of the collections that it is made of, and its own.
     """
 
     windowing: WindowingStrategy
     strategy: Any
     on_time: bool = True
-    fires_once: bool = False
     ancestors: frozenset[int] = frozenset({0})
-
-    @property
-    def can_change_time(self) -> bool:
-        """Whether elements can be given later timestamps, which those of a grouping may not have."""
-        return self.on_time
 
 
 @cache
