@@ -15,7 +15,6 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from multiprocessing import Pool
 from pathlib import Path
-from random import Random
 from tempfile import TemporaryDirectory
 
 from hypothesis import HealthCheck, Phase, given, seed, settings, strategies as st
@@ -24,7 +23,7 @@ from headrace.beam import HeadraceRunner
 from headrace.runners.spark.cluster.session import prepare
 from headrace.sdk.options.pipeline_options import PipelineOptions
 from tests.beam.judge.twin.comparing import assert_same, check
-from tests.beam.judge.twin.drawing import programs
+from tests.beam.judge.twin.drawing import drawn_programs, programs
 from tests.beam.judge.twin.language import Program
 from tests.beam.judge.twin.quicker import quick_construction
 from tests.beam.judge.twin.running import packed_by_beam, packed_natively
@@ -70,27 +69,6 @@ def pieces(options: argparse.Namespace) -> Iterator[tuple[Counter[str], str]]:
         yield from pool.imap_unordered(partial(examine, piece, options.shrink), seeds)
 
 
-def drawn(cases: int, random_seed: int) -> list[Program]:
-    """Draw programs, always the same for a seed; more are drawn than needed, as Hypothesis repeats itself."""
-    found: list[Program] = []
-
-    @seed(random_seed)
-    @settings(
-        max_examples=2 * cases,
-        database=None,
-        deadline=None,
-        phases=[Phase.generate],
-        suppress_health_check=list(HealthCheck),
-    )
-    @given(programs())
-    def draw(program: Program) -> None:
-        found.append(program)
-
-    draw()
-    Random(random_seed).shuffle(found)
-    return found[:cases]
-
-
 def examine_pack(pack: Sequence[Program], streaming: bool) -> tuple[Counter[str], str]:
     """Compare a pack of programs on Spark with the same programs of our own transforms, in memory."""
     counts = Counter(feature for program in pack for feature in set(program.features))
@@ -113,7 +91,7 @@ def packs(options: argparse.Namespace) -> Iterator[tuple[Counter[str], str]]:
     session = prepare(PipelineOptions(["--spark-master=local[2]"]))
     for n in range(-(-options.cases // options.pack)):
         with quick_construction():
-            yield examine_pack(drawn(options.pack, options.seed + n), streaming=n % 2 == 0)
+            yield examine_pack(drawn_programs(options.pack, options.seed + n), streaming=n % 2 == 0)
     session.spark.stop()
 
 

@@ -227,15 +227,13 @@ def disputed(program: Program, streaming: bool) -> dict[str, set[int]]:
 # What Beam cannot run
 
 SPLITTABLE: Final = "splittable DoFns do not run on the bundle-based runner"
-MULTIMAP: Final = "AsMultiMap does not work on the bundle-based runner"
 EMPTY: Final = "an empty bundle before a windowed side input stops the bundle-based runner"
 
 
 def cannot_run(program: Program, streaming: bool) -> str:
     """Return why Beam's runner cannot run a program; "" if it can."""
-    if streaming and any(node.kind == "read" for node in program.nodes):
-        return SPLITTABLE
-    return MULTIMAP if streaming and any(node.how == "multimap" for node in program.nodes) else ""
+    splits = any(node.kind == "read" for node in program.nodes)
+    return SPLITTABLE if streaming and splits else ""
 
 
 def why_stopped(program: Program, streaming: bool, error: Exception) -> str:

@@ -294,6 +294,12 @@ def with_side(element: Any, side: Any) -> Any:
     return key, (value, ("sees", in_order(side)))
 
 
+def with_values(element: Any, side: Any) -> Any:
+    """Return an element with the values of its key in a side input, which need not be a whole dict."""
+    key, value = element
+    return key, (value, ("finds", in_order(list(side[key]))))
+
+
 # Taps
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from random import Random
 from typing import Any, Final
 
 import attrs
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, Phase, given, seed, settings, strategies as st
 
 from headrace.sdk.beam.judge.runner_cases import (
     AFTER_EPOCH,
@@ -201,3 +202,24 @@ def programs(draw: st.DrawFn) -> Program:
         if node is not None:
             program = attrs.evolve(program, nodes=(*program.nodes, node))
     return program
+
+
+def drawn_programs(cases: int, random_seed: int) -> list[Program]:
+    """Draw programs, always the same for a seed; more are drawn than needed, as Hypothesis repeats itself."""
+    found: list[Program] = []
+
+    @seed(random_seed)
+    @settings(
+        max_examples=2 * cases,
+        database=None,
+        deadline=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(programs())
+    def draw(program: Program) -> None:
+        found.append(program)
+
+    draw()
+    Random(random_seed).shuffle(found)
+    return found[:cases]

@@ -20,6 +20,7 @@ from tests.beam.judge.twin.dofns import (
     statistics,
     tapping,
     with_side,
+    with_values,
 )
 from tests.beam.judge.twin.language import Node, Program
 
@@ -165,10 +166,10 @@ def _look(names: str, label: str, node: Node, main: Any, side: Any) -> list[Any]
     elif node.how == "dict":
         numbers = side | f"{label} numbers" >> b.MapTuple(lambda k, value: (k, number(value)))
         view = views.AsDict(numbers | f"{label} total" >> b.CombinePerKey(sum))
+    elif node.how == "multimap":
+        return [main | label >> b.Map(with_values, views.AsMultiMap(side))]
     else:
-        view = {"list": views.AsList, "iter": views.AsIter, "multimap": views.AsMultiMap}[node.how](
-            side
-        )
+        view = (views.AsList if node.how == "list" else views.AsIter)(side)
     return [main | label >> b.Map(with_side, view)]
 
 
