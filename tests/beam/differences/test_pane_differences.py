@@ -20,6 +20,7 @@ from tests.beam.differences.both_runners import (
     in_headrace,
     minutes,
     script,
+    values,
 )
 
 pytestmark = pytest.mark.filterwarnings("ignore")

@@ -47,7 +47,7 @@ def _quick() -> Iterator[None]:
 
 
 def alarm_at_the_end() -> Program:
-    """A timer that is due at the end of its window: the our translation stamped its outputs with that time."""
+    """A timer is due when its window ends: our translation once stamped its outputs with that time."""
     script = (("elements", (("a", 1, 17 * SECOND, 1),)), ("watermark", MAX_MICROS))
     alarm = Machine(((("set", "", 3),),), (("emit", "t"),), ())
     return Program(script, "str", WindowingStrategy(FixedWindows(5)), (Node("state", (0,), alarm),))

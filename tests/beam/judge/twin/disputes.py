@@ -178,7 +178,7 @@ def _stamps_behind_the_watermark(at: Place) -> bool:
 Dispute = Callable[[Place], bool]
 
 IN_STREAMS: Final[dict[str, Dispute]] = {
-    "a Flatten of a collection with itself": _merges_itself,
+    '"Flatten of a collection with itself"': _merges_itself,
     '"Late elements and side inputs"': _is_late_for_a_side_input,
     '"The first pane of a side input"': _sees_panes,
     '"Elements of expired windows"': _has_expired,
@@ -190,7 +190,7 @@ IN_STREAMS: Final[dict[str, Dispute]] = {
     "timers hold no watermark": _groups_outputs_of_timers,
     '"Continuations", "What comes after the end"': _has_a_trigger,
     "elements of one event are in several bundles": _fires_by_bundle,
-    '"Reshuffle and late elements"': _shuffles_late_elements,
+    '"Reshuffle of late elements"': _shuffles_late_elements,
     '"Timestamps of panes after an early one"': _stamps_panes_after_early_ones,
     '"Timestamps behind the watermark"': _stamps_behind_the_watermark,
     "a TimestampedValue in sliding windows": _stamps_in_sliding_windows,
