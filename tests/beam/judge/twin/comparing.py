@@ -48,7 +48,7 @@ def check_with_beam(
         except Exception as error:
             fault = why_stopped(program, streaming, error)
             if not fault:
-                raise
+                raise AssertionError(f"{program} stops on Beam's runner: {error!r}") from error
     if fault:
         counts[f"dispute: {fault}"] += 1
         return

@@ -15,6 +15,7 @@ import attrs
 from headrace.sdk.beam.judge.runner_cases import AMPLE, windows_of
 from headrace.sdk.testing.streams.script import Script, ScriptRow
 from headrace.triggers import DefaultTrigger, WindowingStrategy
+from headrace.windowing import SlidingWindows
 from headrace.windowing.time.timestamps import MIN_MICROS
 from headrace.windowing.time.units import SECOND
 from headrace.windowing.timestamp_combiner import TimestampCombiner
@@ -143,7 +144,7 @@ def _has_a_trigger(at: Place) -> bool:
 
 def _stamps_in_sliding_windows(at: Place) -> bool:
     sizes = at.main.windowing.window_fn
-    slides = getattr(sizes, "period", None) is not None and sizes.period < sizes.size
+    slides = isinstance(sizes, SlidingWindows) and sizes.period < sizes.size
     return at.node.kind == "stamp" and slides
 
 
@@ -227,6 +228,7 @@ def disputed(program: Program, streaming: bool) -> dict[str, set[int]]:
 # What Beam cannot run
 
 SPLITTABLE: Final = "splittable DoFns do not run on the bundle-based runner"
+NO_WINDOW: Final = "an element in no window stops the bundle-based runner"
 EMPTY: Final = "an empty bundle before a windowed side input stops the bundle-based runner"
 
 
@@ -238,5 +240,14 @@ def cannot_run(program: Program, streaming: bool) -> str:
 
 def why_stopped(program: Program, streaming: bool, error: Exception) -> str:
     """Return the known fault of Beam by which a run stopped; "" if it is none."""
-    looks = streaming and any(n.kind == "look" for n in program.nodes)
-    return EMPTY if looks and isinstance(error, IndexError) else ""
+    if not isinstance(error, IndexError) or not streaming:
+        return ""
+    if any(map(_has_gaps, shapes(program))):
+        return NO_WINDOW
+    return EMPTY if any(node.kind == "look" for node in program.nodes) else ""
+
+
+def _has_gaps(shape: Shape) -> bool:
+    """Return whether some times are in no window."""
+    sizes = shape.windowing.window_fn
+    return isinstance(sizes, SlidingWindows) and sizes.period > sizes.size
