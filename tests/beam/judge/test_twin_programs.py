@@ -85,12 +85,8 @@ def test_a_pack_of_programs_on_spark(tmp_path: Path) -> None:
 # Bugs that are seeded in the translation
 
 
-def a_set_keeps_nothing(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(states.BeamSetState, "add", lambda self, value: None)
-
-
-def a_clear_is_forgotten(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(states._Wrapped, "clear", lambda self: None)
+def states_are_of_the_first_key(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(states.UserState, "take", lambda self, call: setattr(self, "_call", call))
 
 
 def the_tag_of_a_timer_is_lost(patch: pytest.MonkeyPatch) -> None:
@@ -113,8 +109,7 @@ def the_last_input_of_a_flatten_is_lost(patch: pytest.MonkeyPatch) -> None:
 
 
 BUGS = [
-    a_set_keeps_nothing,
-    a_clear_is_forgotten,
+    states_are_of_the_first_key,
     the_tag_of_a_timer_is_lost,
     a_timer_cannot_be_cleared,
     a_side_input_is_shortened,

@@ -225,6 +225,15 @@ def disputed(program: Program, streaming: bool) -> dict[str, set[int]]:
     return found
 
 
+def loses_panes(program: Program, number: int) -> bool:
+    """Return whether panes of a collection are assigned to several windows: a tap then sees no pane."""
+    shape = shapes(program)[number]
+    sizes = shape.windowing.window_fn
+    slides = isinstance(sizes, SlidingWindows) and sizes.period < sizes.size
+    above = [at.node.kind for at, made in places(program) if shape.ancestors.intersection(made)]
+    return slides and "window" in above and not GROUPING.isdisjoint(above)
+
+
 # What Beam cannot run
 
 SPLITTABLE: Final = "splittable DoFns do not run on the bundle-based runner"
