@@ -47,6 +47,16 @@ def test_collections_in_different_windows_cannot_be_flattened() -> None:
         in_headrace(program)
 
 
+@difference("Flatten of a collection with itself")
+def test_a_collection_that_is_merged_with_itself_comes_out_twice() -> None:
+    def program(b: Any, p: Any) -> Any:
+        one = p | script(b).add_elements([at(b, 1)]).advance_watermark_to_infinity()
+        return (one, one) | b.Flatten()
+
+    assert values(in_beam(program)) == [("k", "a")]
+    assert values(in_headrace(program)) == [("k", "a")] * 2
+
+
 @difference("Defaults of global combines")
 def test_a_global_combine_with_a_trigger_has_no_default() -> None:
     def program(b: Any, p: Any) -> Any:

@@ -20,6 +20,7 @@ from tests.beam.differences.both_runners import (
     in_headrace,
     minutes,
     script,
+    values,
 )
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -88,6 +89,23 @@ def test_an_element_behind_the_watermark_counts_at_the_watermark(combiner: str) 
     assert [pane.timestamp for pane in in_headrace(program)] == [20]
 
 
+@difference("Timestamps of panes after an early one")
+@pytest.mark.parametrize(("combiner", "on_time"), [("EARLIEST", 1), ("LATEST", 5)])
+def test_a_pane_is_stamped_by_its_new_elements(combiner: str, on_time: float) -> None:
+    def program(b: Any, p: Any) -> Any:
+        stream = script(b).add_elements([at(b, 1)]).add_elements([at(b, 5)])
+        each = minutes(
+            b,
+            trigger=b.trigger.AfterWatermark(early=b.trigger.AfterCount(1)),
+            accumulation_mode=b.trigger.AccumulationMode.DISCARDING,
+            timestamp_combiner=getattr(b.window.TimestampCombiner, f"OUTPUT_AT_{combiner}"),
+        )
+        return p | stream.advance_watermark_to_infinity() | each | b.GroupByKey()
+
+    assert [pane.timestamp for pane in in_beam(program)] == [1, on_time, on_time]
+    assert [pane.timestamp for pane in in_headrace(program)] == [1, 5, 59.999999]
+
+
 @difference("Timestamps of retracting panes")
 @pytest.mark.parametrize(("combiner", "latest"), [("EARLIEST", 1), ("LATEST", 5)])
 def test_a_retracting_pane_is_stamped_by_all_that_it_holds(combiner: str, latest: float) -> None:
@@ -154,3 +172,14 @@ def test_a_merged_session_remembers_that_a_part_of_it_was_not_early() -> None:
 
     assert [pane.timing for pane in in_beam(program)] == ["LATE", "EARLY"]
     assert [pane.timing for pane in in_headrace(program)] == ["ON_TIME", "LATE"]
+
+
+@difference("Reshuffle of late elements")
+def test_a_reshuffle_drops_nothing() -> None:
+    def program(b: Any, p: Any) -> Any:
+        late = script(b).advance_watermark_to(70).add_elements([at(b, 5)])
+        allowing = minutes(b, allowed_lateness=100)
+        return p | late.advance_watermark_to_infinity() | allowing | b.Reshuffle()
+
+    assert values(in_beam(program)) == []
+    assert values(in_headrace(program)) == [("k", "a")]

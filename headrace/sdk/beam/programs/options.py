@@ -69,9 +69,9 @@ def _other_classes() -> Iterator[Any]:
 
 
 @cache
-def _names_of(cls: Any) -> set[str]:
+def _names_of(cls: Any) -> frozenset[str]:
     """Return the flags of a class of options of Beam, and the names of its options."""
-    return _names(parser_with([cls._add_argparse_args]))
+    return frozenset(_names(parser_with([cls._add_argparse_args])))
 
 
 def _names(parser: ArgumentParser) -> set[str]:
@@ -83,7 +83,13 @@ def _own_actions() -> Iterator[Action]:
     """Iterate over the flags of all classes of options in this package."""
     import_module(_SPARK)
     classes = [cls for cls in with_subclasses(PipelineOptions) if cls.__module__.startswith(_OURS)]
-    return (action for cls in classes for action in parser_of(cls)._actions)
+    return (action for cls in classes for action in _actions_of(cls))
+
+
+@cache
+def _actions_of(cls: type) -> tuple[Action, ...]:
+    """Return the flags of a class of options of ours."""
+    return tuple(parser_of(cls)._actions)
 
 
 def runner_name(options: Any) -> str:

@@ -1,0 +1,133 @@
+"""Drawn programs give the same by our translation as natively, and on Beam's runners where these are right.
+
+`python -m tests.beam.judge.twin` runs many; this is a sample.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("apache_beam", reason="Beam is what this compares with")
+
+from hypothesis import HealthCheck, Phase, example, given, seed, settings, strategies as st
+
+from headrace.beam import HeadraceRunner
+from headrace.sdk.beam.programs import nodes, states, step
+from headrace.triggers import WindowingStrategy
+from headrace.windowing import FixedWindows
+from headrace.windowing.time.timestamps import MAX_MICROS
+from headrace.windowing.time.units import SECOND
+from tests.beam.judge.twin.comparing import assert_same, check
+from tests.beam.judge.twin.drawing import drawn_programs, programs
+from tests.beam.judge.twin.language import Machine, Node, Program
+from tests.beam.judge.twin.quicker import quick_construction
+from tests.beam.judge.twin.running import (
+    OURS,
+    by_beam,
+    natively,
+    packed_by_beam,
+    packed_natively,
+)
+
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
+
+SLOW = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+
+ALL_WAYS = max(15, settings().max_examples // 5)
+
+
+@pytest.fixture(autouse=True)
+def _quick() -> Iterator[None]:
+    with quick_construction():
+        yield
+
+
+def alarm_at_the_end() -> Program:
+    """A timer is due when its window ends: our translation once stamped its outputs with that time."""
+    script = (("elements", (("a", 1, 17 * SECOND, 1),)), ("watermark", MAX_MICROS))
+    alarm = Machine(((("set", "", 3),),), (("emit", "t"),), ())
+    return Program(script, "str", WindowingStrategy(FixedWindows(5)), (Node("state", (0,), alarm),))
+
+
+@settings(max_examples=ALL_WAYS, suppress_health_check=SLOW)
+@given(programs(), st.booleans())
+def test_a_program_in_three_ways(program: Program, streaming: bool) -> None:
+    check(program, streaming, Counter())
+
+
+def check_translation(program: Program, streaming: bool) -> None:
+    native = natively(program, streaming)
+    assert_same("HeadraceRunner", program, by_beam(program, OURS, streaming), native)
+
+
+@settings(max_examples=3 * ALL_WAYS, suppress_health_check=SLOW)
+@given(programs(), st.booleans())
+@example(alarm_at_the_end(), True)
+@example(alarm_at_the_end(), False)
+def test_the_translation_of_a_program(program: Program, streaming: bool) -> None:
+    check_translation(program, streaming)
+
+
+@pytest.mark.spark
+@pytest.mark.usefixtures("small_spark")
+def test_a_pack_of_programs_on_spark(tmp_path: Path) -> None:
+    pack = drawn_programs(12, random_seed=0)
+    native = packed_natively(pack, streaming=False)
+    theirs = packed_by_beam(pack, HeadraceRunner("spark"), False, str(tmp_path / "seen"))
+    for program, one, other in zip(pack, theirs, native, strict=True):
+        assert_same("Spark", program, one, other)
+
+
+# Bugs that are seeded in the translation
+
+
+def states_are_of_the_first_key(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(states.UserState, "take", lambda self, call: setattr(self, "_call", call))
+
+
+def the_tag_of_a_timer_is_lost(patch: pytest.MonkeyPatch) -> None:
+    own = states.BeamTimer.set
+    patch.setattr(states.BeamTimer, "set", lambda self, at, dynamic_timer_tag="": own(self, at))
+
+
+def a_timer_cannot_be_cleared(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(states.BeamTimer, "clear", lambda self, dynamic_timer_tag="": None)
+
+
+def a_side_input_is_shortened(patch: pytest.MonkeyPatch) -> None:
+    own = step.BeamView.__call__
+    patch.setattr(step.BeamView, "__call__", lambda self, values, name: own(self, values[1:], name))
+
+
+def the_last_input_of_a_flatten_is_lost(patch: pytest.MonkeyPatch) -> None:
+    own = nodes.Graphs.flatten
+    patch.setattr(nodes.Graphs, "flatten", lambda self, pcolls: own(self, pcolls[:1]))
+
+
+BUGS = [
+    states_are_of_the_first_key,
+    the_tag_of_a_timer_is_lost,
+    a_timer_cannot_be_cleared,
+    a_side_input_is_shortened,
+    the_last_input_of_a_flatten_is_lost,
+]
+
+
+@pytest.mark.parametrize("bug", BUGS)
+def test_a_bug_seeded_in_the_translation_is_found(
+    bug: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bug(monkeypatch)
+    cases = settings(
+        max_examples=3 * ALL_WAYS,
+        database=None,
+        phases=(Phase.generate,),
+        report_multiple_bugs=False,
+        suppress_health_check=SLOW,
+    )
+    with pytest.raises(AssertionError):
+        seed(0)(cases(given(programs(), st.booleans())(check_translation)))()
