@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Final
 
 import attrs
 import pytest
@@ -29,6 +29,9 @@ from headrace.sdk.sources.source import BoundedSource
 from tests.beam.suites.records import current_test, forget, forget_all
 from tests.support.batching.batches import Batches, BatchingRunner, TestedPipeline
 from tests.support.batching.dry_run import OPTIONS
+
+BATCH: Final = 40
+"""Maximum number of pipelines in a batch: Spark cannot start a query whose plan has more than 1 MiB."""
 
 
 class FewGroups:
@@ -91,7 +94,7 @@ class OnSpark:
         batches: the pipelines.
     """
 
-    batches: SuiteBatches = attrs.field(factory=lambda: SuiteBatches(FewGroups()))
+    batches: SuiteBatches = attrs.field(factory=lambda: SuiteBatches(FewGroups(), BATCH))
     _runners: dict[Any, BatchingRunner] = attrs.field(factory=dict, init=False)
 
     def runner(self) -> BatchingRunner:
