@@ -231,7 +231,7 @@ def page(suites: list[Suite], results: Results, reasons: list[Reason], version: 
         "In the mode spark, a pipeline is a batch job; but one with a `TestStream` is a stream in each mode.",
         "So the suites of triggers, states and test streams, of which most pipelines have one, have no other",
         "run there. The suite polls, some of whose tests count in the memory of one process, has run on the",
-        "local runner only. Steps that record for a test record in a file instead of a list, since workers of",
+        "local runner only. Steps that record for a test record in a file, not in a list, since workers of",
         "Spark are other processes. On Spark, many pipelines of a suite run as one, since a query takes",
         "seconds to start; a pipeline that fails among others runs by itself.",
         "",
