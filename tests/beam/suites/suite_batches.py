@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Final
 
 import attrs
 import pytest
@@ -32,6 +32,9 @@ from tests.support.batching.dry_run import OPTIONS
 
 FILES = "WriteImpl/WriteBundles"
 """A part of the label of the step that writes Beam's text files."""
+
+BATCH: Final = 40
+"""Maximum number of pipelines in a batch: a query of 92 did not start."""
 
 
 class FewGroups:
@@ -97,7 +100,7 @@ class OnSpark:
         batches: the pipelines.
     """
 
-    batches: SuiteBatches = attrs.field(factory=lambda: SuiteBatches(FewGroups()))
+    batches: SuiteBatches = attrs.field(factory=lambda: SuiteBatches(FewGroups(), BATCH))
     _runners: dict[Any, BatchingRunner] = attrs.field(factory=dict, init=False)
 
     def runner(self) -> BatchingRunner:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import apache_beam as beam
 import pytest
+from apache_beam.io.unbounded_source import ReadFromUnboundedSource, UnboundedCountingSource
 from apache_beam.io.watch import PollResult, Watch
 from apache_beam.metrics import Metrics, MetricsFilter
 from apache_beam.options.pipeline_options import PipelineOptions
@@ -140,6 +141,16 @@ def test_beams_watch_sees_what_is_new_in_a_stream(tmp_path):
 
     seen = results(program, HeadraceRunner(), tmp_path / "seen", streaming=True)
     assert seen == [json.dumps(repr(("letters", name))) for name in "abc"]
+
+
+@pytest.mark.usefixtures("beams_warnings")
+def test_readers_of_an_unbounded_source_are_kept_and_closed(tmp_path, caplog):
+    def program(p):
+        return p | ReadFromUnboundedSource(UnboundedCountingSource(7), max_records_per_bundle=2)
+
+    seen = results(program, HeadraceRunner(), tmp_path / "seen", streaming=True)
+    assert seen == [json.dumps(str(n)) for n in range(7)]
+    assert not [each for each in caplog.messages if "could not close a reader" in each]
 
 
 @pytest.mark.parametrize("asks", ["side inputs", "DoFn.KeyParam"])

@@ -101,32 +101,35 @@ class BeamTracker(RestrictionTracker):
 
     Args:
         theirs: Beam's tracker.
+
+    Attributes:
+        theirs: that tracker.
     """
 
     def __init__(self, theirs: Any) -> None:
-        self._theirs = theirs
+        self.theirs = theirs
 
     def current_restriction(self) -> Any:
-        return self._theirs.current_restriction()
+        return self.theirs.current_restriction()
 
     def current_progress(self) -> RestrictionProgress:
-        progress = self._theirs.current_progress()
+        progress = self.theirs.current_progress()
         return RestrictionProgress(
             completed=progress.completed_work, remaining=progress.remaining_work
         )
 
     def check_done(self) -> Any:
-        return self._theirs.check_done()
+        return self.theirs.check_done()
 
     def try_split(self, fraction_of_remainder: float) -> tuple[Any, Any] | None:
-        found: tuple[Any, Any] | None = self._theirs.try_split(fraction_of_remainder)
+        found: tuple[Any, Any] | None = self.theirs.try_split(fraction_of_remainder)
         return found
 
     def try_claim(self, position: Any) -> bool:
-        return bool(self._theirs.try_claim(position))
+        return bool(self.theirs.try_claim(position))
 
     def is_bounded(self) -> bool:
-        return bool(self._theirs.is_bounded())
+        return bool(self.theirs.is_bounded())
 
 
 class BeamEstimator(WatermarkEstimator):
@@ -159,6 +162,11 @@ class _View(RestrictionTrackerView):
 
     def __init__(self, view: Any) -> None:  # of another tracker than that of the base
         self._view = view
+
+    @property
+    def _restriction_tracker(self) -> Any:
+        """Beam's tracker, by which its DoFn of unbounded sources keeps and closes readers."""
+        return self._view._tracker._tracker.theirs
 
     def current_restriction(self) -> Any:
         return self._view.current_restriction()
