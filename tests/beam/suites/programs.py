@@ -290,8 +290,9 @@ class MillOptions(PipelineOptions):
 
 def value_providers(p):
     """Reads a value that is known when the pipeline runs: in a ParDo, in a CombineFn and in a source."""
-    mill = p.options.view_as(MillOptions).mill
-    named = p | "One" >> beam.Create([1]) | beam.Map(lambda n: (n, mill.get()))
+    one = p | "One" >> beam.Create([1])
+    mill = one.pipeline.options.view_as(MillOptions).mill
+    named = one | beam.Map(lambda n: (n, mill.get()))
     joined = p | "Two" >> beam.Create([2]) | beam.CombineGlobally(lambda _: len(mill.get()))
     read = p | beam.io.Read(Named(mill))
     return (named, joined, read) | beam.Flatten()
