@@ -47,7 +47,7 @@ def named_count(key: str, n: int, window: Any = hr.DoFn.WindowParam) -> dict[str
     return {"w": int(window.start), "key": key, "n": n}
 
 
-def arrived(pair: tuple[None, bytes], at: Any = hr.DoFn.TimestampParam) -> dict[str, Any]:
+def arrived(pair: tuple[Any, bytes], at: Any = hr.DoFn.TimestampParam) -> dict[str, Any]:
     """A number, and whether its event time is the time at which it was read."""
     return {"n": int(pair[1]), "now": Timestamp.now() - 3600 < at <= Timestamp.now()}
 
