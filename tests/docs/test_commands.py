@@ -129,6 +129,7 @@ def flags_of_programs() -> frozenset[str]:
         _parser_of("examples.gaming"),
         _parser_of("tools/kill_once.py"),
         _parser_of("benchmarks/spark.py"),
+        _parser_of("benchmarks/local.py"),
     ]
     return frozenset(flag for parser in parsers for flag in parser._option_string_actions)
 

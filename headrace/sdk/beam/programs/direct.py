@@ -78,7 +78,7 @@ class DirectCalls(StepCalls):
         self._given.contexts[BeamDoFn.BundleFinalizerParam] = self._finalizer
         self._open: dict[Any, Any] = {}
         self._window_fn = window_fn_of(step.windowfn)
-        self._called, self._collect = _called(step.fn, self.function)
+        self._called, self._gather = _called(step.fn, self.function)
 
     @cached_property
     def _arguments(self) -> ProcessArguments:
@@ -159,7 +159,7 @@ class DirectCalls(StepCalls):
         rows = iter(bundle.values)
         with self.calling():
             try:
-                made = self._collect(call.results(rows, bundle), bundle)
+                made = self._gather(call.results(rows, bundle), bundle)
             except Exception as error:
                 row = len(bundle) - length_hint(rows) - 1
                 error.add_note(f"for the element {shorten(bundle.values[row])}")
@@ -190,7 +190,7 @@ def _are_marked(kinds: set[type]) -> bool:
     return any(issubclass(kind, _MARKED) for kind in kinds)
 
 
-Collect: TypeAlias = Callable[[Iterator[Any], Bundle], Bundle]
+Gather: TypeAlias = Callable[[Iterator[Any], Bundle], Bundle]
 """Returns the outputs as a bundle, given the results of calls for the rows of a bundle."""
 
 
@@ -215,7 +215,7 @@ def _code_of(transform: Any) -> CodeType:
     return code
 
 
-_COLLECT: Final[dict[CodeType, Collect]] = {
+_GATHER: Final[dict[CodeType, Gather]] = {
     _code_of(beam.Map(lambda element: element)): _one_each,
     _code_of(beam.Map(lambda element, side: element)): _one_each,
     _code_of(beam.Filter(lambda element: element)): _filtered,
@@ -223,7 +223,7 @@ _COLLECT: Final[dict[CodeType, Collect]] = {
 """How to collect what the functions of Map and Filter return, without the lists that Beam puts it into."""
 
 
-def _called(fn: Any, process: Callable[..., Any]) -> tuple[Callable[..., Any], Collect]:
+def _called(fn: Any, process: Callable[..., Any]) -> tuple[Callable[..., Any], Gather]:
     """Return what is called on each element: the function of a Map or Filter, else ``process``.
 
     Args:
@@ -231,9 +231,9 @@ def _called(fn: Any, process: Callable[..., Any]) -> tuple[Callable[..., Any], C
         process: its method.
     """
     code: Any = getattr(process, "__code__", None)
-    if type(fn) is not CallableWrapperDoFn or code not in _COLLECT:
+    if type(fn) is not CallableWrapperDoFn or code not in _GATHER:
         return process, _any_number
-    return fn._process_argspec_fn(), _COLLECT[code]
+    return fn._process_argspec_fn(), _GATHER[code]
 
 
 def own_output(value: Any, translation: WindowTranslation) -> Any:

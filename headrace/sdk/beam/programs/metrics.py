@@ -99,10 +99,6 @@ class StepTracker:
         """Update a metric of the step."""
         self.metrics_container.get_metric_cell(typed_name).update(value)
 
-    def start(self) -> None:
-        """Let the metrics that are updated from now on be those of this step; :meth:`hand_over` ends it."""
-        set_current_tracker(self)
-
     @contextmanager
     def tracking(self) -> Iterator[None]:
         """Let the metrics that are updated meanwhile be those of this step."""
