@@ -85,8 +85,13 @@ def test_a_pack_of_programs_on_spark(tmp_path: Path) -> None:
 # Bugs that are seeded in the translation
 
 
-def states_are_of_the_first_key(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(states.UserState, "take", lambda self, call: setattr(self, "_call", call))
+def a_set_keeps_nothing(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(states.BeamSetState, "add", lambda self, value: None)
+
+
+def a_bag_forgets_duplicates(patch: pytest.MonkeyPatch) -> None:
+    bag = states.userstate.BagStateSpec
+    patch.setitem(states._SPECS, bag, lambda spec: states.SetStateSpec(spec.name))
 
 
 def the_tag_of_a_timer_is_lost(patch: pytest.MonkeyPatch) -> None:
@@ -109,7 +114,8 @@ def the_last_input_of_a_flatten_is_lost(patch: pytest.MonkeyPatch) -> None:
 
 
 BUGS = [
-    states_are_of_the_first_key,
+    a_set_keeps_nothing,
+    a_bag_forgets_duplicates,
     the_tag_of_a_timer_is_lost,
     a_timer_cannot_be_cleared,
     a_side_input_is_shortened,

@@ -122,7 +122,7 @@ def _is_due_when_set(at: Place) -> bool:
 
 
 def _changes_timers_in_a_timer(at: Place) -> bool:
-    return at.machine is not None and any(verb in ("set", "unset") for verb, *_ in at.machine.event)
+    return at.machine is not None and any(verb == "unset" for verb, *_ in at.machine.event)
 
 
 def _reads_the_clock(at: Place) -> bool:
@@ -236,6 +236,7 @@ def loses_panes(program: Program, number: int) -> bool:
 
 # What Beam cannot run
 
+ENDLESS: Final = 'a timer that sets itself never ends on Beam, see "Timers later than their window"'
 SPLITTABLE: Final = "splittable DoFns do not run on the bundle-based runner"
 NO_WINDOW: Final = "an element in no window stops the bundle-based runner"
 EMPTY: Final = "an empty bundle before a windowed side input stops the bundle-based runner"
@@ -243,6 +244,9 @@ EMPTY: Final = "an empty bundle before a windowed side input stops the bundle-ba
 
 def cannot_run(program: Program, streaming: bool) -> str:
     """Return why Beam's runner cannot run a program; "" if it can."""
+    machines = [node.how for node in program.nodes if isinstance(node.how, Machine)]
+    if any(verb == "set" for machine in machines for verb, *_ in machine.event):
+        return ENDLESS
     splits = any(node.kind == "read" for node in program.nodes)
     return SPLITTABLE if streaming and splits else ""
 

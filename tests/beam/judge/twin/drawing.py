@@ -98,7 +98,7 @@ STOPPING: Final = st.builds(lambda tag: ("stop", tag), TAGS)
 
 
 def _actions(*kinds: st.SearchStrategy[Any]) -> st.SearchStrategy[Actions]:
-    some = st.one_of(TOUCHING, TOUCHING, EMITTING, *kinds)
+    some = st.one_of(TOUCHING, TOUCHING, EMITTING, EMITTING, *kinds)
     return st.lists(some, min_size=1, max_size=5).map(tuple)
 
 

@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,8 @@ Outputs = list[list[Seen]]
 
 OURS = "headrace.beam.HeadraceRunner"
 BEAMS = "BundleBasedDirectRunner"
+
+_RUNS = count()
 
 LIMIT = 120.0
 """Seconds in which a program has to end."""
@@ -56,21 +59,27 @@ def limited(seconds: float) -> Iterator[None]:
 
 def by_beam(program: Program, runner: Any, streaming: bool) -> Outputs:
     """Run a program by `apache_beam` on a runner in this process."""
-    SEEN.clear()
+    prefix = _next_run()
     with silenced(), limited(LIMIT):
         p = beam().Pipeline(runner, _options(streaming))
-        build(p, program, "beam", streaming)
+        build(p, program, "beam", streaming, prefix=prefix)
         p.run().wait_until_finish()
-    return _outputs(program, SEEN)
+    return _outputs(program, SEEN, prefix)
 
 
 def natively(program: Program, streaming: bool) -> Outputs:
     """Run a program of Headrace's own transforms on the local runner."""
-    SEEN.clear()
+    prefix = _next_run()
     with silenced(), unchecked_pipeline() as p:
-        build(p, program, "headrace", streaming)
+        build(p, program, "headrace", streaming, prefix=prefix)
         p.run()
-    return _outputs(program, SEEN)
+    return _outputs(program, SEEN, prefix)
+
+
+def _next_run() -> str:
+    """Forget what was seen, and return a prefix for a run: one that was stopped may go on in its threads."""
+    SEEN.clear()
+    return f"run {next(_RUNS)} "
 
 
 def packed_by_beam(
