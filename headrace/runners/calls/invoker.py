@@ -21,6 +21,7 @@ from headrace.grouping.bundle import INSERT, Bundle
 from headrace.runners.calls.batch_calls import Program, with_batches
 from headrace.runners.calls.context_managers import ContextManagers
 from headrace.runners.calls.dead_letters import DeadLetterCollector
+from headrace.runners.calls.table_calls import table_program, with_tables
 from headrace.runners.checks.emitted_check import EmittedCheck
 from headrace.runners.error_context import note_element, note_method
 from headrace.sdk.metrics.cells import MetricsContainer, recording
@@ -28,6 +29,7 @@ from headrace.sdk.metrics.step_logging import LogContext, exchange_log_context
 from headrace.sdk.pardo.binding import BoundCall, bind, bind_function, exploded
 from headrace.sdk.pardo.bundle_dofn import BundleDoFn
 from headrace.sdk.pardo.dofn import BundleContextParam, CallableDoFn, DoFn, SetupContextParam
+from headrace.sdk.pardo.taken_fields import taken_fields
 from headrace.sdk.pardo.time_limits import within
 from headrace.sdk.pipelines.elementwise import (
     BundleEach,
@@ -35,6 +37,7 @@ from headrace.sdk.pipelines.elementwise import (
     ChangeEach,
     DiffEach,
     Elementwise,
+    FieldsEach,
     FilterEach,
     FlatMapEach,
     KeyEach,
@@ -43,6 +46,7 @@ from headrace.sdk.pipelines.elementwise import (
     ProcessEach,
     StampEach,
     Uncaught,
+    WhereEach,
     method_of,
 )
 from headrace.sdk.pipelines.graph import MAIN, ParDo, ParDoWithSideInputs
@@ -82,6 +86,7 @@ class ParDoInvoker:
         self.metrics = MetricsContainer()
         window_fn = node.inputs[0].windowing.window_fn
         self._step = CallingStep(node.label, _function_of(node.fn), window_fn)
+        self._element_type = node.inputs[0].element_type
         self._log = LogContext(node.label)
         # A copy, so that several invokers of one DoFn do not share its attributes.
         each = node.fn.each if isinstance(node.fn, CatchEach) else node.fn
@@ -162,6 +167,8 @@ class ParDoInvoker:
                 return lambda bundle: _paired(bundle.values, repeat(value), bundle)
             case BundleEach():
                 return self._whole_bundles(kind)
+            case WhereEach() | FieldsEach():
+                return table_program(kind, self._element_type)
             case DiffEach():
                 return _with_diffs
             case ChangeEach():
@@ -174,6 +181,9 @@ class ParDoInvoker:
                 )
         call = self._call_of(kind)
         make = _ONE_RESULT.get(type(kind))
+        taken = taken_fields(kind.function) if isinstance(kind, MapEach) else None
+        if taken is not None:
+            return with_tables(self._each(call, one_each), taken)
         if isinstance(kind, ProcessEach) and kind.batches is not None:
             return with_batches(self._flat_map(call), kind.batches, self._step)
         return self._flat_map(call) if make is None else self._each(call, make)
@@ -305,10 +315,10 @@ def _with_changes(bundle: Bundle) -> Outputs:
     return {MAIN: Bundle(values, timestamps, windows, bundle.panes, diffs)}
 
 
-_CANNOT_FAIL: Final = (PairEach, DiffEach, ChangeEach, BundleEach)
+_CANNOT_FAIL: Final = (PairEach, DiffEach, ChangeEach, BundleEach, WhereEach, FieldsEach)
 """The kinds that call no function here, so that no call can be repeated or checked."""
 
-_KEEP_TIMESTAMPS: Final = (PairEach, DiffEach, KeyEach, FilterEach)
+_KEEP_TIMESTAMPS: Final = (PairEach, DiffEach, KeyEach, FilterEach, WhereEach, FieldsEach)
 """The kinds whose outputs have the timestamps of their inputs."""
 
 _FUNCTIONS: Final = {MapEach: "Map's function", FlatMapEach: "FlatMap's function"}

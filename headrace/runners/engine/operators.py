@@ -90,7 +90,7 @@ class AssignWindows(Operator):
         assign = output.windowing.window_fn.assign_column
         with label_errors(self.node.label):
             windows = assign(bundle.values, bundle.timestamps, bundle.windows)
-        self.send(output, attrs.evolve(bundle, windows=windows))
+        self.send(output, bundle.with_windows(windows))
 
 
 @attrs.define(eq=False)

@@ -16,6 +16,7 @@ from typing import Final
 
 from headrace.grouping.bundle import Bundle
 from headrace.runners.checks.timestamp_checks import TimestampWarnings
+from headrace.runners.contents.grouping_paths import Execution
 from headrace.runners.engine.executor import Executor
 from headrace.runners.engine.gc_tuning import infrequent_gc
 from headrace.runners.engine.observation import RunObservers
@@ -26,6 +27,7 @@ from headrace.runners.error_context import label_errors_each
 from headrace.runners.local.clock import WallClock
 from headrace.runners.plan.execution_mode import is_streaming, is_unbounded, round_size
 from headrace.runners.plan.planning import plan
+from headrace.runners.plan.table_steps import with_tables
 from headrace.runners.sources.source_bundles import all_bundles_of
 from headrace.runners.sources.source_positions import Position, drained
 from headrace.runners.sources.source_rounds import SourceRounds
@@ -74,7 +76,11 @@ class LocalRun(PipelineResult):
         self._unbounded = is_unbounded(graph)
         self._batch = not is_streaming(graph, options)
         self._clock = WallClock()
-        planned = plan(graph, bool(standard.check_mutation), bool(standard.no_pickle))
+        planned = with_tables(
+            plan(graph, bool(standard.check_mutation), bool(standard.no_pickle)),
+            Execution.BATCH if self._batch else Execution.MEMORY,
+        )
+        self._tables = frozenset(label for label, reason in planned.tables.items() if not reason)
         self._observation = RunObservers.of(options, planned, "local", not self._batch)
         operators = operators_of(planned, self._batch)
         self._executor = Executor(
@@ -177,7 +183,8 @@ class LocalRun(PipelineResult):
         self._began = perf_counter()
         for node in self._reads:
             assert isinstance(node.source, BoundedSource)  # batch mode has no others
-            self._feed(node, label_errors_each(node.label, all_bundles_of(node.source)))
+            bundles = all_bundles_of(node.source, tables=node.label in self._tables)
+            self._feed(node, label_errors_each(node.label, bundles))
         ends = {node.label: MAX_MICROS for node in self._reads}
         self._end_round(ends, self._clock.now())
 
@@ -190,6 +197,7 @@ class LocalRun(PipelineResult):
             until_caught_up=self._until_caught_up,
             wall=self._clock.now,
             seconds=self._size.seconds,
+            tables=self._tables,
         )
         with closing(rounds):
             self._run_rounds(rounds)

@@ -33,6 +33,8 @@ class PartitionReader:
     node: Read
     limit: int
     until_caught_up: bool
+    tables: bool = False
+    """Whether a bounded source is read as tables."""
     _source: BoundedSource[object] | UnboundedSource[object] = attrs.field(init=False)
     _names: list[object] = attrs.field(init=False)
     _asked: int = attrs.field(default=MIN_MICROS, init=False)
@@ -228,7 +230,7 @@ class PartitionReader:
         """Continue after the last round; in a new process, read from the start up to the offset first."""
         at, cursor = self._open.get(encode_value(name), (-1, None))
         if cursor is None or at != offset:
-            cursor = Cursor(bundles_of(source, name))
+            cursor = Cursor(bundles_of(source, name, self.tables))
             cursor.skip(offset)
         chunk = cursor.take(limit)
         self._open[encode_value(name)] = offset + len(chunk), cursor

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import attrs
 
 from headrace.sdk.combiners.combine import CombinePerKey, Combiner
 from headrace.sdk.combiners.tuples import TupleCombineFn
+from headrace.sdk.elements.record_tables import Fields
 from headrace.sdk.elements.row import Row, record_type
 from headrace.sdk.elements.schemas import Schema
 from headrace.sdk.elements.type_variables import T
@@ -23,6 +24,7 @@ from headrace.sdk.joins.field_expressions import (
     value_type,
 )
 from headrace.sdk.pardo.elementwise_transform import ElementwiseTransform
+from headrace.sdk.pardo.taken_fields import TakenFields
 from headrace.sdk.pardo.transforms import Map
 from headrace.sdk.pipelines.elementwise import Function, MapEach
 from headrace.sdk.pipelines.pvalue import PCollection
@@ -103,6 +105,13 @@ class GroupBy(PTransform[PCollection[Any], PCollection[Any]]):
             return value_type(self._key.expressions[0][1], element_type)
         return self._key.schema(element_type, record_type("Key", self._key.names))
 
+    def key_fields(self) -> Fields | None:
+        """Return the fields of the key; None if it also has functions of an element."""
+        names = _names(expression for _, expression in self._key.expressions)
+        if names is None or self.single:
+            return None if names is None else Fields(names, single=True)
+        return Fields(names, ("Key", self._key.names))
+
     def key_function(self) -> Callable[[Any], Any]:
         """Return the function that computes the key of an element."""
         if self.single:
@@ -163,7 +172,9 @@ class Aggregation(PTransform[PCollection[Any], PCollection[Any]]):
         require_names(used.names)
         values = _Tuple(tuple(function_of(aggregate.value) for aggregate in self._aggregates))
         combine = TupleCombineFn(*(aggregate.combine_fn for aggregate in self._aggregates))
-        keyed = pcoll | "Key" >> Map(_Pair(self._grouping.key_function(), values, used))
+        value_fields = _names(aggregate.value for aggregate in self._aggregates)
+        fields = self._grouping.key_fields(), None if value_fields is None else Fields(value_fields)
+        keyed = pcoll | "Key" >> Map(_Pair(self._grouping.key_function(), values, used, fields))
         combined = keyed | "Combine" >> CombinePerKey(combine)
         result = Map(_Result(used.names)).with_output_types(self._result_type(pcoll.element_type))
         return combined | "Result" >> result
@@ -212,12 +223,25 @@ def _itself(element: object) -> object:
     return element
 
 
+def _names(expressions: Iterable[Expression]) -> tuple[str, ...] | None:
+    """Return the names of fields; None if there are functions of an element among them."""
+    names = tuple(expressions)
+    return names if all(isinstance(name, str) for name in names) else None  # type: ignore[return-value]
+
+
 @attrs.frozen
 class _Pair:
     key: Callable[[Any], Any]
     value: Callable[[Any], Any]
     used: Named
     """The expressions that both use."""
+    fields: tuple[Fields | None, Fields | None] = None, None
+    """The fields of the key and of the value, if they are fields alone."""
+
+    def taken_fields(self) -> TakenFields | None:
+        """Return the fields that it takes; None if it calls other functions."""
+        key, value = self.fields
+        return None if key is None or value is None else TakenFields.pairs(key, value)
 
     def __call__(self, element: Any) -> tuple[Any, Any]:
         try:
@@ -262,6 +286,12 @@ class _MakeRow:
     @functions.default
     def _functions(self) -> tuple[tuple[str, Callable[[Any], object]], ...]:
         return tuple(zip(self.named.names, self.named.functions, strict=True))
+
+    def taken_fields(self) -> TakenFields | None:
+        """Return the fields that it takes; None if it calls other functions."""
+        names = dict(self.named.expressions)
+        fields = _names(names.values())
+        return None if fields is None else TakenFields.row(dict(zip(names, fields, strict=True)))
 
     def __call__(self, element: Any) -> Row:
         try:

@@ -70,6 +70,26 @@ class FilterEach:
 
 
 @attrs.frozen(eq=False)
+class WhereEach:
+    """The elements for which an expression of narwhals over their fields is true."""
+
+    expression: Any
+
+
+@attrs.frozen(eq=False)
+class FieldsEach:
+    """A row for each element: fields that are computed.
+
+    Attributes:
+        fields: the name of a field, or an expression of narwhals, by the name of the row's field.
+        keep: whether the row has the other fields of the element, too.
+    """
+
+    fields: Mapping[str, Any]
+    keep: bool = False
+
+
+@attrs.frozen(eq=False)
 class StampEach:
     """The elements, with the timestamp that the function returns."""
 
@@ -125,6 +145,8 @@ Uncaught: TypeAlias = (
     | PairEach
     | FlatMapEach
     | FilterEach
+    | WhereEach
+    | FieldsEach
     | StampEach
     | ProcessEach
     | BundleEach
