@@ -8,11 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import repeat
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
-from headrace.grouping.bundle import Bundle
+from headrace.grouping.bundle import INSERT, Bundle
+from headrace.triggers.pane import NO_FIRING
 from headrace.windowing.column import Column
 from headrace.windowing.time.timestamps import MIN_MICROS
+from headrace.windowing.window_fn import WindowFn, Windows
+from headrace.windowing.windows import GlobalWindows
+
+
+IN_GLOBAL: Final = GlobalWindows()
 
 
 class Records(Protocol):
@@ -23,24 +29,32 @@ class Records(Protocol):
 
 
 class TableBundle(Bundle):
-    """Insertions in the global window, without panes, as an Arrow table.
+    """Insertions without panes, as an Arrow table.
 
     Args:
         table: the fields of the elements.
         records: how its rows become elements.
         times: the timestamps, as a numpy array of microseconds; None for the beginning of time.
+        window_fn: assigns the windows, by time alone.
     """
 
-    __slots__ = ("_times", "_timestamps", "_values", "records", "table")
+    __slots__ = ("_timestamps", "_values", "_windows", "records", "table", "times", "window_fn")
 
-    def __init__(self, table: Any, records: Records, times: Any = None) -> None:
+    def __init__(
+        self,
+        table: Any,
+        records: Records,
+        times: Any = None,
+        window_fn: WindowFn = IN_GLOBAL,
+    ) -> None:
         self.table = table
         self.records = records
-        self._times = times
+        self.times = times
+        self.window_fn = window_fn
         self._values: list[Any] | None = None
         self._timestamps: Column[int] | None = None
-        rest = Bundle([])
-        self.windows, self.panes, self.diffs = rest.windows, rest.panes, rest.diffs
+        self._windows: Column[Windows] | None = None
+        self.panes, self.diffs = repeat(NO_FIRING), repeat(INSERT)
 
     def __len__(self) -> int:
         return self.table.num_rows  # type: ignore[no-any-return]  # of an optional package
@@ -56,38 +70,46 @@ class TableBundle(Bundle):
     def timestamps(self) -> Column[int]:  # type: ignore[override]  # made when it is asked for
         """The timestamps in microseconds."""
         if self._timestamps is None:
-            self._timestamps = repeat(MIN_MICROS) if self._times is None else self._times.tolist()
+            self._timestamps = repeat(MIN_MICROS) if self.times is None else self.times.tolist()
         return self._timestamps
 
     @property
-    def times(self) -> Any:
-        """The timestamps as a numpy array; None for the beginning of time."""
-        return self._times
+    def windows(self) -> Column[Windows]:  # type: ignore[override]  # made when it is asked for
+        """The windows."""
+        if self._windows is None:
+            nothing: list[Any] = [None] * len(self)
+            self._windows = self.window_fn.assign_column(nothing, self.timestamps)
+        return self._windows
+
+    def windowed(self, window_fn: WindowFn) -> TableBundle:
+        """Return a bundle with the windows that a function assigns by time alone."""
+        return self._evolved(self.table, self.times, window_fn)
 
     def with_table(self, table: Any, records: Records) -> TableBundle:
         """Return a bundle with other fields, in as many rows."""
-        made = TableBundle(table, records, self._times)
-        made._timestamps = self._timestamps
+        made = TableBundle(table, records, self.times, self.window_fn)
+        made._timestamps, made._windows = self._timestamps, self._windows
         return made
 
     def filtered(self, mask: Any) -> TableBundle:
         """Return the rows for which a numpy array of booleans is true."""
-        times = None if self._times is None else self._times[mask]
-        return TableBundle(self.table.filter(mask), self.records, times)
-
-    def is_like(self, other: TableBundle) -> bool:
-        """Return whether another bundle has the same fields."""
-        timed = (self._times is None) == (other._times is None)
-        return bool(
-            timed and self.records == other.records and self.table.schema == other.table.schema
-        )
+        times = None if self.times is None else self.times[mask]
+        return self._evolved(self.table.filter(mask), times, self.window_fn)
 
     def part(self, start: int, end: int) -> Bundle:
         if start == 0 and end >= len(self):
             return self
-        times = None if self._times is None else self._times[start:end]
-        table = self.table.slice(start, max(0, end - start))
-        return TableBundle(table, self.records, times)
+        times = None if self.times is None else self.times[start:end]
+        return self._evolved(self.table.slice(start, end - start), times, self.window_fn)
+
+    def _evolved(self, table: Any, times: Any, window_fn: WindowFn) -> TableBundle:
+        return TableBundle(table, self.records, times, window_fn)
+
+    def is_like(self, other: TableBundle) -> bool:
+        """Return whether another bundle has the same fields and windows."""
+        same = (self.records, self.window_fn, self.times is None)
+        others = (other.records, other.window_fn, other.times is None)
+        return same == others and bool(self.table.schema == other.table.schema)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Bundle.from_data, (self.as_data(),)
@@ -107,5 +129,6 @@ def joined(bundles: Sequence[Bundle]) -> Bundle:
     from numpy import concatenate
     from pyarrow import concat_tables
 
-    times = None if tables[0].times is None else concatenate([bundle.times for bundle in tables])
-    return TableBundle(concat_tables([b.table for b in tables]), tables[0].records, times)
+    first = tables[0]
+    times = None if first.times is None else concatenate([bundle.times for bundle in tables])
+    return TableBundle(concat_tables([b.table for b in tables]), first.records, times, first.window_fn)

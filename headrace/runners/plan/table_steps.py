@@ -28,6 +28,7 @@ from headrace.sdk.pipelines.graph import (
     Read,
 )
 from headrace.sdk.sources.source import ReadsTables
+from headrace.windowing.window_fn import fact
 
 ON_COLUMNS: Final = ""
 """The reason of a step that works on columns: there is none against it."""
@@ -89,7 +90,8 @@ class _Kinds:
             case ParDo():
                 return _taken(node, kind)
             case AssignWindows():
-                return self._assigned(node, kind)
+                windows = repr(node.outputs[0].windowing.window_fn)
+                return kind if reassigns_by_time(node) else f"{windows} assigns them to elements"
             case CombinePerKey() if kind is not PairRecords:
                 return "its keys and values are not fields of a row"
             case CombinePerKey():
@@ -97,13 +99,6 @@ class _Kinds:
             case GroupByKey():
                 return "it lists whole values"
         return "it takes elements"
-
-    def _assigned(self, node: AssignWindows, kind: type | None) -> type | str | None:
-        window_fn = node.outputs[0].windowing.window_fn
-        if not assigns_by_time(window_fn):
-            return f"{window_fn!r} assigns windows to elements"
-        deferred = node.label in self.planned.deferred_assigns
-        return kind if deferred else "not only groupings read its output"
 
     def _against(self, node: Node) -> str:
         """Return why a grouping cannot collect columns."""
@@ -128,6 +123,14 @@ class _Kinds:
             label: reason if label in gains else reason or "no later step gains from columns"
             for label, reason in self._reasons.items()
         }
+
+
+def reassigns_by_time(node: AssignWindows) -> bool:
+    """Return whether the windows of whole tables are found by time, and elements had one window before."""
+    (before,), (after,) = node.inputs, node.outputs
+    return assigns_by_time(after.windowing.window_fn) and bool(
+        fact(before.windowing.window_fn, "single")
+    )
 
 
 def _has_expression(node: Node) -> bool:

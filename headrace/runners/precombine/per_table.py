@@ -20,13 +20,7 @@ from headrace.grouping.table_bundle import TableBundle, joined
 from headrace.runners.contents.table_contents import Groups, contents_of
 from headrace.runners.precombine.key_index import KeyIndex, arrivals_of
 from headrace.runners.precombine.protocol import Arrivals, Input
-from headrace.runners.precombine.table_keys import (
-    Codes,
-    codes_of,
-    numbered,
-    one_value,
-    windows_of,
-)
+from headrace.runners.precombine.table_keys import codes_of, numbered, windows_of
 from headrace.sdk.elements.record_tables import PairRecords
 from headrace.windowing.time.timestamps import MIN_MICROS
 from headrace.windowing.window import BoundedWindow
@@ -105,7 +99,9 @@ class TablePrecombiner:
         assert isinstance(bundle.records, PairRecords)
         table, key = bundle.table, bundle.records.key
         columns = [codes_of(table.column(name)) for name in key.names]
-        windows = self._windows(bundle)
+        assigns, strategy = self.input.assigns_windows, self.input.strategy
+        window_fn = strategy.window_fn if assigns else bundle.window_fn
+        windows = windows_of(window_fn, bundle.times, len(bundle))
         ids, first = numbered([windows.ids, *(column.ids for column in columns)])
         named = [[column.values[n] for n in column.ids[first].tolist()] for column in columns]
         keys = key.values(named, len(first))
@@ -117,12 +113,6 @@ class TablePrecombiner:
         for number, rows in by_number(windows.ids[first]):
             picked = ([column[row] for row in rows] for column in (keys, contents, counts))
             yield Part(windows.values[number], *picked)
-
-    def _windows(self, bundle: TableBundle) -> Codes:
-        """Return the windows of the rows of a table."""
-        if self.input.assigns_windows:
-            return windows_of(self.input.strategy.window_fn, bundle.times, len(bundle))
-        return one_value(next(iter(bundle.windows)), len(bundle))
 
 
 class Part(NamedTuple):
