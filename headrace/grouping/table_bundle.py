@@ -17,7 +17,6 @@ from headrace.windowing.time.timestamps import MIN_MICROS
 from headrace.windowing.window_fn import WindowFn, Windows
 from headrace.windowing.windows import GlobalWindows
 
-
 IN_GLOBAL: Final = GlobalWindows()
 
 
@@ -131,4 +130,6 @@ def joined(bundles: Sequence[Bundle]) -> Bundle:
 
     first = tables[0]
     times = None if first.times is None else concatenate([bundle.times for bundle in tables])
-    return TableBundle(concat_tables([b.table for b in tables]), first.records, times, first.window_fn)
+    return TableBundle(
+        concat_tables([b.table for b in tables]), first.records, times, first.window_fn
+    )

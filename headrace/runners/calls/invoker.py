@@ -162,6 +162,21 @@ class ParDoInvoker:
         return self._emitted.program(program) if self._emitted else program
 
     def _program_of(self, kind: Elementwise) -> Program:
+        if isinstance(kind, CatchEach):
+            caught = kind.each
+            fails = not isinstance(caught, _CANNOT_FAIL)
+            return self._with_dead_letters(kind) if fails else self._program_of(caught)
+        if isinstance(kind, _CANNOT_FAIL):
+            return self._program_without_calls(kind)
+        call = self._call_of(kind)
+        if isinstance(kind, ProcessEach) and kind.batches is not None:
+            return with_batches(self._flat_map(call), kind.batches, self._step)
+        make = _ONE_RESULT.get(type(kind))
+        program = self._flat_map(call) if make is None else self._each(call, make)
+        taken = taken_fields(kind.function) if isinstance(kind, MapEach) else None
+        return program if taken is None else with_tables(program, taken)
+
+    def _program_without_calls(self, kind: Elementwise) -> Program:
         match kind:
             case PairEach(value):
                 return lambda bundle: _paired(bundle.values, repeat(value), bundle)
@@ -169,24 +184,7 @@ class ParDoInvoker:
                 return self._whole_bundles(kind)
             case WhereEach() | FieldsEach():
                 return table_program(kind, self._element_type)
-            case DiffEach():
-                return _with_diffs
-            case ChangeEach():
-                return _with_changes
-            case CatchEach(each=each):
-                return (
-                    self._with_dead_letters(kind)
-                    if not isinstance(each, _CANNOT_FAIL)
-                    else self._program_of(each)
-                )
-        call = self._call_of(kind)
-        make = _ONE_RESULT.get(type(kind))
-        taken = taken_fields(kind.function) if isinstance(kind, MapEach) else None
-        if taken is not None:
-            return with_tables(self._each(call, one_each), taken)
-        if isinstance(kind, ProcessEach) and kind.batches is not None:
-            return with_batches(self._flat_map(call), kind.batches, self._step)
-        return self._flat_map(call) if make is None else self._each(call, make)
+        return _with_diffs if isinstance(kind, DiffEach) else _with_changes
 
     def _whole_bundles(self, kind: BundleEach) -> Program:
         """Return the program of a DoFn that takes whole bundles."""

@@ -13,6 +13,7 @@ from headrace.grouping.bundle import Bundle
 from headrace.grouping.table_bundle import TableBundle
 from headrace.runners.calls.batch_calls import Program
 from headrace.sdk.elements.column_expressions import (
+    arrow_types,
     mask_of,
     names_in_expression,
     table_of_elements,
@@ -20,8 +21,7 @@ from headrace.sdk.elements.column_expressions import (
 )
 from headrace.sdk.elements.record_tables import AS_ROWS
 from headrace.sdk.elements.row import Row
-from headrace.sdk.elements.schemas import fields_of, schema_of
-from headrace.sdk.io.formats.parquet.arrow_schema import arrow_type
+from headrace.sdk.elements.schemas import fields_of
 from headrace.sdk.pardo.taken_fields import TakenFields
 from headrace.sdk.pipelines.elementwise import FieldsEach, WhereEach
 from headrace.sdk.pipelines.graph import MAIN
@@ -35,17 +35,10 @@ def table_program(kind: WhereEach | FieldsEach, element_type: object) -> Program
         kind: the operation.
         element_type: the known type of the elements.
     """
-    types = _arrow_types(element_type)
+    types = arrow_types(element_type)
     if isinstance(kind, WhereEach):
         return _filter(kind, types)
     return _fields(kind, types)
-
-
-def _arrow_types(element_type: object) -> dict[str, Any]:
-    schema = schema_of(element_type)
-    fields = () if schema is None else schema.fields
-    known = ((name, arrow_type(kind)) for name, kind in fields)
-    return {name: kind for name, kind in known if kind is not None}
 
 
 def _filter(kind: WhereEach, types: Mapping[str, Any]) -> Program:

@@ -1,8 +1,9 @@
 """Contents of groups of rows of a table: what a CombineFn keeps of each group, made as a column.
 
-Counts, and sums, means and extremes of integers, are made by numpy, and are exact. Any other CombineFn, or any
-other type of values, gets the values of each group as a list in their order. So contents are those of elements:
-sums of floats are rounded in the same order, a None is the same error, and large sums are Python's integers.
+Counts, and sums, means and extremes of integers, are made by numpy, and are exact. Any other CombineFn, or
+any other type of values, gets the values of each group as a list in their order. So contents are those of
+elements: sums of floats are rounded in the same order, None is the same error, and large sums are Python's
+integers.
 """
 
 from __future__ import annotations
@@ -131,7 +132,9 @@ class Whole:
         """Return what a function makes of values of each group; an error names the element."""
 
         def note(error: Exception, row: int) -> None:
-            note_combined(error, self.of, self.key_of(row), self.groups.lists(self.values, self.table)[row])
+            note_combined(
+                error, self.of, self.key_of(row), self.groups.lists(self.values, self.table)[row]
+            )
 
         return mapped(of, self.groups.lists(values, self.table), note)
 

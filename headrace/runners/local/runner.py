@@ -27,7 +27,7 @@ from headrace.runners.error_context import label_errors_each
 from headrace.runners.local.clock import WallClock
 from headrace.runners.plan.execution_mode import is_streaming, is_unbounded, round_size
 from headrace.runners.plan.planning import plan
-from headrace.runners.plan.table_steps import with_tables
+from headrace.runners.plan.table_steps import ON_COLUMNS, with_tables
 from headrace.runners.sources.source_bundles import all_bundles_of
 from headrace.runners.sources.source_positions import Position, drained
 from headrace.runners.sources.source_rounds import SourceRounds
@@ -80,7 +80,8 @@ class LocalRun(PipelineResult):
             plan(graph, bool(standard.check_mutation), bool(standard.no_pickle)),
             Execution.BATCH if self._batch else Execution.MEMORY,
         )
-        self._tables = frozenset(label for label, reason in planned.tables.items() if not reason)
+        found = planned.works_on.items()
+        self._tables = frozenset(label for label, on in found if on == ON_COLUMNS)
         self._observation = RunObservers.of(options, planned, "local", not self._batch)
         operators = operators_of(planned, self._batch)
         self._executor = Executor(

@@ -153,10 +153,8 @@ def _shuffle(planned: Plan, node: Node) -> StepDescription:
 
 def _takes(planned: Plan, node: Node) -> NamedValues:
     """Return whether a step works on columns on the local runner, where a source has columns."""
-    reason = planned.tables.get(node.label)
-    if reason is None:
-        return ()
-    return (("works on", f"elements, because {reason}" if reason else "columns"),)
+    found = planned.works_on.get(node.label)
+    return () if found is None else (("works on", found),)
 
 
 def properties(step: StepWithState) -> Iterator[tuple[str, str]]:

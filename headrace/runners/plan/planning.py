@@ -236,8 +236,8 @@ class SideInputStep:
         return SideInputStep(node, main, tuple(sides), check_mutation)
 
 
-Reasons: TypeAlias = Mapping[str, str]
-"""Why steps take elements and not tables, by label."""
+WorksOn: TypeAlias = Mapping[str, str]
+"""What steps work on, by label: columns, or elements and why."""
 
 StepWithState: TypeAlias = KeyedStep | StatefulStep | SideInputStep
 """A node with state."""
@@ -277,7 +277,8 @@ class Plan:
             groupings that read from them, which is cheaper.
         check_mutation: whether functions that change their inputs raise an error.
         no_pickle: whether values that only pickle can write raise an error.
-        tables: why steps take elements and not tables, by label; empty for those that take tables.
+        works_on: what steps work on, by label, if it can be columns
+            (:mod:`headrace.runners.plan.table_steps`).
     """
 
     graph: Graph
@@ -287,7 +288,7 @@ class Plan:
     deferred_assigns: frozenset[str]
     check_mutation: bool = False
     no_pickle: bool = False
-    tables: Reasons = attrs.field(factory=dict)
+    works_on: WorksOn = attrs.field(factory=dict)
 
 
 def plan(graph: Graph, check_mutation: bool = False, no_pickle: bool = False) -> Plan:

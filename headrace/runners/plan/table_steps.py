@@ -1,7 +1,7 @@
 """Which steps of a plan work on the columns of tables, and why others do not.
 
-A source that has tables hands them on if a later step gains from them: a filter, fields that are computed, or a
-grouping that combines fields. From the first step that needs elements, elements are made of the rows.
+A source that has tables hands them on if a later step gains from them: a filter, fields that are computed, or
+a grouping that combines fields. From the first step that needs elements, elements are made of the rows.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import attrs
 
 from headrace.grouping.facts import Needs
 from headrace.runners.contents.grouping_paths import CAN_BE_TABLES, Execution
-from headrace.runners.plan.planning import KeyedStep, Plan, Reasons
+from headrace.runners.plan.planning import KeyedStep, Plan, WorksOn
 from headrace.runners.precombine.table_keys import assigns_by_time
 from headrace.sdk.elements.record_tables import PairRecords
 from headrace.sdk.elements.row import Row
@@ -21,7 +21,6 @@ from headrace.sdk.pipelines.elementwise import FieldsEach, MapEach, WhereEach
 from headrace.sdk.pipelines.graph import (
     AssignWindows,
     CombinePerKey,
-    Graph,
     GroupByKey,
     Node,
     ParDo,
@@ -30,8 +29,8 @@ from headrace.sdk.pipelines.graph import (
 from headrace.sdk.sources.source import ReadsTables
 from headrace.windowing.window_fn import fact
 
-ON_COLUMNS: Final = ""
-"""The reason of a step that works on columns: there is none against it."""
+ON_COLUMNS: Final = "columns"
+"""What a step works on that takes tables."""
 
 
 def with_tables(planned: Plan, execution: Execution) -> Plan:
@@ -44,14 +43,14 @@ def with_tables(planned: Plan, execution: Execution) -> Plan:
     kinds = _Kinds(planned, execution)
     for node in planned.graph:
         kinds.add(node)
-    reasons = kinds.reasons()
+    found = kinds.useful()
     steps = {
         label: attrs.evolve(step, tables=True)
-        if isinstance(step, KeyedStep) and reasons.get(label) == ON_COLUMNS
+        if isinstance(step, KeyedStep) and found.get(label) == ON_COLUMNS
         else step
         for label, step in planned.steps.items()
     }
-    return attrs.evolve(planned, steps=steps, tables=reasons)
+    return attrs.evolve(planned, steps=steps, works_on=found)
 
 
 @attrs.define(eq=False)
@@ -61,20 +60,20 @@ class _Kinds:
     planned: Plan
     execution: Execution
     _of: dict[tuple[str, str], type] = attrs.field(factory=dict, init=False)
-    _reasons: dict[str, str] = attrs.field(factory=dict, init=False)
+    _found: dict[str, str] = attrs.field(factory=dict, init=False)
 
     def add(self, node: Node) -> None:
         """Note whether a node works on columns, after those that it reads from."""
         kind = self._of.get(node.inputs[0].id) if node.inputs else None
         if kind is None and not isinstance(node, Read):
             if _has_expression(node):
-                self._reasons[node.label] = "its input is elements; each bundle becomes a table"
+                self._found[node.label] = "columns that are made of the elements of each bundle"
             return
         made = self._made(node, kind)
         if isinstance(made, str):
-            self._reasons[node.label] = made
+            self._found[node.label] = f"elements, because {made}"
         elif made is not None:
-            self._reasons[node.label] = ON_COLUMNS
+            self._found[node.label] = ON_COLUMNS
             self._of[node.outputs[0].id] = made
 
     def _made(self, node: Node, kind: type | None) -> type | str | None:
@@ -82,46 +81,43 @@ class _Kinds:
         match node:
             case Read(source=source):
                 records = source.records if isinstance(source, ReadsTables) else None
-                return None if records is None else getattr(records, "kind", None)
-            case ParDo(fn=WhereEach()):
-                return kind
-            case ParDo(fn=FieldsEach()):
-                return Row
+                return getattr(records, "kind", None)
             case ParDo():
-                return _taken(node, kind)
+                return _of_pardo(node, kind)
             case AssignWindows():
                 windows = repr(node.outputs[0].windowing.window_fn)
-                return kind if reassigns_by_time(node) else f"{windows} assigns them to elements"
-            case CombinePerKey() if kind is not PairRecords:
-                return "its keys and values are not fields of a row"
+                return kind if reassigns_by_time(node) else f"{windows} needs them one by one"
             case CombinePerKey():
-                return self._against(node) or PairRecords
+                return self._against(node, kind) or PairRecords
             case GroupByKey():
                 return "it lists whole values"
         return "it takes elements"
 
-    def _against(self, node: Node) -> str:
+    def _against(self, node: Node, kind: type | None) -> str:
         """Return why a grouping cannot collect columns."""
+        if kind is not PairRecords:
+            return "its keys and values are not fields of a row"
         step = self.planned.steps[node.label]
         assert isinstance(step, KeyedStep)
         if step.path(self.execution).collect in CAN_BE_TABLES:
-            return ON_COLUMNS
+            return ""
         if step.facts.needs is not Needs.VALUES or step.facts.late_output:
             return f"it needs {step.facts.needs.value} of its input"
         return "its windows merge"
 
-    def reasons(self) -> Reasons:
-        """Return the reasons of all steps; a step from whose columns no later step gains has one."""
+    def useful(self) -> WorksOn:
+        """Return what steps work on; not on columns, if no later step gains from them."""
         graph, gains = self.planned.graph, set[str]()
         for node in reversed(graph.nodes):
             readers = (reader for out in node.outputs for reader in graph.consumers(out))
             gain = _has_expression(node) or isinstance(node, CombinePerKey)
             gain = gain or any(reader.label in gains for reader in readers)
-            if gain and self._reasons.get(node.label) == ON_COLUMNS:
+            if gain and self._found.get(node.label) == ON_COLUMNS:
                 gains.add(node.label)
+        without = "elements, because no later step gains from columns"
         return {
-            label: reason if label in gains else reason or "no later step gains from columns"
-            for label, reason in self._reasons.items()
+            label: without if found == ON_COLUMNS and label not in gains else found
+            for label, found in self._found.items()
         }
 
 
@@ -137,14 +133,17 @@ def _has_expression(node: Node) -> bool:
     return isinstance(node, ParDo) and isinstance(node.fn, (WhereEach, FieldsEach))
 
 
-def _taken(node: ParDo, kind: type | None) -> type | str:
-    """Return the kind of what a function of fields makes, or why it takes elements."""
+def _of_pardo(node: ParDo, kind: type | None) -> type | str | None:
+    """Return the kind of the outputs of a step, or why it takes elements."""
+    if _has_expression(node):
+        return kind if isinstance(node.fn, WhereEach) else Row
     taken = taken_fields(node.fn.function) if isinstance(node.fn, MapEach) else None
     if taken is None:
         return "it calls a function of an element"
     if taken.of is not kind:
         return f"its function takes fields of {taken.of.__name__}, not of {_name(kind)}"
-    return getattr(taken.records, "kind", PairRecords)
+    kind_made: type = getattr(taken.records, "kind", PairRecords)
+    return kind_made
 
 
 def _name(kind: type | None) -> str:

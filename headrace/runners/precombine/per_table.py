@@ -76,7 +76,9 @@ class TablePrecombiner:
             self._merge(parts)
             folded, self._folded = self._folded, {}
             return (entries.columns(window) for window, entries in folded.items())
-        return (columns_in(part.windows[0], part.keys, part.contents, part.counts) for part in parts)
+        return (
+            columns_in(part.windows[0], part.keys, part.contents, part.counts) for part in parts
+        )
 
     def _fold(self) -> None:
         """Combine the collected rows into contents."""

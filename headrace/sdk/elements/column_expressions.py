@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import date
 from typing import Any, Final, TypeAlias
 
 from headrace.errors import ElementError, PipelineError, require_extra, shorten
-from headrace.sdk.elements.schemas import fields_of
+from headrace.sdk.elements.schemas import fields_of, plain_type, schema_of
 
-Fields: TypeAlias = Mapping[str, Any]
+Computed: TypeAlias = Mapping[str, Any]
 """The name of a field, or an expression, by the name of the result's field."""
 
 _ROW_BY_ROW: Final = frozenset({"COL", "LITERAL", "ELEMENTWISE"})
@@ -92,7 +93,7 @@ def mask_of(table: Any, expression: Any) -> Any:
     return column.cast("bool").fill_null(False).to_numpy()
 
 
-def with_fields(table: Any, fields: Fields, keep: bool) -> Any:
+def with_fields(table: Any, fields: Computed, keep: bool) -> Any:
     """Return a table with fields that are computed.
 
     Args:
@@ -113,7 +114,79 @@ def with_fields(table: Any, fields: Fields, keep: bool) -> Any:
     return pa.table(made)
 
 
-def _evaluated(table: Any, fields: Fields) -> list[Any]:
+def arrow_types(element_type: object) -> dict[str, Any]:
+    """Return the Arrow types of the fields of elements, as far as they are known.
+
+    >>> from headrace.sdk.elements.schemas import Schema
+    >>> arrow_types(
+    ...     Schema.from_fields([("airport", str), ("delay", int | None), ("plane", object)])
+    ... )
+    {'airport': DataType(string), 'delay': DataType(int64)}
+    """
+    import pyarrow as pa
+
+    schema = schema_of(plain_type(element_type))
+    fields = () if schema is None else schema.fields
+    names = ((name, _ARROW_TYPES.get(plain_type(kind))) for name, kind in fields)
+    return {name: pa.type_for_alias(alias) for name, alias in names if alias is not None}
+
+
+def types_of_fields(fields: Computed, element_type: object) -> dict[str, Any]:
+    """Return the Python types of computed fields, given that of the elements; ``Any`` if unknown.
+
+    Raises:
+        PipelineError: the elements are known not to have a field.
+        ElementError: an expression cannot be evaluated for elements of this type.
+
+    >>> import narwhals as nw
+    >>> from headrace.sdk.elements.schemas import Schema
+    >>> flights = Schema.from_fields([("airport", str), ("delay", int)])
+    >>> types_of_fields({"hours": nw.col("delay") / 60, "late": nw.col("delay") > 0}, flights)
+    {'hours': <class 'float'>, 'late': <class 'bool'>}
+    """
+    import pyarrow as pa
+
+    known = arrow_types(element_type)
+    empty = pa.table({name: pa.array([], kind) for name, kind in known.items()})
+    python = {pa.type_for_alias(alias): kind for kind, alias in _ARROW_TYPES.items()}
+    found: dict[str, Any] = {}
+    for name, each in fields.items():
+        check_fields(each, element_type)
+        if not known.keys() >= set(names_in_expression(each)):
+            found[name] = Any
+            continue
+        (column,) = _evaluated(empty, {name: each})
+        found[name] = python.get(column.type, Any)
+    return found
+
+
+def check_fields(expression: Any, element_type: object) -> None:
+    """Check that elements have the fields that an expression uses, as far as it is known.
+
+    Raises:
+        PipelineError: they do not have a field.
+    """
+    schema = schema_of(plain_type(element_type))
+    for name in names_in_expression(expression) if schema is not None else ():
+        if name not in schema.names:
+            raise PipelineError(
+                f"the elements have no field {name!r}, which the expression {expression!r} uses",
+                remedy=f"use one of {', '.join(schema.names)}",
+            )
+
+
+_ARROW_TYPES: Final[dict[Any, str]] = {
+    str: "string",
+    int: "int64",
+    float: "float64",
+    bool: "bool",
+    bytes: "binary",
+    date: "date32",
+}
+"""The names of the Arrow types of Python types that have only one."""
+
+
+def _evaluated(table: Any, fields: Computed) -> list[Any]:
     """Return the columns of names and expressions."""
     import narwhals as nw
 

@@ -82,4 +82,3 @@ class PairRecords:
 
 AS_ROWS: Final = RowRecords()
 AS_DICTS: Final = DictRecords()
-

@@ -46,4 +46,3 @@ class Cursor:
     def _next(self) -> Bundle | None:
         bundle, self._rest = self._rest, None
         return next(self.bundles, None) if bundle is None else bundle
-

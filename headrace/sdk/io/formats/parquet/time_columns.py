@@ -28,7 +28,7 @@ def micros_of_column(column: Any) -> Any:
     import numpy as np
 
     found = None if column.null_count or not len(column) else _converted(column)
-    if found is not None and MIN_MICROS <= found.min() and found.max() <= MAX_MICROS:
+    if found is not None and found.min() >= MIN_MICROS and found.max() <= MAX_MICROS:
         return found
     return np.array(micros_of_all(column.to_pylist()), np.int64)
 
@@ -41,7 +41,7 @@ def _converted(column: Any) -> Any:
     kind = column.type
     if kind == pa.float64():
         seconds = column.to_numpy()
-        fits = FLOAT_MIN <= seconds.min() and seconds.max() <= FLOAT_MAX  # not if there is a NaN
+        fits = seconds.min() >= FLOAT_MIN and seconds.max() <= FLOAT_MAX  # not if there is a NaN
         return np.rint(seconds * 1e6).astype(np.int64) if fits else None
     if pa.types.is_signed_integer(kind):
         seconds = column.to_numpy().astype(np.int64)
