@@ -8,7 +8,7 @@ integers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cached_property, reduce
 from operator import add
 from typing import Any, Final, TypeAlias
@@ -95,19 +95,13 @@ def contents_of(
         Exception: an error of the CombineFn, with a note of the element.
     """
     fn = reduction.fn if type(reduction) is Accumulate else None
-    parts = _parts(fn, values)
-    columns = [_partial(part, table.column(name), groups) for part, name in parts]
-    if None not in columns:
-        return _joined(fn, columns)
-    if type(fn) is TupleCombineFn:
-        whole = Whole(reduction.of, values, table, groups, key_of)
-        made = [
-            _each(part, name, whole) if column is None else column
-            for column, (part, name) in zip(columns, parts, strict=True)
-        ]
-        return _joined(fn, made)
     of = _added if adds and type(fn) is SumCombineFn else reduction.of
-    return Whole(of, values, table, groups, key_of).contents(of, values)
+    whole = Whole(of, values, table, groups, key_of)
+    if values.single or type(fn) is not TupleCombineFn:
+        column = _partial(fn, table.column(values.names[0]), groups) if values.single else None
+        return whole.contents(of, values) if column is None else column
+    made = (_part(part, name, whole) for part, name in zip(fn.parts, values.names, strict=True))
+    return list(map(list, zip(*made, strict=True)))
 
 
 @attrs.frozen(eq=False)
@@ -139,26 +133,14 @@ class Whole:
         return mapped(of, self.groups.lists(values, self.table), note)
 
 
-def _parts(fn: CombineFn | None, values: Fields) -> Sequence[tuple[CombineFn | None, str]]:
-    """Return CombineFns with the field that each combines."""
-    if type(fn) is TupleCombineFn and len(fn.parts) == len(values.names):
-        return list(zip(fn.parts, values.names, strict=True))
-    return [(fn if values.single else None, values.names[0])]
-
-
-def _joined(fn: CombineFn | None, columns: list[list[Any]]) -> list[Any]:
-    """Return whole contents, given those of each CombineFn."""
-    return list(map(list, zip(*columns, strict=True))) if type(fn) is TupleCombineFn else columns[0]
-
-
-def _each(part: CombineFn | None, name: str, whole: Whole) -> list[Any]:
-    """Return the contents that a CombineFn makes of the values of a field."""
-    assert part is not None
+def _part(fn: CombineFn, name: str, whole: Whole) -> list[Any]:
+    """Return what one of several CombineFns makes of the field of each group that it combines."""
 
     def of(values: list[Any]) -> Any:
-        return part.add_inputs(part.create_accumulator(), tuple(values))
+        return fn.add_inputs(fn.create_accumulator(), tuple(values))
 
-    return whole.contents(of, Fields((name,), single=True))
+    column = _partial(fn, whole.table.column(name), whole.groups)
+    return whole.contents(of, Fields((name,), single=True)) if column is None else column
 
 
 def _added(values: list[Any]) -> Any:
@@ -206,7 +188,7 @@ def _small_sums(integers: Any, groups: Groups) -> list[Any]:
 
     sums = np.zeros(groups.size, np.int64)
     np.add.at(sums, groups.ids, integers)
-    return sums.tolist()  # type: ignore[no-any-return]  # of an optional package
+    return sums.tolist()
 
 
 def _means(fn: CombineFn, integers: Any, groups: Groups) -> list[Any]:
@@ -221,7 +203,7 @@ def _extremes(fn: ExtremeCombineFn, integers: Any, groups: Groups) -> list[Any]:
     bound = np.iinfo(np.int64).max if least else np.iinfo(np.int64).min
     found = np.full(groups.size, bound, np.int64)
     (np.minimum if least else np.maximum).at(found, groups.ids, integers)
-    return found.reshape(-1, 1).tolist()  # type: ignore[no-any-return]  # of an optional package
+    return found.reshape(-1, 1).tolist()
 
 
 PARTIALS: Final[dict[Any, Partial]] = {

@@ -19,6 +19,7 @@ from headrace.grouping.reduction import Reduction
 from headrace.grouping.table_bundle import TableBundle, joined
 from headrace.runners.contents.table_contents import Groups, contents_of
 from headrace.runners.precombine.key_index import KeyIndex, arrivals_of
+from headrace.runners.precombine.per_window import PlainPrecombiner
 from headrace.runners.precombine.protocol import Arrivals, Input
 from headrace.runners.precombine.table_keys import codes_of, numbered, windows_of
 from headrace.sdk.elements.record_tables import PairRecords
@@ -34,7 +35,7 @@ FOLD_AT: Final = 1 << 20
 class TablePrecombiner:
     """Columns by window and key, for groupings that need only values and windows.
 
-    All bundles are tables of pairs.
+    The bundles are tables of pairs.
 
     Args:
         input: the facts about the elements.
@@ -51,8 +52,11 @@ class TablePrecombiner:
     _folded: dict[BoundedWindow, Entries] = attrs.field(factory=dict, init=False)
 
     def add(self, bundle: Bundle) -> None:
-        """Take the rows of a table."""
-        assert isinstance(bundle, TableBundle)
+        """Take the rows of a table, or elements: of tables with other fields that were read together."""
+        if not isinstance(bundle, TableBundle):
+            self._fold()
+            self._merge(self._parts_of_elements(bundle))
+            return
         self._waiting.append(bundle)
         self._rows += len(bundle)
         if self._rows >= FOLD_AT:
@@ -95,6 +99,14 @@ class TablePrecombiner:
                     contents = list(map(self.reduction.copy, contents))
                 entries = self._folded.setdefault(window, Entries(self.reduction))
                 entries.add(part.keys, contents, part.counts)
+
+    def _parts_of_elements(self, bundle: Bundle) -> Iterator[Part]:
+        """Yield the contents of elements by window."""
+        elements = PlainPrecombiner(self.input, self.reduction)
+        elements.add(bundle)
+        for columns in elements.columns():
+            windows = next(iter(columns.windows))
+            yield Part(windows, columns.keys, columns.contents, list(columns.counts))
 
     def _parts(self, bundle: TableBundle) -> Iterator[Part]:
         """Yield the contents of a table by windows."""

@@ -167,7 +167,9 @@ def check_fields(expression: Any, element_type: object) -> None:
         PipelineError: they do not have a field.
     """
     schema = schema_of(plain_type(element_type))
-    for name in names_in_expression(expression) if schema is not None else ():
+    if schema is None:
+        return
+    for name in names_in_expression(expression):
         if name not in schema.names:
             raise PipelineError(
                 f"the elements have no field {name!r}, which the expression {expression!r} uses",

@@ -59,7 +59,8 @@ class Select(ElementwiseTransform[Any, Row]):
         for expression in fields:
             require_expression(expression)
         names = (f if isinstance(f, str) else f"arg{i:02d}" for i, f in enumerate(fields))
-        self._named: Named = Named(tuple((dict(zip(names, fields, strict=True)) | kwargs).items()))
+        given: dict[str, Any] = dict(zip(names, fields, strict=True)) | kwargs
+        self._named = Named(tuple(given.items()))
         super().__init__(None, _operation(self._named), self._schema)
 
     def _schema(self, element_type: object) -> Schema:

@@ -73,12 +73,12 @@ def taken_fields(function: Function) -> TakenFields | None:
     {'airport': 'airport', 'delay': 'delay'}
     >>> taken_fields(Function(len))
     """
-    fn = function.fn
+    fn: object = function.fn
     if function.args or function.kwargs or function.spread:
         return None
     if isinstance(fn, TakesFields):
         return fn.taken_fields()
-    of = _GETTERS.get(type(fn))
+    of = _GETTERS.get(type(function.fn))
     return None if of is None else _taken_by_getter(fn, of)
 
 
