@@ -21,7 +21,7 @@ from headrace.runners.contents.table_contents import Groups, contents_of
 from headrace.runners.precombine.key_index import KeyIndex, arrivals_of
 from headrace.runners.precombine.per_window import PlainPrecombiner
 from headrace.runners.precombine.protocol import Arrivals, Input
-from headrace.runners.precombine.table_keys import codes_of, numbered, windows_of
+from headrace.runners.precombine.table_keys import Codes, codes_of, numbered, windows_of
 from headrace.sdk.elements.record_tables import PairRecords
 from headrace.windowing.time.timestamps import MIN_MICROS
 from headrace.windowing.window import BoundedWindow
@@ -116,6 +116,10 @@ class TablePrecombiner:
         assigns, strategy = self.input.assigns_windows, self.input.strategy
         window_fn = strategy.window_fn if assigns else bundle.window_fn
         windows = windows_of(window_fn, bundle.times, len(bundle))
+        if () in windows.values:
+            kept = bundle.filtered(_in_windows(windows))
+            yield from self._parts(kept) if len(kept) else ()
+            return
         ids, first = numbered([windows.ids, *(column.ids for column in columns)])
         named = [[column.values[n] for n in column.ids[first].tolist()] for column in columns]
         keys = key.values(named, len(first))
@@ -127,6 +131,13 @@ class TablePrecombiner:
         for number, rows in by_number(windows.ids[first]):
             picked = ([column[row] for row in rows] for column in (keys, contents, counts))
             yield Part(windows.values[number], *picked)
+
+
+def _in_windows(windows: Codes) -> Any:
+    """Return which rows are in any window, as a numpy array of booleans."""
+    import numpy as np
+
+    return np.array(list(map(bool, windows.values)))[windows.ids]
 
 
 class Part(NamedTuple):
