@@ -101,9 +101,9 @@ class _Kinds:
         assert isinstance(step, KeyedStep)
         if step.path(self.execution).collect in CAN_BE_TABLES:
             return ""
-        if step.facts.needs is not Needs.VALUES or step.facts.late_output:
-            return f"it needs {step.facts.needs.value} of its input"
-        return "its windows merge"
+        if step.facts.needs is Needs.VALUES:
+            return "its late output has elements"
+        return f"it needs {step.facts.needs.value} of its input"
 
     def useful(self) -> WorksOn:
         """Return what steps work on; not on columns, if no later step gains from them."""

@@ -196,8 +196,15 @@ def alike(bundles: Iterable[TableBundle]) -> list[TableBundle]:
 
 
 def by_number(numbers: Any) -> Iterator[tuple[int, list[int]]]:
-    """Yield each number of an array with its rows, in the order in which they first appear."""
-    rows: dict[int, list[int]] = {}
-    for row, number in enumerate(numbers.tolist()):
-        rows.setdefault(number, []).append(row)
-    return iter(rows.items())
+    """Yield each number of an array with its rows; numbers from 0, none of them missing.
+
+    >>> import numpy as np
+    >>> list(by_number(np.array([0, 1, 0])))
+    [(0, [0, 2]), (1, [1])]
+    """
+    import numpy as np
+
+    rows = np.argsort(numbers, kind="stable").tolist()
+    ends = np.bincount(numbers).cumsum().tolist()
+    parts = zip([0, *ends], ends, strict=False)
+    return ((number, rows[start:end]) for number, (start, end) in enumerate(parts))

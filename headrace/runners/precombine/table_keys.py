@@ -44,8 +44,9 @@ def windows_of(window_fn: WindowFn, times: Any, count: int) -> Codes:
     """
     if times is None or isinstance(window_fn, GlobalWindows):
         return one_value(_assigned(window_fn, repeat(MIN_MICROS), 1)[0], count)
-    ids, first = numbered([_blocks(window_fn, times)])
-    return Codes(ids, _assigned(window_fn, times[first].tolist(), len(first)))
+    blocks, first = numbered([_blocks(window_fn, times)])
+    found = _by_identity(_assigned(window_fn, times[first].tolist(), len(first)))
+    return Codes(found.ids[blocks], found.values)
 
 
 def _assigned(window_fn: WindowFn, times: Column[int], count: int) -> list[Windows]:
@@ -104,8 +105,8 @@ def _is_exact(kind: Any) -> bool:
     )
 
 
-def _by_identity(keys: list[Any]) -> Codes:
-    """Return the numbers of keys, compared by their identity."""
+def _by_identity(keys: Sequence[Any]) -> Codes:
+    """Return the numbers of keys, compared by their identity; windows are their own."""
     import numpy as np
 
     found: dict[Hashable, int] = {}
