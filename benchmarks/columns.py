@@ -13,7 +13,8 @@ import sys
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from importlib import import_module
 from importlib.util import find_spec
 from operator import attrgetter
 from pathlib import Path
@@ -144,7 +145,7 @@ def by_elements(path: str) -> Totals:
     """Run the pipeline with functions."""
     found = Totalling()
     with hr.Pipeline("local") as p:
-        sales = p | hr.io.ReadFromParquet(path, as_rows=True, timestamp="time")
+        sales = p | hr.io.ReadFromParquet[hr.Row](path, as_rows=True, timestamp="time")
         _ = (
             sales
             | hr.Filter(lambda sale: sale.quantity > 0)
@@ -159,19 +160,21 @@ def by_elements(path: str) -> Totals:
 def by_dict_loop(path: str) -> Totals:
     """Read with pyarrow, and add in a dictionary."""
     totals: Totals = defaultdict(int)
+    for moment, shop, price, quantity in _rows(path):
+        if quantity > 0:
+            totals[shop, moment // WINDOW * WINDOW] += price * quantity
+    return totals
+
+
+def _rows(path: str) -> Iterator[tuple[Any, ...]]:
     with pq.ParquetFile(path) as file:
         for batch in file.iter_batches():
-            columns = (column.to_pylist() for column in batch.columns)
-            for moment, shop, price, quantity in zip(*columns, strict=True):
-                if quantity > 0:
-                    totals[shop, moment // WINDOW * WINDOW] += price * quantity
-    return totals
+            yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
 
 
 def by_polars(path: str) -> Totals:
     """Read and group with polars."""
-    import polars as pl
-
+    pl = import_module("polars")
     window = pl.col("time") // WINDOW * WINDOW
     frame = pl.scan_parquet(path).filter(pl.col("quantity") > 0)
     paid = (pl.col("price") * pl.col("quantity")).sum().alias("total")

@@ -20,7 +20,7 @@ from headrace.windowing.windows import GlobalWindows
 IN_GLOBAL: Final = GlobalWindows()
 
 
-class Records(Protocol):
+class TableRecords(Protocol):
     """How the rows of a table become elements."""
 
     def elements(self, table: Any) -> list[Any]:
@@ -42,7 +42,7 @@ class TableBundle(Bundle):
     def __init__(
         self,
         table: Any,
-        records: Records,
+        records: TableRecords,
         times: Any = None,
         window_fn: WindowFn = IN_GLOBAL,
     ) -> None:
@@ -84,7 +84,7 @@ class TableBundle(Bundle):
         """Return a bundle with the windows that a function assigns by time alone."""
         return self._evolved(self.table, self.times, window_fn)
 
-    def with_table(self, table: Any, records: Records) -> TableBundle:
+    def with_table(self, table: Any, records: TableRecords) -> TableBundle:
         """Return a bundle with other fields, in as many rows."""
         made = TableBundle(table, records, self.times, self.window_fn)
         made._timestamps, made._windows = self._timestamps, self._windows

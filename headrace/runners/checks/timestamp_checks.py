@@ -47,8 +47,10 @@ def past_timer(moment: int, now: int) -> int:
 
 def note_read(bundle: Bundle, metrics: StepMetrics) -> None:
     """Note an unlikely timestamp of a source."""
-    timed = isinstance(bundle, TableBundle) and bundle.times is not None and len(bundle)
-    latest = int(bundle.times.max()) if timed else _latest(bundle.timestamps)
+    if isinstance(bundle, TableBundle) and bundle.times is not None:
+        latest = int(bundle.times.max(initial=MIN_MICROS))
+    else:
+        latest = _latest(bundle.timestamps)
     if FAR_FUTURE <= latest < END:
         metrics.unlikely_timestamp = latest
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 import attrs
 
@@ -19,16 +19,13 @@ from headrace.grouping.reduction import Reduction
 from headrace.grouping.table_bundle import TableBundle, joined
 from headrace.runners.contents.table_contents import Groups, contents_of
 from headrace.runners.precombine.key_index import KeyIndex, arrivals_of
-from headrace.runners.precombine.per_window import PlainPrecombiner
+from headrace.runners.precombine.per_window import FOLD_AT, PlainPrecombiner
 from headrace.runners.precombine.protocol import Arrivals, Input
 from headrace.runners.precombine.table_keys import Codes, codes_of, numbered, windows_of
 from headrace.sdk.elements.record_tables import PairRecords
 from headrace.windowing.time.timestamps import MIN_MICROS
 from headrace.windowing.window import BoundedWindow
 from headrace.windowing.window_fn import Windows
-
-FOLD_AT: Final = 1 << 20
-"""The number of rows after which tables are combined into contents."""
 
 
 @attrs.define
@@ -49,7 +46,7 @@ class TablePrecombiner:
     watermark: int = MIN_MICROS
     _waiting: list[TableBundle] = attrs.field(factory=list, init=False)
     _rows: int = attrs.field(default=0, init=False)
-    _folded: dict[BoundedWindow, Entries] = attrs.field(factory=dict, init=False)
+    _folded: dict[BoundedWindow, WindowEntries] = attrs.field(factory=dict, init=False)
 
     def add(self, bundle: Bundle) -> None:
         """Take the rows of a table, or elements: of tables with other fields that were read together."""
@@ -90,25 +87,25 @@ class TablePrecombiner:
             self._merge(self._parts(table))
         self._waiting, self._rows = [], 0
 
-    def _merge(self, parts: Iterable[Part]) -> None:
+    def _merge(self, parts: Iterable[TablePart]) -> None:
         """Merge contents into those of each window; a row counts in each of its windows."""
         for part in parts:
             for number, window in enumerate(part.windows):
                 contents = part.contents
                 if number + 1 < len(part.windows):
                     contents = list(map(self.reduction.copy, contents))
-                entries = self._folded.setdefault(window, Entries(self.reduction))
+                entries = self._folded.setdefault(window, WindowEntries(self.reduction))
                 entries.add(part.keys, contents, part.counts)
 
-    def _parts_of_elements(self, bundle: Bundle) -> Iterator[Part]:
+    def _parts_of_elements(self, bundle: Bundle) -> Iterator[TablePart]:
         """Yield the contents of elements by window."""
         elements = PlainPrecombiner(self.input, self.reduction)
         elements.add(bundle)
         for columns in elements.columns():
             windows = next(iter(columns.windows))
-            yield Part(windows, columns.keys, columns.contents, list(columns.counts))
+            yield TablePart(windows, columns.keys, columns.contents, list(columns.counts))
 
-    def _parts(self, bundle: TableBundle) -> Iterator[Part]:
+    def _parts(self, bundle: TableBundle) -> Iterator[TablePart]:
         """Yield the contents of a table by windows."""
         assert isinstance(bundle.records, PairRecords)
         table, key = bundle.table, bundle.records.key
@@ -130,7 +127,7 @@ class TablePrecombiner:
         counts = groups.counts.tolist()
         for number, rows in by_number(windows.ids[first]):
             picked = ([column[row] for row in rows] for column in (keys, contents, counts))
-            yield Part(windows.values[number], *picked)
+            yield TablePart(windows.values[number], *picked)
 
 
 def _in_windows(windows: Codes) -> Any:
@@ -140,7 +137,7 @@ def _in_windows(windows: Codes) -> Any:
     return np.array(list(map(bool, windows.values)))[windows.ids]
 
 
-class Part(NamedTuple):
+class TablePart(NamedTuple):
     """The contents of some rows with the same windows.
 
     Attributes:
@@ -157,7 +154,7 @@ class Part(NamedTuple):
 
 
 @attrs.define
-class Entries:
+class WindowEntries:
     """The contents of a window by key.
 
     Args:

@@ -105,7 +105,7 @@ def _is_exact(kind: Any) -> bool:
     )
 
 
-def _by_identity(keys: Sequence[Any]) -> Codes:
+def _by_identity(keys: list[Any]) -> Codes:
     """Return the numbers of keys, compared by their identity; windows are their own."""
     import numpy as np
 

@@ -100,14 +100,17 @@ def identities(keys: list[Any]) -> list[Any]:
         return keys
     if kinds == {float}:
         return list(map(_float_identity, keys))
-    if len(kinds) == 1 and _are_named_tuples(*kinds, keys):
-        name = _name(*kinds)
+    if _are_named_tuples(kinds, keys):
+        name = _name(type(keys[0]))
         return [(BoundedWindow, name, *key) for key in keys]
     return list(map(identity, keys))
 
 
-def _are_named_tuples(kind: type, keys: list[Any]) -> bool:
-    """Return whether keys are named tuples, or windows, whose items are their own identities."""
+def _are_named_tuples(kinds: set[type], keys: list[Any]) -> bool:
+    """Return whether keys are of one class of named tuples, and their items are their own identities."""
+    if len(kinds) != 1:
+        return False
+    (kind,) = kinds
     if kind is tuple or not issubclass(kind, tuple) or deterministic_coder(kind) is not None:
         return False
     return _SAFE.issuperset(map(type, chain.from_iterable(keys)))

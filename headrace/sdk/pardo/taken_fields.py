@@ -13,7 +13,7 @@ from typing import Any, Final, Protocol, runtime_checkable
 
 import attrs
 
-from headrace.grouping.table_bundle import Records, TableBundle
+from headrace.grouping.table_bundle import TableBundle, TableRecords
 from headrace.sdk.elements.record_tables import AS_ROWS, Fields, PairRecords
 from headrace.sdk.elements.row import Row
 from headrace.sdk.pipelines.elementwise import Function
@@ -29,7 +29,7 @@ class TakenFields:
         of: the type of the elements.
     """
 
-    records: Records
+    records: TableRecords
     names: Mapping[str, str]
     of: type = Row
 

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Generic
 import attrs
 
 from headrace.grouping.bundle import Bundle
-from headrace.grouping.table_bundle import Records, TableBundle
+from headrace.grouping.table_bundle import TableBundle, TableRecords
 from headrace.sdk.elements.type_variables import T_co
 from headrace.windowing.time.timestamps import TimestampTypes
 from headrace.windowing.timestamped_value import TimestampedValue
@@ -84,7 +84,7 @@ class ReadsTables:
     """
 
     @property
-    def records(self) -> Records | None:
+    def records(self) -> TableRecords | None:
         """How the rows of its tables become elements; None if it has no tables."""
         return None
 

@@ -245,7 +245,7 @@ def whole_periods(window_fn, times):
 def last_part_only(self, parts):
     for part in parts:
         for window in part.windows:
-            self._folded[window] = per_table.Entries(self.reduction)
+            self._folded[window] = per_table.WindowEntries(self.reduction)
             self._folded[window].add(part.keys, part.contents, part.counts)
 
 

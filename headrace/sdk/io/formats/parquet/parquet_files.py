@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Final
 import attrs
 
 from headrace.errors import PipelineError, TimeError
-from headrace.grouping.table_bundle import Records, TableBundle
+from headrace.grouping.table_bundle import TableBundle, TableRecords
 from headrace.sdk.elements.record_tables import AS_DICTS, AS_ROWS
 from headrace.sdk.elements.row import rows_of
 from headrace.sdk.elements.schemas import arguments_of, checked_records, required_schema
@@ -103,7 +103,7 @@ class ParquetFiles(FileSource, ReadsTables):
         return True
 
     @property
-    def records(self) -> Records | None:
+    def records(self) -> TableRecords | None:
         """How rows become elements; None for instances of a class, and if a function gives the time."""
         if self.schema is not None or callable(self.timestamp):
             return None
