@@ -74,7 +74,8 @@ class _Kinds:
             self._found[node.label] = f"elements, because {made}"
         elif made is not None:
             self._found[node.label] = ON_COLUMNS
-            self._of[node.outputs[0].id] = made
+            if not isinstance(node, CombinePerKey):  # panes are elements
+                self._of[node.outputs[0].id] = made
 
     def _made(self, node: Node, kind: type | None) -> type | str | None:
         """Return the kind of the elements of a node's output, or why it takes elements."""

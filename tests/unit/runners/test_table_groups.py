@@ -123,6 +123,11 @@ def grouped(p, source, windows, strategy, keys, combiners):
     return rows | hr.WindowInto(windows, **strategy) | by
 
 
+def in_any_order(result):
+    """Return a result with its lists sorted: in windows that overlap, their order is not that of arrival."""
+    return tuple(sorted(map(repr, each)) if isinstance(each, list) else each for each in result)
+
+
 def panes(argv, *args):
     """Return the panes of a run as text, or the type of its error."""
     try:
@@ -130,7 +135,8 @@ def panes(argv, *args):
             captured = capture(grouped(p, *args))
     except Exception as error:  # whatever a combiner raises
         return [type(error).__name__, *getattr(error, "__notes__", ())]
-    rows = [(e.value, e.timestamp, e.windows, e.pane, e.diff) for e in captured.elements]
+    value_of = tuple if args[1].single else in_any_order
+    rows = [(value_of(e.value), e.timestamp, e.windows, e.pane, e.diff) for e in captured.elements]
     return sorted(map(repr, rows))
 
 

@@ -69,7 +69,6 @@ def test_the_plan_of_a_pipeline_on_columns(path):
             content: an accumulator
             works on: columns
           ParDo 'Totals/Result'
-            works on: elements, because it calls a function of an element
         """)
 
 
@@ -92,6 +91,15 @@ def test_the_plan_says_why_steps_need_elements(path):
         "List": "elements, because it lists whole values",
         "Sum": "columns",
     }
+
+
+def test_a_grouping_of_panes_takes_elements(path):
+    p = hr.Pipeline()
+    pairs = p | read(path) | hr.Map(attrgetter("shop", "price"))
+    _ = pairs | "Sum" >> hr.CombinePerKey(sum) | "Again" >> hr.CombinePerKey(sum)
+    planned = with_tables(plan(p.graph), Execution.MEMORY)
+    assert planned.works_on["Sum"] == "columns"
+    assert "Again" not in planned.works_on
 
 
 def test_nothing_is_said_without_columns():
@@ -130,6 +138,12 @@ STEPS = {
         rows
         | hr.WindowInto(WINDOW, timestamp_combiner=hr.window.TimestampCombiner.OUTPUT_AT_EARLIEST)
         | hr.GroupBy("shop").aggregate_field("price", max, "most")
+    ),
+    "sums of sums": lambda rows: (
+        rows
+        | hr.Map(attrgetter("shop", "price"))
+        | hr.CombinePerKey(sum)
+        | "Again" >> hr.CombinePerKey(sum)
     ),
     "sum": lambda rows: rows | hr.Map(attrgetter("shop", "price")) | hr.CombinePerKey(sum),
     "all keys": lambda rows: rows | hr.GroupBy().aggregate_field("price", sum, "total"),
