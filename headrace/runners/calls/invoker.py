@@ -29,7 +29,6 @@ from headrace.sdk.metrics.step_logging import LogContext, exchange_log_context
 from headrace.sdk.pardo.binding import BoundCall, bind, bind_function, exploded
 from headrace.sdk.pardo.bundle_dofn import BundleDoFn
 from headrace.sdk.pardo.dofn import BundleContextParam, CallableDoFn, DoFn, SetupContextParam
-from headrace.sdk.pardo.taken_fields import taken_fields
 from headrace.sdk.pardo.time_limits import within
 from headrace.sdk.pipelines.elementwise import (
     BundleEach,
@@ -47,6 +46,7 @@ from headrace.sdk.pipelines.elementwise import (
     StampEach,
     Uncaught,
     WhereEach,
+    fields_taken_by,
     method_of,
 )
 from headrace.sdk.pipelines.graph import MAIN, ParDo, ParDoWithSideInputs
@@ -173,7 +173,7 @@ class ParDoInvoker:
             return with_batches(self._flat_map(call), kind.batches, self._step)
         make = _ONE_RESULT.get(type(kind))
         program = self._flat_map(call) if make is None else self._each(call, make)
-        taken = taken_fields(kind.function) if isinstance(kind, MapEach) else None
+        taken = fields_taken_by(kind)
         return program if taken is None else with_tables(program, taken)
 
     def _program_without_calls(self, kind: Elementwise) -> Program:

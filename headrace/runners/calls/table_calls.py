@@ -22,7 +22,7 @@ from headrace.sdk.elements.column_expressions import (
 from headrace.sdk.elements.record_tables import AS_ROWS
 from headrace.sdk.elements.row import Row
 from headrace.sdk.elements.schemas import fields_of
-from headrace.sdk.pardo.taken_fields import TakenFields
+from headrace.sdk.elements.taken_fields import TakenFields
 from headrace.sdk.pipelines.elementwise import FieldsEach, WhereEach
 from headrace.sdk.pipelines.graph import MAIN
 from headrace.sdk.pipelines.outputs import Outputs

@@ -16,8 +16,7 @@ from headrace.runners.plan.planning import KeyedStep, Plan, WorksOn
 from headrace.runners.precombine.table_keys import assigns_by_time
 from headrace.sdk.elements.record_tables import PairRecords
 from headrace.sdk.elements.row import Row
-from headrace.sdk.pardo.taken_fields import taken_fields
-from headrace.sdk.pipelines.elementwise import FieldsEach, MapEach, WhereEach
+from headrace.sdk.pipelines.elementwise import FieldsEach, WhereEach, fields_taken_by
 from headrace.sdk.pipelines.graph import (
     AssignWindows,
     CombinePerKey,
@@ -138,7 +137,7 @@ def _of_pardo(node: ParDo, kind: type | None) -> type | str | None:
     """Return the kind of the outputs of a step, or why it takes elements."""
     if _has_expression(node):
         return kind if isinstance(node.fn, WhereEach) else Row
-    taken = taken_fields(node.fn.function) if isinstance(node.fn, MapEach) else None
+    taken = fields_taken_by(node.fn)
     if taken is None:
         return "it calls a function of an element"
     if taken.of is not kind:

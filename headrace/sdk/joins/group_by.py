@@ -12,6 +12,7 @@ from headrace.sdk.combiners.tuples import TupleCombineFn
 from headrace.sdk.elements.record_tables import Fields
 from headrace.sdk.elements.row import record_type
 from headrace.sdk.elements.schemas import Schema
+from headrace.sdk.elements.taken_fields import TakenFields
 from headrace.sdk.elements.type_variables import T
 from headrace.sdk.groups.group_by_key import GroupByKey
 from headrace.sdk.joins.field_expressions import (
@@ -24,7 +25,6 @@ from headrace.sdk.joins.field_expressions import (
     require_names,
     value_type,
 )
-from headrace.sdk.pardo.taken_fields import TakenFields
 from headrace.sdk.pardo.transforms import Map
 from headrace.sdk.pipelines.pvalue import PCollection
 from headrace.sdk.pipelines.transform import PTransform

@@ -15,6 +15,7 @@ from headrace.sdk.elements.column_expressions import (
 )
 from headrace.sdk.elements.row import Row
 from headrace.sdk.elements.schemas import Schema, plain_type, schema_of
+from headrace.sdk.elements.taken_fields import TakenFields
 from headrace.sdk.joins.field_expressions import (
     Expression,
     Named,
@@ -23,7 +24,6 @@ from headrace.sdk.joins.field_expressions import (
     require_expression,
 )
 from headrace.sdk.pardo.elementwise_transform import ElementwiseTransform
-from headrace.sdk.pardo.taken_fields import TakenFields
 from headrace.sdk.pipelines.elementwise import Elementwise, FieldsEach, Function, MapEach
 from headrace.sdk.pipelines.pvalue import PCollection
 

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
 
+from headrace.sdk.elements.taken_fields import TakenFields, taken_fields
+
 if TYPE_CHECKING:  # this is what a graph holds, and a graph imports nothing that makes its nodes
     from headrace.sdk.pardo.bundle_dofn import BundleDoFn
     from headrace.sdk.pardo.dofn import DoFn
@@ -177,3 +179,12 @@ class CatchEach:
 
 
 Elementwise: TypeAlias = Uncaught | CatchEach
+
+
+def fields_taken_by(kind: Elementwise) -> TakenFields | None:
+    """Return the fields of an element that an operation takes; None if it does anything else."""
+    if not isinstance(kind, MapEach):
+        return None
+    function = kind.function
+    alone = not (function.args or function.kwargs or function.spread)
+    return taken_fields(function.fn) if alone else None

@@ -19,9 +19,9 @@ from headrace.runners.plan.table_steps import with_tables
 from headrace.runners.precombine import per_table, table_keys
 from headrace.sdk.combiners.arithmetic import MeanCombineFn
 from headrace.sdk.elements.record_tables import AS_ROWS
+from headrace.sdk.elements.taken_fields import taken_fields
 from headrace.sdk.groups.combine_fn import ExtremeCombineFn, SumCombineFn
 from headrace.sdk.io.formats.parquet.time_columns import micros_of_column
-from headrace.sdk.pardo.taken_fields import taken_fields
 from headrace.sdk.sources.source import BoundedSource, ReadsTables
 from headrace.sdk.testing.assertions.capturing import capture
 from headrace.triggers import AfterCount, AfterWatermark, Repeatedly
@@ -198,13 +198,13 @@ def test_sums_of_floats_are_rounded_as_those_of_elements(drawn, alone):
 def contents(table, combine_fn, windows, as_tables):
     """Return the contents that a grouping collects, by window and key."""
     p = hr.Pipeline()
-    pair = hr.Map(attrgetter("word", "rest"))
+    get = attrgetter("word", "rest")
     windowed = p | hr.Read(Tables([table], True)) | hr.WindowInto(windows)
-    _ = windowed | pair | "Combine" >> hr.CombinePerKey(combine_fn)
+    _ = windowed | hr.Map(get) | "Combine" >> hr.CombinePerKey(combine_fn)
     step = with_tables(plan(p.graph), Execution.MEMORY).steps["Combine"]
     assert step.tables
     (read,) = Tables([table], True).read_tables(None)
-    pairs = taken_fields(pair._kind.function).apply(read.windowed(windows))
+    pairs = taken_fields(get).apply(read.windowed(windows))
     rows = Bundle(pairs.values, pairs.timestamps, pairs.windows)
     precombiner = attrs.evolve(step, tables=as_tables).precombiner(Execution.MEMORY)
     precombiner.add(pairs if as_tables else rows)

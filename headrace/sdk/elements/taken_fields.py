@@ -16,7 +16,6 @@ import attrs
 from headrace.grouping.table_bundle import TableBundle, TableRecords
 from headrace.sdk.elements.record_tables import AS_ROWS, Fields, PairRecords
 from headrace.sdk.elements.row import Row
-from headrace.sdk.pipelines.elementwise import Function
 
 
 @attrs.frozen
@@ -66,20 +65,17 @@ class TakesFields(Protocol):
         """Return the fields that it takes; None if it does anything else."""
 
 
-def taken_fields(function: Function) -> TakenFields | None:
+def taken_fields(function: object) -> TakenFields | None:
     """Return the fields that a function takes; None if it does not say.
 
-    >>> taken_fields(Function(attrgetter("airport", "delay"))).names
+    >>> taken_fields(attrgetter("airport", "delay")).names
     {'airport': 'airport', 'delay': 'delay'}
-    >>> taken_fields(Function(len))
+    >>> taken_fields(len)
     """
-    fn: object = function.fn
-    if function.args or function.kwargs or function.spread:
-        return None
-    if isinstance(fn, TakesFields):
-        return fn.taken_fields()
-    of = _GETTERS.get(type(function.fn))
-    return None if of is None else _taken_by_getter(fn, of)
+    if isinstance(function, TakesFields):
+        return function.taken_fields()
+    of = _GETTERS.get(type(function))
+    return None if of is None else _taken_by_getter(function, of)
 
 
 _GETTERS: Final[dict[type, type]] = {attrgetter: Row, itemgetter: dict}
