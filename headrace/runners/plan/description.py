@@ -152,9 +152,9 @@ def _shuffle(planned: Plan, node: Node) -> StepDescription:
 
 
 def _takes(planned: Plan, node: Node) -> NamedValues:
-    """Return whether a step works on columns on the local runner, where a source has columns."""
+    """Return what a step works on, if it can be columns; only the local runner reads columns."""
     found = planned.works_on.get(node.label)
-    return () if found is None else (("works on", found),)
+    return () if found is None else (("on the local runner", found),)
 
 
 def properties(step: StepWithState) -> Iterator[tuple[str, str]]:

@@ -2,6 +2,7 @@
 
 from decimal import Decimal
 from operator import attrgetter
+from typing import Any
 
 import attrs
 import numpy as np
@@ -16,7 +17,7 @@ from headrace.runners.contents import table_contents
 from headrace.runners.contents.grouping_paths import Execution
 from headrace.runners.plan.planning import plan
 from headrace.runners.plan.table_steps import with_tables
-from headrace.runners.precombine import per_table, table_keys
+from headrace.runners.precombine import per_table, per_window, table_keys
 from headrace.sdk.combiners.arithmetic import MeanCombineFn
 from headrace.sdk.elements.record_tables import AS_ROWS
 from headrace.sdk.elements.taken_fields import taken_fields
@@ -64,7 +65,7 @@ TRIGGERS = [
     {"allowed_lateness": 5, "trigger": AfterWatermark(early=AfterCount(2), late=AfterCount(2))},
     {"trigger": Repeatedly(AfterCount(3))},
 ]
-COMBINERS = {
+COMBINERS: dict[str, Any] = {
     "sum": sum,
     "min": min,
     "max": max,
@@ -117,7 +118,7 @@ def tables(draw, kind, numbers):
 def grouped(p, source, windows, strategy, keys, combiners):
     """Return the grouping of a source."""
     rows = p | hr.Read(source, watermark=hr.BoundedOutOfOrderness(4))
-    by = hr.GroupBy(*keys)
+    by: Any = hr.GroupBy(*keys)
     for number, name in enumerate(combiners):
         by = by.aggregate_field("rest", COMBINERS[name], f"r{number}")
     return rows | hr.WindowInto(windows, **strategy) | by
@@ -158,7 +159,7 @@ def cases(draw):
         draw(tables(kind, NUMBERS)),
         how,
         draw(st.sampled_from(ARGV)),
-        draw(st.sampled_from([5, per_table.FOLD_AT])),
+        draw(st.sampled_from([5, per_window.FOLD_AT])),
     )
 
 
@@ -201,10 +202,11 @@ def contents(table, combine_fn, windows, as_tables):
     get = attrgetter("word", "rest")
     windowed = p | hr.Read(Tables([table], True)) | hr.WindowInto(windows)
     _ = windowed | hr.Map(get) | "Combine" >> hr.CombinePerKey(combine_fn)
-    step = with_tables(plan(p.graph), Execution.MEMORY).steps["Combine"]
+    step: Any = with_tables(plan(p.graph), Execution.MEMORY).steps["Combine"]
     assert step.tables
     (read,) = Tables([table], True).read_tables(None)
-    pairs = taken_fields(get).apply(read.windowed(windows))
+    taken: Any = taken_fields(get)
+    pairs = taken.apply(read.windowed(windows))
     rows = Bundle(pairs.values, pairs.timestamps, pairs.windows)
     precombiner = attrs.evolve(step, tables=as_tables).precombiner(Execution.MEMORY)
     precombiner.add(pairs if as_tables else rows)

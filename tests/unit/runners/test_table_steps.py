@@ -53,11 +53,11 @@ def test_the_plan_of_a_pipeline_on_columns(path):
     assert f"{hr.explain(p)}\n" == dedent("""\
         Level 0
           fused: Read 'Read' -> ParDo 'Some' -> ParDo 'Paid' -> AssignWindows 'Minutes' -> ParDo 'Totals/Key'
-            'Read' works on: columns
-            'Some' works on: columns
-            'Paid' works on: columns
-            'Minutes' works on: columns
-            'Totals/Key' works on: columns
+            'Read' on the local runner: columns
+            'Some' on the local runner: columns
+            'Paid' on the local runner: columns
+            'Minutes' on the local runner: columns
+            'Totals/Key' on the local runner: columns
         Level 1, after a shuffle by key
           CombinePerKey 'Totals/Combine'
             windows: FixedWindows(size=Duration(60), offset=Duration(0))
@@ -67,7 +67,7 @@ def test_the_plan_of_a_pipeline_on_columns(path):
             combined before the shuffle: yes
             keeps: contents by window
             content: an accumulator
-            works on: columns
+            on the local runner: columns
           ParDo 'Totals/Result'
         """)
 
@@ -105,7 +105,11 @@ def test_a_grouping_of_panes_takes_elements(path):
 def test_nothing_is_said_without_columns():
     p = hr.Pipeline()
     _ = p | hr.Create([("a", 1)]) | hr.CombinePerKey(sum)
-    assert "works on" not in hr.explain(p)
+    assert "columns" not in hr.explain(p)
+
+
+def shop_and_time(row, at=hr.DoFn.TimestampParam):
+    return row.shop, at
 
 
 STEPS = {
@@ -113,9 +117,7 @@ STEPS = {
     "fields": lambda rows: rows | hr.WithFields(**PAID, price=nw.lit(1)),
     "select": lambda rows: rows | hr.Select("shop", half=nw.col("price") / 2),
     "names": lambda rows: rows | hr.Filter(POSITIVE) | hr.Select("shop", cost="price"),
-    "then a function": lambda rows: (
-        rows | hr.Filter(POSITIVE) | hr.Map(lambda row, at=hr.DoFn.TimestampParam: (row.shop, at))
-    ),
+    "then a function": lambda rows: rows | hr.Filter(POSITIVE) | hr.Map(shop_and_time),
     "windows": lambda rows: (
         rows | hr.Filter(POSITIVE) | hr.WindowInto(hr.window.SlidingWindows(60, 20))
     ),
