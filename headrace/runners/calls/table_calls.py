@@ -19,7 +19,7 @@ from headrace.sdk.elements.column_expressions import (
     table_of_elements,
     with_fields,
 )
-from headrace.sdk.elements.record_tables import AS_ROWS
+from headrace.sdk.elements.record_tables import AS_ROWS, has_fields
 from headrace.sdk.elements.row import Row
 from headrace.sdk.elements.schemas import fields_of
 from headrace.sdk.elements.taken_fields import TakenFields
@@ -45,7 +45,7 @@ def _filter(kind: WhereEach, types: Mapping[str, Any]) -> Program:
     names = tuple(names_in_expression(kind.expression))
 
     def run(bundle: Bundle) -> Outputs:
-        if isinstance(bundle, TableBundle):
+        if isinstance(bundle, TableBundle) and has_fields(bundle.records):
             return {MAIN: bundle.filtered(mask_of(bundle.table, kind.expression))}
         table = table_of_elements(bundle.values, names, types)
         return {MAIN: bundle.where(mask_of(table, kind.expression).tolist())}
@@ -58,7 +58,7 @@ def _fields(kind: FieldsEach, types: Mapping[str, Any]) -> Program:
     names = tuple(chain.from_iterable(map(names_in_expression, computed.values())))
 
     def run(bundle: Bundle) -> Outputs:
-        if isinstance(bundle, TableBundle):
+        if isinstance(bundle, TableBundle) and has_fields(bundle.records):
             made = with_fields(bundle.table, kind.fields, kind.keep)
             return {MAIN: bundle.with_table(made, AS_ROWS)}
         table = with_fields(table_of_elements(bundle.values, names, types), computed, keep=False)

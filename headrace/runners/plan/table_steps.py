@@ -136,6 +136,8 @@ def _has_expression(node: Node) -> bool:
 def _of_pardo(node: ParDo, kind: type | None) -> type | str | None:
     """Return the kind of the outputs of a step, or why it takes elements."""
     if _has_expression(node):
+        if kind is PairRecords:
+            return "its input is pairs, which have no named fields"
         return kind if isinstance(node.fn, WhereEach) else Row
     taken = fields_taken_by(node.fn)
     if taken is None:

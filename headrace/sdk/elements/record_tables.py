@@ -82,3 +82,12 @@ class PairRecords:
 
 AS_ROWS: Final = RowRecords()
 AS_DICTS: Final = DictRecords()
+
+
+def has_fields(records: object) -> bool:
+    """Return whether the elements of a table have its columns as fields; pairs have not.
+
+    >>> has_fields(AS_DICTS), has_fields(PairRecords(Fields(("a",)), Fields(("b",))))
+    (True, False)
+    """
+    return isinstance(records, (RowRecords, DictRecords))

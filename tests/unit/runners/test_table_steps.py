@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import headrace as hr
-from headrace.errors import FileError
+from headrace.errors import ElementError, FileError
 from headrace.grouping.table_bundle import TableBundle
 from headrace.runners.contents.grouping_paths import Execution
 from headrace.runners.plan.planning import plan
@@ -200,6 +200,16 @@ def test_an_error_of_a_combiner_names_the_element(path):
     with pytest.raises(TypeError) as raised:
         p.run()
     assert raised.value.__notes__ == ["on the element ('mill', None)", "in Sum"]
+
+
+def test_pairs_have_no_fields(path):
+    p = hr.Pipeline()
+    pairs = p | read(path) | hr.Map(attrgetter("shop", "price"))
+    _ = pairs | "Some" >> hr.Filter(POSITIVE)
+    why = "elements, because its input is pairs, which have no named fields"
+    assert with_tables(plan(p.graph), Execution.MEMORY).works_on["Some"] == why
+    with pytest.raises(ElementError, match="has no named fields"):
+        p.run()
 
 
 def test_a_filter_makes_no_elements(path, monkeypatch):

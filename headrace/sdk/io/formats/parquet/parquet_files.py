@@ -104,8 +104,8 @@ class ParquetFiles(FileSource, ReadsTables):
 
     @property
     def records(self) -> TableRecords | None:
-        """How rows become elements; None for instances of a class, and if a function gives the time."""
-        if self.schema is not None or callable(self.timestamp):
+        """How rows become elements; None for instances of a class, or if a function gives the time."""
+        if self.schema is not None or callable(self.timestamp) or self.columns == ():
             return None
         return AS_ROWS if self.as_rows else AS_DICTS
 
