@@ -84,7 +84,8 @@ if TYPE_CHECKING:
         LeftJoin as LeftJoin,
         RightJoin as RightJoin,
     )
-    from headrace.sdk.joins.group_by import GroupBy as GroupBy, Select as Select
+    from headrace.sdk.joins.group_by import GroupBy as GroupBy
+    from headrace.sdk.joins.select_fields import Select as Select, WithFields as WithFields
     from headrace.sdk.metrics.observer import RunObserver as RunObserver
     from headrace.sdk.metrics.step_logging import StepLogFilter as StepLogFilter
     from headrace.sdk.observing.drawing.picture import picture as picture
@@ -230,10 +231,8 @@ _NAMES: Final = {
         "PartitionFn",
         "Reshuffle",
     ),
-    "headrace.sdk.joins.group_by": (
-        "GroupBy",
-        "Select",
-    ),
+    "headrace.sdk.joins.group_by": ("GroupBy",),
+    "headrace.sdk.joins.select_fields": ("Select", "WithFields"),
     "headrace.sdk.groups.group_by_key": ("GroupByKey",),
     "headrace.sdk.batching.group_into_batches": ("GroupIntoBatches",),
     "headrace.sdk.small.log_elements": ("LogElements",),

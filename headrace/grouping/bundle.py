@@ -107,6 +107,10 @@ class Bundle:
         """Return a bundle with other values, one for each row."""
         return Bundle(values, *self._columns)
 
+    def with_windows(self, windows: Column[Windows]) -> Bundle:
+        """Return a bundle with other windows."""
+        return Bundle(self.values, self.timestamps, windows, self.panes, self.diffs)
+
     def where(self, mask: Sequence[object]) -> Bundle:
         """Return the rows for which the mask is true."""
         return Bundle(list(compress(self.values, mask)), *[select(c, mask) for c in self._columns])
@@ -157,7 +161,7 @@ class Bundle:
     @staticmethod
     def concat(bundles: Sequence[Bundle]) -> Bundle:
         """Concatenate bundles."""
-        bundles = [b for b in bundles if b.values]
+        bundles = [b for b in bundles if len(b)]
         if len(bundles) == 1:
             return bundles[0]
         if not bundles:

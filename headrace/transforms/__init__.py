@@ -27,7 +27,8 @@ from headrace.sdk.joins.co_group_by_key import (
     LeftJoin,
     RightJoin,
 )
-from headrace.sdk.joins.group_by import GroupBy, Select
+from headrace.sdk.joins.group_by import GroupBy
+from headrace.sdk.joins.select_fields import Select, WithFields
 from headrace.sdk.pardo.dofn import DoFn
 from headrace.sdk.pardo.flatten import Flatten, FlattenWith, Partition, PartitionFn, Reshuffle
 from headrace.sdk.pardo.splittable.restrictions import RestrictionProvider
@@ -117,6 +118,7 @@ __all__ = [
     "WaitOn",
     "WatermarkEstimatorProvider",
     "WindowInto",
+    "WithFields",
     "WithKeys",
     "WithTimestamps",
     "combiners",

@@ -8,7 +8,8 @@ from headrace.sdk.combiners.combine import CombineGlobally, CombinePerKey, Combi
 from headrace.sdk.groups.combine_fn import CombineFn
 from headrace.sdk.groups.group_by_key import GroupByKey
 from headrace.sdk.groups.window_into import WindowInto
-from headrace.sdk.joins.group_by import GroupBy, Select
+from headrace.sdk.joins.group_by import GroupBy
+from headrace.sdk.joins.select_fields import Select
 from headrace.sdk.pardo.dofn import DoFn
 from headrace.sdk.pardo.exception_handling import DeadLetter
 from headrace.sdk.pardo.flatten import Flatten, FlattenWith, Partition, PartitionFn

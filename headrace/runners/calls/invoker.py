@@ -21,6 +21,7 @@ from headrace.grouping.bundle import INSERT, Bundle
 from headrace.runners.calls.batch_calls import Program, with_batches
 from headrace.runners.calls.context_managers import ContextManagers
 from headrace.runners.calls.dead_letters import DeadLetterCollector
+from headrace.runners.calls.table_calls import table_program, with_tables
 from headrace.runners.checks.emitted_check import EmittedCheck
 from headrace.runners.error_context import note_element, note_method
 from headrace.sdk.metrics.cells import MetricsContainer, recording
@@ -35,6 +36,7 @@ from headrace.sdk.pipelines.elementwise import (
     ChangeEach,
     DiffEach,
     Elementwise,
+    FieldsEach,
     FilterEach,
     FlatMapEach,
     KeyEach,
@@ -43,6 +45,8 @@ from headrace.sdk.pipelines.elementwise import (
     ProcessEach,
     StampEach,
     Uncaught,
+    WhereEach,
+    fields_taken_by,
     method_of,
 )
 from headrace.sdk.pipelines.graph import MAIN, ParDo, ParDoWithSideInputs
@@ -82,6 +86,7 @@ class ParDoInvoker:
         self.metrics = MetricsContainer()
         window_fn = node.inputs[0].windowing.window_fn
         self._step = CallingStep(node.label, _function_of(node.fn), window_fn)
+        self._element_type = node.inputs[0].element_type
         self._log = LogContext(node.label)
         # A copy, so that several invokers of one DoFn do not share its attributes.
         each = node.fn.each if isinstance(node.fn, CatchEach) else node.fn
@@ -157,26 +162,29 @@ class ParDoInvoker:
         return self._emitted.program(program) if self._emitted else program
 
     def _program_of(self, kind: Elementwise) -> Program:
+        if isinstance(kind, CatchEach):
+            caught = kind.each
+            fails = not isinstance(caught, _CANNOT_FAIL)
+            return self._with_dead_letters(kind) if fails else self._program_of(caught)
+        if isinstance(kind, _CANNOT_FAIL):
+            return self._program_without_calls(kind)
+        call = self._call_of(kind)
+        if isinstance(kind, ProcessEach) and kind.batches is not None:
+            return with_batches(self._flat_map(call), kind.batches, self._step)
+        make = _ONE_RESULT.get(type(kind))
+        program = self._flat_map(call) if make is None else self._each(call, make)
+        taken = fields_taken_by(kind)
+        return program if taken is None else with_tables(program, taken)
+
+    def _program_without_calls(self, kind: Elementwise) -> Program:
         match kind:
             case PairEach(value):
                 return lambda bundle: _paired(bundle.values, repeat(value), bundle)
             case BundleEach():
                 return self._whole_bundles(kind)
-            case DiffEach():
-                return _with_diffs
-            case ChangeEach():
-                return _with_changes
-            case CatchEach(each=each):
-                return (
-                    self._with_dead_letters(kind)
-                    if not isinstance(each, _CANNOT_FAIL)
-                    else self._program_of(each)
-                )
-        call = self._call_of(kind)
-        make = _ONE_RESULT.get(type(kind))
-        if isinstance(kind, ProcessEach) and kind.batches is not None:
-            return with_batches(self._flat_map(call), kind.batches, self._step)
-        return self._flat_map(call) if make is None else self._each(call, make)
+            case WhereEach() | FieldsEach():
+                return table_program(kind, self._element_type)
+        return _with_diffs if isinstance(kind, DiffEach) else _with_changes
 
     def _whole_bundles(self, kind: BundleEach) -> Program:
         """Return the program of a DoFn that takes whole bundles."""
@@ -305,10 +313,10 @@ def _with_changes(bundle: Bundle) -> Outputs:
     return {MAIN: Bundle(values, timestamps, windows, bundle.panes, diffs)}
 
 
-_CANNOT_FAIL: Final = (PairEach, DiffEach, ChangeEach, BundleEach)
+_CANNOT_FAIL: Final = (PairEach, DiffEach, ChangeEach, BundleEach, WhereEach, FieldsEach)
 """The kinds that call no function here, so that no call can be repeated or checked."""
 
-_KEEP_TIMESTAMPS: Final = (PairEach, DiffEach, KeyEach, FilterEach)
+_KEEP_TIMESTAMPS: Final = (PairEach, DiffEach, KeyEach, FilterEach, WhereEach, FieldsEach)
 """The kinds whose outputs have the timestamps of their inputs."""
 
 _FUNCTIONS: Final = {MapEach: "Map's function", FlatMapEach: "FlatMap's function"}

@@ -15,6 +15,7 @@ import attrs
 
 from headrace.errors import warn
 from headrace.grouping.bundle import Bundle
+from headrace.grouping.table_bundle import TableBundle
 from headrace.sdk.metrics.step_metrics import StepMetrics
 from headrace.windowing.column import Column
 from headrace.windowing.time.timestamps import MICROS_PER_SECOND, MIN_MICROS, Timestamp
@@ -46,7 +47,10 @@ def past_timer(moment: int, now: int) -> int:
 
 def note_read(bundle: Bundle, metrics: StepMetrics) -> None:
     """Note an unlikely timestamp of a source."""
-    latest = _latest(bundle.timestamps)
+    if isinstance(bundle, TableBundle) and bundle.times is not None:
+        latest = int(bundle.times.max(initial=MIN_MICROS))
+    else:
+        latest = _latest(bundle.timestamps)
     if FAR_FUTURE <= latest < END:
         metrics.unlikely_timestamp = latest
 
@@ -59,7 +63,7 @@ def note_made(made: Bundle, origin: Bundle, metrics: StepMetrics) -> None:
         origin: the bundle that it was called on.
         metrics: the metrics of the step.
     """
-    if made.timestamps is origin.timestamps:
+    if isinstance(made, TableBundle) or made.timestamps is origin.timestamps:
         return
     latest = _latest(made.timestamps)
     if FAR_FUTURE <= latest < END and latest > _latest(origin.timestamps):

@@ -95,6 +95,9 @@ def path_of(facts: GroupingFacts, execution: Execution) -> GroupingPath:
     return attrs.evolve(path, collect=Collect.NUMBERS) if adds else path
 
 
+CAN_BE_TABLES: Final = frozenset({Collect.NUMBERS, Collect.VALUES})
+"""How groupings collect that can also collect tables."""
+
 _BY_ELEMENT: Final = GroupingPath(Collect.ELEMENTS, Keep.FULL)
 _FULL: Final = GroupingPath(Collect.VALUES, Keep.FULL)
 _ONCE: Final = GroupingPath(Collect.VALUES, Keep.WINDOWS)

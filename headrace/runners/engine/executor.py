@@ -203,7 +203,7 @@ class Executor:
 
     def _send(self, collection: Collection, bundle: Bundle) -> None:
         """Deliver a bundle to all its readers; their own output is delivered after they return."""
-        if bundle.values:
+        if len(bundle):
             self._queue.append((collection, bundle))
         if not self._delivering:
             self._delivering = True

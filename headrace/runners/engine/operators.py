@@ -12,6 +12,7 @@ import attrs
 
 from headrace.errors import UnsupportedError
 from headrace.grouping.bundle import Bundle
+from headrace.grouping.table_bundle import TableBundle
 from headrace.runners.calls.calling_operator import CallingOperator
 from headrace.runners.calls.invoker import ParDoInvoker
 from headrace.runners.checks.timestamp_checks import note_read
@@ -25,6 +26,7 @@ from headrace.runners.plan.planning import (
     StatefulStep,
     StepWithState,
 )
+from headrace.runners.plan.table_steps import reassigns_by_time
 from headrace.runners.side_inputs.side_input_operators import side_input_operator
 from headrace.runners.splittable.splittable_operators import splittable_operator
 from headrace.runners.stateful.stateful_side_input_operators import operator_of_dofn
@@ -83,14 +85,17 @@ class AssignWindows(Operator):
     def push(self, bundle: Bundle) -> None:
         """Pass a bundle on with its new windows."""
         (output,) = self.node.outputs
+        window_fn = output.windowing.window_fn
+        if isinstance(bundle, TableBundle) and reassigns_by_time(self.node):
+            self.send(output, bundle.windowed(window_fn))
+            return
         bundle = exploded(bundle)
         if self.deferred:
             self.send(output, bundle)
             return
-        assign = output.windowing.window_fn.assign_column
         with label_errors(self.node.label):
-            windows = assign(bundle.values, bundle.timestamps, bundle.windows)
-        self.send(output, attrs.evolve(bundle, windows=windows))
+            windows = window_fn.assign_column(bundle.values, bundle.timestamps, bundle.windows)
+        self.send(output, bundle.with_windows(windows))
 
 
 @attrs.define(eq=False)

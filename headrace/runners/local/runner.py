@@ -16,6 +16,7 @@ from typing import Final
 
 from headrace.grouping.bundle import Bundle
 from headrace.runners.checks.timestamp_checks import TimestampWarnings
+from headrace.runners.contents.grouping_paths import Execution
 from headrace.runners.engine.executor import Executor
 from headrace.runners.engine.gc_tuning import infrequent_gc
 from headrace.runners.engine.observation import RunObservers
@@ -25,6 +26,7 @@ from headrace.runners.engine.stored_elements import checked
 from headrace.runners.local.clock import WallClock
 from headrace.runners.plan.execution_mode import is_streaming, is_unbounded, round_size
 from headrace.runners.plan.planning import plan
+from headrace.runners.plan.table_steps import ON_COLUMNS, with_tables
 from headrace.runners.sources.source_bundles import all_bundles_of
 from headrace.runners.sources.source_positions import Position, drained
 from headrace.runners.sources.source_rounds import SourceRounds
@@ -73,7 +75,12 @@ class LocalRun(PipelineResult):
         self._unbounded = is_unbounded(graph)
         self._batch = not is_streaming(graph, options)
         self._clock = WallClock()
-        planned = plan(graph, bool(standard.check_mutation), bool(standard.no_pickle))
+        planned = with_tables(
+            plan(graph, bool(standard.check_mutation), bool(standard.no_pickle)),
+            Execution.BATCH if self._batch else Execution.MEMORY,
+        )
+        found = planned.works_on.items()
+        self._tables = frozenset(label for label, on in found if on == ON_COLUMNS)
         self._observation = RunObservers.of(options, planned, "local", not self._batch)
         operators = operators_of(planned, self._batch)
         self._executor = Executor(
@@ -176,7 +183,8 @@ class LocalRun(PipelineResult):
         self._began = perf_counter()
         for node in self._reads:
             assert isinstance(node.source, BoundedSource)  # batch mode has no others
-            self._feed(node, self._executor.reading(node, all_bundles_of(node.source)))
+            bundles = all_bundles_of(node.source, tables=node.label in self._tables)
+            self._feed(node, self._executor.reading(node, bundles))
         ends = {node.label: MAX_MICROS for node in self._reads}
         self._end_round(ends, self._clock.now())
 
@@ -189,6 +197,7 @@ class LocalRun(PipelineResult):
             until_caught_up=self._until_caught_up,
             wall=self._clock.now,
             seconds=self._size.seconds,
+            tables=self._tables,
         )
         with closing(rounds):
             self._run_rounds(rounds)

@@ -134,19 +134,27 @@ def _edges(planned: Plan) -> Iterator[Edge]:
 
 def _level(planned: Plan, depth: int, level: Level) -> LevelDescription:
     title = f"Level {depth}" + (", after a shuffle by key" if depth else "")
-    shuffles = (_shuffle(node, planned.steps.get(node.label)) for node in level.shuffles)
-    chains = (tuple(map(_fused, chain)) for chain in level.chains)
+    shuffles = (_shuffle(planned, node) for node in level.shuffles)
+    chains = (tuple(_fused(planned, node) for node in chain) for chain in level.chains)
     return LevelDescription(title, tuple(shuffles), tuple(chains))
 
 
-def _fused(node: Node) -> StepDescription:
+def _fused(planned: Plan, node: Node) -> StepDescription:
     facts = (("delivers", node.delivery.text),) if isinstance(node, Write) else ()
-    return StepDescription(node.label, _kind(node), facts=facts)
+    return StepDescription(node.label, _kind(node), facts=(*facts, *_takes(planned, node)))
 
 
-def _shuffle(node: Node, step: StepWithState | None) -> StepDescription:
+def _shuffle(planned: Plan, node: Node) -> StepDescription:
+    step = planned.steps.get(node.label)
     strategy, state = ((), ()) if step is None else _described(step)
-    return StepDescription(node.label, _kind(node), True, tuple(strategy), tuple(state))
+    facts = *state, *_takes(planned, node)
+    return StepDescription(node.label, _kind(node), True, tuple(strategy), facts)
+
+
+def _takes(planned: Plan, node: Node) -> NamedValues:
+    """Return what a step works on, if it can be columns; only the local runner reads columns."""
+    found = planned.works_on.get(node.label)
+    return () if found is None else (("on the local runner", found),)
 
 
 def properties(step: StepWithState) -> Iterator[tuple[str, str]]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Final, Literal, TypeAlias
 
 from headrace.errors import PipelineError
+from headrace.runners.contents.grouping_paths import Execution
 from headrace.runners.plan.description import (
     LevelDescription,
     PlanDescription,
@@ -15,6 +16,7 @@ from headrace.runners.plan.description import (
 from headrace.runners.plan.html import plan_fragment, plan_page
 from headrace.runners.plan.mermaid import mermaid
 from headrace.runners.plan.planning import plan
+from headrace.runners.plan.table_steps import with_tables
 from headrace.sdk.pipelines.graph import Graph
 
 Format: TypeAlias = Literal["text", "mermaid", "html"]
@@ -60,7 +62,7 @@ def explain(graph: Graph, format: Format = "text") -> Explanation:
         raise PipelineError(
             f"there is no format {format!r} of a plan", remedy=f"use one of {', '.join(_FORMATS)}"
         )
-    return Explanation.of(describe(plan(graph)), format)
+    return Explanation.of(describe(with_tables(plan(graph), Execution.MEMORY)), format)
 
 
 def _text(described: PlanDescription) -> str:
@@ -75,7 +77,9 @@ def _level(level: LevelDescription) -> Iterator[str]:
     for chain in level.chains:
         fused = "fused: " if len(chain) > 1 else ""
         yield "  " + fused + " -> ".join(map(_step, chain))
-        yield from (f"    {name}: {text}" for step in chain for name, text in step.facts)
+        for step in chain:
+            of = f"{step.label!r} " if fused else ""
+            yield from (f"    {of}{name}: {text}" for name, text in step.facts)
 
 
 def _step(step: StepDescription) -> str:

@@ -10,7 +10,7 @@ execute it, and :func:`headrace.runners.plan.explain.explain` prints it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Mapping
 from typing import Any, TypeAlias, TypeGuard
 
 import attrs
@@ -60,6 +60,7 @@ class KeyedStep:
         reduction: what its panes hold.
         windows_are_reused: whether a downstream grouping merges the windows of its panes again.
         facts: all that decides how it is executed.
+        tables: whether its input is tables (:mod:`headrace.runners.plan.table_steps`).
     """
 
     node: GroupByKey | CombinePerKey
@@ -69,6 +70,7 @@ class KeyedStep:
     reduction: Reduction
     windows_are_reused: bool
     facts: GroupingFacts
+    tables: bool = False
 
     @staticmethod
     def of(
@@ -128,7 +130,9 @@ class KeyedStep:
     def precombiner(self, execution: Execution) -> GroupInput:
         """Return a new, empty precombiner for this step's input."""
         collect = self.path(execution).collect
-        return precombiner_for(collect, self._input(execution), self.reduction, self.number_table)
+        return precombiner_for(
+            collect, self._input(execution), self.reduction, self.number_table, self.tables
+        )
 
     @property
     def number_table(self) -> NumberTable | None:
@@ -232,6 +236,9 @@ class SideInputStep:
         return SideInputStep(node, main, tuple(sides), check_mutation)
 
 
+WorksOn: TypeAlias = Mapping[str, str]
+"""What steps work on, by label: columns, or elements and why."""
+
 StepWithState: TypeAlias = KeyedStep | StatefulStep | SideInputStep
 """A node with state."""
 
@@ -270,6 +277,8 @@ class Plan:
             groupings that read from them, which is cheaper.
         check_mutation: whether functions that change their inputs raise an error.
         no_pickle: whether values that only pickle can write raise an error.
+        works_on: what steps work on, by label, if it can be columns
+            (:mod:`headrace.runners.plan.table_steps`).
     """
 
     graph: Graph
@@ -279,6 +288,7 @@ class Plan:
     deferred_assigns: frozenset[str]
     check_mutation: bool = False
     no_pickle: bool = False
+    works_on: WorksOn = attrs.field(factory=dict)
 
 
 def plan(graph: Graph, check_mutation: bool = False, no_pickle: bool = False) -> Plan:

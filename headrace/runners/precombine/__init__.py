@@ -11,6 +11,7 @@ PlainPrecombiner    groupings that need only values and windows
 SessionPrecombiner  the same, for windows that merge if they overlap, if dropped elements are known
 ElementPrecombiner  all others: timestamps of panes, retractions, predicates, late outputs
 NumberPrecombiner   sums and counts, without a list of values, if each window has only one pane
+TablePrecombiner    the first and the last of these, if the elements are the rows of tables
 ==================  ============================================================================
 """
 
@@ -19,10 +20,11 @@ from __future__ import annotations
 from typing import cast
 
 from headrace.grouping.reduction import Reduction
-from headrace.runners.contents.grouping_paths import Collect
+from headrace.runners.contents.grouping_paths import CAN_BE_TABLES, Collect
 from headrace.runners.contents.number_tables import NumberTable
 from headrace.runners.precombine.per_element import ElementPrecombiner
 from headrace.runners.precombine.per_session import SessionPrecombiner
+from headrace.runners.precombine.per_table import TablePrecombiner
 from headrace.runners.precombine.per_window import NumberPrecombiner, PlainPrecombiner
 from headrace.runners.precombine.protocol import Arrivals, GroupInput, Input
 
@@ -30,7 +32,11 @@ __all__ = ["Arrivals", "GroupInput", "Input", "precombiner_for"]
 
 
 def precombiner_for(
-    collect: Collect, input_: Input, reduction: Reduction, numbers: NumberTable | None = None
+    collect: Collect,
+    input_: Input,
+    reduction: Reduction,
+    numbers: NumberTable | None = None,
+    tables: bool = False,
 ) -> GroupInput:
     """Return a new, empty precombiner; numbers can be read only as columns.
 
@@ -39,7 +45,10 @@ def precombiner_for(
         input_: the facts about the elements.
         reduction: what contents are made of.
         numbers: how numbers are added, if contents are numbers; required if they are collected.
+        tables: whether the elements are the rows of tables.
     """
+    if tables and collect in CAN_BE_TABLES:
+        return cast(GroupInput, TablePrecombiner(input_, reduction, collect is Collect.NUMBERS))
     if collect is Collect.NUMBERS:
         assert numbers is not None
         return cast(GroupInput, NumberPrecombiner(input_, numbers))

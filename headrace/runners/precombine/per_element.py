@@ -43,7 +43,7 @@ class ElementPrecombiner:
         """Take the elements of a bundle."""
         keys, values = pairs(bundle, self.input.label)
         found = self._keys.identify(keys)
-        placed = attrs.evolve(bundle, windows=self.input.windows(bundle))
+        placed = bundle.with_windows(self.input.windows(bundle))
         for key, element in zip(found, placed.with_values(values).rows(), strict=True):
             windows = self._waiting[key]
             for window in element.windows:

@@ -32,12 +32,14 @@ class PartitionReader:
     """A bounded or unbounded source: a round reads at most N records of each partition.
 
     Attributes:
+        tables: whether a bounded source is read as tables.
         recorded: the metrics that the source has recorded in this process.
     """
 
     node: Read
     limit: int
     until_caught_up: bool
+    tables: bool = False
     recorded: MetricsContainer = attrs.field(factory=MetricsContainer, init=False)
     _source: BoundedSource[object] | UnboundedSource[object] = attrs.field(init=False)
     _names: list[object] = attrs.field(init=False)
@@ -234,7 +236,7 @@ class PartitionReader:
         """Continue after the last round; in a new process, read from the start up to the offset first."""
         at, cursor = self._open.get(encode_value(name), (-1, None))
         if cursor is None or at != offset:
-            cursor = Cursor(bundles_of(source, name))
+            cursor = Cursor(bundles_of(source, name, self.tables))
             cursor.skip(offset)
         chunk = cursor.take(limit)
         self._open[encode_value(name)] = offset + len(chunk), cursor

@@ -7,20 +7,25 @@ from itertools import islice
 
 from headrace.grouping.bundle import Bundle
 from headrace.sdk.pipelines.outputs import as_bundle
-from headrace.sdk.sources.source import BoundedSource, ReadsBundles
+from headrace.sdk.sources.source import BoundedSource, ReadsBundles, ReadsTables
 
 BUNDLE_ROWS = 1 << 12
 """The number of records of a bounded source in a bundle."""
 
 
-def all_bundles_of(source: BoundedSource[object]) -> Iterator[Bundle]:
-    """Read all partitions of a source."""
+def all_bundles_of(source: BoundedSource[object], tables: bool = False) -> Iterator[Bundle]:
+    """Read all partitions of a source, as tables if the next steps work on columns."""
     for partition in source.partitions():
-        yield from bundles_of(source, partition)
+        yield from bundles_of(source, partition, tables)
 
 
-def bundles_of(source: BoundedSource[object], partition: object) -> Iterator[Bundle]:
-    """Read a whole partition."""
+def bundles_of(
+    source: BoundedSource[object], partition: object, tables: bool = False
+) -> Iterator[Bundle]:
+    """Read a whole partition, as tables if the next steps work on columns."""
+    if tables and isinstance(source, ReadsTables):
+        yield from source.read_tables(partition)
+        return
     if isinstance(source, ReadsBundles):
         yield from source.read_bundles(partition)
         return

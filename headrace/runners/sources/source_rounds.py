@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from typing import Any, Protocol
 
 import attrs
@@ -142,6 +142,7 @@ class SourceRounds:
             stream have none.
         timer: the clock that measures batches, in seconds.
         delivery: returns what is known of the last batch, from the current time of the timer.
+        tables: labels of sources that are read as tables, because the next steps work on columns.
     """
 
     reads: tuple[Read, ...]
@@ -154,6 +155,7 @@ class SourceRounds:
     seconds: float = 0.0
     timer: Callable[[], float] = time.time
     delivery: Callable[[float], BatchDelivery] = BatchDelivery
+    tables: Container[str] = ()
     _readers: dict[str, RoundReader] = attrs.field(init=False)
     scripted: bool = attrs.field(init=False)
     _sizer: BatchSizer = attrs.field(init=False)
@@ -173,7 +175,8 @@ class SourceRounds:
         if node.label in self.workers.labels:
             observed = node.label in self.workers.observed
             return RangeReader(node, self.limit, self.until_caught_up, observed)
-        return PartitionReader(node, self.limit, self.until_caught_up)
+        tables = node.label in self.tables
+        return PartitionReader(node, self.limit, self.until_caught_up, tables)
 
     def _share_clocks(self) -> None:
         """Let only the first of the streams that share a clock advance it."""

@@ -100,7 +100,20 @@ def identities(keys: list[Any]) -> list[Any]:
         return keys
     if kinds == {float}:
         return list(map(_float_identity, keys))
+    if _are_named_tuples(kinds, keys):
+        name = _name(type(keys[0]))
+        return [(BoundedWindow, name, *key) for key in keys]
     return list(map(identity, keys))
+
+
+def _are_named_tuples(kinds: set[type], keys: list[Any]) -> bool:
+    """Return whether keys are of one class of named tuples, and their items are their own identities."""
+    if len(kinds) != 1:
+        return False
+    (kind,) = kinds
+    if kind is tuple or not issubclass(kind, tuple) or deterministic_coder(kind) is not None:
+        return False
+    return _SAFE.issuperset(map(type, chain.from_iterable(keys)))
 
 
 _SAFE: Final = frozenset({str, bytes, int, type(None)})

@@ -32,6 +32,11 @@ class SingleInputTupleCombineFn(CombineFn):
         self._combiners = [CombineFn.maybe_from_callable(c) for c in combiners]
         self._batch_size = merge_accumulators_batch_size
 
+    @property
+    def parts(self) -> list[CombineFn]:
+        """The CombineFns."""
+        return self._combiners
+
     def display_data(self) -> dict[str, Any]:
         return {
             "combiners": str([combiner.default_label() for combiner in self._combiners]),

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import attrs
 
 from headrace.grouping.bundle import Bundle
-from headrace.windowing.column import cut
+from headrace.grouping.table_bundle import joined
 
 
 @attrs.define(eq=False)
@@ -30,30 +30,19 @@ class Cursor:
         taken: list[Bundle] = []
         while limit > 0 and (bundle := self._next()) is not None:
             if len(bundle) > limit:
-                self._rest = _rows(bundle, limit, len(bundle))
-                bundle = _rows(bundle, 0, limit)
+                self._rest = bundle.part(limit, len(bundle))
+                bundle = bundle.part(0, limit)
             taken.append(bundle)
             limit -= len(bundle)
-        return Bundle.concat(taken)
+        return joined(taken)
 
     def skip(self, rows: int) -> None:
         """Skip the next ``rows`` rows."""
         while rows > 0 and (bundle := self._next()) is not None:
             if len(bundle) > rows:
-                self._rest = _rows(bundle, rows, len(bundle))
+                self._rest = bundle.part(rows, len(bundle))
             rows -= len(bundle)
 
     def _next(self) -> Bundle | None:
         bundle, self._rest = self._rest, None
         return next(self.bundles, None) if bundle is None else bundle
-
-
-def _rows(bundle: Bundle, start: int, stop: int) -> Bundle:
-    part = slice(start, stop)
-    return Bundle(
-        bundle.values[part],
-        cut(bundle.timestamps, part),
-        cut(bundle.windows, part),
-        cut(bundle.panes, part),
-        cut(bundle.diffs, part),
-    )

@@ -14,6 +14,7 @@ from typing import Any, NoReturn, TypeAlias
 import attrs
 
 from headrace.errors import ElementError, PipelineError, shorten
+from headrace.sdk.elements.column_expressions import is_expression
 from headrace.sdk.elements.row import Row
 from headrace.sdk.elements.schemas import Schema, fields_of, is_record, plain_type, schema_of
 from headrace.sdk.pipelines.pvalue import PCollection, require_collection
@@ -72,12 +73,28 @@ def function_of(expression: Expression) -> Callable[[Any], Any]:
     return attrgetter(expression) if isinstance(expression, str) else expression
 
 
+def names_alone(expressions: Iterable[Expression]) -> tuple[str, ...] | None:
+    """Return the names of fields; None if there are functions of an element among them.
+
+    >>> names_alone(["airport", "delay"]), names_alone(["airport", len])
+    (('airport', 'delay'), None)
+    """
+    found = list(expressions)
+    names = tuple(name for name in found if isinstance(name, str))
+    return names if len(names) == len(found) else None
+
+
 def require_expression(expression: object) -> None:
     """Check that a value is the name of a field, or a function.
 
     Raises:
         PipelineError: it is neither.
     """
+    if is_expression(expression):
+        raise PipelineError(
+            f"the expression {expression!r} has no name, by which the result could be used",
+            remedy="compute a field first, with hr.WithFields(name=…) or hr.Select(name=…), and use its name",
+        )
     if not isinstance(expression, str) and not callable(expression):
         raise PipelineError(
             f"{shorten(expression)} is neither the name of a field nor a function",
@@ -112,6 +129,8 @@ def value_type(expression: Expression, element_type: object) -> Any:
     >>> value_type("minutes", Schema(Row, (("minutes", int),))), value_type(len, str)
     (<class 'int'>, typing.Any)
     """
+    if is_expression(expression):
+        return Any
     if not isinstance(expression, str):
         return result_type(expression)
     kind = element_type

@@ -1,4 +1,4 @@
-"""Grouping by expressions: fields by name, or functions of the element (Beam's GroupBy and Select)."""
+"""Grouping by expressions: fields by name, or functions of the element (Beam's GroupBy)."""
 
 from __future__ import annotations
 
@@ -9,22 +9,23 @@ import attrs
 
 from headrace.sdk.combiners.combine import CombinePerKey, Combiner
 from headrace.sdk.combiners.tuples import TupleCombineFn
-from headrace.sdk.elements.row import Row, record_type
+from headrace.sdk.elements.record_tables import Fields
+from headrace.sdk.elements.row import record_type
 from headrace.sdk.elements.schemas import Schema
+from headrace.sdk.elements.taken_fields import TakenFields
 from headrace.sdk.elements.type_variables import T
 from headrace.sdk.groups.group_by_key import GroupByKey
 from headrace.sdk.joins.field_expressions import (
     Expression,
     Named,
     function_of,
+    names_alone,
     refuse_element,
     require_expression,
     require_names,
     value_type,
 )
-from headrace.sdk.pardo.elementwise_transform import ElementwiseTransform
 from headrace.sdk.pardo.transforms import Map
-from headrace.sdk.pipelines.elementwise import Function, MapEach
 from headrace.sdk.pipelines.pvalue import PCollection
 from headrace.sdk.pipelines.transform import PTransform
 from headrace.sdk.typehints.element_types import pair_type
@@ -103,6 +104,13 @@ class GroupBy(PTransform[PCollection[Any], PCollection[Any]]):
             return value_type(self._key.expressions[0][1], element_type)
         return self._key.schema(element_type, record_type("Key", self._key.names))
 
+    def key_fields(self) -> Fields | None:
+        """Return the fields of the key; None if it also has functions of an element."""
+        names = names_alone(expression for _, expression in self._key.expressions)
+        if names is None or self.single:
+            return None if names is None else Fields(names, single=True)
+        return Fields(names, ("Key", self._key.names))
+
     def key_function(self) -> Callable[[Any], Any]:
         """Return the function that computes the key of an element."""
         if self.single:
@@ -163,7 +171,9 @@ class Aggregation(PTransform[PCollection[Any], PCollection[Any]]):
         require_names(used.names)
         values = _Tuple(tuple(function_of(aggregate.value) for aggregate in self._aggregates))
         combine = TupleCombineFn(*(aggregate.combine_fn for aggregate in self._aggregates))
-        keyed = pcoll | "Key" >> Map(_Pair(self._grouping.key_function(), values, used))
+        value_fields = names_alone(aggregate.value for aggregate in self._aggregates)
+        fields = self._grouping.key_fields(), None if value_fields is None else Fields(value_fields)
+        keyed = pcoll | "Key" >> Map(_Pair(self._grouping.key_function(), values, used, fields))
         combined = keyed | "Combine" >> CombinePerKey(combine)
         result = Map(_Result(used.names)).with_output_types(self._result_type(pcoll.element_type))
         return combined | "Result" >> result
@@ -176,38 +186,6 @@ class Aggregation(PTransform[PCollection[Any], PCollection[Any]]):
         return Schema(record_type("Result", tuple(name for name, _ in fields)), tuple(fields))
 
 
-class Select(ElementwiseTransform[Any, Row]):
-    """Turns elements into rows of the values of expressions.
-
-    Args:
-        fields: names of the elements' fields, or functions of an element. A function without a name has the
-            field ``arg00``, ``arg01``, … by its position.
-        kwargs: expressions by the name of the row's field.
-
-    Raises:
-        PipelineError: the elements are known not to have a field.
-
-    >>> with Pipeline() as p:
-    ...     _ = p | Create([2j]) | Select("imag", double=lambda x: 2 * x.imag) | Map(print)
-    Row(imag=2.0, double=4.0)
-    """
-
-    def __init__(self, *fields: Expression, **kwargs: Expression) -> None:
-        for expression in (*fields, *kwargs.values()):
-            require_expression(expression)
-        names = (f if isinstance(f, str) else f"arg{i:02d}" for i, f in enumerate(fields))
-        self._named = Named(tuple((dict(zip(names, fields, strict=True)) | kwargs).items()))
-        kind = MapEach(Function(_MakeRow(self._named)))
-        super().__init__(None, kind, self._named.schema)
-
-    def default_label(self) -> str:
-        return f"Select({', '.join(self._named.names)})"
-
-    def expand_tags(self, pcoll: PCollection[object], tags: tuple[str, ...]) -> PCollection[Row]:
-        self._named.check(pcoll)
-        return super().expand_tags(pcoll, tags)
-
-
 def _itself(element: object) -> object:
     return element
 
@@ -218,6 +196,13 @@ class _Pair:
     value: Callable[[Any], Any]
     used: Named
     """The expressions that both use."""
+    fields: tuple[Fields | None, Fields | None] = None, None
+    """The fields of the key and of the value, if they are fields alone."""
+
+    def taken_fields(self) -> TakenFields | None:
+        """Return the fields that it takes; None if it calls other functions."""
+        key, value = self.fields
+        return None if key is None or value is None else TakenFields.pairs(key, value)
 
     def __call__(self, element: Any) -> tuple[Any, Any]:
         try:
@@ -252,19 +237,3 @@ class _Result:
     def __call__(self, pair: tuple[tuple[Any, ...], tuple[object, ...]]) -> Any:
         key, values = pair
         return record_type("Result", self.fields)(*key, *values)
-
-
-@attrs.frozen
-class _MakeRow:
-    named: Named
-    functions: tuple[tuple[str, Callable[[Any], object]], ...] = attrs.field(init=False)
-
-    @functions.default
-    def _functions(self) -> tuple[tuple[str, Callable[[Any], object]], ...]:
-        return tuple(zip(self.named.names, self.named.functions, strict=True))
-
-    def __call__(self, element: Any) -> Row:
-        try:
-            return Row(**{name: function(element) for name, function in self.functions})
-        except AttributeError as error:
-            refuse_element(element, self.named, error)

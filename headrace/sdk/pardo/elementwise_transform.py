@@ -9,7 +9,7 @@ from typing import Any, Generic
 
 import attrs
 
-from headrace.errors import PipelineError, TypeCheckError
+from headrace.errors import PipelineError, TypeCheckError, UnsupportedError
 from headrace.sdk.elements.type_variables import InT, OutT
 from headrace.sdk.pardo.call_types import Call
 from headrace.sdk.pardo.exception_handling import DeadLetter, ExceptionHandling, TakesErrors
@@ -18,9 +18,11 @@ from headrace.sdk.pardo.side_inputs import arguments_of, refuse_collections
 from headrace.sdk.pipelines.elementwise import (
     CatchEach,
     Elementwise,
+    FieldsEach,
     Function,
     ProcessEach,
     StampEach,
+    WhereEach,
 )
 from headrace.sdk.pipelines.graph import MAIN, Collection
 from headrace.sdk.pipelines.pvalue import (
@@ -145,7 +147,17 @@ class ElementwiseTransform(PTransform[PCollection[InT], PCollection[OutT]], Gene
         return handled  # type: ignore[no-any-return]  # with a handler its result is a collection
 
     def caught(self, tag: str, **how: Any) -> ElementwiseTransform[InT, OutT]:
-        """Return the transform with a dead letter for each failure (see :class:`CatchEach`)."""
+        """Return the transform with a dead letter for each failure (see :class:`CatchEach`).
+
+        Raises:
+            UnsupportedError: the transform evaluates an expression.
+        """
+        if isinstance(self._kind, (WhereEach, FieldsEach)):
+            raise UnsupportedError(
+                f"{type(self).__name__} does not support exception handling for an expression, which is "
+                "evaluated for many elements at once",
+                remedy="use a function of the element in place of the expression",
+            )
         catching = copy(self)
         catching._kind = CatchEach(_with_checked_timestamps(self._kind), tag, **how)
         return catching

@@ -9,6 +9,11 @@ from typing import TYPE_CHECKING, Any, Concatenate, TypeAlias, overload
 import attrs
 
 from headrace.errors import PipelineError, TypeCheckError, UnsupportedError, shorten
+from headrace.sdk.elements.column_expressions import (
+    check_expression,
+    check_fields,
+    is_expression,
+)
 from headrace.sdk.elements.tagged_output import TaggedOutput
 from headrace.sdk.elements.type_variables import InT, Items, KeyT, OutT, Rest, T, ValueT
 from headrace.sdk.elements.windowed_value import WindowedValue
@@ -28,6 +33,7 @@ from headrace.sdk.pipelines.elementwise import (
     MapEach,
     ProcessEach,
     StampEach,
+    WhereEach,
 )
 from headrace.sdk.pipelines.graph import Collection
 from headrace.sdk.pipelines.pvalue import (
@@ -49,6 +55,9 @@ from headrace.sdk.typehints.io_hints import IOTypeHints, hints_of
 from headrace.sdk.typehints.labels import callable_label
 from headrace.windowing.time.timestamps import TimestampTypes
 from headrace.windowing.timestamped_value import TimestampedValue
+
+if TYPE_CHECKING:  # narwhals is an extra
+    from narwhals import Expr
 
 DoFnOutput: TypeAlias = OutT | TaggedOutput | WindowedValue
 """An output of a DoFn: an element, or a value with an output tag or with windows."""
@@ -232,19 +241,33 @@ class FlatMap(ElementwiseTransform[InT, OutT]):
 
 
 class Filter(ElementwiseTransform[InT, Any]):
-    """Emits the elements for which a function returns a true value.
+    """Emits the elements for which a function returns a true value, or an expression is true.
+
+    An expression of narwhals over the fields of the elements is evaluated on columns. An element for which it
+    is None is not emitted.
 
     Args:
-        fn: takes the element, then ``args`` and ``kwargs``.
-        args: additional arguments.
-        kwargs: additional arguments by name.
+        fn: takes the element, then ``args`` and ``kwargs``; or an expression, such as
+            ``nw.col("delay") > 0``.
+        args: additional arguments of a function.
+        kwargs: additional arguments of a function, by name.
+
+    Raises:
+        PipelineError: the expression looks at other rows, or has arguments.
 
     >>> with Pipeline() as p:
     ...     _ = p | Create([1, 2, 3]) | Filter(lambda x: x != 2) | Map(print)
     1
     3
+    >>> import narwhals as nw
+    >>> with Pipeline() as p:
+    ...     delays = p | Create([hr.Row(delay=7), hr.Row(delay=-3)])
+    ...     _ = delays | Filter(nw.col("delay") > 0) | Map(print)
+    Row(delay=7)
     """
 
+    @overload
+    def __init__(self, fn: Expr) -> None: ...
     @overload
     def __init__(self, fn: Callable[[InT], object]) -> None: ...
     @overload
@@ -255,10 +278,24 @@ class Filter(ElementwiseTransform[InT, Any]):
         **kwargs: Rest.kwargs,
     ) -> None: ...
     def __init__(self, fn: Any, *args: Any, **kwargs: Any) -> None:
-        super().__init__(fn, FilterEach(_function(type(self), fn, args, kwargs)), _filtered)
+        super().__init__(fn, _filter(type(self), fn, args, kwargs), self._kept)
 
-    def default_type_hints(self) -> IOTypeHints:
+    def _kept(self, kind: object) -> object:
+        """Return the type of filtered elements: of a union, some members may be filtered out."""
+        if is_expression(self._fn):
+            check_fields(self._fn, kind)
+        return Any if is_union(kind) else kind
+
+    def default_label(self) -> str:
+        return f"Filter({self._fn!r})" if is_expression(self._fn) else super().default_label()
+
+    def display_data(self) -> dict[str, Any]:
+        return {"fn": repr(self._fn)} if is_expression(self._fn) else super().display_data()
+
+    def default_type_hints(self) -> IOTypeHints | None:
         """Return the hint of the function's element for the input and the output."""
+        if is_expression(self._fn):
+            return None
         hints = hints_of(self._fn)
         types = hints.input_types
         element = types[0][:1] if types is not None else ()
@@ -462,9 +499,19 @@ def _the_same(kind: object) -> object:
     return kind
 
 
-def _filtered(kind: object) -> object:
-    """Return the type of filtered elements: of a union, some members may be filtered out."""
-    return Any if is_union(kind) else kind
+def _filter(
+    transform: type, fn: Any, args: tuple[object, ...], kwargs: dict[str, object]
+) -> Elementwise:
+    """Return the operation of a filter by a function or an expression."""
+    if not is_expression(fn):
+        return FilterEach(_function(transform, fn, args, kwargs))
+    check_expression(fn)
+    if args or kwargs:
+        raise PipelineError(
+            "an expression has no arguments",
+            remedy="put the values into the expression: nw.col('delay') > least",
+        )
+    return WhereEach(fn)
 
 
 def _itself(element: object) -> object:

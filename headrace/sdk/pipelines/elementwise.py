@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
 
+from headrace.sdk.elements.taken_fields import TakenFields, taken_fields
+
 if TYPE_CHECKING:  # this is what a graph holds, and a graph imports nothing that makes its nodes
     from headrace.sdk.pardo.bundle_dofn import BundleDoFn
     from headrace.sdk.pardo.dofn import DoFn
@@ -70,6 +72,26 @@ class FilterEach:
 
 
 @attrs.frozen(eq=False)
+class WhereEach:
+    """The elements for which an expression of narwhals over their fields is true."""
+
+    expression: Any
+
+
+@attrs.frozen(eq=False)
+class FieldsEach:
+    """A row for each element: fields that are computed.
+
+    Attributes:
+        fields: the name of a field, or an expression of narwhals, by the name of the row's field.
+        keep: whether the row has the other fields of the element, too.
+    """
+
+    fields: Mapping[str, Any]
+    keep: bool = False
+
+
+@attrs.frozen(eq=False)
 class StampEach:
     """The elements, with the timestamp that the function returns."""
 
@@ -125,6 +147,8 @@ Uncaught: TypeAlias = (
     | PairEach
     | FlatMapEach
     | FilterEach
+    | WhereEach
+    | FieldsEach
     | StampEach
     | ProcessEach
     | BundleEach
@@ -155,3 +179,12 @@ class CatchEach:
 
 
 Elementwise: TypeAlias = Uncaught | CatchEach
+
+
+def fields_taken_by(kind: Elementwise) -> TakenFields | None:
+    """Return the fields of an element that an operation takes; None if it does anything else."""
+    if not isinstance(kind, MapEach):
+        return None
+    function = kind.function
+    alone = not (function.args or function.kwargs or function.spread)
+    return taken_fields(function.fn) if alone else None

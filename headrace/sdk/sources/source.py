@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Generic
 import attrs
 
 from headrace.grouping.bundle import Bundle
+from headrace.grouping.table_bundle import TableBundle, TableRecords
 from headrace.sdk.elements.type_variables import T_co
 from headrace.windowing.time.timestamps import TimestampTypes
 from headrace.windowing.timestamped_value import TimestampedValue
@@ -70,6 +71,26 @@ class ReadsBundles:
     @abstractmethod
     def read_bundles(self, partition: Any) -> Iterator[Bundle]:
         """Read a partition from end to end, in bundles of any size.
+
+        Args:
+            partition: one of the source's ``partitions()``.
+        """
+
+
+class ReadsTables:
+    """A bounded source whose records can stay columns: it also returns them as Arrow tables.
+
+    A runner reads tables if the next steps work on columns.
+    """
+
+    @property
+    def records(self) -> TableRecords | None:
+        """How the rows of its tables become elements; None if it has no tables."""
+        return None
+
+    @abstractmethod
+    def read_tables(self, partition: Any) -> Iterator[TableBundle]:
+        """Read a partition from end to end, as tables of any size.
 
         Args:
             partition: one of the source's ``partitions()``.

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from itertools import accumulate
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 import attrs
 
-from headrace.errors import PipelineError
+from headrace.errors import PipelineError, TimeError
+from headrace.grouping.table_bundle import TableBundle, TableRecords
+from headrace.sdk.elements.record_tables import AS_DICTS, AS_ROWS
 from headrace.sdk.elements.row import rows_of
 from headrace.sdk.elements.schemas import arguments_of, checked_records, required_schema
 from headrace.sdk.io.files.file_places import START, FilePlace, Places
@@ -24,10 +26,15 @@ from headrace.sdk.io.files.file_source import (
 from headrace.sdk.io.files.opening import opened
 from headrace.sdk.io.files.read_errors import reading
 from headrace.sdk.io.formats.parquet.arrow import arrow
+from headrace.sdk.io.formats.parquet.time_columns import micros_of_column
+from headrace.sdk.sources.source import ReadsTables
+
+TABLE_ROWS: Final = 1 << 16
+"""The number of records in a table."""
 
 
 @attrs.frozen(eq=False)
-class ParquetFiles(FileSource):
+class ParquetFiles(FileSource, ReadsTables):
     """The records of Parquet files, as dictionaries, rows or instances of a class.
 
     Args:
@@ -95,6 +102,44 @@ class ParquetFiles(FileSource):
     def can_start_at(self, place: FilePlace) -> bool:
         return True
 
+    @property
+    def records(self) -> TableRecords | None:
+        """How rows become elements; None for instances of a class, or if a function gives the time."""
+        if self.schema is not None or callable(self.timestamp) or self.columns == ():
+            return None
+        return AS_ROWS if self.as_rows else AS_DICTS
+
+    def read_tables(self, partition: Any) -> Iterator[TableBundle]:
+        for path in partition:
+            with self.opened_file(path) as file:
+                rows = 0
+                for batch in _batches_from(file, 0, self._selected(file, path), TABLE_ROWS):
+                    yield self._table(arrow().Table.from_batches([batch]), path, rows)
+                    rows += batch.num_rows
+
+    def _table(self, table: Any, path: str, rows: int) -> TableBundle:
+        """Return a table with its timestamps, as the elements of the source."""
+        assert self.records is not None
+        names = self._names or table.column_names
+        kept = table.select(names)
+        if not isinstance(self.timestamp, str):
+            return TableBundle(kept, self.records)
+        try:
+            times = micros_of_column(table.column(self.timestamp))
+        except TimeError as error:
+            columns = table.to_pydict()
+            values, where = self.values(columns), f"{path}, record "
+            raise self._timestamp_error(error, values, columns, where, rows) from error
+        return TableBundle(kept, self.records, times)
+
+    def _selected(self, file: Any, path: str) -> list[str]:
+        """Return the columns to read from a file."""
+        names = file.schema_arrow.names
+        selected = self.column_names() or names
+        time = (self.timestamp,) if isinstance(self.timestamp, str) else ()
+        require_columns(names, (*selected, *time), path)
+        return list(selected)
+
     @contextmanager
     def opened_file(self, path: str) -> Iterator[Any]:
         """Open a file."""
@@ -107,22 +152,20 @@ class ParquetFiles(FileSource):
 
     def columns_from(self, path: str, place: FilePlace) -> Iterator[Columns]:
         with self.opened_file(path) as file:
-            names = file.schema_arrow.names
-            selected = self.column_names() or names
-            time = () if not isinstance(self.timestamp, str) else (self.timestamp,)
-            require_columns(names, (*selected, *time), path)
-            for batch in _batches_from(file, place.records, list(selected)):
+            for batch in _batches_from(file, place.records, self._selected(file, path)):
                 yield batch.to_pydict()
 
 
-def _batches_from(file: Any, record: int, columns: list[str]) -> Iterator[Any]:
-    """Return the record batches of a file from a record on."""
+def _batches_from(
+    file: Any, record: int, columns: list[str], rows: int = CHUNK_ROWS
+) -> Iterator[Any]:
+    """Return the record batches of a file from a record on, of at most ``rows`` rows each."""
     ends = _ends_of_row_groups(file)
     groups = [number for number, end in enumerate(ends) if end > record]
     if not groups:
         return
     at = ends[groups[0] - 1] if groups[0] else 0
-    for batch in file.iter_batches(CHUNK_ROWS, row_groups=groups, columns=columns):
+    for batch in file.iter_batches(rows, row_groups=groups, columns=columns):
         at += batch.num_rows
         if at > record:
             yield batch.slice(max(0, batch.num_rows - (at - record)))

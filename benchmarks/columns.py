@@ -1,0 +1,196 @@
+"""Groupings of Parquet files on the local runner: on columns, on elements, by a dict loop and by polars.
+
+pip install polars                                # for its column; without it there is none
+python benchmarks/columns.py                      # 1,000,000 rows
+python benchmarks/columns.py --rows 100000 --repeat 1
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from importlib import import_module
+from importlib.util import find_spec
+from operator import attrgetter
+from pathlib import Path
+from statistics import median
+from typing import Any, Final, TypeAlias
+
+import attrs
+import narwhals as nw
+import pyarrow as pa
+import pyarrow.parquet as pq
+from table import table
+
+import headrace as hr
+from headrace.sdk.sources.sink import SinkBatch
+
+WINDOW: Final = 60
+"""Length of the windows in seconds."""
+
+Totals: TypeAlias = dict[tuple[Any, ...], int]
+"""The total of each key and window."""
+
+
+@attrs.frozen
+class Shape:
+    """An input.
+
+    Attributes:
+        title: what is special about it.
+        keys: the number of keys.
+        windows: the number of windows over which the rows are spread.
+    """
+
+    title: str
+    keys: int
+    windows: int
+
+
+SHAPES: Final = (
+    Shape("10,000 keys, 10 windows (10 rows per key and window)", 10_000, 10),
+    Shape("100 keys, 100 windows (100 rows per key and window)", 100, 100),
+)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the benchmark, and return the exit code."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--repeat", type=int, default=5)
+    flags = parser.parse_args(argv)
+    ways = WAYS if find_spec("polars") else {n: w for n, w in WAYS.items() if n != POLARS}
+    with tempfile.TemporaryDirectory() as directory:
+        for shape in SHAPES:
+            path = str(Path(directory) / f"{shape.keys}.parquet")
+            _write(path, flags.rows, shape)
+            print(f"{shape.title}, {flags.rows:,} rows\n{_table(path, ways, flags)}\n")
+    return 0
+
+
+def _write(path: str, rows: int, shape: Shape) -> None:
+    """Write sales: time, shop, price and quantity; a quarter has no quantity."""
+    source = random.Random(2015)
+    shops = [f"shop-{number}" for number in range(shape.keys)]
+    span = shape.windows * WINDOW
+    columns = {
+        "time": pa.array([row * span // rows for row in range(rows)], pa.int64()),
+        "shop": [source.choice(shops) for _ in range(rows)],
+        "price": [source.randrange(100) for _ in range(rows)],
+        "quantity": [source.randrange(4) for _ in range(rows)],
+    }
+    pq.write_table(pa.table(columns), path)
+
+
+def _table(path: str, ways: dict[str, Callable[[str], Totals]], flags: argparse.Namespace) -> str:
+    """Run all in turn; the order is reversed each time, since later runs of a process are slower."""
+    seconds: dict[str, list[float]] = {name: [] for name in ways}
+    totals = {name: way(path) for name, way in ways.items()}
+    for name, found in totals.items():
+        assert found == totals[LOOP], f"{name} has other totals"
+    for number in range(flags.repeat):
+        for name in list(ways)[:: -1 if number % 2 else 1]:
+            begun = time.process_time()
+            ways[name](path)
+            seconds[name].append(time.process_time() - begun)
+    base = median(seconds[LOOP])
+    rows = (
+        [
+            name,
+            f"{median(each):.2f} ({min(each):.2f} … {max(each):.2f})",
+            f"{flags.rows / median(each):,.0f}",
+            f"{base / median(each):.2f}",
+        ]
+        for name, each in seconds.items()
+    )
+    return table(["", "CPU seconds (from … to …)", "rows/s", "× the dict loop"], rows)
+
+
+@attrs.define(eq=False)
+class Totalling(hr.io.Sink):
+    """Keeps totals by shop and window."""
+
+    totals: Totals = attrs.field(factory=dict)
+
+    def write(self, batch: SinkBatch) -> None:
+        """Keep the panes of a batch."""
+        bundle = batch.bundle
+        for (shop, total), (window,) in zip(bundle.values, bundle.windows, strict=False):
+            self.totals[shop, window.start.micros // 1_000_000] = total
+
+
+def by_columns(path: str) -> Totals:
+    """Run the pipeline with expressions."""
+    found = Totalling()
+    with hr.Pipeline("local") as p:
+        sales = p | hr.io.ReadFromParquet(path, as_rows=True, timestamp="time")
+        _ = (
+            sales
+            | hr.Filter(nw.col("quantity") > 0)
+            | hr.WithFields(paid=nw.col("price") * nw.col("quantity"))
+            | hr.WindowInto(hr.window.FixedWindows(WINDOW))
+            | hr.Map(attrgetter("shop", "paid"))
+            | hr.CombinePerKey(sum)
+            | hr.Write(found)
+        )
+    return found.totals
+
+
+def by_elements(path: str) -> Totals:
+    """Run the pipeline with functions."""
+    found = Totalling()
+    with hr.Pipeline("local") as p:
+        sales = p | hr.io.ReadFromParquet[hr.Row](path, as_rows=True, timestamp="time")
+        _ = (
+            sales
+            | hr.Filter(lambda sale: sale.quantity > 0)
+            | hr.WindowInto(hr.window.FixedWindows(WINDOW))
+            | hr.Map(lambda sale: (sale.shop, sale.price * sale.quantity))
+            | hr.CombinePerKey(sum)
+            | hr.Write(found)
+        )
+    return found.totals
+
+
+def by_dict_loop(path: str) -> Totals:
+    """Read with pyarrow, and add in a dictionary."""
+    totals: Totals = defaultdict(int)
+    for moment, shop, price, quantity in _rows(path):
+        if quantity > 0:
+            totals[shop, moment // WINDOW * WINDOW] += price * quantity
+    return totals
+
+
+def _rows(path: str) -> Iterator[tuple[Any, ...]]:
+    with pq.ParquetFile(path) as file:
+        for batch in file.iter_batches():
+            yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
+
+
+def by_polars(path: str) -> Totals:
+    """Read and group with polars."""
+    pl = import_module("polars")
+    window = pl.col("time") // WINDOW * WINDOW
+    frame = pl.scan_parquet(path).filter(pl.col("quantity") > 0)
+    paid = (pl.col("price") * pl.col("quantity")).sum().alias("total")
+    grouped = frame.group_by("shop", window.alias("window")).agg(paid).collect()
+    return {(shop, start): total for shop, start, total in grouped.iter_rows()}
+
+
+LOOP: Final = "dict loop"
+POLARS: Final = "polars"
+WAYS: Final[dict[str, Callable[[str], Totals]]] = {
+    LOOP: by_dict_loop,
+    "on elements": by_elements,
+    "on columns": by_columns,
+    POLARS: by_polars,
+}
+
+
+if __name__ == "__main__":
+    sys.exit(main())

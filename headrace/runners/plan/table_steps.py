@@ -1,0 +1,152 @@
+"""Which steps of a plan work on the columns of tables, and why others do not.
+
+A source that has tables hands them on if a later step gains from them: a filter, fields that are computed, or
+a grouping that combines fields. From the first step that needs elements, elements are made of the rows.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import attrs
+
+from headrace.grouping.facts import Needs
+from headrace.runners.contents.grouping_paths import CAN_BE_TABLES, Execution
+from headrace.runners.plan.planning import KeyedStep, Plan, WorksOn
+from headrace.runners.precombine.table_keys import assigns_by_time
+from headrace.sdk.elements.record_tables import PairRecords
+from headrace.sdk.elements.row import Row
+from headrace.sdk.pipelines.elementwise import FieldsEach, WhereEach, fields_taken_by
+from headrace.sdk.pipelines.graph import (
+    AssignWindows,
+    CombinePerKey,
+    GroupByKey,
+    Node,
+    ParDo,
+    Read,
+)
+from headrace.sdk.sources.source import ReadsTables
+from headrace.windowing.window_fn import fact
+
+ON_COLUMNS: Final = "columns"
+"""What a step works on that takes tables."""
+
+
+def with_tables(planned: Plan, execution: Execution) -> Plan:
+    """Return a plan some of whose steps work on columns, for a runner that reads tables.
+
+    Args:
+        planned: the plan.
+        execution: where and how it runs.
+    """
+    kinds = _Kinds(planned, execution)
+    for node in planned.graph:
+        kinds.add(node)
+    found = kinds.useful()
+    steps = {
+        label: attrs.evolve(step, tables=True)
+        if isinstance(step, KeyedStep) and found.get(label) == ON_COLUMNS
+        else step
+        for label, step in planned.steps.items()
+    }
+    return attrs.evolve(planned, steps=steps, works_on=found)
+
+
+@attrs.define(eq=False)
+class _Kinds:
+    """The collections that can be tables, with the kind of their elements: a type, or ``PairRecords``."""
+
+    planned: Plan
+    execution: Execution
+    _of: dict[tuple[str, str], type] = attrs.field(factory=dict, init=False)
+    _found: dict[str, str] = attrs.field(factory=dict, init=False)
+
+    def add(self, node: Node) -> None:
+        """Note whether a node works on columns, after those that it reads from."""
+        kind = self._of.get(node.inputs[0].id) if node.inputs else None
+        if kind is None and not isinstance(node, Read):
+            if _has_expression(node):
+                self._found[node.label] = "columns that are made of the elements of each bundle"
+            return
+        made = self._made(node, kind)
+        if isinstance(made, str):
+            self._found[node.label] = f"elements, because {made}"
+        elif made is not None:
+            self._found[node.label] = ON_COLUMNS
+            if not isinstance(node, CombinePerKey):  # panes are elements
+                self._of[node.outputs[0].id] = made
+
+    def _made(self, node: Node, kind: type | None) -> type | str | None:
+        """Return the kind of the elements of a node's output, or why it takes elements."""
+        match node:
+            case Read(source=source):
+                records = source.records if isinstance(source, ReadsTables) else None
+                return getattr(records, "kind", None)
+            case ParDo():
+                return _of_pardo(node, kind)
+            case AssignWindows():
+                windows = repr(node.outputs[0].windowing.window_fn)
+                return kind if reassigns_by_time(node) else f"{windows} needs them one by one"
+            case CombinePerKey():
+                return self._against(node, kind) or PairRecords
+            case GroupByKey():
+                return "it lists whole values"
+        return "it takes elements"
+
+    def _against(self, node: Node, kind: type | None) -> str:
+        """Return why a grouping cannot collect columns."""
+        if kind is not PairRecords:
+            return "its keys and values are not fields of a row"
+        step = self.planned.steps[node.label]
+        assert isinstance(step, KeyedStep)
+        if step.path(self.execution).collect in CAN_BE_TABLES:
+            return ""
+        if step.facts.needs is Needs.VALUES:
+            return "its late output has elements"
+        return f"it needs {step.facts.needs.value} of its input"
+
+    def useful(self) -> WorksOn:
+        """Return what steps work on; not on columns, if no later step gains from them."""
+        graph, gains = self.planned.graph, set[str]()
+        for node in reversed(graph.nodes):
+            readers = (reader for out in node.outputs for reader in graph.consumers(out))
+            gain = _has_expression(node) or isinstance(node, CombinePerKey)
+            gain = gain or any(reader.label in gains for reader in readers)
+            if gain and self._found.get(node.label) == ON_COLUMNS:
+                gains.add(node.label)
+        without = "elements, because no later step gains from columns"
+        return {
+            label: without if found == ON_COLUMNS and label not in gains else found
+            for label, found in self._found.items()
+        }
+
+
+def reassigns_by_time(node: AssignWindows) -> bool:
+    """Return whether the windows of whole tables are found by time, and elements had one window before."""
+    (before,), (after,) = node.inputs, node.outputs
+    return assigns_by_time(after.windowing.window_fn) and bool(
+        fact(before.windowing.window_fn, "single")
+    )
+
+
+def _has_expression(node: Node) -> bool:
+    return isinstance(node, ParDo) and isinstance(node.fn, (WhereEach, FieldsEach))
+
+
+def _of_pardo(node: ParDo, kind: type | None) -> type | str | None:
+    """Return the kind of the outputs of a step, or why it takes elements."""
+    if _has_expression(node):
+        if kind is PairRecords:
+            return "its input is pairs, which have no named fields"
+        return kind if isinstance(node.fn, WhereEach) else Row
+    taken = fields_taken_by(node.fn)
+    if taken is None:
+        return "it calls a function of an element"
+    if taken.of is not kind:
+        return f"its function takes fields of {taken.of.__name__}, not of {_name(kind)}"
+    kind_made: type = getattr(taken.records, "kind", PairRecords)
+    return kind_made
+
+
+def _name(kind: type | None) -> str:
+    return "pairs" if kind is None or kind is PairRecords else kind.__name__

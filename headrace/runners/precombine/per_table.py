@@ -1,0 +1,207 @@
+"""Precombiner for tables: the columns of a grouping's key and values, without elements.
+
+The rows of a round get a number for each window and key
+(:mod:`headrace.runners.precombine.table_keys`), and the contents of these groups are made as columns
+(:mod:`headrace.runners.contents.table_contents`).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator
+from typing import Any, NamedTuple
+
+import attrs
+
+from headrace.grouping.bundle import Bundle
+from headrace.grouping.pane_output import Arrival, ArrivalColumns, columns_in
+from headrace.grouping.reduction import Reduction
+from headrace.grouping.table_bundle import TableBundle, joined
+from headrace.runners.contents.table_contents import Groups, contents_of
+from headrace.runners.precombine.key_index import KeyIndex, arrivals_of
+from headrace.runners.precombine.per_window import FOLD_AT, PlainPrecombiner
+from headrace.runners.precombine.protocol import Arrivals, Input
+from headrace.runners.precombine.table_keys import Codes, codes_of, numbered, windows_of
+from headrace.sdk.elements.record_tables import PairRecords
+from headrace.windowing.time.timestamps import MIN_MICROS
+from headrace.windowing.window import BoundedWindow
+from headrace.windowing.window_fn import Windows
+
+
+@attrs.define
+class TablePrecombiner:
+    """Columns by window and key, for groupings that need only values and windows.
+
+    The bundles are tables of pairs.
+
+    Args:
+        input: the facts about the elements.
+        reduction: what contents are made of.
+        adds: whether numbers are added one by one, as in a table of numbers.
+    """
+
+    input: Input
+    reduction: Reduction
+    adds: bool
+    watermark: int = MIN_MICROS
+    _waiting: list[TableBundle] = attrs.field(factory=list, init=False)
+    _rows: int = attrs.field(default=0, init=False)
+    _folded: dict[BoundedWindow, WindowEntries] = attrs.field(factory=dict, init=False)
+
+    def add(self, bundle: Bundle) -> None:
+        """Take the rows of a table, or elements: of tables with other fields that were read together."""
+        if not isinstance(bundle, TableBundle):
+            self._fold()
+            self._merge(self._parts_of_elements(bundle))
+            return
+        self._waiting.append(bundle)
+        self._rows += len(bundle)
+        if self._rows >= FOLD_AT:
+            self._fold()
+
+    def drain(self) -> Arrivals:
+        """Yield each key with one arrival per window."""
+        found: dict[Hashable, tuple[object, list[Arrival]]] = {}
+        for columns in self.columns():
+            for identity, key, arrival in arrivals_of(columns):
+                found.setdefault(identity, (key, []))[1].append(arrival)
+        for identity, (key, arrivals) in found.items():
+            yield identity, key, arrivals
+
+    def columns(self) -> Iterator[ArrivalColumns]:
+        """Yield the arrivals of one window at a time."""
+        tables = alike(self._waiting)
+        parts = [part for table in tables for part in self._parts(table)]
+        self._waiting, self._rows = [], 0
+        if len(tables) > 1 or self._folded or any(len(part.windows) != 1 for part in parts):
+            self._merge(parts)
+            folded, self._folded = self._folded, {}
+            return (entries.columns(window) for window, entries in folded.items())
+        return (
+            columns_in(part.windows[0], part.keys, part.contents, part.counts) for part in parts
+        )
+
+    def _fold(self) -> None:
+        """Combine the collected rows into contents."""
+        for table in alike(self._waiting):
+            self._merge(self._parts(table))
+        self._waiting, self._rows = [], 0
+
+    def _merge(self, parts: Iterable[TablePart]) -> None:
+        """Merge contents into those of each window; a row counts in each of its windows."""
+        for part in parts:
+            for number, window in enumerate(part.windows):
+                contents = part.contents
+                if number + 1 < len(part.windows):
+                    contents = list(map(self.reduction.copy, contents))
+                entries = self._folded.setdefault(window, WindowEntries(self.reduction))
+                entries.add(part.keys, contents, part.counts)
+
+    def _parts_of_elements(self, bundle: Bundle) -> Iterator[TablePart]:
+        """Yield the contents of elements by window."""
+        elements = PlainPrecombiner(self.input, self.reduction)
+        elements.add(bundle)
+        for columns in elements.columns():
+            windows = next(iter(columns.windows))
+            yield TablePart(windows, columns.keys, columns.contents, list(columns.counts))
+
+    def _parts(self, bundle: TableBundle) -> Iterator[TablePart]:
+        """Yield the contents of a table by windows."""
+        assert isinstance(bundle.records, PairRecords)
+        table, key = bundle.table, bundle.records.key
+        columns = [codes_of(table.column(name)) for name in key.names]
+        assigns, strategy = self.input.assigns_windows, self.input.strategy
+        window_fn = strategy.window_fn if assigns else bundle.window_fn
+        windows = windows_of(window_fn, bundle.times, len(bundle))
+        if () in windows.values:
+            kept = bundle.filtered(_in_windows(windows))
+            yield from self._parts(kept) if len(kept) else ()
+            return
+        ids, first = numbered([windows.ids, *(column.ids for column in columns)])
+        named = [[column.values[n] for n in column.ids[first].tolist()] for column in columns]
+        keys = key.values(named, len(first))
+        groups = Groups(ids, len(first))
+        contents = contents_of(
+            self.reduction, bundle.records.value, table, groups, keys.__getitem__, self.adds
+        )
+        counts = groups.counts.tolist()
+        for number, rows in by_number(windows.ids[first]):
+            picked = ([column[row] for row in rows] for column in (keys, contents, counts))
+            yield TablePart(windows.values[number], *picked)
+
+
+def _in_windows(windows: Codes) -> Any:
+    """Return which rows are in any window, as a numpy array of booleans."""
+    import numpy as np
+
+    return np.array(list(map(bool, windows.values)))[windows.ids]
+
+
+class TablePart(NamedTuple):
+    """The contents of some rows with the same windows.
+
+    Attributes:
+        windows: their windows.
+        keys: the keys.
+        contents: the content of each key.
+        counts: the number of rows of each key.
+    """
+
+    windows: Windows
+    keys: list[Any]
+    contents: list[Any]
+    counts: list[int]
+
+
+@attrs.define
+class WindowEntries:
+    """The contents of a window by key.
+
+    Args:
+        reduction: what contents are made of.
+    """
+
+    reduction: Reduction
+    _keys: KeyIndex = attrs.field(factory=KeyIndex, init=False)
+    _contents: dict[Hashable, Any] = attrs.field(factory=dict, init=False)
+    _counts: Counter[Hashable] = attrs.field(factory=Counter, init=False)
+
+    def add(self, keys: list[Any], contents: list[Any], counts: list[int]) -> None:
+        """Merge contents of keys; they must not be used afterwards."""
+        merge, own = self.reduction.merge, self._contents
+        found = self._keys.identify(keys)
+        for key, content, count in zip(found, contents, counts, strict=True):
+            own[key] = merge(own[key], content) if key in own else content
+            self._counts[key] += count
+
+    def columns(self, window: BoundedWindow) -> ArrivalColumns:
+        """Return the keys and their contents."""
+        counts = [self._counts[key] for key in self._contents]
+        keys = self._keys.named(self._contents)
+        return columns_in(window, keys, list(self._contents.values()), counts)
+
+
+def alike(bundles: Iterable[TableBundle]) -> list[TableBundle]:
+    """Concatenate tables with the same fields that follow each other."""
+    runs: list[list[TableBundle]] = []
+    for bundle in bundles:
+        if runs and runs[-1][0].is_like(bundle):
+            runs[-1].append(bundle)
+        else:
+            runs.append([bundle])
+    return [table for run in runs if isinstance(table := joined(run), TableBundle)]
+
+
+def by_number(numbers: Any) -> Iterator[tuple[int, list[int]]]:
+    """Yield each number of an array with its rows; numbers from 0, none of them missing.
+
+    >>> import numpy as np
+    >>> list(by_number(np.array([0, 1, 0])))
+    [(0, [0, 2]), (1, [1])]
+    """
+    import numpy as np
+
+    rows = np.argsort(numbers, kind="stable").tolist()
+    ends = np.bincount(numbers).cumsum().tolist()
+    parts = zip([0, *ends], ends, strict=False)
+    return ((number, rows[start:end]) for number, (start, end) in enumerate(parts))

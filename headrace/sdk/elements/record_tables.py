@@ -1,0 +1,93 @@
+"""How the rows of an Arrow table become elements: rows, dictionaries, or pairs of some of their fields."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import repeat
+from typing import Any, Final
+
+import attrs
+
+from headrace.sdk.elements.row import Row, record_type, rows_of
+
+
+@attrs.frozen
+class RowRecords:
+    """Each row of the table is a :class:`Row` of all columns."""
+
+    kind: type = Row
+
+    def elements(self, table: Any) -> list[Any]:
+        """Return the rows."""
+        return rows_of(table.column_names, [column.to_pylist() for column in table.columns])
+
+
+@attrs.frozen
+class DictRecords:
+    """Each row of the table is a dictionary of all columns."""
+
+    kind: type = dict
+
+    def elements(self, table: Any) -> list[Any]:
+        """Return the dictionaries."""
+        return table.to_pylist()  # type: ignore[no-any-return]  # of an optional package
+
+
+@attrs.frozen
+class Fields:
+    """Some fields of a record as a value.
+
+    Attributes:
+        names: the columns.
+        record: the name of the named tuple that holds them, and the names of its fields; None for a plain
+            tuple, or for the value of the only field.
+        single: whether the value is that of the only field.
+    """
+
+    names: tuple[str, ...]
+    record: tuple[str, tuple[str, ...]] | None = None
+    single: bool = False
+
+    def values(self, columns: Sequence[Sequence[Any]], count: int) -> list[Any]:
+        """Return values, given the columns of their fields, and how many there are."""
+        if self.single:
+            return list(columns[0])
+        rows = zip(*columns, strict=True) if columns else repeat((), count)
+        if self.record is None:
+            return list(rows)
+        make: Any = record_type(*self.record)
+        return list(map(make._make, rows))
+
+    def of(self, table: Any) -> list[Any]:
+        """Return the value of each row of a table."""
+        return self.values([table[name].to_pylist() for name in self.names], table.num_rows)
+
+
+@attrs.frozen
+class PairRecords:
+    """Each row of the table is a pair of a key and a value.
+
+    Attributes:
+        key: the fields of the key.
+        value: the fields of the value.
+    """
+
+    key: Fields
+    value: Fields
+
+    def elements(self, table: Any) -> list[Any]:
+        """Return the pairs."""
+        return list(zip(self.key.of(table), self.value.of(table), strict=True))
+
+
+AS_ROWS: Final = RowRecords()
+AS_DICTS: Final = DictRecords()
+
+
+def has_fields(records: object) -> bool:
+    """Return whether the elements of a table have its columns as fields; pairs have not.
+
+    >>> has_fields(AS_DICTS), has_fields(PairRecords(Fields(("a",)), Fields(("b",))))
+    (True, False)
+    """
+    return isinstance(records, (RowRecords, DictRecords))
