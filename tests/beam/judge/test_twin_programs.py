@@ -13,10 +13,12 @@ import pytest
 
 pytest.importorskip("apache_beam", reason="Beam is what this compares with")
 
+from apache_beam.transforms.userstate import BagStateSpec
 from hypothesis import HealthCheck, Phase, example, given, seed, settings, strategies as st
 
 from headrace.beam import HeadraceRunner
 from headrace.sdk.beam.programs import nodes, states, step
+from headrace.sdk.pardo.state.specs import SetStateSpec
 from headrace.triggers import WindowingStrategy
 from headrace.windowing import FixedWindows
 from headrace.windowing.time.timestamps import MAX_MICROS
@@ -90,8 +92,8 @@ def a_set_keeps_nothing(patch: pytest.MonkeyPatch) -> None:
 
 
 def a_bag_forgets_duplicates(patch: pytest.MonkeyPatch) -> None:
-    bag = states.userstate.BagStateSpec
-    patch.setitem(states._SPECS, bag, lambda spec: states.SetStateSpec(spec.name))
+    bag = BagStateSpec
+    patch.setitem(states._SPECS, bag, lambda spec: SetStateSpec(spec.name))
 
 
 def the_tag_of_a_timer_is_lost(patch: pytest.MonkeyPatch) -> None:

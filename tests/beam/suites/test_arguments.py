@@ -45,7 +45,7 @@ def sacks(p):
 class AsksForAll(beam.DoFn):
     """Emits what it is given."""
 
-    def process(
+    def process(  # type: ignore[override]
         self,
         element,
         side,
@@ -71,7 +71,7 @@ def asks_for_all(p):
 class ElementLast(beam.DoFn):
     """Has its element behind another parameter."""
 
-    def process(self, at=beam.DoFn.TimestampParam, element=beam.DoFn.ElementParam):
+    def process(self, at=beam.DoFn.TimestampParam, element=beam.DoFn.ElementParam):  # type: ignore[override]
         return [(at.micros, element)]
 
 
@@ -105,7 +105,7 @@ class Stamping(beam.DoFn):
     def process(self, element, at=beam.DoFn.TimestampParam):
         yield element
         yield window.TimestampedValue("stamped", at + 1)
-        yield TaggedOutput("side", WindowedValue("placed", at, [window.IntervalWindow(0, 9)]))
+        yield TaggedOutput("side", WindowedValue("placed", at, (window.IntervalWindow(0, 9),)))
 
 
 class Placed(beam.DoFn):
@@ -128,7 +128,7 @@ class KeyedStamping(Stamping):
 
     SEEN = BagStateSpec("seen", VarIntCoder())
 
-    def process(
+    def process(  # type: ignore[override]
         self,
         element,
         side,
@@ -154,7 +154,7 @@ class Keyed(beam.DoFn):
     ONCE = SetStateSpec("once", VarIntCoder())
     END = TimerSpec("end", TimeDomain.WATERMARK)
 
-    def process(
+    def process(  # type: ignore[override]
         self,
         element,
         constant,

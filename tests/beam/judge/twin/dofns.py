@@ -148,7 +148,7 @@ def act(actions: Actions, key: Any, *given: Any) -> Any:
 @cache
 def machine(names: str) -> type:
     """Return the stateful DoFn that does the actions of a :class:`Machine`."""
-    DoFn = module(names).DoFn
+    DoFn: Any = module(names).DoFn
     states = module(names, "transforms.userstate")
     domains = module(names, "transforms.timeutil").TimeDomain
     coders = module(names, "coders")
@@ -223,8 +223,9 @@ def machine(names: str) -> type:
 @cache
 def reader(names: str) -> type:
     """Return a splittable DoFn that emits a few positions for each element."""
-    DoFn = module(names).DoFn
-    core, trackers = module(names, "transforms.core"), module(names, "io.restriction_trackers")
+    DoFn: Any = module(names).DoFn
+    core: Any = module(names, "transforms.core")
+    trackers = module(names, "io.restriction_trackers")
 
     class Positions(core.RestrictionProvider):  # type: ignore[misc]
         def initial_restriction(self, element: Any) -> Any:
@@ -258,7 +259,7 @@ def reader(names: str) -> type:
 @cache
 def stamping(names: str) -> type:
     """Return a DoFn that emits an element again at later times."""
-    DoFn = module(names).DoFn
+    DoFn: Any = module(names).DoFn
     TimestampedValue = module(names, "transforms.window").TimestampedValue
 
     class Stamping(DoFn):  # type: ignore[misc]
@@ -319,7 +320,7 @@ SEEN: Final[list[tuple[str, Seen]]] = []
 @cache
 def tapping(names: str) -> type:
     """Return a DoFn that records what passes."""
-    DoFn = module(names).DoFn
+    DoFn: Any = module(names).DoFn
 
     class Tapping(DoFn):  # type: ignore[misc]
         def __init__(self, name: str, path: str) -> None:
