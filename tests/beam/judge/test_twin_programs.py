@@ -116,18 +116,29 @@ def the_last_input_of_a_flatten_is_lost(patch: pytest.MonkeyPatch) -> None:
 
 
 BUGS = [
-    a_set_keeps_nothing,
-    a_bag_forgets_duplicates,
-    the_tag_of_a_timer_is_lost,
-    a_timer_cannot_be_cleared,
-    a_side_input_is_shortened,
-    the_last_input_of_a_flatten_is_lost,
+    (a_set_keeps_nothing, "note"),
+    (a_bag_forgets_duplicates, "add"),
+    (the_tag_of_a_timer_is_lost, "set"),
+    (a_timer_cannot_be_cleared, "unset"),
+    (a_side_input_is_shortened, ""),
+    (the_last_input_of_a_flatten_is_lost, ""),
 ]
+"""Each bug with what a stateful DoFn must do to show it."""
 
 
-@pytest.mark.parametrize("bug", BUGS)
+def programs_that(verb: str) -> st.SearchStrategy[Program]:
+    """Programs with a stateful DoFn that does something; all programs if the verb is empty."""
+
+    def does(program: Program) -> bool:
+        machines = [node.how for node in program.nodes if isinstance(node.how, Machine)]
+        return any(machine.does(verb) for machine in machines)
+
+    return programs().filter(does) if verb else programs()
+
+
+@pytest.mark.parametrize(("bug", "verb"), BUGS, ids=[bug.__name__ for bug, _ in BUGS])
 def test_a_bug_seeded_in_the_translation_is_found(
-    bug: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
+    bug: Callable[[pytest.MonkeyPatch], None], verb: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bug(monkeypatch)
     cases = settings(
@@ -135,7 +146,7 @@ def test_a_bug_seeded_in_the_translation_is_found(
         database=None,
         phases=(Phase.generate,),
         report_multiple_bugs=False,
-        suppress_health_check=SLOW,
+        suppress_health_check=[*SLOW, HealthCheck.filter_too_much],
     )
     with pytest.raises(AssertionError):
-        seed(0)(cases(given(programs(), st.booleans())(check_translation)))()
+        seed(0)(cases(given(programs_that(verb), st.booleans())(check_translation)))()

@@ -236,7 +236,7 @@ def loses_panes(program: Program, number: int) -> bool:
 
 # What Beam cannot run
 
-ENDLESS: Final = 'a timer that sets itself never ends on Beam, see "Timers later than their window"'
+ENDLESS: Final = '"Timers later than their window", set by timers'
 SPLITTABLE: Final = "splittable DoFns do not run on the bundle-based runner"
 NO_WINDOW: Final = "an element in no window stops the bundle-based runner"
 EMPTY: Final = "an empty bundle before a windowed side input stops the bundle-based runner"

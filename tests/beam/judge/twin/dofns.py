@@ -99,6 +99,10 @@ def statistics(names: str) -> type:
 # State and timers
 
 
+LAST_SET: Final = 100
+"""The event time in seconds at which the last timers are set; elements are earlier."""
+
+
 class Cells(NamedTuple):
     """What a call of a machine has got."""
 
@@ -121,6 +125,11 @@ class Cells(NamedTuple):
         """Clear a state."""
         getattr(self, which).clear()
 
+    def set(self, tag: str, delay: int) -> None:
+        """Set a timer, except late: else one that sets itself would have no end in the global window."""
+        if self.time < LAST_SET:
+            self.by_event.set(self.time + delay, tag)
+
 
 VERBS: Final[dict[str, Callable[..., None]]] = {
     "add": lambda cells: cells.bag.add(cells.what),
@@ -128,7 +137,7 @@ VERBS: Final[dict[str, Callable[..., None]]] = {
     "write": lambda cells: cells.last.write((cells.what, cells.last.read() is None)),
     "note": lambda cells: cells.seen.add(cells.what),
     "clear": Cells.clear,
-    "set": lambda cells, tag, delay: cells.by_event.set(cells.time + delay, tag),
+    "set": Cells.set,
     "unset": lambda cells, tag: cells.by_event.clear(tag),
     "wait": lambda cells, tag, time: cells.by_clock.set(type(cells.time)(time), tag),
     "stop": lambda cells, tag: cells.by_clock.clear(tag),
