@@ -174,9 +174,9 @@ class SourceRounds:
             return ScriptReader(node.source)
         if node.label in self.workers.labels:
             observed = node.label in self.workers.observed
-            return RangeReader(node, self.limit, self.until_caught_up, observed)
+            return RangeReader(node, self.limit, self.until_caught_up, is_observed=observed)
         tables = node.label in self.tables
-        return PartitionReader(node, self.limit, self.until_caught_up, tables)
+        return PartitionReader(node, self.limit, self.until_caught_up, tables=tables)
 
     def _share_clocks(self) -> None:
         """Let only the first of the streams that share a clock advance it."""
