@@ -31,6 +31,7 @@ def rows():
 PAID = {"paid": nw.col("price") * nw.col("quantity")}
 
 
+@pytest.mark.mode("batch")
 def test_fields_filters_and_groups(runner):
     with TestPipeline(runner) as p:
         sales = p | hr.Create([hr.TimestampedValue(row, 10 * n) for n, row in enumerate(rows())])
