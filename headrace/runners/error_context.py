@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Final, TypeVar
 
 from headrace.errors import shorten
@@ -39,15 +39,31 @@ def label_errors(
         exchange_log_context(before)
 
 
-def label_errors_each(label: str, items: Iterable[T]) -> Iterator[T]:
-    """Iterate; add the label to errors of the iterator, but not of the code that uses the items."""
+def each_within(
+    enter: Callable[[], AbstractContextManager[object]], items: Iterable[T]
+) -> Iterator[T]:
+    """Iterate with the iterator in a context, but not the code that uses the items.
+
+    Args:
+        enter: returns a new context.
+        items: what to iterate over.
+
+    >>> from contextlib import nullcontext
+    >>> list(each_within(nullcontext, "ab"))
+    ['a', 'b']
+    """
     iterator = iter(items)
     while True:
-        with label_errors(label):
+        with enter():
             item = next(iterator, _END)
         if item is _END:
             return
         yield item  # type: ignore[misc]  # it is not the end
+
+
+def label_errors_each(label: str, items: Iterable[T]) -> Iterator[T]:
+    """Iterate; add the label to errors of the iterator, but not of the code that uses the items."""
+    return each_within(lambda: label_errors(label), items)
 
 
 @contextmanager

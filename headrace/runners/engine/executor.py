@@ -21,14 +21,14 @@ import attrs
 
 from headrace.grouping.bundle import Bundle
 from headrace.runners.engine.sampler import Budget, Sampler
-from headrace.runners.error_context import label_errors_each
+from headrace.runners.error_context import each_within, label_errors_each
 from headrace.runners.operator import Operator, Send
 from headrace.sdk.metrics.cells import (
     GaugeResult,
     MetricName,
     MetricResults,
     MetricsContainer,
-    recording_each,
+    recording,
 )
 from headrace.sdk.metrics.run_records import Samples
 from headrace.sdk.metrics.step_metrics import StepMetrics
@@ -150,7 +150,8 @@ class Executor:
 
     def reading(self, read: Node, bundles: Iterable[Bundle]) -> Iterator[Bundle]:
         """Iterate over what a source reads; it gets the metrics that are recorded meanwhile, and errors."""
-        return label_errors_each(read.label, recording_each(self[read.label].counted, bundles))
+        counted = self[read.label].counted
+        return label_errors_each(read.label, each_within(lambda: recording(counted), bundles))
 
     def note_recorded(self, recorded: Mapping[str, MetricsContainer]) -> None:
         """Add metrics that sources have recorded elsewhere, by label."""

@@ -11,6 +11,7 @@ from headrace.errors import ElementError, shorten
 from headrace.grouping.bundle import Bundle
 from headrace.grouping.pane_output import Arrival, ArrivalColumns
 from headrace.runners.error_context import note_combined
+from headrace.runners.precombine.protocol import Arrivals
 from headrace.sdk.coders.keys import identities
 from headrace.triggers.trigger import Arrived
 from headrace.windowing.column import mapped
@@ -54,6 +55,16 @@ def arrivals_of(columns: ArrivalColumns) -> Iterator[tuple[Hashable, Any, Arriva
     rows = zip(identities(keys), keys, columns.contents, columns.counts, strict=True)
     for identity, key, content, count in rows:
         yield identity, key, Arrival(window, content, Arrived(count), last, last)
+
+
+def arrivals_by_key(windows: Iterable[ArrivalColumns]) -> Arrivals:
+    """Yield each key with one arrival per window, given the arrivals of one window at a time."""
+    found: dict[Hashable, tuple[object, list[Arrival]]] = {}
+    for columns in windows:
+        for identity, key, arrival in arrivals_of(columns):
+            found.setdefault(identity, (key, []))[1].append(arrival)
+    for identity, (key, arrivals) in found.items():
+        yield identity, key, arrivals
 
 
 def pairs(bundle: Bundle, label: str) -> tuple[list[Any], list[Any]]:

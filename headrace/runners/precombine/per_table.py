@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 import attrs
 
 from headrace.grouping.bundle import Bundle
-from headrace.grouping.pane_output import Arrival, ArrivalColumns, columns_in
+from headrace.grouping.pane_output import ArrivalColumns, columns_in
 from headrace.grouping.reduction import Reduction
 from headrace.grouping.table_bundle import TableBundle, joined
 from headrace.runners.contents.table_contents import Groups, contents_of
-from headrace.runners.precombine.key_index import KeyIndex, arrivals_of
+from headrace.runners.precombine.key_index import KeyIndex, arrivals_by_key
 from headrace.runners.precombine.per_window import FOLD_AT, PlainPrecombiner
 from headrace.runners.precombine.protocol import Arrivals, Input
 from headrace.runners.precombine.table_keys import Codes, codes_of, numbered, windows_of
@@ -60,13 +60,8 @@ class TablePrecombiner:
             self._fold()
 
     def drain(self) -> Arrivals:
-        """Yield each key with one arrival per window."""
-        found: dict[Hashable, tuple[object, list[Arrival]]] = {}
-        for columns in self.columns():
-            for identity, key, arrival in arrivals_of(columns):
-                found.setdefault(identity, (key, []))[1].append(arrival)
-        for identity, (key, arrivals) in found.items():
-            yield identity, key, arrivals
+        """Return each key with one arrival per window."""
+        return arrivals_by_key(self.columns())
 
     def columns(self) -> Iterator[ArrivalColumns]:
         """Yield the arrivals of one window at a time."""

@@ -10,10 +10,10 @@ from typing import Any
 import attrs
 
 from headrace.grouping.bundle import Bundle
-from headrace.grouping.pane_output import Arrival, ArrivalColumns, columns_in
+from headrace.grouping.pane_output import ArrivalColumns, columns_in
 from headrace.grouping.reduction import Reduction
 from headrace.runners.contents.number_tables import Numbers, NumberTable
-from headrace.runners.precombine.key_index import KeyIndex, arrivals_of, pairs
+from headrace.runners.precombine.key_index import KeyIndex, arrivals_by_key, pairs
 from headrace.runners.precombine.protocol import Arrivals, Input
 from headrace.windowing.time.timestamps import MIN_MICROS
 from headrace.windowing.window import BoundedWindow
@@ -57,13 +57,8 @@ class PlainPrecombiner:
             self._fold()
 
     def drain(self) -> Arrivals:
-        """Yield each key with one arrival per window."""
-        found: dict[Hashable, tuple[object, list[Arrival]]] = {}
-        for columns in self.columns():
-            for identity, key, arrival in arrivals_of(columns):
-                found.setdefault(identity, (key, []))[1].append(arrival)
-        for identity, (key, arrivals) in found.items():
-            yield identity, key, arrivals
+        """Return each key with one arrival per window."""
+        return arrivals_by_key(self.columns())
 
     def columns(self) -> Iterator[ArrivalColumns]:
         """Yield the arrivals of one window at a time."""

@@ -9,18 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, ClassVar, Final, Protocol, SupportsInt, TypeVar
+from typing import Any, ClassVar, Final, Protocol, SupportsInt
 
 import attrs
 
 from headrace.errors import PipelineError, shorten
 from headrace.sdk.metrics.step_metrics import StepMetrics
 
-T = TypeVar("T")
-
 _container: Final[ContextVar[MetricsContainer | None]] = ContextVar("metrics", default=None)
-
-_END: Final = object()
 
 
 def _not_empty(name: MetricName, field: attrs.Attribute[str], value: str) -> None:
@@ -160,17 +156,6 @@ def recording(container: MetricsContainer) -> Iterator[None]:
         yield
     finally:
         _container.reset(token)
-
-
-def recording_each(container: MetricsContainer, items: Iterable[T]) -> Iterator[T]:
-    """Iterate, and store the metrics of the iterator in a container; not those of the code between items."""
-    iterator = iter(items)
-    while True:
-        with recording(container):
-            item = next(iterator, _END)
-        if item is _END:
-            return
-        yield item  # type: ignore[misc]  # it is not the end
 
 
 @attrs.frozen

@@ -169,6 +169,27 @@ def machine(names: str) -> type:
     clock_spec = states.TimerSpec("by clock", domains.REAL_TIME)
     BY_EVENT, BY_CLOCK = DoFn.TimerParam(event_spec), DoFn.TimerParam(clock_spec)
 
+    def on_timer(spec: Any, name: str, what: int) -> Any:
+        """Return the method of a timer, which does the actions of that name."""
+
+        def fire(
+            self: Any,
+            key: Any = DoFn.KeyParam,
+            tag: Any = DoFn.DynamicTimerTagParam,
+            time: Any = DoFn.TimestampParam,
+            bag: Any = BAG,
+            counter: Any = COUNTER,
+            last: Any = LAST,
+            seen: Any = SEEN,
+            by_event: Any = BY_EVENT,
+            by_clock: Any = BY_CLOCK,
+        ) -> Any:
+            actions, given = getattr(self.does, name), (bag, counter, last, seen)
+            return act(actions, key, what + len(tag), time, *given, by_event, by_clock)
+
+        fire.__name__ = name  # by which the method of a timer is found
+        return states.on_timer(spec)(fire)
+
     class Acting(DoFn):  # type: ignore[misc]
         def __init__(self, does: Machine) -> None:
             self.does = does
@@ -189,39 +210,8 @@ def machine(names: str) -> type:
             actions = self.does.elements[what % len(self.does.elements)]
             return act(actions, key, what, time, bag, counter, last, seen, by_event, by_clock)
 
-        @states.on_timer(event_spec)
-        def fire(
-            self,
-            key: Any = DoFn.KeyParam,
-            tag: Any = DoFn.DynamicTimerTagParam,
-            time: Any = DoFn.TimestampParam,
-            bag: Any = BAG,
-            counter: Any = COUNTER,
-            last: Any = LAST,
-            seen: Any = SEEN,
-            by_event: Any = BY_EVENT,
-            by_clock: Any = BY_CLOCK,
-        ) -> Any:
-            what = 100 + len(tag)
-            actions = self.does.event
-            return act(actions, key, what, time, bag, counter, last, seen, by_event, by_clock)
-
-        @states.on_timer(clock_spec)
-        def tick(
-            self,
-            key: Any = DoFn.KeyParam,
-            tag: Any = DoFn.DynamicTimerTagParam,
-            time: Any = DoFn.TimestampParam,
-            bag: Any = BAG,
-            counter: Any = COUNTER,
-            last: Any = LAST,
-            seen: Any = SEEN,
-            by_event: Any = BY_EVENT,
-            by_clock: Any = BY_CLOCK,
-        ) -> Any:
-            what = 200 + len(tag)
-            actions = self.does.clock
-            return act(actions, key, what, time, bag, counter, last, seen, by_event, by_clock)
+        event = on_timer(event_spec, "event", 100)
+        clock = on_timer(clock_spec, "clock", 200)
 
     return Acting
 
