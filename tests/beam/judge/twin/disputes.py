@@ -13,9 +13,10 @@ from typing import Final
 import attrs
 
 from headrace.sdk.beam.judge.runner_cases import AMPLE, windows_of
+from headrace.sdk.beam.judge.worker import STALL
 from headrace.sdk.testing.streams.script import Script, ScriptRow
-from headrace.triggers import DefaultTrigger, WindowingStrategy
-from headrace.windowing import SlidingWindows
+from headrace.triggers import AccumulationMode, DefaultTrigger, WindowingStrategy
+from headrace.windowing import GlobalWindows, SlidingWindows
 from headrace.windowing.time.timestamps import MIN_MICROS
 from headrace.windowing.time.units import SECOND
 from headrace.windowing.timestamp_combiner import TimestampCombiner
@@ -125,6 +126,26 @@ def _changes_timers_in_a_timer(at: Place) -> bool:
     return at.machine is not None and any(verb == "unset" for verb, *_ in at.machine.event)
 
 
+def _machines_with_timers(at: Place) -> list[Machine]:
+    """Return all stateful DoFns of the program if one sets timers; any of them may be in its stage."""
+    machines = [node.how for node in at.program.nodes if isinstance(node.how, Machine)]
+    return machines if any(m.does("set") or m.does("wait") for m in machines) else []
+
+
+def _sees_a_stage_with_timers(at: Place) -> bool:
+    return at.node.kind == "look" and bool(_machines_with_timers(at))
+
+
+def _shares_a_stage(at: Place) -> bool:
+    return at.machine is not None and len(_machines_with_timers(at)) > 1
+
+
+def _sets_several_timers(at: Place) -> bool:
+    """Return whether a key may have several timers at once."""
+    calls = at.machine.calls if at.machine else ()
+    return len({action[1] for actions in calls for action in actions if action[0] == "set"}) > 1
+
+
 def _reads_the_clock(at: Place) -> bool:
     return at.machine is not None and at.machine.does("wait")
 
@@ -202,6 +223,9 @@ IN_BATCHES: Final[dict[str, Dispute]] = {
     '"Timers later than their window"': _fires_after_its_window,
     '"Timers in the past"': _is_set_to_the_past,
     '"Timers of processing time"': _reads_the_clock,
+    "the FnApiRunner fires the timers of a key in any order": _sets_several_timers,
+    "the FnApiRunner doubles a side input of a stage with timers": _sees_a_stage_with_timers,
+    "timers of two stateful DoFns in a stage of the FnApiRunner get lost": _shares_a_stage,
     '"Timestamps of panes after an early one"': _stamps_panes_after_early_ones,
 }
 """The disputes of batches, with Beam's FnApiRunner."""
@@ -238,7 +262,7 @@ def loses_panes(program: Program, number: int) -> bool:
 
 ENDLESS: Final = '"Timers later than their window", set by timers'
 SPLITTABLE: Final = "splittable DoFns do not run on the bundle-based runner"
-NO_WINDOW: Final = "an element in no window stops the bundle-based runner"
+NOTHING: Final = "MeanCombineFn and TopCombineFn of Beam stop at a pane without elements"
 EMPTY: Final = "an empty bundle before a windowed side input stops the bundle-based runner"
 
 
@@ -247,20 +271,78 @@ def cannot_run(program: Program, streaming: bool) -> str:
     machines = [node.how for node in program.nodes if isinstance(node.how, Machine)]
     if any(verb == "set" for machine in machines for verb, *_ in machine.event):
         return ENDLESS
+    if streaming and any(map(_sees_windows, places(program))):
+        return EMPTY
     splits = any(node.kind == "read" for node in program.nodes)
     return SPLITTABLE if streaming and splits else ""
 
 
+def _sees_windows(placed: tuple[Place, range]) -> bool:
+    at, _ = placed
+    side = at.inputs[-1].windowing.window_fn
+    return at.node.kind == "look" and not isinstance(side, GlobalWindows)
+
+
 def why_stopped(program: Program, streaming: bool, error: Exception) -> str:
     """Return the known fault of Beam by which a run stopped; "" if it is none."""
-    if not isinstance(error, IndexError) or not streaming:
-        return ""
-    if any(map(_has_gaps, shapes(program))):
-        return NO_WINDOW
-    return EMPTY if any(node.kind == "look" for node in program.nodes) else ""
+    faults = [*FAULTS, *(FAULTS_IN_STREAMS if streaming else FAULTS_IN_BATCHES)]
+    return next((name for name, shows in faults if shows(program, error)), "")
+
+
+def _mixes_timers(program: Program, error: Exception) -> bool:
+    shares = any(_shares_a_stage(at) for at, _ in places(program))
+    return isinstance(error, ValueError) and shares
+
+
+def _combines_nothing(program: Program, error: Exception) -> bool:
+    stops = isinstance(error, (ValueError, AssertionError)) or "CombineValuesDoFn" in str(error)
+    return stops and any(map(_may_combine_nothing, places(program)))
+
+
+def _stalls(program: Program, error: Exception) -> bool:
+    by_elements = any(_stamps_by_elements(at) for at, _ in places(program))
+    return str(error) == STALL and by_elements
+
+
+def _refuses_a_combine(program: Program, error: Exception) -> bool:
+    return "was not replaced" in str(error) and any(map(_is_lifted, places(program)))
+
+
+def _is_in_no_window(program: Program, error: Exception) -> bool:
+    return isinstance(error, IndexError) and any(map(_has_gaps, shapes(program)))
+
+
+def _may_combine_nothing(placed: tuple[Place, range]) -> bool:
+    """Return whether an on-time pane without new elements may reach a CombineFn of Beam."""
+    at, _ = placed
+    windowing = at.main.windowing
+    early = not isinstance(windowing.trigger, DefaultTrigger)
+    discards = windowing.accumulation_mode is AccumulationMode.DISCARDING
+    return at.node.how in ("mean", "top") and early and discards
+
+
+def _is_lifted(placed: tuple[Place, range]) -> bool:
+    """Return whether Beam's runner replaces a combine, which it does in the default windowing."""
+    at, _ = placed
+    combines = at.node.kind in ("combine", "globally") or at.node.how in ("single", "dict")
+    return combines and at.inputs[-1].windowing == WindowingStrategy()
 
 
 def _has_gaps(shape: Shape) -> bool:
     """Return whether some times are in no window."""
     sizes = shape.windowing.window_fn
     return isinstance(sizes, SlidingWindows) and sizes.period > sizes.size
+
+
+FAULTS: Final = [(NOTHING, _combines_nothing)]
+
+FAULTS_IN_BATCHES: Final = [
+    ("timers of two stateful DoFns in a stage stop the FnApiRunner", _mixes_timers),
+]
+
+FAULTS_IN_STREAMS: Final = [
+    ("holds of timestamps that depend on elements stall the bundle-based runner", _stalls),
+    ("the bundle-based runner refuses a combine in the default windowing", _refuses_a_combine),
+    ("an element in no window stops the bundle-based runner", _is_in_no_window),
+]
+"""The faults by which a run stops; each with a predicate on the program and the error."""

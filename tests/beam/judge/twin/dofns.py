@@ -86,7 +86,7 @@ def statistics(names: str) -> type:
             return count + 1, total + element, tuple(sorted((*least, element))[:2])
 
         def merge_accumulators(self, accumulators: Any) -> Any:
-            counts, totals, least = zip(*accumulators, strict=True)
+            counts, totals, least = zip((0, 0, ()), *accumulators, strict=True)
             few = sorted(value for some in least for value in some)[:2]
             return sum(counts), sum(totals), tuple(few)
 
@@ -99,8 +99,8 @@ def statistics(names: str) -> type:
 # State and timers
 
 
-LAST_SET: Final = 100
-"""The event time in seconds at which the last timers are set; elements are earlier."""
+LAST_SET: Final = 100_200
+"""The event time in seconds at which the last timers are set; scripts start at 100,000, and are shorter."""
 
 
 class Cells(NamedTuple):

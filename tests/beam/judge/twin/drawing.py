@@ -127,7 +127,7 @@ def _takes(kind: str, shape: Shape) -> bool:
     """Return whether a transform of a kind can read a collection."""
     merging = shape.windowing.window_fn.is_merging()
     if kind == "state":
-        return shape.on_time and not merging
+        return shape.on_time and shape.in_order and not merging
     return shape.on_time if kind in ("stamp", "read", "reshuffle") else True
 
 

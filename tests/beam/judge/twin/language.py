@@ -118,12 +118,14 @@ class Shape:
         windowing: its windowing.
         strategy: collections with the same one can be merged.
         on_time: whether its elements come at once, with the timestamps of the source or later ones.
+        in_order: whether the elements of an event have an order: the parts of a splittable DoFn have none.
         ancestors: the numbers of the collections that it is made of, and its own.
     """
 
     windowing: WindowingStrategy
     strategy: Any
     on_time: bool = True
+    in_order: bool = True
     ancestors: frozenset[int] = frozenset({0})
 
 
@@ -146,4 +148,5 @@ def _shape(node: Node, number: int, inputs: list[Shape]) -> Shape:
         strategy = main.strategy if plain else ("panes", number)
         return attrs.evolve(main, strategy=strategy, on_time=False)
     on_time = all(each.on_time for each in inputs) and node.kind in ELEMENTWISE - {"look"}
-    return attrs.evolve(main, on_time=on_time)
+    in_order = all(each.in_order for each in inputs) and node.kind != "read"
+    return attrs.evolve(main, on_time=on_time, in_order=in_order)
