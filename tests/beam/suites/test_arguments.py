@@ -68,6 +68,20 @@ def asks_for_all(p):
     return sacks(p) | asks
 
 
+class Beside(beam.DoFn):
+    """Emits what a side input has in each window of its element."""
+
+    def process(self, element, side):  # type: ignore[override]
+        yield element, sorted(side)
+
+
+def beside(p):
+    every, two = sacks(p), p | "2" >> beam.Create([2])
+    by_window = every | "Window" >> beam.ParDo(Beside(), AsList(every))
+    everywhere = every | "Everywhere" >> beam.ParDo(Beside(), AsList(two))
+    return (by_window, everywhere) | beam.Flatten() | beam.Map(repr)
+
+
 class ElementLast(beam.DoFn):
     """Has its element behind another parameter."""
 
@@ -213,7 +227,7 @@ def mapped(p):
 @pytest.mark.usefixtures("beams_warnings")
 @pytest.mark.parametrize(
     "program",
-    [asks_for_all, element_last, with_contexts, stamping, keyed_stamping, mapped],
+    [asks_for_all, beside, element_last, with_contexts, stamping, keyed_stamping, mapped],
     ids=lambda program: program.__name__,
 )
 def test_arguments_and_outputs_are_as_on_beam(program, tmp_path):

@@ -24,7 +24,7 @@ from headrace.grouping.bundle import Bundle
 from headrace.sdk.beam.programs.keys import KeyCoding
 from headrace.sdk.beam.programs.rows import converted, windowed_values
 from headrace.sdk.beam.programs.states import BeamTimer, state_of
-from headrace.sdk.beam.programs.step import BeamStep
+from headrace.sdk.beam.programs.step import BeamStep, has_windows
 from headrace.sdk.beam.programs.windows import WindowTranslation, pane_of_ours
 from headrace.sdk.pardo.binding import BoundCall, ColumnOf
 from headrace.sdk.pardo.state.specs import StateSpec
@@ -146,7 +146,8 @@ class ProcessArguments:
         self._given = given
         self._checked = checked
         self._element = next(n for n, what in asked if what == BeamDoFn.ElementParam)
-        self._by_window = bool(step.views) or BeamDoFn.WindowParam in self._asked.values()
+        windowed = any(has_windows(view) for view in step.views)
+        self._by_window = windowed or BeamDoFn.WindowParam in self._asked.values()
 
     def bound(self, process: Callable[..., Any], sides: tuple[Any, ...]) -> BeamCall:
         """Return the call of ``process`` on the rows of a bundle.

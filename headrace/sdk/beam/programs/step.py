@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 
 import attrs
 from apache_beam.runners.common import DoFnRunner
+from apache_beam.transforms.sideinputs import _global_window_mapping_fn
 
 from headrace.errors import HeadraceError
 from headrace.sdk.beam.programs.metrics import StepTracker
@@ -98,6 +99,12 @@ class BeamView:
 def view_of(side: Any) -> tuple[Any, Any]:
     """Return what workers need of a side input of Beam: its kind and options."""
     return type(side), side._view_options()
+
+
+def has_windows(view: tuple[Any, Any]) -> bool:
+    """Return whether a side input has other windows than the global one."""
+    _, options = view
+    return bool(options["window_mapping_fn"] != _global_window_mapping_fn)
 
 
 def own_side_input(pcoll: PCollection[Any], view: tuple[Any, Any]) -> AsSideInput:
