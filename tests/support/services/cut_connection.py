@@ -65,17 +65,16 @@ class Proxy:
                 cut.set()
             server.sendall(sent)
             if cut.is_set():
-                cut.wait()
                 while client.recv(1 << 16):
                     pass
 
     def _answers(self, server: socket.socket, client: socket.socket, cut: threading.Event) -> None:
+        """Pass answers on until the server ends, or one is to be lost; then the client is at its end too."""
         with suppress(OSError):
-            while answer := server.recv(1 << 16):
-                if cut.is_set():
-                    client.shutdown(socket.SHUT_RDWR)  # the answer is lost
-                    return
+            while (answer := server.recv(1 << 16)) and not cut.is_set():
                 client.sendall(answer)
+        with suppress(OSError):
+            client.shutdown(socket.SHUT_RDWR)
 
 
 @contextmanager

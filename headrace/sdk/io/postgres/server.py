@@ -19,6 +19,9 @@ SERVER_PATIENCE: Final = 60.0
 
 _PAUSE: Final = 0.2
 
+_KEEPALIVES: Final = {"keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3}
+"""A server that has gone without closing its connections is noticed after a minute, not after two hours."""
+
 
 @attrs.frozen(repr=False)
 class Server:
@@ -86,7 +89,8 @@ class Server:
         found = resolved({"dsn": self._dsn, "password": self._password})
         dsn = found["dsn"]() if callable(found["dsn"]) else found["dsn"]
         secrets = {} if self._password is None else {"password": found["password"]}
-        with psycopg.connect(dsn, autocommit=True, connect_timeout=10, **secrets) as connection:
+        settings = {"connect_timeout": 10, **_KEEPALIVES, **self._parts(dsn), **secrets}
+        with psycopg.connect(autocommit=True, **settings) as connection:
             yield connection
 
     def _parts(self, dsn: str) -> dict[str, str]:
