@@ -15,7 +15,7 @@ SAMPLE := tests/model/test_figures.py tests/faults/test_failing.py tests/compati
 SAMPLE += tests/unit/sdk/io/lake/test_spark_readers.py
 # `make test` runs these tests on Spark beside the others, in a process of their own.
 BESIDE := tests/model/semantics tests/faults tests/compatibility tests/unit/sdk/observing tests/beam/nexmark
-BESIDE += tests/docs/test_docs.py
+BESIDE += tests/docs/test_docs.py tests/benchmarks
 SPARK_VENVS := $(foreach version,4.0 4.1 4.2 4.3,$(VENV)/spark-$(version)/installed)
 # The local demo runs in streaming mode; `make demo STREAMING=` runs it in batch mode.
 STREAMING ?= $(if $(filter local,$(RUNNER)),1)
@@ -27,7 +27,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo demo-orders test test-chaos test-fast older-spark test-older-spark test-spark-versions laws laws-runner laws-beam beam-paths beam-reference beam-suites beam-tests conformance prism comparison coverage mutants check format bench bench-spark reference pictures docs changelog hooks release-check need-java need-chromium need-services clean
+.PHONY: help demo demo-orders test test-bank test-chaos test-fast older-spark test-older-spark test-spark-versions laws laws-runner laws-beam beam-paths beam-reference beam-suites beam-tests conformance prism comparison coverage mutants check format bench bench-nexmark bench-spark bench-yahoo bench-riot bench-linear-road bench-size reference pictures docs changelog hooks release-check need-java need-chromium need-services clean
 
 help: ## list the tasks
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -55,6 +55,9 @@ test: need-java need-chromium need-services $(VENV)/.with-dev+beam+spark+connect
 	wait $$beside || status=1; cat out/beside.txt; exit $$status
 	HEADRACE_KILLS=5 HEADRACE_FIRST_KILL=$(FIRST_KILL) HEADRACE_TENTH=$(TENTH) \
 		$(BIN)/pytest -n 2 --dist worksteal -m sampled $(ARGS)
+
+test-bank: need-services $(if $(filter spark,$(RUNNER))$(findstring --compare,$(ARGS)),need-java) $(VENV)/.with-dev$(if $(findstring --compare,$(ARGS)),+beam)$(if $(filter spark,$(RUNNER))$(findstring --compare,$(ARGS)),+spark) ## transfers between accounts, while readers check that all balances add up to 0 [RUNNER=local|spark] [N=1000000] [ARGS="--compare --write"]
+	$(BIN)/python -m benchmarks.bank --runner $(RUNNER) $(if $(filter file,$(origin N)),,--transfers=$(N)) $(ARGS)
 
 test-chaos: need-java need-services $(VENV)/.with-dev+spark+demo ## run the long tests: kills, restarts, pauses, full disks and cut connections of drivers, clusters and servers, and each task in a fresh clone [KILLS=50] [ARGS=...]
 	HEADRACE_KILLS=$(KILLS) $(BIN)/pytest -n 0 -m chaos $(ARGS)
@@ -135,8 +138,23 @@ format: $(VENV)/.with-dev ## format the code and fix what ruff can fix
 bench: $(VENV)/.with-beam+bench ## compare the speed of the local runner with a dict loop, Beam and bytewax [ARGS=...]
 	$(BIN)/python benchmarks/local.py $(ARGS)
 
+bench-nexmark: $(if $(filter spark,$(RUNNER)),need-java) $(VENV)/.with-dev+beam+spark ## run Nexmark's queries, with checked answers, beside published figures [RUNNER=local|spark|"local beam spark"] [ARGS=--write]
+	$(BIN)/python -m benchmarks.nexmark --runner $(RUNNER) $(ARGS)
+
 bench-spark: need-java $(VENV)/.with-beam+spark ## compare the speed of the Spark runner with RDDs, DataFrames and Structured Streaming [ARGS=...]
 	$(BIN)/python benchmarks/spark.py $(ARGS)
+
+bench-yahoo: need-java need-services $(VENV)/.with-dev+spark ## measure the latency of the Yahoo streaming benchmark, Kafka to Redis, beside Structured Streaming, with checked counts [ARGS=--write]
+	$(BIN)/python -m benchmarks.yahoo $(ARGS)
+
+bench-riot: need-java $(VENV)/.with-dev+spark ## run RIoTBench's applications on each runner, with checked answers [ARGS=--write]
+	$(BIN)/python -m benchmarks.riot $(ARGS)
+
+bench-linear-road: need-java $(VENV)/.with-dev+spark ## run Linear Road's queries on each runner, with checked answers [ARGS=--write]
+	$(BIN)/python -m benchmarks.linear_road $(ARGS)
+
+bench-size: need-java $(VENV)/.with-dev+spark ## run 100,000,000 bids and sessions of 10,000,000 users on Spark, and sample memory and state [ARGS=--write]
+	$(BIN)/python -m benchmarks.size $(ARGS)
 
 reference: $(VENV)/.with-dev+beam+spark ## write the reference of the public names in docs/reference, from docstrings
 	$(BIN)/python tools/reference.py

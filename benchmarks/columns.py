@@ -3,6 +3,7 @@
 pip install polars                                # for its column; without it there is none
 python benchmarks/columns.py                      # 1,000,000 rows
 python benchmarks/columns.py --rows 100000 --repeat 1
+python benchmarks/columns.py --rows 300000 --others 16    # of 20 columns, 4 are used
 """
 
 from __future__ import annotations
@@ -63,17 +64,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--repeat", type=int, default=5)
+    parser.add_argument("--others", type=int, default=0, help="number of columns that no step uses")
     flags = parser.parse_args(argv)
     ways = WAYS if find_spec("polars") else {n: w for n, w in WAYS.items() if n != POLARS}
     with tempfile.TemporaryDirectory() as directory:
         for shape in SHAPES:
             path = str(Path(directory) / f"{shape.keys}.parquet")
-            _write(path, flags.rows, shape)
+            _write(path, flags.rows, shape, flags.others)
             print(f"{shape.title}, {flags.rows:,} rows\n{_table(path, ways, flags)}\n")
     return 0
 
 
-def _write(path: str, rows: int, shape: Shape) -> None:
+def _write(path: str, rows: int, shape: Shape, others: int) -> None:
     """Write sales: time, shop, price and quantity; a quarter has no quantity."""
     source = random.Random(2015)
     shops = [f"shop-{number}" for number in range(shape.keys)]
@@ -84,6 +86,8 @@ def _write(path: str, rows: int, shape: Shape) -> None:
         "price": [source.randrange(100) for _ in range(rows)],
         "quantity": [source.randrange(4) for _ in range(rows)],
     }
+    for number in range(others):
+        columns[f"other-{number}"] = [f"{source.randrange(rows)}" for _ in range(rows)]
     pq.write_table(pa.table(columns), path)
 
 
@@ -168,7 +172,7 @@ def by_dict_loop(path: str) -> Totals:
 
 def _rows(path: str) -> Iterator[tuple[Any, ...]]:
     with pq.ParquetFile(path) as file:
-        for batch in file.iter_batches():
+        for batch in file.iter_batches(columns=["time", "shop", "price", "quantity"]):
             yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
 
 

@@ -10,18 +10,13 @@ how flat they are. The run's ``--report`` is beside the CSV file. Run it with
 from __future__ import annotations
 
 import argparse
-import csv
-import json
-import os
 import signal
-import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from statistics import linear_regression, median
 from typing import Any, Final
 
 import attrs
@@ -32,12 +27,18 @@ from table import table
 
 import headrace as hr
 from headrace.options.pipeline_options import PipelineOptions
-from headrace.sdk.metrics.observer import RunObserver
-from headrace.sdk.metrics.run_records import Round
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from tests.faults.kill_points import kill, processes
+from benchmarks.sampled_run import (
+    LastRound,
+    halves,
+    require_alive,
+    running,
+    sample,
+    tell,
+    write_sample,
+)
 from tests.support.services import kafka
 
 VISITS: Final = "visits"
@@ -58,8 +59,6 @@ SAMPLE_SECONDS: Final = 5.0
 
 TICK: Final = 0.1
 """Seconds between two portions of records."""
-
-Columns = dict[str, float]
 
 
 class Job:
@@ -87,7 +86,7 @@ class Job:
         self._build(p)
         run: Any = p.run()
         while not self._stops.wait(1):
-            self._tell(run.query.lastProgress)
+            tell(self._home, self._rounds, run.query.lastProgress)
         run.cancel()
 
     def _build(self, p: hr.Pipeline) -> None:
@@ -121,31 +120,6 @@ class Job:
         _ = sums | hr.io.WriteToDelta(
             self._home / "table", columns=["key", "total"], windows=True, optimize=20
         )
-
-    def _tell(self, progress: Any) -> None:
-        """Write what Headrace and Spark say of the last batch."""
-        if not progress or not self._rounds.states:
-            return
-        operators = progress["stateOperators"]
-        told = {
-            "states": self._rounds.states,
-            "state MB": sum(o["customMetrics"]["rocksdbSstFileSize"] for o in operators) / 1e6,
-            "RocksDB MB": sum(o["memoryUsedBytes"] for o in operators) / 1e6,
-            "batch s": self._rounds.seconds,
-        }
-        place = self._home / "progress"
-        place.with_suffix(".new").write_text(json.dumps(told))
-        place.with_suffix(".new").rename(place)
-
-
-class LastRound(RunObserver):
-    """The numbers of the last batch: stored states, and its time in seconds."""
-
-    states = 0
-    seconds = 0.0
-
-    def round(self, done: Round) -> None:
-        self.states, self.seconds = sum(done.state.values()), done.seconds
 
 
 @attrs.define
@@ -221,75 +195,6 @@ class Progress:
         self._consumer.close()
 
 
-def sample(home: Path, session: int) -> Columns:
-    """What the processes, the state and the checkpoint take now."""
-    found = processes(session)
-    groups = {
-        "driver": [session],
-        "JVM": [pid for pid, name in found.items() if name == "java"],
-        "workers": [pid for pid, name in found.items() if name != "java" and pid != session],
-    }
-    row: Columns = {f"{name} MB": sum(map(_memory, pids)) for name, pids in groups.items()}
-    row["workers"] = len(groups["workers"])
-    row["open files"] = sum(map(_open_files, found))
-    files = [path for path in (home / "checkpoint").rglob("*") if path.is_file()]
-    row["checkpoint MB"] = sum(map(_size, files)) / 1e6
-    row["checkpoint files"] = len(files)
-    told: Columns = json.loads((home / "progress").read_text())
-    return row | told
-
-
-def _memory(pid: int) -> float:
-    """The resident memory of a process, in MB."""
-    with suppress(OSError):
-        pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
-        return pages * os.sysconf("SC_PAGESIZE") / 1e6
-    return 0
-
-
-def _open_files(pid: int) -> int:
-    with suppress(OSError):
-        return len(os.listdir(f"/proc/{pid}/fd"))
-    return 0
-
-
-def _size(path: Path) -> int:
-    with suppress(OSError):
-        return path.stat().st_size
-    return 0
-
-
-def summary(rows: Sequence[Columns]) -> str:
-    """A table of medians of the halves, and slopes."""
-    middle = len(rows) // 2
-    minutes = [row["minute"] for row in rows]
-    lines = []
-    for name in rows[0]:
-        if name != "minute":
-            values = [row[name] for row in rows]
-            first, second = median(values[:middle]), median(values[middle:])
-            slope = linear_regression(minutes, values).slope * 60
-            change = f"{100 * (second / first - 1):+.1f} %" if first else ""
-            lines.append([name, f"{first:,.2f}", f"{second:,.2f}", change, f"{slope:+,.2f}"])
-    return table(["", "first half", "second half", "change", "per hour"], lines)
-
-
-@contextmanager
-def running(home: Path, address: str) -> Iterator[subprocess.Popen[bytes]]:
-    """The job, as a session of processes of its own; it ends with its report."""
-    command = [sys.executable, __file__, "--job", str(home), address]
-    with open(home / "log", "ab") as log:
-        run = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
-    try:
-        yield run
-        run.terminate()
-        run.wait(120)
-    finally:
-        for pid in processes(run.pid):
-            kill(pid)
-        run.wait()
-
-
 def maximum_rate(progress: Progress, records: int, check: Callable[[], None]) -> float:
     """Wait until a backlog is read; the records per second of its second half."""
     times: list[tuple[float, int]] = []
@@ -309,11 +214,11 @@ def soak(args: argparse.Namespace, home: Path, address: str) -> None:
     """Measure the maximum, and sample at half of it."""
     load, progress, rows = Load(address), Progress(address), []
     load.backlog(args.backlog, 60)
-    with running(home, address) as run:
+    command = [sys.executable, __file__, "--job", str(home), address]
+    with running(command, home) as run:
 
         def check() -> None:
-            if run.poll() is not None:
-                raise RuntimeError((home / "log").read_text()[-3000:])
+            require_alive(run, home)
 
         most = maximum_rate(progress, args.backlog, check)
         load.rate = args.rate or most / 2
@@ -328,19 +233,11 @@ def soak(args: argparse.Namespace, home: Path, address: str) -> None:
                 row |= sample(home, run.pid)
                 row["lag"] = load.sent - progress.processed()
                 rows.append(row)
-                _write(file, row, len(rows) == 1)
+                write_sample(file, row, len(rows) == 1)
             rate = (load.sent - before) / (time.monotonic() - start)
     progress.close()
     print(f"{args.minutes:g} minutes at {rate:,.0f} records/s, {len(rows)} samples")
-    print(summary(rows))
-
-
-def _write(file: Any, row: Columns, first: bool) -> None:
-    writer = csv.DictWriter(file, list(row))
-    if first:
-        writer.writeheader()
-    writer.writerow({name: round(value, 3) for name, value in row.items()})
-    file.flush()
+    print(table(["", "first half", "second half", "change", "per hour"], halves(rows)))
 
 
 def main() -> None:

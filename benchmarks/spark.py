@@ -25,6 +25,7 @@ import spark_latency
 import spark_start
 import spark_state
 import spark_streaming
+import spark_to_parquet
 from comparison import MismatchError
 from pyspark.sql import SparkSession
 
@@ -38,6 +39,7 @@ Part = Callable[[SparkSession, Path, float, int], Iterator[str]]
 
 PARTS: Final[dict[str, Part]] = {
     "batch": spark_batch.run,
+    "to-parquet": spark_to_parquet.run,
     "streaming": spark_streaming.run,
     "state": spark_state.run,
     "idle": spark_idle.run,

@@ -16,7 +16,7 @@ import by_dataframe
 import by_dict_loop
 import by_headrace_files
 import by_rdd
-from by_headrace_files import Dictionaries, Rows
+from by_headrace_files import Columns, Dictionaries, Rows
 from comparison import CLOCKS, Measurement, require_same, timed
 from parquet_input import write_events, write_lines
 from pyspark.sql import SparkSession
@@ -52,6 +52,8 @@ def implementations(spark: SparkSession) -> list[Implementation]:
         _hand_written("DataFrame by hand", by_dataframe, spark),
         _headrace("Headrace on Spark, rows", runner, Rows()),
         _headrace("Headrace on Spark, ReadFromParquet", runner, Dictionaries()),
+        _headrace("Headrace on Spark, columns", runner, Columns()),
+        _headrace("Headrace, local runner, columns", "local", Columns()),
         _headrace("Headrace, local runner, rows", "local", Rows()),
     ]
 

@@ -50,19 +50,34 @@ def _headrace(
 ) -> Implementation:
     compute = stream_by_headrace.sums_of_sums if chained else stream_by_headrace.sums
     name = "Headrace, two groupings chained" if chained else "Headrace, one grouping"
+    return _of(name + source, compute, read, chained=chained)
+
+
+def _early(source: str, read: Any) -> Implementation:
+    name = "Headrace, early panes and retractions" + source
+    return _of(name, stream_by_headrace.sums_with_early_panes, read)
+
+
+def _of(name: str, compute: Any, read: Any, *, chained: bool = False) -> Implementation:
     start = partial(stream_by_headrace.start, compute=compute, files_per_batch=FILES, read=read)
-    return Implementation(name + source, start, chained)
+    return Implementation(name, start, chained)
 
 
 READ_BY_WORKERS: Final = ", watched files read by the workers"
+
+IN_COLUMNS: Final = ", on columns"
 
 SPARK_AGGREGATION: Final = _spark("Spark's own aggregation", stream_by_spark.sums)
 IMPLEMENTATIONS: Final = (
     SPARK_AGGREGATION,
     _spark(KEY_STATE, stream_by_spark.sums_by_key_state),
     _headrace(""),
+    _headrace(IN_COLUMNS, stream_by_headrace.by_spark_in_columns),
     _headrace(", source in Python read by the driver", stream_by_headrace.by_python),
     _headrace(READ_BY_WORKERS, stream_by_headrace.by_workers),
+    _headrace(READ_BY_WORKERS + IN_COLUMNS, stream_by_headrace.by_workers_in_columns),
+    _early(READ_BY_WORKERS, stream_by_headrace.by_workers),
+    _early(READ_BY_WORKERS + IN_COLUMNS, stream_by_headrace.by_workers_in_columns),
     _spark("Spark's own aggregation, two chained", stream_by_spark.sums_of_sums, chained=True),
     _headrace("", chained=True),
     _headrace(READ_BY_WORKERS, stream_by_headrace.by_workers, chained=True),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import attrs
 from parquet_input import events_of
 from pyarrow import parquet
 from pyspark.sql import SparkSession
-from stream import SCHEMA, name_of
+from stream import END_KEY, SCHEMA, name_of
 from workloads import DISORDER, WINDOW, Event, Results
 
 import headrace as hr
@@ -49,6 +49,8 @@ class FileSource(hr.io.UnboundedSource[Event]):
         return Path(self.directory, name_of(number))
 
 
+PAIR_OF_ROW = attrgetter("key", "value")
+
 Reader = Callable[[hr.Pipeline, Path, int], Any]
 """Takes a pipeline, a directory and the files per batch; returns pairs of key and value."""
 
@@ -63,7 +65,12 @@ def by_python(p: hr.Pipeline, directory: Path, files_per_batch: int) -> Any:
 
 def by_spark(p: hr.Pipeline, directory: Path, files_per_batch: int) -> Any:
     """Read with Spark's file source, as the Spark queries do."""
-    rows = p | hr.io.ReadFromSpark(
+    rows = _spark_rows(p, directory, files_per_batch)
+    return rows | "Pair" >> hr.Map(lambda row: (row.key, row.value))
+
+
+def _spark_rows(p: hr.Pipeline, directory: Path, files_per_batch: int) -> Any:
+    return p | hr.io.ReadFromSpark(
         "parquet",
         {"path": str(directory), "maxFilesPerTrigger": str(files_per_batch)},
         schema=SCHEMA,
@@ -71,20 +78,47 @@ def by_spark(p: hr.Pipeline, directory: Path, files_per_batch: int) -> Any:
         timestamp="time",
         watermark=hr.BoundedOutOfOrderness(DISORDER),
     )
-    return rows | "Pair" >> hr.Map(lambda row: (row.key, row.value))
+
+
+def by_spark_in_columns(p: hr.Pipeline, directory: Path, files_per_batch: int) -> Any:
+    """Read as :func:`by_spark`, and stay on columns."""
+    return _spark_rows(p, directory, files_per_batch) | "Pair" >> hr.Map(PAIR_OF_ROW)
+
+
+def by_workers_in_columns(p: hr.Pipeline, directory: Path, files_per_batch: int) -> Any:
+    """Read as :func:`by_workers`, and stay on columns."""
+    return _watched_rows(p, directory) | "Pair" >> hr.Map(PAIR_OF_ROW)
 
 
 def by_workers(p: hr.Pipeline, directory: Path, files_per_batch: int) -> Any:
     """Read with Headrace's watched files, whose parts the workers read; see ``records_per_batch``."""
-    rows = p | hr.io.ReadFromParquet(
-        directory, timestamp="time", watermark=hr.BoundedOutOfOrderness(DISORDER), watch=0.1
+    rows = _watched_rows(p, directory)
+    return rows | "Pair" >> hr.Map(lambda row: (row.key, row.value))
+
+
+def _watched_rows(p: hr.Pipeline, directory: Path) -> Any:
+    return p | hr.io.ReadFromParquet(
+        directory,
+        as_rows=True,
+        timestamp="time",
+        watermark=hr.BoundedOutOfOrderness(DISORDER),
+        watch=0.1,
     )
-    return rows | "Pair" >> hr.Map(lambda row: (row["key"], row["value"]))
 
 
 def records_per_batch(directory: Path, files_per_batch: int) -> int:
     """Return the number of records of the first files, which are all of the same size."""
     return int(parquet.read_metadata(directory / name_of(0)).num_rows) * files_per_batch
+
+
+def sums_with_early_panes(pairs: Any, size: int = WINDOW) -> Any:
+    """Sum up by key and window, with a pane for each batch, which retracts the pane before."""
+    windowed = pairs | hr.WindowInto(
+        hr.window.FixedWindows(size),
+        trigger=hr.trigger.AfterWatermark(early=hr.trigger.AfterCount(1)),
+        accumulation_mode=hr.AccumulationMode.RETRACTING,
+    )
+    return windowed | hr.CombinePerKey(sum)
 
 
 def sums(pairs: Any, size: int = WINDOW) -> Any:
@@ -139,6 +173,8 @@ def sums_of_sums(pairs: Any) -> Any:
 class CollectingSink(hr.io.Sink):
     """Collects bundles and their times of arrival, in the process that runs the pipeline."""
 
+    accepts_retractions = True
+
     arrived: list[tuple[float, Any]] = attrs.field(factory=list)
 
     def write(self, batch: hr.io.SinkBatch) -> None:
@@ -161,7 +197,10 @@ class RunningQuery:
         return {
             (key, window[0] / MICROS): total
             for _, bundle in self.sink.arrived
-            for (key, total), (window,) in zip(bundle.values, bundle.windows, strict=False)
+            for (key, total), (window,), diff in zip(
+                bundle.values, bundle.windows, bundle.diffs, strict=False
+            )
+            if diff > 0 and key != END_KEY
         }
 
     def rows(self) -> int:
@@ -180,7 +219,8 @@ def start(
 ) -> RunningQuery:
     """Start a pipeline over the files of a directory."""
     sink = CollectingSink()
-    limit = records_per_batch(directory, files_per_batch) if read is by_workers else 10_000_000
+    watched = read in (by_workers, by_workers_in_columns)
+    limit = records_per_batch(directory, files_per_batch) if watched else 10_000_000
     p = hr.Pipeline(
         SparkRunner(spark),
         argv=["--streaming", "--batch-seconds=0", f"--max-records-per-batch={limit}"],

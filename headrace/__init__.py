@@ -123,10 +123,7 @@ if TYPE_CHECKING:
         WithTimestamps as WithTimestamps,
     )
     from headrace.sdk.pipelines.pipeline import Pipeline as Pipeline
-    from headrace.sdk.pipelines.pvalue import (
-        PCollection as PCollection,
-        PipelineBuilder as _PipelineBuilder,
-    )
+    from headrace.sdk.pipelines.pvalue import PCollection as PCollection
     from headrace.sdk.pipelines.transform import (
         PTransform as PTransform,
         ptransform_fn as ptransform_fn,
@@ -325,11 +322,12 @@ def __dir__() -> list[str]:
 
 
 def explain(
-    pipeline: _PipelineBuilder, format: Literal["text", "mermaid", "html"] = "text"
+    pipeline: Pipeline, format: Literal["text", "mermaid", "html"] = "text"
 ) -> _Explanation:
     """Return the plan of a pipeline: levels, fused steps, and what each grouping does and keeps.
 
-    The result is a string, which a notebook shows as tables or as a diagram.
+    The result is a string, which a notebook shows as tables or as a diagram. On Spark, in batch mode, it says
+    which steps Spark's own plan does if a session is active.
 
     Args:
         pipeline: the pipeline; it can be built further.
@@ -346,4 +344,6 @@ def explain(
     """
     from headrace.runners.plan.explain import explain as explain_graph
 
-    return explain_graph(pipeline.graph, format)
+    planned = getattr(pipeline.runner, "planned", None)
+    own = None if planned is None else planned(pipeline.graph, pipeline.options)
+    return explain_graph(pipeline.graph, format, own)

@@ -58,11 +58,12 @@ def q5(events: hr.PCollection[Event]) -> hr.PCollection[hr.Row]:
         | "Auctions" >> hr.Map(lambda bid: bid.auction)
         | "Count" >> hr.combiners.Count.PerElement()
         | "Most" >> hr.CombineGlobally(Highest()).without_defaults()
-        | "To rows" >> hr.FlatMap(_hot_items)
+        | "To rows" >> hr.FlatMap(hot_items)
     )
 
 
-def _hot_items(most: tuple[int, list[int]], window: Any = hr.DoFn.WindowParam) -> Iterator[hr.Row]:
+def hot_items(most: tuple[int, list[int]], window: Any = hr.DoFn.WindowParam) -> Iterator[hr.Row]:
+    """Yield a row for each auction that has the most bids of a window."""
     bids, auctions = most
     for auction in auctions:
         yield hr.Row(start=start_of(window), auction=auction, bids=bids)
@@ -96,11 +97,12 @@ def q11(events: hr.PCollection[Event]) -> hr.PCollection[hr.Row]:
         | "Into sessions" >> corrected(hr.window.Sessions(GAP))
         | "Bidders" >> hr.Map(lambda bid: bid.bidder)
         | "Count" >> hr.combiners.Count.PerElement()
-        | "To rows" >> hr.Map(_session)
+        | "To rows" >> hr.Map(session)
     )
 
 
-def _session(count: tuple[int, int], window: Any = hr.DoFn.WindowParam) -> hr.Row:
+def session(count: tuple[int, int], window: Any = hr.DoFn.WindowParam) -> hr.Row:
+    """Return a row of a bidder and the bids of a session."""
     last = int((window.end - GAP).micros // 1000)
     return hr.Row(bidder=count[0], first=start_of(window), last=last, bids=count[1])
 
@@ -110,13 +112,17 @@ def q12(events: hr.PCollection[Event]) -> hr.PCollection[hr.Row]:
     return (
         events
         | only(Bid)
-        | "By the clock"
-        >> hr.WindowInto(
-            hr.window.GlobalWindows(),
-            trigger=Repeatedly(AfterProcessingTime(WINDOW)),
-            accumulation_mode=AccumulationMode.DISCARDING,
-        )
+        | "By the clock" >> by_the_clock()
         | "Bidders" >> hr.Map(lambda bid: bid.bidder)
         | "Count" >> hr.combiners.Count.PerElement()
         | "To rows" >> hr.MapTuple(lambda bidder, bids: hr.Row(bidder=bidder, bids=bids))
+    )
+
+
+def by_the_clock() -> hr.WindowInto:
+    """Return windows that emit what has arrived within some seconds of the clock."""
+    return hr.WindowInto(
+        hr.window.GlobalWindows(),
+        trigger=Repeatedly(AfterProcessingTime(WINDOW)),
+        accumulation_mode=AccumulationMode.DISCARDING,
     )

@@ -38,12 +38,24 @@ class Auction(NamedTuple):
 
 
 class Bid(NamedTuple):
-    """A bid of a person in an auction at ``time``."""
+    """A bid of a person in an auction at ``time``.
+
+    Attributes:
+        channel: where the bidder comes from, such as a search engine.
+        url: the page of the auction in that channel.
+    """
 
     auction: int
     bidder: int
     price: int
     time: int
+    channel: str = ""
+    url: str = ""
 
 
 Event: TypeAlias = Person | Auction | Bid
+
+
+def number_of_auction(event: Event) -> int:
+    """Return the number of an auction, or of that of a bid."""
+    return event.auction if isinstance(event, Bid) else event.id

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -18,9 +19,11 @@ from headrace.options.pipeline_options import PipelineOptions
 from .counts import q5, q7, q11, q12
 from .events import Event
 from .generator import Config, Events
-from .joins import q3, q8
+from .joins import q3, q8, q20
 from .logs import write_logs
-from .simple import q0, q1, q2, q13
+from .rankings import q18, q19
+from .reports import q15, q16, q17
+from .simple import q0, q1, q2, q13, q14, q21, q22
 from .windowing import OUT_OF_ORDERNESS
 from .winners import q4, q6, q9
 
@@ -28,7 +31,8 @@ Result: TypeAlias = tuple[Any, ...]
 """The values of a row."""
 
 QUERIES: dict[int, Callable[[hr.PCollection[Event]], hr.PCollection[hr.Row]]] = {
-    0: q0, 1: q1, 2: q2, 3: q3, 4: q4, 5: q5, 6: q6, 7: q7, 8: q8, 9: q9, 11: q11, 12: q12, 13: q13,
+    0: q0, 1: q1, 2: q2, 3: q3, 4: q4, 5: q5, 6: q6, 7: q7, 8: q8, 9: q9, 11: q11, 12: q12, 13: q13, 14: q14,
+    15: q15, 16: q16, 17: q17, 18: q18, 19: q19, 20: q20, 21: q21, 22: q22,
 }  # fmt: skip
 """The queries with results; query 10 writes log files."""
 
@@ -50,18 +54,20 @@ class Query(hr.PTransform[Any, Any]):
     Args:
         number: the number of the query.
         directory: gets a directory for each query.
+        queries: the queries by number.
     """
 
-    def __init__(self, number: int, directory: Path) -> None:
+    def __init__(self, number: int, directory: Path, queries: Mapping[int, Any] = QUERIES) -> None:
         super().__init__()
         self.number = number
+        self.queries = queries
         self.directory = directory / f"q{number}"
 
-    def expand(self, events: hr.PCollection[Event]) -> Any:
+    def expand(self, events: hr.PCollection[Any]) -> Any:
         """Apply the query, and write its results."""
         if self.number == LOGS:
             return write_logs(events, self.directory)
-        results = QUERIES[self.number](events)
+        results = self.queries[self.number](events)
         return results | "Save" >> hr.io.WriteToJson(self.directory / "results", diff_column="diff")
 
 
@@ -92,7 +98,22 @@ def changes(directory: Path, number: int) -> Iterator[tuple[Result, int]]:
 
 def current(directory: Path, number: int) -> Counter[Result]:
     """Return the current results of a query: those that are not retracted."""
+    return folded(changes(directory, number))
+
+
+def folded(changes: Iterable[tuple[Result, int]]) -> Counter[Result]:
+    """Return the results whose diffs do not add up to 0."""
     found: Counter[Result] = Counter()
-    for result, diff in changes(directory, number):
+    for result, diff in changes:
         found[result] += diff
     return Counter({result: count for result, count in found.items() if count})
+
+
+def logged(directory: Path) -> dict[int, list[str]]:
+    """Return the lines that query 10 wrote, by the start of their window in milliseconds since 1970."""
+    found: dict[int, list[str]] = {}
+    for path in (directory / f"q{LOGS}").glob("log-*"):
+        start = datetime.strptime(path.name.split("-")[1], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
+        lines = found.setdefault(int(start.timestamp()) * 1000, [])
+        lines += path.read_text().splitlines()
+    return {start: sorted(lines) for start, lines in found.items()}

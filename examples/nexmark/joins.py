@@ -1,4 +1,4 @@
-"""Queries 3 and 8: persons joined with their auctions, by state and by window."""
+"""Queries 3, 8 and 20: persons joined with their auctions, and auctions with their bids."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from headrace.transforms.userstate import (
     on_timer,
 )
 
-from .events import Auction, Event, Person
+from .events import Auction, Bid, Event, Person, number_of_auction
 from .simple import only
 from .windowing import WINDOW, corrected, start_of
 
@@ -22,7 +22,7 @@ STATES = ("OR", "ID", "CA")
 CATEGORY = 10
 
 PATIENCE = 600
-"""Seconds of event time for which query 3 waits for the other side of the join."""
+"""Seconds of event time for which queries 3 and 20 wait for the other side of the join."""
 
 
 def q3(events: hr.PCollection[Event]) -> hr.PCollection[hr.Row]:
@@ -39,34 +39,78 @@ def q3(events: hr.PCollection[Event]) -> hr.PCollection[hr.Row]:
         | "In the category" >> hr.Filter(lambda auction: auction.category == CATEGORY)
         | "By seller" >> hr.WithKeys(lambda auction: auction.seller)
     )
-    return (sellers, auctions) | hr.Flatten() | "Join" >> hr.ParDo(Sellers())
+    return (
+        (sellers, auctions)
+        | hr.Flatten()
+        | "Join" >> hr.ParDo(OneWithMany(Person))
+        | "To rows" >> hr.MapTuple(_sale)
+    )
 
 
-class Sellers(hr.DoFn):
-    """Joins a person with the auctions that come before and after the person."""
+def _sale(person: Person, auction: Auction) -> hr.Row:
+    return hr.Row(name=person.name, city=person.city, state=person.state, auction=auction.id)
 
-    PERSON = ReadModifyWriteStateSpec("person")
+
+def q20(events: hr.PCollection[Event]) -> hr.PCollection[hr.Row]:
+    """Which bids are in auctions of one category? Bids wait in state for their auction."""
+    return (
+        events
+        | "Auctions and bids" >> hr.Filter(lambda event: not isinstance(event, Person))
+        | "By auction" >> hr.WithKeys(number_of_auction)
+        | "Join" >> hr.ParDo(OneWithMany(Auction))
+        | "In the category" >> hr.Filter(lambda pair: pair[0].category == CATEGORY)
+        | "To rows" >> hr.MapTuple(_expanded)
+    )
+
+
+def _expanded(auction: Auction, bid: Bid) -> hr.Row:
+    return hr.Row(
+        auction=auction.id,
+        bidder=bid.bidder,
+        price=bid.price,
+        channel=bid.channel,
+        url=bid.url,
+        time=bid.time,
+        item=auction.item,
+        reserve=auction.reserve,
+        opens=auction.time,
+        expires=auction.expires,
+        seller=auction.seller,
+    )
+
+
+class OneWithMany(hr.DoFn):
+    """Joins an event of one kind with those events of other kinds with its key that come before and after it.
+
+    Args:
+        one: the kind of which each key has one event.
+    """
+
+    ONE = ReadModifyWriteStateSpec("one")
     WAITING = BagStateSpec("waiting")
     FORGET = TimerSpec("forget", TimeDomain.WATERMARK)
+
+    def __init__(self, one: type[Event]) -> None:
+        self.one = one
 
     def process(
         self,
         element: tuple[int, Any],
         time: Any = hr.DoFn.TimestampParam,
-        person: Any = hr.DoFn.StateParam(PERSON),
+        one: Any = hr.DoFn.StateParam(ONE),
         waiting: Any = hr.DoFn.StateParam(WAITING),
         forget: Any = hr.DoFn.TimerParam(FORGET),
-    ) -> Iterator[hr.Row]:
-        """Emit the auctions whose seller is known."""
+    ) -> Iterator[tuple[Any, Any]]:
+        """Emit pairs as soon as both sides are known."""
         _, event = element
-        if isinstance(event, Person):
-            person.write(event)
+        if isinstance(event, self.one):
+            one.write(event)
             forget.set(time + PATIENCE)
-            for auction in waiting.read():
-                yield _sale(event, auction)
+            for other in waiting.read():
+                yield event, other
             waiting.clear()
-        elif known := person.read():
-            yield _sale(known, event)
+        elif known := one.read():
+            yield known, event
         else:
             waiting.add(event)
             forget.set(time + PATIENCE)
@@ -74,16 +118,12 @@ class Sellers(hr.DoFn):
     @on_timer(FORGET)
     def forget_both(
         self,
-        person: Any = hr.DoFn.StateParam(PERSON),
+        one: Any = hr.DoFn.StateParam(ONE),
         waiting: Any = hr.DoFn.StateParam(WAITING),
     ) -> None:
-        """Clear the state of a seller."""
-        person.clear()
+        """Clear the state of a key."""
+        one.clear()
         waiting.clear()
-
-
-def _sale(person: Person, auction: Auction) -> hr.Row:
-    return hr.Row(name=person.name, city=person.city, state=person.state, auction=auction.id)
 
 
 def q8(events: hr.PCollection[Event]) -> hr.PCollection[hr.Row]:

@@ -1,8 +1,10 @@
-"""Queries 0, 1, 2 and 13: one event at a time, and a side input."""
+"""Queries 0, 1, 2, 13, 14, 21 and 22: one event at a time, and a side input."""
 
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Iterator
 from typing import TypeVar
 
 import headrace as hr
@@ -16,6 +18,16 @@ EVERY = 123
 """Query 2 asks for the auctions whose numbers are multiples of this."""
 
 CATEGORY_NAMES = [(10, "sports"), (11, "optics"), (12, "antiques"), (13, "music"), (14, "boats")]
+
+LOWEST, HIGHEST = 1_000_000, 50_000_000
+"""Query 14 asks for the bids between these prices, in cents of euros."""
+
+HOUR = 60 * 60 * 1000
+"""Milliseconds."""
+
+CHANNEL_IDS = {"apple": "0", "google": "1", "facebook": "2", "baidu": "3"}
+CHANNEL_ID = re.compile("(?:&|^)channel_id=([^&]*)")
+"""Where the page of another channel names it."""
 
 _KINDS: dict[str, type[Event]] = {kind.__name__: kind for kind in (Person, Auction, Bid)}
 
@@ -57,8 +69,12 @@ def q1(events: hr.PCollection[Event]) -> hr.PCollection[hr.Row]:
 
 
 def _in_euros(bid: Bid) -> hr.Row:
-    price = bid.price * EUROS_FOR_1000_DOLLARS // 1000
-    return hr.Row(auction=bid.auction, bidder=bid.bidder, price=price, time=bid.time)
+    return hr.Row(auction=bid.auction, bidder=bid.bidder, price=euros(bid), time=bid.time)
+
+
+def euros(bid: Bid) -> int:
+    """Return the price of a bid in cents of euros."""
+    return bid.price * EUROS_FOR_1000_DOLLARS // 1000
 
 
 def q2(events: hr.PCollection[Event]) -> hr.PCollection[hr.Row]:
@@ -79,3 +95,67 @@ def q13(events: hr.PCollection[Event]) -> hr.PCollection[hr.Row]:
 
 def _with_category(auction: Auction, names: dict[int, str]) -> hr.Row:
     return hr.Row(auction=auction.id, item=auction.item, category=names[auction.category])
+
+
+def q14(events: hr.PCollection[Event]) -> hr.PCollection[hr.Row]:
+    """Calculate with each bid: its price in euros, the time of the day, the letters c of its page."""
+    return events | only(Bid) | "Calculate" >> hr.FlatMap(_calculated)
+
+
+def _calculated(bid: Bid) -> Iterator[hr.Row]:
+    price = euros(bid)
+    if LOWEST < price < HIGHEST:
+        yield hr.Row(
+            auction=bid.auction,
+            bidder=bid.bidder,
+            price=price,
+            time_of_day=_time_of_day(bid.time // HOUR % 24),
+            time=bid.time,
+            letters_c=bid.url.count("c"),
+        )
+
+
+def _time_of_day(hour: int) -> str:
+    if 8 <= hour <= 18:
+        return "day"
+    return "night" if hour <= 6 or hour >= 20 else "other"
+
+
+def q21(events: hr.PCollection[Event]) -> hr.PCollection[hr.Row]:
+    """Find the numbers of channels: those of four are known, those of others are in their pages."""
+    return events | only(Bid) | "Number channels" >> hr.FlatMap(_with_channel_id)
+
+
+def _with_channel_id(bid: Bid) -> Iterator[hr.Row]:
+    found = CHANNEL_IDS.get(bid.channel.lower()) or _in_page(bid.url)
+    if found is not None:
+        yield hr.Row(
+            auction=bid.auction,
+            bidder=bid.bidder,
+            price=bid.price,
+            channel=bid.channel,
+            channel_id=found,
+        )
+
+
+def _in_page(url: str) -> str | None:
+    match = CHANNEL_ID.search(url)
+    return match[1] if match else None
+
+
+def q22(events: hr.PCollection[Event]) -> hr.PCollection[hr.Row]:
+    """Split the pages of bids into directories."""
+    return events | only(Bid) | "Split" >> hr.Map(_with_directories)
+
+
+def _with_directories(bid: Bid) -> hr.Row:
+    _, _, _, first, second, third, *_ = bid.url.split("/")
+    return hr.Row(
+        auction=bid.auction,
+        bidder=bid.bidder,
+        price=bid.price,
+        channel=bid.channel,
+        dir1=first,
+        dir2=second,
+        dir3=third,
+    )

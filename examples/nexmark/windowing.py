@@ -29,7 +29,10 @@ LATENESS = 30
 WINDOW = 10
 PERIOD = 5
 GAP = 2
-"""Seconds: the allowed lateness, the size and period of windows, and the gap between sessions."""
+DAY = 24 * 60 * 60
+"""Seconds: the allowed lateness, the size and period of windows, the gap between sessions, and a day."""
+
+ALL_OF_TIME = GlobalWindows()
 
 
 def corrected(window_fn: WindowFn) -> hr.WindowInto:
@@ -43,10 +46,10 @@ def corrected(window_fn: WindowFn) -> hr.WindowInto:
     )
 
 
-def always_current() -> hr.WindowInto:
-    """Return a window for all of time whose results are corrected by each change."""
+def always_current(window_fn: WindowFn = ALL_OF_TIME) -> hr.WindowInto:
+    """Return windows, by default one for all of time, whose results are corrected by each change."""
     return hr.WindowInto(
-        GlobalWindows(),
+        window_fn,
         trigger=Repeatedly(AfterCount(1)),
         accumulation_mode=AccumulationMode.RETRACTING,
         allowed_lateness=LATENESS,
@@ -56,6 +59,11 @@ def always_current() -> hr.WindowInto:
 def start_of(window: Any) -> int:
     """Return the start of a window in milliseconds since 1970."""
     return int(window.start.micros // 1000)
+
+
+def day_of(window: Any) -> str:
+    """Return the day at the start of a window, such as 2026-01-31."""
+    return f"{window.start.to_utc_datetime():%Y-%m-%d}"
 
 
 class AuctionOrBid(IntervalWindow):

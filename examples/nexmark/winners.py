@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import headrace as hr
 
-from .events import Auction, Bid, Event, Person
+from .events import Auction, Bid, Event, Person, number_of_auction
 from .windowing import PERIOD, WINDOW, AuctionWindows, always_current, corrected, start_of
 
 LAST = 10
@@ -38,14 +38,14 @@ class Winner(hr.CombineFn):
         if isinstance(event, Auction):
             return event, best
         assert isinstance(event, Bid)
-        return auction, event if best is None else max(best, event, key=_rank)
+        return auction, event if best is None else max(best, event, key=order)
 
     def merge_accumulators(self, accumulators: Iterable[Found]) -> Found:
         """Return the auction, and the best of the bids."""
         found = list(accumulators)
         auctions = [auction for auction, _ in found if auction]
         bids = [bid for _, bid in found if bid]
-        return auctions[0] if auctions else None, max(bids, key=_rank, default=None)
+        return auctions[0] if auctions else None, max(bids, key=order, default=None)
 
     def extract_output(self, accumulator: Found) -> tuple[Auction, Bid] | None:
         """Return the auction and the winning bid."""
@@ -53,12 +53,9 @@ class Winner(hr.CombineFn):
         return (auction, best) if auction and best and best.price >= auction.reserve else None
 
 
-def _rank(bid: Bid) -> tuple[int, int, int]:
-    return bid.price, -bid.time, -bid.bidder
-
-
-def _number(event: Event) -> int:
-    return event.auction if isinstance(event, Bid) else event.id
+def order(bid: Bid) -> tuple[int, int, int, str]:
+    """Return what the best bid has most of: the price; of equal ones the first bid is the best."""
+    return bid.price, -bid.time, -bid.bidder, bid.channel
 
 
 def winning_bids(
@@ -68,7 +65,7 @@ def winning_bids(
     return (
         events
         | "Auctions and bids" >> hr.Filter(lambda event: not isinstance(event, Person))
-        | "By auction" >> hr.WithKeys(_number)
+        | "By auction" >> hr.WithKeys(number_of_auction)
         | "Into auctions" >> corrected(AuctionWindows())
         | "Winner" >> hr.CombinePerKey(Winner())
         | "Sold" >> hr.FlatMap(lambda pair: [] if pair[1] is None else [pair[1]])

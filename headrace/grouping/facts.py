@@ -12,6 +12,7 @@ import attrs
 
 from headrace.triggers.refinement import ClosingBehavior
 from headrace.triggers.strategy import WindowingStrategy
+from headrace.triggers.trigger import NEVER
 from headrace.windowing.timestamp_combiner import TimestampCombiner
 from headrace.windowing.window_fn import WindowFn, fact
 
@@ -30,13 +31,16 @@ class WindowMerging(Enum):
 
 
 class Firing(Enum):
-    """When a window fires, in streaming mode. In batch mode all but ANY means one pane."""
+    """When a window fires, in streaming mode. In batch mode all but ANY and AFTER_COUNT mean one pane."""
 
     ONE = "once, at the end of the window"
     """Once, at its end, after which it takes no more elements."""
 
     FIRST_AT_END = "first at the end of the window"
     """First at its end, and again only for elements that arrive later."""
+
+    AFTER_COUNT = "after a number of elements, and at the end of the window"
+    """Not before a number of elements; at its end, if there were fewer; and again for later elements."""
 
     NONE_EARLY = "not before the end of the window"
     """Not before its end; a window can also have other outputs, or must be kept for them."""
@@ -165,15 +169,24 @@ def panes_of(
         changing: whether the input can hold retractions.
         windows_are_reused: whether a downstream grouping merges the windows of its panes again.
     """
+    merging = strategy.window_fn.is_merging()
+    if not (changing or merging) and _fires_after_count(strategy):
+        return Firing.AFTER_COUNT
     if changing or not strategy.trigger.fires_only_at_end:
         return Firing.ANY
-    merging = strategy.window_fn.is_merging()
     if not (merging or strategy.allowed_lateness or strategy.late_tag):
         return Firing.ONE
     always_closes = strategy.closing is ClosingBehavior.FIRE_ALWAYS
     if always_closes or strategy.late_tag or windows_are_reused:
         return Firing.NONE_EARLY
     return Firing.FIRST_AT_END
+
+
+def _fires_after_count(strategy: WindowingStrategy) -> bool:
+    """Return whether a window can fire early only after several elements, and needs nothing else before."""
+    counts = strategy.trigger.has_on_time and 1 < strategy.trigger.early_count < NEVER
+    kept = strategy.closing is ClosingBehavior.FIRE_ALWAYS or strategy.late_tag
+    return bool(counts and not kept)
 
 
 def _windows(window_fn: WindowFn) -> WindowMerging:

@@ -89,7 +89,7 @@ def _window(
 ) -> FirstPaneWindow | None:
     """Return a window if :func:`key_state` makes the same state of it; else None.
 
-    No pane is EARLY here, so that of its numbers only the index can differ.
+    After an EARLY pane there is no hold until the next element, so such a window needs its full state.
     """
     state, trigger = key.windows[window], strategy.trigger
     if not state.past_early:

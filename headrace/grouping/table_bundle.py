@@ -6,6 +6,7 @@ when they are first asked for.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from itertools import repeat
 from typing import Any, Final, Protocol
@@ -27,33 +28,20 @@ class TableRecords(Protocol):
         """Return the elements of a table, one for each row."""
 
 
-class TableBundle(Bundle):
-    """Insertions without panes, as an Arrow table.
+class ArrowBundle(Bundle):
+    """Elements that are still the rows of an Arrow table.
 
     Args:
         table: the fields of the elements.
         records: how its rows become elements.
-        times: the timestamps, as a numpy array of microseconds; None for the beginning of time.
-        window_fn: assigns the windows, by time alone.
     """
 
-    __slots__ = ("_timestamps", "_values", "_windows", "records", "table", "times", "window_fn")
+    __slots__ = ("_values", "records", "table")
 
-    def __init__(
-        self,
-        table: Any,
-        records: TableRecords,
-        times: Any = None,
-        window_fn: WindowFn = IN_GLOBAL,
-    ) -> None:
+    def __init__(self, table: Any, records: TableRecords) -> None:
         self.table = table
         self.records = records
-        self.times = times
-        self.window_fn = window_fn
         self._values: list[Any] | None = None
-        self._timestamps: Column[int] | None = None
-        self._windows: Column[Windows] | None = None
-        self.panes, self.diffs = repeat(NO_FIRING), repeat(INSERT)
 
     def __len__(self) -> int:
         return self.table.num_rows  # type: ignore[no-any-return]  # of an optional package
@@ -64,6 +52,45 @@ class TableBundle(Bundle):
         if self._values is None:
             self._values = self.records.elements(self.table)
         return self._values
+
+    @abstractmethod
+    def with_table(self, table: Any, records: TableRecords) -> ArrowBundle:
+        """Return a bundle with other fields, in as many rows."""
+
+    @abstractmethod
+    def is_like(self, other: ArrowBundle) -> bool:
+        """Return whether another bundle has the same fields and windows."""
+
+    @abstractmethod
+    def followed_by(self, others: Sequence[Any]) -> ArrowBundle:
+        """Return the rows of this and of other bundles, which are like it."""
+
+
+class TableBundle(ArrowBundle):
+    """Insertions without panes, as an Arrow table.
+
+    Args:
+        table: the fields of the elements.
+        records: how its rows become elements.
+        times: the timestamps, as a numpy array of microseconds; None for the beginning of time.
+        window_fn: assigns the windows, by time alone.
+    """
+
+    __slots__ = ("_timestamps", "_windows", "times", "window_fn")
+
+    def __init__(
+        self,
+        table: Any,
+        records: TableRecords,
+        times: Any = None,
+        window_fn: WindowFn = IN_GLOBAL,
+    ) -> None:
+        super().__init__(table, records)
+        self.times = times
+        self.window_fn = window_fn
+        self._timestamps: Column[int] | None = None
+        self._windows: Column[Windows] | None = None
+        self.panes, self.diffs = repeat(NO_FIRING), repeat(INSERT)
 
     @property
     def timestamps(self) -> Column[int]:  # type: ignore[override]  # made when it is asked for
@@ -95,6 +122,16 @@ class TableBundle(Bundle):
         times = None if self.times is None else self.times[mask]
         return self._evolved(self.table.filter(mask), times, self.window_fn)
 
+    def expanded(self, rows: Any, table: Any) -> TableBundle:
+        """Return a bundle with the fields of a table, each of whose rows is made of a row of this bundle.
+
+        Args:
+            rows: the numbers of the rows of this bundle, as a numpy array.
+            table: the fields.
+        """
+        times = None if self.times is None else self.times[rows]
+        return self._evolved(table, times, self.window_fn)
+
     def part(self, start: int, end: int) -> Bundle:
         if start == 0 and end >= len(self):
             return self
@@ -104,11 +141,20 @@ class TableBundle(Bundle):
     def _evolved(self, table: Any, times: Any, window_fn: WindowFn) -> TableBundle:
         return TableBundle(table, self.records, times, window_fn)
 
-    def is_like(self, other: TableBundle) -> bool:
-        """Return whether another bundle has the same fields and windows."""
+    def is_like(self, other: ArrowBundle) -> bool:
+        if not isinstance(other, TableBundle):
+            return False
         same = (self.records, self.window_fn, self.times is None)
         others = (other.records, other.window_fn, other.times is None)
         return same == others and bool(self.table.schema == other.table.schema)
+
+    def followed_by(self, others: Sequence[Any]) -> TableBundle:
+        from numpy import concatenate
+        from pyarrow import concat_tables
+
+        all_ = [self, *others]
+        times = None if self.times is None else concatenate([each.times for each in all_])
+        return self._evolved(concat_tables([each.table for each in all_]), times, self.window_fn)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Bundle.from_data, (self.as_data(),)
@@ -121,15 +167,9 @@ def joined(bundles: Sequence[Bundle]) -> Bundle:
         bundles: the bundles.
     """
     filled = [bundle for bundle in bundles if len(bundle)]
-    tables = [bundle for bundle in filled if isinstance(bundle, TableBundle)]
+    tables = [bundle for bundle in filled if isinstance(bundle, ArrowBundle)]
     alike = tables and all(map(tables[0].is_like, tables))
     if len(filled) < 2 or len(tables) < len(filled) or not alike:
         return filled[0] if len(filled) == 1 else Bundle.concat(filled)
-    from numpy import concatenate
-    from pyarrow import concat_tables
-
-    first = tables[0]
-    times = None if first.times is None else concatenate([bundle.times for bundle in tables])
-    return TableBundle(
-        concat_tables([b.table for b in tables]), first.records, times, first.window_fn
-    )
+    first, *others = tables
+    return first.followed_by(others)

@@ -21,6 +21,7 @@ from headrace.sdk.testing.assertions.matchers import (
     row_namedtuple_equals_fn,
 )
 from headrace.sdk.testing.streams.pipelines import TestPipeline
+from headrace.sdk.testing.streams.table_stream import TableStream
 
 __all__ = [
     "AssertThat",
@@ -29,6 +30,7 @@ __all__ = [
     "Captured",
     "ElementEvent",
     "ProcessingTimeEvent",
+    "TableStream",
     "TestPipeline",
     "TestStream",
     "TestWindowedValue",

@@ -6,10 +6,12 @@ as a program that can be pasted and run.
 """
 
 from headrace.sdk.testing.runs.linked_windows import LinkedWindows
+from headrace.sdk.testing.runs.repeating import Pauses, Repeat, RepeatUnbounded
 from headrace.sdk.testing.runs.run import (
     Largest,
     Run,
     Spread,
+    field_condition,
     is_big,
     is_odd,
     ordered,
@@ -22,6 +24,7 @@ from headrace.sdk.testing.runs.validity_windows import ValidityWindows
 from headrace.sdk.testing.runs.weights import weight
 from headrace.sdk.testing.strategies.arriving import Scale, scripts, streams, timestamps
 from headrace.sdk.testing.strategies.changelogs import TableLog, changelogs
+from headrace.sdk.testing.strategies.columns import on_columns
 from headrace.sdk.testing.strategies.combining import combine_fns
 from headrace.sdk.testing.strategies.pipelines import pipelines, runs
 from headrace.sdk.testing.strategies.windowing import (
@@ -38,6 +41,9 @@ from headrace.sdk.testing.strategies.windowing import (
 __all__ = [
     "Largest",
     "LinkedWindows",
+    "Pauses",
+    "Repeat",
+    "RepeatUnbounded",
     "Run",
     "Scale",
     "Spread",
@@ -51,9 +57,11 @@ __all__ = [
     "calendars",
     "changelogs",
     "combine_fns",
+    "field_condition",
     "is_big",
     "is_odd",
     "merging",
+    "on_columns",
     "ordered",
     "patience",
     "pipelines",

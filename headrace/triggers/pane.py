@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 
 class PaneInfoTiming(IntEnum):
@@ -71,3 +71,7 @@ def pane_info(timing: PaneInfoTiming, index: int, nonspeculative: int, is_last: 
     (False, True)
     """
     return PaneInfo(index == 0, is_last, timing, index, nonspeculative)
+
+
+ONLY_FIRING: Final = pane_info(PaneInfoTiming.ON_TIME, 0, 0, True)
+"""The pane of a window that fires once, at its end."""

@@ -172,6 +172,11 @@ class Trigger:
         return False
 
     @property
+    def early_count(self) -> int:
+        """The least number of elements with which a window fires before its end; 1 if it is not known."""
+        return NEVER if self.fires_only_at_end else 1
+
+    @property
     def needs_only_counts(self) -> bool:
         """Whether the number of elements is enough, so that they may be combined before the grouping."""
         return not self.predicates and not self.wants_size

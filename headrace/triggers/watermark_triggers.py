@@ -182,6 +182,10 @@ class AfterWatermark(Trigger):
         return self.early is None
 
     @property
+    def early_count(self) -> int:
+        return NEVER if self.early is None else self.early.early_count
+
+    @property
     def children(self) -> tuple[Trigger, ...]:
         return tuple(part for part in (self.early, self.late) if part)
 

@@ -18,6 +18,7 @@ from tests.faults.runs import lines_of
 FOLDER: Final = Path(__file__).parent / "checkpoints"
 ARCHIVE: Final = "run.tar.xz"
 READ_BY_SPARK: Final = "read-by-spark.tar.xz"
+SPLITTABLE: Final = "splittable.tar.xz"
 EXPECTED: Final = "expected.json"
 
 ROUND: Final = 3
@@ -82,9 +83,9 @@ def kept() -> list[Kept]:
     return [Kept(path.parent) for path in sorted(FOLDER.glob(f"*/{EXPECTED}"))]
 
 
-def kept_of_native_program() -> list[Kept]:
-    """Return the kept checkpoints of the program whose source Spark reads."""
-    return [Kept(path.parent, path.name) for path in sorted(FOLDER.glob(f"*/{READ_BY_SPARK}"))]
+def kept_of(archive: str) -> list[Kept]:
+    """Return the kept checkpoints of a program of its own, by the name of their files."""
+    return [Kept(path.parent, path.name) for path in sorted(FOLDER.glob(f"*/{archive}"))]
 
 
 def sinks(home: Path) -> dict[str, list[str]]:

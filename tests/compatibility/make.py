@@ -1,8 +1,9 @@
 """Keep the checkpoints of this version: ``python -m tests.compatibility.make``.
 
 It runs the program until half of its records are read, stops it, packs what is there, and lets a copy run to
-its end; and it does the first part with the program whose source Spark reads. Earlier checkpoints of the same
-version are replaced. ``python -m tests.compatibility.make native`` does only the second program.
+its end; and it does the first part with the program whose source Spark reads, and with that of splittable
+DoFns. Earlier checkpoints of the same version are replaced. ``python -m tests.compatibility.make native``
+does only the second program, and ``splittable`` only the third.
 """
 
 from __future__ import annotations
@@ -15,16 +16,20 @@ from headrace.options import PipelineOptions
 from headrace.runners.spark.cluster.session import prepare
 from headrace.runners.spark.cluster.spark_versions import minor
 from headrace.stored_formats import VERSION, formats_of
-from tests.compatibility import native_program, program
-from tests.compatibility.kept import FOLDER, READ_BY_SPARK, Kept, sinks, start
+from tests.compatibility import native_program, program, splittable_program
+from tests.compatibility.kept import FOLDER, READ_BY_SPARK, SPLITTABLE, Kept, sinks, start
 
 
 def main() -> int:
     """Write the kept checkpoints of this version."""
     session = prepare(PipelineOptions(["--spark-master=local[2]"]))
-    if sys.argv[1:] != ["native"]:
-        keep(minor(session.spark.version))
-    keep_native()
+    programs = {
+        "all": lambda: keep(minor(session.spark.version)),
+        "native": keep_native,
+        "splittable": keep_splittable,
+    }
+    for name in sys.argv[1:] or programs:
+        programs[name]()
     session.spark.stop()
     return 0
 
@@ -49,6 +54,15 @@ def keep_native() -> None:
     with tempfile.TemporaryDirectory() as directory:
         home, made = Path(directory), Kept(FOLDER / VERSION, READ_BY_SPARK)
         native_program.run_until(home, windows=2)
+        made.pack(home)
+        print(f"{made.folder / made.archive}: {made.size} bytes")
+
+
+def keep_splittable() -> None:
+    """Keep the checkpoint of the program with splittable DoFns, whose parts wait in the middle."""
+    with tempfile.TemporaryDirectory() as directory:
+        home, made = Path(directory), Kept(FOLDER / VERSION, SPLITTABLE)
+        splittable_program.stop_in_the_middle(home)
         made.pack(home)
         print(f"{made.folder / made.archive}: {made.size} bytes")
 

@@ -19,11 +19,19 @@ from headrace.stored_formats import (
     check_format,
     formats_of,
 )
-from tests.compatibility import native_program, program
-from tests.compatibility.kept import Kept, kept, kept_of_native_program, sinks, start
+from tests.compatibility import native_program, program, splittable_program
+from tests.compatibility.kept import (
+    READ_BY_SPARK,
+    SPLITTABLE,
+    Kept,
+    kept,
+    kept_of,
+    sinks,
+    start,
+)
 from tests.faults.runs import edit
 
-KEPT, NATIVE = kept(), kept_of_native_program()
+KEPT, NATIVE, SPLIT = kept(), kept_of(READ_BY_SPARK), kept_of(SPLITTABLE)
 ON_SPARK = [pytest.mark.spark, pytest.mark.xdist_group("faults")]
 each_kept = pytest.mark.parametrize("each", KEPT, ids=lambda each: each.version)
 TOOL = "keep one: python -m tests.compatibility.make"
@@ -127,6 +135,34 @@ def test_a_kept_checkpoint_of_a_source_that_spark_reads_is_resumed(each, spark, 
     native_program.run_until(tmp_path, windows=len(before) // 2 + 2)
     after = native_program.sums(tmp_path)
     assert after == native_program.expected(len(after))
+
+
+def test_a_checkpoint_with_restrictions_is_kept() -> None:
+    assert [each.version for each in SPLIT][-1:] == [VERSION], TOOL
+    assert all(each.size < 100_000 for each in SPLIT)
+
+
+@pytest.mark.spark
+@pytest.mark.spark_versions
+@pytest.mark.xdist_group("faults")
+@pytest.mark.parametrize("each", SPLIT, ids=lambda each: each.version)
+def test_a_kept_checkpoint_with_restrictions_is_resumed(each, spark, tmp_path) -> None:
+    """Parts go on where they stopped; on another minor version of Spark it is refused, with that version."""
+    from headrace.runners.spark.cluster.spark_versions import minor
+
+    each.unpack(tmp_path)
+    some = splittable_program.SINKS[:2]
+    before = splittable_program.written(tmp_path, some)
+    assert before == splittable_program.expected(splittable_program.FIRST, some)
+    splittable_program.allow(tmp_path, splittable_program.PART)
+    wrote = json.loads((tmp_path / "checkpoint" / "headrace.json").read_text())["spark"]
+    if minor(spark.version) != wrote:
+        with pytest.raises(hr.PipelineError, match=rf"^Spark {wrote} wrote the"):
+            splittable_program.start(tmp_path)
+        return
+    assert splittable_program.start(tmp_path).wait_until_finish() == "DONE"
+    after = splittable_program.written(tmp_path)
+    assert after == splittable_program.expected(splittable_program.PART)
 
 
 @pytest.mark.spark

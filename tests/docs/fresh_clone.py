@@ -77,6 +77,12 @@ FIRST_COMMANDS = {
     "hooks": SMALL(),
     "release-check": SMALL(),
     "clean": SMALL(),
+    "test-bank": SMALL(("N=2000", "ARGS=--batches=10")),
+    "bench-nexmark": SMALL(("ARGS=--query 1 --events=2000",)),
+    "bench-yahoo": SMALL(("ARGS=--rate 500 --seconds=20",)),
+    "bench-riot": SMALL(("ARGS=--events=5000",)),
+    "bench-linear-road": SMALL(("ARGS=--events=9400",)),
+    "bench-size": SMALL(only_prerequisites="takes half an hour; a small run is a test"),
 }
 """Every target that ``make help`` lists."""
 

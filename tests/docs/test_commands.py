@@ -37,7 +37,9 @@ OF_SPARK_SUBMIT = {"--master", "--deploy-mode", "--archives", "--conf", "--name"
 OF_OTHERS = {"--draft", "--version", "--strict", "--user", "--shutdown", "--cluster", "--region"}
 OF_OTHERS |= {"--python", "--appendonly", "--appendfsync"}
 OF_OTHERS |= {"--headrace_runner", "--kafka_idle_seconds"}
-"""Flags of tools around the project, of gcloud, of uv and of redis-server; and those among Beam's options."""
+OF_OTHERS |= {"--columns"}
+"""Flags of tools around the project, of gcloud, of uv and of redis-server; those among Beam's options; and of
+`make laws-runner`."""
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
@@ -130,6 +132,7 @@ def flags_of_programs() -> frozenset[str]:
         _parser_of("tools/kill_once.py"),
         _parser_of("benchmarks/spark.py"),
         _parser_of("benchmarks/local.py"),
+        _parser_of("benchmarks.nexmark"),
     ]
     return frozenset(flag for parser in parsers for flag in parser._option_string_actions)
 

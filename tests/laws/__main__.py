@@ -54,7 +54,9 @@ def oracle_or_local(runs: Sequence[Run]) -> list[Any]:
     ]
 
 
-def examine(runner: str, cases: int, pack: int, batch: bool, kind: str, random_seed: int) -> Report:
+def examine(
+    runner: str, cases: int, pack: int, batch: bool, columns: bool, kind: str, random_seed: int
+) -> Report:
     """Check some cases, with one seed."""
     pipelines = None if kind == MIXED else KINDS_OF_RUNS[kind]()
     reference = oracle if runner == "local" else oracle_or_local
@@ -66,6 +68,7 @@ def examine(runner: str, cases: int, pack: int, batch: bool, kind: str, random_s
         pack=pack,
         random_seed=random_seed,
         pipelines=pipelines,
+        columns=columns,
     )
 
 
@@ -84,7 +87,12 @@ def merge_reports(reports: Sequence[Report]) -> Report:
 def reports(options: argparse.Namespace) -> Iterator[Report]:
     """Yield a report of all cases so far, until there are enough."""
     piece = partial(
-        examine, options.runner, min(CASES_PER_SEED, options.cases), options.pack, options.batch
+        examine,
+        options.runner,
+        min(CASES_PER_SEED, options.cases),
+        options.pack,
+        options.batch,
+        options.columns,
     )
     pieces = enumerate(count(options.seed, CASES_PER_SEED))
     tried: dict[str, Report] = {}
@@ -136,6 +144,7 @@ def main() -> None:
     parser.add_argument("--pack", type=int, help="number of runs in one pipeline")
     parser.add_argument("--processes", type=int)
     parser.add_argument("--batch", action=argparse.BooleanOptionalAction, default=True)
+    parser.add_argument("--columns", action="store_true", help="the sources hand on columns")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     # Spark starts processes of its own, and takes seconds for each query.

@@ -22,6 +22,7 @@ import headrace.triggers
 import headrace.windowing
 from headrace.sdk.testing.runs.programs import code
 from headrace.sdk.testing.runs.run import Run
+from headrace.sdk.testing.strategies.columns import on_columns
 
 FOUND = Path(__file__).parent / "found"
 KEEPS = "HEADRACE_CASES" in os.environ
@@ -33,13 +34,18 @@ Test = Callable[..., None]
 def law(runs: st.SearchStrategy[Run], **others: Any) -> Callable[[Test], Any]:
     """Run a test on drawn runs (its argument ``run``), and keep the smallest run that fails.
 
+    The elements of half of the runs reach the first steps as columns, where they can.
+
     Args:
         runs: the runs.
         others: strategies for other arguments, by name.
     """
 
     def decorate(test: Test) -> Any:
-        drawn: Any = given(run=runs, **others)(keeping_failures(test, FOUND) if KEEPS else test)
+        on_both_paths = st.one_of(runs, on_columns(runs))
+        drawn: Any = given(run=on_both_paths, **others)(
+            keeping_failures(test, FOUND) if KEEPS else test
+        )
 
         def on(run: Run) -> None:
             """Try it on one run."""
@@ -93,6 +99,7 @@ def as_expression(run: Run) -> str:
         parts = getattr(run, name)
         if parts or name != "other":
             lines += [f"    {name}=(", *(f"        {code(part)}," for part in parts), "    ),"]
+    lines += ["    columns=True,"] * run.columns
     return "\n".join([*lines, ")\n"])
 
 

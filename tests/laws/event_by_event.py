@@ -15,18 +15,27 @@ import attrs
 
 import headrace as hr
 from headrace.grouping.bundle import Bundle
+from headrace.runners.contents.grouping_paths import Execution
 from headrace.runners.engine.executor import Executor
 from headrace.runners.engine.operators import operators_of
 from headrace.runners.plan.planning import plan
+from headrace.runners.plan.table_steps import ON_COLUMNS, with_tables
 from headrace.sdk.coders.keys import encode_value
 from headrace.sdk.metrics.cells import MetricResults
 from headrace.sdk.pipelines.graph import MAIN, Collection, Graph, Read
+from headrace.sdk.pipelines.outputs import as_bundle
 from headrace.sdk.pipelines.pvalue import PCollection
 from headrace.sdk.sources.reading import ValuesSource
 from headrace.sdk.testing.assertions.capturing import Capture, Captured
 from headrace.sdk.testing.runs.batch_oracle import Part, source_watermarks
 from headrace.sdk.testing.runs.run import Run, StepCaptures, adapted, build, unchecked_pipeline
-from headrace.sdk.testing.runs.run_on_runner import Observation, input_of, pane, run_batch
+from headrace.sdk.testing.runs.run_on_runner import (
+    Observation,
+    in_memory,
+    input_of,
+    pane,
+    run_batch,
+)
 from headrace.sdk.testing.runs.steps import LAST_VALUES, Step, holds_lists
 from headrace.sdk.testing.streams.script import (
     END_OF_DATES,
@@ -34,8 +43,10 @@ from headrace.sdk.testing.streams.script import (
     ScriptRow,
     event_at,
     retracts,
+    stamped_row,
     ticking,
 )
+from headrace.sdk.testing.streams.table_stream import as_table
 from headrace.triggers.refinement import AccumulationMode
 from headrace.triggers.strategy import WindowingStrategy
 from headrace.windowing.time.timestamps import MAX_MICROS, MIN_MICROS
@@ -48,6 +59,9 @@ CONTENTS = {
     "list": contents.Bag(),
     "largest": contents.Largest(),
     "spread": contents.Spread(),
+    "count": contents.Count(),
+    "mean": contents.Mean(),
+    "max": contents.Max(),
     "distinct": contents.Distinct(),
     "last": contents.Last(LAST_VALUES),
 }
@@ -76,15 +90,17 @@ class EventRunner:
     def __init__(self, run: Run, watched: bool = False) -> None:
         self._graph, self._taps = graph_of(run, watched)
         self.heard = [Observation() for _ in self._taps]
-        self._executor = Executor(self._graph.nodes, operators_of(plan(self._graph), batch=False))
+        planned = with_tables(plan(self._graph), Execution.MEMORY)
+        self._tables = planned.works_on.get(next(iter(self._graph)).label) == ON_COLUMNS
+        self._executor = Executor(self._graph.nodes, operators_of(planned, batch=False))
         self._executor.open()
-        self._time = Time()
+        self._time = Time(columns=run.columns)
 
     def play(self, event: ScriptEvent) -> None:
         """Process an event."""
         read, arrivals = next(iter(self._graph)), self._time.advance(event)
         if arrivals is not None:
-            self._executor.feed(read, arrivals)
+            self._executor.feed(read, as_table(arrivals) if self._tables else arrivals)
         self._executor.end_round({read.label: self._time.watermark}, self._time.now)
         observe(self.heard, self._taps, self._time.event, self._executor.metrics())
 
@@ -97,11 +113,13 @@ class Time:
         event: the number of the event; -1 before the first.
         watermark: in microseconds.
         now: processing time, in microseconds.
+        columns: whether the elements are rows with named fields.
     """
 
     event: int = -1
     watermark: int = MIN_MICROS
     now: int = 0
+    columns: bool = False
 
     def advance(self, event: ScriptEvent) -> Bundle | None:
         """Advance to an event; return its elements."""
@@ -111,13 +129,13 @@ class Time:
             self.watermark = what
         elif kind == "clock":
             self.now = what
-        return bundle(what) if kind == "elements" else None
+        return bundle(what, self.columns) if kind == "elements" else None
 
 
 def graph_of(run: Run, watched: bool) -> tuple[Graph, list[StepCaptures]]:
     """The graph of a run whose source is fed by the test, and its taps."""
     with unchecked_pipeline() as p:
-        source = p | Changes() if retracts(run.script) else p | hr.Create([])
+        source = p | (Changes() if retracts(run.script) else in_memory((), run.columns))
         taps = build(source, run, watched)
     return p.graph, taps
 
@@ -136,7 +154,9 @@ def run_events(run: Run, watched: bool = False) -> list[Observation]:
     return runner.heard
 
 
-def bundle(rows: Sequence[ScriptRow]) -> Bundle:
+def bundle(rows: Sequence[ScriptRow], columns: bool = False) -> Bundle:
+    if columns:
+        return as_bundle(list(map(stamped_row, rows)))
     keys, values, timestamps, diffs = map(list, zip(*rows, strict=True))
     return Bundle(list(zip(keys, values, strict=True)), timestamps, diffs=diffs)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import attrs
 import pytest
 
+from headrace.sdk.testing.conformance import check_runner
 from headrace.sdk.testing.conformance.check_runner import Kit
 from headrace.sdk.testing.laws.pane_laws import COUNTED
 from headrace.sdk.testing.laws.run_laws import AGREES
@@ -59,7 +60,8 @@ def test_the_smallest_run_that_breaks_a_law_is_kept(tmp_path: Path) -> None:
 
 @law(pipelines())
 def test_the_local_runner_keeps_all_laws(run: Run) -> None:
-    (judgement,) = Kit("local", streaming=True, batch=True, reference=oracle).judge([run])
+    kit = Kit("local", streaming=True, batch=True, reference=oracle, columns=True)
+    (judgement,) = kit.judge([run])
     for broken in filter(None, judgement.values()):
         raise broken
 
@@ -89,21 +91,30 @@ def test_the_kind_of_runs_for_the_rarest_law_is_drawn_next() -> None:
 
 
 @pytest.mark.slow
-def test_each_law_gets_its_number_of_cases() -> None:
+def test_each_law_gets_its_number_of_cases(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(check_runner, "AT_LEAST", 40)  # to draw more takes longer than all checks
     options = Namespace(
-        runner="local", cases=20, each=60, pack=20, batch=False, processes=2, seed=0, kind=MIXED
+        runner="local",
+        cases=20,
+        each=30,
+        pack=20,
+        batch=False,
+        columns=False,
+        processes=2,
+        seed=0,
+        kind=MIXED,
     )
     *_, report = reports(options)
     assert report.passed, report
     seen = {verdict.law: verdict.cases for verdict in report.verdicts}
-    assert min(seen.values()) >= 60
-    assert seen[COUNTED.sentence] >= 60
+    assert min(seen.values()) >= 30
+    assert seen[COUNTED.sentence] >= 30
     assert report.cases < 1_200
 
 
 @pytest.mark.slow
 def test_runs_are_compared_with_the_oracle_if_it_supports_them() -> None:
-    report = examine("local", 60, 60, False, MIXED, 3)
+    report = examine("local", 60, 60, False, False, MIXED, 3)
     assert report.passed, report
     (agrees,) = (verdict for verdict in report.verdicts if verdict.law == AGREES)
     assert 30 < agrees.cases < 60

@@ -18,7 +18,7 @@ from headrace.grouping.panes.output_times import OutputTimes
 from headrace.grouping.reduction import Content, Reduction
 from headrace.grouping.state.contents import Contents
 from headrace.grouping.state.key_state import KeyState, Output, WindowState
-from headrace.triggers.pane import PaneInfo, PaneInfoTiming, pane_info
+from headrace.triggers.pane import ONLY_FIRING, PaneInfo, PaneInfoTiming, pane_info
 from headrace.triggers.refinement import ClosingBehavior, OnTimeBehavior
 from headrace.triggers.strategy import WindowingStrategy
 from headrace.triggers.trigger import NEVER
@@ -28,7 +28,6 @@ from headrace.windowing.window import BoundedWindow
 _EARLY: Final = PaneInfoTiming.EARLY
 _ON_TIME: Final = PaneInfoTiming.ON_TIME
 _LATE: Final = PaneInfoTiming.LATE
-_FINAL: Final = pane_info(_ON_TIME, 0, 0, True)
 _FIRST: Final = pane_info(_ON_TIME, 0, 0, False)
 
 
@@ -110,12 +109,12 @@ class PaneEmitter:
         window = arrival.window
         timestamp = self._times.timestamp_of_arrival(arrival)
         for value, diff in self._final_values(arrival.content):
-            out.emit(value, timestamp, window, _FINAL, diff)
+            out.emit(value, timestamp, window, ONLY_FIRING, diff)
 
     def final_panes(self, arrivals: ArrivalColumns) -> Bundle:
         """Return the only panes of many windows, of insertions alone, as a bundle."""
         pairs = _pairs(arrivals, self._reduction.final)
-        return Bundle(pairs, arrivals.lasts, arrivals.windows, repeat(_FINAL))
+        return Bundle(pairs, arrivals.lasts, arrivals.windows, repeat(ONLY_FIRING))
 
     def first_panes(self, arrivals: ArrivalColumns, watermark: int) -> Bundle:
         """Return the first panes of many windows that end now, of insertions alone, as a bundle.
@@ -134,10 +133,10 @@ class PaneEmitter:
         """Return the first pane of each window; the last one, too, if the window closes with it."""
         strategy = self._strategy
         if strategy.trigger.may_finish(strategy):
-            return repeat(_FINAL)
+            return repeat(ONLY_FIRING)
         if isinstance(lasts, repeat):
-            return repeat(_FINAL if strategy.is_late(next(lasts), watermark) else _FIRST)
-        return [_FINAL if strategy.is_late(last, watermark) else _FIRST for last in lasts]
+            return repeat(ONLY_FIRING if strategy.is_late(next(lasts), watermark) else _FIRST)
+        return [ONLY_FIRING if strategy.is_late(last, watermark) else _FIRST for last in lasts]
 
     def _final_values(self, content: Content) -> Iterable[tuple[object, int]]:
         """Return the rows of the only pane of a window; in every mode it holds all elements."""

@@ -46,8 +46,8 @@ from headrace.sdk.pipelines.elementwise import (
     StampEach,
     Uncaught,
     WhereEach,
-    fields_taken_by,
     method_of,
+    table_form_of,
 )
 from headrace.sdk.pipelines.graph import MAIN, ParDo, ParDoWithSideInputs
 from headrace.sdk.pipelines.outputs import (
@@ -173,13 +173,13 @@ class ParDoInvoker:
             return with_batches(self._flat_map(call), kind.batches, self._step)
         make = _ONE_RESULT.get(type(kind))
         program = self._flat_map(call) if make is None else self._each(call, make)
-        taken = fields_taken_by(kind)
-        return program if taken is None else with_tables(program, taken)
+        return with_tables(program, table_form_of(kind))
 
     def _program_without_calls(self, kind: Elementwise) -> Program:
         match kind:
             case PairEach(value):
-                return lambda bundle: _paired(bundle.values, repeat(value), bundle)
+                paired = partial(_paired_with, value)
+                return with_tables(paired, table_form_of(kind))
             case BundleEach():
                 return self._whole_bundles(kind)
             case WhereEach() | FieldsEach():
@@ -281,6 +281,10 @@ def _function_of(kind: Elementwise) -> str:
 
 def _rows_for(call: BoundCall, bundle: Bundle) -> Bundle:
     return exploded(bundle) if call.by_window else bundle
+
+
+def _paired_with(value: object, bundle: Bundle) -> Outputs:
+    return _paired(bundle.values, repeat(value), bundle)
 
 
 def _paired(keys: Iterable[object], values: Iterable[object], bundle: Bundle) -> Outputs:

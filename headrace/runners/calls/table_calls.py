@@ -10,7 +10,7 @@ from itertools import chain, repeat
 from typing import Any
 
 from headrace.grouping.bundle import Bundle
-from headrace.grouping.table_bundle import TableBundle
+from headrace.grouping.table_bundle import ArrowBundle, TableBundle
 from headrace.runners.calls.batch_calls import Program
 from headrace.sdk.elements.column_expressions import (
     arrow_types,
@@ -22,8 +22,7 @@ from headrace.sdk.elements.column_expressions import (
 from headrace.sdk.elements.record_tables import AS_ROWS, has_fields
 from headrace.sdk.elements.row import Row
 from headrace.sdk.elements.schemas import fields_of
-from headrace.sdk.elements.taken_fields import TakenFields
-from headrace.sdk.pipelines.elementwise import FieldsEach, WhereEach
+from headrace.sdk.pipelines.elementwise import FieldsEach, TableForm, WhereEach
 from headrace.sdk.pipelines.graph import MAIN
 from headrace.sdk.pipelines.outputs import Outputs
 
@@ -78,16 +77,18 @@ def _row(element: object, kind: FieldsEach, *computed: object) -> Row:
     return Row(**made)
 
 
-def with_tables(program: Program, taken: TakenFields) -> Program:
-    """Return a program that takes fields of tables, without making elements.
+def with_tables(program: Program, form: TableForm | None) -> Program:
+    """Return a program that works on the fields of tables, without making elements.
 
     Args:
-        program: takes the fields of elements.
-        taken: the fields.
+        program: works on elements.
+        form: the same operation on a table; None if there is none.
     """
+    if form is None:
+        return program
 
     def run(bundle: Bundle) -> Outputs:
-        made = taken.apply(bundle) if isinstance(bundle, TableBundle) else None
+        made = form.apply(bundle) if isinstance(bundle, ArrowBundle) else None
         return program(bundle) if made is None else {MAIN: made}
 
     return run

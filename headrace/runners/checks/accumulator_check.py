@@ -32,7 +32,12 @@ def checked_combine_fn(fn: CombineFn, label: str) -> CombineFn:
         fn: the CombineFn.
         label: label of the step, for errors.
     """
-    return CheckedCombineFn(_with_checked_function(fn, label), label)
+    return CheckedCombineFn(_with_checked_function(fn, label), label, fn)
+
+
+def unchecked(fn: CombineFn) -> CombineFn:
+    """Return the CombineFn that a checked one was made of; any other one as it is."""
+    return fn.original if isinstance(fn, CheckedCombineFn) else fn
 
 
 def _with_checked_function(fn: CombineFn, label: str) -> CombineFn:
@@ -157,10 +162,12 @@ class CheckedCombineFn(CombineFn):
     Attributes:
         fn: the CombineFn.
         label: label of the step, for errors.
+        original: the CombineFn that the user gave.
     """
 
     fn: Any
     label: str
+    original: CombineFn = attrs.field(eq=False, repr=False)
     _accumulators: Accumulators = attrs.field(eq=False, repr=False, init=False)
 
     @_accumulators.default

@@ -11,7 +11,7 @@ from typing import Any
 import attrs
 
 from headrace.errors import ElementError, HeadraceError, shorten
-from headrace.runners.checks.accumulator_check import CheckedCombineFn
+from headrace.runners.checks.accumulator_check import CheckedCombineFn, unchecked
 from headrace.runners.error_context import label_errors
 from headrace.sdk.coders.stored.data import dumps_by_name
 from headrace.sdk.coders.stored.stable import without_pickle
@@ -104,4 +104,4 @@ def stored_combine_fn(fn: CombineFn, label: str, no_pickle: bool = False) -> Com
         label: label of the step, for errors.
         no_pickle: whether values that only pickle can write are refused.
     """
-    return StoredCombineFn(fn, label, no_pickle)
+    return StoredCombineFn(fn, label, unchecked(fn), no_pickle)

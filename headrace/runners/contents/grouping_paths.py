@@ -52,6 +52,9 @@ class Keep(Enum):
     LATE_WINDOWS = "contents by window; full states of keys with late elements"
     """Contents by window, and full states where a second pane is possible."""
 
+    EARLY_WINDOWS = "contents by window; full states of keys with early panes or late elements"
+    """Contents by window with counts, and full states where a pane was early or a second one can be late."""
+
     SESSIONS = "sessions by key; full states of keys with late elements"
     """Contents by key and session, and full states where a second pane is possible."""
 
@@ -95,25 +98,26 @@ def path_of(facts: GroupingFacts, execution: Execution) -> GroupingPath:
     return attrs.evolve(path, collect=Collect.NUMBERS) if adds else path
 
 
-CAN_BE_TABLES: Final = frozenset({Collect.NUMBERS, Collect.VALUES})
+CAN_BE_TABLES: Final = frozenset({Collect.NUMBERS, Collect.VALUES, Collect.SESSIONS})
 """How groupings collect that can also collect tables."""
 
 _BY_ELEMENT: Final = GroupingPath(Collect.ELEMENTS, Keep.FULL)
 _FULL: Final = GroupingPath(Collect.VALUES, Keep.FULL)
 _ONCE: Final = GroupingPath(Collect.VALUES, Keep.WINDOWS)
+_EARLY: Final = GroupingPath(Collect.VALUES, Keep.EARLY_WINDOWS)
 _LATE: Final = GroupingPath(Collect.VALUES, Keep.LATE_WINDOWS)
 _SESSIONS: Final = GroupingPath(Collect.SESSIONS, Keep.SESSIONS)
 _SHUFFLED: Final = GroupingPath(Collect.VALUES, Keep.SESSIONS)
 _MERGED: Final = GroupingPath(Collect.SESSIONS, Keep.FULL)
 
 _ROWS: Final = (
-    #                                         ONE   FIRST_AT_END  NONE_EARLY  ANY
-    (Execution.BATCH, WindowMerging.ALIGNED, (_ONCE, _ONCE, _ONCE, _FULL)),
-    (Execution.BATCH, WindowMerging.SESSIONS, (None, _SESSIONS, _SESSIONS, _MERGED)),
-    (Execution.MEMORY, WindowMerging.ALIGNED, (_ONCE, _LATE, _FULL, _FULL)),
-    (Execution.MEMORY, WindowMerging.SESSIONS, (None, _SESSIONS, _MERGED, _MERGED)),
-    (Execution.SPARK, WindowMerging.ALIGNED, (_ONCE, _LATE, _FULL, _FULL)),
-    (Execution.SPARK, WindowMerging.SESSIONS, (None, _SHUFFLED, _FULL, _FULL)),
+    #                                         ONE   FIRST_AT_END  AFTER_COUNT  NONE_EARLY  ANY
+    (Execution.BATCH, WindowMerging.ALIGNED, (_ONCE, _ONCE, _FULL, _ONCE, _FULL)),
+    (Execution.BATCH, WindowMerging.SESSIONS, (None, _SESSIONS, None, _SESSIONS, _MERGED)),
+    (Execution.MEMORY, WindowMerging.ALIGNED, (_ONCE, _LATE, _EARLY, _FULL, _FULL)),
+    (Execution.MEMORY, WindowMerging.SESSIONS, (None, _SESSIONS, None, _MERGED, _MERGED)),
+    (Execution.SPARK, WindowMerging.ALIGNED, (_ONCE, _LATE, _EARLY, _FULL, _FULL)),
+    (Execution.SPARK, WindowMerging.SESSIONS, (None, _SHUFFLED, None, _FULL, _FULL)),
 )
 
 PATHS: Final = {

@@ -1,9 +1,9 @@
 """The table of a grouping: a light tier for most keys, and a full tier for the rest.
 
 A key, or a window of a key, enters the light tier. It is promoted to the full tier when an element needs the
-state of a :class:`~headrace.grouping.grouping.Grouping`: one behind the watermark. A full state compacts to a
-light one as soon as its windows have not fired, or have fired once, at their end
-(:mod:`headrace.grouping.first_pane`).
+state of a :class:`~headrace.grouping.grouping.Grouping`: one behind the watermark, or one with which its
+window fires early. A full state compacts to a light one as soon as its windows have not fired, or have fired
+once, at their end (:mod:`headrace.grouping.first_pane`).
 
 The table of paths (:mod:`headrace.runners.contents.grouping_paths`) says which light tier a grouping has:
 contents by window (:mod:`~headrace.runners.grouping.window_tier`), or sessions by key

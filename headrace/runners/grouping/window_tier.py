@@ -1,12 +1,17 @@
-"""The light tier for windows that do not merge, if each of them fires first at its end.
+"""The light tier for windows that do not merge, if most of them fire first at their ends.
 
 Until its end a window has contents only, and one timer for all keys. If it takes late elements after that, it
 has what its first pane leaves: the contents, and the values that may have to be retracted.
+
+If windows can fire early after a number of elements, a key in a window also has the number of its elements.
+It is promoted to the full tier when it has as many.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
+from itertools import compress
 from operator import itemgetter
 from typing import Any
 
@@ -16,7 +21,7 @@ from headrace.grouping.bundle import Bundle
 from headrace.grouping.first_pane import FirstPaneWindow
 from headrace.grouping.grouping import Grouping
 from headrace.grouping.keyed_operator import Moments
-from headrace.grouping.pane_output import ArrivalColumns, columns_in
+from headrace.grouping.pane_output import Arrival, ArrivalColumns, columns_in
 from headrace.grouping.state.key_state import Output
 from headrace.grouping.state.timer_queue import TimerQueue
 from headrace.runners.contents.number_tables import Numbers
@@ -27,7 +32,7 @@ from headrace.runners.plan.planning import KeyedStep
 from headrace.runners.precombine.key_index import KeyIndex, arrivals_of
 from headrace.triggers.pane import PaneInfo
 from headrace.triggers.strategy import WindowingStrategy
-from headrace.triggers.trigger import NEVER, Clock
+from headrace.triggers.trigger import NEVER, Arrived, Clock
 from headrace.windowing.time.timestamps import MAX_MICROS, MIN_MICROS
 from headrace.windowing.window import BoundedWindow
 
@@ -53,8 +58,11 @@ class WindowContents:
         number_table = self.step.number_table
         return number_table.table() if number_table else {}
 
-    def add(self, keys: list[Any], contents: list[Any]) -> None:
-        """Merge contents of keys into the window; they must not be used afterwards."""
+    def add(self, keys: list[Any], contents: list[Any]) -> Sequence[Hashable]:
+        """Merge contents of keys into the window, and return the identities of the keys.
+
+        The contents must not be used afterwards.
+        """
         found, table = self.keys.identify(keys), self.contents
         number_table, merge = self.step.number_table, self.step.reduction.merge
         if number_table is not None:
@@ -64,6 +72,7 @@ class WindowContents:
         else:
             for key, content in zip(found, contents, strict=True):
                 table[key] = merge(table[key], content) if key in table else content
+        return found
 
     def columns(self) -> ArrivalColumns:
         """Return the keys and their contents."""
@@ -80,13 +89,32 @@ class TierWindow(WindowContents):
     Attributes:
         pane: the first pane; None if no key has a pane that may have to be retracted.
         values: the values of panes that may have to be retracted, by key identity.
+        counts: the number of elements by key identity, if a window can fire early after some of them.
     """
 
     pane: PaneInfo | None = None
     values: dict[Hashable, Any] = attrs.field(factory=dict)
+    counts: Counter[Hashable] = attrs.field(factory=Counter)
+
+    def count(self, found: Iterable[Hashable], counts: Iterable[int], until: int) -> list[Hashable]:
+        """Count elements of keys, and return the keys that have as many as a window needs to fire early."""
+        own, ready = self.counts, []
+        for key, count in zip(found, counts, strict=True):
+            own[key] += count
+            if own[key] >= until:
+                ready.append(key)
+        return ready
+
+    def pop(self, identity: Hashable) -> tuple[Any, Arrival]:
+        """Remove a key before the first pane, and return it with its elements."""
+        key, content = self.keys[identity], self.contents.pop(identity)
+        self.keys.names.pop(identity, None)
+        last, arrived = self.window.last, Arrived(self.counts.pop(identity))
+        return key, Arrival(self.window, content, arrived, last, last)
 
     def fire(self, panes: Bundle) -> None:
         """Keep what a second pane of each key needs, given the first ones."""
+        self.counts.clear()
         if self.step.strategy.discards:
             self.contents = dict.fromkeys(self.contents)
         elif self.step.strategy.retracts:
@@ -113,9 +141,10 @@ class TierWindow(WindowContents):
 
     def freeze(self, *pane: PaneInfo | None) -> Rows:
         """Return the window as plain data, with its first pane if it has fired."""
-        values = ([self.values[own] for own in self.contents],) if self.values else ()
+        others = self.values or self.counts
+        columns = ([others[own] for own in self.contents],) if others else ()
         keys = self.keys.named(self.contents)
-        return (self.window, *pane), keys, (list(self.contents.values()), *values)
+        return (self.window, *pane), keys, (list(self.contents.values()), *columns)
 
     def thaw(
         self,
@@ -141,10 +170,16 @@ class WindowTier:
 
     step: KeyedStep
     grouping: Grouping
+    _early: int = attrs.field(init=False)
     _live: dict[BoundedWindow, TierWindow] = attrs.field(factory=dict, init=False)
     _ends: TimerQueue[BoundedWindow] = attrs.field(factory=TimerQueue, init=False)
     _fired: dict[BoundedWindow, TierWindow] = attrs.field(factory=dict, init=False)
     _expiries: TimerQueue[BoundedWindow] = attrs.field(factory=TimerQueue, init=False)
+
+    @_early.default
+    def _early_count(self) -> int:
+        """The least number of elements with which a window fires before its end."""
+        return self.step.strategy.trigger.early_count
 
     def process(
         self, arrivals: Iterable[ArrivalColumns], clock: Clock, full: KeyedTable
@@ -155,8 +190,28 @@ class WindowTier:
             if clock.watermark > window.last:
                 for identity, key, arrival in arrivals_of(columns):
                     yield (window, identity), key, [arrival]
-            else:
+            elif self._early == NEVER:
                 self._live_window(window).add(columns.keys, columns.contents)
+            else:
+                yield from self._counted(window, columns, full)
+
+    def _counted(
+        self, window: BoundedWindow, columns: ArrivalColumns, full: KeyedTable
+    ) -> Iterator[KeyArrivals]:
+        """Add contents to a window that can fire early, and yield the keys that do, or have fired before."""
+        keys, contents, counts = columns.keys, columns.contents, columns.counts
+        if len(full):
+            rows = list(arrivals_of(columns))
+            light = [(window, identity) not in full for identity, _, _ in rows]
+            for (identity, key, arrival), is_light in zip(rows, light, strict=True):
+                if not is_light:
+                    yield (window, identity), key, [arrival]
+            keys, contents, counts = (list(compress(c, light)) for c in (keys, contents, counts))
+        if keys:
+            live = self._live_window(window)
+            for identity in live.count(live.add(keys, contents), counts, self._early):
+                key, arrival = live.pop(identity)
+                yield (window, identity), key, [arrival]
 
     def _live_window(self, window: BoundedWindow) -> TierWindow:
         """Return a window that has not ended."""
@@ -211,11 +266,14 @@ class WindowTier:
 
     def thaw(self, frozen: Iterable[Rows]) -> None:
         """Add windows, which may have fired."""
-        for (window, *pane), keys, columns in frozen:
+        for (window, *pane), keys, (contents, *others) in frozen:
             if pane:
-                self._fired_window(window).thaw(pane[0], keys, *columns)
-            else:
-                self._live_window(window).add(keys, *columns)
+                self._fired_window(window).thaw(pane[0], keys, contents, *others)
+                continue
+            live = self._live_window(window)
+            found = live.add(keys, contents)
+            for counts in others:
+                live.count(found, counts, self._early)
 
     @property
     def moments(self) -> Moments:

@@ -26,7 +26,8 @@ from headrace.runners.engine.stored_elements import checked
 from headrace.runners.local.clock import WallClock
 from headrace.runners.plan.execution_mode import is_streaming, is_unbounded, round_size
 from headrace.runners.plan.planning import plan
-from headrace.runners.plan.table_steps import ON_COLUMNS, with_tables
+from headrace.runners.plan.table_fields import reads_of
+from headrace.runners.plan.table_steps import tables_read, with_tables
 from headrace.runners.sources.source_bundles import all_bundles_of
 from headrace.runners.sources.source_positions import Position, drained
 from headrace.runners.sources.source_rounds import SourceRounds
@@ -71,7 +72,6 @@ class LocalRun(PipelineResult):
     def __init__(self, graph: Graph, options: PipelineOptions) -> None:
         super().__init__(PipelineState.STARTING)
         standard = options.view_as(StandardOptions)
-        self._reads = tuple(node for node in graph if isinstance(node, Read))
         self._unbounded = is_unbounded(graph)
         self._batch = not is_streaming(graph, options)
         self._clock = WallClock()
@@ -79,8 +79,8 @@ class LocalRun(PipelineResult):
             plan(graph, bool(standard.check_mutation), bool(standard.no_pickle)),
             Execution.BATCH if self._batch else Execution.MEMORY,
         )
-        found = planned.works_on.items()
-        self._tables = frozenset(label for label, on in found if on == ON_COLUMNS)
+        self._reads = reads_of(planned)
+        self._tables = tables_read(planned)
         self._observation = RunObservers.of(options, planned, "local", not self._batch)
         operators = operators_of(planned, self._batch)
         self._executor = Executor(

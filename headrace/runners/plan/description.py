@@ -8,6 +8,8 @@ from typing import Final
 import attrs
 
 from headrace.grouping.facts import ContentKind, Removable
+from headrace.runners.checks.accumulator_check import unchecked
+from headrace.runners.contents.column_partials import combined_as_lists
 from headrace.runners.contents.grouping_paths import Execution
 from headrace.runners.plan.planning import (
     KeyedStep,
@@ -17,6 +19,7 @@ from headrace.runners.plan.planning import (
     StepWithSides,
     StepWithState,
 )
+from headrace.runners.plan.table_steps import ON_COLUMNS
 from headrace.sdk.pardo.splittable.watermark_estimators import NoWatermarks
 from headrace.sdk.pardo.splittable_dofn import splittable
 from headrace.sdk.pipelines.graph import MAIN, CombinePerKey, Node, Read, SplittableParDo, Write
@@ -152,9 +155,16 @@ def _shuffle(planned: Plan, node: Node) -> StepDescription:
 
 
 def _takes(planned: Plan, node: Node) -> NamedValues:
-    """Return what a step works on, if it can be columns; only the local runner reads columns."""
+    """Return what a step works on, if it can be columns, what it reads of them, and what becomes lists."""
     found = planned.works_on.get(node.label)
-    return () if found is None else (("on the local runner", found),)
+    source = planned.table_sources.get(node.label)
+    works_on = () if found is None else (("works on", found),)
+    names = source.fields_read if source is not None else ()
+    fields = (("reads the fields", ", ".join(names)),) if names else ()
+    if found != ON_COLUMNS or not isinstance(node, CombinePerKey):
+        return (*works_on, *fields)
+    lists = combined_as_lists(unchecked(node.combine_fn))
+    return (*works_on, *((("makes lists of values for", ", ".join(lists)),) if lists else ()))
 
 
 def properties(step: StepWithState) -> Iterator[tuple[str, str]]:

@@ -15,7 +15,7 @@ from headrace.runners.plan.description import (
 )
 from headrace.runners.plan.html import plan_fragment, plan_page
 from headrace.runners.plan.mermaid import mermaid
-from headrace.runners.plan.planning import plan
+from headrace.runners.plan.planning import Plan, plan
 from headrace.runners.plan.table_steps import with_tables
 from headrace.sdk.pipelines.graph import Graph
 
@@ -48,12 +48,13 @@ class Explanation(str):
         return {"text/vnd.mermaid": str(self)} if self._is_diagram else {}
 
 
-def explain(graph: Graph, format: Format = "text") -> Explanation:
+def explain(graph: Graph, format: Format = "text", planned: Plan | None = None) -> Explanation:
     """Return the plan of a graph.
 
     Args:
         graph: the graph.
         format: the format of the string.
+        planned: the plan of a runner; by default it is that of the local one.
 
     Raises:
         PipelineError: there is no such format.
@@ -62,7 +63,7 @@ def explain(graph: Graph, format: Format = "text") -> Explanation:
         raise PipelineError(
             f"there is no format {format!r} of a plan", remedy=f"use one of {', '.join(_FORMATS)}"
         )
-    return Explanation.of(describe(with_tables(plan(graph), Execution.MEMORY)), format)
+    return Explanation.of(describe(planned or with_tables(plan(graph), Execution.MEMORY)), format)
 
 
 def _text(described: PlanDescription) -> str:

@@ -41,6 +41,7 @@ from headrace.sdk.pipelines.graph import (
     Reshuffle,
     StatefulParDo,
 )
+from headrace.sdk.sources.source import ReadsTables
 from headrace.triggers.strategy import WindowingStrategy
 
 KEYED = (GroupByKey, CombinePerKey)
@@ -279,6 +280,9 @@ class Plan:
         no_pickle: whether values that only pickle can write raise an error.
         works_on: what steps work on, by label, if it can be columns
             (:mod:`headrace.runners.plan.table_steps`).
+        table_sources: the sources that read tables, with only the fields that are used, by label of the read
+            (:mod:`headrace.runners.plan.table_fields`).
+        pushed: labels of the groupings that are done where their input is read.
     """
 
     graph: Graph
@@ -289,6 +293,8 @@ class Plan:
     check_mutation: bool = False
     no_pickle: bool = False
     works_on: WorksOn = attrs.field(factory=dict)
+    table_sources: Mapping[str, ReadsTables] = attrs.field(factory=dict)
+    pushed: frozenset[str] = frozenset()
 
 
 def plan(graph: Graph, check_mutation: bool = False, no_pickle: bool = False) -> Plan:
@@ -305,10 +311,7 @@ def plan(graph: Graph, check_mutation: bool = False, no_pickle: bool = False) ->
     if no_pickle:
         check_stored_types(graph)
     depths = _depths(graph)
-    levels = tuple(
-        _level(graph, [n for n in graph if depths[n.label] == depth])
-        for depth in range(max(depths.values(), default=0) + 1)
-    )
+    levels = _levels(graph, depths)
     deferred_assigns = frozenset(n.label for n in graph if _feeds_only_groupings(graph, n))
     steps: dict[str, StepWithState] = {
         n.label: KeyedStep.of(graph, n, deferred_assigns, check_mutation, no_pickle)
@@ -357,12 +360,27 @@ def _windows_are_reused(graph: Graph, node: Node) -> bool:
     return False
 
 
-def _depths(graph: Graph) -> dict[str, int]:
+def with_pushed(planned: Plan, pushed: frozenset[str]) -> Plan:
+    """Return a plan some of whose groupings are done where their input is read, without a shuffle."""
+    depths = _depths(planned.graph, pushed)
+    levels = _levels(planned.graph, depths)
+    return attrs.evolve(planned, levels=levels, depths=depths, pushed=pushed)
+
+
+def _depths(graph: Graph, pushed: Container[str] = ()) -> dict[str, int]:
     depths: dict[str, int] = {}
     for node in graph:
         before = max((depths[source.node] for source in node.inputs), default=0)
-        depths[node.label] = before + isinstance(node, SHUFFLES)
+        shuffles = isinstance(node, SHUFFLES) and node.label not in pushed
+        depths[node.label] = before + shuffles
     return depths
+
+
+def _levels(graph: Graph, depths: Mapping[str, int]) -> tuple[Level, ...]:
+    return tuple(
+        _level(graph, [n for n in graph if depths[n.label] == depth])
+        for depth in range(max(depths.values(), default=0) + 1)
+    )
 
 
 def _level(graph: Graph, nodes: list[Node]) -> Level:

@@ -1,7 +1,8 @@
 """Which steps of a plan work on the columns of tables, and why others do not.
 
-A source that has tables hands them on if a later step gains from them: a filter, fields that are computed, or
-a grouping that combines fields. From the first step that needs elements, elements are made of the rows.
+A source that has tables hands them on if a later step gains from them: a filter, fields that are taken or
+computed, or a grouping that combines fields. From the first step that needs elements, elements are made of
+the rows.
 """
 
 from __future__ import annotations
@@ -10,13 +11,21 @@ from typing import Final
 
 import attrs
 
-from headrace.grouping.facts import Needs
-from headrace.runners.contents.grouping_paths import CAN_BE_TABLES, Execution
+from headrace.grouping.facts import Needs, WindowMerging
+from headrace.runners.contents.grouping_paths import CAN_BE_TABLES, Collect, Execution
 from headrace.runners.plan.planning import KeyedStep, Plan, WorksOn
+from headrace.runners.plan.table_fields import table_sources
 from headrace.runners.precombine.table_keys import assigns_by_time
-from headrace.sdk.elements.record_tables import PairRecords
+from headrace.sdk.elements.record_tables import KeyedRecords, PairRecords, ValueRecords
 from headrace.sdk.elements.row import Row
-from headrace.sdk.pipelines.elementwise import FieldsEach, WhereEach, fields_taken_by
+from headrace.sdk.elements.value_tables import Words
+from headrace.sdk.pipelines.elementwise import (
+    FieldsEach,
+    WhereEach,
+    fields_taken_by,
+    value_taken_by,
+    values_expanded_by,
+)
 from headrace.sdk.pipelines.graph import (
     AssignWindows,
     CombinePerKey,
@@ -30,6 +39,18 @@ from headrace.windowing.window_fn import fact
 
 ON_COLUMNS: Final = "columns"
 """What a step works on that takes tables."""
+
+
+def reads_tables(planned: Plan, read: Read) -> bool:
+    """Return whether a source is read as tables, because the next steps work on columns."""
+    return planned.works_on.get(read.label) == ON_COLUMNS
+
+
+def tables_read(planned: Plan) -> frozenset[str]:
+    """Return the labels of the sources that are read as tables."""
+    return frozenset(
+        n.label for n in planned.graph if isinstance(n, Read) and reads_tables(planned, n)
+    )
 
 
 def with_tables(planned: Plan, execution: Execution) -> Plan:
@@ -49,7 +70,9 @@ def with_tables(planned: Plan, execution: Execution) -> Plan:
         else step
         for label, step in planned.steps.items()
     }
-    return attrs.evolve(planned, steps=steps, works_on=found)
+    on_columns = {label for label, on in found.items() if on == ON_COLUMNS}
+    sources = table_sources(planned.graph, on_columns)
+    return attrs.evolve(planned, steps=steps, works_on=found, table_sources=sources)
 
 
 @attrs.define(eq=False)
@@ -80,8 +103,8 @@ class _Kinds:
         """Return the kind of the elements of a node's output, or why it takes elements."""
         match node:
             case Read(source=source):
-                records = source.records if isinstance(source, ReadsTables) else None
-                return getattr(records, "kind", None)
+                readers = self.planned.graph.consumers(node.outputs[0])
+                return _of_source(source, any(map(self._wants_fields, readers)))
             case ParDo():
                 return _of_pardo(node, kind)
             case AssignWindows():
@@ -93,13 +116,22 @@ class _Kinds:
                 return "it lists whole values"
         return "it takes elements"
 
+    def _wants_fields(self, node: Node) -> bool:
+        """Return whether a step has an expression, or takes values of pairs for a step that has one."""
+        if _has_expression(node) or not _takes_value(node):
+            return _has_expression(node)
+        return any(map(_has_expression, self.planned.graph.consumers(node.outputs[0])))
+
     def _against(self, node: Node, kind: type | None) -> str:
         """Return why a grouping cannot collect columns."""
         if kind is not PairRecords:
             return "its keys and values are not fields of a row"
         step = self.planned.steps[node.label]
         assert isinstance(step, KeyedStep)
-        if step.path(self.execution).collect in CAN_BE_TABLES:
+        collect = step.path(self.execution).collect
+        if collect is Collect.VALUES and step.facts.windows is not WindowMerging.ALIGNED:
+            return "its windows merge after its input is collected"
+        if collect in CAN_BE_TABLES:
             return ""
         if step.facts.needs is Needs.VALUES:
             return "its late output has elements"
@@ -110,8 +142,7 @@ class _Kinds:
         graph, gains = self.planned.graph, set[str]()
         for node in reversed(graph.nodes):
             readers = (reader for out in node.outputs for reader in graph.consumers(out))
-            gain = _has_expression(node) or isinstance(node, CombinePerKey)
-            gain = gain or any(reader.label in gains for reader in readers)
+            gain = _gains(node) or any(reader.label in gains for reader in readers)
             if gain and self._found.get(node.label) == ON_COLUMNS:
                 gains.add(node.label)
         without = "elements, because no later step gains from columns"
@@ -129,16 +160,40 @@ def reassigns_by_time(node: AssignWindows) -> bool:
     )
 
 
+def _gains(node: Node) -> bool:
+    """Return whether a step itself is faster on columns, or needs only some of them."""
+    takes = isinstance(node, ParDo) and fields_taken_by(node.fn) is not None
+    return takes or _has_expression(node) or isinstance(node, CombinePerKey)
+
+
 def _has_expression(node: Node) -> bool:
     return isinstance(node, ParDo) and isinstance(node.fn, (WhereEach, FieldsEach))
+
+
+def _takes_value(node: Node) -> bool:
+    return isinstance(node, ParDo) and value_taken_by(node.fn) is not None
+
+
+def _of_source(source: object, are_wanted: bool) -> type | str | None:
+    """Return the kind of the elements of a source's tables; if it has none but they are wanted, why."""
+    if not isinstance(source, ReadsTables):
+        return None
+    kind: type | None = getattr(source.records, "kind", None)
+    why = source.why_elements if are_wanted else ""
+    return kind or why or None
 
 
 def _of_pardo(node: ParDo, kind: type | None) -> type | str | None:
     """Return the kind of the outputs of a step, or why it takes elements."""
     if _has_expression(node):
-        if kind is PairRecords:
-            return "its input is pairs, which have no named fields"
+        if kind is None or issubclass(kind, _WITHOUT_NAMES):
+            return f"its input is {_name(kind)}, which have no named fields"
         return kind if isinstance(node.fn, WhereEach) else Row
+    if _takes_value(node) and kind is not None and issubclass(kind, KeyedRecords):
+        return kind.value.kind
+    expanded = values_expanded_by(node.fn)
+    if expanded is not None and kind is ValueRecords:
+        return ValueRecords if isinstance(expanded, Words) else PairRecords
     taken = fields_taken_by(node.fn)
     if taken is None:
         return "it calls a function of an element"
@@ -148,5 +203,10 @@ def _of_pardo(node: ParDo, kind: type | None) -> type | str | None:
     return kind_made
 
 
+_WITHOUT_NAMES: Final = (PairRecords, KeyedRecords, ValueRecords)
+
+
 def _name(kind: type | None) -> str:
-    return "pairs" if kind is None or kind is PairRecords else kind.__name__
+    if kind is ValueRecords:
+        return "plain values"
+    return "pairs" if kind is None or issubclass(kind, _WITHOUT_NAMES) else kind.__name__

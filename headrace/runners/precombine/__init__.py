@@ -4,15 +4,18 @@ This is combiner lifting. A grouping gets one content for each key and window of
 elements. A precombiner collects any number of bundles and is then drained. The table of paths
 (:mod:`headrace.runners.contents.grouping_paths`) says which one is used.
 
-==================  ============================================================================
-precombiner         used for
-==================  ============================================================================
-PlainPrecombiner    groupings that need only values and windows
-SessionPrecombiner  the same, for windows that merge if they overlap, if dropped elements are known
-ElementPrecombiner  all others: timestamps of panes, retractions, predicates, late outputs
-NumberPrecombiner   sums and counts, without a list of values, if each window has only one pane
-TablePrecombiner    the first and the last of these, if the elements are the rows of tables
-==================  ============================================================================
+=======================  =======================================================================
+precombiner              used for
+=======================  =======================================================================
+PlainPrecombiner         groupings that need only values and windows
+SessionPrecombiner       the same, for windows that merge if they overlap, if dropped elements
+                         are known
+ElementPrecombiner       all others: timestamps of panes, retractions, predicates, late outputs
+NumberPrecombiner        sums and counts, without a list of values, if each window has only one
+                         pane
+TablePrecombiner         the first and the last of these, if the elements are the rows of tables
+TableSessionPrecombiner  the second of these, for sessions with a fixed gap, likewise
+=======================  =======================================================================
 """
 
 from __future__ import annotations
@@ -20,11 +23,12 @@ from __future__ import annotations
 from typing import cast
 
 from headrace.grouping.reduction import Reduction
-from headrace.runners.contents.grouping_paths import CAN_BE_TABLES, Collect
+from headrace.runners.contents.grouping_paths import Collect
 from headrace.runners.contents.number_tables import NumberTable
 from headrace.runners.precombine.per_element import ElementPrecombiner
 from headrace.runners.precombine.per_session import SessionPrecombiner
 from headrace.runners.precombine.per_table import TablePrecombiner
+from headrace.runners.precombine.per_table_session import TableSessionPrecombiner
 from headrace.runners.precombine.per_window import NumberPrecombiner, PlainPrecombiner
 from headrace.runners.precombine.protocol import Arrivals, GroupInput, Input
 
@@ -47,13 +51,16 @@ def precombiner_for(
         numbers: how numbers are added, if contents are numbers; required if they are collected.
         tables: whether the elements are the rows of tables.
     """
-    if tables and collect in CAN_BE_TABLES:
+    if tables and collect in (Collect.NUMBERS, Collect.VALUES):
         return cast(GroupInput, TablePrecombiner(input_, reduction, collect is Collect.NUMBERS))
     if collect is Collect.NUMBERS:
         assert numbers is not None
         return cast(GroupInput, NumberPrecombiner(input_, numbers))
     if collect is Collect.SESSIONS:
         content_of = reduction.of if numbers is None else numbers.of
+        if tables:
+            found = TableSessionPrecombiner(input_, content_of, reduction=reduction)
+            return cast(GroupInput, found)
         return cast(GroupInput, SessionPrecombiner(input_, content_of))
     by_window = PlainPrecombiner if collect is Collect.VALUES else ElementPrecombiner
     return cast(GroupInput, by_window(input_, reduction))

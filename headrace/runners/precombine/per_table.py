@@ -17,7 +17,8 @@ from headrace.grouping.bundle import Bundle
 from headrace.grouping.pane_output import ArrivalColumns, columns_in
 from headrace.grouping.reduction import Reduction
 from headrace.grouping.table_bundle import TableBundle, joined
-from headrace.runners.contents.table_contents import Groups, contents_of
+from headrace.runners.contents.groups import Groups
+from headrace.runners.contents.table_contents import contents_of
 from headrace.runners.precombine.key_index import KeyIndex, arrivals_by_key
 from headrace.runners.precombine.per_window import FOLD_AT, PlainPrecombiner
 from headrace.runners.precombine.protocol import Arrivals, Input

@@ -8,7 +8,9 @@ from math import gcd
 from typing import Any, Final, NamedTuple
 
 from headrace.sdk.coders.keys import identities
+from headrace.windowing.calendar import CalendarWindows
 from headrace.windowing.column import Column, materialise
+from headrace.windowing.sessions import Sessions
 from headrace.windowing.time.timestamps import MIN_MICROS
 from headrace.windowing.window_fn import WindowFn, Windows
 from headrace.windowing.windows import FixedWindows, GlobalWindows, SlidingWindows
@@ -31,7 +33,15 @@ class Codes(NamedTuple):
 
 def assigns_by_time(window_fn: WindowFn) -> bool:
     """Return whether the windows of elements are found by their timestamps alone, for a whole table."""
-    return type(window_fn) in (GlobalWindows, FixedWindows, SlidingWindows)
+    by_blocks = (GlobalWindows, FixedWindows, SlidingWindows, CalendarWindows)
+    return type(window_fn) in by_blocks or (
+        type(window_fn) is Sessions and window_fn.fixed_gap is not None
+    )
+
+
+def far(times: Any) -> bool:
+    """Return whether there are no times, or numpy's integers could overflow if it added to them."""
+    return times is None or bool(times.min() < -_FAR or times.max() > _FAR)
 
 
 def windows_of(window_fn: WindowFn, times: Any, count: int) -> Codes:
@@ -55,12 +65,27 @@ def _assigned(window_fn: WindowFn, times: Column[int], count: int) -> list[Windo
 
 def _blocks(window_fn: Any, times: Any) -> Any:
     """Return numbers of blocks of time; the instants of a block have the same windows."""
-    if times.min() < -_FAR or times.max() > _FAR:
+    if isinstance(window_fn, CalendarWindows):
+        return _calendar_blocks(window_fn, times)
+    if far(times) or isinstance(window_fn, Sessions):
         return times
     size = window_fn.size.micros
     sliding = isinstance(window_fn, SlidingWindows)
     length = gcd(size, window_fn.period.micros) if sliding else size
     return (times - window_fn.offset.micros) // length
+
+
+def _calendar_blocks(window_fn: CalendarWindows, times: Any) -> Any:
+    """Return the number of the calendar window of each time, counted from the first that has one."""
+    import numpy as np
+
+    ordered, ends = np.sort(times), list[int]()
+    at = 0
+    while at < len(ordered):
+        ((window,),) = _assigned(window_fn, [int(ordered[at])], 1)
+        ends.append(window[1])
+        at = max(at + 1, int(np.searchsorted(ordered, ends[-1])))  # the end of time is in no window
+    return np.searchsorted(np.array(ends, np.int64), times, side="right")
 
 
 def one_value(value: object, count: int) -> Codes:
@@ -128,17 +153,29 @@ def numbered(columns: Sequence[Any]) -> tuple[Any, Any]:
     ([0, 1, 0], [0, 1])
     """
     import numpy as np
-    import pyarrow as pa
 
     ids = columns[0]
     for column in columns[1:]:
         ids = _numbers(ids) * (int(column.max(initial=0)) + 1) + column
-    encoded = pa.array(ids).dictionary_encode()
-    ids = encoded.indices.to_numpy()
-    rows = np.arange(len(ids))
-    first = np.empty(len(encoded.dictionary), np.int64)
-    first[ids[::-1]] = rows[::-1]
+    if len(ids) and int(ids.max()) - int(ids.min()) < len(ids):
+        return _numbered_densely(ids - ids.min())
+    ids = _numbers(ids)
+    first = np.empty(int(ids.max(initial=-1)) + 1, np.int64)
+    first[ids[::-1]] = np.arange(len(ids))[::-1]
     return ids, first
+
+
+def _numbered_densely(ids: Any) -> tuple[Any, Any]:
+    """Do the same for numbers from 0 that are all less than the number of rows, without a hash table."""
+    import numpy as np
+
+    first = np.full(len(ids), len(ids))
+    first[ids[::-1]] = np.arange(len(ids))[::-1]
+    used = np.flatnonzero(first < len(ids))
+    used = used[np.argsort(first[used])]
+    numbers = np.empty(len(ids), np.int64)
+    numbers[used] = np.arange(len(used))
+    return numbers[ids], first[used]
 
 
 def _numbers(ids: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Bounded sources as bundles."""
+"""Bounded sources, and events of test streams, as bundles."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from itertools import islice
 
 from headrace.grouping.bundle import Bundle
 from headrace.sdk.pipelines.outputs import as_bundle
-from headrace.sdk.sources.source import BoundedSource, ReadsBundles, ReadsTables
+from headrace.sdk.sources.source import BoundedSource, BoundedTables, EventTables, ReadsBundles
 
 BUNDLE_ROWS = 1 << 12
 """The number of records of a bounded source in a bundle."""
@@ -19,11 +19,22 @@ def all_bundles_of(source: BoundedSource[object], tables: bool = False) -> Itera
         yield from bundles_of(source, partition, tables)
 
 
+def event_bundle(source: object, elements: Bundle, tables: bool) -> Bundle:
+    """Return elements that a source has read, those of a test stream as a table if the next steps need one.
+
+    Args:
+        source: the source.
+        elements: the elements, which arrive together.
+        tables: whether the next steps work on columns.
+    """
+    return source.event_table(elements) if tables and isinstance(source, EventTables) else elements
+
+
 def bundles_of(
     source: BoundedSource[object], partition: object, tables: bool = False
 ) -> Iterator[Bundle]:
     """Read a whole partition, as tables if the next steps work on columns."""
-    if tables and isinstance(source, ReadsTables):
+    if tables and isinstance(source, BoundedTables):
         yield from source.read_tables(partition)
         return
     if isinstance(source, ReadsBundles):

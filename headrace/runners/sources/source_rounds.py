@@ -22,6 +22,7 @@ from headrace.grouping.bundle import Bundle
 from headrace.runners.error_context import label_errors
 from headrace.runners.sources.batch_size import BatchDelivery, BatchSizer, MeasuredBatch, RoundSize
 from headrace.runners.sources.partition_reader import PartitionReader
+from headrace.runners.sources.source_bundles import event_bundle
 from headrace.runners.sources.source_positions import (
     Partition,
     Position,
@@ -74,10 +75,12 @@ class ScriptReader:
     Args:
         stream: the stream.
         moves_clock: whether the script sets the processing time; of streams that share a clock, one does.
+        tables: whether its elements are read as tables.
     """
 
     stream: TestStream
     moves_clock: bool = True
+    tables: bool = False
 
     def start(self) -> ReadPosition:
         return ReadPosition((None,), (Partition(0, finished=not self.stream.events),))
@@ -106,7 +109,9 @@ class ScriptReader:
 
     def _bundles(self, start: Partition) -> list[Bundle]:
         event = self.stream.events[start.offset]
-        return [event.bundle] if isinstance(event, ElementEvent) else []
+        if not isinstance(event, ElementEvent):
+            return []
+        return [event_bundle(self.stream, event.bundle, self.tables)]
 
 
 @attrs.define
@@ -171,7 +176,7 @@ class SourceRounds:
 
     def _reader(self, node: Read) -> RoundReader:
         if isinstance(node.source, TestStream):
-            return ScriptReader(node.source)
+            return ScriptReader(node.source, tables=node.label in self.tables)
         if node.label in self.workers.labels:
             observed = node.label in self.workers.observed
             return RangeReader(node, self.limit, self.until_caught_up, is_observed=observed)

@@ -13,6 +13,7 @@ stream_query     the query: further tries of a batch, and its end
 stream_delivery  batches to sinks and observers
 stream_run       a run as one query
 stage            one level of a plan on a worker
+pushdown         groupings of a batch that Spark's own plan does
 keyed_processor  a level for Spark's transformWithState
 query_progress   Spark's own numbers of a micro-batch
 signals          Ctrl-C and SIGTERM while a program waits for a run
@@ -26,12 +27,13 @@ sources          sources that Python, Spark or the workers read
 The runner module is imported on first use, so that a worker without pyarrow can report that it is missing.
 """
 
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from headrace.runners.spark.runner import SparkRunner
 
-__all__ = ["SparkRunner", "run", "ships_functions"]
+__all__ = ["SparkRunner", "planned", "run", "ships_functions"]
 
 ships_functions = True
 
@@ -39,6 +41,13 @@ ships_functions = True
 def run(graph: object, options: object) -> Any:
     """Run a graph on Spark, in the session that its options specify."""
     return __getattr__("SparkRunner")().run(graph, options)
+
+
+def planned(graph: object, options: object) -> Any:
+    """Return the plan of a run on Spark, in the active session if there is one; None without pyspark."""
+    if find_spec("pyspark") is None:
+        return None
+    return __getattr__("SparkRunner")().planned(graph, options)
 
 
 def __getattr__(name: str) -> Any:

@@ -11,7 +11,7 @@ it, the commits of sinks that write on the workers, and metrics.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from functools import reduce
 from itertools import groupby
 from operator import attrgetter
@@ -28,11 +28,14 @@ from headrace.runners.error_context import label_errors, label_errors_each
 from headrace.runners.grouping.operators import Group, batch_group
 from headrace.runners.operator import Operator, Send
 from headrace.runners.plan.planning import KeyedStep, Plan
+from headrace.runners.plan.table_steps import reads_tables
 from headrace.runners.side_inputs.side_input_operators import BatchSideInputs
 from headrace.runners.sources.source_bundles import bundles_of
 from headrace.runners.spark.cluster.error_transport import wrapping
 from headrace.runners.spark.cluster.task_context import task_number
 from headrace.runners.spark.cluster.worker_heap import freeze_imports
+from headrace.runners.spark.pushdown.panes import Done, PushedGroup
+from headrace.runners.spark.pushdown.pushing import Pushed
 from headrace.runners.spark.shuffle.blocks import unpacked_blocks
 from headrace.runners.spark.shuffle.placement import place_column
 from headrace.runners.spark.shuffle.read import shuffle_read_for
@@ -65,7 +68,8 @@ CONF: Final = {
     "spark.sql.adaptive.enabled": "false",
 }
 """Spark's own rows go to a worker in large batches, payloads of many elements in small ones. Adaptive
-execution would run one job per shuffle."""
+execution would run one job per shuffle. Only groupings that Spark's plan does need it, for the number of
+their partitions."""
 
 
 @attrs.frozen
@@ -78,6 +82,7 @@ class BatchStage:
         partitions: for level 0, (index of the Read, source partition) of each task.
         branch: number of the stage within its level.
         native: index of the Read that Spark reads; None if the input rows are task numbers.
+        grouped: the chain whose grouping Spark's plan has done; None if the input rows are not its panes.
     """
 
     plan: StagePlan
@@ -85,6 +90,7 @@ class BatchStage:
     partitions: Sequence[tuple[int, Any]] = ()
     branch: int = 0
     native: int | None = None
+    grouped: Done | None = None
 
     @property
     def __name__(self) -> str:
@@ -115,12 +121,18 @@ class BatchStage:
     def _operator(self, node: Node, send: Send, metrics: StepMetrics) -> Operator:
         plan = self.plan.plan
         step = plan.steps.get(node.label)
+        if isinstance(step, KeyedStep) and node.label in plan.pushed:
+            return PushedGroup(step, send, metrics)
         if not isinstance(step, KeyedStep):
             return operators_of(plan, batch=True)(node, send, metrics)
         return batch_group(step, send, metrics, shuffle_read_for(step, batch=True))
 
     def _read(self, stage: Stage, batches: Iterable[pa.RecordBatch]) -> Iterator[StageRow]:
         for batch in batches:
+            if self.grouped is not None:
+                self.grouped.push(stage.executor, batch)
+                yield from stage.sent()
+                continue
             for place, read, bundle in self._bundles(stage, batch):
                 stage.scope.read = place
                 stage.executor.feed(read, bundle)
@@ -130,14 +142,17 @@ class BatchStage:
         """Yield what is read, each with its place in the order of the partitions of all sources."""
         if self.native is not None:
             read = self.plan.read(self.native)
-            for _, bundle in label_errors_each(read.label, bundles_in(read.source, batch)):
+            tables = reads_tables(self.plan.plan, read)
+            found = bundles_in(read.source, batch, tables)
+            for _, bundle in label_errors_each(read.label, found):
                 yield 0, read, bundle
             return
         for number in batch.column(0).to_pylist():
             at, partition = self.partitions[number]
             read = self.plan.read(at)
             assert isinstance(read.source, BoundedSource)  # a batch job has no others
-            for bundle in stage.executor.reading(read, bundles_of(read.source, partition)):
+            bundles = bundles_of(read.source, partition, reads_tables(self.plan.plan, read))
+            for bundle in stage.executor.reading(read, bundles):
                 yield number, read, bundle
 
     def _receive(self, stage: Stage, batches: Iterable[pa.RecordBatch]) -> Iterator[StageRow]:
@@ -179,23 +194,24 @@ class BatchStage:
 
 
 def lower(
-    plan: Plan,
     session: SparkSession,
     groups: int,
     now: int,
-    sampled: frozenset[str] | None = None,
+    sampled: frozenset[str] | None,
+    pushed: Pushed,
 ) -> DataFrame:
     """Return the rows for the sinks of a plan as a DataFrame that has not run yet.
 
     Args:
-        plan: the plan; all its sources are bounded.
         session: the Spark session.
         groups: number of key groups.
         now: processing time in microseconds.
         sampled: labels of the groupings to sample; None if nobody observes the run.
+        pushed: the plan, whose sources are all bounded, with the groupings that Spark's plan does.
     """
-    stages = stage_plans(plan, groups, batch=True, sampled=sampled)
-    rows = reduce(DataFrame.union, _sources(plan, stages[0], session, now))
+    session.conf.set("spark.sql.adaptive.enabled", bool(pushed.frames))
+    stages = stage_plans(pushed.plan, groups, batch=True, sampled=sampled)
+    rows = reduce(DataFrame.union, _sources(pushed, stages[0], session, now))
     width = min(groups, int(session.conf.get("spark.sql.shuffle.partitions") or groups))
     place = place_column(groups, width)
     for stage in stages[1:]:
@@ -204,22 +220,29 @@ def lower(
     return rows
 
 
-def _sources(plan: Plan, stage: StagePlan, session: SparkSession, now: int) -> Iterator[DataFrame]:
+def _sources(
+    pushed: Pushed, stage: StagePlan, session: SparkSession, now: int
+) -> Iterator[DataFrame]:
     """Return the rows of the first level: one frame for all Python sources, and one per DataFrame."""
-    natives = native_reads(plan, session)
-    tasks = list(_partitions(plan, stage))
-    if tasks or not natives:
+    plan, grouped = pushed.plan, pushed.frames
+    done = {each.chain.read.label for each in grouped}
+    natives = native_reads(plan, session, without=done)
+    tasks = list(_partitions(plan, stage, done))
+    if tasks or not (natives or grouped):
         frame = session.range(0, len(tasks), 1, max(1, len(tasks)))
         yield frame.mapInArrow(BatchStage(stage, now, tasks), SCHEMA)
     for branch, native in enumerate(natives, start=1):
         first = BatchStage(stage, now, branch=branch, native=native.index)
         yield native.frame.mapInArrow(first, SCHEMA)
+    for branch, each in enumerate(grouped, start=len(natives) + 1):
+        first = BatchStage(stage, now, branch=branch, grouped=each.chain.done)
+        yield each.frame.mapInArrow(first, SCHEMA)
 
 
-def _partitions(plan: Plan, stage: StagePlan) -> Iterator[tuple[int, object]]:
+def _partitions(plan: Plan, stage: StagePlan, done: Container[str]) -> Iterator[tuple[int, object]]:
     for at, label in enumerate(stage.names):
         node = next(n for n in plan.graph if n.label == label)
-        if isinstance(node, Read) and not is_native(node.source):
+        if isinstance(node, Read) and not (is_native(node.source) or label in done):
             assert isinstance(node.source, BoundedSource)  # a batch job has no others
             with label_errors(label):
                 yield from ((at, partition) for partition in node.source.partitions())

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from functools import partial
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
 
 from headrace.runners.engine.observation import RunObservers
 from headrace.runners.engine.progress import Progress
@@ -20,6 +24,7 @@ from headrace.runners.spark.cluster.session import (
     Session,
     batch_session,
 )
+from headrace.runners.spark.pushdown.pushing import Pushed, needs_elements, pushed_down
 from headrace.runners.spark.shuffle.wire import rows_of
 from headrace.runners.spark.state.side_input_directory import (
     temporary_files,
@@ -49,9 +54,10 @@ class BatchRun(PipelineResult):
             groups = settings.key_groups or default_key_groups(session.cores)
             with temporary_files(planned, settings, session.is_local) as files:
                 filed = with_side_input_files(planned, files)
-                frame = batch.lower(filed, spark, groups, now, observation.sampled)
+                lower = partial(batch.lower, spark, groups, now, observation.sampled)
+                frame = lower(pushed_down(filed, spark))
                 self._sinks.open()  # after the unopened sinks were pickled
-                self._sinks.deliver(0, rows_of(frame.toArrow().to_batches()))
+                self._sinks.deliver(0, rows_of(_collected(frame, partial(lower, Pushed(filed)))))
             observed = self._sinks.observed
             observation.round(now, self.metrics(), observed.state, observed.samples)
             self._sinks.close()
@@ -60,3 +66,18 @@ class BatchRun(PipelineResult):
     def metrics(self) -> MetricResults:
         """Return the metrics of the run."""
         return self._sinks.metrics()
+
+
+def _collected(frame: DataFrame, on_elements: Callable[[], DataFrame]) -> list[pa.RecordBatch]:
+    """Run a job; if Spark's plan cannot hold a value of its input, run it on elements."""
+    try:
+        return _batches(frame)
+    except Exception as error:
+        if not needs_elements(error):
+            raise
+    return _batches(on_elements())
+
+
+def _batches(frame: DataFrame) -> list[pa.RecordBatch]:
+    batches: list[pa.RecordBatch] = frame.toArrow().to_batches()
+    return batches

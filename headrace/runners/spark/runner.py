@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from pyspark.sql import SparkSession
 
+from headrace.runners.contents.grouping_paths import Execution
 from headrace.runners.engine.progress import Progress
 from headrace.runners.plan.execution_mode import is_streaming
-from headrace.runners.plan.planning import plan
+from headrace.runners.plan.planning import Plan, plan
+from headrace.runners.plan.table_fields import with_table_sources
+from headrace.runners.plan.table_steps import with_tables
 from headrace.runners.spark.arrival_order import check_arrival_order
 from headrace.runners.spark.batch_run import BatchRun
 from headrace.runners.spark.cluster.frame_sinks import require_directories, set_loaders
 from headrace.runners.spark.cluster.options import spark_settings
 from headrace.runners.spark.cluster.paths import check_paths
 from headrace.runners.spark.cluster.session import prepare
+from headrace.runners.spark.pushdown.pushing import pushed_down
 from headrace.runners.spark.stage import worker_nodes
 from headrace.runners.spark.stream_run import StreamRun
 from headrace.sdk.observing.options import check_run
@@ -42,9 +46,8 @@ class SparkRunner:
         """Run a graph; return when it is finished, or at once if a source is unbounded."""
         check_run(options)
         standard = options.view_as(StandardOptions)
-        planned = plan(graph, bool(standard.check_mutation), bool(standard.no_pickle))
+        planned, streaming = _planned(graph, options), is_streaming(graph, options)
         check_arrival_order(planned)
-        streaming = is_streaming(graph, options)
         if streaming and spark_settings(options).checkpoint:
             require_directories(graph)
         check_paths(spark_settings(options), streaming)
@@ -54,3 +57,23 @@ class SparkRunner:
         if streaming:
             return StreamRun(planned, options, session).start()
         return BatchRun(planned, options, session)
+
+    def planned(self, graph: Graph, options: PipelineOptions) -> Plan:
+        """Return the plan of a run; if there is a session, with the groupings that Spark's own plan does.
+
+        Args:
+            graph: the graph.
+            options: the options of the run.
+        """
+        planned = _planned(graph, options)
+        session = self._session or SparkSession.getActiveSession()
+        if session is None or is_streaming(graph, options):
+            return planned
+        return pushed_down(planned, session).plan
+
+
+def _planned(graph: Graph, options: PipelineOptions) -> Plan:
+    standard = options.view_as(StandardOptions)
+    planned = plan(graph, bool(standard.check_mutation), bool(standard.no_pickle))
+    execution = Execution.SPARK if is_streaming(graph, options) else Execution.BATCH
+    return with_table_sources(with_tables(planned, execution))

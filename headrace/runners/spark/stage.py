@@ -121,7 +121,9 @@ def _part(plan: Plan, level: int) -> Plan:
         label: s for label, s in plan.steps.items() if label in kept and plan.depths[label] >= level
     }
     levels = tuple(Level((), ()) for _ in plan.levels)
-    return attrs.evolve(plan, graph=Graph(tuple(nodes)), levels=levels, steps=steps)
+    return attrs.evolve(
+        plan, graph=Graph(tuple(nodes)), levels=levels, steps=steps, table_sources={}
+    )
 
 
 def worker_nodes(plan: Plan) -> list[Node]:

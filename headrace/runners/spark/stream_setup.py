@@ -15,6 +15,7 @@ from headrace.runners.contents.side_input_files import SideInputFiles
 from headrace.runners.engine.progress import Progress
 from headrace.runners.plan.execution_mode import has_restrictions, is_unbounded, round_size
 from headrace.runners.plan.planning import Plan, with_side_input_files
+from headrace.runners.plan.table_steps import tables_read
 from headrace.runners.sources.batch_size import RoundSize
 from headrace.runners.spark import streaming
 from headrace.runners.spark.cluster.driver_sinks import DriverSinks
@@ -166,6 +167,7 @@ class StreamSetup:
             natives=labels,
             until_caught_up=self.until_caught_up,
             workers=workers,
+            tables=tables_read(self.plan),
             no_pickle=self.plan.no_pickle,
             classes=Registrations.of_this_process(),
         )

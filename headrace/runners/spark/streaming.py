@@ -27,7 +27,9 @@ from headrace.runners.error_context import label_errors_each
 from headrace.runners.grouping.operators import StreamingGroup, streaming_group
 from headrace.runners.operator import Operator, Send
 from headrace.runners.plan.planning import KeyedStep
+from headrace.runners.plan.table_steps import reads_tables
 from headrace.runners.side_inputs.side_input_operators import StreamingSideInputs
+from headrace.runners.sources.source_bundles import event_bundle
 from headrace.runners.sources.source_ranges import SourceRange
 from headrace.runners.spark.cluster.error_transport import wrapping
 from headrace.runners.spark.cluster.spark_versions import with_state
@@ -35,7 +37,6 @@ from headrace.runners.spark.cluster.task_context import batch_number, task_numbe
 from headrace.runners.spark.cluster.worker_heap import freeze_worker
 from headrace.runners.spark.keyed_processor import KeyedProcessor, States
 from headrace.runners.spark.shuffle.blocks import unpacked_blocks
-from headrace.runners.spark.shuffle.bundle_columns import unpack
 from headrace.runners.spark.shuffle.control_rows import CONTROL, Control, merged
 from headrace.runners.spark.shuffle.placement import PLACE
 from headrace.runners.spark.shuffle.read import shuffle_read_for
@@ -56,6 +57,7 @@ from headrace.runners.spark.sources.native_watermarks import (
     Observed,
     SourceClock,
 )
+from headrace.runners.spark.sources.read_elements import unpack_read
 from headrace.runners.spark.sources.worker_reads import elements_of, size_of
 from headrace.runners.spark.stage import Stage, StagePlan, in_batches
 from headrace.runners.spark.state.chunked_keys import KeyedChunks
@@ -193,10 +195,13 @@ class FirstStage:
             return
         stage.scope.read = row.group
         stage.scope.now, content = payload
+        read = self.plan.stage.read(row.step)
         if isinstance(content, SourceRange):
-            yield from self._read(stage, self.plan.stage.read(row.step), content, found)
+            yield from self._read(stage, read, content, found)
             return
-        stage.operator(row.step).push(unpack(content))
+        tables = reads_tables(self.plan.stage.plan, read)
+        bundle = event_bundle(read.source, unpack_read(read, content), tables)
+        stage.operator(row.step).push(bundle)
         yield from stage.sent()
 
     def _read(
@@ -254,7 +259,8 @@ class NativeStage:
     def _take(
         self, stage: Stage, read: Read, batch: pa.RecordBatch, observer: NativeWatermarkObserver
     ) -> Iterator[StageRow]:
-        for name, bundle in label_errors_each(read.label, bundles_in(read.source, batch)):
+        found = bundles_in(read.source, batch, reads_tables(self.plan.stage.plan, read))
+        for name, bundle in label_errors_each(read.label, found):
             observer.record(name, bundle)
             stage.executor.feed(read, bundle)
             yield from stage.sent()

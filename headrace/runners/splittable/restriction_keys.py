@@ -25,16 +25,19 @@ from headrace.runners.splittable.restriction_calls import (
     column_of_call,
     with_returned,
 )
+from headrace.runners.splittable.side_arguments import KeptValues, SideArguments
 from headrace.runners.stateful.dofn_keys import DoFnKeys
 from headrace.runners.stateful.stateful_outputs import DoFnOutputs
 from headrace.sdk.coders.own_values import own_if_possible
-from headrace.sdk.pardo.binding import bind
+from headrace.sdk.pardo.binding import BoundCall, bind
 from headrace.sdk.pardo.dofn import DoFn
+from headrace.sdk.pardo.side_inputs import with_values
 from headrace.sdk.pardo.splittable.safe_trackers import (
     ThreadsafeRestrictionTracker,
     ThreadsafeWatermarkEstimator,
 )
 from headrace.sdk.pardo.splittable_dofn import splittable
+from headrace.sdk.pipelines.elementwise import ProcessEach
 from headrace.stored_formats import RESTRICTION_STATE, check_format
 from headrace.triggers.pane import PaneInfo
 from headrace.triggers.trigger import Clock
@@ -59,6 +62,7 @@ class LiveRestriction:
         hold: the event time that the output watermark must not pass.
         resumes_at: the processing time at which it goes on.
         truncated: whether it is what a drained run still does.
+        sides: the values of each side input that the element has seen.
     """
 
     element: Any
@@ -70,6 +74,7 @@ class LiveRestriction:
     hold: int
     resumes_at: int = MIN_MICROS
     truncated: bool = False
+    sides: KeptValues = ()
 
 
 LiveRestrictions: TypeAlias = list[LiveRestriction]
@@ -81,10 +86,11 @@ class RestrictionKeys(DoFnKeys):
 
     Args:
         dofn: the DoFn.
-        args: additional arguments of ``process``.
+        args: additional arguments of ``process``, with a placeholder for each side input.
         kwargs: additional arguments of ``process``, by name.
         checked: label of the step, for checks of what ``process`` changes; empty for no check.
         claims: maximum number of claims, or of outputs, of a restriction in a round; None for no limit.
+        sides: makes the arguments for its side inputs; None if it has none.
 
     Attributes:
         draining: whether the run is drained: then restrictions are truncated.
@@ -97,16 +103,21 @@ class RestrictionKeys(DoFnKeys):
         kwargs: Mapping[str, Any] | None = None,
         checked: str = "",
         claims: int | None = CLAIMS,
+        sides: SideArguments | None = None,
     ) -> None:
         super().__init__(dofn, checked)
         declared = splittable(dofn)
         assert declared is not None
         self._declared = declared
         self._claims = claims
-        self._process = bind(
-            self.emitting(with_returned(dofn.process)), args, dict(kwargs or {}), column_of_call
-        )
+        self._arguments = ProcessEach(dofn, args, dict(kwargs or {}))
+        self._sides = sides
+        self._function = self.emitting(with_returned(dofn.process))
+        self._process = self._bound(self._arguments)
         self.draining = False
+
+    def _bound(self, given: ProcessEach) -> BoundCall:
+        return bind(self._function, given.args, given.kwargs, column_of_call)
 
     def new_state(self) -> LiveRestrictions:
         """Return the state of a new key."""
@@ -119,9 +130,11 @@ class RestrictionKeys(DoFnKeys):
         state += self._arrived(elements)
 
     def _arrived(self, elements: Bundle) -> Iterator[LiveRestriction]:
-        for (_, (element, restriction, state)), timestamp, windows, pane, _ in elements.rows():
+        for (_, sent), timestamp, windows, pane, _ in elements.rows():
+            element, restriction, state, *sides = sent
             for own in zip(windows) if self._process.by_window else (windows,):
-                yield LiveRestriction(element, restriction, state, timestamp, own, pane, timestamp)
+                live = LiveRestriction(element, restriction, state, timestamp, own, pane, timestamp)
+                yield attrs.evolve(live, sides=tuple(sides)) if sides else live
 
     def run_to_completion(
         self, elements: Bundle, start: Clock, end: Clock, out: DoFnOutputs
@@ -188,7 +201,7 @@ class RestrictionKeys(DoFnKeys):
         try:
             call = self._call_of(live, limit)
             with self.unchanged(call.values):
-                (result,) = self._process.results(iter(call.values), call)
+                (result,) = self._process_of(live).results(iter(call.values), call)
                 outputs = call.outputs(result, out.step, limit)
             out.add_outputs(outputs, live.timestamp, live.windows, live.pane)
             with note_method("check_done"):
@@ -197,6 +210,12 @@ class RestrictionKeys(DoFnKeys):
         except Exception as error:
             note_element(error, live.element)
             raise
+
+    def _process_of(self, live: LiveRestriction) -> BoundCall:
+        """Return the call of ``process`` with the side inputs of a restriction."""
+        if self._sides is None:
+            return self._process
+        return self._bound(with_values(self._arguments, self._sides.of(live.sides)))
 
     def _call_of(self, live: LiveRestriction, limit: int | None) -> RestrictionCall:
         tracker = self._declared.provider.create_tracker(live.restriction)
@@ -222,12 +241,18 @@ class RestrictionKeys(DoFnKeys):
 
     def freeze(self, state: LiveRestrictions) -> tuple[Any, ...]:
         """Return the restrictions of a key as plain data."""
-        return RESTRICTION_STATE, [attrs.astuple(live, recurse=False) for live in state]
+        return RESTRICTION_STATE, list(map(_fields, state))
 
     def thaw(self, frozen: tuple[Any, ...]) -> LiveRestrictions:
         """Return the restrictions that :meth:`freeze` stored."""
         check_format("the stored restriction", frozen[0], "restriction state")
         return [LiveRestriction(*fields) for fields in frozen[1]]
+
+
+def _fields(live: LiveRestriction) -> tuple[Any, ...]:
+    """Return a restriction as plain data; without side inputs as before there were any."""
+    *others, sides = attrs.astuple(live, recurse=False)
+    return (*others, sides) if sides else tuple(others)
 
 
 def _endless(dofn: DoFn, element: object) -> ElementError:

@@ -15,6 +15,7 @@ import attrs
 from headrace.runners.operator import Send
 from headrace.runners.plan.planning import StatefulStep
 from headrace.runners.splittable.restriction_keys import CLAIMS, RestrictionKeys
+from headrace.runners.splittable.side_arguments import SideArguments
 from headrace.runners.stateful.stateful_operators import (
     BatchStateful,
     StatefulOperator,
@@ -22,6 +23,7 @@ from headrace.runners.stateful.stateful_operators import (
 )
 from headrace.sdk.metrics.step_metrics import StepMetrics
 from headrace.sdk.pardo.dofn import DoFn
+from headrace.sdk.pipelines.graph import SplittableParDo
 from headrace.triggers.trigger import NEVER
 
 
@@ -30,8 +32,7 @@ class BatchSplittable(BatchStateful):
     """A splittable DoFn in batch mode."""
 
     def _new_keys(self, dofn: DoFn, checked: str) -> RestrictionKeys:
-        node = self.step.node
-        return RestrictionKeys(dofn, node.args, node.kwargs, checked, claims=None)
+        return _keys(self.step, dofn, checked, claims=None)
 
 
 @attrs.define(eq=False)
@@ -39,8 +40,7 @@ class StreamingSplittable(StreamingStateful):
     """A splittable DoFn in streaming mode."""
 
     def _new_keys(self, dofn: DoFn, checked: str) -> RestrictionKeys:
-        node = self.step.node
-        return RestrictionKeys(dofn, node.args, node.kwargs, checked, CLAIMS)
+        return _keys(self.step, dofn, checked, CLAIMS)
 
     def note_drain(self, draining: bool) -> None:
         """Take whether the run is drained."""
@@ -51,6 +51,14 @@ class StreamingSplittable(StreamingStateful):
     def resumes_at(self) -> int:
         """The processing time at which the next restriction goes on; NEVER if all have ended."""
         return self.store.next_processing_time if self.store.size else NEVER
+
+
+def _keys(step: StatefulStep, dofn: DoFn, checked: str, claims: int | None) -> RestrictionKeys:
+    """Return the keyed operator of a DoFn."""
+    node = step.node
+    assert isinstance(node, SplittableParDo)
+    sides = SideArguments(node) if node.views else None
+    return RestrictionKeys(dofn, node.args, node.kwargs, checked, claims, sides)
 
 
 def splittable_operator(

@@ -18,7 +18,7 @@ from headrace.sdk.pardo.stateful_dofn import Stateful
 from headrace.triggers.strategy import WindowingStrategy
 from headrace.triggers.trigger import NEVER, Clock
 from headrace.windowing.time.timestamps import Timestamp
-from headrace.windowing.window import BoundedWindow
+from headrace.windowing.window import GLOBAL_END_MICROS, BoundedWindow
 
 
 class TimerId(NamedTuple):
@@ -178,7 +178,7 @@ def _check_output(call: StatefulCall, spec: TimerSpec, moment: int, output: int)
             f"the later timestamp {Timestamp(micros=output)}",
             remedy="give an output_timestamp that is not later than the time of the timer",
         )
-    if output < call.output:
+    if output < min(call.output, GLOBAL_END_MICROS - 1):  # nothing after that end is late
         raise PipelineError(
             f"the outputs of the timer {spec.name!r} would have the timestamp {Timestamp(micros=output)}, "
             f"which is before that of the element or timer that sets it, {Timestamp(micros=call.output)}: "

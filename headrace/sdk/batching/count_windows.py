@@ -220,16 +220,17 @@ class _CountOfKey(DoFn):
         ranked: Any = DoFn.StateParam(RANKED),
         next_wake: Any = DoFn.StateParam(NEXT),
         wake: Any = DoFn.TimerParam(WAKE),
-    ) -> Iterator[Change]:
-        """Count the values that the watermark has passed, and emit the lists that change."""
+    ) -> list[Change]:
+        """Count the values that the watermark has passed, and return the lists that change."""
         watermark = wake.current_relative_time()
         arrived = rows_of(pending.read_range(MIN_TIMESTAMP, watermark))
         pending.clear_range(MIN_TIMESTAMP, watermark)
         before = Ranked.of(ranked.read())
         after = before.changed(arrived)
-        for diff, rows in self._changes(before, after):
-            values = [row.value for row in rows]
-            yield Change(diff, (key, values), rows[-1].time, (window,))
+        changes = [
+            Change(diff, (key, [row.value for row in rows]), rows[-1].time, (window,))
+            for diff, rows in self._changes(before, after)
+        ]
         horizon = watermark.micros - self._lateness
         kept = after.since(horizon, self._size, self._every)
         ranked.write(kept.as_state())
@@ -237,6 +238,7 @@ class _CountOfKey(DoFn):
         if len(kept.rows) > self._size and kept.rows[-1].time >= horizon:
             following.append(kept.rows[-1].time + self._lateness + 1)
         set_wake(wake, next_wake, min(following, default=None))
+        return changes
 
     def _changes(
         self, before: Ranked, after: Ranked

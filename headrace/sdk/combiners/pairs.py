@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, overload
 import attrs
 
 from headrace.sdk.combiners.combine import CombinePerKey
+from headrace.sdk.elements.taken_fields import value_of_pair
 from headrace.sdk.elements.type_variables import InT, KeyT, OutT, Rest, T, ValueT
 from headrace.sdk.pardo.arity import check_arity
 from headrace.sdk.pardo.elementwise_transform import ElementwiseTransform
@@ -55,7 +56,7 @@ class Values(ElementwiseTransform[Any, Any]):
 
     def __init__(self) -> None:
         super().__init__(
-            None, MapEach(Function(_second, spread=True)), lambda kind: pair_types(kind)[1]
+            None, MapEach(Function(value_of_pair, spread=True)), lambda kind: pair_types(kind)[1]
         )
 
     def default_label(self) -> str:
@@ -144,10 +145,6 @@ class PairedWith(ElementwiseTransform[Any, tuple[Any, OutT]], Generic[OutT]):
 
 def _first(key: object, _: object) -> Any:
     return key
-
-
-def _second(_: object, value: object) -> Any:
-    return value
 
 
 def _swapped(key: object, value: object) -> tuple[Any, Any]:

@@ -28,14 +28,14 @@ class TopCombineFn(CombineFn):
     """
 
     def __init__(self, n: int, key: KeyFunction | None = None, reverse: bool = False) -> None:
-        self._n = n
-        self._key = key
-        self._reverse = reverse
+        self.n = n
+        self.sort_key = key
+        self.takes_smallest = reverse
         self._choose = nsmallest if reverse else nlargest
         self._limit = max(4 * n, 64)
 
     def display_data(self) -> dict[str, Any]:
-        return {"n": self._n, "compare": "gt" if self._reverse else "lt"}
+        return {"n": self.n, "compare": "gt" if self.takes_smallest else "lt"}
 
     def create_accumulator(self) -> list[Any]:
         return []
@@ -58,7 +58,7 @@ class TopCombineFn(CombineFn):
         return self._chosen(accumulator)
 
     def _chosen(self, accumulator: list[Any]) -> list[object]:
-        return self._choose(self._n, accumulator, key=self._key)
+        return self._choose(self.n, accumulator, key=self.sort_key)
 
     def _bounded(self, accumulator: list[object]) -> list[object]:
         return self._chosen(accumulator) if len(accumulator) > self._limit else accumulator

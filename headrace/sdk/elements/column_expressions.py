@@ -127,7 +127,7 @@ def arrow_types(element_type: object) -> dict[str, Any]:
 
     schema = schema_of(plain_type(element_type))
     fields = () if schema is None else schema.fields
-    names = ((name, _ARROW_TYPES.get(plain_type(kind))) for name, kind in fields)
+    names = ((name, ARROW_TYPES.get(plain_type(kind))) for name, kind in fields)
     return {name: pa.type_for_alias(alias) for name, alias in names if alias is not None}
 
 
@@ -148,7 +148,7 @@ def types_of_fields(fields: Computed, element_type: object) -> dict[str, Any]:
 
     known = arrow_types(element_type)
     empty = pa.table({name: pa.array([], kind) for name, kind in known.items()})
-    python = {pa.type_for_alias(alias): kind for kind, alias in _ARROW_TYPES.items()}
+    python = {pa.type_for_alias(alias): kind for kind, alias in ARROW_TYPES.items()}
     found: dict[str, Any] = {}
     for name, each in fields.items():
         check_fields(each, element_type)
@@ -177,7 +177,7 @@ def check_fields(expression: Any, element_type: object) -> None:
             )
 
 
-_ARROW_TYPES: Final[dict[Any, str]] = {
+ARROW_TYPES: Final[dict[Any, str]] = {
     str: "string",
     int: "int64",
     float: "float64",
@@ -185,7 +185,7 @@ _ARROW_TYPES: Final[dict[Any, str]] = {
     bytes: "binary",
     date: "date32",
 }
-"""The names of the Arrow types of Python types that have only one."""
+"""The names of the Arrow types of Python types that have only one, in which values stay the same."""
 
 
 def _evaluated(table: Any, fields: Computed) -> list[Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import repeat
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import attrs
 
@@ -80,8 +80,79 @@ class PairRecords:
         return list(zip(self.key.of(table), self.value.of(table), strict=True))
 
 
+@attrs.frozen
+class NamedRecords:
+    """Each row of the table is a named tuple of all columns.
+
+    Attributes:
+        name: the name of the named tuples.
+    """
+
+    name: str
+
+    def elements(self, table: Any) -> list[Any]:
+        """Return the named tuples."""
+        names = tuple(table.column_names)
+        return Fields(names, (self.name, names)).of(table)
+
+
+@attrs.frozen
+class ValueRecords:
+    """Each row of the table is the value of its only column.
+
+    Attributes:
+        name: the column.
+    """
+
+    name: str
+
+    @property
+    def kind(self) -> type:
+        """The kind of the elements: this class, since their type is not known."""
+        return type(self)
+
+    def elements(self, table: Any) -> list[Any]:
+        """Return the values."""
+        return table.column(self.name).to_pylist()  # type: ignore[no-any-return]  # of an optional package
+
+
 AS_ROWS: Final = RowRecords()
 AS_DICTS: Final = DictRecords()
+
+
+@attrs.frozen
+class KeyedRecords:
+    """Each row of the table is a pair of a key, in the last column, and a record of the other columns."""
+
+    value: ClassVar[RowRecords | DictRecords]
+    """How the other columns become a record."""
+
+    @property
+    def kind(self) -> type:
+        """The kind of the pairs: this class."""
+        return type(self)
+
+    @staticmethod
+    def values(table: Any) -> Any:
+        """Return the columns of the records."""
+        return table.remove_column(table.num_columns - 1)
+
+    def elements(self, table: Any) -> list[Any]:
+        """Return the pairs."""
+        keys = table.column(table.num_columns - 1).to_pylist()
+        return list(zip(keys, self.value.elements(self.values(table)), strict=True))
+
+
+class KeyedRows(KeyedRecords):
+    """Pairs of a key and a row."""
+
+    value = AS_ROWS
+
+
+class KeyedDicts(KeyedRecords):
+    """Pairs of a key and a dictionary."""
+
+    value = AS_DICTS
 
 
 def has_fields(records: object) -> bool:
@@ -90,4 +161,4 @@ def has_fields(records: object) -> bool:
     >>> has_fields(AS_DICTS), has_fields(PairRecords(Fields(("a",)), Fields(("b",))))
     (True, False)
     """
-    return isinstance(records, (RowRecords, DictRecords))
+    return isinstance(records, (RowRecords, DictRecords, NamedRecords))

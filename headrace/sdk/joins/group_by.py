@@ -12,7 +12,7 @@ from headrace.sdk.combiners.tuples import TupleCombineFn
 from headrace.sdk.elements.record_tables import Fields
 from headrace.sdk.elements.row import record_type
 from headrace.sdk.elements.schemas import Schema
-from headrace.sdk.elements.taken_fields import TakenFields
+from headrace.sdk.elements.taken_fields import FlatPairs, TakenFields
 from headrace.sdk.elements.type_variables import T
 from headrace.sdk.groups.group_by_key import GroupByKey
 from headrace.sdk.joins.field_expressions import (
@@ -233,6 +233,10 @@ class _Record:
 @attrs.frozen
 class _Result:
     fields: tuple[str, ...]
+
+    def flat_pairs(self) -> FlatPairs:
+        """Return the records that it makes of pairs."""
+        return FlatPairs("Result", self.fields)
 
     def __call__(self, pair: tuple[tuple[Any, ...], tuple[object, ...]]) -> Any:
         key, values = pair

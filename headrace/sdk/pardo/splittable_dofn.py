@@ -13,12 +13,14 @@ from zlib import crc32
 
 import attrs
 
-from headrace.errors import PipelineError, UnsupportedError
+from headrace.errors import PipelineError
 from headrace.sdk.coders.stored.data import dumps_by_name
 from headrace.sdk.pardo.dofn import DoFn, RestrictionParam, WatermarkEstimatorParam
 from headrace.sdk.pardo.pardo_node import Each, output_like_input
-from headrace.sdk.pardo.side_inputs import side_inputs_of
+from headrace.sdk.pardo.side_input_node import names_of, views_of
+from headrace.sdk.pardo.side_inputs import AsSideInput, side_inputs_of, with_placeholders
 from headrace.sdk.pardo.splittable.restrictions import RestrictionProvider
+from headrace.sdk.pardo.splittable.side_values import KeptView, SideValues
 from headrace.sdk.pardo.splittable.watermark_estimators import (
     NoWatermarks,
     WatermarkEstimatorProvider,
@@ -139,13 +141,14 @@ class SplitRestrictions(DoFn):
     def __init__(self, declared: Splittable) -> None:
         self._declared = declared
 
-    def process(self, element: Any, *args: Any, **kwargs: Any) -> Iterator[tuple[int, Any]]:
-        """Yield ``(key, (element, restriction, state of the watermark estimator))``."""
+    def process(self, element: Any, *sides: SideValues) -> Iterator[tuple[int, Any]]:
+        """Yield ``(key, (element, restriction, state of the estimator, values of a side input, …))``."""
+        kept = [side.values for side in sides]
         provider = self._declared.provider
         whole = provider.initial_restriction(element)
         state = self._declared.estimators.initial_estimator_state(element, whole)
         for part in _parts(provider, element, whole):
-            yield _key((element, part)), (element, part, state)
+            yield _key((element, part)), (element, part, state, *kept)
 
 
 def _parts(provider: RestrictionProvider, element: object, whole: object) -> Iterator[object]:
@@ -176,22 +179,19 @@ def splittable_node(
         tags: names of additional outputs.
 
     Raises:
-        PipelineError: the collection can contain retractions.
-        UnsupportedError: the DoFn has side inputs.
+        PipelineError: the collection can contain retractions, or a side input does not suit it.
     """
     name = kind.dofn.default_label()
-    if side_inputs_of(kind):
-        raise UnsupportedError(
-            f"{name} is a splittable DoFn, for which side inputs are not supported",
-            remedy="pair its elements with the side input in a hr.Map before it",
-        )
     if pcoll.collection.changing:
         raise PipelineError(
             f"the collection can contain retractions, but {name} cannot take back the work of an element",
             remedy="apply hr.ToChangelog() first",
         )
-    kept: Any = tuple[int, tuple[Any, Any, Any]]
-    pairs = pcoll | "Split" >> Each(ProcessEach(SplitRestrictions(declared)), kept)
+    sides = side_inputs_of(kind)
+    kept = tuple(AsSideInput(side.pvalue, KeptView()) for side in sides)
+    split = ProcessEach(SplitRestrictions(declared), kept)
+    pairs = pcoll | "Split" >> Each(split, tuple[int, tuple[Any, ...]])
+    called = with_placeholders(kind, sides)
     bounded = pcoll.collection.bounded and not declared.unbounded
     main = attrs.evolve(output_like_input(pcoll, element_type), bounded=bounded)
     others = [attrs.evolve(main, tag=tag, element_type=Any) for tag in tags]
@@ -203,8 +203,10 @@ def splittable_node(
             (main, *others),
             kind.dofn,
             NO_STATE,
-            kind.args,
-            kind.kwargs,
+            called.args,
+            called.kwargs,
+            views_of(sides),
+            names_of(sides),
             unbounded=declared.unbounded,
         )
     )

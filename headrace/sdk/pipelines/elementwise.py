@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
 
-from headrace.sdk.elements.taken_fields import TakenFields, taken_fields
+from headrace.sdk.elements.taken_fields import (
+    FlatPairs,
+    FlattensPairs,
+    TakenFields,
+    TakenValue,
+    taken_fields,
+    value_of_pair,
+)
+from headrace.sdk.elements.value_tables import PairsWithNone, Words
 
 if TYPE_CHECKING:  # this is what a graph holds, and a graph imports nothing that makes its nodes
     from headrace.sdk.pardo.bundle_dofn import BundleDoFn
@@ -180,11 +188,52 @@ class CatchEach:
 
 Elementwise: TypeAlias = Uncaught | CatchEach
 
+TableForm: TypeAlias = TakenFields | FlatPairs | TakenValue | Words | PairsWithNone
+"""An operation on a table, without making elements."""
+
 
 def fields_taken_by(kind: Elementwise) -> TakenFields | None:
     """Return the fields of an element that an operation takes; None if it does anything else."""
-    if not isinstance(kind, MapEach):
-        return None
-    function = kind.function
+    function = _lone_function(kind)
+    return None if function is None else taken_fields(function)
+
+
+def pairs_flattened_by(kind: Elementwise) -> FlatPairs | None:
+    """Return the records that an operation makes of the fields of pairs; None if it does anything else."""
+    function = _lone_function(kind)
+    return function.flat_pairs() if isinstance(function, FlattensPairs) else None
+
+
+def value_taken_by(kind: Elementwise) -> TakenValue | None:
+    """Return the records that are the values of pairs, if an operation takes them and does nothing else."""
+    takes = isinstance(kind, MapEach) and kind.function.fn is value_of_pair
+    return TakenValue() if takes else None
+
+
+def values_expanded_by(kind: Elementwise) -> Words | PairsWithNone | None:
+    """Return what an operation makes of plain values that works on tables of them; None if there is none."""
+    if isinstance(kind, PairEach) and kind.value is None:
+        return PairsWithNone()
+    splits = isinstance(kind, FlatMapEach) and _called_alone(kind.function) is str.split
+    return Words() if splits else None
+
+
+def table_form_of(kind: Elementwise) -> TableForm | None:
+    """Return what an operation makes of the fields of tables; None if it takes elements."""
+    return (
+        fields_taken_by(kind)
+        or pairs_flattened_by(kind)
+        or value_taken_by(kind)
+        or values_expanded_by(kind)
+    )
+
+
+def _lone_function(kind: Elementwise) -> Callable[..., Any] | None:
+    """Return the function that is called with each element alone; None if there is none."""
+    return _called_alone(kind.function) if isinstance(kind, MapEach) else None
+
+
+def _called_alone(function: Function) -> Callable[..., Any] | None:
+    """Return a function that is called with each element alone; None if it has other arguments."""
     alone = not (function.args or function.kwargs or function.spread)
-    return taken_fields(function.fn) if alone else None
+    return function.fn if alone else None

@@ -128,7 +128,8 @@ class StatefulParDo(Node):
 class SplittableParDo(StatefulParDo):
     """A splittable DoFn for each restriction: ``(key, (element, restriction, state of the estimator))``.
 
-    It declares no states and no timers, and has no side inputs.
+    It declares no states and no timers. The values of side inputs come with each restriction, after the state
+    of the estimator.
     """
 
     unbounded: bool = False

@@ -240,6 +240,15 @@ class Pipeline(HasDisplayData):
         """Return what the pipeline tells about itself, by name."""
         return self._display_data
 
+    @property
+    def runner(self) -> Runner:
+        """The runner.
+
+        Raises:
+            UnsupportedError: there is no runner with the name that was given.
+        """
+        return find_runner(self._runner or self.options.view_as(StandardOptions).runner)
+
     def run(self, test_runner_api: object = None, *, replace: bool = False) -> PipelineResult:
         """Run the pipeline; this can be done only once, unless the run fails.
 
@@ -269,7 +278,7 @@ class Pipeline(HasDisplayData):
         self._use.dismiss()
         for handler in self._error_handlers:
             handler.verify_closed()
-        runner = find_runner(self._runner or self.options.view_as(StandardOptions).runner)
+        runner = self.runner
         check_captured(self.graph, (PCollection, Pipeline))
         if getattr(runner, "ships_functions", False):
             check_picklable(self.graph)

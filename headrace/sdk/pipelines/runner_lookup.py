@@ -34,7 +34,8 @@ class Runner(Protocol):
     """Runs a graph: a module of :mod:`headrace.runners`, or an object.
 
     A runner that sends functions to workers has a true attribute ``ships_functions``; then the pipeline
-    checks that its functions can be pickled. The local runner also has ``explain(graph)``, the plan as text.
+    checks that its functions can be pickled. The local runner also has ``explain(graph)``, the plan as text;
+    another runner may have ``planned(graph, options)``, the plan as it runs it.
     """
 
     def run(self, graph: Graph, options: PipelineOptions) -> PipelineResult:

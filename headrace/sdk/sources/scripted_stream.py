@@ -272,7 +272,7 @@ class TestStream(PTransform[PBegin, PCollection[OutT]], Generic[OutT]):
         }
 
     def _output(self, tag: str | None, clock_owner: str) -> TestStream[OutT]:
-        own = TestStream[OutT](
+        own = type(self)(
             events=(_of_output(event, tag) for event in self._events), stays_open=self._stays_open
         )
         own.clock_owner = clock_owner

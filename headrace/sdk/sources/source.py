@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Generic
 import attrs
 
 from headrace.grouping.bundle import Bundle
-from headrace.grouping.table_bundle import TableBundle, TableRecords
+from headrace.grouping.table_bundle import TableRecords
 from headrace.sdk.elements.type_variables import T_co
 from headrace.windowing.time.timestamps import TimestampTypes
 from headrace.windowing.timestamped_value import TimestampedValue
@@ -78,7 +78,7 @@ class ReadsBundles:
 
 
 class ReadsTables:
-    """A bounded source whose records can stay columns: it also returns them as Arrow tables.
+    """A source whose records can stay columns: it also returns them as Arrow tables.
 
     A runner reads tables if the next steps work on columns.
     """
@@ -88,13 +88,49 @@ class ReadsTables:
         """How the rows of its tables become elements; None if it has no tables."""
         return None
 
+    @property
+    def why_elements(self) -> str:
+        """Why it has no tables, for the plan; empty if there is nothing to say."""
+        return "a class makes them, or a function of them gives the timestamps"
+
+    @property
+    def fields_read(self) -> Sequence[str]:
+        """The only fields that it reads into tables, or for their timestamps; none if it reads all."""
+        return ()
+
+    def with_fields(self, names: Sequence[str]) -> ReadsTables:
+        """Return a source that reads only some fields into its tables, and that of the timestamps.
+
+        A table whose records do not have all of these fields has all that they have.
+
+        Args:
+            names: the fields.
+        """
+        return self
+
+    def table_source(self) -> ReadsTables:
+        """Return a source that reads tables; a bounded source is the same, and has ``read_tables``."""
+        return self
+
+
+class BoundedTables(ReadsTables):
+    """A bounded source whose partitions can be read as tables."""
+
     @abstractmethod
-    def read_tables(self, partition: Any) -> Iterator[TableBundle]:
-        """Read a partition from end to end, as tables of any size.
+    def read_tables(self, partition: Any) -> Iterator[Bundle]:
+        """Read a partition from end to end, as tables of any size, or as elements where it must.
 
         Args:
             partition: one of the source's ``partitions()``.
         """
+
+
+class EventTables(ReadsTables):
+    """A test stream whose elements that arrive together can be a table."""
+
+    @abstractmethod
+    def event_table(self, elements: Bundle) -> Bundle:
+        """Return elements that arrive together as a table, or as they are where they must stay elements."""
 
 
 @attrs.frozen

@@ -34,6 +34,9 @@ SENDING = 300
 TOO_LATE = (300, 400)
 """How many seconds before the beginning of a phase the orders are from that come too late in it."""
 
+MERGING = ((0, 0), (GAP + 10, 0), (GAP + 10, GAP // 2 + 5))
+"""When orders are sent after that, and how late they are: the last one makes one session of two."""
+
 CLOCKS = (360, 480)
 """Seconds from the beginning of a phase at which an order in each partition ends the phase."""
 
@@ -104,6 +107,11 @@ class Feed:
             yield order
             if self.phases and chance.random() < 0.2:
                 yield self._order(shop, sent, self.start - chance.randrange(*TOO_LATE), chance)
+        for after, late in MERGING:
+            sent = self.start + SENDING + after
+            order = self._order(SHOPS[partition], sent, sent - late, chance)
+            self.orders.append(order)
+            yield order
         for seconds in CLOCKS:
             at = self.start + seconds
             yield self._order(_clock(partition), at, at, chance)

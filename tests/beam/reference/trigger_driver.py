@@ -48,11 +48,11 @@ class DriverRun:
     window_fn: Any
     clock: Clock
     watermark: int = MIN_MICROS
-    keys: dict[str, Any] = attrs.field(factory=lambda: defaultdict(InMemoryUnmergedState))
+    keys: dict[str | None, Any] = attrs.field(factory=lambda: defaultdict(InMemoryUnmergedState))
 
-    def add(self, rows: Sequence[ScriptRow]) -> Iterator[tuple[str, Any]]:
+    def add(self, rows: Sequence[ScriptRow]) -> Iterator[tuple[str | None, Any]]:
         """Elements that arrive together."""
-        arrivals: dict[str, list[Any]] = defaultdict(list)
+        arrivals: dict[str | None, list[Any]] = defaultdict(list)
         for key, value, timestamp, _ in rows:
             arrivals[key].append(self.windowed(value, in_beam.instant(timestamp)))
         now = in_beam.instant(self.watermark)
@@ -64,7 +64,7 @@ class DriverRun:
         windows = self.window_fn.assign(WindowFn.AssignContext(timestamp, value))
         return WindowedValue(value, timestamp, tuple(windows))
 
-    def due(self) -> Iterator[tuple[str, Any]]:
+    def due(self) -> Iterator[tuple[str | None, Any]]:
         """Fire due timers, the earliest first, until there are no more."""
         for key, state in self.keys.items():
             while timers := self._due(state):
@@ -85,7 +85,7 @@ def run_in_beam(script: Sequence[ScriptEvent], windowing: WindowingStrategy) -> 
     return [pane(n, *out) for n, event in enumerate(script) for out in after(run, *event)]
 
 
-def after(run: DriverRun, kind: str, what: Any) -> Iterator[tuple[str, Any]]:
+def after(run: DriverRun, kind: str, what: Any) -> Iterator[tuple[str | None, Any]]:
     """The output of an event."""
     if kind == "elements":
         yield from run.add(what)
@@ -96,7 +96,7 @@ def after(run: DriverRun, kind: str, what: Any) -> Iterator[tuple[str, Any]]:
     yield from run.due()
 
 
-def pane(event: int, key: str, out: Any) -> Pane:
+def pane(event: int, key: str | None, out: Any) -> Pane:
     (window,), info = out.windows, out.pane_info
     return Pane(
         key=key,

@@ -273,6 +273,35 @@ def splittable(p):
     return (told, read.fifth) | beam.Flatten()
 
 
+class ReaderBeside(Reader):
+    """The same offsets with side inputs, one in each call."""
+
+    def process(
+        self,
+        element,
+        names,
+        w=beam.DoFn.WindowParam,
+        rates=None,
+        unit="s",
+        tracker=beam.DoFn.RestrictionParam(OFFSETS),
+    ):
+        offset = tracker.current_restriction().start
+        if tracker.try_claim(offset):
+            yield element, offset, sorted(rates), names.get(element), unit, int(w.start)
+            tracker.defer_remainder()
+
+
+def splittable_beside(p):
+    """Reads offsets with a splittable DoFn that has side inputs in the global window and in others."""
+    names = beam.pvalue.AsDict(p | "Names" >> beam.Create([(3, "three")]))
+    minutes = window.FixedWindows(60)
+    stamped = [window.TimestampedValue(n, 10 * n) for n in (3, 7)]
+    rates = p | "Rates" >> beam.Create(stamped) | "Rate minutes" >> beam.WindowInto(minutes)
+    main = p | "Main" >> beam.Create(stamped) | "Main minutes" >> beam.WindowInto(minutes)
+    read = beam.ParDo(ReaderBeside(), names, rates=beam.pvalue.AsIter(rates), unit="m")
+    return main | read | "Back" >> beam.WindowInto(window.GlobalWindows())
+
+
 class WithWindow(beam.DoFn):
     """Adds the start of the window."""
 
@@ -327,6 +356,7 @@ BATCH = (
     keys_of_classes,
     sessions_with_outputs,
     splittable,
+    splittable_beside,
     value_providers,
 )
 """The programs that end."""

@@ -30,8 +30,8 @@ from tests.beam.suites.records import current_test, forget, forget_all
 from tests.support.batching.batches import Batches, BatchingRunner, TestedPipeline
 from tests.support.batching.dry_run import OPTIONS
 
-ALONE = ("WriteImpl/WriteBundles", "ComputedExpression[")
-"""Parts of labels of pipelines that run alone: one writes files, and one has other labels each time."""
+ALONE = ("WriteImpl/WriteBundles", "DummyWriteForTesting", "ComputedExpression[")
+"""Parts of labels of pipelines that run alone: two write files, and one has other labels each time."""
 
 BATCH: Final = 40
 """Maximum number of pipelines in a batch: a query of 92 did not start."""

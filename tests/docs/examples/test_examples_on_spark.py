@@ -14,6 +14,7 @@ from tests.docs.examples import (
     test_gaming as gaming,
     test_laws_for_your_pipeline as laws_for_your_pipeline,
     test_nexmark as nexmark,
+    test_nexmark_benchmark as nexmark_benchmark,
     test_orders_join as orders_join,
     test_sensors as sensors,
 )
@@ -42,13 +43,17 @@ def test_a_person_is_deleted(mode: list[str], tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("spark")
-def test_all_queries_of_nexmark_as_a_job(tmp_path: Path) -> None:
-    nexmark.check_all(tmp_path, *FLAGS)
+@pytest.mark.parametrize("streaming", [False, True], ids=["batch", "streaming"])
+def test_all_queries_of_nexmark(streaming: bool, tmp_path: Path) -> None:
+    nexmark.check_all(
+        tmp_path, streaming, [5, 6, 7, 9, 15, 19], "--max-records-per-batch=1500", *FLAGS
+    )
 
 
 @pytest.mark.usefixtures("spark")
-def test_late_bids_correct_queries_of_nexmark_in_streaming_mode(tmp_path: Path) -> None:
-    nexmark.check_corrections(tmp_path, [5, 6, 9], "--max-records-per-batch=500", *FLAGS)
+@pytest.mark.parametrize("mode", [[], ["--streaming", "--max-records-per-batch=2500"]])
+def test_queries_of_nexmark_on_columns(mode: list[str], tmp_path: Path) -> None:
+    nexmark_benchmark.check_columns(tmp_path, *mode, *FLAGS)
 
 
 @pytest.mark.usefixtures("spark")

@@ -6,14 +6,15 @@ import os
 import subprocess
 import sys
 from collections import Counter
-from datetime import UTC, datetime
+from collections.abc import Iterable
 from pathlib import Path
 
 import attrs
 import pytest
 from nexmark.events import Auction, Bid, Person
-from nexmark.generator import Config, Events, arrivals, event, events
-from nexmark.job import LOGS, NUMBERS, QUERIES, changes, current, run
+from nexmark.generator import HOT, START, Config, Events, arrivals, event, events
+from nexmark.job import LOGS, NUMBERS, QUERIES, changes, current, logged, run
+from nexmark.reports import CountDistinct, Prices
 from nexmark.winners import AverageOfLast, Sale, Winner
 
 import headrace as hr
@@ -23,15 +24,31 @@ from tests.docs.examples import nexmark_oracle
 from tests.docs.examples.conftest import EXAMPLES
 from tests.docs.examples.nexmark_oracle import ANSWERS, House
 
-CONFIG = Config(events=2_000, rate=50)
+MIDNIGHT = START + 24 * 3600 * 1000
+CONFIG = Config(events=10_000, rate=100, start=MIDNIGHT - 50_000)
+"""The events of 100 seconds around midnight."""
+
+
+@attrs.frozen
+class Ran:
+    """A run of all queries: where its results are, and how many late events it dropped."""
+
+    streaming: bool
+    directory: Path
+    late_dropped: int
 
 
 @pytest.fixture(scope="module", params=["batch", "streaming"])
-def results(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The directory with the results of all queries, from one run."""
+def ran(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Ran:
     directory = tmp_path_factory.mktemp(request.param)
-    run(CONFIG, NUMBERS, directory, ["--streaming"] if request.param == "streaming" else [])
-    return directory
+    return run_all(directory, request.param == "streaming", "--max-records-per-batch=500")
+
+
+def run_all(directory: Path, streaming: bool, *flags: str) -> Ran:
+    """Run all queries in one pipeline."""
+    result = run(CONFIG, NUMBERS, directory, ["--streaming", *flags] if streaming else flags)
+    steps = result.metrics().steps.values()
+    return Ran(streaming, directory, sum(step.late_dropped for step in steps))
 
 
 @pytest.fixture(scope="module")
@@ -40,12 +57,12 @@ def house() -> House:
 
 
 @pytest.mark.parametrize("number", ANSWERS)
-def test_results_are_those_of_plain_python(number: int, results: Path, house: House) -> None:
-    assert current(results, number) == ANSWERS[number](house)
+def test_results_are_those_of_plain_python(number: int, ran: Ran, house: House) -> None:
+    assert current(ran.directory, number) == ANSWERS[number](house)
 
 
-def test_counts_by_the_clock_contain_each_bid_once(results: Path, house: House) -> None:
-    check_counts_by_the_clock(results, house)
+def test_counts_by_the_clock_contain_each_bid_once(ran: Ran, house: House) -> None:
+    check_counts_by_the_clock(ran.directory, house)
 
 
 def check_counts_by_the_clock(directory: Path, house: House) -> None:
@@ -55,19 +72,12 @@ def check_counts_by_the_clock(directory: Path, house: House) -> None:
     assert counts == nexmark_oracle.q12(house)
 
 
-def test_log_files_hold_each_event_once_in_the_files_of_its_window(
-    results: Path, house: House
-) -> None:
-    check_logs(results, house)
+def test_log_files_hold_each_event_once_in_the_files_of_its_window(ran: Ran, house: House) -> None:
+    check_logs(ran.directory, house)
 
 
 def check_logs(directory: Path, house: House) -> None:
-    found: dict[int, list[str]] = {}
-    for path in (directory / "q10").glob("log-*"):
-        start = datetime.strptime(path.name.split("-")[1], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
-        lines = found.setdefault(int(start.timestamp()) * 1000, [])
-        lines += path.read_text().splitlines()
-    assert {start: sorted(lines) for start, lines in found.items()} == nexmark_oracle.logs(house)
+    assert logged(directory) == nexmark_oracle.logs(house)
 
 
 def test_every_query_has_an_answer() -> None:
@@ -75,27 +85,29 @@ def test_every_query_has_an_answer() -> None:
     assert sorted([*QUERIES, LOGS]) == NUMBERS
 
 
-def check_all(directory: Path, *flags: str) -> None:
-    run(CONFIG, NUMBERS, directory, flags)
+def test_late_events_correct_results_in_streaming_mode_and_none_is_dropped(ran: Ran) -> None:
+    check_corrections(ran, CORRECTED)
+
+
+CORRECTED = [4, 5, 6, 7, 9, 11, 15, 16, 17, 18, 19]
+"""Late bids change winners; averages, sessions, rankings and reports follow."""
+
+
+def check_corrections(ran: Ran, numbers: Iterable[int]) -> None:
+    for number in numbers:
+        retracted = any(diff < 0 for _, diff in changes(ran.directory, number))
+        assert retracted == ran.streaming, number
+    assert ran.late_dropped == 0
+
+
+def check_all(directory: Path, streaming: bool, corrected: Iterable[int], *flags: str) -> None:
+    ran = run_all(directory, streaming, *flags)
     house = House(events(CONFIG))
     for number, answer in ANSWERS.items():
         assert current(directory, number) == answer(house), number
     check_counts_by_the_clock(directory, house)
     check_logs(directory, house)
-
-
-def test_late_events_correct_results_in_streaming_mode(tmp_path: Path) -> None:
-    check_corrections(tmp_path, [4, 5, 6, 7, 8, 9, 11])
-
-
-def check_corrections(directory: Path, numbers: list[int], *flags: str) -> None:
-    """Late bids change winners; averages, joins, sessions and rankings follow; nothing is dropped."""
-    result = run(CONFIG, numbers, directory, ["--streaming", *flags])
-    house = House(events(CONFIG))
-    for number in numbers:
-        assert current(directory, number) == ANSWERS[number](house), number
-        assert any(diff < 0 for _, diff in changes(directory, number)), number
-    assert sum(step.late_dropped for step in result.metrics().steps.values()) == 0
+    check_corrections(ran, corrected)
 
 
 class TestQuery6:
@@ -164,13 +176,18 @@ class TestCombiners:
         assert Winner().apply([auction, Bid(1, 2, 9, 1)]) is None
         assert Winner().apply(bids) is None
 
+    def test_the_reports_do_not_depend_on_the_order(self) -> None:
+        bids = [event(CONFIG, n) for n in range(10, 40)]
+        check_combine_fn(CountDistinct(), bids)
+        check_combine_fn(Prices(), [bid.price for bid in bids if isinstance(bid, Bid)])
+
 
 class TestGenerator:
     def test_the_events_depend_on_the_seed_only(self) -> None:
         assert (
             events(CONFIG) == events(attrs.evolve(CONFIG)) != events(attrs.evolve(CONFIG, seed=2))
         )
-        assert [event(CONFIG, n) for n in (1999, 0)] == [events(CONFIG)[-1], events(CONFIG)[0]]
+        assert [event(CONFIG, n) for n in (9_999, 0)] == [events(CONFIG)[-1], events(CONFIG)[0]]
 
     def test_partitions_have_all_events_whatever_their_number(self) -> None:
         for partitions in (1, 3):
@@ -180,7 +197,7 @@ class TestGenerator:
 
     def test_of_fifty_events_one_is_a_person_and_three_are_auctions(self) -> None:
         kinds = Counter(type(e) for e in events(CONFIG))
-        assert kinds == {Person: 40, Auction: 120, Bid: 1840}
+        assert kinds == {Person: 200, Auction: 600, Bid: 9200}
 
     def test_events_refer_to_earlier_ones_and_arrive_out_of_order(self) -> None:
         house = House(events(CONFIG))
@@ -192,9 +209,24 @@ class TestGenerator:
         slowest = max(max(times[:n]) - times[n] for n in range(1, len(times)))
         assert 10_000 < slowest <= CONFIG.longest_delay
 
+    @pytest.mark.parametrize("ratio", [2, 4])
+    def test_a_part_of_the_bids_is_in_hot_auctions_and_of_hot_bidders(self, ratio: int) -> None:
+        config = attrs.evolve(CONFIG, hot_auction_ratio=ratio, hot_bidder_ratio=ratio)
+        bids = House(events(config)).bids[len(events(config)) // 4 :]
+        for keys in ((bid.auction for bid in bids), (bid.bidder - 1 for bid in bids)):
+            hot = sum(key % HOT == 0 for key in keys) / len(bids)
+            assert hot == pytest.approx(1 - 1 / ratio, abs=0.05)
+
+    def test_an_auction_is_open_until_so_many_others_have_opened(self) -> None:
+        for flying in (5, 20):
+            config = attrs.evolve(CONFIG, in_flight_auctions=flying)
+            open_for = [a.expires - a.time for a in House(events(config)).auctions.values()]
+            average = flying / 3 * 50 * 1000 / config.rate
+            assert sum(open_for) / len(open_for) == pytest.approx(average, rel=0.1)
+
     def test_the_rate_is_that_of_event_time(self) -> None:
         first, *_, last = events(CONFIG)
-        assert last.time - first.time == 1999 * 1000 // 50
+        assert last.time - first.time == 9_999 * 1000 // 100
 
 
 def test_the_command_prints_the_results(tmp_path: Path) -> None:

@@ -69,6 +69,21 @@ class Largest(Bag):
         return [(self.all(elements), 1)]
 
 
+class Count(Sum):
+    """The number of insertions minus that of retractions."""
+
+    def all(self, elements: Iterable[Element]) -> int:
+        return sum(e.diff for e in elements)
+
+
+class Mean(Sum):
+    """The mean of the values."""
+
+    def all(self, elements: Iterable[Element]) -> Any:
+        found = [*elements]
+        return super().all(found) / sum(e.diff for e in found)
+
+
 class Spread(Sum):
     """The variance of N values times N²; 0 if there are none."""
 
@@ -76,6 +91,13 @@ class Spread(Sum):
         found = [*elements]
         number, total, squares = (sum(e.diff * e.value**p for e in found) for p in (0, 1, 2))
         return number * squares - total**2 if number > 0 else 0
+
+
+class Max(Largest):
+    """A maximum; None if there are no values."""
+
+    def all(self, elements: Iterable[Element]) -> int | None:  # type: ignore[override]
+        return max(difference(elements, 1), default=None)
 
 
 class Distinct(Bag):

@@ -16,7 +16,6 @@ from tests.model.semantics.restrictions import (
     NUMBERS,
     WHOLE,
     Below,
-    Itself,
     Whole,
     claimed,
     some,
@@ -173,9 +172,6 @@ def test_refused_dofns(dofn, kind, text):
 def test_refused_uses():
     p = hr.Pipeline()
     numbers = p | hr.Create([1])
-    side = hr.pvalue.AsList(p | "side" >> hr.Create([2]))
-    with pytest.raises(hr.UnsupportedError, match="side inputs are not supported"):
-        _ = numbers | hr.ParDo(Itself(), side)
     with pytest.raises(hr.UnsupportedError, match="exception handling is not supported"):
         _ = numbers | hr.ParDo(Below()).with_exception_handling()
     with pytest.raises(hr.PipelineError, match="only DoFns are splittable"):

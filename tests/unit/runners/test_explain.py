@@ -63,7 +63,7 @@ def test_hours_into_days_with_retractions():
             panes: retracting
             allowed lateness: Duration(7200)
             combined before the shuffle: yes
-            keeps: full states by key and window
+            keeps: contents by window; full states of keys with early panes or late elements
             content: an accumulator; the last pane, to retract it
           AssignWindows 'days'
         Level 2, after a shuffle by key
@@ -118,6 +118,14 @@ def test_branches_that_meet_again():
         (
             hr.WindowInto(FixedWindows(60), allowed_lateness=60),
             "contents by window; full states of keys with late elements",
+        ),
+        (
+            hr.WindowInto(
+                FixedWindows(60),
+                trigger=AfterWatermark(early=AfterCount(3)),
+                accumulation_mode=hr.AccumulationMode.DISCARDING,
+            ),
+            "contents by window; full states of keys with early panes or late elements",
         ),
         (hr.WindowInto(Sessions(60)), "sessions by key; full states of keys with late elements"),
         (

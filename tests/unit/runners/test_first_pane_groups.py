@@ -49,6 +49,8 @@ TRIGGERS = [
     AfterWatermark(late=AfterCount(1)),
     AfterWatermark(late=AfterCount(2)),
     AfterWatermark(late=AfterProcessingTime(3)),
+    AfterWatermark(early=AfterCount(2), late=AfterCount(1)),
+    AfterWatermark(early=AfterCount(3)),
 ]
 LATE = AfterWatermark(late=AfterCount(1))
 KEYS = ["a", "b", 1, 1.0]

@@ -64,6 +64,7 @@ TRIGGERS = [
     Once(),
     AfterWatermark(),
     AfterWatermark(early=AfterCount(1), late=AfterCount(1)),
+    AfterWatermark(early=AfterCount(3), late=AfterCount(1)),
     AfterWatermark(late=Repeatedly(AfterBytes(9))),
     AfterCount(3),
     Repeatedly(AfterCount(3)),
@@ -103,6 +104,7 @@ READ_BY = {
     Execution.MEMORY: {
         Keep.WINDOWS: "columns",
         Keep.LATE_WINDOWS: "columns",
+        Keep.EARLY_WINDOWS: "columns",
         Keep.SESSIONS: "sessions",
         Keep.FULL: "drain",
     },

@@ -136,6 +136,7 @@ def play(store: Store[Any, KeyedPanes], rounds: Iterable[Round]) -> list[Any]:
 def test_outputs_are_the_same_in_memory_and_in_chunks(rounds: list[Round], whole: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(chunks, "KEYS_PER_CHUNK", 1)
+        patch.setattr(chunks, "DENSE_FACTOR", 1)
         patch.setattr(chunks, "SINGLE_CHUNK_KEYS", whole)
         assert play(chunked(), rounds) == play(MemoryStore(KeyedTable(DELAY)), rounds)
 
@@ -159,6 +160,7 @@ def test_everything_comes_out_in_the_end_and_nothing_is_remembered(rounds: list[
 
 def test_a_round_reads_only_the_chunks_that_it_concerns(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chunks, "KEYS_PER_CHUNK", 1)
+    monkeypatch.setattr(chunks, "DENSE_FACTOR", 1)
     monkeypatch.setattr(chunks, "SINGLE_CHUNK_KEYS", 1)
     store = chunked()
     play(store, [({f"key {n}": [(True, 100, n)] for n in range(64)}, 0, 0)])
@@ -166,3 +168,23 @@ def test_a_round_reads_only_the_chunks_that_it_concerns(monkeypatch: pytest.Monk
     before = store.chunks.reads
     play(store, [({"key 3": [(True, 100, 3)]}, 0, 0)])
     assert store.chunks.reads - before == 1
+
+
+def test_chunks_are_large_while_rounds_touch_nearly_all_of_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(chunks, "KEYS_PER_CHUNK", 2)
+    monkeypatch.setattr(chunks, "SINGLE_CHUNK_KEYS", 1)
+    monkeypatch.setattr(chunks, "DENSE_ARRIVALS", 4)
+    monkeypatch.setattr(chunks, "DENSE_FACTOR", 4)
+    monkeypatch.setattr(chunks, "ROUND_SPLITS", 3)
+    store = chunked()
+    dense: Round = ({f"key {n}": [(True, 100, n)] for n in range(64)}, 0, 0)
+    sparse: Round = ({"key 3": [(True, 100, 3)]}, 0, 0)
+    idle: Round = ({}, 0, 0)
+    numbers = []
+    for each in (dense, dense, idle, sparse, idle, sparse, dense, *[sparse] * 8):
+        play(store, [each])
+        numbers.append(store.directory.chunks)
+    assert numbers[:7] == [8, 8, 8, 11, 11, 14, 14], "few splits in a round, and only if they help"
+    assert numbers[-1] == 32, "in the end sparse rounds have 2 keys per chunk"

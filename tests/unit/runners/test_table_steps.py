@@ -41,6 +41,13 @@ def read(path, **how):
 
 
 WINDOW = hr.window.FixedWindows(60)
+
+
+class OwnWindows(hr.window.FixedWindows):
+    """Windows of a user, which may assign as they like."""
+
+
+VISITS = OwnWindows(60)
 POSITIVE = nw.col("quantity") > 0
 PAID = {"paid": nw.col("price") * nw.col("quantity")}
 
@@ -53,11 +60,12 @@ def test_the_plan_of_a_pipeline_on_columns(path):
     assert f"{hr.explain(p)}\n" == dedent("""\
         Level 0
           fused: Read 'Read' -> ParDo 'Some' -> ParDo 'Paid' -> AssignWindows 'Minutes' -> ParDo 'Totals/Key'
-            'Read' on the local runner: columns
-            'Some' on the local runner: columns
-            'Paid' on the local runner: columns
-            'Minutes' on the local runner: columns
-            'Totals/Key' on the local runner: columns
+            'Read' works on: columns
+            'Read' reads the fields: price, quantity, shop, time
+            'Some' works on: columns
+            'Paid' works on: columns
+            'Minutes' works on: columns
+            'Totals/Key' works on: columns
         Level 1, after a shuffle by key
           CombinePerKey 'Totals/Combine'
             windows: FixedWindows(size=Duration(60), offset=Duration(0))
@@ -67,9 +75,24 @@ def test_the_plan_of_a_pipeline_on_columns(path):
             combined before the shuffle: yes
             keeps: contents by window
             content: an accumulator
-            on the local runner: columns
+            works on: columns
           ParDo 'Totals/Result'
         """)
+
+
+def test_the_plan_says_which_values_become_lists(path):
+    p = hr.Pipeline()
+    by_shop = (
+        p
+        | "Read" >> read(path)
+        | hr.GroupBy("shop")
+        .aggregate_field("price", sum, "total")
+        .aggregate_field("quantity", hr.combiners.ToSetCombineFn(), "quantities")
+        .aggregate_field("quantity", any, "any")
+    )
+    assert by_shop
+    said = [line.strip() for line in hr.explain(p).splitlines() if "lists" in line]
+    assert said == ["makes lists of values for: ToSetCombineFn"]
 
 
 def test_the_plan_says_why_steps_need_elements(path):
@@ -78,7 +101,7 @@ def test_the_plan_says_why_steps_need_elements(path):
     _ = sales | "Print" >> hr.Map(print)
     pairs = sales | "Pairs" >> hr.Map(attrgetter("shop", "price"))
     _ = sales | "Other pairs" >> hr.Map(itemgetter("shop", "price"))
-    _ = pairs | "Visits" >> hr.WindowInto(hr.window.Sessions(60)) | hr.CombinePerKey(sum)
+    _ = pairs | "Visits" >> hr.WindowInto(VISITS) | hr.CombinePerKey(sum)
     _ = pairs | "List" >> hr.GroupByKey()
     _ = pairs | "Sum" >> hr.CombinePerKey(sum)
     assert with_tables(plan(p.graph), Execution.MEMORY).works_on == {
@@ -87,10 +110,53 @@ def test_the_plan_says_why_steps_need_elements(path):
         "Pairs": "columns",
         "Print": "elements, because it calls a function of an element",
         "Other pairs": "elements, because its function takes fields of dict, not of Row",
-        "Visits": "elements, because Sessions(gap_size=Duration(60)) needs them one by one",
+        "Visits": f"elements, because {VISITS!r} needs them one by one",
         "List": "elements, because it lists whole values",
         "Sum": "columns",
     }
+
+
+@pytest.mark.parametrize(
+    "windows",
+    [
+        hr.window.CalendarWindows.days(1, "America/New_York"),
+        hr.window.CalendarWindows.months(1, "Africa/Monrovia", "1970-01-28"),
+        hr.window.CalendarWindows.weeks(),
+    ],
+)
+def test_calendar_windows_of_tables_are_those_of_elements(tmp_path, windows):
+    hours = [-(10**7), -(4 * 10**6), -1, 0, 1, *range(14_000, 21_000, 5), 14_161, 10**6, 2 * 10**6]
+    times = [hour * 3600.0 for hour in reversed(hours)]
+    pq.write_table(
+        pa.table({"shop": ["a", "b"] * (len(times) // 2), "time": times}), tmp_path / "f"
+    )
+    found = []
+    for take in (attrgetter("shop", "time"), lambda sale: (sale.shop, sale.time)):
+        p = hr.Pipeline()
+        pairs = (
+            p
+            | read(str(tmp_path / "f"))
+            | "Pairs" >> hr.Map(take)
+            | "Windows" >> hr.WindowInto(windows)
+        )
+        counts = capture(pairs | "Count" >> hr.combiners.Count.PerKey())
+        on_columns = "Windows' works on: columns" in hr.explain(p)
+        p.run()
+        found.append((on_columns, sorted((e.value, e.windows) for e in counts.elements)))
+    assert [on_columns for on_columns, _ in found] == [True, False]
+    assert found[0][1] == found[1][1]
+
+
+def test_sessions_that_merge_after_a_shuffle_take_elements(path):
+    p = hr.Pipeline()
+    pairs = p | "Read" >> read(path) | "Pairs" >> hr.Map(attrgetter("shop", "price"))
+    _ = pairs | "Visits" >> hr.WindowInto(hr.window.Sessions(60)) | "Sum" >> hr.CombinePerKey(sum)
+    planned = plan(p.graph)
+    assert with_tables(planned, Execution.BATCH).works_on["Sum"] == "columns"
+    on_spark = with_tables(planned, Execution.SPARK)
+    assert on_spark.works_on["Sum"] == (
+        "elements, because its windows merge after its input is collected"
+    )
 
 
 def test_a_grouping_of_panes_takes_elements(path):

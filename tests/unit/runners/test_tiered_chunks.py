@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import assume, given, strategies as st
 
 pytest.importorskip("pyspark", reason="chunks are pickled as Spark's rows are")
 
 import headrace as hr
 from headrace.grouping.bundle import Bundle
+from headrace.runners.contents.grouping_paths import Execution, Keep
 from headrace.runners.grouping.operators import streaming_group
 from headrace.runners.spark.shuffle.blocks import unpacked_blocks
 from headrace.runners.spark.shuffle.key_group import KeyGroups
@@ -90,8 +91,10 @@ def test_light_states_in_chunks_give_the_same_panes(
 ) -> None:
     strategy = {"trigger": trigger, "accumulation_mode": mode, "allowed_lateness": lateness}
     step = step_of(windows, grouping, **strategy)
+    assume(step.path(Execution.SPARK).keep is not Keep.FULL)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(chunks, "KEYS_PER_CHUNK", 2)
+        patch.setattr(chunks, "DENSE_FACTOR", 1)
         patch.setattr(chunks, "SINGLE_CHUNK_KEYS", 2)
         light, full = OnWorkers(step), Played(step, full=True)
         watermark = 0

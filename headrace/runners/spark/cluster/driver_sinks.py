@@ -10,7 +10,7 @@ from typing import Any
 
 import attrs
 
-from headrace.grouping.bundle import Bundle
+from headrace.grouping.table_bundle import joined
 from headrace.runners.checks.timestamp_checks import TimestampWarnings
 from headrace.runners.engine.progress import Progress
 from headrace.runners.error_context import label_errors
@@ -143,7 +143,7 @@ class DriverSinks:
                 node.sink.commit(Commit(batch, self.run, node.label, written, **told))
         elif written or due:
             now = max((now for _, now, _ in parts), default=control.now if control else 0)
-            bundle = Bundle.concat(list(map(unpack, written)))
+            bundle = joined(list(map(unpack, written)))
             node.sink.write(SinkBatch(batch, now, bundle, self.run, node.label, **told))
 
     def _watermark(self, node: Write, control: Control | None) -> int | None:

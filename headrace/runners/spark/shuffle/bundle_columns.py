@@ -6,18 +6,23 @@ from itertools import repeat
 from typing import Any
 
 from headrace.grouping.bundle import Bundle
+from headrace.grouping.pane_table import PaneTable
 from headrace.runners.spark.shuffle.records import by_field, restored
 from headrace.windowing.window import IntervalWindow, intervals
 
 
-def pack(bundle: Bundle) -> tuple[object, ...]:
-    """Return a bundle as plain columns."""
+def pack(bundle: Bundle) -> tuple[object, ...] | PaneTable:
+    """Return a bundle as plain columns; a table is one already."""
+    if isinstance(bundle, PaneTable):
+        return bundle
     columns = bundle.timestamps, bundle.panes, bundle.diffs
     return by_field(bundle.values), _packed(bundle.windows), *columns
 
 
-def unpack(columns: tuple[Any, ...]) -> Bundle:
+def unpack(columns: tuple[Any, ...] | PaneTable) -> Bundle:
     """Return the bundle that :func:`pack` was given."""
+    if isinstance(columns, PaneTable):
+        return columns
     values, windows, timestamps, panes, diffs = columns
     return Bundle(restored(values), timestamps, _unpacked(windows), panes, diffs)
 
@@ -32,4 +37,8 @@ def _packed(windows: Any) -> object:
 
 
 def _unpacked(packed: object) -> Any:
-    return list(zip(intervals(zip(*packed, strict=True)))) if isinstance(packed, tuple) else packed
+    if not isinstance(packed, tuple):
+        return packed
+    bounds = list(zip(*packed, strict=True))
+    windows = {pair: (next(intervals([pair])),) for pair in set(bounds)}
+    return [windows[pair] for pair in bounds]

@@ -19,7 +19,8 @@ PLACE: Final = "place"
 
 def place_column(groups: int, partitions: int) -> Column:
     """Return the column of the number that stands for the key group of each row."""
-    return F.element_at(F.lit(places(groups, partitions)), F.col("group") + 1)
+    numbers = ", ".join(map(str, places(groups, partitions)))
+    return F.expr(f"element_at(array({numbers}), `group` + 1)")
 
 
 def places(groups: int, partitions: int) -> list[int]:

@@ -241,6 +241,7 @@ _READS: Final[dict[tuple[Execution, Keep], Callable[[KeyedStep], ShuffleRead]]] 
     (Execution.BATCH, Keep.FULL): ReadArrivals,
     (Execution.SPARK, Keep.WINDOWS): lambda step: Blocks(),
     (Execution.SPARK, Keep.LATE_WINDOWS): ReadArrivals,
+    (Execution.SPARK, Keep.EARLY_WINDOWS): ReadArrivals,
     (Execution.SPARK, Keep.SESSIONS): ReadArrivals,
     (Execution.SPARK, Keep.FULL): ReadArrivals,
 }

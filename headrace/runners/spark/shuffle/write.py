@@ -15,6 +15,7 @@ from typing import Final
 import attrs
 
 from headrace.grouping.bundle import Bundle
+from headrace.grouping.table_bundle import joined
 from headrace.runners.contents.grouping_paths import Execution, Keep
 from headrace.runners.error_context import label_errors, note_key
 from headrace.runners.operator import Operator
@@ -293,7 +294,7 @@ class SinkWrite(Operator):
         return clock.watermark
 
     def _write(self) -> None:
-        bundle, scope = Bundle.concat(self._waiting), self.scope
+        bundle, scope = joined(self._waiting), self.scope
         self._waiting, self._rows = [], 0
         number, what = scope.next_part(), None
         if isinstance(self.node.sink, PartSink):

@@ -30,9 +30,9 @@ from headrace.runners.sources.source_rounds import SourceRounds
 from headrace.runners.spark.cluster.error_transport import wrapping
 from headrace.runners.spark.cluster.spark_versions import source_reader
 from headrace.runners.spark.cluster.unpickling import Packed, reduced
-from headrace.runners.spark.shuffle.bundle_columns import pack
 from headrace.runners.spark.shuffle.control_rows import CONTROL, Control
 from headrace.runners.spark.shuffle.wire import REPORT, SCHEMA, StageRow, dumps
+from headrace.runners.spark.sources.read_elements import pack_read
 from headrace.runners.spark.sources.worker_reads import observed_by_driver, rows_of_ranges
 from headrace.sdk.coders.stored.registered import Registrations
 from headrace.sdk.coders.stored.stable import refuse_pickle
@@ -69,6 +69,7 @@ class SourcePlan:
         natives: labels of sources that Spark reads itself.
         until_caught_up: whether sources end when all their present records are read.
         workers: the sources that the workers read.
+        tables: labels of the sources that are read as tables.
         no_pickle: whether values that only pickle can write raise an error.
         classes: the classes with a coder or a name.
     """
@@ -82,6 +83,7 @@ class SourcePlan:
     natives: tuple[str, ...] = ()
     until_caught_up: bool = False
     workers: WorkerReads = NO_WORKER_READS
+    tables: frozenset[str] = frozenset()
     no_pickle: bool = False
     seconds: float = 0.0
     delivered: str = ""
@@ -133,6 +135,7 @@ class RoundsReader(DataSourceStreamReader):
             workers=plan.workers,
             seconds=plan.seconds,
             delivery=self._delivery,
+            tables=plan.tables,
         )
         self._prefetched: dict[int, dict[str, Any]] = {}
         self._started = False
@@ -250,7 +253,7 @@ def _pieces(bundle: Bundle, index: int, tasks: int) -> Iterator[tuple[int, Bundl
 
 def _content(read: Read, now: int, piece: Bundle) -> bytes:
     with label_errors(read.label):
-        return dumps((now, pack(piece)))
+        return dumps((now, pack_read(piece)))
 
 
 def data_source(plan: SourcePlan, first: FirstLevel) -> type[DataSource]:

@@ -19,7 +19,7 @@ files at URIs       ``text``, ``parquet``, else      ``text``, else ``binaryFile
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import attrs
@@ -33,6 +33,7 @@ from headrace.runners.plan.planning import Plan
 from headrace.runners.spark.cluster.error_transport import unwrapping
 from headrace.sdk.io.files.file_source import FileSource
 from headrace.sdk.io.files.file_systems import is_remote
+from headrace.sdk.io.files.file_tables import bundles_from
 from headrace.sdk.io.files.opening import LoadedFile
 from headrace.sdk.io.formats.lines.text_files import TextFiles
 from headrace.sdk.io.formats.parquet.parquet_files import ParquetFiles
@@ -40,6 +41,7 @@ from headrace.sdk.io.formats.parquet.parquet_tables import ParquetTables
 from headrace.sdk.io.frames.frame_source import (
     ALL,
     BoundedFrame,
+    FrameTables,
     GivenFrame,
     SourcePartition,
     UnboundedFrame,
@@ -78,7 +80,7 @@ def is_native(source: object) -> bool:
         source = source.files
     if isinstance(source, FileSource):
         return any(map(is_remote, source.patterns))
-    return isinstance(source, (BoundedFrame, UnboundedFrame))
+    return isinstance(source, FrameTables)
 
 
 def native_labels(plan: Plan) -> tuple[str, ...]:
@@ -88,7 +90,7 @@ def native_labels(plan: Plan) -> tuple[str, ...]:
 
 
 def native_reads(
-    plan: Plan, session: SparkSession, limit: int | None = None
+    plan: Plan, session: SparkSession, limit: int | None = None, without: Container[str] = ()
 ) -> tuple[NativeRead, ...]:
     """Return the sources of a plan that Spark reads itself, in order of their labels.
 
@@ -96,6 +98,7 @@ def native_reads(
         plan: the plan.
         session: the session that creates their DataFrames.
         limit: maximum number of records, or files, of each source per micro-batch; None in batch mode.
+        without: labels of sources to leave out.
 
     Raises:
         UnsupportedError: a source cannot be combined with the others, or not with streaming mode.
@@ -103,6 +106,8 @@ def native_reads(
     indexes = {node.label: index for index, node in enumerate(plan.graph)}
     found = []
     for label in native_labels(plan):
+        if label in without:
+            continue
         read = plan.graph.nodes[indexes[label]]
         assert isinstance(read, Read)
         with label_errors(label), unwrapping():
@@ -121,16 +126,17 @@ def native_reads(
 
 def _frame(source: object, session: SparkSession, limit: int | None) -> DataFrame:
     if limit is None:
-        return BATCH[_kind(source)](source, session)
+        return BATCH[kind_of(source)](source, session)
     if isinstance(source, (BoundedFrame, FileSource)):
         raise UnsupportedError(
             "a bounded source that Spark reads is not supported in streaming mode",
             remedy="make it unbounded (streaming=True, or watch=True for files), or run in batch mode",
         )
-    return STREAM[_kind(source)](source, session, limit)
+    return STREAM[kind_of(source)](source, session, limit)
 
 
-def _kind(source: object) -> type:
+def kind_of(source: object) -> type:
+    """Return the class of sources whose DataFrames a source is read with."""
     files = source.files if isinstance(source, WatchedFiles) else source
     kinds = (BoundedFrame, UnboundedFrame, ParquetFiles, FileSource)
     if isinstance(files, TextFiles):
@@ -157,7 +163,7 @@ def _by_lines(files: TextFiles) -> bool:
 def _read(source: BoundedFrame, session: SparkSession) -> DataFrame:
     origin = source.origin
     if isinstance(origin, GivenFrame):
-        return _given(origin)
+        return _selected(source, origin)
     reader = session.read.format(origin.format).options(**origin.options)
     return (reader if origin.schema is None else reader.schema(origin.schema)).load()
 
@@ -165,7 +171,7 @@ def _read(source: BoundedFrame, session: SparkSession) -> DataFrame:
 def _read_stream(source: UnboundedFrame, session: SparkSession, limit: int) -> DataFrame:
     origin = source.origin
     if isinstance(origin, GivenFrame):
-        return _given(origin)
+        return _selected(source, origin)
     reader = session.readStream.format(origin.format).options(**origin.options)
     option = LIMITS.get(origin.format.lower(), "")
     if option and option.lower() not in {name.lower() for name in origin.options}:
@@ -173,8 +179,8 @@ def _read_stream(source: UnboundedFrame, session: SparkSession, limit: int) -> D
     return (reader if origin.schema is None else reader.schema(origin.schema)).load()
 
 
-def _given(origin: GivenFrame) -> DataFrame:
-    frame: DataFrame = origin.frame
+def _selected(source: FrameTables, origin: GivenFrame) -> DataFrame:
+    frame: DataFrame = source.selected(origin.frame)
     return frame
 
 
@@ -208,7 +214,9 @@ def _one(source: WatchedFiles) -> str:
 
 def _columns(source: ParquetFiles, session: SparkSession) -> DataFrame:
     frame = session.read.parquet(*source.patterns)
-    names = source.column_names()
+    names, fields = source.column_names(), source.fields_read
+    if fields and set(fields) <= set(frame.columns):
+        names = tuple(fields)
     return frame if names is None else frame.select([f"`{name}`" for name in names])
 
 
@@ -227,15 +235,27 @@ STREAM: Final[Mapping[type, Callable[[Any, SparkSession, int], DataFrame]]] = {
 }
 
 
-def bundles_in(source: Any, batch: pa.RecordBatch) -> Iterator[tuple[SourcePartition, Bundle]]:
-    """Return the elements of some rows of a source's DataFrame, by source partition."""
-    if isinstance(source, (BoundedFrame, UnboundedFrame)):
-        yield from source.rows.divided(batch)
+def bundles_in(
+    source: Any, batch: pa.RecordBatch, tables: bool = False
+) -> Iterator[tuple[SourcePartition, Bundle]]:
+    """Return the elements of some rows of a source's DataFrame, by source partition.
+
+    Args:
+        source: the source.
+        batch: the rows.
+        tables: whether the next steps work on columns.
+    """
+    if isinstance(source, FrameTables):
+        yield from source.rows.divided(batch, tables)
         return
     files = source.files if isinstance(source, WatchedFiles) else source
     if batch.schema.names == ["path", "content"]:
         for path, content in zip(*batch.to_pydict().values(), strict=True):
-            yield from ((ALL, bundle) for bundle in files.read_file(LoadedFile(path, content)))
+            file = LoadedFile(path, content)
+            yield from ((ALL, bundle) for bundle in bundles_from(files, file, tables=tables))
+    elif tables:
+        assert isinstance(files, ParquetFiles)
+        yield ALL, files.table_bundle(pa.Table.from_batches([batch]))
     elif isinstance(files, TextFiles):
         yield ALL, files.bundle({"value": _stripped(batch.column(0).to_pylist())})
     else:

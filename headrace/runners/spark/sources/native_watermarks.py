@@ -63,7 +63,7 @@ class NativeWatermarkObserver:
 
     def record(self, partition: SourcePartition, bundle: Bundle) -> None:
         """Record elements of a partition."""
-        if bundle.values:
+        if len(bundle):
             new = materialise(bundle.timestamps, len(bundle))
             known = self.timestamps.get(partition, [])
             self.timestamps[partition] = self.policy.condense([*known, *new])

@@ -15,14 +15,16 @@ from typing import Final
 import attrs
 
 from headrace.grouping.bundle import Bundle
+from headrace.grouping.table_bundle import TableBundle
 from headrace.runners.error_context import label_errors
 from headrace.runners.plan.planning import Plan
 from headrace.runners.sources.source_positions import Position
 from headrace.runners.sources.source_ranges import SourceRange, WorkerReads, read_range
-from headrace.runners.spark.shuffle.bundle_columns import pack, unpack
+from headrace.runners.spark.shuffle.bundle_columns import pack
 from headrace.runners.spark.shuffle.wire import StageRow, dumps
 from headrace.runners.spark.sources.native import is_native
 from headrace.runners.spark.sources.native_watermarks import OBSERVED, Observed
+from headrace.runners.spark.sources.read_elements import pack_read, unpack_read
 from headrace.sdk.io.frames.frame_source import SourcePartition
 from headrace.sdk.pipelines.graph import Read
 from headrace.sdk.sources.source import UnboundedSource
@@ -78,7 +80,7 @@ def rows_of_ranges(
     total, before = sum(map(len, ranges)), 0
     for each in filter(len, ranges):
         if each.elements is not None:
-            each = attrs.evolve(each, elements=pack(each.elements))
+            each = attrs.evolve(each, elements=pack_read(each.elements))
         yield before * width // total, StageRow(0, index, next(order), dumps((after.now, each)))
         before += len(each)
 
@@ -97,13 +99,18 @@ def observed_by_driver(label: str, after: Position) -> StageRow:
 def elements_of(read: Read, found: SourceRange) -> Bundle:
     """Return the elements of a range, on a worker."""
     if found.elements is not None:
-        return unpack(found.elements)
+        return unpack_read(read, found.elements)
     with label_errors(read.label):
         return read_range(read.source, found)
 
 
 def size_of(elements: Bundle) -> int:
-    """Return the size of elements in bytes as they are sent, estimated from the first and the last ones."""
+    """Return the size of elements in bytes: of the columns of a table, else as they are sent.
+
+    The latter is estimated from the first and the last ones.
+    """
+    if isinstance(elements, TableBundle):
+        return int(elements.table.nbytes)
     half = SAMPLED // 2
     count = len(elements)
     if count <= SAMPLED:

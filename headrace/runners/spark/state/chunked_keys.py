@@ -53,6 +53,10 @@ class KeyedChunks:
             found[chunk_of(encoding)].append((encoding, key, elements))
         return found
 
+    def count(self, arrivals: list[KeyArrivals]) -> int:
+        """Return the number of keys for which there are arrivals."""
+        return len(arrivals)
+
     def divide(self, chunk: Entries, moves: Callable[[bytes], bool]) -> tuple[Entries, Entries]:
         """Split a chunk into the keys that stay and the keys that move."""
         halves: tuple[Entries, Entries] = {}, {}

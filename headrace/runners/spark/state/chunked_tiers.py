@@ -74,6 +74,12 @@ class TieredChunks:
             found[number].append(some)
         return found
 
+    def count(self, arrivals: list[Any]) -> int:
+        """Return the number of keys for which there are arrivals; a key counts in each of its windows."""
+        if self.keep is Keep.SESSIONS:
+            return len(arrivals)
+        return sum(len(some.keys) for some in arrivals)
+
     def divide(self, chunk: Chunk, moves: Callable[[bytes], bool]) -> tuple[Chunk, Chunk]:
         """Split a chunk into the keys that stay and the keys that move."""
         _, rows, full = chunk

@@ -22,6 +22,15 @@ from headrace.windowing.time.timestamps import MIN_MICROS
 KEYS_PER_CHUNK: Final = 64
 """Average number of keys per chunk at which a chunk is split."""
 
+DENSE_ARRIVALS: Final = 16
+"""A round is dense if one key in this many has arrivals: then it touches nearly all chunks of 64 keys."""
+
+DENSE_FACTOR: Final = 8
+"""In dense rounds a chunk can have this many times more keys: each chunk costs two calls to Spark."""
+
+ROUND_SPLITS: Final = 64
+"""Maximum number of chunks that are split in a round, when rounds are no longer dense."""
+
 SINGLE_CHUNK_KEYS: Final = 2_048
 """Maximum number of keys in a single chunk: writing all of them is cheaper than several calls to Spark."""
 
@@ -110,6 +119,9 @@ class ChunkKind(Protocol[KeptT]):
     ) -> dict[int, list[Any]]:
         """Group arrivals by chunk."""
 
+    def count(self, arrivals: list[Any]) -> int:
+        """Return the number of keys for which there are arrivals; a key counts in each of its windows."""
+
     def divide(self, chunk: Any, moves: Callable[[bytes], bool]) -> tuple[object, object]:
         """Split a chunk by the encodings of its keys: those that stay, and those that move."""
 
@@ -153,12 +165,13 @@ class ChunkedStore:
         """Run a round."""
         start = Clock(self.watermark, clock.now)
         touched = self.kind.spread(arrivals, self.directory.chunk_of)
+        arrived = sum(map(self.kind.count, touched.values()))
         for number in {**touched, **dict.fromkeys(self.directory.due(clock))}:
             table = self.kind.thaw(self._read(number))
             table.process(touched.pop(number, ()), start, out)
             table.wake(clock, out)
             self._write(number, table, self.kind.freeze(table))
-        self._grow()
+        self._grow(arrived)
         self.directory.advance(clock.watermark)
 
     def _read(self, number: int) -> object:
@@ -182,11 +195,15 @@ class ChunkedStore:
         elif before:
             self.chunks.remove(number)
 
-    def _grow(self) -> None:
-        """Split chunks until their average size is small enough."""
-        if self.directory.keys > SINGLE_CHUNK_KEYS:
-            while self.directory.keys > KEYS_PER_CHUNK * self.directory.chunks:
-                self._split()
+    def _grow(self, arrived: int) -> None:
+        """Split chunks until their average size is small enough for rounds like this one."""
+        keys, dense = self.directory.keys, arrived * DENSE_ARRIVALS >= self.directory.keys
+        if keys <= SINGLE_CHUNK_KEYS or not arrived:
+            return
+        most = KEYS_PER_CHUNK * (DENSE_FACTOR if dense else 1)
+        missing = -(-keys // most) - self.directory.chunks
+        for _ in range(missing if dense else min(missing, ROUND_SPLITS)):
+            self._split()
 
     def _split(self) -> None:
         """Split a chunk into two."""

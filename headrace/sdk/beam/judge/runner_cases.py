@@ -179,6 +179,7 @@ def _has(step: Step) -> bool:
         step.kind in GROUPINGS
         and step.assigns
         and not step.later
+        and not step.pauses
         and is_in_beam(windowing.window_fn)
         and windowing.accumulation_mode in BEAM_MODES
         and windowing.on_time is OnTimeBehavior.FIRE_ALWAYS

@@ -171,7 +171,7 @@ def _with_coded_keys(app: Application, group: Callable[[Pcoll], Pcoll]) -> Pcoll
     coding = _coding(app)
     if coding is None:
         return group(app.input)
-    coded = _coded(app, coding)
+    coded = _coded_in_windows(app, coding)
     made: Pcoll = app.graphs.within("Group", lambda: group(coded))
     decode = BundleEach(DecodeKeys(coding))
     decoded: Pcoll = app.graphs.within("DecodeKeys", lambda: app.graphs.pardo(made, decode))
@@ -184,9 +184,27 @@ def _coding(app: Application) -> KeyCoding | None:
 
 def _coded(app: Application, coding: KeyCoding) -> Pcoll:
     """Return the input with its keys as they travel."""
+    return _encoded(app, coding, app.input)
+
+
+def _encoded(app: Application, coding: KeyCoding, pcoll: Pcoll) -> Pcoll:
     encode = BundleEach(EncodeKeys(coding))
-    coded: Pcoll = app.graphs.within("EncodeKeys", lambda: app.graphs.pardo(app.input, encode))
+    coded: Pcoll = app.graphs.within("EncodeKeys", lambda: app.graphs.pardo(pcoll, encode))
     return coded
+
+
+def _coded_in_windows(app: Application, coding: KeyCoding) -> Pcoll:
+    """Return the input of a grouping with its keys as they travel.
+
+    They are encoded before windows are assigned if that makes no difference. Then the grouping reads from the
+    node that assigns windows, and can do its work.
+    """
+    before = app.graphs.before_windows(app.input)
+    if before is None:
+        return _coded(app, coding)
+    coded = _encoded(app, coding, before)
+    made: Pcoll = app.graphs.within("Windows", lambda: app.graphs.assign_like(coded, app.input))
+    return made
 
 
 def _test_stream(app: Application) -> None:
@@ -238,9 +256,9 @@ def _check_retractions(app: Application, splits: bool) -> None:
 
 def _splittable(app: Application) -> None:
     """Add a splittable DoFn whose restrictions are not run to their end at once."""
-    dofn = splittable_dofn(_step(app))
+    step = _step(app)
     unbounded = DoFnSignature(app.transform.fn).is_unbounded_per_element()
-    kind = ProcessEach(dofn)
+    kind = ProcessEach(splittable_dofn(step), _sides(app, step))
     _set_outputs(app, lambda tags: app.graphs.splittable(app.input, kind, unbounded, tags))
 
 

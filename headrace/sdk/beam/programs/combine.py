@@ -8,6 +8,7 @@ from typing import Any, Final
 from apache_beam.transforms.combiners import CountCombineFn as BeamCount, MeanCombineFn as BeamMean
 from apache_beam.transforms.core import (
     CallableWrapperCombineFn,
+    CombineFn as BeamBase,
     NoSideInputsCallableWrapperCombineFn,
 )
 
@@ -73,6 +74,8 @@ class BeamCombineFn(CombineFn):
         self._kwargs = dict(kwargs or {})
         self._runtime = RuntimeOptions.current()
         self._is_callable = type(fn) in _WRAPPERS
+        plain = type(fn).add_inputs is BeamBase.add_inputs
+        self._adds_one_by_one = plain and not (args or kwargs)
 
     def default_label(self) -> str:
         return str(type(self._fn).__name__)
@@ -89,7 +92,13 @@ class BeamCombineFn(CombineFn):
     def add_inputs(
         self, mutable_accumulator: Any, elements: Iterable[Any], *args: Any, **kwargs: Any
     ) -> Any:
-        return self._called().add_inputs(mutable_accumulator, elements, *self._args, **self._kwargs)
+        called = self._called()
+        if not self._adds_one_by_one:
+            return called.add_inputs(mutable_accumulator, elements, *self._args, **self._kwargs)
+        add = called.add_input
+        for element in elements:
+            mutable_accumulator = add(mutable_accumulator, element)
+        return mutable_accumulator
 
     def merge_accumulators(self, accumulators: Iterable[Any], *args: Any, **kwargs: Any) -> Any:
         return self._called().merge_accumulators(accumulators, *self._args, **self._kwargs)

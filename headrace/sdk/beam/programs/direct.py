@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from inspect import isgeneratorfunction
+from itertools import islice
 from operator import length_hint
 from types import CodeType
 from typing import Any, Final, TypeAlias
 
 import apache_beam as beam
+import attrs
 from apache_beam.pvalue import TaggedOutput as BeamTagged
 from apache_beam.runners.common import DoFnSignature
 from apache_beam.transforms.core import CallableWrapperDoFn, DoFn as BeamDoFn
@@ -148,9 +150,13 @@ class DirectCalls(StepCalls):
         """
         return self._arguments.bound(function, sides)
 
-    def timer(self, spec: Any) -> TimerMethod:
-        """Return the method of a timer, given Beam's spec of it."""
-        return TimerMethod.of(self.signature.timer_methods[spec], self._given)
+    def timer_methods(self) -> dict[str, TimerMethod]:
+        """Return the methods of timers, by the names of the timers.
+
+        Beam has them by the object of the spec. That is another one as soon as the class is unpickled again.
+        """
+        methods = self.signature.timer_methods.items()
+        return {spec.name: TimerMethod.of(method, self._given) for spec, method in methods}
 
     def outputs(self, bundle: Bundle, sides: tuple[Any, ...]) -> Outputs:
         """Return the outputs for a bundle."""
@@ -159,12 +165,20 @@ class DirectCalls(StepCalls):
         rows = iter(bundle.values)
         with self.calling():
             try:
-                made = self._gather(call.results(rows, bundle), bundle)
+                made, stamps = self._gather(call.results(rows, bundle), bundle)
             except Exception as error:
                 row = len(bundle) - length_hint(rows) - 1
                 error.add_note(f"for the element {shorten(bundle.values[row])}")
                 raise
-            return self._by_tag(made)
+            return self._stamped(made, stamps) if stamps else self._by_tag(made)
+
+    def _stamped(self, made: Bundle, stamps: list[int]) -> Outputs:
+        """Return outputs at times of their own; what is in several windows is one in each of them."""
+        values, single = made.values, exploded(made)
+        if single is not made:
+            single = exploded(made.with_values(list(zip(values, stamps, strict=True))))
+            values, stamps = map(list, zip(*single.values, strict=True))
+        return {MAIN: restamped(single, values, stamps, self._window_fn)}
 
     def _by_tag(self, made: Bundle) -> Outputs:
         """Return outputs, with the columns of the elements that they come from, by tag."""
@@ -172,12 +186,7 @@ class DirectCalls(StepCalls):
         if not _are_marked(kinds):
             return by_tag(made, self._window_fn)
         made = exploded(made)  # an element in several windows is one in each of them
-        values = made.values
-        if kinds != {BeamTimestamped}:
-            return by_tag(made.with_values(self.own_outputs(values)), self._window_fn)
-        stamps = [each.timestamp.micros for each in values]
-        values = [each.value for each in values]
-        return {MAIN: restamped(made, values, stamps, self._window_fn)}
+        return by_tag(made.with_values(self.own_outputs(made.values)), self._window_fn)
 
     def own_outputs(self, values: list[Any]) -> list[Any]:
         """Return outputs of Beam's classes as ours."""
@@ -190,23 +199,67 @@ def _are_marked(kinds: set[type]) -> bool:
     return any(issubclass(kind, _MARKED) for kind in kinds)
 
 
-Gather: TypeAlias = Callable[[Iterator[Any], Bundle], Bundle]
-"""Returns the outputs as a bundle, given the results of calls for the rows of a bundle."""
+RESULTS: Final = 100
+"""Number of results that are looked at together."""
 
 
-def _one_each(results: Iterator[Any], bundle: Bundle) -> Bundle:
-    return bundle.with_values(list(results))
+@attrs.define(eq=False)
+class _Found:
+    """Outputs as they come; of Beam's timestamped values only what they hold, so that few are alive at once.
+
+    Attributes:
+        values: the outputs.
+        stamps: their timestamps in microseconds; None if an output was something else.
+    """
+
+    values: list[Any] = attrs.field(factory=list)
+    stamps: list[int] | None = attrs.field(factory=list)
+
+    def add(self, block: list[Any]) -> None:
+        """Add some outputs; all before them were timestamped values."""
+        assert self.stamps is not None
+        if set(map(type, block)) <= {BeamTimestamped}:
+            self.stamps += [each.timestamp.micros for each in block]
+            self.values += [each.value for each in block]
+            return
+        pairs = zip(self.values, self.stamps, strict=True)
+        before = [TimestampedValue(value, Timestamp(micros=micros)) for value, micros in pairs]
+        self.values, self.stamps = before + block, None
 
 
-def _filtered(results: Iterator[Any], bundle: Bundle) -> Bundle:
-    return bundle.where(list(results))
+Gather: TypeAlias = Callable[[Iterator[Any], Bundle], tuple[Bundle, list[int] | None]]
+"""Returns outputs, and their timestamps if all have one, given the results of calls on rows of a bundle."""
 
 
-def _any_number(results: Iterator[Any], bundle: Bundle) -> Bundle:
-    values: list[Any] = []
+def _one_each(results: Iterator[Any], bundle: Bundle) -> tuple[Bundle, list[int] | None]:
+    found = _Found()
+    while found.stamps is not None and (block := list(islice(results, RESULTS))):
+        found.add(block)
+    found.values.extend(results)
+    return bundle.with_values(found.values), found.stamps
+
+
+def _filtered(results: Iterator[Any], bundle: Bundle) -> tuple[Bundle, None]:
+    return bundle.where(list(results)), None
+
+
+def _any_number(results: Iterator[Any], bundle: Bundle) -> tuple[Bundle, list[int] | None]:
+    found, ends = _Found(), [0]
+    while found.stamps is not None and (block := _flat(islice(results, RESULTS), ends)) is not None:
+        found.add(block)
+    values = found.values
     extend = values.extend
-    ends = [extend(() if result is None else result) or len(values) for result in results]
-    return stretched(values, ends, bundle)
+    ends += [extend(() if result is None else result) or len(values) for result in results]
+    return stretched(values, ends[1:], bundle), found.stamps
+
+
+def _flat(results: Iterator[Any], ends: list[int]) -> list[Any] | None:
+    """Return the outputs of some results, and add where each result ends; None if there are no results."""
+    values: list[Any] = []
+    extend, before = values.extend, ends[-1]
+    some = [extend(() if each is None else each) or before + len(values) for each in results]
+    ends += some
+    return values if some else None
 
 
 def _code_of(transform: Any) -> CodeType:

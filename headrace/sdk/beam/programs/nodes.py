@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Final
 
 import attrs
 
@@ -29,6 +29,8 @@ from headrace.sdk.pipelines.pipeline import Pipeline
 from headrace.sdk.pipelines.pvalue import PBegin, PCollection
 from headrace.sdk.pipelines.transform import PTransform
 from headrace.sdk.sources.reading import read_node
+from headrace.windowing.sessions import Sessions
+from headrace.windowing.windows import FixedWindows, GlobalWindows, SlidingWindows
 
 Pcoll = PCollection[Any]
 
@@ -42,6 +44,10 @@ class _Step(PTransform[Any, Any]):
 
     def expand(self, pcoll: Any) -> Any:
         return self._build()
+
+
+BY_TIME: Final = (GlobalWindows, FixedWindows, SlidingWindows, Sessions)
+"""The window functions that look at no element."""
 
 
 class Graphs:
@@ -84,6 +90,19 @@ class Graphs:
     def assign(self, pcoll: Pcoll, theirs: Any) -> Pcoll:
         """Add a node that assigns the windows of a collection of Beam."""
         output = attrs.evolve(self._like(pcoll), windowing=strategy_of(theirs.windowing))
+        return self._add(AssignWindows(self.pipeline.scope, (pcoll.collection,), (output,)))
+
+    def before_windows(self, pcoll: Pcoll) -> Pcoll | None:
+        """Return a collection before its windows were assigned by times alone; None if they were not."""
+        nodes = {node.label: node for node in self.pipeline.graph_so_far}
+        node = nodes[pcoll.collection.node]
+        if not isinstance(node, AssignWindows) or type(pcoll.windowing.window_fn) not in BY_TIME:
+            return None
+        return PCollection(self.pipeline, node.inputs[0])
+
+    def assign_like(self, pcoll: Pcoll, other: Pcoll) -> Pcoll:
+        """Add a node that assigns the windows of another collection."""
+        output = attrs.evolve(self._like(other), changing=pcoll.collection.changing)
         return self._add(AssignWindows(self.pipeline.scope, (pcoll.collection,), (output,)))
 
     def reshuffle(self, pcoll: Pcoll) -> Pcoll:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
 from typing import Any, Final
+from weakref import WeakKeyDictionary
 
 import attrs
 from apache_beam.options.pipeline_options import PipelineOptions as BeamOptions
@@ -27,6 +28,10 @@ _OURS: Final = "headrace."
 
 _BEAMS: Final = "apache_beam."
 """The start of the names of Beam's modules."""
+
+
+_KNOWN: Final[WeakKeyDictionary[Any, frozenset[str]]] = WeakKeyDictionary()
+"""The names of the options of each class, while the class is there: Beam reads the options of all classes."""
 
 
 class HeadraceOptions(BeamOptions):
@@ -68,10 +73,11 @@ def _other_classes() -> Iterator[Any]:
     return (cls for cls in BeamOptions.__subclasses__() if cls is not HeadraceOptions)
 
 
-@cache
 def _names_of(cls: Any) -> frozenset[str]:
     """Return the flags of a class of options of Beam, and the names of its options."""
-    return frozenset(_names(parser_with([cls._add_argparse_args])))
+    if cls not in _KNOWN:
+        _KNOWN[cls] = frozenset(_names(parser_with([cls._add_argparse_args])))
+    return _KNOWN[cls]
 
 
 def _names(parser: ArgumentParser) -> set[str]:

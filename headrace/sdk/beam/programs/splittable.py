@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
+from apache_beam.internal.util import ArgumentPlaceholder
 from apache_beam.runners.sdf_utils import RestrictionTrackerView
 from apache_beam.transforms import core
 from apache_beam.utils.timestamp import Duration as BeamDuration, Timestamp as BeamTimestamp
@@ -223,11 +224,12 @@ class BeamSplittableDoFn(DoFn, RestrictionProvider, WatermarkEstimatorProvider):
         step: the ParDo.
 
     Raises:
-        UnsupportedError: it has side inputs, or asks for what only Beam has.
+        UnsupportedError: it asks for what only Beam has.
     """
 
     _calls: DirectCalls
     _asked: dict[str, str]
+    _given: dict[str, Any]
 
     def __init__(self, step: BeamStep) -> None:
         self._step = step
@@ -247,14 +249,17 @@ class BeamSplittableDoFn(DoFn, RestrictionProvider, WatermarkEstimatorProvider):
         asked = zip(names, map(_asked_name, defaults), strict=True)
         self._asked = {name: what for name, what in asked if what}
         self._check(set(self._asked.values()) - _GIVEN)
+        # Arguments go to the parameters after the element that ask for nothing.
+        others = [name for name in method.args[1:] if name not in self._asked]
+        by_place = dict(zip(others, self._step.args, strict=False))
+        self._given = by_place | dict(sorted(self._step.kwargs.items()))
 
     def _check(self, unknown: set[str]) -> None:
-        """Refuse side inputs, and parameters that are not passed."""
-        if unknown or self._step.views:
-            what = f"DoFn.{min(unknown)}" if unknown else "side inputs"
+        """Refuse parameters that are not passed."""
+        if unknown:
             raise UnsupportedError(
-                f"{self.default_label()} is a splittable DoFn with {what}, which is not supported in "
-                "streaming mode",
+                f"{self.default_label()} is a splittable DoFn with DoFn.{min(unknown)}, which is not "
+                "supported in streaming mode",
                 where=self._step.label,
                 remedy="give what it needs with its elements, or run the program without --streaming",
             )
@@ -300,17 +305,19 @@ class BeamSplittableDoFn(DoFn, RestrictionProvider, WatermarkEstimatorProvider):
     def process(
         self,
         element: Any,
+        *sides: Any,
         tracker: Any = _TRACKER,
         estimator: Any = _ESTIMATOR,
         timestamp: Any = DoFn.TimestampParam,
         pane: Any = DoFn.PaneInfoParam,
         finalizer: Any = DoFn.BundleFinalizerParam,
     ) -> Iterator[Any]:
-        return self._called(element, tracker, estimator, timestamp, pane, finalizer)
+        return self._called(element, sides, tracker, estimator, timestamp, pane, finalizer)
 
     def _called(
         self,
         element: Any,
+        sides: tuple[Any, ...],
         tracker: Any,
         estimator: Any,
         timestamp: Any,
@@ -330,8 +337,10 @@ class BeamSplittableDoFn(DoFn, RestrictionProvider, WatermarkEstimatorProvider):
             "BundleFinalizerParam": finalizer,
         }
         asked = {name: given[what] for name, what in self._asked.items()}
+        contents = iter(sides)
+        plain = {name: _filled(argument, contents) for name, argument in self._given.items()}
         with self._calls.calling():
-            result = step.fn.process(element, *step.args, **{**step.kwargs, **asked})
+            result = step.fn.process(element, **plain, **asked)
             for output in result or ():
                 yield own_output(output, translation)
 
@@ -350,6 +359,7 @@ class _ByWindow(BeamSplittableDoFn):
     def process(
         self,
         element: Any,
+        *sides: Any,
         tracker: Any = _TRACKER,
         estimator: Any = _ESTIMATOR,
         timestamp: Any = DoFn.TimestampParam,
@@ -357,14 +367,19 @@ class _ByWindow(BeamSplittableDoFn):
         finalizer: Any = DoFn.BundleFinalizerParam,
         window: Any = DoFn.WindowParam,
     ) -> Iterator[Any]:
-        return self._called(element, tracker, estimator, timestamp, pane, finalizer, window)
+        return self._called(element, sides, tracker, estimator, timestamp, pane, finalizer, window)
+
+
+def _filled(argument: Any, contents: Iterator[Any]) -> Any:
+    """Return an argument, or the content of the next side input in place of Beam's placeholder."""
+    return next(contents).argument if isinstance(argument, ArgumentPlaceholder) else argument
 
 
 def splittable_dofn(step: BeamStep) -> BeamSplittableDoFn:
     """Return a splittable DoFn of Beam as one of ours, for a stream.
 
     Raises:
-        UnsupportedError: it has side inputs, or asks for what only Beam has.
+        UnsupportedError: it asks for what only Beam has.
     """
     defaults = signature_of(step.fn).process_method.defaults
     by_window = "WindowParam" in map(_asked_name, defaults)

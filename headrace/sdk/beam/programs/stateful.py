@@ -58,8 +58,8 @@ class BeamStatefulDoFn(RunDoFn):
 
     @cached_property
     def _timer_methods(self) -> list[TimerMethod]:
-        # Beam finds the method of a timer by the object that the DoFn has, which on a worker is another one.
-        return [self._calls.timer(spec) for spec in _by_name(get_dofn_specs(self._step.fn)[1])]
+        methods = self._calls.timer_methods()
+        return [methods[name] for name in self._timers]
 
     def calling(self) -> AbstractContextManager[None]:
         return self._calls.calling()

@@ -13,10 +13,21 @@ import attrs
 
 from headrace.errors import ElementError, PipelineError, TimeError, UnsupportedError, shorten
 from headrace.grouping.bundle import Bundle
+from headrace.grouping.table_bundle import TableBundle, TableRecords
+from headrace.sdk.elements.record_tables import AS_ROWS
 from headrace.sdk.elements.row import Row, rows_of
 from headrace.sdk.elements.schemas import arguments_of, checked_records
-from headrace.sdk.io.files.file_source import CHUNK_ROWS, TimestampOf
-from headrace.sdk.sources.source import Batch, BoundedSource, ReadsBundles, UnboundedSource
+from headrace.sdk.elements.wide_tables import widened
+from headrace.sdk.io.files.file_source import CHUNK_ROWS, TimestampOf, needed
+from headrace.sdk.io.formats.parquet.time_columns import micros_of_column
+from headrace.sdk.sources.source import (
+    Batch,
+    BoundedSource,
+    BoundedTables,
+    ReadsBundles,
+    ReadsTables,
+    UnboundedSource,
+)
 from headrace.windowing.time.timestamps import micros, micros_of_all
 
 SourcePartition: TypeAlias = tuple[Hashable, ...]
@@ -103,6 +114,29 @@ class FrameRows:
             return Bundle(rows)
         return Bundle(rows, self._timestamps(batch, rows))
 
+    @property
+    def are_fields(self) -> bool:
+        """Whether elements have all columns as fields, and no function is called to make them."""
+        return self.schema is None and not callable(self.timestamp)
+
+    def table(self, batch: Any, fields: Sequence[str]) -> Bundle:
+        """Return some columns of an Arrow record batch as elements that are still a table.
+
+        Raises:
+            ElementError: a row has no valid timestamp.
+        """
+        import pyarrow as pa
+
+        table = pa.Table.from_batches([batch])
+        kept = widened(table.select(fields))
+        if self.timestamp is None:
+            return TableBundle(kept, AS_ROWS)
+        try:
+            times = micros_of_column(_column(table, self.timestamp))
+        except TimeError:
+            return self.bundle(batch)  # it raises an error that names the row
+        return TableBundle(kept, AS_ROWS, times)
+
     def _records(self, columns: Mapping[str, list[object]]) -> list[Any]:
         if self.schema is None:
             return rows_of(columns, columns.values())
@@ -126,9 +160,14 @@ class FrameRows:
         except TimeError:
             _raise_timestamp_error(rows, instants)
 
-    def divided(self, batch: object) -> Iterator[tuple[SourcePartition, Bundle]]:
-        """Return the rows of each source partition, with the partition's name."""
-        bundle = self.bundle(batch)
+    def divided(self, batch: Any, tables: bool = False) -> Iterator[tuple[SourcePartition, Bundle]]:
+        """Return the rows of each source partition, with the partition's name.
+
+        Args:
+            batch: an Arrow record batch.
+            tables: whether elements stay tables.
+        """
+        bundle = self.table(batch, batch.schema.names) if tables else self.bundle(batch)
         if not self.partition_by:
             yield ALL, bundle
             return
@@ -138,13 +177,58 @@ class FrameRows:
             yield name, bundle if len(distinct) == 1 else bundle.where([n == name for n in names])
 
 
+class FrameTables(ReadsTables):
+    """A DataFrame whose rows can stay columns.
+
+    Attributes:
+        origin: where the DataFrame comes from.
+        rows: how its rows become elements.
+        fields: the columns of its tables; all by default.
+    """
+
+    origin: SparkFormat | GivenFrame
+    rows: FrameRows
+    fields: tuple[str, ...]
+
+    @property
+    def records(self) -> TableRecords | None:
+        """How rows become elements; None for instances of a class, or if a function gives the time."""
+        if not self.rows.are_fields:
+            return None
+        if not isinstance(self.origin, GivenFrame):
+            return AS_ROWS
+        names = self.origin.frame.columns
+        distinct = set(map(str.lower, names))  # Spark selects columns without regard to case
+        return AS_ROWS if names and len(distinct) == len(names) else None
+
+    @property
+    def why_elements(self) -> str:
+        return super().why_elements if not self.rows.are_fields else "names of columns are repeated"
+
+    @property
+    def fields_read(self) -> Sequence[str]:
+        read = needed(self.fields or None, self.rows.timestamp) or ()
+        return tuple(dict.fromkeys((*read, *self.rows.partition_by))) if read else ()
+
+    def with_fields(self, names: Sequence[str]) -> FrameTables:
+        if not isinstance(self.origin, GivenFrame):
+            return self  # its columns are not known before it is read
+        narrowed = attrs.evolve(self, fields=tuple(names))  # type: ignore[misc]  # of its subclasses
+        return narrowed if set(narrowed.fields_read) <= set(self.origin.frame.columns) else self
+
+    def selected(self, frame: Any) -> Any:
+        """Return the columns of a DataFrame that are needed."""
+        return frame.select(*map(quoted, self.fields_read)) if self.fields else frame
+
+
 @attrs.frozen(eq=False)
-class BoundedFrame(BoundedSource[Row], ReadsBundles):
+class BoundedFrame(BoundedSource[Row], ReadsBundles, FrameTables, BoundedTables):
     """The rows of a bounded DataFrame.
 
     Args:
         origin: where the DataFrame comes from.
         rows: how its rows become elements.
+        fields: the columns of its tables; all by default.
 
     >>> BoundedFrame(SparkFormat("jdbc"), FrameRows()).partitions()
     Traceback (most recent call last):
@@ -153,6 +237,7 @@ class BoundedFrame(BoundedSource[Row], ReadsBundles):
 
     origin: SparkFormat | GivenFrame
     rows: FrameRows = FrameRows()
+    fields: tuple[str, ...] = attrs.field(default=(), kw_only=True)
 
     @property
     def dataset(self) -> str:  # type: ignore[override]
@@ -174,14 +259,21 @@ class BoundedFrame(BoundedSource[Row], ReadsBundles):
         for batch in self.origin.frame.toArrow().to_batches(CHUNK_ROWS):
             yield self.rows.bundle(batch)
 
+    def read_tables(self, partition: object) -> Iterator[Bundle]:
+        """Collect the columns that are needed in this process."""
+        assert isinstance(self.origin, GivenFrame)
+        for batch in self.selected(self.origin.frame).toArrow().to_batches(CHUNK_ROWS):
+            yield self.rows.table(batch, self.fields or batch.schema.names)
+
 
 @attrs.frozen(eq=False)
-class UnboundedFrame(UnboundedSource[Row]):
+class UnboundedFrame(UnboundedSource[Row], FrameTables):
     """The rows of an unbounded DataFrame.
 
     Args:
         origin: where the DataFrame comes from.
         rows: how its rows become elements.
+        fields: the columns of its tables; all by default.
 
     >>> UnboundedFrame(SparkFormat("rate"), FrameRows()).partitions()
     Traceback (most recent call last):
@@ -192,6 +284,7 @@ class UnboundedFrame(UnboundedSource[Row]):
 
     origin: SparkFormat | GivenFrame
     rows: FrameRows = FrameRows()
+    fields: tuple[str, ...] = attrs.field(default=(), kw_only=True)
 
     @property
     def dataset(self) -> str:  # type: ignore[override]
@@ -240,6 +333,11 @@ def micros_of_floats(column: Any) -> list[int] | None:
         return None
     found: list[int] = (seconds * 1e6).round().astype("int64").tolist()
     return found
+
+
+def quoted(name: str) -> str:
+    """Return the name of a column in Spark's notation."""
+    return "`" + name.replace("`", "``") + "`"
 
 
 def _raise_timestamp_error(rows: list[Row], instants: list[Any]) -> NoReturn:

@@ -11,7 +11,10 @@ import attrs
 
 from headrace.errors import HeadraceError, PipelineError, shorten
 from headrace.grouping.bundle import Bundle
+from headrace.grouping.table_bundle import TableBundle
+from headrace.sdk.elements.record_tables import KeyedRecords
 from headrace.sdk.elements.tagged_output import TaggedOutput
+from headrace.sdk.io.kafka.message_tables import records_of_messages, table_of_messages
 from headrace.sdk.io.serdes.base import Serde
 from headrace.sdk.pardo.exception_handling import Exceptions, user_frames
 from headrace.windowing.time.timestamps import MIN_MICROS, micros_of_all
@@ -68,6 +71,7 @@ class RecordForm:
         timestamp: a function of the element that gives its event time; None for the time of the record.
         with_metadata: whether elements are :class:`KafkaRecord`; else pairs of key and value.
         caught: the exceptions that make a record bad; others stop the run.
+        tables: whether pairs stay columns.
     """
 
     key: Serde
@@ -75,6 +79,13 @@ class RecordForm:
     timestamp: Callable[[Any], Any] | None = None
     with_metadata: bool = False
     caught: Exceptions = ()
+    tables: bool = False
+
+    @property
+    def table_records(self) -> KeyedRecords | None:
+        """How the rows of tables become elements; None if there are no tables."""
+        plain = self.timestamp is None and not self.with_metadata and not self.caught
+        return records_of_messages(self.key, self.value) if plain else None
 
     def bundle(self, topic: str, partition: int, messages: Sequence[Any]) -> Bundle:
         """Return the elements of messages of the client.
@@ -110,6 +121,11 @@ class RecordForm:
         return Bundle.concat(found)
 
     def _decoded(self, raw: RecordColumns) -> Bundle:
+        records = self.table_records if self.tables else None
+        if records is not None:
+            table = table_of_messages(self.key, self.value, raw.topic, raw.keys, raw.values)
+            if table is not None:
+                return TableBundle(table, records, raw.times())
         keys = self.key.deserialize_all(raw.topic, raw.keys)
         values = self.value.deserialize_all(raw.topic, raw.values)
         found = list(self.elements(raw, keys, values))
@@ -204,6 +220,12 @@ class RecordColumns:
     def micros(self) -> list[int]:
         """Return the times of the records in microseconds."""
         return [each * _MICROS if each >= 0 else MIN_MICROS for each in self.millis]
+
+    def times(self) -> Any:
+        """Return the times of the records as a numpy array of microseconds."""
+        import numpy as np
+
+        return np.array(self.micros(), np.int64)
 
     def row(self, number: int) -> RecordColumns:
         """Return the columns of one record."""

@@ -16,6 +16,7 @@ import attrs
 
 from headrace.errors import PipelineError
 from headrace.grouping.bundle import Bundle
+from headrace.grouping.table_bundle import TableRecords
 from headrace.sdk.io.kafka.client import ClientSettings
 from headrace.sdk.io.kafka.consumers import close_consumers, consumer_of, forget, removed_records
 from headrace.sdk.io.kafka.kafka_record import RecordForm
@@ -25,6 +26,7 @@ from headrace.sdk.sources.source import (
     BoundedSource,
     LatestOffset,
     ReadsBundles,
+    ReadsTables,
     UnboundedSource,
 )
 from headrace.sdk.typehints.display_data import HasDisplayData
@@ -35,6 +37,12 @@ _LOG: Final = logging.getLogger(__name__)
 
 RANGE_OFFSETS: Final = 1 << 18
 """Maximum number of offsets that one task of a batch run reads."""
+
+_WHY_ELEMENTS: Final = (
+    "its values have no fields of simple types, or metadata, dead letters or event times of its own "
+    "are asked for"
+)
+"""Why messages have no tables, for the plan."""
 
 BUNDLE_OFFSETS: Final = 1 << 14
 """Maximum number of records in a bundle of a bounded read."""
@@ -71,7 +79,7 @@ class Asked:
 
 
 @attrs.frozen(eq=False)
-class KafkaSource(UnboundedSource[Any], HasDisplayData):
+class KafkaSource(UnboundedSource[Any], ReadsTables, HasDisplayData):
     """Topics as an unbounded source; a partition is a topic and a number.
 
     An offset is the number of the next record; or None or a :class:`StartPoint` until the brokers have been
@@ -110,6 +118,19 @@ class KafkaSource(UnboundedSource[Any], HasDisplayData):
     def display_data(self) -> dict[str, Any]:
         """Return the topics and the settings, without secrets."""
         return {"topics": str(self.topics), **self.settings.shown}
+
+    @property
+    def records(self) -> TableRecords | None:
+        """How the rows of tables become pairs; None if values are not records of simple types."""
+        return self.form.table_records
+
+    @property
+    def why_elements(self) -> str:
+        return _WHY_ELEMENTS
+
+    def table_source(self) -> KafkaSource:
+        """Return a source whose bundles are tables."""
+        return attrs.evolve(self, form=attrs.evolve(self.form, tables=True))
 
     @property
     def brokers(self) -> Brokers:
@@ -232,7 +253,7 @@ class OffsetRange:
 
 
 @attrs.frozen(eq=False)
-class BoundedKafkaSource(BoundedSource[Any], ReadsBundles, HasDisplayData):
+class BoundedKafkaSource(BoundedSource[Any], ReadsBundles, ReadsTables, HasDisplayData):
     """Topics up to the ends that they have when the run begins, or up to given ends, or a number of records.
 
     Attributes:
@@ -253,6 +274,19 @@ class BoundedKafkaSource(BoundedSource[Any], ReadsBundles, HasDisplayData):
     def display_data(self) -> dict[str, Any]:
         """Return the topics and the settings, without secrets."""
         return self.source.display_data()
+
+    @property
+    def records(self) -> TableRecords | None:
+        """How the rows of tables become pairs; None if values are not records of simple types."""
+        return self.source.records
+
+    @property
+    def why_elements(self) -> str:
+        return self.source.why_elements
+
+    def table_source(self) -> BoundedKafkaSource:
+        """Return a source whose bundles are tables."""
+        return attrs.evolve(self, source=self.source.table_source())
 
     def partitions(self) -> Sequence[tuple[OffsetRange, ...]]:
         """Return ranges of offsets to read in parallel; one if the number of records is limited."""

@@ -12,19 +12,21 @@ is still read; files older than all of these count as read.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, ClassVar, Final, NamedTuple
 
 import attrs
 
 from headrace.errors import FileError
 from headrace.grouping.bundle import Bundle
+from headrace.grouping.table_bundle import TableRecords, joined
 from headrace.sdk.io.cursor import Cursor
-from headrace.sdk.io.files.file_places import FilePlace
+from headrace.sdk.io.files.file_places import START, FilePlace
 from headrace.sdk.io.files.file_source import FileSource
 from headrace.sdk.io.files.file_systems import file_system_of
+from headrace.sdk.io.files.file_tables import FileTables, bundles_from
 from headrace.sdk.io.files.opening import is_compressed, modified
-from headrace.sdk.sources.source import Batch, LatestOffset, UnboundedSource
+from headrace.sdk.sources.source import Batch, LatestOffset, ReadsTables, UnboundedSource
 
 READ_FILES: Final = 1_000
 """Number of files that were read and that the offset names."""
@@ -81,7 +83,7 @@ class WatchProgress(NamedTuple):
 
 
 @attrs.frozen(eq=False)
-class WatchedFiles(UnboundedSource[Any]):
+class WatchedFiles(UnboundedSource[Any], ReadsTables):
     """Existing and new files, each read once, in order of modification time.
 
     Files must be complete when they appear: write them elsewhere on the same disk and rename them. Data
@@ -91,6 +93,7 @@ class WatchedFiles(UnboundedSource[Any]):
         files: the files and their format.
         interval: minimum seconds between listings of the directory.
         once: whether the source ends with the files of its first listing.
+        tables: whether batches are tables.
 
     >>> from headrace.io import TextFiles
     >>> WatchedFiles(TextFiles("nowhere/*.txt")).read(None, None, 10).records
@@ -102,6 +105,7 @@ class WatchedFiles(UnboundedSource[Any]):
     files: FileSource
     interval: float = 1.0
     once: bool = False
+    tables: bool = False
     _cache: _ReadCache = attrs.field(factory=lambda: _ReadCache(), init=False, repr=False)
 
     @property
@@ -119,7 +123,7 @@ class WatchedFiles(UnboundedSource[Any]):
             bundle, position = self._read_next(position, limit)
             bundles.append(bundle)
             limit -= len(bundle)
-        return Batch(Bundle.concat(bundles), tuple(position))
+        return Batch(joined(bundles), tuple(position))
 
     @property
     def tells_offsets(self) -> bool:
@@ -155,7 +159,28 @@ class WatchedFiles(UnboundedSource[Any]):
 
     def available_now(self) -> WatchedFiles:
         """Return a source that ends with the files of its first listing."""
-        return WatchedFiles(self.files, self.interval, once=True)
+        return attrs.evolve(self, once=True)
+
+    @property
+    def records(self) -> TableRecords | None:
+        """How the rows of tables become elements; None if the format has no tables."""
+        return self.files.records if isinstance(self.files, FileTables) else None
+
+    @property
+    def why_elements(self) -> str:
+        return self.files.why_elements if isinstance(self.files, FileTables) else ""
+
+    @property
+    def fields_read(self) -> Sequence[str]:
+        return self.files.fields_read if isinstance(self.files, FileTables) else ()
+
+    def with_fields(self, names: Sequence[str]) -> WatchedFiles:
+        assert isinstance(self.files, FileTables)
+        return attrs.evolve(self, files=self.files.with_fields(names))
+
+    def table_source(self) -> WatchedFiles:
+        """Return a source whose batches are tables."""
+        return attrs.evolve(self, tables=True)
 
     def _list(self, position: WatchProgress) -> WatchProgress:
         """Add unread files to the position; list the directory at most once per interval."""
@@ -170,7 +195,9 @@ class WatchedFiles(UnboundedSource[Any]):
     def _read_next(self, position: WatchProgress, limit: int) -> tuple[Bundle, WatchProgress]:
         """Read the next records of the first file ahead."""
         file = position.ahead[0]
-        cursor = self._cache.cursor_at(self.files, file[1], position.place)
+        cursor = self._cache.take(file[1], position.records)
+        if cursor is None:
+            cursor = self._opened(file[1], position.place)
         bundle = cursor.take(limit)
         if len(bundle) < limit:
             return bundle, position.after(file)
@@ -178,9 +205,17 @@ class WatchedFiles(UnboundedSource[Any]):
         self._cache.keep(cursor, file[1], position.records)
         return bundle, position
 
+    def _opened(self, path: str, place: FilePlace) -> Cursor:
+        """Return a cursor at a place of a file."""
+        _require_file(path)
+        start = place if self.files.can_start_at(place) else START
+        cursor = Cursor(bundles_from(self.files, path, start, tables=self.tables))
+        cursor.skip(place.records - start.records)
+        return cursor
+
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle without open files."""
-        return type(self), (self.files, self.interval, self.once)
+        return type(self), (self.files, self.interval, self.once, self.tables)
 
 
 @attrs.define(eq=False)
@@ -196,17 +231,10 @@ class _ReadCache:
     path: str = ""
     records: int = 0
 
-    def cursor_at(self, files: FileSource, path: str, place: FilePlace) -> Cursor:
-        """Return a cursor positioned at a place of a file."""
+    def take(self, path: str, records: int) -> Cursor | None:
+        """Return the cursor after some records of a file, if it was kept."""
         cursor, self.cursor = self.cursor, None
-        if cursor is not None and (self.path, self.records) == (path, place.records):
-            return cursor
-        _require_file(path)
-        if files.can_start_at(place):
-            return Cursor(files.read_from(path, place))
-        cursor = Cursor(files.read_file(path))
-        cursor.skip(place.records)
-        return cursor
+        return cursor if (self.path, self.records) == (path, records) else None
 
     def keep(self, cursor: Cursor, path: str, records: int) -> None:
         """Keep a cursor for the next read."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import attrs
@@ -14,7 +14,7 @@ from headrace.sdk.elements.schemas import arguments_of, fields_of, is_record, re
 from headrace.sdk.io.formats.avro.avro_schema import avro_schema
 from headrace.sdk.io.formats.avro.package import avro
 from headrace.sdk.io.formats.plain_data import in_arrow
-from headrace.sdk.io.serdes.base import Serde
+from headrace.sdk.io.serdes.base import RecordFields, Serde
 from headrace.sdk.io.serdes.registry import Framing, SchemaRegistry
 
 _WRITERS: Final[dict[tuple[SchemaRegistry, int], Any]] = {}
@@ -136,6 +136,23 @@ class AvroSerde(Serde):
         return _WRITERS[key]
 
     @property
+    def record_fields(self) -> RecordFields | None:
+        """The fields of dictionaries, if the schema is a record of simple types."""
+        types = None if self.kind or self.schema is None else _simple_types(parsed(self.schema))
+        return RecordFields(dict, types) if types else None
+
+    def record_columns(self, topic: str, column: Sequence[bytes]) -> Mapping[str, list[Any]]:
+        """Return the values of the records by field.
+
+        Raises:
+            ElementError: a message does not fit the schema.
+            PipelineError: the registry does not answer.
+        """
+        assert self.record_fields is not None
+        records = [self.load(topic, data) for data in column]
+        return {name: [each[name] for each in records] for name in self.record_fields.types}
+
+    @property
     def element_type(self) -> Any:
         """The class of records, if there is one."""
         return Any if self.kind is None else self.kind
@@ -154,6 +171,38 @@ class AvroSerde(Serde):
     def _framing(self) -> Framing | None:
         registry = self.registry
         return None if registry is None else Framing(registry, "AVRO", self.schema, self.is_key)
+
+
+_SIMPLE: Final[Mapping[str, type]] = {
+    "string": str,
+    "int": int,
+    "long": int,
+    "float": float,
+    "double": float,
+    "boolean": bool,
+    "bytes": bytes,
+}
+"""The Python types of simple types of Avro."""
+
+
+def _simple_types(schema: Any) -> dict[str, type] | None:
+    """Return the types of the fields of a record; None for a field of another type, or no record.
+
+    >>> _simple_types({"type": "record", "fields": [{"name": "n", "type": ["null", "int"]}]})
+    {'n': <class 'int'>}
+    """
+    if not isinstance(schema, Mapping) or schema.get("type") != "record":
+        return None
+    kinds = {field["name"]: _simple_type(field["type"]) for field in schema["fields"]}
+    types = {name: kind for name, kind in kinds.items() if kind is not None}
+    return types if len(types) == len(kinds) else None
+
+
+def _simple_type(kind: Any) -> type | None:
+    """Return the type of a field, which can also be null; None for a type that is not simple."""
+    options = [kind] if not isinstance(kind, list) else [each for each in kind if each != "null"]
+    (name,) = options if len(options) == 1 else (None,)
+    return _SIMPLE.get(name) if isinstance(name, str) else None
 
 
 _PARSED: Final[dict[str, Any]] = {}

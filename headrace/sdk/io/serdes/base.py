@@ -3,10 +3,25 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
+import attrs
+
 from headrace.errors import PipelineError, shorten
+
+
+@attrs.frozen
+class RecordFields:
+    """The fields of the values of a serde.
+
+    Attributes:
+        kind: the class of the values: rows or dictionaries.
+        types: the type of each field by its name; each can also be None.
+    """
+
+    kind: type
+    types: Mapping[str, type]
 
 
 class Serde(ABC):
@@ -56,6 +71,15 @@ class Serde(ABC):
         """Return the values of many bytes; override it if that is faster than one by one."""
         load = self.load
         return [None if data is None else load(topic, data) for data in column]
+
+    @property
+    def record_fields(self) -> RecordFields | None:
+        """The fields of the values, if these are rows or dictionaries of them; None if it is not known."""
+        return None
+
+    def record_columns(self, topic: str, column: Sequence[bytes]) -> Mapping[str, list[Any]]:
+        """Return the values of many bytes by field, if :attr:`record_fields` has the fields."""
+        raise NotImplementedError
 
     @property
     def element_type(self) -> Any:

@@ -6,20 +6,24 @@ import json
 import struct
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
+from types import NoneType
 from typing import Any, Final
 
 import attrs
 
 from headrace.errors import ElementError, shorten
+from headrace.sdk.elements.row import Row, rows_of
 from headrace.sdk.elements.schemas import (
+    Schema,
     arguments_of,
     checked_records,
     is_record,
     plain_type,
     required_schema,
 )
+from headrace.sdk.io.formats.column_types import checked
 from headrace.sdk.io.formats.plain_data import in_json, named
-from headrace.sdk.io.serdes.base import Serde
+from headrace.sdk.io.serdes.base import RecordFields, Serde
 from headrace.sdk.io.serdes.registry import Framing, SchemaRegistry
 
 
@@ -147,8 +151,20 @@ _FROM_JSON: Final[Mapping[Any, Any]] = {
 """Conversions to types that JSON does not have, or writes in several ways."""
 
 
+_IN_JSON: Final[Mapping[Any, tuple[type, ...]]] = {
+    float: (float, int),
+    datetime: (str,),
+    date: (str,),
+}
+"""The types of values before conversion, if they are not the type of the field."""
+
+_FIELD_TYPES: Final = (str, int, float, bool, datetime, date)
+
+
 def _record_class(kind: Any) -> Any:
-    if kind is not None:
+    if isinstance(kind, Mapping):
+        return Schema.from_fields(checked(kind, _FIELD_TYPES).items())
+    if kind is not None and not isinstance(kind, Schema):
         required_schema(kind)
     return kind
 
@@ -160,8 +176,9 @@ class JsonSerde(Serde):
     Values that are written may contain records, times and decimals; times are in ISO 8601 form.
 
     Args:
-        schema: a class of records, whose fields are checked; other fields are ignored, and missing ones are
-            None. Without one, any JSON is read.
+        schema: a class of records, or the type of each field of rows by its name: str, int, float, bool, or
+            datetime or date in ISO 8601 form. Fields are checked, other fields are ignored, and missing ones
+            are None. Without one, any JSON is read.
         registry: the schema registry whose numbers messages begin with.
         json_schema: the JSON schema that is registered when messages are written with a registry, as a dict
             or as JSON text.
@@ -177,7 +194,7 @@ class JsonSerde(Serde):
     b'{"shop":"weir","total":1.5}'
     """
 
-    schema: type | None = attrs.field(default=None, converter=_record_class)
+    schema: type | Schema | None = attrs.field(default=None, converter=_record_class)
     registry: SchemaRegistry | None = None
     json_schema: Any = attrs.field(default=None, eq=repr)
     is_key: bool = attrs.field(default=False, kw_only=True)
@@ -204,20 +221,41 @@ class JsonSerde(Serde):
         Raises:
             ElementError: it is not JSON, or does not fit the class.
         """
+        value = self._parsed(data)
+        if isinstance(self.schema, Schema):
+            return rows_of(self.schema.names, _columns(self.schema, [value]).values())[0]
+        return value if self.schema is None else _record(self.schema, value)
+
+    @property
+    def record_fields(self) -> RecordFields | None:
+        """The fields of rows, if there are their types."""
+        schema = self.schema
+        return RecordFields(Row, dict(schema.fields)) if isinstance(schema, Schema) else None
+
+    def record_columns(self, topic: str, column: Sequence[bytes]) -> Mapping[str, list[Any]]:
+        """Return the values of the objects by field.
+
+        Raises:
+            ElementError: a message is not JSON, or does not fit the schema.
+        """
+        assert isinstance(self.schema, Schema)
+        return _columns(self.schema, list(map(self._parsed, column)))
+
+    def _parsed(self, data: bytes) -> Any:
+        """Return the value of JSON, without its header."""
         framing = self._framing
         if framing:
             data = framing.unframed(data)[1]
         try:
-            value = json.loads(data)
+            return json.loads(data)
         except ValueError as error:
             raise ElementError(
                 f"{shorten(data)} is not JSON: {error}", remedy="give another deserializer"
             ) from error
-        return value if self.schema is None else _record(self.schema, value)
 
     @property
     def element_type(self) -> Any:
-        """The class of records, if there is one."""
+        """The class of records or the schema of rows, if there is one."""
         return Any if self.schema is None else self.schema
 
     def check(self) -> None:
@@ -253,6 +291,31 @@ def _record(kind: type, value: Any) -> Any:
     names = [argument.field for argument in arguments_of(kind)]
     columns = [[_converted(types[name], value.get(name), name)] for name in names]
     return checked_records(kind, names, columns)[0]
+
+
+def _columns(schema: Schema, objects: list[Any]) -> dict[str, list[Any]]:
+    """Return the values of objects by field, as the types of the schema."""
+    others = [each for each in objects if not isinstance(each, dict)]
+    if others:
+        raise ElementError(
+            f"{shorten(others[0])} is not an object with fields",
+            remedy="give a JsonSerde without a schema",
+        )
+    return {
+        name: _column(name, kind, [each.get(name) for each in objects])
+        for name, kind in schema.fields
+    }
+
+
+def _column(name: str, kind: type, values: list[Any]) -> list[Any]:
+    allowed = (NoneType, *_IN_JSON.get(kind, (kind,)))
+    if set(map(type, values)) - set(allowed):
+        wrong = next(value for value in values if type(value) not in allowed)
+        raise ElementError(
+            f"the field {name!r} has {shorten(wrong)}, which is not of the type {kind.__name__}",
+            remedy="correct the message, or give the field another type",
+        )
+    return [_converted(kind, value, name) for value in values] if kind in _FROM_JSON else values
 
 
 def _converted(kind: Any, value: Any, name: str) -> Any:

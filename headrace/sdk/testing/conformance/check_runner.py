@@ -25,12 +25,14 @@ from headrace.sdk.testing.laws.run_laws import (
     AGREES,
     HELD,
     IN_TIME,
+    LIKE_ELEMENTS,
     UNWATCHED,
     Judgement,
     LawInMode,
     RunPanes,
     in_reverse,
     of_capturing,
+    of_columns,
     of_drops,
     of_reference,
     of_results,
@@ -58,6 +60,7 @@ from headrace.sdk.testing.runs.run_on_runner import (
 )
 from headrace.sdk.testing.runs.shrinking import smaller
 from headrace.sdk.testing.runs.steps import Step
+from headrace.sdk.testing.strategies.columns import on_columns
 from headrace.sdk.testing.strategies.targeted_runs import each_kind, order_free
 from headrace.sdk.testing.streams.script import ended, rows_of
 from headrace.windowing.time.timestamps import MIN_MICROS
@@ -97,6 +100,7 @@ def check_runner(
     random_seed: int = 0,
     until_broken: bool = False,
     pipelines: st.SearchStrategy[Run] | None = None,
+    columns: bool = False,
 ) -> Report:
     """Check a runner against all laws, with random pipelines.
 
@@ -113,6 +117,8 @@ def check_runner(
         until_broken: whether to stop after the first pack that breaks a law.
         pipelines: the strategy for pipelines, for a runner that supports a part of the model; by default
             everything that :mod:`headrace.testing.strategies` draws, and runs for certain laws.
+        columns: whether the elements of sources are rows that reach the first steps as columns, if possible;
+            panes are also compared with the panes of elements. Needs ``pip install 'headrace[columns]'``.
 
     Returns:
         The report; in a test, ``assert report.passed, report``.
@@ -122,9 +128,10 @@ def check_runner(
     True
     """
     name = runner if isinstance(runner, str) else type(runner).__name__
-    kit = Kit(runner, streaming, batch, _reference(reference, runner))
+    kit = Kit(runner, streaming, batch, _reference(reference, runner), columns)
     counter = _VerdictCounter()
     kinds = each_kind() if pipelines is None else (pipelines,)
+    kinds = tuple(map(on_columns, kinds)) if columns else kinds
     for runs in _packs(kinds, cases, pack, random_seed):
         counter.add(runs, kit.judge(runs))
         if until_broken and counter.broken:
@@ -235,6 +242,7 @@ class Kit:
     streaming: bool
     batch: bool
     reference: Reference | None
+    columns: bool = False
 
     def keys(self) -> list[LawInMode]:
         """Return all laws and modes, in the order of the report."""
@@ -245,6 +253,7 @@ class Kit:
         of_runs = (IN_TIME, HELD, IN_ANY_ORDER, UNWATCHED)
         keys += [(law, "streaming") for law in of_runs if self.streaming]
         keys += [(LIKE_ITS_BATCH, "streaming")] * (self.streaming and self.batch)
+        keys += [(LIKE_ELEMENTS, mode) for mode in modes if self.columns]
         keys += [(law.sentence, "batch") for law in PANE_LAWS if self.batch and law.in_batch]
         return keys
 
@@ -259,6 +268,8 @@ class Kit:
         for n, observed in batched.items():
             found[n] |= self._of_panes(runs[n], observed, "batch")
         self._judge_unwatched(runs, found, streamed)
+        if self.columns:
+            self._judge_columns(runs, found)
         self._judge_results(runs, found, streamed, batched)
         if self.reference:
             known = [runs[n] for n in streamed]
@@ -276,6 +287,17 @@ class Kit:
         some, their = [runs[n] for n in usual], [found[n] for n in usual]
         for i, observed in self._played(some, their, "streaming", watched=False).items():
             their[i] |= of_capturing(some[i], streamed[usual[i]], observed)
+
+    def _judge_columns(self, runs: Sequence[Run], found: Sequence[Judgement]) -> None:
+        """Run what has columns once with them and once with elements, without captures of late elements."""
+        these = [n for n, run in enumerate(runs) if run.columns]
+        some, their = [runs[n] for n in these], [found[n] for n in these]
+        plain = [attrs.evolve(run, columns=False) for run in some]
+        for mode in ["streaming"] * self.streaming + ["batch"] * self.batch:
+            by_columns = self._played(some, their, mode, watched=False)
+            by_elements = self._played(plain, their, mode, watched=False)
+            for i in by_columns.keys() & by_elements.keys():
+                their[i] |= of_columns(some[i], mode, by_columns[i], by_elements[i])
 
     def _judge_results(
         self,
@@ -363,7 +385,7 @@ def parts(run: Run, observed: Sequence[Observation], mode: str) -> Iterator[Part
     """Yield the groupings of a run; their output watermarks are not known."""
     stream = mode == "streaming"
     known = source_watermarks(run.script)
-    longer = max(map(len, run.scripts)) + 1
+    longer = max(*map(len, run.scripts), *map(_events, observed)) + 1
     complete = known + known[-1:] * (longer - len(known)) if stream else [MIN_MICROS] * longer
     for n, (step, each) in enumerate(zip(run.groupings, observed, strict=True)):
         yield Part(
@@ -373,14 +395,25 @@ def parts(run: Run, observed: Sequence[Observation], mode: str) -> Iterator[Part
             changing=any(e.diff < 0 for _, e in each.inputs),
             ended=True,
             exact=stream and n in run.starts,
-            events_known=stream and not any(tells_time(s.windowing.trigger) for s in run.up_to(n)),
+            events_known=stream and not any(map(_has_own_rounds, run.up_to(n))),
         )
+
+
+def _has_own_rounds(step: Step) -> bool:
+    """Return whether a step has panes in rounds that are not events: at a time, or as its input goes on."""
+    return tells_time(step.windowing.trigger) or step.pauses is not None
+
+
+def _events(observed: Observation) -> int:
+    """Return the number of events; a splittable DoFn goes on after the last event of the script."""
+    return 1 + max((event for event, _ in observed.inputs), default=0)
 
 
 def _needs_little_state(step: Step) -> bool:
     """Return whether the engine can keep windows of a step without full states, unless it is watched."""
     facts = facts_of(step.windowing)
-    return facts.needs is Needs.VALUES and facts.panes in {Firing.ONE, Firing.FIRST_AT_END}
+    light = {Firing.ONE, Firing.FIRST_AT_END, Firing.AFTER_COUNT}
+    return facts.needs is Needs.VALUES and facts.panes in light
 
 
 def _broken(law: Any, each: Part, run: Run) -> LawBroken | None:

@@ -14,6 +14,7 @@ from itertools import islice, pairwise, takewhile
 from typing import Any, Final, TypeAlias
 
 from headrace.sdk.testing.laws.pane_law import Broken, PaneLaw, by_event, has_panes
+from headrace.sdk.testing.laws.repeat_laws import REPEATED_ONCE
 from headrace.sdk.testing.laws.result_laws import (
     ADDING_UP,
     LIKE_BATCH,
@@ -447,5 +448,6 @@ PANE_LAWS: Final = (
     COUNTED,
     SIDE_CONTENT,
     NEW_WINDOWS,
+    REPEATED_ONCE,
 )
 """All laws of a grouping."""

@@ -14,7 +14,7 @@ from headrace.sdk.testing.runs.batch_oracle import end_result, shrinks, without_
 from headrace.sdk.testing.runs.programs import program
 from headrace.sdk.testing.runs.run import Run
 from headrace.sdk.testing.runs.run_on_runner import Observation, Pane
-from headrace.sdk.testing.strategies.pipelines import retracts
+from headrace.sdk.testing.runs.steps import retracts
 from headrace.sdk.testing.strategies.targeted_runs import drops_nothing
 from headrace.sdk.testing.streams.script import rows_of, with_rows
 
@@ -30,6 +30,7 @@ Judgement: TypeAlias = dict[LawInMode, LawBroken | None]
 AGREES: Final = "the panes are the same as the reference's"
 IN_TIME: Final = "if no element is late, nothing is dropped, however long panes are delayed"
 HELD: Final = "nothing is dropped after a retracting grouping with at most the same lateness"
+LIKE_ELEMENTS: Final = "the panes of columns are the panes of elements"
 UNWATCHED: Final = "capturing inputs and late elements does not change the panes"
 
 
@@ -109,6 +110,17 @@ def of_capturing(
     return {(UNWATCHED, "streaming"): _differing(UNWATCHED, run, different, remedy)}
 
 
+def of_columns(
+    run: Run, mode: str, columns: Sequence[Observation], elements: Sequence[Observation]
+) -> Judgement:
+    """Compare the panes of a run with the panes of the same run whose elements are not columns."""
+    sides = "only of columns", "only of elements"
+    found, expected = ([each.panes for each in some] for some in (columns, elements))
+    different = _different(run, found, expected, sides)
+    remedy = "compare the contents that each path makes of a bundle"
+    return {(LIKE_ELEMENTS, mode): _differing(LIKE_ELEMENTS, run, different, remedy)}
+
+
 def _differing(
     law: str, run: Run, different: Mapping[str, object] | None, remedy: str
 ) -> LawBroken | None:
@@ -118,9 +130,16 @@ def _differing(
 def _different(
     run: Run, some: RunPanes, others: RunPanes, names: tuple[str, str]
 ) -> dict[str, object] | None:
-    """Return the panes that only one of two runs has, at the first grouping where they differ."""
+    """Return the panes that only one of two runs has, at the first grouping where they differ.
+
+    A splittable DoFn goes on in rounds between events, and all runs of a pipeline have these in common. So if
+    there is one, panes are compared without the numbers of their events.
+    """
+    events = all(step.pauses is None for step in run.steps)
     for step, one, other in zip(run.groupings, some, others, strict=True):
-        here, there = (sorted(map(_readable, panes), key=repr) for panes in (one, other))
+        here, there = (
+            sorted((_readable(pane, events) for pane in panes), key=repr) for panes in (one, other)
+        )
         if here != there:
             left, right = names
             differences = {left: _difference(here, there), right: _difference(there, here)}
@@ -133,10 +152,10 @@ def _difference(some: Sequence[object], others: Sequence[object]) -> list[object
     return [each for each in some if left[repr(each)]]
 
 
-def _readable(pane: Pane) -> tuple[object, ...]:
-    """Return a pane as plain data, in a readable order."""
+def _readable(pane: Pane, event: bool) -> tuple[object, ...]:
+    """Return a pane as plain data, in a readable order, with the number of its event or without."""
     return (
-        pane.event,
+        *([pane.event] if event else []),
         pane.key,
         tuple(pane.window[:2]),
         pane.value,

@@ -73,12 +73,18 @@ def result_of(kind: str, changes: Iterable[SignedValue]) -> Any:
         return sum(value * diff for value, diff in changes)
     if kind == "spread":
         return _spread([*changes])
+    if kind == "count":
+        return sum(diff for _, diff in changes)
+    if kind == "mean":
+        return _mean([*changes])
     values = remaining_values(changes)
     if kind == "last":
         by_time = sorted(values, key=lambda pair: (pair[0], encode_value(pair[1])))
         return sorted((value for _, value in by_time[-LAST_VALUES:]), key=repr)
     if kind == "distinct":
         return len(set(map(repr, values)))
+    if kind == "max":
+        return max(values, default=None)
     return values if kind == "list" else max(values, default=0)
 
 
@@ -86,6 +92,11 @@ def _spread(changes: Sequence[SignedValue]) -> object:
     number = sum(diff for _, diff in changes)
     total = sum(value * diff for value, diff in changes)
     return number * sum(value**2 * diff for value, diff in changes) - total**2 if number > 0 else 0
+
+
+def _mean(changes: Sequence[SignedValue]) -> object:
+    number = sum(diff for _, diff in changes)
+    return sum(value * diff for value, diff in changes) / number if number else None
 
 
 def is_empty(kind: str, changes: Sequence[SignedValue]) -> bool:

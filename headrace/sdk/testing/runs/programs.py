@@ -24,23 +24,27 @@ from headrace.sdk.testing.runs.steps import (
     side_windowing,
     suffixes,
 )
-from headrace.sdk.testing.streams.script import Script, ScriptEvent, retracts, stream
+from headrace.sdk.testing.streams.script import ONE_KEY, Script, ScriptEvent, retracts, stream
 from headrace.triggers.strategy import WindowingStrategy
 from headrace.triggers.trigger import Trigger
 from headrace.windowing.time.timestamps import Duration, Timestamp
 
 _HOMES = (
+    "headrace",
     "headrace.testing",
     "headrace.testing.strategies",
     "headrace.triggers",
     "headrace.windowing",
 )
-"""The modules of the names in a program, except ``hr``."""
+"""The modules of the names in a program."""
 
 _COMBINE_FNS: Final = {
     "sum": "sum",
     "largest": "Largest()",
     "spread": "Spread()",
+    "count": "hr.combiners.CountCombineFn()",
+    "mean": "hr.combiners.MeanCombineFn()",
+    "max": "max",
     "distinct": "hr.combiners.ApproximateCountDistinctCombineFn(error=0.0006)",
 }
 
@@ -55,6 +59,10 @@ class Steps(Protocol):
     @property
     def scripts(self) -> tuple[tuple[ScriptEvent, ...], ...]:
         """The scripts that are played."""
+
+    @property
+    def columns(self) -> bool:
+        """Whether the elements of the sources are rows."""
 
     @property
     def steps(self) -> tuple[Step, ...]:
@@ -144,7 +152,7 @@ def program(run: Steps, runner: str = "local") -> str:
         return repr(run)
     lines = [f"with TestPipeline({runner!r}, argv={[UNSAFE]}) as p:"]
     for each, script in zip(_SOURCES, run.scripts, strict=False):
-        lines += _indented(_source(each, script))
+        lines += _indented(_source(each, script, run.columns))
     lines += _indented(_steps(run))
     for n in range(len(run.groupings)):
         lines += ["", f"for pane in panes_{n}.elements:", "    print(pane)"]
@@ -154,6 +162,8 @@ def program(run: Steps, runner: str = "local") -> str:
 def _imports(text: str) -> Iterator[str]:
     """Yield the imports that a text needs."""
     used = set(_NAME.findall(text))
+    if "attrgetter" in used:
+        yield "from operator import attrgetter"
     yield "import headrace as hr"
     for home in _HOMES:
         names = used & set(import_module(home).__all__)
@@ -166,9 +176,10 @@ def _indented(lines: Iterable[str], by: str = "    ") -> list[str]:
     return [by + line for line in lines]
 
 
-def _source(called: str, script: Script) -> Iterator[str]:
+def _source(called: str, script: Script, columns: bool) -> Iterator[str]:
     yield f"{called} = p | {called!r} >> ("
-    yield from _indented(["TestStream()", *stream(script).calls])
+    kind = "TableStream()" if columns else "TestStream()"
+    yield from _indented([kind, *stream(script, columns).calls])
     yield ")"
 
 
@@ -178,17 +189,23 @@ def _steps(run: Steps) -> Iterator[str]:
     for n, step in enumerate(run.steps):
         other = _SOURCES[0 if step.branch else 1]
         for number, aside in run.branch(n):
-            yield from _step(number, aside, [other])
+            yield from _step(number, aside, [other], run.columns)
             other = f"grouped_{number}"
-        yield from _step(n, step, [came, other] if step.beside else [came])
+        yield from _step(n, step, [came, other] if step.beside else [came], run.columns)
         came = f"grouped_{n}"
 
 
-def _step(n: int, step: Step, sides: Sequence[str]) -> Iterator[str]:
+def _step(n: int, step: Step, sides: Sequence[str], columns: bool) -> Iterator[str]:
     """Yield the lines of a grouping and of the transforms that precede it."""
     into: list[str] = []
     for side, suffix in zip(sides, suffixes(n, step), strict=True):
-        lines, prepared = _preparation(step, side, suffix, aside=bool(into))
+        are_rows = columns and side in _SOURCES
+        if step.pauses and not (into and step.beside == "side"):
+            repeated = f"repeated_{suffix.replace(' ', '_')}"
+            repeat = f"hr.ParDo(RepeatUnbounded({code(step.pauses)}))"
+            yield f"{repeated} = {side} | 'repeat {suffix}' >> {repeat}"
+            side = repeated
+        lines, prepared = _preparation(step, side, suffix, bool(into), are_rows)
         yield from lines
         into.append(prepared)
     together = f"({', '.join(into)})" if step.beside else into[0]
@@ -224,7 +241,9 @@ def _grouping(step: Step) -> str:
     return f"hr.CombinePerKey({_COMBINE_FNS[step.kind]})"
 
 
-def _preparation(step: Step, came: str, suffix: str, aside: bool) -> tuple[list[str], str]:
+def _preparation(
+    step: Step, came: str, suffix: str, aside: bool, are_rows: bool
+) -> tuple[list[str], str]:
     """Return the lines of the transforms that precede a grouping, and the name of the last collection.
 
     Args:
@@ -232,20 +251,26 @@ def _preparation(step: Step, came: str, suffix: str, aside: bool) -> tuple[list[
         came: the name of the input.
         suffix: the suffix of labels.
         aside: whether it is the second of two inputs.
+        are_rows: whether the elements of the input are rows.
     """
     lines, after = [], suffix.replace(" ", "_")
     from_source = came in _SOURCES  # the values are numbers, which need no conversion
+    is_side = aside and step.beside == "side"
     if step.only is not None:
-        test = f"lambda pair: {step.only.__name__}(pair[1])"
+        only = step.only.__name__
+        test = f"field_condition({only})" if are_rows else f"lambda pair: {only}(pair[1])"
         lines.append(f"chosen_{after} = {came} | 'only {suffix}' >> hr.Filter({test})")
         came = f"chosen_{after}"
-    if step.one_key or not from_source:
+    if are_rows:
+        fields = f"{ONE_KEY if step.one_key else 'key'!r}, 'value'"
+        lines.append(f"adapted_{after} = {came} | 'adapt {suffix}' >> hr.Map(attrgetter({fields}))")
+        came = f"adapted_{after}"
+    elif step.one_key or not from_source:
         key = "'all'" if step.one_key else "key"
         value = "ordered(value)" if holds_lists(step) else "weight(value)"
         pair = f"lambda key, value: ({key}, {value})"
         lines.append(f"adapted_{after} = {came} | 'adapt {suffix}' >> hr.MapTuple({pair})")
         came = f"adapted_{after}"
-    is_side = aside and step.beside == "side"
     if step.assigns or is_side:
         windowing = side_windowing(step) if is_side else step.windowing
         lines.append(f"windowed_{after} = {came} | 'window {suffix}' >> hr.WindowInto(")

@@ -11,15 +11,19 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from itertools import chain
-from typing import Any
+from operator import attrgetter
+from typing import Any, Final
 
 import attrs
 
 from headrace.errors import PipelineError
 from headrace.sdk.combiners.approximate.distinct import ApproximateCountDistinctCombineFn
+from headrace.sdk.combiners.arithmetic import MeanCombineFn
 from headrace.sdk.combiners.combine import CombinePerKey
+from headrace.sdk.combiners.counting import CountCombineFn
 from headrace.sdk.combiners.evictors import CountEvictor
 from headrace.sdk.combiners.moments import VarianceCombineFn
+from headrace.sdk.elements.row import Row
 from headrace.sdk.groups.combine_fn import CombineFn
 from headrace.sdk.groups.group_by_key import GroupByKey
 from headrace.sdk.groups.window_into import WindowInto
@@ -35,10 +39,12 @@ from headrace.sdk.pipelines.transform import PTransform
 from headrace.sdk.sources.reading import Create
 from headrace.sdk.testing.assertions.capturing import Capture, capture
 from headrace.sdk.testing.runs.programs import code, program
+from headrace.sdk.testing.runs.repeating import Pauses, Repeat, RepeatUnbounded
 from headrace.sdk.testing.runs.stateful_sum import SEEN, StatefulSum, StatefulSumBeside
 from headrace.sdk.testing.runs.steps import (
     LAST_VALUES,
     UNSAFE,
+    Kind,
     Step,
     emits_panes,
     has_stateful_side,
@@ -53,7 +59,7 @@ from headrace.sdk.testing.runs.steps import (
 )
 from headrace.sdk.testing.runs.weights import weight, with_side
 from headrace.sdk.testing.streams.pipelines import TestPipeline
-from headrace.sdk.testing.streams.script import END_OF_DATES, ScriptEvent
+from headrace.sdk.testing.streams.script import END_OF_DATES, ONE_KEY, ScriptEvent
 from headrace.windowing.timestamped_value import TimestampedValue
 
 
@@ -149,11 +155,13 @@ class Run:
         script: the events of the source.
         steps: the groupings.
         other: the events of a second source, if a step uses it.
+        columns: whether the elements of the sources are rows that reach the first steps as columns.
     """
 
     script: tuple[ScriptEvent, ...]
     steps: tuple[Step, ...] = attrs.field(converter=in_parts)
     other: tuple[ScriptEvent, ...] = ()
+    columns: bool = False
 
     @property
     def scripts(self) -> tuple[tuple[ScriptEvent, ...], ...]:
@@ -177,10 +185,11 @@ class Run:
 
     @property
     def starts(self) -> frozenset[int]:
-        """The numbers of the groupings whose only input is the first source."""
-        alone = [0] * (not self.steps[0].beside)
+        """The numbers of the groupings whose only input is the first source, at once."""
+        alone = [(0, self.steps[0])] * (not self.steps[0].beside)
         branches = (self.branch(n)[:1] for n in range(len(self.steps)))
-        return frozenset([*alone, *(n for n, _ in chain.from_iterable(branches))])
+        first = chain(alone, *branches)
+        return frozenset(n for n, step in first if step.pauses is None)
 
     def up_to(self, n: int) -> tuple[Step, ...]:
         """Return the n-th grouping and all that precede it."""
@@ -194,7 +203,7 @@ class Run:
     @property
     def plain(self) -> bool:
         """Whether the run is only a chain of groupings."""
-        return not any(step.beside or step.only for step in self.steps)
+        return not any(step.beside or step.only or step.pauses for step in self.steps)
 
     @property
     def has_only_panes(self) -> bool:
@@ -219,7 +228,7 @@ def adapted(one_key: bool, lists: bool, key: object, value: object) -> tuple[Any
     >>> adapted(True, False, "a", [1, 2])
     ('all', 3)
     """
-    return "all" if one_key else key, ordered(value) if lists else weight(value)
+    return ONE_KEY if one_key else key, ordered(value) if lists else weight(value)
 
 
 def stamped_later(pair: object, seconds: int, timestamp: Any = DoFn.TimestampParam) -> Any:
@@ -237,6 +246,14 @@ def chosen(only: Callable[[Any], bool], pair: tuple[object, object]) -> bool:
     return only(pair[1])
 
 
+_COMBINERS: Final[dict[Kind, Any]] = {
+    "sum": sum,
+    "count": CountCombineFn(),
+    "mean": MeanCombineFn(),
+    "max": max,
+}
+
+
 def grouping(step: Step) -> PTransform[Any, Any]:
     """Return the transform of a step that is not a join."""
     if step.kind == "list":
@@ -245,8 +262,8 @@ def grouping(step: Step) -> PTransform[Any, Any]:
         return GroupByKey(evictor=CountEvictor(LAST_VALUES))
     if step.kind == "state":
         return ParDo(StatefulSum())
-    if step.kind == "sum":
-        return CombinePerKey(sum)
+    if step.kind in _COMBINERS:
+        return CombinePerKey(_COMBINERS[step.kind])
     if step.kind == "distinct":
         return CombinePerKey(ApproximateCountDistinctCombineFn(error=0.0006))
     return CombinePerKey(Spread() if step.kind == "spread" else Largest())
@@ -263,6 +280,7 @@ class StepCaptures:
         late: its late elements, if watched and if it assigns windows; a stateful DoFn only counts them.
         before: its input before a side input was added, if watched.
         side: its side input, if watched.
+        repeats: the input and output of each splittable DoFn before it, if watched.
     """
 
     label: str
@@ -271,6 +289,7 @@ class StepCaptures:
     late: Capture | None
     before: Capture | None = None
     side: Capture | None = None
+    repeats: tuple[tuple[Capture, Capture], ...] = ()
 
 
 def build(source: Any, run: Run, watched: bool, other: Any = None) -> list[StepCaptures]:
@@ -297,6 +316,8 @@ def _grouped(
 ) -> tuple[PCollection[Any], StepCaptures]:
     """Apply a grouping to its inputs, and capture its output."""
     first, *others = suffixes(n, step)
+    if step.pauses:
+        return _grouped_repeats(n, step, step.pauses, sides, watched)
     came: Any = [_prepared(sides[0], step, first, watched)]
     for side, suffix in zip(sides[1:], others, strict=True):
         prepare = _prepared_side if step.beside == "side" else _prepared
@@ -316,6 +337,22 @@ def _grouped(
         before, aside = capture(came[0], f"before {n}"), capture(came[1], f"side {n}")
         taps = attrs.evolve(taps, before=before, side=aside)
     return source, taps
+
+
+def _grouped_repeats(
+    n: int, step: Step, pauses: Pauses, sides: Sequence[PCollection[object]], watched: bool
+) -> tuple[PCollection[Any], StepCaptures]:
+    """Apply a splittable DoFn to the inputs of a grouping, but not to a side input, and then the grouping."""
+    came: list[Any] = [*sides]
+    repeats = []
+    for i, suffix in enumerate(suffixes(n, step)[: 1 if step.beside == "side" else None]):
+        before, repeat = came[i], Repeat if came[i].collection.bounded else RepeatUnbounded
+        came[i] = before | f"repeat {suffix}" >> ParDo(repeat(pauses))
+        if watched:
+            names = f"unrepeated {suffix}", f"repeated {suffix}"
+            repeats.append((capture(before, names[0]), capture(came[i], names[1])))
+    source, taps = _grouped(n, attrs.evolve(step, pauses=None), came, watched)
+    return source, attrs.evolve(taps, repeats=tuple(repeats))
 
 
 def has_late_output(step: Step) -> bool:
@@ -361,9 +398,32 @@ def _prepared_side(side: PCollection[object], step: Step, suffix: str, watched: 
 def _adapted(side: PCollection[object], step: Step, suffix: str) -> Any:
     """Apply the filter of a step, and adapt keys and values."""
     came: Any = side
+    if side.element_type is Row:
+        return _pairs_of_rows(came, step, suffix)
     if step.only is not None:
         came = came | f"only {suffix}" >> Filter(partial(chosen, step.only))
     return came | f"adapt {suffix}" >> MapTuple(partial(adapted, step.one_key, holds_lists(step)))
+
+
+def _pairs_of_rows(came: Any, step: Step, suffix: str) -> Any:
+    """Apply the filter of a step to the rows of a source, and make pairs of them; on columns, if possible."""
+    if step.only is not None:
+        came = came | f"only {suffix}" >> Filter(field_condition(step.only))
+    key = ONE_KEY if step.one_key else "key"
+    return came | f"adapt {suffix}" >> Map(attrgetter(key, "value"))
+
+
+def field_condition(only: Callable[[Any], bool]) -> Any:
+    """Return ``is_odd`` or ``is_big`` of the value of a row, as an expression over its fields.
+
+    >>> import narwhals as nw
+    >>> isinstance(field_condition(is_odd), nw.Expr)
+    True
+    """
+    from narwhals import col
+
+    conditions: dict[object, Any] = {is_odd: col("value") % 2 == 1, is_big: col("value") >= 5}
+    return conditions[only]
 
 
 def can_be_built(run: Run) -> bool:

@@ -12,15 +12,24 @@ from typing import Any, TypeAlias
 
 import attrs
 
+from headrace.sdk.elements.row import Row
 from headrace.sdk.pipelines.pvalue import PDone
 from headrace.sdk.pipelines.runner_lookup import Runner
 from headrace.sdk.pipelines.transform import PTransform
-from headrace.sdk.sources.reading import Create
+from headrace.sdk.sources.reading import Create, Read
 from headrace.sdk.testing.assertions.capturing import Capture, Captured
 from headrace.sdk.testing.runs.run import Run, StepCaptures, build, ordered, unchecked_pipeline
 from headrace.sdk.testing.runs.steps import side_name
 from headrace.sdk.testing.streams.alignment import aligned
-from headrace.sdk.testing.streams.script import event_at, rows_of, stamped, stream, ticking
+from headrace.sdk.testing.streams.script import (
+    event_at,
+    rows_of,
+    stamped,
+    stamped_row,
+    stream,
+    ticking,
+)
+from headrace.sdk.testing.streams.table_stream import TableValues
 from headrace.windowing.window import BoundedWindow
 
 RunnerOrName: TypeAlias = str | Runner
@@ -98,6 +107,7 @@ class Observation:
         dropped: number of dropped elements, after each event, or at the end.
         watermarks: output watermarks, after each event, or at the end.
         side: what was observed of a side input; captured only if watched.
+        repeats: the inputs and outputs of each splittable DoFn before the grouping; captured only if watched.
     """
 
     panes: list[Pane] = attrs.field(factory=list)
@@ -106,6 +116,7 @@ class Observation:
     dropped: list[int] = attrs.field(factory=list)
     watermarks: list[int] = attrs.field(factory=list)
     side: SideObservation | None = None
+    repeats: list[tuple[list[GroupingInput], list[GroupingInput]]] = attrs.field(factory=list)
 
 
 UNKNOWN_EVENT = -1
@@ -152,7 +163,9 @@ def observation(tap: StepCaptures, counted: Any, event_of: EventOf) -> Observati
     inputs, late = (
         [(event_of(row), input_of(row)) for row in rows(at)] for at in (tap.inputs, tap.late)
     )
-    return Observation(panes, inputs, late, [counted.late_dropped], [counted.watermark])
+    repeats = [([*map(input_of, rows(a))], [*map(input_of, rows(b))]) for a, b in tap.repeats]
+    dropped, watermarks = [counted.late_dropped], [counted.watermark]
+    return Observation(panes, inputs, late, dropped, watermarks, repeats=repeats)
 
 
 def side_observation(tap: StepCaptures, steps: Any, called: str) -> SideObservation | None:
@@ -214,7 +227,7 @@ def run_streaming(
             use optimisations.
     """
     ticks = max((len(script) for run in runs for script in run.scripts), default=0)
-    ticked = [stream(ticking(script, ticks)) for run in runs for script in run.scripts]
+    ticked = [stream(ticking(script, ticks), run.columns) for run in runs for script in run.scripts]
     streams = iter(aligned(ticked) if ticked else ())
     parts = [_RunTransform(run, [next(streams) for _ in run.scripts], watched) for run in runs]
     return _run_all(parts, runner, event_by_clock)
@@ -222,9 +235,8 @@ def run_streaming(
 
 def run_alone(run: Run, runner: RunnerOrName) -> list[Observation]:
     """Run one run with its own clock; events are not known."""
-    (observed,) = _run_all(
-        [_RunTransform(run, list(map(stream, run.scripts)), watched=False)], runner, unknown_event
-    )
+    sources = [stream(script, run.columns) for script in run.scripts]
+    (observed,) = _run_all([_RunTransform(run, sources, watched=False)], runner, unknown_event)
     return observed
 
 
@@ -233,10 +245,22 @@ def run_batch(
 ) -> list[list[Observation]]:
     """Run runs side by side as batches of all their elements; return the observations of their groupings."""
     parts = [
-        _RunTransform(run, [Create(list(map(stamped, rows_of(s)))) for s in run.scripts], watched)
+        _RunTransform(run, [in_memory(rows_of(s), run.columns) for s in run.scripts], watched)
         for run in runs
     ]
     return _run_all(parts, runner, unknown_event)
+
+
+def in_memory(rows: Sequence[Any], columns: bool = False) -> PTransform[Any, Any]:
+    """Return a bounded source of the rows of a script.
+
+    Args:
+        rows: the rows.
+        columns: whether its elements reach the first steps as columns.
+    """
+    if not columns:
+        return Create(list(map(stamped, rows)))
+    return Read(TableValues(tuple(map(stamped_row, rows)))).with_output_types(Row)
 
 
 def _run_all(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import attrs
 
@@ -17,6 +17,15 @@ from headrace.triggers.watermark_triggers import DefaultTrigger
 
 T = TypeVar("T")
 
+DEFAULTS: Final[dict[str, Any]] = {
+    "only": None,
+    "one_key": False,
+    "side_windows": None,
+    "later": 0,
+    "pauses": None,
+}
+"""The attributes of a step that become smaller at once."""
+
 
 def smaller(run: Run) -> Iterator[Run]:
     """Yield smaller runs, those with the largest reduction first.
@@ -26,6 +35,8 @@ def smaller(run: Run) -> Iterator[Run]:
     >>> [less.script for less in smaller(Run(script, (Step(WindowingStrategy()),)))]
     [(('watermark', 9),)]
     """
+    if run.columns:
+        yield attrs.evolve(run, columns=False)
     for steps in _smaller_chains(run.steps):
         if steps != run.steps:
             yield _tidy(attrs.evolve(run, steps=steps))
@@ -58,7 +69,7 @@ def _smaller_steps(step: Step) -> Iterator[Step]:
     """Yield steps with one property reset to its default."""
     if step.beside:
         yield _alone(step)
-    for name, default in {"only": None, "one_key": False, "side_windows": None, "later": 0}.items():
+    for name, default in DEFAULTS.items():
         yield from _with(step, **{name: default})
     if not emits_panes(step):
         yield from _with(step, kind="sum")

@@ -8,16 +8,19 @@ from typing import Any, Final, Literal, TypeAlias
 
 import attrs
 
+from headrace.sdk.testing.runs.repeating import Pauses
 from headrace.triggers.refinement import AccumulationMode
 from headrace.triggers.strategy import WindowingStrategy
 from headrace.windowing.window_fn import WindowFn
 
-Kind: TypeAlias = Literal["sum", "list", "largest", "spread", "distinct", "last", "state"]
+Kind: TypeAlias = Literal[
+    "sum", "list", "largest", "spread", "distinct", "last", "state", "count", "mean", "max"
+]
 
-SUBTRACTING: Final[tuple[Kind, ...]] = ("sum", "spread")
+SUBTRACTING: Final[tuple[Kind, ...]] = ("sum", "spread", "count", "mean")
 """Results of CombineFns that can subtract."""
 
-UNDIVIDED_KINDS: Final[tuple[Kind, ...]] = ("spread", "distinct", "last")
+UNDIVIDED_KINDS: Final[tuple[Kind, ...]] = ("spread", "distinct", "last", "count", "mean", "max")
 """Results that cannot be combined from the results of parts, so discarding panes have another kind."""
 
 _SKETCHES: Final[tuple[Kind, ...]] = ("distinct",) if find_spec("datasketches") else ()
@@ -26,6 +29,9 @@ KINDS: Final[tuple[Kind, ...]] = ("sum", "list", "largest", "spread", "last", *_
 """A sum, which can subtract; a list; a combination that must keep its inputs to support retractions; a
 variance, which can subtract; the last values by event time, which an evictor keeps; and, if the package
 datasketches is there, a sketch, which cannot subtract."""
+
+KNOWN_KINDS: Final[tuple[Kind, ...]] = ("sum", "count", "mean", "max")
+"""Results that are combined as columns; all but the sum are drawn only for elements that are columns."""
 
 LAST_VALUES: Final = 2
 """The number of values that the evictor keeps."""
@@ -55,6 +61,7 @@ class Step:
         side_windows: the windows of a side input; None for the windows of the step.
         later: how much later its elements get, in seconds, after they were assigned to windows: then a
             ``TimestampedValue`` assigns them again. 0 for no new timestamps.
+        pauses: the pauses of a splittable DoFn before it, whose outputs it groups; None for no such DoFn.
     """
 
     windowing: WindowingStrategy
@@ -66,6 +73,7 @@ class Step:
     branch: tuple[Step, ...] = ()
     side_windows: WindowFn | None = None
     later: int = 0
+    pauses: Pauses | None = None
 
 
 def in_parts(steps: Iterable[Step]) -> tuple[Step, ...]:
@@ -92,6 +100,12 @@ def emits_panes(step: Step) -> bool:
     A stateful DoFn ignores both, and emits one output for each key and window. A join has no kind.
     """
     return step.kind != "state" or step.beside == "join"
+
+
+def retracts(step: Step) -> bool:
+    """Return whether a grouping is in RETRACTING mode."""
+    mode = step.windowing.accumulation_mode
+    return emits_panes(step) and mode is AccumulationMode.RETRACTING
 
 
 def mode_of(step: Step) -> AccumulationMode:

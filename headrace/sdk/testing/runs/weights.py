@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Final
+
+PARTS_OF_ONE: Final = 2520
+"""A number that all numbers up to 10 divide, so that means of a few ints have ints as weights."""
 
 
 def weight(value: object) -> Any:
-    """Return a number for any value of a run: a number, or a list or tuple of such values.
+    """Return an int for any value of a run: an int, a float, or a list or tuple of such values.
 
-    >>> weight([1, [2, 3]])
-    6
+    >>> weight([1, [2, 3]]), weight(0.5)
+    (6, 1260)
     """
+    if isinstance(value, float):
+        return round(value * PARTS_OF_ONE)
     return sum(map(weight, value)) if isinstance(value, (list, tuple)) else value
 
 

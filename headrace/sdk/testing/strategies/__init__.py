@@ -10,7 +10,9 @@ module             draws
 ``windowing``      window functions, triggers and windowing strategies
 ``combining``      CombineFns
 ``changelogs``     tables whose rows are written, replaced and deleted
+``repeating``      where splittable DoFns precede groupings, and how they pause
 ``pipelines``      chains of groupings and whole pipelines
 ``targeted_runs``  runs that certain laws need
+``columns``        the same runs, with elements that are columns
 =================  ====================================================================
 """

@@ -8,8 +8,16 @@ import attrs
 
 from headrace.sdk.testing.property_testing import st
 from headrace.sdk.testing.runs.run import Run, inherited, is_big, is_odd
-from headrace.sdk.testing.runs.steps import KINDS, Beside, Kind, Step, emits_panes, output_windowing
+from headrace.sdk.testing.runs.steps import (
+    KINDS,
+    Beside,
+    Kind,
+    Step,
+    output_windowing,
+    retracts,
+)
 from headrace.sdk.testing.strategies.arriving import REACH, Scale, scripts
+from headrace.sdk.testing.strategies.repeating import with_pauses
 from headrace.sdk.testing.strategies.windowing import (
     Where,
     aligned,
@@ -123,10 +131,12 @@ def pipelines(
     safe: bool = True,
     stateful: bool = True,
     side_inputs: bool = True,
+    splittable: bool = True,
 ) -> Run:
     """Draw whole pipelines: one to three groupings, filters, and a flattened or joined collection.
 
-    Some groupings are done by a stateful DoFn (:class:`StatefulSum`). The other collection comes from a
+    Some groupings are done by a stateful DoFn (:class:`StatefulSum`), and a splittable DoFn
+    (:class:`Repeat`) precedes some. The other collection comes from a
     second source, or from a branch that groups the same elements in another way; it can also be a side input.
 
     A drawn pipeline is a :class:`Run`; a failing test shows it as a program that can be pasted and run.
@@ -138,6 +148,7 @@ def pipelines(
         safe: whether to omit triggers that lose data.
         stateful: whether to draw stateful DoFns.
         side_inputs: whether to draw side inputs.
+        splittable: whether to draw splittable DoFns.
 
     >>> from hypothesis import find
     >>> run = find(pipelines(), lambda run: run.has_other and len(run.steps) > 1)
@@ -151,8 +162,14 @@ def pipelines(
         run = attrs.evolve(run, steps=draw(with_state(run.steps, [False, False, False, True])))
     kinds: tuple[Beside | None, ...] = (None, None, "flatten", "join", "side")
     beside = draw(st.sampled_from(kinds if side_inputs else kinds[:-1]))
-    if beside is None:
-        return run
+    if beside is not None:
+        run = draw(_beside(run, beside, where, safe))
+    return draw(with_pauses(run, [False, False, False, True])) if splittable else run
+
+
+@st.composite
+def _beside(draw: st.DrawFn, run: Run, beside: Beside, where: Where, safe: bool) -> Run:
+    """Draw another collection for a step of a run, and the step."""
     n_th = draw(st.sampled_from([n for n, step in enumerate(run.steps) if step.assigns]))
     branch = draw(st.just(()) | _branches(run.steps[n_th], where.scale, safe))
     other = () if branch else draw(scripts(where.scale, to_infinity=True))
@@ -258,12 +275,6 @@ def repeated(windowing: WindowingStrategy, before: WindowingStrategy) -> Windowi
     if trigger.may_finish(windowing) and not trigger.may_finish(before):
         trigger = Repeatedly(trigger)
     return attrs.evolve(windowing, trigger=trigger)
-
-
-def retracts(step: Step) -> bool:
-    """Return whether a grouping is in RETRACTING mode."""
-    mode = step.windowing.accumulation_mode
-    return emits_panes(step) and mode is AccumulationMode.RETRACTING
 
 
 def merges(step: Step) -> bool:

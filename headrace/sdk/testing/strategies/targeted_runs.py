@@ -18,6 +18,7 @@ from headrace.sdk.testing.runs.steps import (
     emits_panes,
     mode_of,
     output_windowing,
+    retracts,
 )
 from headrace.sdk.testing.strategies.arriving import scripts
 from headrace.sdk.testing.strategies.pipelines import (
@@ -27,11 +28,11 @@ from headrace.sdk.testing.strategies.pipelines import (
     merges,
     pipelines,
     repeated,
-    retracts,
     runs,
     with_side_input,
     with_state,
 )
+from headrace.sdk.testing.strategies.repeating import allowed_pauses, with_pauses
 from headrace.sdk.testing.strategies.windowing import Where, aligned, growing, windowings
 from headrace.sdk.testing.streams.script import ScriptEvent, ScriptRow, punctual
 from headrace.triggers.clock_triggers import AfterProcessingTime
@@ -261,7 +262,7 @@ def waiting_for_all(run: Run) -> Run:
         or merges(last)
     ):
         last = _in_retracting_mode(last)
-    steps = inherited([*map(_in_retracting_mode, fronts), last])
+    steps = allowed_pauses(inherited([*map(_in_retracting_mode, fronts), last]))
     other = punctual(run.other) if any(step.beside == "side" for step in steps) else run.other
     return attrs.evolve(run, steps=steps, other=other)
 
@@ -457,6 +458,15 @@ def _without_lateness(step: Step) -> Step:
     return attrs.evolve(step, windowing=attrs.evolve(step.windowing, allowed_lateness=0))
 
 
+@st.composite
+def splittable(draw: st.DrawFn) -> Run:
+    """Draw runs with splittable DoFns; in half of them the final result depends only on the input."""
+    if draw(st.booleans()):
+        return draw(with_pauses(draw(in_time()), [True]))
+    run = draw(pipelines(splittable=False))
+    return draw(with_pauses(waiting_for_all(run), [True]))
+
+
 def _merged() -> st.SearchStrategy[Run]:
     return merging_after_firing(to_infinity=True)
 
@@ -479,6 +489,7 @@ KINDS_OF_RUNS: Final[dict[str, Callable[[], st.SearchStrategy[Run]]]] = {
     "side inputs": beside_side_inputs,
     "stateful, side inputs": state_beside_side_inputs,
     "default triggers": with_default_triggers,
+    "splittable": splittable,
 }
 """The runs on which a runner is checked: whole pipelines, and runs that certain laws need."""
 
@@ -495,7 +506,8 @@ OFTEN: Final = (
     ),
     *["closing over changes"] * 2,
     *["counting"] * 3,
-    *["default triggers"] * 2,
+    *["default triggers"] * 4,
+    "splittable",
 )
 """Kinds that are drawn more often than others: once more for each entry."""
 

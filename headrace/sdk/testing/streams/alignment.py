@@ -29,7 +29,7 @@ def aligned(streams: Sequence[TestStream]) -> list[TestStream]:
         _joined(stream.events, each, lengths, moves=False)
         for stream, each in zip(streams[1:], parts[1:], strict=True)
     ]
-    return [TestStream(events=script) for script in scripts]
+    return [type(each)(events=s) for each, s in zip(streams, scripts, strict=True)]
 
 
 def _between_steps(script: StreamEvents) -> list[list[Event]]:

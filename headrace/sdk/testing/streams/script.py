@@ -9,12 +9,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, TypeAlias
 
 from headrace.errors import PipelineError
+from headrace.sdk.elements.row import Row
 from headrace.sdk.sources.scripted_stream import TestStream
+from headrace.sdk.testing.streams.table_stream import TableStream
 from headrace.windowing.time.timestamps import MAX_MICROS, MIN_MICROS, Duration, Timestamp
 from headrace.windowing.time.units import SECOND
 from headrace.windowing.timestamped_value import TimestampedValue
 
-ScriptRow: TypeAlias = tuple[str, int, int, int]
+ScriptRow: TypeAlias = tuple[str | None, int, int, int]
 """Key, value, timestamp in microseconds, diff."""
 
 ScriptEvent: TypeAlias = tuple[str, Any]
@@ -25,6 +27,9 @@ Rows can also be TimestampedValues of any values.
 
 Script: TypeAlias = Sequence[ScriptEvent]
 
+
+ONE_KEY: Final = "all"
+"""The key of all elements in steps with a single key."""
 
 END_OF_DATES: Final = 250_000_000_000 * SECOND
 """A time in the year 9892: later ones stand for the end of time."""
@@ -66,16 +71,30 @@ def stamped(row: ScriptRow | TimestampedValue[object]) -> TimestampedValue[Any]:
     return TimestampedValue((key, value), Timestamp(micros=timestamp))
 
 
-def stream(script: Script) -> TestStream:
+def stamped_row(row: ScriptRow) -> TimestampedValue[Row]:
+    """Return a row of a script as an element with named fields, one of which is the same in all rows.
+
+    >>> stamped_row(("a", 1, 2_000_000, 1))
+    TimestampedValue(Row(key='a', value=1, all='all'), Timestamp(2))
+    """
+    (key, value), timestamp = stamped(row).value, Timestamp(micros=row[2])
+    return TimestampedValue(Row(key=key, value=value, all=ONE_KEY), timestamp)
+
+
+def stream(script: Script, columns: bool = False) -> TestStream:
     """Return a script as a test stream.
+
+    Args:
+        script: the script.
+        columns: whether its elements are rows that reach the first steps as columns.
 
     >>> stream([("elements", (("a", 1, 2_000_000, 1),)), ("watermark", 5_000_000)])
     TestStream(stays_open=True).add_elements([TimestampedValue(('a', 1), 2)]).advance_watermark_to(5)
     """
-    result = TestStream(stays_open=True)
+    result = TableStream(stays_open=True) if columns else TestStream(stays_open=True)
     for kind, what in script:
         if kind == "elements":
-            result = result.add_elements(map(stamped, what))
+            result = result.add_elements(map(stamped_row if columns else stamped, what))
         elif kind == "watermark":
             result = result.advance_watermark_to(Timestamp(micros=what))
         else:

@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -234,7 +234,7 @@ def start(spark: SparkSession, home: Path, more: bool = False) -> tuple[Any, Kep
     """Two sources that Spark reads, of which one watches files of lines, with groupings behind each."""
     kept, lines = Kept(), Kept()
     p = hr.Pipeline(options=options(f"--checkpoint={home}/checkpoint", "--max-records-per-batch=1"))
-    pairs = p | sensors(spark, home / "data") | hr.Map(lambda row: (row.key, row.second))
+    pairs = p | sensors(spark, home / "data") | hr.Map(attrgetter("key", "second"))
     keep_totals(pairs, kept)
     read = hr.io.ReadFromText(
         f"{(home / 'logs').as_uri()}/*.log",

@@ -41,6 +41,7 @@ WINDOWS = st.sampled_from([None, aligned(), merging()])
 def small_chunks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Chunks are split as soon as they hold more than one key, or once there are more than three keys."""
     monkeypatch.setattr(chunks, "KEYS_PER_CHUNK", 1)
+    monkeypatch.setattr(chunks, "DENSE_FACTOR", 1)
     monkeypatch.setattr(chunks, "SINGLE_CHUNK_KEYS", request.param)
 
 

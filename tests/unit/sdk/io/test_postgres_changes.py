@@ -428,3 +428,14 @@ def test_arguments_are_checked() -> None:
     for how in wrong:
         with pytest.raises(hr.PipelineError):
             hr.io.ReadFromPostgres("postgresql://h/d", **({"slot": "s", "tables": "t"} | how))
+
+
+def test_a_server_that_has_gone_is_noticed_after_a_minute_unless_the_dsn_says_otherwise(database):
+    def settings(url: str) -> dict[str, str]:
+        with Server(url).connected() as connection:
+            return connection.info.get_parameters()
+
+    probes = [f"keepalives_{name}" for name in ("idle", "interval", "count")]
+    assert [settings(database.url)[name] for name in probes] == ["30", "10", "3"]
+    own = psycopg.conninfo.make_conninfo(database.url, keepalives_idle=7)
+    assert [settings(own)[name] for name in probes] == ["7", "10", "3"]

@@ -14,7 +14,7 @@ from headrace.sdk.testing.runs.run import Run
 from headrace.sdk.testing.runs.run_on_runner import pane, run_alone
 from headrace.sdk.testing.runs.steps import Step
 from headrace.testing import TestStream
-from headrace.testing.strategies import pipelines, runs, streams
+from headrace.testing.strategies import on_columns, pipelines, runs, streams
 from headrace.triggers import WindowingStrategy
 from headrace.windowing import Timestamp, TimestampedValue
 from tests.unit.sdk.testing.pair_elements import PAIRS
@@ -32,7 +32,7 @@ def ran(text: str) -> dict[str, Any]:
 @pytest.mark.slow
 @pytest.mark.usefixtures("capsys")
 @settings(max_examples=60, suppress_health_check=[])
-@given(pipelines())
+@given(pipelines() | on_columns(pipelines()))
 def test_the_program_of_a_pipeline_says_what_the_pipeline_says(run: Run) -> None:
     found = ran(program(run))
     for n, heard in enumerate(run_alone(run, "local")):
@@ -49,7 +49,7 @@ def test_a_stream_prints_as_the_calls_that_make_it(stream: TestStream) -> None:
 NAMES = {"TimestampedValue": TimestampedValue, "Timestamp": Timestamp}
 
 
-@given(runs(retractions=True))
+@given(runs(retractions=True) | on_columns(runs()))
 def test_a_run_prints_as_the_expression_that_makes_it(run: Run) -> None:
     import headrace.testing.strategies as strategies
     import headrace.triggers as triggers

@@ -11,9 +11,11 @@ from hypothesis import Phase, find, given, settings, strategies as st
 
 import headrace as hr
 from headrace.errors import PipelineError
+from headrace.sdk.testing.runs.repeating import Pauses
 from headrace.sdk.testing.runs.run import can_be_built
 from headrace.sdk.testing.runs.shrinking import smaller
 from headrace.sdk.testing.strategies.arriving import offsets
+from headrace.sdk.testing.strategies.repeating import allowed_pauses
 from headrace.sdk.testing.strategies.targeted_runs import (
     UNLIMITED,
     expiring,
@@ -248,6 +250,8 @@ def test_pipelines_of_all_kinds_are_drawn() -> None:
         lambda run: any(step.kind == "state" for step in run.steps[1:]),
         lambda run: any(step.only for step in run.steps),
         lambda run: any(step.one_key for step in run.steps),
+        lambda run: any(step.pauses for step in run.steps[1:]),
+        lambda run: any(step.pauses and step.beside for step in run.steps),
     ):
         assert is_drawn(pipelines(), wanted)
 
@@ -375,9 +379,25 @@ def test_an_element_that_can_be_retracted_needs_a_side_input_that_fires_once() -
     assert not can_be_built(Run((), (retracting, attrs.evolve(beside, branch=(retracting,)))))
 
 
-@given(pipelines(stateful=False, side_inputs=False))
-def test_state_and_side_inputs_can_be_left_out(run: Run) -> None:
+@given(pipelines(stateful=False, side_inputs=False, splittable=False))
+def test_state_and_side_inputs_and_splittable_dofns_can_be_left_out(run: Run) -> None:
     assert all(step.kind != "state" and step.beside != "side" for step in run.groupings)
+    assert not any(step.pauses for step in run.groupings)
+
+
+def test_no_splittable_dofn_follows_what_can_be_retracted() -> None:
+    pauses = Pauses()
+    plain = Step(WindowingStrategy(FixedWindows(5)), pauses=pauses)
+    retracting = attrs.evolve(
+        plain,
+        windowing=WindowingStrategy(accumulation_mode=AccumulationMode.RETRACTING),
+    )
+    behind = allowed_pauses((plain, retracting, plain))
+    assert [step.pauses for step in behind] == [pauses, pauses, None]
+    beside = attrs.evolve(plain, beside="flatten", branch=(retracting,))
+    assert [step.pauses for step in allowed_pauses((beside, plain))] == [None, None]
+    kept = attrs.evolve(plain, assigns=False)
+    assert [step.pauses for step in allowed_pauses((plain, kept))] == [pauses, None]
 
 
 @pytest.mark.parametrize("mode", AccumulationMode)
@@ -408,6 +428,11 @@ def test_the_timestamps_of_panes_do_not_tell_of_the_order(combiner: TimestampCom
 
 
 # Smaller ones
+
+
+def test_a_splittable_dofn_goes() -> None:
+    run = Run((), (Step(WindowingStrategy(), pauses=Pauses(every=1)),))
+    assert (Step(WindowingStrategy()),) in [candidate.steps for candidate in smaller(run)]
 
 
 def test_a_branch_becomes_smaller() -> None:

@@ -17,6 +17,7 @@ import sys
 import sysconfig
 import zipfile
 from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path, PurePosixPath
 from types import ModuleType
 from typing import Final
@@ -60,7 +61,7 @@ def send_code(spark: SparkSession, py_files: Iterable[str] = ()) -> None:
     Raises:
         PipelineError: a file does not exist.
     """
-    code = [*sources(ALWAYS), *sources(user_modules())]
+    code = [*_always(), *sources(user_modules())]
     name = f"headrace-{_digest(code)}.zip"
     if is_connect(spark):
         for file in py_files:
@@ -76,6 +77,12 @@ def send_code(spark: SparkSession, py_files: Iterable[str] = ()) -> None:
         path.write_bytes(zipped(code))
         _add_for_workers_only(context, path)
     _extend_python_path(context)
+
+
+@cache
+def _always() -> tuple[SourceFile, ...]:
+    """Return the files that every worker needs; this process has imported them and does not do so again."""
+    return tuple(sources(ALWAYS))
 
 
 def user_modules() -> list[str]:
@@ -121,9 +128,16 @@ def zipped(files: Iterable[SourceFile]) -> bytes:
 def _digest(files: Iterable[SourceFile]) -> str:
     digest = hashlib.sha256()
     for file in files:
-        digest.update(f"{file.name}\0{file.path.stat().st_size}\0".encode())
-        digest.update(file.path.read_bytes())
+        status = file.path.stat()
+        content = _content_digest(file.path, status.st_size, status.st_mtime_ns)
+        digest.update(f"{file.name}\0{content}\0".encode())
     return digest.hexdigest()[:16]
+
+
+@cache
+def _content_digest(path: Path, size: int, changed: int) -> str:
+    """Return a digest of a file, which is read again after it has changed."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def _parents(name: str) -> list[str]:
@@ -167,9 +181,14 @@ def _file_of(module: ModuleType) -> str | None:
 
 
 def _is_installed(path: Path) -> bool:
-    installed = {sysconfig.get_path(key) for key in ("stdlib", "platstdlib", "purelib", "platlib")}
-    in_python = any(path.is_relative_to(directory) for directory in installed)
+    in_python = any(path.is_relative_to(directory) for directory in _installation())
     return in_python or not set(_NOT_CODE).isdisjoint(path.parts)
+
+
+@cache
+def _installation() -> frozenset[str]:
+    """Return the directories of Python and of installed packages."""
+    return frozenset(map(sysconfig.get_path, ("stdlib", "platstdlib", "purelib", "platlib")))
 
 
 def _in_package(name: str, directory: Path) -> Iterator[SourceFile]:
@@ -182,7 +201,8 @@ def _in_package(name: str, directory: Path) -> Iterator[SourceFile]:
 
 
 def _is_added(context: SparkContext, name: str) -> bool:
-    return any(file.rpartition("/")[2] == name for file in context.listFiles)
+    files: str = context._jsc.sc().listFiles().mkString("\n")  # one call, not one for each file
+    return any(file.rpartition("/")[2] == name for file in files.splitlines())
 
 
 def check_exists(file: str) -> None:
@@ -233,8 +253,6 @@ def _extend_python_path(context: SparkContext) -> None:
     root = SparkFiles.getRootDirectory()
     newest_first = [os.path.join(root, name) for name in reversed(context._python_includes or ())]
     existing = context.environment.get("PYTHONPATH", "").split(os.pathsep)
-    archives = [
-        path for name in archive_names(context.getConf()) for path in (f"{root}/{name}", name)
-    ]
+    archives = [path for name in archive_names(context._conf) for path in (f"{root}/{name}", name)]
     paths = dict.fromkeys(path for path in [*newest_first, root, *existing, *archives] if path)
     context.environment["PYTHONPATH"] = os.pathsep.join(paths)

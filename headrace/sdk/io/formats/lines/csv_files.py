@@ -23,7 +23,6 @@ from headrace.sdk.io.files.file_places import (
 from headrace.sdk.io.files.file_source import (
     CHUNK_ROWS,
     Columns,
-    FileSource,
     names_of,
     needed,
     require_columns,
@@ -32,12 +31,13 @@ from headrace.sdk.io.files.opening import existing, is_compressed, matching, ope
 from headrace.sdk.io.files.read_errors import reading
 from headrace.sdk.io.files.text_record import KeptLines, TextRecord
 from headrace.sdk.io.formats import column_types as schemas
+from headrace.sdk.io.formats.lines.column_tables import TypedFiles
 
 CsvRecords = list[list[str]]
 
 
 @attrs.frozen(eq=False)
-class CsvFiles(FileSource):
+class CsvFiles(TypedFiles):
     """The records of CSV files, as rows; an empty field is None.
 
     Args:
@@ -117,20 +117,20 @@ class CsvFiles(FileSource):
         require_columns(list(self.schema), self.column_names(), "CsvFiles")
 
     def column_names(self) -> tuple[str, ...]:
-        return needed(self._names, self.timestamp) or ()
+        return needed(self.names, self.timestamp) or ()
 
     def values(self, columns: Columns) -> list[Any]:
-        names = self._names
+        names = self.names
         record = self.given_schema if isinstance(self.given_schema, type) else Row
         return records_of(record, names, [columns[name] for name in names])
 
     @property
     def element_type(self) -> Any:
         """The type of the elements."""
-        return schemas.element_type(self.given_schema, {n: self.schema[n] for n in self._names})
+        return schemas.element_type(self.given_schema, {n: self.schema[n] for n in self.names})
 
     @property
-    def _names(self) -> tuple[str, ...]:
+    def names(self) -> tuple[str, ...]:
         """The names of the columns of the records."""
         if isinstance(self.given_schema, type):
             return tuple(argument.field for argument in arguments_of(self.given_schema))

@@ -21,10 +21,11 @@ from headrace.sdk.io.files.file_places import (
     Places,
     places_of_lines,
 )
-from headrace.sdk.io.files.file_source import Columns, FileSource, needed, require_columns
+from headrace.sdk.io.files.file_source import Columns, needed, require_columns
 from headrace.sdk.io.files.opening import existing, is_compressed
 from headrace.sdk.io.files.text_record import TextRecord
 from headrace.sdk.io.formats import column_types as schemas
+from headrace.sdk.io.formats.lines.column_tables import TypedFiles
 from headrace.sdk.io.formats.lines.text_files import TextFiles
 
 _KINDS: Final = (str, int, float, bool, datetime, date, list, dict, object)
@@ -44,7 +45,7 @@ _IN_JSON: Final[dict[type, tuple[type, ...]]] = {
 
 
 @attrs.frozen(eq=False)
-class JsonFiles(FileSource):
+class JsonFiles(TypedFiles):
     """The objects in files of JSON lines, as rows; a missing field is None.
 
     Args:

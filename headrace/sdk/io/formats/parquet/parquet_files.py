@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from itertools import accumulate
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, Self
 
 import attrs
 
 from headrace.errors import PipelineError, TimeError
+from headrace.grouping.bundle import Bundle
 from headrace.grouping.table_bundle import TableBundle, TableRecords
 from headrace.sdk.elements.record_tables import AS_DICTS, AS_ROWS
 from headrace.sdk.elements.row import rows_of
 from headrace.sdk.elements.schemas import arguments_of, checked_records, required_schema
+from headrace.sdk.elements.wide_tables import widened
 from headrace.sdk.io.files.file_places import START, FilePlace, Places
 from headrace.sdk.io.files.file_source import (
     CHUNK_ROWS,
@@ -23,18 +25,18 @@ from headrace.sdk.io.files.file_source import (
     needed,
     require_columns,
 )
+from headrace.sdk.io.files.file_tables import FileTables
 from headrace.sdk.io.files.opening import opened
 from headrace.sdk.io.files.read_errors import reading
 from headrace.sdk.io.formats.parquet.arrow import arrow
 from headrace.sdk.io.formats.parquet.time_columns import micros_of_column
-from headrace.sdk.sources.source import ReadsTables
 
 TABLE_ROWS: Final = 1 << 16
 """The number of records in a table."""
 
 
 @attrs.frozen(eq=False)
-class ParquetFiles(FileSource, ReadsTables):
+class ParquetFiles(FileSource, FileTables):
     """The records of Parquet files, as dictionaries, rows or instances of a class.
 
     Args:
@@ -43,6 +45,7 @@ class ParquetFiles(FileSource, ReadsTables):
         schema: a class of records, whose fields are the columns; None for dictionaries or rows.
         as_rows: whether records are rows.
         timestamp: a column, or a function of the dictionary, that gives its event time.
+        fields: the columns of the tables of files that have all of these; by default those of the records.
 
     >>> ParquetFiles("delays.parquet").bundle({"airport": ["EWR"], "delay": [7]}).values
     [{'airport': 'EWR', 'delay': 7}]
@@ -53,6 +56,7 @@ class ParquetFiles(FileSource, ReadsTables):
     columns: tuple[str, ...] | None = attrs.field(default=None, converter=names_of)
     schema: type | None = attrs.field(default=None, kw_only=True)
     as_rows: bool = attrs.field(default=False, kw_only=True)
+    fields: tuple[str, ...] = attrs.field(default=(), kw_only=True)
 
     def __attrs_post_init__(self) -> None:
         """Check that only one argument names the columns, or the kind of the records."""
@@ -109,28 +113,47 @@ class ParquetFiles(FileSource, ReadsTables):
             return None
         return AS_ROWS if self.as_rows else AS_DICTS
 
-    def read_tables(self, partition: Any) -> Iterator[TableBundle]:
-        for path in partition:
-            with self.opened_file(path) as file:
-                rows = 0
-                for batch in _batches_from(file, 0, self._selected(file, path), TABLE_ROWS):
-                    yield self._table(arrow().Table.from_batches([batch]), path, rows)
-                    rows += batch.num_rows
+    @property
+    def fields_read(self) -> Sequence[str]:
+        return needed(self.fields or None, self.timestamp) or ()
 
-    def _table(self, table: Any, path: str, rows: int) -> TableBundle:
-        """Return a table with its timestamps, as the elements of the source."""
+    def with_fields(self, names: Sequence[str]) -> Self:
+        return attrs.evolve(self, fields=tuple(names))
+
+    def tables_from(self, path: str, place: FilePlace) -> Iterator[Bundle]:
+        with self.opened_file(path) as file:
+            kept = self._kept(self._selected(file, path))
+            read = needed(kept, self.timestamp)
+            for batch in _batches_from(file, place.records, list(read or kept), TABLE_ROWS):
+                yield self._table(arrow().Table.from_batches([batch]), kept, path)
+
+    def table_bundle(self, table: Any, kept: Sequence[str] = ()) -> TableBundle:
+        """Return some columns of a table with its timestamps; all columns by default.
+
+        Raises:
+            TimeError: a timestamp is not valid.
+        """
         assert self.records is not None
-        names = self._names or table.column_names
-        kept = table.select(names)
+        fields = widened(table.select(kept or table.schema.names))
         if not isinstance(self.timestamp, str):
-            return TableBundle(kept, self.records)
+            return TableBundle(fields, self.records)
+        return TableBundle(fields, self.records, micros_of_column(table.column(self.timestamp)))
+
+    def _table(self, table: Any, kept: tuple[str, ...], path: str) -> TableBundle:
+        """Return some columns of a table with its timestamps, as the elements of the source."""
         try:
-            times = micros_of_column(table.column(self.timestamp))
-        except TimeError as error:
-            columns = table.to_pydict()
-            values, where = self.values(columns), f"{path}, record "
-            raise self._timestamp_error(error, values, columns, where, rows) from error
-        return TableBundle(kept, self.records, times)
+            return self.table_bundle(table, kept)
+        except TimeError:
+            for _ in self.read_file(path):
+                pass  # it raises an error that names the record
+            raise
+
+    def _kept(self, selected: Sequence[str]) -> tuple[str, ...]:
+        """Return the columns of the tables of a file, from those to read of it for records."""
+        names = tuple(selected if self._names is None else self._names)
+        if not set(self.fields) <= set(names):
+            return names
+        return tuple(name for name in names if not self.fields or name in self.fields)
 
     def _selected(self, file: Any, path: str) -> list[str]:
         """Return the columns to read from a file."""

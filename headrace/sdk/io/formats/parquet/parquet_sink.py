@@ -10,17 +10,24 @@ import attrs
 
 from headrace.errors import ElementError, PipelineError, shorten
 from headrace.grouping.bundle import Bundle
+from headrace.grouping.table_bundle import ArrowBundle
+from headrace.sdk.elements.record_tables import has_fields
 from headrace.sdk.elements.schemas import Schema, schema_of
+from headrace.sdk.elements.wide_tables import widened
 from headrace.sdk.io.files.file_sink import FileSink
 from headrace.sdk.io.files.joined_pieces import Piece, Written
 from headrace.sdk.io.files.opening import open_file
 from headrace.sdk.io.formats.parquet.arrow import arrow
-from headrace.sdk.io.formats.parquet.arrow_schema import arrow_array, arrow_schema
+from headrace.sdk.io.formats.parquet.arrow_schema import arrow_array, arrow_schema, arrow_type
 from headrace.sdk.io.formats.plain_data import converted, in_arrow
 from headrace.sdk.io.formats.record_columns import columns_of, names_in
 
 ROW_GROUP_BYTES: Final = 64 * 1024 * 1024
 """The default size of row groups in memory."""
+
+
+_PLAIN: Final = frozenset({"int64", "double", "string", "bool", "date32[day]"})
+"""The names of Arrow's types that are those of the columns of Python values."""
 
 
 def _is_known(sink: object, attribute: object, codec: str) -> None:
@@ -99,6 +106,25 @@ class ParquetSink(FileSink):
 
     def table(self, bundle: Bundle) -> Any:
         """Return elements as an Arrow table."""
+        made = self._of_columns(bundle)
+        return self._of_elements(bundle) if made is None else made
+
+    def _of_columns(self, bundle: Bundle) -> Any:
+        """Return the table of elements that are a table with the columns to write; None for others."""
+        own = self.schema is None and self.diff_column is None
+        if not (own and isinstance(bundle, ArrowBundle) and has_fields(bundle.records)):
+            return None
+        table = widened(bundle.table)
+        declared = dict(() if self.element_schema is None else self.element_schema.fields)
+        alike = all(
+            field.type == (arrow_type(declared.get(field.name)) or field.type)
+            and str(field.type) in _PLAIN
+            and table.column(field.name).null_count < max(1, len(table))
+            for field in table.schema
+        )
+        return table if alike and table.column_names else None
+
+    def _of_elements(self, bundle: Bundle) -> Any:
         schema = self._schema()
         names = names_in(bundle, None if schema is None else schema.names, self.element_schema)
         if schema is not None:

@@ -1,0 +1,136 @@
+"""Precombiner for tables whose windows are sessions with a fixed gap: sessions are found by sorting.
+
+The rows are sorted by key and time. A session of a key begins where the time since the row before is at least
+the gap. The contents of sessions are made as columns
+(:mod:`headrace.runners.contents.table_contents`). Late rows are not in sessions, but in their own windows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from operator import itemgetter
+from typing import Any, TypeAlias
+
+import attrs
+
+from headrace.grouping.bundle import Bundle
+from headrace.grouping.reduction import Reduction
+from headrace.grouping.table_bundle import TableBundle
+from headrace.runners.contents.groups import Groups
+from headrace.runners.contents.table_contents import contents_of
+from headrace.runners.precombine.key_index import KeyIndex
+from headrace.runners.precombine.per_session import (
+    CombinedSession,
+    KeySessions,
+    SessionPrecombiner,
+    expired_until,
+)
+from headrace.runners.precombine.per_table import alike
+from headrace.runners.precombine.table_keys import codes_of, far, numbered
+from headrace.sdk.elements.record_tables import PairRecords
+from headrace.windowing.window_fn import fact
+
+SessionsOfKeys: TypeAlias = dict[int, list[CombinedSession]]
+"""The sessions of each key in order, by the number of the key."""
+
+
+@attrs.define
+class TableSessionPrecombiner(SessionPrecombiner):
+    """Columns by key and session, for sessions with a fixed gap.
+
+    Elements, and tables that differ in their fields, are collected one by one.
+
+    Args:
+        reduction: what contents are made of.
+    """
+
+    reduction: Reduction = attrs.field(kw_only=True)
+    _waiting: list[TableBundle] = attrs.field(factory=list, init=False)
+
+    def add(self, bundle: Bundle) -> None:
+        """Take the rows of a table, or elements."""
+        if isinstance(bundle, TableBundle) and not far(bundle.times):
+            self._waiting.append(bundle)
+        else:
+            super().add(bundle)
+
+    def sessions(self) -> Iterator[KeySessions]:
+        """Yield each key with its sessions in order, and the windows of its late elements."""
+        tables, self._waiting = alike(self._waiting), []
+        if len(tables) == 1 and not (self._open or self._late):
+            yield from self._sessions_of(tables[0])
+            return
+        for table in tables:
+            super().add(table)
+        yield from super().sessions()
+
+    def _sessions_of(self, bundle: TableBundle) -> Iterator[KeySessions]:
+        """Yield the sessions of the keys of a table."""
+        import numpy as np
+
+        records = bundle.records
+        assert isinstance(records, PairRecords)
+        columns = [codes_of(bundle.table.column(name)) for name in records.key.names]
+        one_key = np.zeros(len(bundle), np.int64)
+        ids, first = numbered([one_key, *(column.ids for column in columns)])
+        named = [[column.values[n] for n in column.ids[first].tolist()] for column in columns]
+        keys = records.key.values(named, len(first))
+        gap = fact(self.input.strategy.window_fn, "fixed_gap")
+        assert isinstance(gap, int)  # else the grouping takes elements
+        late = bundle.times + gap <= expired_until(self.input.strategy, self.watermark)
+        sessions = self._runs(bundle, ids, keys, ~late, gap)
+        own = self._runs(bundle, ids, keys, late, 1)
+        for number, identity in enumerate(KeyIndex().identify(keys)):
+            yield identity, keys[number], sessions.get(number, ()), own.get(number, ())
+
+    def _runs(
+        self, bundle: TableBundle, ids: Any, keys: Sequence[Any], mask: Any, apart: int
+    ) -> SessionsOfKeys:
+        """Return the sessions of some rows of a table; times that are so far apart are in different ones."""
+        if not mask.any():
+            return {}
+        records = bundle.records
+        assert isinstance(records, PairRecords)
+        some, ids = bundle.filtered(mask), ids[mask]
+        groups, first, last = sessions_in(ids, some.times, apart)
+        numbers = ids[first].tolist()
+
+        def key_of(session: int) -> Any:
+            return keys[numbers[session]]
+
+        contents = contents_of(self.reduction, records.value, some.table, groups, key_of)
+        gap = fact(self.input.strategy.window_fn, "fixed_gap")
+        ends = (some.times[last] + gap).tolist()
+        counts = groups.counts.tolist()
+        found = zip(numbers, some.times[first].tolist(), ends, contents, counts, strict=True)
+        by_key = groupby(found, key=itemgetter(0))
+        return {number: [session[1:] for session in each] for number, each in by_key}
+
+
+def sessions_in(ids: Any, times: Any, apart: int) -> tuple[Groups, Any, Any]:
+    """Return the groups of rows that are in a session, and the first and the last row of each session.
+
+    Sessions are in the order of keys, and of time.
+
+    Args:
+        ids: the number of the key of each row, as a numpy array.
+        times: the times.
+        apart: the least time between two sessions of a key.
+
+    >>> import numpy as np
+    >>> groups, first, last = sessions_in(np.array([0, 1, 0, 0]), np.array([9, 0, 2, 4]), 5)
+    >>> groups.ids.tolist(), first.tolist(), last.tolist()
+    ([1, 2, 0, 0], [2, 0, 1], [3, 0, 1])
+    """
+    import numpy as np
+
+    order = np.lexsort((times, ids))
+    ids, times = ids[order], times[order]
+    begins = np.ones(len(order), bool)
+    begins[1:] = (np.diff(ids) != 0) | (np.diff(times) >= apart)
+    numbers = np.empty(len(order), np.int64)
+    numbers[order] = np.cumsum(begins) - 1
+    starts = np.flatnonzero(begins)
+    ends = np.append(starts[1:], len(order)) - 1
+    return Groups(numbers, len(starts)), order[starts], order[ends]

@@ -1,0 +1,126 @@
+"""Steps on columns as Spark's plan: filters, computed fields, pairs of fields, and words of text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from pyspark.sql import DataFrame
+
+from headrace.runners.spark.pushdown.expressions import is_alike
+from headrace.runners.spark.pushdown.frames import PYTHON_KINDS, TIME, types_of
+from headrace.runners.spark.pushdown.required import required
+from headrace.runners.spark.pushdown.stays import require
+from headrace.sdk.elements.value_tables import WHITE_SPACE, PairsWithNone, Words
+from headrace.sdk.io.frames.frame_source import quoted
+from headrace.sdk.pipelines.elementwise import (
+    FieldsEach,
+    WhereEach,
+    fields_taken_by,
+    values_expanded_by,
+)
+from headrace.sdk.pipelines.graph import Node, ParDo
+
+
+def after(node: Node, frame: DataFrame) -> DataFrame:
+    """Return the rows after a step.
+
+    Args:
+        node: the step, which works on columns.
+        frame: the rows before it.
+
+    Raises:
+        StaysInPython: Spark's plan would give other rows.
+    """
+    if not isinstance(node, ParDo):
+        return frame  # the last window function is that of the grouping
+    match node.fn:
+        case WhereEach(expression=expression):
+            return _filtered(frame, expression)
+        case FieldsEach() as fn:
+            return _with_fields(fn, frame)
+    match values_expanded_by(node.fn):
+        case Words():
+            return _words(frame)
+        case PairsWithNone() as pairs:
+            return _with_none(pairs, frame)
+    taken = fields_taken_by(node.fn)
+    assert taken is not None  # else it would not be on columns
+    _require_fields(frame, taken.names.values())
+    return _selected(frame, taken.names)
+
+
+def _words(frame: DataFrame) -> DataFrame:
+    """Return the words of text; Spark splits at one character faster than at any of several."""
+    name = _only_field(frame)
+    require(types_of(frame)[name] == "string", "it splits values that are not text")
+    text, rare = quoted(name), "".join(c for c in WHITE_SPACE if c.isascii() and c != " ")
+    plain = f"octet_length({text}) = length({text}) AND NOT {text} RLIKE '[{rare}]'"
+    words = f"IF({plain}, split({text}, ' '), split({text}, '[{WHITE_SPACE}]'))"
+    times = [TIME] if TIME in frame.columns else []
+    return (
+        required(frame, [name])
+        .selectExpr(f"explode({words}) AS {text}", *times)
+        .filter(f"{text} <> ''")
+    )
+
+
+def _with_none(pairs: PairsWithNone, frame: DataFrame) -> DataFrame:
+    (nothing,) = pairs.pairs(_only_field(frame)).value.names
+    return frame.selectExpr("*", f"NULL AS {quoted(nothing)}")
+
+
+def _only_field(frame: DataFrame) -> str:
+    (name,) = (name for name in frame.columns if name != TIME)
+    return name
+
+
+def _filtered(frame: DataFrame, expression: Any) -> DataFrame:
+    import narwhals as nw
+
+    _require_alike(frame, expression, filters=True)
+    kept: DataFrame = nw.from_native(frame).filter(expression).to_native()
+    return kept
+
+
+def _with_fields(fn: FieldsEach, frame: DataFrame) -> DataFrame:
+    computed = {name: each for name, each in fn.fields.items() if not isinstance(each, str)}
+    _require_fields(frame, (each for each in fn.fields.values() if isinstance(each, str)))
+    for expression in computed.values():
+        _require_alike(frame, expression, filters=False)
+    places = {name: f"__{number}" for number, name in enumerate(computed)}
+    made = _with_columns(frame, {places[name]: each for name, each in computed.items()})
+    fields = {name: places.get(name, str(each)) for name, each in fn.fields.items()}
+    kept = {name: name for name in frame.columns if fn.keep and name != TIME}
+    return _selected(made, {**kept, **fields})
+
+
+def _with_columns(frame: DataFrame, computed: Mapping[str, Any]) -> DataFrame:
+    if not computed:
+        return frame
+    import narwhals as nw
+
+    made: DataFrame = nw.from_native(frame).with_columns(**computed).to_native()
+    return made
+
+
+def _selected(frame: DataFrame, fields: Mapping[str, str]) -> DataFrame:
+    """Return some columns of a DataFrame, by their new names, with the timestamps."""
+    times = [TIME] if TIME in frame.columns else []
+    renamed = (f"{quoted(old)} AS {quoted(new)}" for new, old in fields.items())
+    return frame.selectExpr(*renamed, *times)
+
+
+def _require_alike(frame: DataFrame, expression: Any, filters: bool) -> None:
+    kinds = {
+        name: PYTHON_KINDS[kind]
+        for name, kind in frame.dtypes
+        if kind in PYTHON_KINDS and name != TIME
+    }
+    why = f"the expression {expression!r} can have other values in Spark"
+    require(is_alike(expression, kinds, filters), why)
+
+
+def _require_fields(frame: DataFrame, names: Iterable[str]) -> None:
+    missing = set(names) - set(frame.columns)
+    require(not missing, f"there is no field {', '.join(sorted(missing))}")

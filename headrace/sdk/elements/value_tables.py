@@ -1,0 +1,61 @@
+"""Operations on tables of plain values: words of text, and pairs of a value and None."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import attrs
+
+from headrace.grouping.table_bundle import ArrowBundle, TableBundle
+from headrace.sdk.elements.record_tables import Fields, PairRecords, ValueRecords
+
+WHITE_SPACE: Final = (
+    "\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008"
+    "\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
+)
+"""The characters at which ``str.split`` splits."""
+
+
+@attrs.frozen
+class Words:
+    """The words of text, as ``str.split`` returns them."""
+
+    def apply(self, bundle: ArrowBundle) -> TableBundle | None:
+        """Return the words as a table; None if the elements of the table are not all text."""
+        import pyarrow as pa
+
+        if not (isinstance(bundle, TableBundle) and isinstance(bundle.records, ValueRecords)):
+            return None
+        name = bundle.records.name
+        text = bundle.table.column(name).combine_chunks()
+        if not pa.types.is_string(text.type) or text.null_count:
+            return None
+        lists = pa.compute.utf8_split_whitespace(text)
+        words, rows = pa.compute.list_flatten(lists), pa.compute.list_parent_indices(lists)
+        real = pa.compute.not_equal(words, "")
+        table = pa.table({name: words.filter(real)})
+        return bundle.expanded(rows.filter(real).to_numpy(), table)
+
+
+@attrs.frozen
+class PairsWithNone:
+    """Pairs of a value and None."""
+
+    @staticmethod
+    def pairs(name: str) -> PairRecords:
+        """Return the fields of the pairs; that of their values has no values.
+
+        Args:
+            name: the field of the values that become keys.
+        """
+        return PairRecords(Fields((name,), single=True), Fields((f"{name} paired",), single=True))
+
+    def apply(self, bundle: ArrowBundle) -> ArrowBundle | None:
+        """Return the pairs as a table; None if the elements of the table are not plain values."""
+        import pyarrow as pa
+
+        if not isinstance(bundle.records, ValueRecords):
+            return None
+        pairs = self.pairs(bundle.records.name)
+        nothing = pa.nulls(len(bundle))
+        return bundle.with_table(bundle.table.append_column(pairs.value.names[0], nothing), pairs)

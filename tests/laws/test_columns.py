@@ -1,0 +1,83 @@
+"""The laws on columns: they hold, and bugs seeded into the groupings of tables are found."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pytest
+
+from headrace.runners.contents.grouping_paths import Execution
+from headrace.runners.plan.planning import KeyedStep, plan
+from headrace.runners.plan.table_steps import with_tables
+from headrace.runners.precombine import table_keys
+from headrace.sdk.testing.conformance.check_runner import check_runner, drawn
+from headrace.sdk.testing.laws.run_laws import LIKE_ELEMENTS
+from headrace.sdk.testing.runs.run import Run, build, unchecked_pipeline
+from headrace.sdk.testing.strategies.columns import on_columns
+from headrace.sdk.testing.strategies.pipelines import runs
+from headrace.sdk.testing.streams.script import stream
+from headrace.windowing.calendar import CalendarWindows
+from tests.unit.runners.column_bugs import BUGS
+
+CASES = 300
+
+NOT_DRAWN: Final = {
+    "integers with nulls",
+    "keys without their last field",
+    "any is all",
+    "the last of each group are missing",
+    "a variance of squared sums",
+    "squares that overflow",
+    "decimals without a point",
+    "floats added in another order",
+    "NaN has an order",
+    "text in the order of arrival",
+    "the largest are the smallest",
+}
+"""Bugs in what runs do not have: their keys are one field, their values are integers, and they combine with a
+sum, a count, a mean and a maximum. tests/unit/runners/test_table_groups.py finds these bugs."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(BUGS.keys() - NOT_DRAWN))
+def test_a_seeded_bug_is_found(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    BUGS[name](monkeypatch)
+    report = check_runner(
+        "local", CASES, reference=None, pack=15, until_broken=True, shrinking=0, columns=True
+    )
+    after = {(verdict.law, verdict.mode): verdict.after for verdict in report.broken}
+    print(f"{name}: found after {after} cases")
+    assert LIKE_ELEMENTS in {law for law, _ in after}, report
+
+
+@pytest.mark.slow
+def test_a_bug_in_calendar_windows_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(table_keys, "_calendar_blocks", lambda window_fn, times: times * 0)
+    by_calendar = runs().filter(
+        lambda run: isinstance(run.steps[0].windowing.window_fn, CalendarWindows)
+    )
+    report = check_runner(
+        "local", 60, reference=None, pack=15, shrinking=0, pipelines=by_calendar, columns=True
+    )
+    assert LIKE_ELEMENTS in {verdict.law for verdict in report.broken}, report
+
+
+@pytest.mark.slow
+def test_without_a_bug_no_law_is_broken() -> None:
+    report = check_runner("local", cases=100, reference=None, columns=True)
+    assert report.passed, report
+
+
+def combines_columns(run: Run, execution: Execution) -> bool:
+    """Whether a grouping of a run takes tables."""
+    with unchecked_pipeline() as p:
+        build(p | stream(run.script, run.columns), run, watched=False)
+    steps = with_tables(plan(p.graph), execution).steps.values()
+    return any(isinstance(step, KeyedStep) and step.tables for step in steps)
+
+
+@pytest.mark.parametrize("execution", Execution)
+def test_many_runs_combine_columns(execution: Execution) -> None:
+    found = drawn(on_columns(runs()), 60, 0)
+    assert sum(combines_columns(run, execution) for run in found) > 10
+    assert not any(combines_columns(run, execution) for run in drawn(runs(), 60, 0))

@@ -1,0 +1,176 @@
+"""Bugs in the groupings of tables, seeded to see that tests find them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import headrace as hr
+from headrace.grouping.table_bundle import TableBundle
+from headrace.runners.contents import column_partials, ordered_columns
+from headrace.runners.contents.groups import Groups, parts
+from headrace.runners.precombine import per_table, per_table_session, table_keys
+from headrace.sdk.combiners.arithmetic import MeanCombineFn
+from headrace.sdk.combiners.moments import VarianceCombineFn
+from headrace.sdk.groups.combine_fn import CallableCombineFn, ExtremeCombineFn, SumCombineFn
+
+Bug = Callable[[pytest.MonkeyPatch], None]
+
+
+def lost_repeats(fn: Any, column: Any, groups: Any) -> Any:
+    numbers = ordered_columns.integers(column)
+    if numbers is None:
+        return SUMS(fn, column, groups)
+    sums = np.zeros(groups.size, np.int64)
+    sums[groups.ids] += numbers
+    return sums.tolist()
+
+
+def always_least(fn: Any, column: Any, groups: Any) -> Any:
+    return EXTREMES(hr.CombineFn.from_callable(min), column, groups)
+
+
+def sum_of_means(fn: Any, column: Any, groups: Any) -> Any:
+    means = MEANS(fn, column, groups)
+    return means and [(total, 1) for total, _ in means]
+
+
+def all_in_place_of_any(fn: Any, column: Any, groups: Any) -> Any:
+    return TRUTHS(hr.CombineFn.from_callable(all) if fn.fn is any else fn, column, groups)
+
+
+def squares_of_sums(fn: Any, column: Any, groups: Any) -> Any:
+    found = POWER_SUMS(fn, column, groups)
+    return found and [(*others, total, total * total) for *others, total, _ in found]
+
+
+def decimals_without_a_point(column: Any, groups: Any) -> Any:
+    sums = DECIMAL_SUMS(column, groups)
+    return sums and [total.scaleb(column.type.scale) for total in sums]
+
+
+def floats_in_reverse(column: Any, groups: Any) -> Any:
+    numbers = ordered_columns.floats(column)
+    if numbers is None:
+        return None
+    return np.bincount(groups.ids[::-1], numbers[::-1], groups.size).tolist()
+
+
+def ranks_by_arrival(column: Any) -> Any:
+    encoded = column.combine_chunks().dictionary_encode()
+    return ordered_columns.Ordered(encoded.indices.to_numpy(), encoded.dictionary)
+
+
+def nulls_are_one_value(column: Any) -> Any:
+    return CODES(column.fill_null("") if pa.types.is_string(column.type) else column)
+
+
+def whole_periods(window_fn: Any, times: Any) -> Any:
+    period = getattr(window_fn, "period", window_fn.size).micros
+    return (times - window_fn.offset.micros) // period
+
+
+def last_part_only(self: Any, parts: Any) -> Any:
+    for part in parts:
+        for window in part.windows:
+            self._folded[window] = per_table.WindowEntries(self.reduction)
+            self._folded[window].add(part.keys, part.contents, part.counts)
+
+
+def without_late_rows(self: Any, bundle: Any, ids: Any, keys: Any, mask: Any, apart: int) -> Any:
+    return RUNS(self, bundle, ids, keys, mask, apart) if apart > 1 else {}
+
+
+def times_of_the_first_rows(self: Any, mask: Any) -> Any:
+    times = None if self.times is None else self.times[: int(np.count_nonzero(mask))]
+    return self._evolved(self.table.filter(mask), times, self.window_fn)
+
+
+SUMS = column_partials.PARTIALS[SumCombineFn]
+EXTREMES = column_partials.PARTIALS[ExtremeCombineFn]
+MEANS = column_partials.PARTIALS[MeanCombineFn]
+TRUTHS = column_partials.PARTIALS[CallableCombineFn]
+POWER_SUMS = column_partials.PARTIALS[VarianceCombineFn]
+DECIMAL_SUMS = column_partials._decimal_sums
+CODES = table_keys.codes_of
+RUNS = per_table_session.TableSessionPrecombiner._runs
+PART = per_table.TablePart
+SESSIONS_IN = per_table_session.sessions_in
+
+IN_CONTENTS: Final[dict[str, Bug]] = {
+    "a sum of the last of equal rows": lambda m: m.setitem(
+        column_partials.PARTIALS, SumCombineFn, lost_repeats
+    ),
+    "a sum that overflows": lambda m: m.setattr(column_partials, "_INT_LIMIT", 1 << 200),
+    "a maximum that is a minimum": lambda m: m.setitem(
+        column_partials.PARTIALS, ExtremeCombineFn, always_least
+    ),
+    "a mean of one": lambda m: m.setitem(column_partials.PARTIALS, MeanCombineFn, sum_of_means),
+    "values in another order": lambda m: m.setattr(
+        Groups, "_order", property(lambda g: np.argsort(g.ids, kind="stable")[::-1])
+    ),
+    "any is all": lambda m: m.setitem(
+        column_partials.PARTIALS, CallableCombineFn, all_in_place_of_any
+    ),
+    "a variance of squared sums": lambda m: m.setitem(
+        column_partials.PARTIALS, VarianceCombineFn, squares_of_sums
+    ),
+    "squares that overflow": lambda m: m.setattr(column_partials, "_SQUARE_LIMIT", 1 << 200),
+    "decimals without a point": lambda m: m.setattr(
+        column_partials, "_decimal_sums", decimals_without_a_point
+    ),
+    "NaN has an order": lambda m: m.setattr(ordered_columns, "_floats", ordered_columns.floats),
+    "text in the order of arrival": lambda m: m.setattr(
+        ordered_columns, "_ranked", ranks_by_arrival
+    ),
+    "the largest are the smallest": lambda m: m.setattr(
+        column_partials, "_distances", lambda ranks, least, most, rising: ranks - least
+    ),
+    "the last of each group are missing": lambda m: m.setattr(
+        column_partials, "parts", lambda rows, counts: parts(rows, counts - (counts > 1))
+    ),
+}
+"""Bugs in the contents of columns, by what is wrong."""
+
+IN_GROUPS: Final[dict[str, Bug]] = {
+    "integers with nulls": lambda m: m.setattr(
+        column_partials, "integers", lambda c: c.cast(pa.float64()).to_numpy()
+    ),
+    "None is an empty word": lambda m: m.setattr(per_table, "codes_of", nulls_are_one_value),
+    "keys without their last field": lambda m: m.setattr(
+        per_table, "numbered", lambda columns: table_keys.numbered(columns[:2])
+    ),
+    "sliding windows by the period alone": lambda m: m.setattr(
+        table_keys, "_blocks", whole_periods
+    ),
+    "contents that replace others": lambda m: m.setattr(
+        per_table.TablePrecombiner, "_merge", last_part_only
+    ),
+    "sessions that touch are one": lambda m: m.setattr(
+        per_table_session,
+        "sessions_in",
+        lambda ids, times, apart: SESSIONS_IN(ids, times, apart + (apart > 1)),
+    ),
+    "floats added in another order": lambda m: m.setattr(
+        column_partials, "_sums_of_floats", floats_in_reverse
+    ),
+    "each key counts as one row": lambda m: m.setattr(
+        per_table,
+        "TablePart",
+        lambda w, keys, contents, counts: PART(w, keys, contents, [1] * len(counts)),
+    ),
+    "late rows are lost": lambda m: m.setattr(
+        per_table_session.TableSessionPrecombiner, "_runs", without_late_rows
+    ),
+    "times of the first rows after a filter": lambda m: m.setattr(
+        TableBundle, "filtered", times_of_the_first_rows
+    ),
+}
+"""Bugs in the groups of rows, by what is wrong."""
+
+BUGS: Final = IN_CONTENTS | IN_GROUPS
+"""All bugs."""
