@@ -46,7 +46,10 @@ SPARK = (
     System("Spark batch", SPARK_FLAGS),
     System("Spark streaming", (*SPARK_FLAGS, *IN_BATCHES)),
 )
-SPARK_COLUMNS = (System("Spark batch, columns", SPARK_FLAGS, on_columns=True),)
+SPARK_COLUMNS = (
+    System("Spark batch, columns", SPARK_FLAGS, on_columns=True),
+    System("Spark streaming, columns", (*SPARK_FLAGS, *IN_BATCHES), on_columns=True),
+)
 
 FIRST = 5
 """The query of the run that is not counted."""

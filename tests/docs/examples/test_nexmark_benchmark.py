@@ -16,7 +16,7 @@ from nexmark.job import Query, current
 import headrace as hr
 from benchmarks.answers import WrongAnswerError
 from benchmarks.nexmark.runs import Answers, Speed, Speeds, System
-from benchmarks.nexmark.section import ratios_table, speeds_table
+from benchmarks.nexmark.section import fastest, ratios_table, speeds_table, streaming
 from benchmarks.nexmark.sinks import DeltaTables, Nowhere, Stored, Topics
 from benchmarks.nexmark.sources import Files, InMemory, Source, Topic
 from headrace.options.pipeline_options import PipelineOptions
@@ -115,3 +115,13 @@ def test_tables_have_the_events_of_a_core_and_ratios_to_published_figures() -> N
         "| q4 | 5.9 | 31.3 | 264.6 | 1.71 | 0.32 | 0.04 |",
         "| q14 |  | 137.0 | 428.7 |  | 0.29 | 0.09 |",
     ]
+
+
+def test_ratios_are_those_of_the_faster_version_of_a_query() -> None:
+    slow, fast = Speed(100_000, 1.0, 10.0), Speed(100_000, 1.0, 5.0)
+    speeds: Speeds = {
+        "Spark batch": {4: fast, 12: fast},
+        "Spark streaming": {4: slow, 5: fast, 12: slow},
+        "Spark streaming, columns": {5: slow, 12: fast},
+    }
+    assert fastest(streaming(speeds)) == {"Spark": {4: slow, 5: fast, 12: fast}}
