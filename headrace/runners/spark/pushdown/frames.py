@@ -35,10 +35,22 @@ PYTHON_KINDS: Final[Mapping[str, type]] = {
 }
 """The Python types of the types of Spark that have the same values, by name."""
 
-_ARROW: Final = frozenset({"int8", "int16", "int32", "int64", "string", "bool", "date32[day]"})
-"""The names of Arrow's types of Parquet columns that Spark reads as the same values."""
+_SPARK_TYPES: Final[Mapping[str, str]] = {
+    "int8": "TINYINT",
+    "int16": "SMALLINT",
+    "int32": "INT",
+    "int64": "BIGINT",
+    "string": "STRING",
+    "bool": "BOOLEAN",
+    "date32[day]": "DATE",
+}
+"""Spark's types by the names of Arrow's types of Parquet columns that Spark reads as the same values."""
 
-_ARROW_TIMES: Final = _ARROW | {"double", "timestamp[us, tz=UTC]"}
+_TYPES_OF_TIMES: Final[Mapping[str, str]] = {
+    **_SPARK_TYPES,
+    "double": "DOUBLE",
+    "timestamp[us, tz=UTC]": "TIMESTAMP",
+}
 
 _FIRST_USUAL: Final = -(1 << 40)
 _LAST_USUAL: Final = FAR_FUTURE // MICROS_PER_SECOND - 1
@@ -64,24 +76,28 @@ def rows_of(source: Any, session: SparkSession) -> DataFrame:
 
 
 def _of_files(source: ParquetFiles, session: SparkSession) -> DataFrame:
-    """Return the rows of files whose columns have the same simple types in all of them."""
+    """Return the rows of files whose columns have the same simple types in all of them.
+
+    The types are known here, so Spark need not look for them, which would be a job of its own.
+    """
     paths = list(chain.from_iterable(source.partitions()))
     require(len(paths) <= MOST_FILES, f"there are more than {MOST_FILES} files to compare")
     require(all(map(_is_plain, paths)), "Spark would take the name of a file in another way")
     wanted = source.fields_read or source.column_names()
     time = source.timestamp
     found = [_types(source, path) for path in paths]
-    names = list(found[0] if wanted is None else wanted)
-    for name in names:
+    for types in found:
+        require_other_letters(list(types))
+    schema = []
+    for name in found[0] if wanted is None else wanted:
         kinds = {types.get(name, "missing") for types in found}
         require(len(kinds) == 1, f"the column {name} has several types: {', '.join(sorted(kinds))}")
-        known = _ARROW_TIMES if name == time else _ARROW
-        require(kinds <= known, f"the column {name} has the type {kinds.pop()}")
-    reader = session.read.option("recursiveFileLookup", True)
-    reader = reader.option("datetimeRebaseMode", "CORRECTED")
-    return reader.parquet(*(f"file:{os.path.abspath(path)}" for path in paths)).select(
-        *map(quoted, names)
-    )
+        kind, known = kinds.pop(), _TYPES_OF_TIMES if name == time else _SPARK_TYPES
+        require(kind in known, f"the column {name} has the type {kind}")
+        schema.append(f"{quoted(name)} {known[kind]}")
+    reader = session.read.schema(", ".join(schema))
+    reader = reader.options(recursiveFileLookup=True, datetimeRebaseMode="CORRECTED")
+    return reader.parquet(*(f"file:{os.path.abspath(path)}" for path in paths))
 
 
 def _is_plain(path: str) -> bool:
@@ -151,6 +167,16 @@ def require_plain_names(names: Sequence[str]) -> None:
     Raises:
         StaysInPython: they do not.
     """
-    lower = {name.lower() for name in names}
-    plain = len(lower) == len(set(names)) and not any(set(name) & set(".`") for name in names)
-    require(plain, "Spark takes names of fields without their case, and a dot in them as a path")
+    require_other_letters(names)
+    plain = not any(set(name) & set(".`") for name in names)
+    require(plain, "Spark takes a dot in the name of a field as a path")
+
+
+def require_other_letters(names: Sequence[str]) -> None:
+    """Check that Spark tells names apart.
+
+    Raises:
+        StaysInPython: some differ by case only.
+    """
+    known = len({name.lower() for name in names}) == len(set(names))
+    require(known, "Spark takes names of fields without their case")

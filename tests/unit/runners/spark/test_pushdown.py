@@ -328,6 +328,12 @@ def unlike(files: Path) -> Any:
     return hr.io.ReadFromParquet(f"{files}/*.parquet", as_rows=True, timestamp="time")
 
 
+def with_another_case(path: Path) -> Path:
+    """A file with a column more, whose name differs by case from that of another column."""
+    pq.write_table(SALES.append_column("Number", SALES["number"]), path)
+    return path
+
+
 @pytest.mark.parametrize(
     "build",
     [
@@ -350,8 +356,9 @@ def unlike(files: Path) -> Any:
             | hr.Map(attrgetter("time", "number"))
             | hr.CombinePerKey(sum)
         ),
+        lambda p, path: sums(p, with_another_case(path)),
     ],
-    ids=["combiner", "trigger", "time", "files", "expression", "key"],
+    ids=["combiner", "trigger", "time", "files", "expression", "key", "case"],
 )
 def test_what_spark_does_in_another_way_stays_in_python(
     build: Any, file: Path, spark: SparkSession
