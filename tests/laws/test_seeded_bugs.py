@@ -395,7 +395,15 @@ BUGS = [
 @pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.patch.__name__)
 def test_a_bug_is_found(bug: Bug, monkeypatch: pytest.MonkeyPatch) -> None:
     bug.patch(monkeypatch)
-    report = check_runner("local", CASES, reference=None, until_broken=True, shrinking=0)
+    report = check_runner(
+        "local",
+        CASES,
+        batch=LIKE_ITS_BATCH in bug.laws,
+        reference=None,
+        pack=10,
+        until_broken=True,
+        shrinking=0,
+    )
     after = {verdict.law: verdict.after for verdict in report.broken}
     print(
         f"{bug.patch.__name__}: found after {after} cases, {bug.seen_after} when this was written"
@@ -410,5 +418,5 @@ def test_the_documentation_has_the_numbers_of_cases() -> None:
 
 @pytest.mark.slow
 def test_without_a_bug_no_law_is_broken() -> None:
-    report = check_runner("local", cases=100, reference=None)
+    report = check_runner("local", cases=100, reference=None, pack=10)
     assert report.passed, report
