@@ -21,6 +21,7 @@ from headrace.sdk.pipelines.graph import Graph
 from headrace.sdk.pipelines.result import PipelineResult
 from tests.support.batching.batches import BATCHES, Batches, BatchingRunner, is_batched, runner_of
 from tests.support.batching.dry_run import dry_run
+from tests.support.services import kafka
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -98,6 +99,15 @@ def runner(request: pytest.FixtureRequest) -> Any:
         request.getfixturevalue("spark")
         batches.record()
     return BatchingRunner(batches, request.node.nodeid)
+
+
+@pytest.fixture(scope="session")
+def kafka_broker() -> Iterator[kafka.Broker]:
+    """A broker for all tests of a process, where there is one to start; topics have names of their own."""
+    if not kafka.is_installed():
+        pytest.skip(kafka.NOT_INSTALLED)
+    with kafka.broker(auto_create=False) as started:
+        yield started
 
 
 @pytest.fixture(scope="session")

@@ -35,15 +35,6 @@ LOAD = Load(rate=100, seconds=100, start=1_700_000_000, late=0.02)
 
 
 @pytest.fixture(scope="module")
-def address() -> Iterator[str]:
-    """A broker of Kafka."""
-    if not kafka.is_installed():
-        pytest.skip(kafka.NOT_INSTALLED)
-    with kafka.broker(auto_create=False) as started:
-        yield started.address
-
-
-@pytest.fixture(scope="module")
 def redis_url() -> Iterator[str]:
     """A database of Redis."""
     if not redis.is_installed():
@@ -53,7 +44,10 @@ def redis_url() -> Iterator[str]:
 
 
 @pytest.mark.parametrize("flags", [MODES[1], MODES[3]], indirect=True)
-def test_counts_are_those_of_plain_python(flags: list[str], address: str, redis_url: str) -> None:
+def test_counts_are_those_of_plain_python(
+    flags: list[str], kafka_broker: kafka.Broker, redis_url: str
+) -> None:
+    address = kafka_broker.address
     store, topic = CountStore(redis_url), new_topic(address)
     store.clear()
     store.put_campaigns(campaigns())

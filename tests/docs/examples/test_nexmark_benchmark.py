@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -66,15 +65,6 @@ class OnColumns(hr.PTransform):
         return COLUMN_QUERIES[self.number](self.source.bids(pbegin.pipeline))
 
 
-@pytest.fixture(scope="module")
-def address() -> Iterator[str]:
-    """The address of a broker, where there is one to start."""
-    if not kafka.is_installed():
-        pytest.skip(kafka.NOT_INSTALLED)
-    with kafka.broker(auto_create=False) as started:
-        yield started.address
-
-
 def right(
     number: int, source: Source, target: Stored | Nowhere, *flags: str, on_columns: bool = False
 ) -> Speed:
@@ -84,9 +74,9 @@ def right(
 
 @pytest.mark.parametrize("flags", [(), STREAMING])
 def test_results_of_events_in_kafka_arrive_in_kafka_and_delta(
-    flags: tuple[str, ...], address: str, tmp_path: Path
+    flags: tuple[str, ...], kafka_broker: kafka.Broker, tmp_path: Path
 ) -> None:
-    name = f"nexmark-{len(flags)}"
+    address, name = kafka_broker.address, f"nexmark-{len(flags)}"
     events = Topic.written(FEWER, address, name)
     right(7, events, Topics(address, name), *flags)
     right(17, events, DeltaTables(str(tmp_path)), *flags)

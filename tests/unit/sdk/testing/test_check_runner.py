@@ -120,7 +120,9 @@ def test_one_mode_alone(mode: str) -> None:
 
 @pytest.mark.slow
 def test_a_runner_that_loses_elements_is_found_out() -> None:
-    report = check_runner(Broken(without_threes), cases=40, pack=20, batch=False, shrinking=2)
+    report = check_runner(
+        Broken(without_threes), cases=40, pack=5, until_broken=True, batch=False, shrinking=2
+    )
     broken = verdicts(report)[NOTHING_LOST.sentence]
     assert "3" in broken.broken.sides["lost"].__repr__()
     assert not report.passed
@@ -132,7 +134,9 @@ def test_a_runner_that_loses_elements_is_found_out() -> None:
 
 @pytest.mark.slow
 def test_the_counterexample_is_small_and_runs() -> None:
-    report = check_runner(Broken(without_threes), cases=40, pack=20, batch=False, reference=None)
+    report = check_runner(
+        Broken(without_threes), cases=40, pack=5, until_broken=True, batch=False, reference=None
+    )
     text = verdicts(report)[NOTHING_LOST.sentence].counterexample
     assert text.count("TimestampedValue(") == 1
     namespace: dict[str, Any] = {}
