@@ -107,12 +107,24 @@ class IcebergLakeTable:
 
     def _staged(self, schema: Any) -> Any:
         catalog = self._catalog()
-        catalog.create_namespace_if_not_exists(self.name.rpartition(".")[0])
+        _create_namespace(catalog, self.name.rpartition(".")[0])
         return catalog.create_table_transaction(self.name, schema, self.location)
 
     def _storage(self, location: str) -> Storage:
         io = iceberg("pyiceberg.io").load_file_io(self._catalog().properties, location)
         return _storage(location, io)
+
+
+def _create_namespace(catalog: Any, namespace: str) -> None:
+    """Create a namespace if it does not exist; another writer may do so at the same time.
+
+    A catalog in a database looks first and then inserts, so it can fail with an error of the database.
+    """
+    try:
+        catalog.create_namespace_if_not_exists(namespace)
+    except Exception:
+        if not catalog.namespace_exists(namespace):
+            raise
 
 
 def _storage(location: str, io: Any) -> Storage:

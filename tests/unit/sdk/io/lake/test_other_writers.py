@@ -10,9 +10,11 @@ from typing import Any
 import attrs
 import pyarrow as pa
 import pytest
+from pyiceberg.catalog.sql import SqlCatalog
 
 from headrace.sdk.io.lake import sink as lake_sink
 from headrace.sdk.io.lake.lake_table import ConflictError, LakeTable
+from tests.unit.sdk.io.lake import lakes
 from tests.unit.sdk.io.lake.lakes import batch, parts
 
 pytestmark = pytest.mark.mode("streaming")
@@ -152,3 +154,27 @@ def test_a_reader_sees_whole_batches_only(lake) -> None:
             sink.write(batch(number, *changes))
     assert not wrong
     assert lake.tuples() == sorted(balances.items())
+
+
+def test_another_writer_creates_the_namespace_after_the_look_at_it(tmp_path, monkeypatch) -> None:
+    look = SqlCatalog.namespace_exists
+
+    def created_after_the_look(catalog, namespace):
+        monkeypatch.setattr(SqlCatalog, "namespace_exists", look)
+        found = look(catalog, namespace)
+        catalog.create_namespace(namespace)
+        return found
+
+    monkeypatch.setattr(SqlCatalog, "namespace_exists", created_after_the_look)
+    lake = lakes.lake("iceberg", tmp_path)
+    lake.sink(None, **PAIR).write(batch(0, (1, ("a", 1))))
+    assert lake.tuples() == [("a", 1)]
+
+
+def test_a_namespace_that_cannot_be_created_is_an_error(tmp_path, monkeypatch) -> None:
+    def refused(catalog, namespace, properties=None):
+        raise PermissionError(namespace)
+
+    monkeypatch.setattr(SqlCatalog, "create_namespace", refused)
+    with pytest.raises(PermissionError, match="shop"):
+        lakes.lake("iceberg", tmp_path).sink(None, **PAIR).write(batch(0, (1, ("a", 1))))
