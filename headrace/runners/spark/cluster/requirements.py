@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping
+from functools import cache
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
@@ -78,13 +79,17 @@ def check_packages(requirements: Iterable[Requirement] = REQUIREMENTS) -> None:
 def installed_version(requirement: Requirement) -> str | None:
     """Return the version of an installed package; None if it is not installed."""
     try:
-        return version(requirement.package)
+        return _version_of(requirement.package)
     except PackageNotFoundError:
         pass
     try:
         return getattr(import_module(requirement.module), "__version__", None)
     except ImportError:
         return None
+
+
+_version_of = cache(version)
+"""Returns the version of a package; each run asks for it, and it stays while the process runs."""
 
 
 def _problem_with(requirement: Requirement, found: str | None) -> str | None:

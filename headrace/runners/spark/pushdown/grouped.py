@@ -109,6 +109,7 @@ def _results(chain: ColumnChain, frame: DataFrame) -> Iterator[_Combined]:
     for name, part in zip(values.names, parts_of(fn, values), strict=True):
         aggregate = aggregate_of(part)
         any_type = aggregate.types == ANY
-        why = f"{part.default_label()} of the type {types[name]} is not an aggregate of Spark"
-        require(any_type or types[name] in aggregate.types, why)
+        kind = types.get(name, "None")
+        why = f"{part.default_label()} of the type {kind} is not an aggregate of Spark"
+        require(any_type or kind in aggregate.types, why)
         yield _Combined(aggregate.of(quoted(name)), None if any_type else name)

@@ -42,8 +42,8 @@ def after(node: Node, frame: DataFrame) -> DataFrame:
     match values_expanded_by(node.fn):
         case Words():
             return _words(frame)
-        case PairsWithNone() as pairs:
-            return _with_none(pairs, frame)
+        case PairsWithNone():
+            return frame  # None has no column
     taken = fields_taken_by(node.fn)
     assert taken is not None  # else it would not be on columns
     _require_fields(frame, taken.names.values())
@@ -63,11 +63,6 @@ def _words(frame: DataFrame) -> DataFrame:
         .selectExpr(f"explode({words}) AS {text}", *times)
         .filter(f"{text} <> ''")
     )
-
-
-def _with_none(pairs: PairsWithNone, frame: DataFrame) -> DataFrame:
-    (nothing,) = pairs.pairs(_only_field(frame)).value.names
-    return frame.selectExpr("*", f"NULL AS {quoted(nothing)}")
 
 
 def _only_field(frame: DataFrame) -> str:
