@@ -363,11 +363,7 @@ BUGS = [
     Bug(second_on_time_pane, [ONE_ON_TIME.sentence], 8),
     Bug(sessions_do_not_split, [LIKE_BATCH.sentence, UNTIL.sentence, STANDS.sentence], 32),
     Bug(timestamp_of_new_elements_only, [STAMPED.sentence], 24),
-    Bug(
-        expired_windows_forgotten,
-        [APART.sentence, LIKE_BATCH.sentence, UNTIL.sentence, UNWATCHED],
-        49,
-    ),
+    Bug(expired_windows_forgotten, [APART.sentence, LIKE_BATCH.sentence, UNTIL.sentence], 49),
     Bug(dropped_elements_extend_windows, [LIKE_BATCH.sentence, UNTIL.sentence], 13),
     Bug(dropped_elements_forgotten, [DROPPED_TOGETHER.sentence], 190),
     Bug(earlier_trigger_state_kept, [COUNTED.sentence], 92),

@@ -1,7 +1,7 @@
 """A batch grouping by columns gives the panes of the grouping that looks at each window."""
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 import headrace as hr
 from headrace.grouping.bundle import Bundle
@@ -60,7 +60,6 @@ def panes(events, windows, grouping, **strategy):
 
 @pytest.mark.parametrize("grouping", GROUPINGS.values(), ids=GROUPINGS)
 @pytest.mark.parametrize("windows", WINDOWS, ids=_name)
-@settings(max_examples=max(30, settings().max_examples // 4))
 @given(events=events, mode=st.sampled_from(MODES), stamp=st.sampled_from(STAMPS))
 def test_a_patient_trigger_gives_the_panes_of_its_equal(events, windows, grouping, mode, stamp):
     strategy = {"accumulation_mode": mode, "timestamp_combiner": stamp}
