@@ -144,8 +144,8 @@ def text(own: Speeds, wheel: Speeds, config: Config) -> str:
     one_in, late = round(1 / config.delayed), config.longest_delay / 1000
     return f"""
 {machine()}
-Command: `make bench-nexmark RUNNER="local beam spark" ARGS=--write`; flags of the benchmark set the number of events
-and the queries.
+Command: `make bench-nexmark RUNNER="local beam spark" ARGS=--write`; flags of the benchmark set the number
+of events and the queries.
 
 A run reads {_numbers_of_events(own)} events, {config.rate:,} for each second of event time. One in
 {one_in} can be late by up to {late:g} seconds, and corrects results. The unit is thousands of events
