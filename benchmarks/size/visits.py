@@ -21,7 +21,7 @@ PASS: Final = 1_000
 
 VISITS_OF_BOT: Final = 50
 
-PAGE_BYTES: Final = 32
+PAGE_BYTES: Final = 64
 """Length of a page: random hexadecimal digits, so that the state cannot be made much smaller."""
 
 TAIL: Final = 1.5

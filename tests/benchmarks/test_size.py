@@ -1,6 +1,7 @@
-"""The large runs, small: their answers are those of loops over the rows, and their samples can be told."""
+"""The large runs, small: their answers are those of loops over the rows, and samples of their processes."""
 
-import os
+import sys
+import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from itertools import pairwise
@@ -10,7 +11,15 @@ from typing import Any
 import pytest
 
 import headrace as hr
-from benchmarks.sampled_run import LastRound, halves, sample, tell, told_by
+from benchmarks.sampled_run import (
+    LastRound,
+    halves,
+    require_alive,
+    running,
+    sample,
+    tell,
+    told_by,
+)
 from benchmarks.size import by_numpy
 from benchmarks.size.blocks import BLOCK, GeneratedTables
 from benchmarks.size.job import READ, Queries, Question, Sessions, start
@@ -22,6 +31,15 @@ from headrace.testing.laws import check_source
 
 BIDS = Queries(size=20_000, partitions=2)
 VISITS = Sessions(size=2_000, partitions=2)
+
+PARENT_AND_CHILD = """
+import os, time
+kept = bytearray(os.urandom(20_000_000))
+if not os.fork():
+    kept = bytearray(os.urandom(50_000_000))
+    print("started", flush=True)
+time.sleep(600)
+"""
 
 
 def rows(source: GeneratedTables) -> Iterator[Any]:
@@ -38,7 +56,7 @@ def test_answers_on_the_local_runner(question: Question, tmp_path: Path) -> None
 
 @pytest.mark.spark
 @pytest.mark.xdist_group("spark")
-def test_answers_and_samples_on_spark(spark: Any, tmp_path: Path) -> None:
+def test_answers_on_spark(spark: Any, tmp_path: Path) -> None:
     rounds = LastRound("Bids", "Visits")
     flags = ["--runner=spark", "--key-groups=2", "--batch-seconds=0"]
     limit = f"--max-records-per-batch={BIDS.size // 4}"
@@ -53,9 +71,24 @@ def test_answers_and_samples_on_spark(spark: Any, tmp_path: Path) -> None:
     BIDS.check(tmp_path)
     VISITS.check(tmp_path)
     assert rounds.read == BIDS.source.rows + VISITS.source.rows
-    found = sample(tmp_path, os.getsid(0))
-    assert found["driver MB"] > 0
-    assert found["states"] > 0
+    assert told_by(tmp_path)["states"] > 0
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="finds processes in /proc")
+def test_a_sample_of_a_session_of_processes(tmp_path: Path) -> None:
+    (tmp_path / "checkpoint").mkdir()
+    (tmp_path / "checkpoint" / "state").write_bytes(bytes(3_000_000))
+    with running([sys.executable, "-c", PARENT_AND_CHILD], tmp_path) as parent:
+        while (tmp_path / "log").read_text() != "started\n":
+            require_alive(parent, tmp_path)
+            time.sleep(0.01)
+        found = sample(tmp_path, parent.pid)
+    assert found["driver MB"] > 20
+    assert found["workers"] == 1
+    assert found["workers MB"] > 50
+    assert found["JVM MB"] == 0
+    assert found["open files"] > 2
+    assert (found["checkpoint MB"], found["checkpoint files"]) == (3, 1)
 
 
 def test_numpy_gives_the_answers_of_a_loop() -> None:
