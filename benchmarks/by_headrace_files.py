@@ -7,7 +7,7 @@ names the fields of pairs, so that no element is made before the grouping.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from operator import itemgetter
 from typing import Any, Protocol
 
@@ -101,9 +101,11 @@ class CollectingSink(hr.io.Sink):
         self.batches.append(batch)
 
 
-def windowed_sum(runner: Any, files: Input, paths: list[str]) -> CollectingSink:
+def windowed_sum(
+    runner: Any, files: Input, paths: list[str], flags: Sequence[str] = ()
+) -> CollectingSink:
     sink = CollectingSink()
-    with hr.Pipeline(runner, argv=[]) as p:
+    with hr.Pipeline(runner, argv=[*flags]) as p:
         (
             files.pairs(p, paths)
             | hr.WindowInto(hr.window.FixedWindows(WINDOW))
@@ -113,9 +115,11 @@ def windowed_sum(runner: Any, files: Input, paths: list[str]) -> CollectingSink:
     return sink
 
 
-def sessions(runner: Any, files: Input, paths: list[str]) -> CollectingSink:
+def sessions(
+    runner: Any, files: Input, paths: list[str], flags: Sequence[str] = ()
+) -> CollectingSink:
     sink = CollectingSink()
-    with hr.Pipeline(runner, argv=[]) as p:
+    with hr.Pipeline(runner, argv=[*flags]) as p:
         (
             files.pairs(p, paths)
             | hr.WindowInto(hr.window.Sessions(GAP))
@@ -125,9 +129,11 @@ def sessions(runner: Any, files: Input, paths: list[str]) -> CollectingSink:
     return sink
 
 
-def word_count(runner: Any, files: Input, paths: list[str]) -> CollectingSink:
+def word_count(
+    runner: Any, files: Input, paths: list[str], flags: Sequence[str] = ()
+) -> CollectingSink:
     sink = CollectingSink()
-    with hr.Pipeline(runner, argv=[]) as p:
+    with hr.Pipeline(runner, argv=[*flags]) as p:
         (
             files.lines(p, paths)
             | hr.FlatMap(str.split)

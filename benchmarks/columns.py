@@ -12,21 +12,21 @@ import argparse
 import random
 import sys
 import tempfile
-import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from operator import attrgetter
 from pathlib import Path
-from statistics import median
 from typing import Any, Final, TypeAlias
 
 import attrs
 import narwhals as nw
 import pyarrow as pa
 import pyarrow.parquet as pq
-from table import table
+from comparison import CLOCKS
+from in_turn import seconds_of, table_of
 
 import headrace as hr
 from headrace.sdk.sources.sink import SinkBatch
@@ -92,27 +92,13 @@ def _write(path: str, rows: int, shape: Shape, others: int) -> None:
 
 
 def _table(path: str, ways: dict[str, Callable[[str], Totals]], flags: argparse.Namespace) -> str:
-    """Run all in turn; the order is reversed each time, since later runs of a process are slower."""
-    seconds: dict[str, list[float]] = {name: [] for name in ways}
+    """Compare the totals of all ways, then time them."""
     totals = {name: way(path) for name, way in ways.items()}
     for name, found in totals.items():
         assert found == totals[LOOP], f"{name} has other totals"
-    for number in range(flags.repeat):
-        for name in list(ways)[:: -1 if number % 2 else 1]:
-            begun = time.process_time()
-            ways[name](path)
-            seconds[name].append(time.process_time() - begun)
-    base = median(seconds[LOOP])
-    rows = (
-        [
-            name,
-            f"{median(each):.2f} ({min(each):.2f} … {max(each):.2f})",
-            f"{flags.rows / median(each):,.0f}",
-            f"{base / median(each):.2f}",
-        ]
-        for name, each in seconds.items()
-    )
-    return table(["", "CPU seconds (from … to …)", "rows/s", "× the dict loop"], rows)
+    timed = {name: partial(way, path) for name, way in ways.items()}
+    seconds = seconds_of(timed, flags.repeat, CLOCKS["cpu"])
+    return table_of(seconds, dict.fromkeys(ways, flags.rows), LOOP)
 
 
 @attrs.define(eq=False)
