@@ -28,6 +28,7 @@ import spark_streaming
 import spark_to_parquet
 from comparison import MismatchError
 from pyspark.sql import SparkSession
+from worker_path import add_to_python_path
 
 from headrace.options import PipelineOptions
 from headrace.runners.spark.cluster.session import prepare
@@ -53,7 +54,7 @@ PARTS: Final[dict[str, Part]] = {
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the selected benchmarks, and return the exit code."""
     flags = _flags(argv)
-    _add_to_python_path()
+    add_to_python_path()
     session = prepare(PipelineOptions([f"--spark-master=local[{flags.cores}]"])).spark
     try:
         for name in flags.only or PARTS:
@@ -71,16 +72,6 @@ def _run(name: str, session: SparkSession, flags: argparse.Namespace) -> None:
         scale, repeat = flags.events / 1_000_000, flags.repeat
         for text in PARTS[name](session, Path(directory), scale, repeat):
             print(f"\n{text}\n{_machine(flags)}", flush=True)
-
-
-def _add_to_python_path() -> None:
-    """Add this directory to the Python path of all of Spark's Python processes.
-
-    Shipped files reach the workers, but not the processes on the driver that analyze transformWithState and
-    Python data sources.
-    """
-    paths = [str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")]
-    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
 
 
 def _machine(flags: argparse.Namespace) -> str:

