@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import attrs
 
 from headrace.errors import PipelineError, require_extra
 from headrace.sdk.io.lake.delta import without_secrets
-from headrace.sdk.io.lake.table_versions import RowDiff, net_changes
+from headrace.sdk.io.lake.table_versions import RowDiff, net_changes, selected
 from headrace.sdk.io.secret import Secret, resolved
 
 _DIFFS: Final = {"insert": 1, "update_postimage": 1, "delete": -1, "update_preimage": -1}
@@ -55,14 +55,12 @@ class DeltaVersions:
         """Return the number of data files."""
         return len(self._fragments(version))
 
-    def rows(self, version: int, part: int) -> Iterator[list[dict[str, Any]]]:
+    def batches(self, version: int, part: int, fields: Sequence[str] = ()) -> Iterator[Any]:
         """Yield the rows of a data file."""
-        table = self._table(version)
-        dataset = table.to_pyarrow_dataset()
+        dataset = self._table(version).to_pyarrow_dataset()
         fragment = sorted(dataset.get_fragments(), key=lambda each: each.path)[part]
-        columns = None if self.columns is None else list(self.columns)
-        for batch in fragment.to_batches(schema=dataset.schema, columns=columns):
-            yield batch.to_pylist()
+        names = selected(self.columns or dataset.schema.names, fields)
+        yield from fragment.to_batches(schema=dataset.schema, columns=names)
 
     def changes(self, version: int) -> list[RowDiff]:
         """Return what a version has changed.

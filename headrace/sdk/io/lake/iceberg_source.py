@@ -7,13 +7,13 @@ cancel.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import attrs
 
 from headrace.errors import PipelineError, require_extra
-from headrace.sdk.io.lake.table_versions import RowDiff, net_changes
+from headrace.sdk.io.lake.table_versions import RowDiff, net_changes, selected
 from headrace.sdk.io.secret import Secret, resolved
 
 
@@ -70,11 +70,11 @@ class IcebergSnapshots:
         """Return the number of data files."""
         return len(self._tasks(self._table(), version))
 
-    def rows(self, version: int, part: int) -> Iterator[list[dict[str, Any]]]:
+    def batches(self, version: int, part: int, fields: Sequence[str] = ()) -> Iterator[Any]:
         """Yield the rows of a data file."""
         table = self._table()
         tasks = self._tasks(table, version)
-        yield self._rows_of(table, version, [tasks[sorted(tasks)[part]]])
+        yield from self._arrow(table, version, [tasks[sorted(tasks)[part]]], fields).to_batches()
 
     def changes(self, version: int) -> list[RowDiff]:
         """Return what a snapshot has changed."""
@@ -118,9 +118,17 @@ class IcebergSnapshots:
         }
 
     def _rows_of(self, table: Any, version: int, tasks: list[Any]) -> list[dict[str, Any]]:
+        return list(self._arrow(table, version, tasks).to_pylist())
+
+    def _arrow(self, table: Any, version: int, tasks: list[Any], fields: Sequence[str] = ()) -> Any:
+        """Return the rows of some tasks as an Arrow table."""
         reader = require_extra(
             "pyiceberg.io.pyarrow", "iceberg", "Iceberg tables are read with pyarrow"
         )
         scan = self._scan(table, version)
-        arrow = reader.ArrowScan(table.metadata, table.io, scan.projection(), scan.row_filter)
-        return list(arrow.to_table(tasks).to_pylist())
+        names = [field.name for field in scan.projection().fields]
+        narrowed = scan.select(*selected(names, fields)) if fields else scan
+        arrow = reader.ArrowScan(
+            table.metadata, table.io, narrowed.projection(), narrowed.row_filter
+        )
+        return arrow.to_table(tasks)

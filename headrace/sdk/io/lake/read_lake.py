@@ -13,7 +13,6 @@ from headrace.sdk.io.lake.delta_source import DeltaVersions
 from headrace.sdk.io.lake.iceberg_source import IcebergSnapshots
 from headrace.sdk.io.lake.table_versions import ChangesSource, TableVersions, VersionSource
 from headrace.sdk.io.secret import Secret
-from headrace.sdk.pardo.transforms import WithTimestamps
 from headrace.sdk.pipelines.pvalue import PBegin, PCollection
 from headrace.sdk.pipelines.transform import PTransform
 from headrace.sdk.sources.reading import Read
@@ -41,8 +40,9 @@ class ReadsVersions(PTransform[PBegin, PCollection[Any]]):
     ) -> None:
         super().__init__()
         self._table = table
-        self._time = timestamp
-        self._source = ChangesSource(table, version) if changes else VersionSource(table, version)
+        self._source = (
+            ChangesSource(table, version) if changes else VersionSource(table, version, timestamp)
+        )
         self._log = FromChangelog(
             timestamp=timestamp or _beginning,
             on_unmatched="pass",
@@ -66,10 +66,8 @@ class ReadsVersions(PTransform[PBegin, PCollection[Any]]):
         rows: PCollection[Any]
         if isinstance(self._source, ChangesSource):
             rows = pcoll | "Changes" >> read | "Rows" >> self._log
-        elif self._time is None:
-            rows = pcoll | "Rows" >> read
         else:
-            rows = pcoll | "Rows" >> read | "Times" >> WithTimestamps(_time_of(self._time))
+            rows = pcoll | "Rows" >> read
         return rows
 
 
@@ -184,7 +182,3 @@ class ReadFromIceberg(ReadsVersions):
 def _beginning(row: object) -> Timestamp:
     """Return the time of rows without one."""
     return MIN_TIMESTAMP
-
-
-def _time_of(timestamp: Any) -> Any:
-    return (lambda row: row[timestamp]) if isinstance(timestamp, str) else timestamp

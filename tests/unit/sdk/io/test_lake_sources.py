@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from datetime import UTC, date, datetime
+from decimal import Decimal
 from pathlib import Path
 from random import Random
 from typing import Any, Protocol
 
 import deltalake
+import narwhals as nw
 import pyarrow as pa
 import pytest
 from pyiceberg.catalog import load_catalog
@@ -15,7 +18,12 @@ from pyiceberg.catalog import load_catalog
 import headrace as hr
 from headrace.sdk.io.lake.delta_source import DeltaVersions
 from headrace.sdk.io.lake.iceberg_source import IcebergSnapshots
-from headrace.sdk.io.lake.table_versions import ChangesSource, TableVersions
+from headrace.sdk.io.lake.table_versions import (
+    ChangesSource,
+    TableVersions,
+    VersionSource,
+    rows_of as rows_in,
+)
 from headrace.testing import TestPipeline, capture
 
 SCHEMA = pa.schema([("id", pa.int64()), ("name", pa.string()), ("at", pa.int64())])
@@ -206,14 +214,10 @@ def test_what_is_merged_into_a_table_is_read_as_changes(kind: str, tmp_path: Pat
     read = getattr(hr.io, f"ReadFrom{kind}")(name, **where)._table
     first = read.following(read.following(None))
     found, _ = read_all(ChangesSource(read, first), None, 3)
-    present = [(1, row) for part in range(read.parts(first)) for row in _part(read, first, part)]
+    present = [(1, row) for part in range(read.parts(first)) for row in rows_in(read, first, part)]
     expected = {"k0": 12, "k1": 13, "k2": 14}
     assert net(present + found) == net((1, {"k": k, "v": v}) for k, v in expected.items())
     assert any(diff < 0 for diff, _ in found)
-
-
-def _part(read: TableVersions, version: Any, part: int) -> list[dict[str, Any]]:
-    return [row for rows in read.rows(version, part) for row in rows]
 
 
 def test_files_that_are_joined_change_nothing(table: Table) -> None:
@@ -254,6 +258,123 @@ def test_a_version_on_each_runner(runner: Any, table: Table) -> None:
     assert sorted((e.value["id"], e.value["at"], float(e.timestamp)) for e in found.elements) == [
         (n, 10 * n, 10 * n) for n in (1, 2, 3)
     ]
+
+
+def on_columns(p: hr.Pipeline, table: Table) -> Any:
+    """The sums of names and windows of 20 seconds."""
+    return (
+        p
+        | table.read(timestamp="at")
+        | hr.Filter(nw.col("id") != 2)
+        | hr.WithFields(twice=nw.col("id") * 2)
+        | hr.WindowInto(hr.window.FixedWindows(20))
+        | hr.GroupBy("name").aggregate_field("twice", sum, "total")
+    )
+
+
+@pytest.mark.alone
+@pytest.mark.mode("batch", "streaming")
+def test_a_version_on_columns_on_each_runner(runner: Any, table: Table) -> None:
+    table.append(1, 2)
+    table.append(3, 1)
+    table.update(3)
+    with TestPipeline(runner=runner) as p:
+        found = capture(on_columns(p, table))
+    assert sorted((*e.value, float(e.window.start)) for e in found.elements) == [
+        ("n1", 4, 0),
+        ("n3+", 6, 20),
+    ]
+
+
+def test_the_plan_of_a_version_on_columns(table: Table) -> None:
+    table.append(1)
+    p = hr.Pipeline(argv=[])
+    on_columns(p, table)
+    lines = [line.strip() for line in hr.explain(p).splitlines()]
+    assert f"'{type(table.read()).__name__}" in next(line for line in lines if "works on" in line)
+    assert [line.rpartition(": ")[2] for line in lines if "works on" in line] == ["columns"] * 6
+    assert any("reads the fields: id, name, at" in line for line in lines)
+
+
+TYPES = pa.schema(
+    [
+        ("n", pa.int32()),
+        ("share", pa.float32()),
+        ("price", pa.decimal128(9, 2)),
+        ("day", pa.date32()),
+        ("at", pa.timestamp("us", "UTC")),
+        ("tags", pa.list_(pa.string())),
+        ("raw", pa.binary()),
+        ("sold", pa.bool_()),
+        ("place", pa.string()),
+    ]
+)
+DAY = date(2024, 2, 29)
+MOMENT = datetime(2024, 2, 29, 12, 30, 0, 125, tzinfo=UTC)
+VALUES = [
+    (1, 0.5, Decimal("2.50"), DAY, MOMENT, ["a", "b"], b"\xff", True, "quay"),
+    (None, None, None, None, MOMENT, None, None, None, None),
+    (-7, -0.25, Decimal("-0.01"), DAY, MOMENT, [], b"", False, ""),
+]
+
+
+@pytest.mark.parametrize("kind", ["delta", "iceberg"])
+@pytest.mark.parametrize("fields", [(), ("n", "place"), ("at", "tags"), ("n", "nowhere")])
+def test_tables_have_the_elements(kind: str, fields: tuple[str, ...], tmp_path: Path) -> None:
+    versions = versions_with_types(kind, tmp_path)
+    rows = VersionSource(versions, timestamp="at")
+    tables = rows.with_fields(fields)
+    found: list[Any] = []
+    given: list[Any] = []
+    for partition in rows.partitions():
+        for bundle in tables.read_tables(partition):
+            found += zip(bundle.values, bundle.timestamps, strict=True)
+        given += rows.read(partition)
+    kept = fields if "nowhere" not in fields else ()
+    assert found == [
+        (
+            {name: each.value[name] for name in each.value if not kept or name in kept},
+            each.timestamp.micros,
+        )
+        for each in given
+    ]
+    assert len(given) == len(VALUES)
+    for values in VALUES:
+        assert dict(zip(TYPES.names, values, strict=True)) in [each.value for each in given]
+
+
+def versions_with_types(kind: str, folder: Path) -> TableVersions:
+    """A table with values of many types, and a partition for each place in Delta."""
+    rows = [dict(zip(TYPES.names, each, strict=True)) for each in VALUES]
+    table = pa.Table.from_pylist(rows, schema=TYPES)
+    if kind == "delta":
+        path = str(folder / "table")
+        deltalake.write_deltalake(path, table, partition_by=["sold"])
+        return DeltaVersions(path)
+    iceberg = Iceberg(folder)
+    iceberg.catalog.create_table("shop.types", TYPES).append(table)
+    return IcebergSnapshots("shop.types", "test", iceberg.properties)
+
+
+@pytest.mark.parametrize("tables", [False, True])
+def test_a_row_without_a_time(table: Table, tables: bool) -> None:
+    table.append(1)
+    source = VersionSource(table.versions(), timestamp="name")
+    (partition,) = source.partitions()
+    with pytest.raises(hr.errors.ElementError, match=r"n1") as error:
+        list(source.read_tables(partition) if tables else source.read(partition))
+    assert "'id': 1" in str(error.value)
+    source = VersionSource(table.versions(), timestamp="nowhere")
+    with pytest.raises(hr.errors.PipelineError, match="no column 'nowhere'"):
+        list(source.read_tables(partition) if tables else source.read(partition))
+
+
+def test_a_function_of_rows_gives_their_times(table: Table) -> None:
+    table.append(1)
+    source = VersionSource(table.versions(), timestamp=lambda row: row["at"] + 1)
+    assert source.records is None
+    (partition,) = source.partitions()
+    assert [float(each.timestamp) for each in source.read(partition)] == [11]
 
 
 def test_an_earlier_version(table: Table) -> None:
