@@ -210,6 +210,21 @@ def needed(columns: tuple[str, ...] | None, timestamp: TimestampOf) -> tuple[str
     return (*columns, timestamp)
 
 
+def selected(names: Sequence[str], fields: Sequence[str]) -> tuple[str, ...]:
+    """Return some columns of a table in its order, if it has all of them; otherwise all its columns.
+
+    Args:
+        names: the columns of the table.
+        fields: the columns that are needed; none for all.
+
+    >>> selected(["place", "n"], ["n"]), selected(["place", "n"], ["n", "other"])
+    (('n',), ('place', 'n'))
+    """
+    if not set(fields) <= set(names):
+        return tuple(names)
+    return tuple(name for name in names if not fields or name in fields)
+
+
 def require_columns(names: Sequence[str], columns: Sequence[str], where: str) -> None:
     """Check that columns exist.
 

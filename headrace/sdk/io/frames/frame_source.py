@@ -13,13 +13,12 @@ import attrs
 
 from headrace.errors import ElementError, PipelineError, TimeError, UnsupportedError, shorten
 from headrace.grouping.bundle import Bundle
-from headrace.grouping.table_bundle import TableBundle, TableRecords
+from headrace.grouping.table_bundle import TableRecords
 from headrace.sdk.elements.record_tables import AS_ROWS
 from headrace.sdk.elements.row import Row, rows_of
 from headrace.sdk.elements.schemas import arguments_of, checked_records
-from headrace.sdk.elements.wide_tables import widened
 from headrace.sdk.io.files.file_source import CHUNK_ROWS, TimestampOf, needed
-from headrace.sdk.io.formats.parquet.time_columns import micros_of_column
+from headrace.sdk.io.formats.parquet.time_columns import timed_table
 from headrace.sdk.sources.source import (
     Batch,
     BoundedSource,
@@ -128,14 +127,11 @@ class FrameRows:
         import pyarrow as pa
 
         table = pa.Table.from_batches([batch])
-        kept = widened(table.select(fields))
-        if self.timestamp is None:
-            return TableBundle(kept, AS_ROWS)
+        assert not callable(self.timestamp)
         try:
-            times = micros_of_column(_column(table, self.timestamp))
+            return timed_table(table, fields, AS_ROWS, self.timestamp)
         except TimeError:
             return self.bundle(batch)  # it raises an error that names the row
-        return TableBundle(kept, AS_ROWS, times)
 
     def _records(self, columns: Mapping[str, list[object]]) -> list[Any]:
         if self.schema is None:

@@ -8,8 +8,9 @@ from typing import Any, Final
 import attrs
 
 from headrace.errors import PipelineError, require_extra
+from headrace.sdk.io.files.file_source import selected
 from headrace.sdk.io.lake.delta import without_secrets
-from headrace.sdk.io.lake.table_versions import RowDiff, net_changes, selected
+from headrace.sdk.io.lake.table_versions import RowDiff, net_changes
 from headrace.sdk.io.secret import Secret, resolved
 
 _DIFFS: Final = {"insert": 1, "update_postimage": 1, "delete": -1, "update_preimage": -1}
@@ -59,8 +60,9 @@ class DeltaVersions:
         """Yield the rows of a data file."""
         dataset = self._table(version).to_pyarrow_dataset()
         fragment = sorted(dataset.get_fragments(), key=lambda each: each.path)[part]
-        names = selected(self.columns or dataset.schema.names, fields)
-        yield from fragment.to_batches(schema=dataset.schema, columns=names)
+        names = dataset.schema.names if self.columns is None else self.columns
+        columns = list(selected(names, fields))
+        yield from fragment.to_batches(schema=dataset.schema, columns=columns)
 
     def changes(self, version: int) -> list[RowDiff]:
         """Return what a version has changed.

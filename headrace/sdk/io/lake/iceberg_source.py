@@ -13,7 +13,8 @@ from typing import Any
 import attrs
 
 from headrace.errors import PipelineError, require_extra
-from headrace.sdk.io.lake.table_versions import RowDiff, net_changes, selected
+from headrace.sdk.io.files.file_source import selected
+from headrace.sdk.io.lake.table_versions import RowDiff, net_changes
 from headrace.sdk.io.secret import Secret, resolved
 
 

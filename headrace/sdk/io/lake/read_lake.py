@@ -11,7 +11,8 @@ from headrace.sdk.changelogs.change_options import TimeOf
 from headrace.sdk.changelogs.from_changelog import FromChangelog
 from headrace.sdk.io.lake.delta_source import DeltaVersions
 from headrace.sdk.io.lake.iceberg_source import IcebergSnapshots
-from headrace.sdk.io.lake.table_versions import ChangesSource, TableVersions, VersionSource
+from headrace.sdk.io.lake.table_versions import ChangesSource, TableVersions
+from headrace.sdk.io.lake.version_source import VersionSource
 from headrace.sdk.io.secret import Secret
 from headrace.sdk.pipelines.pvalue import PBegin, PCollection
 from headrace.sdk.pipelines.transform import PTransform

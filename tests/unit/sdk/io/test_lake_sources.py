@@ -21,9 +21,9 @@ from headrace.sdk.io.lake.iceberg_source import IcebergSnapshots
 from headrace.sdk.io.lake.table_versions import (
     ChangesSource,
     TableVersions,
-    VersionSource,
     rows_of as rows_in,
 )
+from headrace.sdk.io.lake.version_source import VersionSource
 from headrace.testing import TestPipeline, capture
 
 SCHEMA = pa.schema([("id", pa.int64()), ("name", pa.string()), ("at", pa.int64())])
@@ -344,7 +344,7 @@ def test_tables_have_the_elements(kind: str, fields: tuple[str, ...], tmp_path: 
 
 
 def versions_with_types(kind: str, folder: Path) -> TableVersions:
-    """A table with values of many types, and a partition for each place in Delta."""
+    """A table with values of many types; Delta's has a file for each value of a column."""
     rows = [dict(zip(TYPES.names, each, strict=True)) for each in VALUES]
     table = pa.Table.from_pylist(rows, schema=TYPES)
     if kind == "delta":

@@ -15,7 +15,6 @@ from headrace.grouping.table_bundle import TableBundle, TableRecords
 from headrace.sdk.elements.record_tables import AS_DICTS, AS_ROWS
 from headrace.sdk.elements.row import rows_of
 from headrace.sdk.elements.schemas import arguments_of, checked_records, required_schema
-from headrace.sdk.elements.wide_tables import widened
 from headrace.sdk.io.files.file_places import START, FilePlace, Places
 from headrace.sdk.io.files.file_source import (
     CHUNK_ROWS,
@@ -24,12 +23,13 @@ from headrace.sdk.io.files.file_source import (
     names_of,
     needed,
     require_columns,
+    selected,
 )
 from headrace.sdk.io.files.file_tables import FileTables
 from headrace.sdk.io.files.opening import opened
 from headrace.sdk.io.files.read_errors import reading
 from headrace.sdk.io.formats.parquet.arrow import arrow
-from headrace.sdk.io.formats.parquet.time_columns import micros_of_column
+from headrace.sdk.io.formats.parquet.time_columns import timed_table
 
 TABLE_ROWS: Final = 1 << 16
 """The number of records in a table."""
@@ -134,10 +134,8 @@ class ParquetFiles(FileSource, FileTables):
             TimeError: a timestamp is not valid.
         """
         assert self.records is not None
-        fields = widened(table.select(kept or table.schema.names))
-        if not isinstance(self.timestamp, str):
-            return TableBundle(fields, self.records)
-        return TableBundle(fields, self.records, micros_of_column(table.column(self.timestamp)))
+        time = self.timestamp if isinstance(self.timestamp, str) else None
+        return timed_table(table, kept or table.schema.names, self.records, time)
 
     def _table(self, table: Any, kept: tuple[str, ...], path: str) -> TableBundle:
         """Return some columns of a table with its timestamps, as the elements of the source."""
@@ -148,12 +146,9 @@ class ParquetFiles(FileSource, FileTables):
                 pass  # it raises an error that names the record
             raise
 
-    def _kept(self, selected: Sequence[str]) -> tuple[str, ...]:
+    def _kept(self, read: Sequence[str]) -> tuple[str, ...]:
         """Return the columns of the tables of a file, from those to read of it for records."""
-        names = tuple(selected if self._names is None else self._names)
-        if not set(self.fields) <= set(names):
-            return names
-        return tuple(name for name in names if not self.fields or name in self.fields)
+        return selected(read if self._names is None else self._names, self.fields)
 
     def _selected(self, file: Any, path: str) -> list[str]:
         """Return the columns to read from a file."""

@@ -1,9 +1,13 @@
-"""Timestamps in microseconds of a column of an Arrow table."""
+"""Timestamps in microseconds of a column of an Arrow table, and tables with them."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from headrace.grouping.table_bundle import TableBundle, TableRecords
+from headrace.sdk.elements.wide_tables import widened
+from headrace.sdk.io.files.file_source import require_columns
 from headrace.windowing.time.forms import FLOAT_MAX, FLOAT_MIN
 from headrace.windowing.time.timestamps import (
     MAX_MICROS,
@@ -11,6 +15,33 @@ from headrace.windowing.time.timestamps import (
     MIN_MICROS,
     micros_of_all,
 )
+
+
+def timed_table(
+    table: Any,
+    kept: Sequence[str],
+    records: TableRecords,
+    timestamp: str | None,
+    where: str = "",
+) -> TableBundle:
+    """Return some columns of an Arrow table as elements that are still a table.
+
+    Args:
+        table: the table.
+        kept: the columns of the elements.
+        records: how the rows become elements.
+        timestamp: the column with the event times; None for the beginning of time.
+        where: the source, for the error message.
+
+    Raises:
+        PipelineError: there is no such column of event times.
+        TimeError: a value is not an instant.
+    """
+    rows = widened(table.select(kept))
+    if timestamp is None:
+        return TableBundle(rows, records)
+    require_columns(table.schema.names, [timestamp], where)
+    return TableBundle(rows, records, micros_of_column(table.column(timestamp)))
 
 
 def micros_of_column(column: Any) -> Any:
