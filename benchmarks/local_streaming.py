@@ -32,6 +32,7 @@ ROUND: Final = 10_000
 
 FLAGS: Final = ("--streaming", f"--max-records-per-batch={ROUND}", "--no-progress")
 
+ELEMENTS: Final = "Headrace, on elements"
 BYTEWAX: Final = "bytewax"
 
 WINDOWED: Final = tuple(each for each in GROUPINGS if each.name != "word_count")
@@ -56,7 +57,7 @@ def _table(workload: Workload, directory: Path, flags: argparse.Namespace) -> st
     write_events(path, events)
     ways: dict[str, Callable[[], Results]] = {
         "Headrace, on columns": partial(_by_headrace, workload, Columns(), str(path)),
-        "Headrace, on elements": partial(_by_headrace, workload, Dictionaries(), str(path)),
+        ELEMENTS: partial(_by_headrace, workload, Dictionaries(), str(path)),
     }
     inputs = dict.fromkeys(ways, events)
     if find_spec(BYTEWAX):
@@ -67,7 +68,7 @@ def _table(workload: Workload, directory: Path, flags: argparse.Namespace) -> st
         require_same(name, way(), loop(inputs[name]))
     seconds = seconds_of(ways, flags.repeat, CLOCKS["cpu"])
     sizes = {name: len(given) for name, given in inputs.items()}
-    return table_of(seconds, sizes, list(ways)[-1])
+    return table_of(seconds, sizes, BYTEWAX if BYTEWAX in ways else ELEMENTS)
 
 
 def _by_headrace(workload: Workload, files: Any, path: str) -> Results:
