@@ -37,10 +37,12 @@ class Aggregate:
     Attributes:
         types: Spark's types of the values; ANY for all, nulls among them.
         of: returns the aggregate of a column; both are expressions of SQL.
+        can_be_null: whether a column of Spark cannot hold some results.
     """
 
     types: Sequence[str]
     of: Callable[[str], str]
+    can_be_null: bool = False
 
 
 def _mean(value: str) -> str:
@@ -66,8 +68,8 @@ def aggregate_of(fn: CombineFn) -> Aggregate:
 
 _AGGREGATES: Final[dict[type, Aggregate]] = {
     CountCombineFn: Aggregate(ANY, lambda _: COUNT_OF_ROWS),
-    SumCombineFn: Aggregate(INTEGERS, "try_sum({})".format),
-    MeanCombineFn: Aggregate(INTEGERS, _mean),
+    SumCombineFn: Aggregate(INTEGERS, "try_sum({})".format, can_be_null=True),
+    MeanCombineFn: Aggregate(INTEGERS, _mean, can_be_null=True),
 }
 
 

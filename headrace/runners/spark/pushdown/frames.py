@@ -40,6 +40,7 @@ _SPARK_TYPES: Final[Mapping[str, str]] = {
     "int16": "SMALLINT",
     "int32": "INT",
     "int64": "BIGINT",
+    "double": "DOUBLE",
     "string": "STRING",
     "bool": "BOOLEAN",
     "date32[day]": "DATE",
@@ -48,7 +49,6 @@ _SPARK_TYPES: Final[Mapping[str, str]] = {
 
 _TYPES_OF_TIMES: Final[Mapping[str, str]] = {
     **_SPARK_TYPES,
-    "double": "DOUBLE",
     "timestamp[us, tz=UTC]": "TIMESTAMP",
 }
 

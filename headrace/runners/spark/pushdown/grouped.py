@@ -51,10 +51,12 @@ class _Combined(NamedTuple):
     Attributes:
         aggregate: an expression of SQL.
         required: the field that may not be null, if there is one.
+        can_be_null: whether the result can be null, and may not.
     """
 
     aggregate: str
     required: str | None
+    can_be_null: bool
 
 
 def grouped(chain: ColumnChain, session: SparkSession) -> GroupedFrame:
@@ -89,7 +91,8 @@ def grouped(chain: ColumnChain, session: SparkSession) -> GroupedFrame:
     )
     kept = [key_name(n) for n in range(len(names))]
     found = [result_name(n) for n in range(len(results))]
-    rows = required(counted, found).selectExpr(*kept, *found, *bounds, ELEMENT_COUNT)
+    unsure = (result_name(n) for n, each in enumerate(results) if each.can_be_null)
+    rows = required(counted, unsure).selectExpr(*kept, *found, *bounds, ELEMENT_COUNT)
     return GroupedFrame(chain, rows)
 
 
@@ -112,4 +115,5 @@ def _results(chain: ColumnChain, frame: DataFrame) -> Iterator[_Combined]:
         kind = types.get(name, "None")
         why = f"{part.default_label()} of the type {kind} is not an aggregate of Spark"
         require(any_type or kind in aggregate.types, why)
-        yield _Combined(aggregate.of(quoted(name)), None if any_type else name)
+        field = None if any_type else name
+        yield _Combined(aggregate.of(quoted(name)), field, aggregate.can_be_null)

@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame
 
 from headrace.runners.spark.pushdown.expressions import is_alike
 from headrace.runners.spark.pushdown.frames import PYTHON_KINDS, TIME, types_of
-from headrace.runners.spark.pushdown.required import required
+from headrace.runners.spark.pushdown.required import refused
 from headrace.runners.spark.pushdown.stays import require
 from headrace.sdk.elements.value_tables import WHITE_SPACE, PairsWithNone, Words
 from headrace.sdk.io.frames.frame_source import quoted
@@ -54,15 +54,13 @@ def _words(frame: DataFrame) -> DataFrame:
     """Return the words of text; Spark splits at one character faster than at any of several."""
     name = _only_field(frame)
     require(types_of(frame)[name] == "string", "it splits values that are not text")
-    text, rare = quoted(name), "".join(c for c in WHITE_SPACE if c.isascii() and c != " ")
-    plain = f"octet_length({text}) = length({text}) AND NOT {text} RLIKE '[{rare}]'"
-    words = f"IF({plain}, split({text}, ' '), split({text}, '[{WHITE_SPACE}]'))"
-    times = [TIME] if TIME in frame.columns else []
-    return (
-        required(frame, [name])
-        .selectExpr(f"explode({words}) AS {text}", *times)
-        .filter(f"{text} <> ''")
+    text = quoted(name)
+    words = (
+        f"CASE WHEN {text} IS NULL THEN {refused('ARRAY<STRING>')} "
+        f"WHEN {text} RLIKE '[^ -~]' THEN split({text}, '[{WHITE_SPACE}]') ELSE split({text}, ' ') END"
     )
+    times = [TIME] if TIME in frame.columns else []
+    return frame.selectExpr(f"explode({words}) AS {text}", *times).filter(f"{text} <> ''")
 
 
 def _only_field(frame: DataFrame) -> str:
