@@ -15,7 +15,6 @@ from headrace.runners.contents.side_input_files import SideInputFiles
 from headrace.runners.engine.progress import Progress
 from headrace.runners.plan.execution_mode import has_restrictions, is_unbounded, round_size
 from headrace.runners.plan.planning import Plan, with_side_input_files
-from headrace.runners.plan.table_steps import tables_read
 from headrace.runners.sources.batch_size import RoundSize
 from headrace.runners.spark import streaming
 from headrace.runners.spark.cluster.driver_sinks import DriverSinks
@@ -28,6 +27,7 @@ from headrace.runners.spark.cluster.options import (
 from headrace.runners.spark.cluster.session import Session, session_of_run
 from headrace.runners.spark.sources.data_source import SourcePlan, source_frame
 from headrace.runners.spark.sources.native import NativeRead, native_reads
+from headrace.runners.spark.sources.read_elements import sent_as_tables
 from headrace.runners.spark.sources.worker_reads import worker_reads
 from headrace.runners.spark.stage import stage_plans
 from headrace.runners.spark.state.acquire_lease import acquire
@@ -167,7 +167,7 @@ class StreamSetup:
             natives=labels,
             until_caught_up=self.until_caught_up,
             workers=workers,
-            tables=tables_read(self.plan),
+            tables=sent_as_tables(self.plan),
             no_pickle=self.plan.no_pickle,
             classes=Registrations.of_this_process(),
         )

@@ -200,7 +200,7 @@ class FirstStage:
             yield from self._read(stage, read, content, found)
             return
         tables = reads_tables(self.plan.stage.plan, read)
-        bundle = event_bundle(read.source, unpack_read(read, content), tables)
+        bundle = event_bundle(read.source, unpack_read(read, content, tables=tables), tables)
         stage.operator(row.step).push(bundle)
         yield from stage.sent()
 

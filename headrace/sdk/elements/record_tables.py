@@ -8,7 +8,32 @@ from typing import Any, ClassVar, Final
 
 import attrs
 
+from headrace.errors import ElementError
 from headrace.sdk.elements.row import Row, record_type, rows_of
+
+
+def values_by_name(table: Any) -> dict[str, list[Any]]:
+    """Return the Python values of the columns of a table.
+
+    Args:
+        table: the table, or a record batch.
+
+    Raises:
+        ElementError: a value has no Python type, such as a date after the year 9999.
+    """
+    return dict(
+        zip(table.schema.names, map(_values, table.schema.names, table.columns), strict=True)
+    )
+
+
+def _values(name: str, column: Any) -> list[Any]:
+    try:
+        return column.to_pylist()  # type: ignore[no-any-return]  # of an optional package
+    except (OverflowError, ValueError) as error:
+        raise ElementError(
+            f"a value of the column {name!r}, of the type {column.type}, cannot be a Python object: {error}",
+            remedy="do not read this column, or convert it where the data is written",
+        ) from error
 
 
 @attrs.frozen
@@ -19,7 +44,8 @@ class RowRecords:
 
     def elements(self, table: Any) -> list[Any]:
         """Return the rows."""
-        return rows_of(table.column_names, [column.to_pylist() for column in table.columns])
+        columns = values_by_name(table)
+        return rows_of(list(columns), list(columns.values()))
 
 
 @attrs.frozen
@@ -30,7 +56,11 @@ class DictRecords:
 
     def elements(self, table: Any) -> list[Any]:
         """Return the dictionaries."""
-        return table.to_pylist()  # type: ignore[no-any-return]  # of an optional package
+        try:
+            return table.to_pylist()  # type: ignore[no-any-return]  # of an optional package
+        except (OverflowError, ValueError):
+            values_by_name(table)  # it raises an error that names the column
+            raise
 
 
 @attrs.frozen

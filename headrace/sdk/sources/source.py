@@ -116,6 +116,9 @@ class ReadsTables:
 class BoundedTables(ReadsTables):
     """A bounded source whose partitions can be read as tables."""
 
+    parses_values: ClassVar[bool] = False
+    """Whether its tables are made of Python values, so that elements are as fast to read."""
+
     @abstractmethod
     def read_tables(self, partition: Any) -> Iterator[Bundle]:
         """Read a partition from end to end, as tables of any size, or as elements where it must.

@@ -1,4 +1,8 @@
-"""Elements that the driver has read of a source, as plain data for the workers: columns stay columns."""
+"""Elements that the driver has read of a source, as plain data for the workers: columns stay columns.
+
+The rows of a source that is Arrow already, such as Parquet files, are sent as tables also if the next
+step takes elements: the workers make them.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +14,25 @@ import pyarrow as pa
 from headrace.grouping.bundle import Bundle
 from headrace.grouping.pane_table import PaneTable
 from headrace.grouping.table_bundle import TableBundle
+from headrace.runners.error_context import label_errors
+from headrace.runners.plan.planning import Plan
+from headrace.runners.plan.table_steps import tables_read
 from headrace.runners.spark.shuffle.bundle_columns import pack, unpack
 from headrace.sdk.pipelines.graph import Read
-from headrace.sdk.sources.source import ReadsTables
+from headrace.sdk.sources.source import BoundedTables, ReadsTables
+
+
+def sent_as_tables(planned: Plan) -> frozenset[str]:
+    """Return the labels of the sources that the driver reads as tables, if it reads them."""
+    sources = ((n.label, n.source) for n in planned.graph if isinstance(n, Read))
+    return tables_read(planned) | {label for label, source in sources if _is_arrow(source)}
+
+
+def _is_arrow(source: object) -> bool:
+    """Return whether the tables of a source are Arrow before they are elements."""
+    if not isinstance(source, BoundedTables) or source.parses_values:
+        return False
+    return source.records is not None
 
 
 class SentTable(NamedTuple):
@@ -38,12 +58,13 @@ def pack_read(bundle: Bundle) -> tuple[Any, ...] | PaneTable:
     return SentTable(sink.getvalue().to_pybytes(), times)
 
 
-def unpack_read(read: Read, packed: tuple[Any, ...] | PaneTable) -> Bundle:
+def unpack_read(read: Read, packed: tuple[Any, ...] | PaneTable, *, tables: bool = True) -> Bundle:
     """Return the bundle that :func:`pack_read` was given.
 
     Args:
         read: the read of the source.
         packed: the plain data.
+        tables: whether the next steps take tables; if not, errors of making elements are those of the read.
     """
     if not isinstance(packed, SentTable):
         return unpack(packed)
@@ -52,4 +73,8 @@ def unpack_read(read: Read, packed: tuple[Any, ...] | PaneTable) -> Bundle:
     with pa.ipc.open_stream(packed.stream) as stream:
         table = stream.read_all()
     times = None if packed.times is None else np.frombuffer(packed.times, np.int64)
-    return TableBundle(table, read.source.records, times)
+    bundle = TableBundle(table, read.source.records, times)
+    if not tables:
+        with label_errors(read.label):
+            _ = bundle.values
+    return bundle

@@ -385,6 +385,17 @@ def test_what_is_no_parquet_is_named(runner, tmp_path, table):
         values(runner, ReadFromParquet(table, columns=["x"]))
 
 
+def test_a_value_of_parquet_that_is_no_python_object_is_named(runner, tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    pyarrow = pytest.importorskip("pyarrow")
+    far = pyarrow.array([0, 10**18], pyarrow.timestamp("us"))
+    parquet.write_table(pyarrow.table({"at": far}), tmp_path / "far.parquet")
+    problem = r"the column 'at', of the type timestamp\[us\], cannot be a Python object"
+    with pytest.raises(hr.FileError, match=problem) as error:
+        values(runner, ReadFromParquet(tmp_path / "far.parquet"))
+    assert error.value.where == str(tmp_path / "far.parquet")
+
+
 def test_a_missing_arrow_is_said_with_the_extra_that_brings_it(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     for transform in (ReadFromParquet, hr.io.WriteToParquet):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from copy import copy
 from importlib.util import find_spec
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import attrs
 
@@ -34,6 +34,8 @@ class TypedFiles(FileSource, FileTables):
         timestamp: the column or function that gives the event time; None for the beginning of time.
         compression_type: one of ``CompressionTypes``; by default it depends on the file extension.
     """
+
+    parses_values: ClassVar[bool] = True
 
     schema: schemas.ColumnTypes = attrs.field(init=False)
     given_schema: schemas.GivenSchema = attrs.field(init=False)

@@ -9,10 +9,10 @@ from typing import Any, ClassVar, Final, Self
 
 import attrs
 
-from headrace.errors import PipelineError, TimeError
+from headrace.errors import ElementError, FileError, PipelineError, TimeError
 from headrace.grouping.bundle import Bundle
 from headrace.grouping.table_bundle import TableBundle, TableRecords
-from headrace.sdk.elements.record_tables import AS_DICTS, AS_ROWS
+from headrace.sdk.elements.record_tables import AS_DICTS, AS_ROWS, values_by_name
 from headrace.sdk.elements.row import rows_of
 from headrace.sdk.elements.schemas import arguments_of, checked_records, required_schema
 from headrace.sdk.io.files.file_places import START, FilePlace, Places
@@ -171,7 +171,14 @@ class ParquetFiles(FileSource, FileTables):
     def columns_from(self, path: str, place: FilePlace) -> Iterator[Columns]:
         with self.opened_file(path) as file:
             for batch in _batches_from(file, place.records, self._selected(file, path)):
-                yield batch.to_pydict()
+                yield _values_of(batch, path)
+
+
+def _values_of(batch: Any, path: str) -> Columns:
+    try:
+        return values_by_name(batch)
+    except ElementError as error:
+        raise FileError(error.problem, where=path, remedy=error.remedy) from error
 
 
 def _batches_from(
