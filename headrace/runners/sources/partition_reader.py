@@ -11,6 +11,7 @@ from headrace.grouping.bundle import Bundle
 from headrace.runners.error_context import label_errors
 from headrace.runners.sources.source_bundles import bundles_of
 from headrace.runners.sources.source_positions import Partition, ReadPosition
+from headrace.runners.sources.streams import stream_of
 from headrace.sdk.coders.keys import encode_value
 from headrace.sdk.io.cursor import Cursor
 from headrace.sdk.metrics.cells import MetricsContainer, recording
@@ -55,8 +56,7 @@ class PartitionReader:
         source = self.node.source
         assert not isinstance(source, TestStream)  # a script has a reader of its own
         if isinstance(source, BoundedSource):
-            with label_errors(self.node.label):
-                return source.as_stream() or source
+            return stream_of(self.node, self.tables)  # type: ignore[no-any-return]  # of a bounded source
         if not self.until_caught_up:
             return source
         with label_errors(self.node.label):

@@ -16,6 +16,7 @@ from headrace.runners.engine.progress import Progress
 from headrace.runners.plan.execution_mode import has_restrictions, is_unbounded, round_size
 from headrace.runners.plan.planning import Plan, with_side_input_files
 from headrace.runners.sources.batch_size import RoundSize
+from headrace.runners.sources.streams import with_streams
 from headrace.runners.spark import streaming
 from headrace.runners.spark.cluster.driver_sinks import DriverSinks
 from headrace.runners.spark.cluster.job_labels import ui_label
@@ -70,6 +71,7 @@ class StreamSetup:
         manifest: the description of the pipeline in the checkpoint.
         lease: the right to write the checkpoint; None for a run that cannot be resumed.
         side_files: where the files with large side inputs are; None if there are none.
+        is_unbounded: whether a source has no end.
     """
 
     plan: Plan
@@ -83,12 +85,8 @@ class StreamSetup:
     manifest: Manifest
     lease: Lease | None
     side_files: SideInputFiles | None
+    is_unbounded: bool
     _undo: ExitStack
-
-    @property
-    def is_unbounded(self) -> bool:
-        """Whether a source has no end."""
-        return is_unbounded(self.plan.graph)
 
     @property
     def is_resumable(self) -> bool:
@@ -205,13 +203,14 @@ def set_up(planned: Plan, options: PipelineOptions, session: Session) -> StreamS
         lease = _taken(checkpoint, settings, session)
         if lease is not None:
             undo.callback(lease.release)
-        manifest = _manifest(planned, checkpoint, settings, session)
+        streams = with_streams(planned, {native.read.label for native in natives})
+        manifest = _manifest(streams, checkpoint, settings, session)
         resumable = checkpoint if settings.checkpoint else None
-        files = files_of_run(planned, settings, session.is_local, resumable)
+        files = files_of_run(streams, settings, session.is_local, resumable)
         if resumable is None:
             undo.callback(remove, files)
         return StreamSetup(
-            with_side_input_files(planned, files),
+            with_side_input_files(streams, files),
             session,
             settings,
             size,
@@ -222,6 +221,7 @@ def set_up(planned: Plan, options: PipelineOptions, session: Session) -> StreamS
             manifest,
             lease,
             files,
+            is_unbounded(planned.graph),
             undo.pop_all(),
         )
 

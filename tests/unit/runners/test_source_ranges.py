@@ -18,6 +18,7 @@ from pyarrow import parquet
 import headrace as hr
 from headrace.io import (
     Batch,
+    BoundedSource,
     CsvFiles,
     FileSource,
     JsonFiles,
@@ -31,7 +32,8 @@ from headrace.options import PipelineOptions
 from headrace.runners.sources.source_positions import Partition, position_of
 from headrace.runners.sources.source_ranges import SourceRange, WorkerReads, read_range
 from headrace.runners.sources.source_rounds import SourceRounds
-from headrace.sdk.io.files import file_places
+from headrace.sdk.io.files import file_places, file_source
+from headrace.sdk.io.files.file_partitions import FilePartitions
 from headrace.sdk.pipelines.graph import Read
 from headrace.sdk.pipelines.outputs import as_bundle
 from headrace.sdk.polling.periodic_source import PeriodicSource, Times
@@ -261,6 +263,62 @@ def test_rounds_of_watched_files(write, limit, part, tmp_path, monkeypatch):
     assert [value for each in told for value in each] == whole
     if write is not write_csv_of_old_macs:
         assert all(len(each) == limit for each in told[:-1])
+
+
+@pytest.mark.parametrize("part", [1, 2, 100])
+@pytest.mark.parametrize("limit", [1, 2, 3, 5, 100])
+@pytest.mark.parametrize("write", FORMATS)
+def test_rounds_of_a_partition_of_files(write, limit, part, tmp_path, monkeypatch):
+    monkeypatch.setattr(file_places, "PART", part)
+    monkeypatch.setattr(file_source, "MOST_PARTITIONS", 1)
+    write(tmp_path / "b")
+    files = write(tmp_path / "a")
+    (partition,) = files.partitions()
+    whole = [value for bundle in files.read_bundles(partition) for value in bundle.values]
+    assert len(whole) == 2 * len(list(files.read(partition[:1])))
+    told = read_all(FilePartitions(files), limit)
+    assert [value for each in told for value in each] == whole
+    if write is not write_csv_of_old_macs:
+        assert all(len(each) == limit for each in told[:-1])
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 4, 5, 100])
+def test_files_as_a_stream_have_the_rounds_of_their_source(limit, tmp_path):
+    """The same bundles, and the end in the same round."""
+    for name, count in (("a", 4), ("b", 1), ("c", 0)):
+        (tmp_path / name).write_text("".join(f"{name}{n}\n" for n in range(count)))
+    files = TextFiles(tmp_path)
+    assert as_read(Bounded(files), limit) == as_read(files, limit)
+
+
+class Bounded(BoundedSource[str]):
+    """The lines of files, without places."""
+
+    def __init__(self, files: FileSource) -> None:
+        self.partitions, self.read = files.partitions, files.read
+
+
+def as_read(source: Any, limit: int) -> list[Any]:
+    """What each round reads, and which partitions are then finished."""
+    read = attrs.evolve(rounds(source, limit), workers=WorkerReads())
+    position, found = read.start(), []
+    while not position.done:
+        position, bundles = read.read(position)
+        values = [list(bundle.values) for bundle in bundles["log"]]
+        found.append((values, [p.finished for p in position.reads["log"].partitions]))
+    return found
+
+
+def test_an_offset_that_is_a_number_of_records(tmp_path):
+    """Versions before 0.1.0.dev30 have stored it."""
+    for name in ("a", "b", "c"):
+        (tmp_path / name).write_text(f"{name}1\n{name}2\n")
+    stream, partition = FilePartitions(TextFiles(tmp_path)), tuple(f"{tmp_path}/{n}" for n in "abc")
+    batch = stream.read(partition, 3, 2)
+    assert records_of(batch) == ["b2", "c1"]
+    told = stream.latest_offset(partition, 3, 2)
+    assert told is None or told.records == 2
+    assert records_of(stream.read(partition, batch.next_offset, 9)) == ["c2"]
 
 
 def test_each_part_is_read_from_its_place(tmp_path, monkeypatch):

@@ -17,7 +17,7 @@ from headrace.errors import FileError, PipelineError, TimeError, shorten
 from headrace.grouping.bundle import Bundle
 from headrace.sdk.io.files.compression import compression_of
 from headrace.sdk.io.files.file_places import UNKNOWN_PLACES, FilePlace, Places
-from headrace.sdk.io.files.opening import matching, patterns_of, require_matching
+from headrace.sdk.io.files.opening import is_compressed, matching, patterns_of, require_matching
 from headrace.sdk.sources.source import BoundedSource, ReadsBundles
 from headrace.sdk.typehints.display_data import HasDisplayData
 from headrace.windowing.time.timestamps import Timestamp, micros, micros_of_all
@@ -132,6 +132,12 @@ class FileSource(BoundedSource[Any], ReadsBundles, HasDisplayData):
 
     tells_places: ClassVar[bool] = False
     """Whether the format defines :meth:`places` and :meth:`columns_from`."""
+
+    @property
+    def finds_places(self) -> bool:
+        """Whether the format finds places in files, and not all files are compressed."""
+        compressed = (is_compressed(pattern, self.compression) for pattern in self.patterns)
+        return self.tells_places and not all(compressed)
 
     def can_start_at(self, place: FilePlace) -> bool:
         """Whether :meth:`columns_from` can read from a place on."""

@@ -331,7 +331,9 @@ class BoundedKafkaSource(BoundedSource[Any], ReadsBundles, ReadsTables, HasDispl
         """Return a source of partitions with an end; None if the number of records is limited."""
         if self.most is not None:
             return None
-        return self.source.available_now() if self.ends is None else self.source.up_to(self.ends)
+        stream = self.source.available_now() if self.ends is None else self.source.up_to(self.ends)
+        self.source.close()  # other processes read the stream
+        return stream
 
 
 def _parts(whole: OffsetRange) -> Iterable[OffsetRange]:

@@ -17,15 +17,12 @@ from typing import Any, ClassVar, Final, NamedTuple
 
 import attrs
 
-from headrace.errors import FileError
-from headrace.grouping.bundle import Bundle
-from headrace.grouping.table_bundle import TableRecords, joined
-from headrace.sdk.io.cursor import Cursor
-from headrace.sdk.io.files.file_places import START, FilePlace
+from headrace.grouping.table_bundle import TableRecords
+from headrace.sdk.io.files.file_places import FilePlace
 from headrace.sdk.io.files.file_source import FileSource
-from headrace.sdk.io.files.file_systems import file_system_of
-from headrace.sdk.io.files.file_tables import FileTables, bundles_from
-from headrace.sdk.io.files.opening import is_compressed, modified
+from headrace.sdk.io.files.file_tables import FileTables
+from headrace.sdk.io.files.files_ahead import FilesAhead, OpenFiles, next_parts
+from headrace.sdk.io.files.opening import modified
 from headrace.sdk.sources.source import Batch, LatestOffset, ReadsTables, UnboundedSource
 
 READ_FILES: Final = 1_000
@@ -61,13 +58,21 @@ class WatchProgress(NamedTuple):
     line: int = 0
 
     @property
-    def place(self) -> FilePlace:
-        """The place of the next record in the first file ahead."""
-        return FilePlace(self.records, self.byte, self.line)
+    def files(self) -> FilesAhead:
+        """The files ahead."""
+        place = FilePlace(self.records, self.byte, self.line)
+        return FilesAhead(tuple(path for _, path in self.ahead), place)
 
-    def at(self, place: FilePlace) -> WatchProgress:
-        """Return the position at another place of the first file ahead."""
-        return self._replace(records=place.records, byte=place.byte, line=place.line)
+    def moved(self, to: FilesAhead) -> WatchProgress:
+        """Return the position at which only some of the files ahead are still ahead."""
+        position = self
+        while len(position.ahead) > len(to.paths):
+            position = position.after(position.ahead[0])
+        return WatchProgress(position.before, position.read, position.ahead, *to.place)
+
+    def alone(self, to: FilesAhead) -> WatchProgress:
+        """Return a position with only one of the files ahead, the first of those that are given."""
+        return WatchProgress((), (), (self.ahead[-len(to.paths)],), *to.place)
 
     def after(self, file: DatedFile) -> WatchProgress:
         """Return the position after the first file ahead."""
@@ -106,7 +111,11 @@ class WatchedFiles(UnboundedSource[Any], ReadsTables):
     interval: float = 1.0
     once: bool = False
     tables: bool = False
-    _cache: _ReadCache = attrs.field(factory=lambda: _ReadCache(), init=False, repr=False)
+    _cache: _ReadCache = attrs.field(init=False, repr=False)
+
+    @_cache.default
+    def _new_cache(self) -> _ReadCache:
+        return _ReadCache(OpenFiles(self.files, self.tables, most=1))
 
     @property
     def dataset(self) -> str:  # type: ignore[override]
@@ -118,19 +127,13 @@ class WatchedFiles(UnboundedSource[Any], ReadsTables):
         if not position.ahead:
             listed = self._list(position)
             return Batch([], tuple(listed), finished=self.once and not listed.ahead)
-        bundles = []
-        while limit > 0 and position.ahead:
-            bundle, position = self._read_next(position, limit)
-            bundles.append(bundle)
-            limit -= len(bundle)
-        return Batch(joined(bundles), tuple(position))
+        bundle, ahead = self._cache.open.read(position.files, limit)
+        return Batch(bundle, tuple(position.moved(ahead)))
 
     @property
     def tells_offsets(self) -> bool:
         """Whether the format finds places in files, and not all files are compressed."""
-        files = self.files
-        compressed = (is_compressed(pattern, files.compression) for pattern in files.patterns)
-        return files.tells_places and not all(compressed)
+        return self.files.finds_places
 
     def latest_offset(self, partition: object, start: Any, limit: int) -> LatestOffset | None:
         """Return the next offset; None if the next file is one that must be read to be divided."""
@@ -138,24 +141,11 @@ class WatchedFiles(UnboundedSource[Any], ReadsTables):
         if not position.ahead:
             listed = self._list(position)
             return LatestOffset(tuple(listed), 0, finished=self.once and not listed.ahead)
-        splits: list[tuple[object, int]] = []
-        end, records = position, 0
-        while records < limit and end.ahead:
-            path = end.ahead[0][1]
-            _require_file(path)
-            found = self.files.places(path, end.place, limit - records)
-            for place in found.places:
-                rows = place.records - end.records
-                if rows:
-                    splits.append((tuple(_alone(end)), rows))
-                end, records = end.at(place), records + rows
-            if not found.is_known:
-                break
-            if records < limit:
-                end = end.after(end.ahead[0])
-        if end == position:
+        found = next_parts(self.files, position.files, limit)
+        if found is None:
             return None
-        return LatestOffset(tuple(end), records, splits=splits)
+        splits = [(tuple(position.alone(part)), records) for part, records in found.parts]
+        return LatestOffset(tuple(position.moved(found.after)), found.records, splits=splits)
 
     def available_now(self) -> WatchedFiles:
         """Return a source that ends with the files of its first listing."""
@@ -192,27 +182,6 @@ class WatchedFiles(UnboundedSource[Any], ReadsTables):
         self._cache.backlog = new[PLANNED_FILES:]
         return position._replace(ahead=tuple(new[:PLANNED_FILES]))
 
-    def _read_next(self, position: WatchProgress, limit: int) -> tuple[Bundle, WatchProgress]:
-        """Read the next records of the first file ahead."""
-        file = position.ahead[0]
-        cursor = self._cache.take(file[1], position.records)
-        if cursor is None:
-            cursor = self._opened(file[1], position.place)
-        bundle = cursor.take(limit)
-        if len(bundle) < limit:
-            return bundle, position.after(file)
-        position = position.at(FilePlace(position.records + limit))
-        self._cache.keep(cursor, file[1], position.records)
-        return bundle, position
-
-    def _opened(self, path: str, place: FilePlace) -> Cursor:
-        """Return a cursor at a place of a file."""
-        _require_file(path)
-        start = place if self.files.can_start_at(place) else START
-        cursor = Cursor(bundles_from(self.files, path, start, tables=self.tables))
-        cursor.skip(place.records - start.records)
-        return cursor
-
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle without open files."""
         return type(self), (self.files, self.interval, self.once, self.tables)
@@ -225,20 +194,9 @@ class _ReadCache:
     It holds an open file, and the files of the last listing that are not yet in the offset.
     """
 
+    open: OpenFiles
     next_listing: float = float("-inf")
     backlog: list[DatedFile] = attrs.field(factory=list)
-    cursor: Cursor | None = None
-    path: str = ""
-    records: int = 0
-
-    def take(self, path: str, records: int) -> Cursor | None:
-        """Return the cursor after some records of a file, if it was kept."""
-        cursor, self.cursor = self.cursor, None
-        return cursor if (self.path, self.records) == (path, records) else None
-
-    def keep(self, cursor: Cursor, path: str, records: int) -> None:
-        """Keep a cursor for the next read."""
-        self.cursor, self.path, self.records = cursor, path, records
 
 
 def _with_times(paths: list[str]) -> Iterator[DatedFile]:
@@ -247,18 +205,3 @@ def _with_times(paths: list[str]) -> Iterator[DatedFile]:
             yield modified(path), path
         except FileNotFoundError:
             continue  # deleted before it was read
-
-
-def _alone(position: WatchProgress) -> WatchProgress:
-    """Return a position with only the first file ahead."""
-    return WatchProgress((), (), position.ahead[:1]).at(position.place)
-
-
-def _require_file(path: str) -> None:
-    if not file_system_of(path).exists(path):
-        raise FileError(
-            "the file was deleted before it was read, or is not visible here",
-            where=path,
-            remedy="keep files in a watched directory until they have been read; on a cluster the workers "
-            "read them too, so the directory must be on a disk that all machines share",
-        )

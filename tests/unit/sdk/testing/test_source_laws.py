@@ -9,6 +9,7 @@ import attrs
 import pytest
 
 from headrace.io import Batch, LatestOffset, TextFiles, UnboundedSource, WatchedFiles
+from headrace.sdk.io.files.file_partitions import FilePartitions
 from headrace.sdk.polling.periodic_source import PeriodicSource, Times
 from headrace.testing.laws import LawBroken, check_source
 
@@ -66,6 +67,7 @@ def test_sources_that_can_be_read_again(tmp_path: Path) -> None:
     for name in "ab":
         (tmp_path / name).write_text("1\n2\n3\n4\n5\n")
     check_source(WatchedFiles(TextFiles(tmp_path)))
+    check_source(FilePartitions(TextFiles(tmp_path)))
 
 
 @pytest.mark.parametrize(

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, ClassVar
+from typing import Any
 
 import attrs
 
 from headrace.errors import FileError, PipelineError
 from headrace.sdk.elements.row import Row
 from headrace.sdk.elements.schemas import arguments_of, checked_records, required_schema
+from headrace.sdk.io.files.file_partitions import DividedFiles
 from headrace.sdk.io.files.file_places import START, UNKNOWN_PLACES, FilePlace, Places
-from headrace.sdk.io.files.file_source import Columns, FileSource, require_columns
+from headrace.sdk.io.files.file_source import Columns, require_columns
 from headrace.sdk.io.files.opening import is_compressed, open_file
 from headrace.sdk.io.files.read_errors import reading
 from headrace.sdk.io.formats.avro.package import avro
 
 
 @attrs.frozen(eq=False)
-class AvroFiles(FileSource):
+class AvroFiles(DividedFiles):
     """The records of Avro files, as dictionaries, rows or instances of a class, in a single column.
 
     The end of a block is a place. Within a block, the byte of a place is the start of the block, and its line
@@ -35,8 +36,6 @@ class AvroFiles(FileSource):
     >>> AvroFiles("delays.avro", as_rows=True).bundle({"record": [{"delay": 7}]}).values
     [Row(delay=7)]
     """
-
-    tells_places: ClassVar[bool] = True
 
     schema: type | None = attrs.field(default=None, kw_only=True)
     as_rows: bool = attrs.field(default=False, kw_only=True)

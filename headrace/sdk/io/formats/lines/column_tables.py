@@ -18,15 +18,16 @@ from headrace.grouping.bundle import Bundle
 from headrace.grouping.table_bundle import TableBundle, TableRecords
 from headrace.sdk.elements.column_expressions import ARROW_TYPES
 from headrace.sdk.elements.record_tables import AS_ROWS
+from headrace.sdk.io.files.file_partitions import DividedFiles
 from headrace.sdk.io.files.file_places import FilePlace
-from headrace.sdk.io.files.file_source import Columns, FileSource, needed
+from headrace.sdk.io.files.file_source import Columns, needed
 from headrace.sdk.io.files.file_tables import FileTables
 from headrace.sdk.io.formats import column_types as schemas
 from headrace.windowing.time.timestamps import micros_of_all
 
 
 @attrs.frozen(eq=False)
-class TypedFiles(FileSource, FileTables):
+class TypedFiles(DividedFiles, FileTables):
     """Files whose columns have the types of a schema; a format defines how they are parsed.
 
     Args:

@@ -6,7 +6,7 @@ import csv
 from collections.abc import Iterable, Iterator, Sequence
 from io import TextIOWrapper
 from itertools import islice
-from typing import Any, ClassVar, NoReturn
+from typing import Any, NoReturn
 
 import attrs
 
@@ -62,8 +62,6 @@ class CsvFiles(TypedFiles):
     >>> files.bundle({"airport": ["EWR"], "delay": [7]})
     Bundle(values=[Row(airport='EWR', delay=7)], timestamps=[7000000], ...)
     """
-
-    tells_places: ClassVar[bool] = True
 
     given_schema: schemas.GivenSchema = attrs.field(default=None, alias="schema")
     columns: tuple[str, ...] | None = attrs.field(default=None, converter=names_of)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import date, datetime
 from itertools import islice
-from typing import Any, ClassVar, Final, NoReturn
+from typing import Any, Final, NoReturn
 
 import attrs
 
@@ -65,8 +65,6 @@ class JsonFiles(TypedFiles):
     >>> files.parse(['{"airport": "EWR"}'])
     {'airport': ['EWR'], 'delay': [None]}
     """
-
-    tells_places: ClassVar[bool] = True
 
     given_schema: schemas.GivenSchema = attrs.field(default=None, alias="schema")
     schema: schemas.ColumnTypes = attrs.field(init=False)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from io import TextIOWrapper
 from itertools import islice
-from typing import Any, ClassVar
+from typing import Any
 
 import attrs
 
+from headrace.sdk.io.files.file_partitions import DividedFiles
 from headrace.sdk.io.files.file_places import (
     START,
     UNKNOWN_PLACES,
@@ -16,7 +17,7 @@ from headrace.sdk.io.files.file_places import (
     Places,
     places_of_lines,
 )
-from headrace.sdk.io.files.file_source import CHUNK_ROWS, Columns, FileSource
+from headrace.sdk.io.files.file_source import CHUNK_ROWS, Columns
 from headrace.sdk.io.files.opening import is_compressed, open_file
 from headrace.sdk.io.files.read_errors import reading
 from headrace.sdk.io.files.text_record import TextRecord
@@ -24,7 +25,7 @@ from headrace.sdk.io.formats.lines.line_coder import KEEPS_BYTES, decoded_lines,
 
 
 @attrs.frozen(eq=False)
-class TextFiles(FileSource):
+class TextFiles(DividedFiles):
     r"""The lines of text files, as strings, in a single column ``value``.
 
     Args:
@@ -39,8 +40,6 @@ class TextFiles(FileSource):
     >>> TextFiles("log.txt").bundle({"value": ["a", "b"]}).values
     ['a', 'b']
     """
-
-    tells_places: ClassVar[bool] = True
 
     strip_trailing_newlines: bool = True
     skip_header_lines: int = attrs.field(default=0, validator=attrs.validators.ge(0))

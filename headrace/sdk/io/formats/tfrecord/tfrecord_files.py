@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import islice
-from typing import Any, ClassVar
+from typing import Any
 
 import attrs
 
 from headrace.errors import ElementError, PipelineError, shorten
 from headrace.grouping.bundle import Bundle
+from headrace.sdk.io.files.file_partitions import DividedFiles
 from headrace.sdk.io.files.file_places import PART, START, UNKNOWN_PLACES, FilePlace, Places
-from headrace.sdk.io.files.file_source import CHUNK_ROWS, Columns, FileSource
+from headrace.sdk.io.files.file_source import CHUNK_ROWS, Columns
 from headrace.sdk.io.files.opening import is_compressed, open_file
 from headrace.sdk.io.files.read_errors import reading
 from headrace.sdk.io.formats.lines.line_sinks import LineSink
@@ -25,7 +26,7 @@ from headrace.sdk.io.formats.tfrecord.record_frames import (
 
 
 @attrs.frozen(eq=False)
-class TFRecordFiles(FileSource):
+class TFRecordFiles(DividedFiles):
     """The records of TFRecord files, in a single column ``value``.
 
     Args:
@@ -37,8 +38,6 @@ class TFRecordFiles(FileSource):
     >>> TFRecordFiles("examples.tfrecord").bundle({"value": [b"foo"]}).values
     [b'foo']
     """
-
-    tells_places: ClassVar[bool] = True
 
     coder: Any = attrs.field(default=None, kw_only=True)
 

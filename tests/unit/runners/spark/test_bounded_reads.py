@@ -1,5 +1,7 @@
-"""Records of Arrow sources that the driver reads: they are sent as tables, and the workers make elements."""
+"""Bounded sources in streaming mode: workers read files of lines; rows of Arrow are sent as tables."""
 
+import gzip
+import os
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -11,8 +13,10 @@ import pytest
 
 import headrace as hr
 from headrace.errors import ElementError
-from headrace.runners.plan.planning import plan
+from headrace.runners.plan.planning import Plan, plan
+from headrace.runners.sources.streams import with_streams
 from headrace.runners.spark.sources.read_elements import sent_as_tables
+from headrace.runners.spark.sources.worker_reads import observed_labels, worker_reads
 from headrace.sdk.testing.assertions.capturing import capture
 from headrace.windowing import BoundedOutOfOrderness
 
@@ -57,8 +61,59 @@ def test_sources_that_are_arrow_are_sent_as_tables(path: Path, tmp_path: Path) -
     assert not sent(hr.Create([1, 2]))
 
 
+def by_workers(planned: Plan) -> frozenset[str]:
+    """Return the labels of the sources of a new run that the workers read."""
+    streams = with_streams(planned, ())
+    return worker_reads(streams, observed_labels(streams)).labels
+
+
+def test_files_in_which_places_are_found_are_read_by_the_workers(
+    path: Path, tmp_path: Path
+) -> None:
+    for name in ("a.txt", "a.json"):
+        (tmp_path / name).write_text('{"n": 1}\n')
+    for name in ("b.txt.gz", "b.json.gz"):
+        (tmp_path / name).write_bytes(gzip.compress(b'{"n": 1}\n'))
+    p = hr.Pipeline()
+    reads = {
+        "text": hr.io.ReadFromText(f"{tmp_path}/a.txt"),
+        "some text": hr.io.ReadFromText(f"{tmp_path}/*.txt*"),
+        "json": hr.io.ReadFromJson(f"{tmp_path}/a.json", watermark=hr.Monotonic()),
+        "compressed text": hr.io.ReadFromText(f"{tmp_path}/*.gz"),
+        "compressed json": hr.io.ReadFromJson(f"{tmp_path}/*.json.gz"),
+        "parquet": hr.io.ReadFromParquet(path),
+        "values": hr.Create([1, 2]),
+    }
+    for label, read in reads.items():
+        _ = p | label >> read | f"Map {label}" >> hr.Map(str)
+    assert by_workers(plan(p.graph)) == {"text", "some text", "json"}
+
+
+class Noting(NamedTuple):
+    """Functions of the records of a file that note by which processes they are called."""
+
+    home: Path
+
+    def time(self, record: Any) -> int:
+        self.note("times")
+        return int(record.n)
+
+    def pair(self, record: Any) -> tuple[str, int]:
+        self.note("pairs")
+        return record.name, record.n
+
+    def note(self, name: str) -> None:
+        (self.home / name).mkdir(parents=True, exist_ok=True)
+        (self.home / name / str(os.getpid())).touch()
+
+    def processes(self, name: str) -> set[str]:
+        return {path.name for path in (self.home / name).iterdir()}
+
+
 def elements(runner: str, path: Path) -> list[list[str]]:
     """Return what a stream of small batches emits: dictionaries, rows, and panes of rows."""
+    lines, noting = path.with_suffix(".csv"), Noting(path.parent / runner)
+    lines.write_text("n,name\n" + "".join(f'{n},"a\n{n % 2}"\n' for n in range(9)))
     with hr.Pipeline(runner, argv=["--streaming", "--max-records-per-batch=2"]) as p:
         dictionaries = p | "Dictionaries" >> hr.io.ReadFromParquet(path, watermark=None)
         rows = p | "Rows" >> hr.io.ReadFromParquet(
@@ -73,14 +128,24 @@ def elements(runner: str, path: Path) -> list[list[str]]:
             | hr.WindowInto(hr.window.FixedWindows(86_400 * 2))
             | hr.GroupByKey()
         )
-        found = [capture(each, f"Found {n}") for n, each in enumerate((dictionaries, rows, counts))]
+        pairs = (
+            p
+            | "Lines"
+            >> hr.io.ReadFromCsv(lines, timestamp=noting.time, watermark=BoundedOutOfOrderness(2))
+            | "Pairs" >> hr.Map(noting.pair)
+            | "Windows" >> hr.WindowInto(hr.window.FixedWindows(4))
+            | "Sums" >> hr.CombinePerKey(sum)
+        )
+        outputs = (dictionaries, rows, counts, pairs)
+        found = [capture(each, f"Found {n}") for n, each in enumerate(outputs)]
+    assert noting.processes("times") <= noting.processes("pairs")
     return [
         sorted(repr((e.value, e.timestamp, e.windows, e.pane)) for e in each.elements)
         for each in found
     ]
 
 
-def test_the_workers_make_the_elements_of_the_local_runner(path: Path) -> None:
+def test_elements_and_panes_are_those_of_the_local_runner(path: Path) -> None:
     assert elements("spark", path) == elements("local", path)
 
 
