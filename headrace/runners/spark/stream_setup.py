@@ -16,7 +16,6 @@ from headrace.runners.engine.progress import Progress
 from headrace.runners.plan.execution_mode import has_restrictions, is_unbounded, round_size
 from headrace.runners.plan.planning import Plan, with_side_input_files
 from headrace.runners.sources.batch_size import RoundSize
-from headrace.runners.sources.streams import with_streams
 from headrace.runners.spark import streaming
 from headrace.runners.spark.cluster.driver_sinks import DriverSinks
 from headrace.runners.spark.cluster.job_labels import ui_label
@@ -29,7 +28,7 @@ from headrace.runners.spark.cluster.session import Session, session_of_run
 from headrace.runners.spark.sources.data_source import SourcePlan, source_frame
 from headrace.runners.spark.sources.native import NativeRead, native_reads
 from headrace.runners.spark.sources.read_elements import sent_as_tables
-from headrace.runners.spark.sources.worker_reads import worker_reads
+from headrace.runners.spark.sources.worker_reads import with_streams, worker_reads
 from headrace.runners.spark.stage import stage_plans
 from headrace.runners.spark.state.acquire_lease import acquire
 from headrace.runners.spark.state.checkpoint_manifest import (

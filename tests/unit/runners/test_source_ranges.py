@@ -295,7 +295,13 @@ class Bounded(BoundedSource[str]):
     """The lines of files, without places."""
 
     def __init__(self, files: FileSource) -> None:
-        self.partitions, self.read = files.partitions, files.read
+        self.files = files
+
+    def partitions(self) -> Any:
+        return self.files.partitions()
+
+    def read(self, partition: Any) -> Any:
+        return self.files.read(partition)
 
 
 def as_read(source: Any, limit: int) -> list[Any]:

@@ -9,7 +9,7 @@ reports with its offsets is computed on the driver.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from typing import Final
 
 import attrs
@@ -18,21 +18,39 @@ from headrace.grouping.bundle import Bundle
 from headrace.grouping.table_bundle import TableBundle
 from headrace.runners.error_context import label_errors
 from headrace.runners.plan.planning import Plan
+from headrace.runners.plan.table_steps import reads_tables
 from headrace.runners.sources.source_positions import Position
 from headrace.runners.sources.source_ranges import SourceRange, WorkerReads, read_range
+from headrace.runners.sources.streams import stream_of
 from headrace.runners.spark.shuffle.bundle_columns import pack
 from headrace.runners.spark.shuffle.wire import StageRow, dumps
 from headrace.runners.spark.sources.native import is_native
 from headrace.runners.spark.sources.native_watermarks import OBSERVED, Observed
 from headrace.runners.spark.sources.read_elements import pack_read, unpack_read
 from headrace.sdk.io.frames.frame_source import SourcePartition
-from headrace.sdk.pipelines.graph import Read
+from headrace.sdk.pipelines.graph import Graph, Read
 from headrace.sdk.sources.source import UnboundedSource
 from headrace.windowing.time.timestamps import MAX_MICROS
 from headrace.windowing.watermarks.policies import FromSource
 
 SAMPLED: Final = 32
 """Number of records from whose size the size of a range is estimated."""
+
+
+def with_streams(planned: Plan, without: Container[str]) -> Plan:
+    """Return a plan whose bounded sources are streams, if they can be.
+
+    Args:
+        planned: the plan.
+        without: labels of reads whose sources stay as they are.
+    """
+    nodes = (
+        attrs.evolve(node, source=stream_of(node, reads_tables(planned, node)))
+        if isinstance(node, Read) and node.label not in without
+        else node
+        for node in planned.graph
+    )
+    return attrs.evolve(planned, graph=Graph(tuple(nodes)))
 
 
 def observed_labels(plan: Plan) -> tuple[str, ...]:

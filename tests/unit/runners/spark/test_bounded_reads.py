@@ -14,9 +14,12 @@ import pytest
 import headrace as hr
 from headrace.errors import ElementError
 from headrace.runners.plan.planning import Plan, plan
-from headrace.runners.sources.streams import with_streams
 from headrace.runners.spark.sources.read_elements import sent_as_tables
-from headrace.runners.spark.sources.worker_reads import observed_labels, worker_reads
+from headrace.runners.spark.sources.worker_reads import (
+    observed_labels,
+    with_streams,
+    worker_reads,
+)
 from headrace.sdk.testing.assertions.capturing import capture
 from headrace.windowing import BoundedOutOfOrderness
 
@@ -75,7 +78,7 @@ def test_files_in_which_places_are_found_are_read_by_the_workers(
     for name in ("b.txt.gz", "b.json.gz"):
         (tmp_path / name).write_bytes(gzip.compress(b'{"n": 1}\n'))
     p = hr.Pipeline()
-    reads = {
+    reads: dict[str, Any] = {
         "text": hr.io.ReadFromText(f"{tmp_path}/a.txt"),
         "some text": hr.io.ReadFromText(f"{tmp_path}/*.txt*"),
         "json": hr.io.ReadFromJson(f"{tmp_path}/a.json", watermark=hr.Monotonic()),
