@@ -14,6 +14,7 @@ CombineFn                   columns without None
 ``ExtremeCombineFn``        integers, floats without NaN, text, dates, decimals
 ``TopCombineFn``            the same but floats, without a sort key
 ``any``, ``all``            booleans
+several of the same values  those of which each of them has a form
 ==========================  =============================================================
 """
 
@@ -29,7 +30,7 @@ from headrace.sdk.combiners.arithmetic import MeanCombineFn
 from headrace.sdk.combiners.counting import CountCombineFn
 from headrace.sdk.combiners.moments import StandardDeviationCombineFn, VarianceCombineFn
 from headrace.sdk.combiners.top import Largest, Smallest, TopCombineFn
-from headrace.sdk.combiners.tuples import TupleCombineFn
+from headrace.sdk.combiners.tuples import SingleInputTupleCombineFn, TupleCombineFn
 from headrace.sdk.groups.combine_fn import (
     CallableCombineFn,
     CombineFn,
@@ -191,6 +192,11 @@ def _truths(fn: CallableCombineFn, column: Any, groups: Groups) -> ColumnContent
     return found.reshape(-1, 1).tolist()
 
 
+def _tuples(fn: SingleInputTupleCombineFn, column: Any, groups: Groups) -> ColumnContents:
+    found = [partial_contents(part, column, groups, adds=False) for part in fn.parts]
+    return None if None in found else list(map(list, zip(*found, strict=True)))
+
+
 PARTIALS: Final[dict[Any, Partial]] = {
     CountCombineFn: _counts,
     SumCombineFn: _sums,
@@ -202,6 +208,7 @@ PARTIALS: Final[dict[Any, Partial]] = {
     Largest: _top,
     Smallest: _top,
     CallableCombineFn: _truths,
+    SingleInputTupleCombineFn: _tuples,
 }
 """How contents are made of columns, by the class of the CombineFn."""
 
@@ -218,7 +225,11 @@ def combined_as_lists(fn: CombineFn) -> list[str]:
 
 
 def _has_partial(fn: CombineFn) -> bool:
-    return type(fn) in PARTIALS and (not isinstance(fn, CallableCombineFn) or _of_truths(fn))
+    if isinstance(fn, CallableCombineFn):
+        return type(fn) in PARTIALS and _of_truths(fn)
+    if type(fn) is SingleInputTupleCombineFn:
+        return all(map(_has_partial, fn.parts))
+    return type(fn) in PARTIALS
 
 
 def _of_truths(fn: CallableCombineFn) -> bool:

@@ -16,6 +16,7 @@ from headrace.runners.contents.groups import Groups, parts
 from headrace.runners.precombine import per_table, per_table_session, table_keys
 from headrace.sdk.combiners.arithmetic import MeanCombineFn
 from headrace.sdk.combiners.moments import VarianceCombineFn
+from headrace.sdk.combiners.tuples import SingleInputTupleCombineFn
 from headrace.sdk.groups.combine_fn import CallableCombineFn, ExtremeCombineFn, SumCombineFn
 
 Bug = Callable[[pytest.MonkeyPatch], None]
@@ -41,6 +42,11 @@ def sum_of_means(fn: Any, column: Any, groups: Any) -> Any:
 
 def all_in_place_of_any(fn: Any, column: Any, groups: Any) -> Any:
     return TRUTHS(hr.CombineFn.from_callable(all) if fn.fn is any else fn, column, groups)
+
+
+def several_of_the_first_group(fn: Any, column: Any, groups: Any) -> Any:
+    found = SEVERAL(fn, column, groups)
+    return found and [list(found[0]) for _ in found]
 
 
 def squares_of_sums(fn: Any, column: Any, groups: Any) -> Any:
@@ -95,6 +101,7 @@ EXTREMES = column_partials.PARTIALS[ExtremeCombineFn]
 MEANS = column_partials.PARTIALS[MeanCombineFn]
 TRUTHS = column_partials.PARTIALS[CallableCombineFn]
 POWER_SUMS = column_partials.PARTIALS[VarianceCombineFn]
+SEVERAL = column_partials.PARTIALS[SingleInputTupleCombineFn]
 DECIMAL_SUMS = column_partials._decimal_sums
 CODES = table_keys.codes_of
 RUNS = per_table_session.TableSessionPrecombiner._runs
@@ -115,6 +122,9 @@ IN_CONTENTS: Final[dict[str, Bug]] = {
     ),
     "any is all": lambda m: m.setitem(
         column_partials.PARTIALS, CallableCombineFn, all_in_place_of_any
+    ),
+    "each group has the tuple of the first one": lambda m: m.setitem(
+        column_partials.PARTIALS, SingleInputTupleCombineFn, several_of_the_first_group
     ),
     "a variance of squared sums": lambda m: m.setitem(
         column_partials.PARTIALS, VarianceCombineFn, squares_of_sums

@@ -18,6 +18,7 @@ from headrace.runners.plan.planning import plan
 from headrace.runners.plan.table_steps import with_tables
 from headrace.runners.precombine import per_table, per_window
 from headrace.sdk.combiners.collecting import ToSetCombineFn
+from headrace.sdk.combiners.tuples import SingleInputTupleCombineFn
 from headrace.sdk.elements.record_tables import AS_ROWS
 from headrace.sdk.elements.taken_fields import taken_fields
 from headrace.sdk.io.formats.parquet.time_columns import micros_of_column
@@ -82,6 +83,7 @@ COMBINERS: dict[str, Any] = {
     "largest": hr.combiners.TopCombineFn(2),
     "smallest": hr.combiners.TopCombineFn(3, reverse=True),
     "longest": hr.combiners.TopCombineFn(1, key=repr),
+    "range": SingleInputTupleCombineFn(min, max, hr.combiners.CountCombineFn()),
 }
 
 words = st.sampled_from(["a", "b", "ß", "", "日本", None])
@@ -110,7 +112,7 @@ VALUES: dict[str, tuple[st.SearchStrategy, pa.DataType]] = {
 
 
 FOR_ALL = ("count", "list")
-ORDERED = (*FOR_ALL, "min", "max", "largest", "smallest", "longest", "set")
+ORDERED = (*FOR_ALL, "min", "max", "largest", "smallest", "longest", "range", "set")
 NUMBERS = (*ORDERED, "sum", "mean", "variance", "deviation")
 SUITED = {
     "booleans": (*ORDERED, "any", "all"),
