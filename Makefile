@@ -16,6 +16,8 @@ SAMPLE += tests/unit/sdk/io/lake/test_spark_readers.py
 # `make test` runs these tests on Spark beside the others, in a process of their own.
 BESIDE := tests/model/semantics tests/faults tests/compatibility tests/unit/sdk/observing tests/beam/nexmark
 BESIDE += tests/docs/test_docs.py tests/benchmarks
+# Tests start about a hundred JVMs with Spark: this Java reads the classes from an archive.
+TEST_JAVA := $(VENV)/java-of-tests/bin/java
 SPARK_VENVS := $(foreach version,4.0 4.1 4.2 4.3,$(VENV)/spark-$(version)/installed)
 # The local demo runs in streaming mode; `make demo STREAMING=` runs it in batch mode.
 STREAMING ?= $(if $(filter local,$(RUNNER)),1)
@@ -46,7 +48,7 @@ demo-orders: need-services $(if $(filter spark,$(RUNNER)),need-java) $(VENV)/.wi
 	$(BIN)/python tools/with_servers.py -- $(BIN)/python -m examples.orders \
 		'--kafka={kafka}' '--database={database}' --runner=$(RUNNER) $(ARGS)
 
-test: need-java need-chromium need-services $(VENV)/.with-dev+beam+spark+connect+demo $(if $(OLDER_SPARK),test-older-spark) ## run all tests, on Spark too, with a tenth of the kills and of the first commands in fresh clones; install Java, Chromium and servers if possible [ARGS=...]
+test: need-java need-chromium need-services $(VENV)/.with-dev+beam+spark+connect+demo $(TEST_JAVA) $(if $(OLDER_SPARK),test-older-spark) ## run all tests, on Spark too, with a tenth of the kills and of the first commands in fresh clones; install Java, Chromium and servers if possible [ARGS=...]
 	$(BIN)/pytest -n auto --dist worksteal -m "not spark and not chaos" $(ARGS)
 	@mkdir -p out
 	$(BIN)/pytest -n 0 -m "spark and not chaos" $(BESIDE) $(ARGS) >out/beside.txt 2>&1 & \
@@ -59,7 +61,7 @@ test: need-java need-chromium need-services $(VENV)/.with-dev+beam+spark+connect
 test-bank: need-services $(if $(filter spark,$(RUNNER))$(findstring --compare,$(ARGS)),need-java) $(VENV)/.with-dev$(if $(findstring --compare,$(ARGS)),+beam)$(if $(filter spark,$(RUNNER))$(findstring --compare,$(ARGS)),+spark) ## transfers between accounts, while readers check that all balances add up to 0 [RUNNER=local|spark] [N=1000000] [ARGS="--compare --write"]
 	$(BIN)/python -m benchmarks.bank --runner $(RUNNER) $(if $(filter file,$(origin N)),,--transfers=$(N)) $(ARGS)
 
-test-chaos: need-java need-services $(VENV)/.with-dev+spark+demo ## run the long tests: kills, restarts, pauses, full disks and cut connections of drivers, clusters and servers, and each task in a fresh clone [KILLS=50] [ARGS=...]
+test-chaos: need-java need-services $(VENV)/.with-dev+spark+demo $(TEST_JAVA) ## run the long tests: kills, restarts, pauses, full disks and cut connections of drivers, clusters and servers, and each task in a fresh clone [KILLS=50] [ARGS=...]
 	HEADRACE_KILLS=$(KILLS) $(BIN)/pytest -n 0 -m chaos $(ARGS)
 
 older-spark: $(VENV)/spark-$(OLDER_SPARK)/installed
@@ -194,6 +196,10 @@ clean: ## remove the virtual environment and all build output
 # `.venv/.with-dev+spark` means that headrace[dev,spark] is installed: one run of pip installs what is missing.
 $(VENV)/.with-%: pyproject.toml | $(BIN)/python
 	@tools/install-extras $(VENV) $(subst +, ,$*)
+	@touch $@
+
+$(TEST_JAVA): pyproject.toml | $(VENV)/.with-dev+spark
+	$(BIN)/python -m tests.support.archived_classes
 	@touch $@
 
 # One virtual environment per version of Spark: `.venv/spark-4.0/installed` means that it has Spark 4.0.

@@ -19,6 +19,7 @@ from hypothesis import HealthCheck, Phase, settings
 from headrace.sdk.options.pipeline_options import PipelineOptions
 from headrace.sdk.pipelines.graph import Graph
 from headrace.sdk.pipelines.result import PipelineResult
+from tests.support import archived_classes
 from tests.support.batching.batches import BATCHES, Batches, BatchingRunner, is_batched, runner_of
 from tests.support.batching.dry_run import dry_run
 from tests.support.services import kafka
@@ -51,6 +52,8 @@ settings.load_profile(os.environ.get("HEADRACE_PROFILE", PROFILE))
 
 os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 """For each JVM that tests start: none runs for long enough to pay for the code of the optimizing compiler."""
+
+archived_classes.use(os.environ)
 
 
 def pytest_configure(config: pytest.Config) -> None:

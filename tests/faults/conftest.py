@@ -1,6 +1,5 @@
 """Fault tests need Java; they run in an xdist group of their own, beside that of the other Spark tests."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,14 +17,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session")
-def reference_run(
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Iterator[tuple[dict[str, list], str]]:
-    """The contents of the sinks after a run without kills, and Java flags that halve the start-up time."""
+def reference_run(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list]:
+    """The contents of the sinks after a run without kills."""
     home = tmp_path_factory.mktemp("reference_run")
-    archive = home / "classes.jsa"
-    assert run_program(home, f"-XX:ArchiveClassesAtExit={archive} -Xlog:disable -Xlog:all=off") == 0
+    assert run_program(home) == 0
     held = sink_contents(home)
     assert all(held.values())
-    yield held, f"-XX:SharedArchiveFile={archive} -Xlog:disable" if archive.exists() else ""
-    archive.unlink(missing_ok=True)
+    return held

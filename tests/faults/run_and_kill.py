@@ -9,9 +9,10 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from tests.faults.kill_points import VARIABLE, KillPoint, kill, processes
@@ -23,12 +24,19 @@ TIMEOUT = 300
 
 PROGRAM = "tests.faults.program"
 
+EMPTY: Mapping[str, str] = MappingProxyType({})
+
 
 def run_program(
-    home: Path, java: str = "", kill_point: KillPoint | None = None, program: str = PROGRAM
+    home: Path,
+    kill_point: KillPoint | None = None,
+    program: str = PROGRAM,
+    *,
+    rounds: int = ROUNDS,
+    variables: Mapping[str, str] = EMPTY,
 ) -> int:
     """Run the program once; return its exit code after all its processes have ended."""
-    with started(home, java, kill_point, program) as run:
+    with started(home, kill_point, program, rounds=rounds, variables=variables) as run:
         code = run.wait(TIMEOUT)
         wait_for_end_of(run.pid)
     return code
@@ -37,20 +45,22 @@ def run_program(
 @contextmanager
 def started(
     home: Path,
-    java: str = "",
     kill_point: KillPoint | None = None,
     program: str = PROGRAM,
     command: Sequence[str] = (),
+    *,
+    rounds: int = ROUNDS,
+    variables: Mapping[str, str] = EMPTY,
 ) -> Iterator[subprocess.Popen[bytes]]:
     """Start the program, or a command, as a session of processes; kill those that are left at the end."""
     scratch = home / "tmp"  # killed processes do not clean up
     scratch.mkdir(parents=True, exist_ok=True)
-    java = f"-Djava.io.tmpdir={scratch} {java}"
-    environment = {**os.environ, "HEADRACE_JAVA": java, "TMPDIR": str(scratch)}
+    java = f"-Djava.io.tmpdir={scratch}"
+    environment = {**os.environ, "HEADRACE_JAVA": java, "TMPDIR": str(scratch), **variables}
     environment.pop(VARIABLE, None)
     if kill_point is not None:
         environment[VARIABLE] = str(kill_point)
-    command = command or [sys.executable, "-m", program, str(home), str(ROUNDS), "1"]
+    command = command or [sys.executable, "-m", program, str(home), str(rounds), "1"]
     with open(home / "log", "ab") as log:
         run = subprocess.Popen(
             command, stdout=log, stderr=log, env=environment, start_new_session=True

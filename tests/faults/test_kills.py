@@ -71,19 +71,18 @@ LAST = FIRST + KILLS
 
 @pytest.mark.parametrize("first", range(FIRST, LAST, SERIES), ids="from {}".format)
 def test_a_killed_and_resumed_run_has_the_same_results(first, reference_run, tmp_path):
-    expected, java = reference_run
     homes = (tmp_path / str(number) for number in count())
     home = next(homes)
     for number in range(first, min(first + SERIES, LAST)):
         point = kill_point(number)
-        code = run_program(home, java, point)
+        code = run_program(home, point)
         if code == 0:  # the run ended before the kill point, which is used in the next one
-            assert sink_contents(home) == expected
+            assert sink_contents(home) == reference_run
             home = next(homes)
-            code = run_program(home, java, point)
+            code = run_program(home, point)
         assert_killed(point, code)
-    assert run_program(home, java) == 0
-    assert sink_contents(home) == expected
+    assert run_program(home) == 0
+    assert sink_contents(home) == reference_run
 
 
 def assert_killed(point: KillPoint, code: int) -> None:

@@ -30,18 +30,17 @@ def wait_for_batches(run: subprocess.Popen, home: Path, number: int) -> None:
 
 
 def test_ctrl_c_and_sigterm_stop_after_the_running_batch(reference_run, tmp_path):
-    expected, java = reference_run
     for number, send in enumerate([ctrl_c, terminate], start=1):
-        with started(tmp_path, java) as run:
+        with started(tmp_path) as run:
             wait_for_batches(run, tmp_path, 3 * number)
             send(run.pid)
             assert run.wait(120) == 3, "the exit code of the program when it is cancelled"
             wait_for_end_of(run.pid)
         assert logged(tmp_path, "commits") == logged(tmp_path, "offsets")
         assert "Traceback" not in (tmp_path / "log").read_text()
-    with started(tmp_path, java) as run:
+    with started(tmp_path) as run:
         assert run.wait(300) == 0
-    assert sink_contents(tmp_path) == expected
+    assert sink_contents(tmp_path) == reference_run
 
 
 def test_ctrl_c_in_a_terminal_ends_the_example_which_then_compares_nothing(tmp_path):

@@ -136,7 +136,7 @@ def test_tables_are_right_at_any_moment(tmp_path, monkeypatch):
 def run_and_kill(home: Path, numbers: range) -> None:
     for number in numbers:
         point = kill_point(number)
-        assert_killed_or_failed(point, run_program(home, "", point, PROGRAM))
+        assert_killed_or_failed(point, run_program(home, point, PROGRAM))
 
 
 def assert_killed_or_failed(point: KillPoint, code: int) -> None:
@@ -149,7 +149,7 @@ def fail_by_a_database_that_is_gone(home: Path, server: Any) -> None:
     """A run fails if a database is away for longer than it tries; one that has ended has nothing to write."""
     server.kill()
     try:
-        with started(home, "", None, PROGRAM) as run:
+        with started(home, None, PROGRAM) as run:
             assert run.wait(120) != 0
             wait_for_end_of(run.pid)
     finally:

@@ -79,7 +79,7 @@ class Chain:
     def start(self, kill_point: KillPoint | None = None) -> None:
         """Start the program again, from its checkpoint; one that runs is killed before."""
         self.stop()
-        context = started(self.home, "", kill_point, PROGRAM)
+        context = started(self.home, kill_point, PROGRAM)
         self.run = self._stack.enter_context(context)
         self.starts += 1
 
