@@ -24,6 +24,9 @@ MICROS = 1_000_000
 class Input(Protocol):
     """A way to read the files."""
 
+    sum_and_count: Any
+    """The CombineFn of sessions."""
+
     def pairs(self, p: hr.Pipeline, paths: list[str]) -> Any:
         """Return timestamped pairs of key and value."""
 
@@ -60,6 +63,8 @@ class LineFiles(hr.io.BoundedSource[str]):
 class Rows:
     """Reads tuples and strings with custom sources."""
 
+    sum_and_count = SumAndCount()
+
     def pairs(self, p: hr.Pipeline, paths: list[str]) -> Any:
         events = p | hr.Read(EventFiles(paths)) | hr.WithTimestamps(lambda event: event[0])
         return events | "Pair" >> hr.Map(lambda event: (event[1], event[2]))
@@ -71,6 +76,8 @@ class Rows:
 class Dictionaries:
     """Reads dictionaries with ``hr.io.ReadFromParquet``."""
 
+    sum_and_count: Any = SumAndCount()
+
     def pairs(self, p: hr.Pipeline, paths: list[str]) -> Any:
         read = hr.io.ReadFromParquet(paths, columns=["key", "value"], timestamp="time")
         return p | read | "Pair" >> hr.Map(lambda event: (event["key"], event["value"]))
@@ -81,7 +88,9 @@ class Dictionaries:
 
 
 class Columns(Dictionaries):
-    """Reads columns with ``hr.io.ReadFromParquet``."""
+    """Reads columns with ``hr.io.ReadFromParquet``, and combines them with known CombineFns."""
+
+    sum_and_count = hr.combiners.SingleInputTupleCombineFn(sum, hr.combiners.CountCombineFn())
 
     def pairs(self, p: hr.Pipeline, paths: list[str]) -> Any:
         read = hr.io.ReadFromParquet(paths, timestamp="time")
@@ -123,7 +132,7 @@ def sessions(
         (
             files.pairs(p, paths)
             | hr.WindowInto(hr.window.Sessions(GAP))
-            | hr.CombinePerKey(SumAndCount())
+            | hr.CombinePerKey(files.sum_and_count)
             | hr.Write(sink)
         )
     return sink

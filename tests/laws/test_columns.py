@@ -26,6 +26,7 @@ NOT_DRAWN: Final = {
     "integers with nulls",
     "keys without their last field",
     "any is all",
+    "each group has the tuple of the first one",
     "the last of each group are missing",
     "a variance of squared sums",
     "squares that overflow",
