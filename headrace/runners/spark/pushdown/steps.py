@@ -55,10 +55,8 @@ def _words(frame: DataFrame) -> DataFrame:
     name = _only_field(frame)
     require(types_of(frame)[name] == "string", "it splits values that are not text")
     text = quoted(name)
-    words = (
-        f"CASE WHEN {text} IS NULL THEN {refused('ARRAY<STRING>')} "
-        f"WHEN {text} RLIKE '[^ -~]' THEN split({text}, '[{WHITE_SPACE}]') ELSE split({text}, ' ') END"
-    )
+    where = f"IF({text} RLIKE '[^ -~]', '[{WHITE_SPACE}]', ' ')"
+    words = f"IF({text} IS NULL, {refused('ARRAY<STRING>')}, split({text}, {where}))"
     times = [TIME] if TIME in frame.columns else []
     return frame.selectExpr(f"explode({words}) AS {text}", *times).filter(f"{text} <> ''")
 
