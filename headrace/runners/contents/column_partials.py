@@ -4,18 +4,18 @@ A partial form makes the content of each group, or returns None if it would not 
 elements: for values of another type, with None or NaN, or larger than numpy's. Then Python combines lists.
 Sets and sketches of distinct values have no form: one was slower than their lists.
 
-==========================  =============================================================
-CombineFn                   columns without None
-==========================  =============================================================
-``CountCombineFn``          all, also with None
-``SumCombineFn``            integers, decimals; floats that are added one by one
-``MeanCombineFn``           integers, decimals
-``VarianceCombineFn``       integers whose squares numpy can hold
-``ExtremeCombineFn``        integers, floats without NaN, text, dates, decimals
-``TopCombineFn``            the same but floats, without a sort key
-``any``, ``all``            booleans
-several of the same values  those of which each of them has a form
-==========================  =============================================================
+=============================  =============================================================
+CombineFn                      columns without None
+=============================  =============================================================
+``CountCombineFn``             all, also with None
+``SumCombineFn``               integers, decimals; floats that are added one by one
+``MeanCombineFn``              integers, decimals
+``VarianceCombineFn``          integers whose squares numpy can hold
+``ExtremeCombineFn``           integers, floats without NaN, text, dates, decimals
+``TopCombineFn``               the same but floats, without a sort key
+``any``, ``all``               booleans
+``SingleInputTupleCombineFn``  the columns of all its CombineFns
+=============================  =============================================================
 """
 
 from __future__ import annotations

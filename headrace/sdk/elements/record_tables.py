@@ -90,7 +90,8 @@ class Fields:
 
     def of(self, table: Any) -> list[Any]:
         """Return the value of each row of a table."""
-        return self.values([table[name].to_pylist() for name in self.names], table.num_rows)
+        columns = [_values(name, table[name]) for name in self.names]
+        return self.values(columns, table.num_rows)
 
 
 @attrs.frozen
@@ -143,7 +144,7 @@ class ValueRecords:
 
     def elements(self, table: Any) -> list[Any]:
         """Return the values."""
-        return table.column(self.name).to_pylist()  # type: ignore[no-any-return]  # of an optional package
+        return _values(self.name, table.column(self.name))
 
 
 AS_ROWS: Final = RowRecords()
