@@ -62,6 +62,7 @@ CONTENTS = {
     "count": contents.Count(),
     "mean": contents.Mean(),
     "max": contents.Max(),
+    "several": contents.Several(),
     "distinct": contents.Distinct(),
     "last": contents.Last(LAST_VALUES),
 }

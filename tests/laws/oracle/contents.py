@@ -100,6 +100,14 @@ class Max(Largest):
         return max(difference(elements, 1), default=None)
 
 
+class Several(Largest):
+    """The sum and the maximum of the values."""
+
+    def all(self, elements: Iterable[Element]) -> tuple[int, int | None]:  # type: ignore[override]
+        values = difference(elements, 1)
+        return sum(values), max(values, default=None)
+
+
 class Distinct(Bag):
     """The number of distinct values, which cannot subtract."""
 

@@ -9,7 +9,7 @@ only changes, all windows that ever existed merge.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate
 from typing import Any, Final, TypeAlias
 
@@ -61,6 +61,16 @@ def remaining_values(changes: Iterable[SignedValue]) -> list[Any]:
     return [values[spelling] for spelling in sorted((+counts).elements())]
 
 
+_OF_VALUES: Final[dict[str, Callable[[list[Any]], Any]]] = {
+    "list": list,
+    "largest": lambda values: max(values, default=0),
+    "distinct": lambda values: len(set(map(repr, values))),
+    "max": lambda values: max(values, default=None),
+    "several": lambda values: (sum(values), max(values, default=None)),
+}
+"""Results of the values that are not retracted, by kind."""
+
+
 def result_of(kind: str, changes: Iterable[SignedValue]) -> Any:
     """Return the result of a grouping of a kind for values that were added and retracted.
 
@@ -81,11 +91,7 @@ def result_of(kind: str, changes: Iterable[SignedValue]) -> Any:
     if kind == "last":
         by_time = sorted(values, key=lambda pair: (pair[0], encode_value(pair[1])))
         return sorted((value for _, value in by_time[-LAST_VALUES:]), key=repr)
-    if kind == "distinct":
-        return len(set(map(repr, values)))
-    if kind == "max":
-        return max(values, default=None)
-    return values if kind == "list" else max(values, default=0)
+    return _OF_VALUES[kind](values)
 
 
 def _spread(changes: Sequence[SignedValue]) -> object:

@@ -45,6 +45,7 @@ _COMBINE_FNS: Final = {
     "count": "hr.combiners.CountCombineFn()",
     "mean": "hr.combiners.MeanCombineFn()",
     "max": "max",
+    "several": "hr.combiners.SingleInputTupleCombineFn(sum, max)",
     "distinct": "hr.combiners.ApproximateCountDistinctCombineFn(error=0.0006)",
 }
 

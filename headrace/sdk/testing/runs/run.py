@@ -23,6 +23,7 @@ from headrace.sdk.combiners.combine import CombinePerKey
 from headrace.sdk.combiners.counting import CountCombineFn
 from headrace.sdk.combiners.evictors import CountEvictor
 from headrace.sdk.combiners.moments import VarianceCombineFn
+from headrace.sdk.combiners.tuples import SingleInputTupleCombineFn
 from headrace.sdk.elements.row import Row
 from headrace.sdk.groups.combine_fn import CombineFn
 from headrace.sdk.groups.group_by_key import GroupByKey
@@ -251,6 +252,7 @@ _COMBINERS: Final[dict[Kind, Any]] = {
     "count": CountCombineFn(),
     "mean": MeanCombineFn(),
     "max": max,
+    "several": SingleInputTupleCombineFn(sum, max),
 }
 
 

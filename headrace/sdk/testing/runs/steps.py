@@ -14,13 +14,31 @@ from headrace.triggers.strategy import WindowingStrategy
 from headrace.windowing.window_fn import WindowFn
 
 Kind: TypeAlias = Literal[
-    "sum", "list", "largest", "spread", "distinct", "last", "state", "count", "mean", "max"
+    "sum",
+    "list",
+    "largest",
+    "spread",
+    "distinct",
+    "last",
+    "state",
+    "count",
+    "mean",
+    "max",
+    "several",
 ]
 
 SUBTRACTING: Final[tuple[Kind, ...]] = ("sum", "spread", "count", "mean")
 """Results of CombineFns that can subtract."""
 
-UNDIVIDED_KINDS: Final[tuple[Kind, ...]] = ("spread", "distinct", "last", "count", "mean", "max")
+UNDIVIDED_KINDS: Final[tuple[Kind, ...]] = (
+    "spread",
+    "distinct",
+    "last",
+    "count",
+    "mean",
+    "max",
+    "several",
+)
 """Results that cannot be combined from the results of parts, so discarding panes have another kind."""
 
 _SKETCHES: Final[tuple[Kind, ...]] = ("distinct",) if find_spec("datasketches") else ()
@@ -30,8 +48,9 @@ KINDS: Final[tuple[Kind, ...]] = ("sum", "list", "largest", "spread", "last", *_
 variance, which can subtract; the last values by event time, which an evictor keeps; and, if the package
 datasketches is there, a sketch, which cannot subtract."""
 
-KNOWN_KINDS: Final[tuple[Kind, ...]] = ("sum", "count", "mean", "max")
-"""Results that are combined as columns; all but the sum are drawn only for elements that are columns."""
+KNOWN_KINDS: Final[tuple[Kind, ...]] = ("sum", "count", "mean", "max", "several")
+"""Results that are combined as columns; all but the sum are drawn only for elements that are columns. Several
+are a sum and a maximum."""
 
 LAST_VALUES: Final = 2
 """The number of values that the evictor keeps."""
