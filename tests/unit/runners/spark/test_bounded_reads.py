@@ -61,6 +61,7 @@ def test_sources_that_are_arrow_are_sent_as_tables(path: Path, tmp_path: Path) -
     assert not sent(hr.io.ReadFromParquet(path, timestamp=lambda record: record["number"]))
     assert not sent(hr.io.ReadFromParquet(path, schema=Named))
     assert not sent(hr.io.ReadFromCsv(csv, schema={"number": int}))
+    assert not sent(hr.io.ReadFromParquetBatched(path))
     assert not sent(hr.Create([1, 2]))
 
 

@@ -33,6 +33,11 @@ class ParquetTables(ParquetFiles):
     ('delay',)
     """
 
+    @property
+    def records(self) -> None:
+        """How rows become elements: they do not, since each element is a table."""
+        return None
+
     def values(self, columns: Columns) -> list[Any]:
         return columns["table"]
 
