@@ -12,7 +12,6 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from tests.faults.kill_points import VARIABLE, KillPoint, kill, processes
@@ -24,8 +23,6 @@ TIMEOUT = 300
 
 PROGRAM = "tests.faults.program"
 
-EMPTY: Mapping[str, str] = MappingProxyType({})
-
 
 def run_program(
     home: Path,
@@ -33,7 +30,7 @@ def run_program(
     program: str = PROGRAM,
     *,
     rounds: int = ROUNDS,
-    variables: Mapping[str, str] = EMPTY,
+    variables: Mapping[str, str] | None = None,
 ) -> int:
     """Run the program once; return its exit code after all its processes have ended."""
     with started(home, kill_point, program, rounds=rounds, variables=variables) as run:
@@ -50,13 +47,13 @@ def started(
     command: Sequence[str] = (),
     *,
     rounds: int = ROUNDS,
-    variables: Mapping[str, str] = EMPTY,
+    variables: Mapping[str, str] | None = None,
 ) -> Iterator[subprocess.Popen[bytes]]:
     """Start the program, or a command, as a session of processes; kill those that are left at the end."""
     scratch = home / "tmp"  # killed processes do not clean up
     scratch.mkdir(parents=True, exist_ok=True)
     java = f"-Djava.io.tmpdir={scratch}"
-    environment = {**os.environ, "HEADRACE_JAVA": java, "TMPDIR": str(scratch), **variables}
+    environment = {**os.environ, "HEADRACE_JAVA": java, "TMPDIR": str(scratch), **(variables or {})}
     environment.pop(VARIABLE, None)
     if kill_point is not None:
         environment[VARIABLE] = str(kill_point)

@@ -56,7 +56,8 @@ class PartitionReader:
         source = self.node.source
         assert not isinstance(source, TestStream)  # a script has a reader of its own
         if isinstance(source, BoundedSource):
-            return stream_of(self.node, self.tables)  # type: ignore[no-any-return]  # of a bounded source
+            with label_errors(self.node.label):
+                return stream_of(source, self.tables)
         if not self.until_caught_up:
             return source
         with label_errors(self.node.label):

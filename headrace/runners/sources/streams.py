@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.runners.error_context import label_errors
-from headrace.sdk.pipelines.graph import Read
-from headrace.sdk.sources.source import BoundedSource, ReadsTables
+from headrace.sdk.sources.source import BoundedSource, ReadsTables, UnboundedSource
 
 
-def stream_of(read: Read, tables: bool) -> Any:
-    """Return the source of a read as a stream, or the source itself if it is none.
+def stream_of(
+    source: BoundedSource[object], tables: bool
+) -> BoundedSource[object] | UnboundedSource[object]:
+    """Return a bounded source as a stream, or the source itself if it cannot be one.
 
     Args:
-        read: the read.
+        source: the source.
         tables: whether its elements are read as tables.
     """
-    if not isinstance(read.source, BoundedSource):
-        return read.source
-    with label_errors(read.label):
-        stream = read.source.as_stream()
-    if stream is None:
-        return read.source
-    return stream.table_source() if tables and isinstance(stream, ReadsTables) else stream
+    stream: Any = source.as_stream()
+    if tables and isinstance(stream, ReadsTables):
+        stream = stream.table_source()
+    return source if stream is None else stream

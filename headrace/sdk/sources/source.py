@@ -50,7 +50,8 @@ class BoundedSource(Generic[T_co]):
     def as_stream(self) -> UnboundedSource[T_co] | None:
         """Return a source of the same records for streaming mode, whose partitions end; None for this one.
 
-        Define it if a partition can be read from an offset without reading the records before it.
+        Define it if a partition can be read from an offset without reading the records before it. If the
+        stream also tells offsets (:meth:`UnboundedSource.latest_offset`), the workers of Spark read it.
         """
         return None
 

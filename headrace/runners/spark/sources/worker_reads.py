@@ -28,8 +28,8 @@ from headrace.runners.spark.sources.native import is_native
 from headrace.runners.spark.sources.native_watermarks import OBSERVED, Observed
 from headrace.runners.spark.sources.read_elements import pack_read, unpack_read
 from headrace.sdk.io.frames.frame_source import SourcePartition
-from headrace.sdk.pipelines.graph import Graph, Read
-from headrace.sdk.sources.source import UnboundedSource
+from headrace.sdk.pipelines.graph import Graph, Node, Read
+from headrace.sdk.sources.source import BoundedSource, UnboundedSource
 from headrace.windowing.time.timestamps import MAX_MICROS
 from headrace.windowing.watermarks.policies import FromSource
 
@@ -44,13 +44,16 @@ def with_streams(planned: Plan, without: Container[str]) -> Plan:
         planned: the plan.
         without: labels of reads whose sources stay as they are.
     """
-    nodes = (
-        attrs.evolve(node, source=stream_of(node, reads_tables(planned, node)))
-        if isinstance(node, Read) and node.label not in without
-        else node
-        for node in planned.graph
-    )
-    return attrs.evolve(planned, graph=Graph(tuple(nodes)))
+
+    def as_stream(node: Node) -> Node:
+        if not isinstance(node, Read) or node.label in without:
+            return node
+        if not isinstance(node.source, BoundedSource):
+            return node
+        with label_errors(node.label):
+            return attrs.evolve(node, source=stream_of(node.source, reads_tables(planned, node)))
+
+    return attrs.evolve(planned, graph=Graph(tuple(map(as_stream, planned.graph))))
 
 
 def observed_labels(plan: Plan) -> tuple[str, ...]:

@@ -1,5 +1,6 @@
 """Readers of the files that a collection names, and Parquet files as tables: on each runner."""
 
+import narwhals as nw
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
@@ -63,6 +64,12 @@ def test_row_groups_are_read_as_tables(runner, mode, files):
     assert sorted(values(runner, some, mode)) == [(1, ["n"]), (2, ["n"])]
     every = Applied(hr.Create([path]), ReadAllFromParquetBatched(), hr.Map(sizes))
     assert sorted(values(runner, every, mode)) == [(1, ["n", "text"]), (2, ["n", "text"])]
+
+
+def test_a_row_group_is_no_record_with_fields(runner, files):
+    whole = Applied(ReadFromParquetBatched(str(files / "a.parquet")), hr.Filter(nw.col("n") > 1))
+    with pytest.raises(hr.ElementError, match="has no named fields"):
+        values(runner, whole)
 
 
 @pytest.mark.mode("streaming")

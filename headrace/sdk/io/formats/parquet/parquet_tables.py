@@ -38,6 +38,10 @@ class ParquetTables(ParquetFiles):
         """How rows become elements: they do not, since each element is a table."""
         return None
 
+    @property
+    def why_elements(self) -> str:
+        return "each element is a table"
+
     def values(self, columns: Columns) -> list[Any]:
         return columns["table"]
 
